@@ -137,6 +137,19 @@ fn share(some: usize, all: usize, rows: &str) -> String {
     }
 }
 
+/// Reason why the findings of `--strict` cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StrictnessError {
+    /// A word that is neither a check nor a grade.
+    #[error("`{name}` is neither a check nor a grade; there are: {USUAL}, {known}")]
+    Unknown {
+        /// The word.
+        name: String,
+        /// The words that would work.
+        known: String,
+    },
+}
+
 /// The findings that fail a run with `--strict`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
@@ -159,9 +172,10 @@ impl Strictness {
     /// use analysis::Strictness;
     ///
     /// assert_eq!(Strictness::read("cache,no-flush"), Ok(Strictness::Checks(vec!["cache", "no flush"])));
-    /// assert!(Strictness::read("cash").unwrap_err().contains("`cash` is no check and no grade"));
+    /// let unknown = Strictness::read("cash").unwrap_err();
+    /// assert!(unknown.to_string().starts_with("`cash` is neither a check nor a grade; there are: usual,"));
     /// ```
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, StrictnessError> {
         let grades = [Grade::ValidWithLimits, Grade::NotAStorageResult];
         if word(text) == USUAL {
             return Ok(Strictness::Usual);
@@ -178,7 +192,7 @@ impl Strictness {
                 .chain(CHECKS.iter().map(|check| check.id))
                 .map(word)
                 .collect();
-            format!("`{}` is no check and no grade; there are: {USUAL}, {}", name.trim(), words.join(", "))
+            StrictnessError::Unknown { name: name.trim().to_owned(), known: words.join(", ") }
         })
     }
 

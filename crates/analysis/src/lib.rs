@@ -19,7 +19,7 @@ mod summary;
 mod verdict;
 
 pub use checks::{CHECKS, Check, Needs, advice, grade, grade_title, is_finding, judge, unchecked};
-pub use findings::{FindingGroup, Strictness, by_check, verdict_line};
+pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;
 pub use regime::changes;

@@ -7,7 +7,7 @@ use crate::libaio::ASYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
 use libc::aiocb;
 use measure::{Nanos, SystemClock};
-use plan::EngineSpec;
+use plan::{Capabilities, EngineSpec};
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
 
@@ -43,7 +43,7 @@ impl Engine for PosixAio {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "POSIX asynchronous I/O (aio_read(3), aio_write(3)): the C library's threads",
-        capabilities: ASYNCHRONOUS,
+        capabilities: Capabilities { one_per_file: true, ..ASYNCHRONOUS },
         options: &[],
     };
 

@@ -18,6 +18,8 @@ pub enum Limiter {
     Device,
     /// Flushes that the workers wait for.
     Flush,
+    /// The process or machine that serves the file system (FUSE, network).
+    Server,
     /// Locks of the file system that workers wait for.
     FileSystemLock,
     /// I/O of other processes on the same device.
@@ -34,6 +36,7 @@ impl Limiter {
             Limiter::Cap => "cap",
             Limiter::Device => "device",
             Limiter::Flush => "flush",
+            Limiter::Server => "file-system server",
             Limiter::FileSystemLock => "file-system lock",
             Limiter::Neighbour => "neighbour",
         }

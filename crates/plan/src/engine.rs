@@ -72,6 +72,8 @@ pub struct Capabilities {
     pub trim: bool,
     /// Runs in virtual time.
     pub virtual_time: bool,
+    /// Does the I/Os of a file one after another, whatever the depth is.
+    pub one_per_file: bool,
     /// Supports untorn writes (RWF_ATOMIC).
     pub atomic_writes: bool,
     /// Sends commands to the device directly, without the checks of the block layer and file systems.
@@ -97,6 +99,7 @@ impl Capabilities {
             needs_files: work.opens_files(),
             trim: false,
             virtual_time: false,
+            one_per_file: false,
             atomic_writes: false,
             raw_commands: false,
             lends_buffers: false,

@@ -40,6 +40,10 @@ pub struct Workload {
     pub runtime: Option<Nanos>,
     /// Start of the job, relative to the jobs before it.
     pub start: Start,
+    /// Number of completions that a worker waits for at a time; at most 1 without batches.
+    pub reap_min: u32,
+    /// The engine does the I/Os of a file one after another, whatever the depth is.
+    pub one_per_file: bool,
     /// Workers poll for completions on the CPU.
     pub polls: bool,
     /// Time is simulated: nothing was measured on this machine.
@@ -179,6 +183,8 @@ impl Workload {
                 (false, None) => Start::Together,
                 _ => Start::AfterOthers,
             },
+            reap_min: job.depth.reap_min,
+            one_per_file: engine.capabilities.one_per_file,
             polls: engine.has(Effect::Polls, &job.engine_options),
             virtual_time: engine.capabilities.virtual_time,
         }

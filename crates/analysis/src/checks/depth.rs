@@ -1,15 +1,24 @@
 //! Depth: the requested queue depth was not reached.
 //!
-//! Signals: depth bins, latency sums and measured times (Little's law), submission latency.
+//! Signals: depth bins, latency sums and measured times (Little's law), submission latency; the requests in flight at the
+//! topmost devices and their time there.
 
 use super::note;
-use crate::run_facts::{busy_jobs, float, is_paced, latency_sum_ns, slots, window};
+use crate::run_facts::{RunFacts, busy_jobs, float, is_paced, latency_sum_ns, slots, window};
 use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
+use std::collections::BTreeSet;
 
 pub(super) const ID: &str = "depth";
 
 /// If submission takes this fraction of the latency, I/Os wait in submission instead of in the queue.
 const IN_SUBMISSION: f64 = 0.5;
+
+/// From this number of I/Os in flight on, it matters if the device has only few of them.
+const DEPTH_MIN: f64 = 4.0;
+/// The device must have at least this fraction of the I/Os in flight, and of the latency.
+const AT_DEVICE: f64 = 1.0 / 3.0;
+/// A tester that is on a processor for this fraction of the time is what the I/Os wait for.
+const TESTER_BUSY: f64 = 0.60;
 
 /// One note for each cause of a low depth; similar jobs share a note.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
@@ -21,7 +30,48 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
             notes.push(found);
         }
     }
+    if notes.is_empty() {
+        notes.extend(RunFacts::of(result).and_then(|seen| waiting_above(&seen)));
+    }
     notes
+}
+
+/// Direct I/Os that are in flight for the jobs and wait above the device: in the engine, in a lock, or for a free request.
+fn waiting_above(seen: &RunFacts<'_>) -> Option<Note> {
+    let (mut in_flight, mut at_device) = (0.0, 0.0);
+    for (_, gain) in seen.devices().filter(|(facts, _)| facts.top) {
+        in_flight += float(gain.in_queue_ms) / 1e3 / seen.seconds;
+        at_device += float(gain.busy_ms) / 1e3 / seen.seconds;
+    }
+    if seen.jobs().any(|job| !job.echo.direct || is_paced(job)) {
+        return None;
+    }
+    let ios = seen.steady.ios.iter().copied().fold(0, u64::saturating_add);
+    let asked = seen.latency_ms()? / 1e3 * seen.per_second(ios);
+    let (on, waiting) = seen.processor_shares()?;
+    let is_idle = at_device < 0.5;
+    let is_here = in_flight >= AT_DEVICE * asked || on + waiting >= TESTER_BUSY;
+    if asked < DEPTH_MIN || is_here || is_idle {
+        return None;
+    }
+    let takes = seen.devices().filter(|(facts, _)| facts.top).map(|(facts, _)| {
+        facts.queue_requests.map(|requests| requests.saturating_mul(facts.hardware_queues.unwrap_or(1)))
+    });
+    let takes: Option<u64> = takes.collect::<Option<Vec<u64>>>().map(|all| all.iter().sum());
+    let cause = match takes.filter(|&takes| float(takes) < asked && in_flight > 0.5 * float(takes)) {
+        Some(takes) => format!("its queue takes {takes} (nr_requests)"),
+        None if seen.jobs().all(|job| job.workload.as_ref().is_some_and(|workload| workload.one_per_file)) => {
+            let engines: BTreeSet<String> = seen.jobs().map(engine).collect();
+            let engines = engines.into_iter().collect::<Vec<_>>().join(" and ");
+            format!("{engines} does the I/Os of a file one after another")
+        }
+        None => "the others waited above it".to_owned(),
+    };
+    let sentence =
+        format!("{asked:.0} I/Os were in flight, and the device had {in_flight:.1} of them at a time: {cause}");
+    let evidence =
+        [("depth_asked", asked), ("depth_achieved", in_flight), ("busy_percent", 100.0 * at_device.min(1.0))];
+    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
 }
 
 fn judge(job: &JobResult) -> Option<Note> {
@@ -41,6 +91,15 @@ fn judge(job: &JobResult) -> Option<Note> {
             "the jobs never had more to give".to_owned()
         };
         let sentence = format!("asked depth {asked}, {reached}: {why}");
+        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+    }
+    if let Some(waits_for) = job.workload.as_ref().map(|workload| workload.reap_min).filter(|&least| 2 * least > asked)
+    {
+        let sentence = format!(
+            "each reap waits for {waits_for} of {asked} I/Os (iodepth_batch_complete_min): the latency is that of the slowest, and the \
+             queue runs empty in between"
+        );
+        let evidence = [evidence[0], evidence[1], ("waits_for", f64::from(waits_for))];
         return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
     }
     let share = share_in_submission(job)?;
@@ -83,7 +142,7 @@ fn low(sum: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::closed_loop;
+    use crate::fixtures::{closed_loop, watched_random_read, workload};
     use measure::{Moments, Nanos};
 
     fn sentence(result: &RunResult) -> Option<String> {
@@ -119,5 +178,37 @@ mod tests {
         let read = &mut result.jobs[0].directions.read;
         (read.submission, read.completion) = (part(900_000), part(100_000));
         assert!(sentence(&result).unwrap().contains("90 % of the latency passed inside submission"));
+    }
+
+    #[test]
+    fn a_reap_that_waits_for_most_of_the_queue_is_told() {
+        let mut result = closed_loop(1, 32_000, Nanos::MILLISECOND, Nanos::SECOND);
+        let job = &mut result.jobs[0];
+        (job.echo.iodepth, job.depth.level[5]) = (32, 32_000);
+        assert_eq!(sentence(&result), None);
+        workload(&mut result).reap_min = 8;
+        assert_eq!(sentence(&result), None, "a quarter of the queue");
+        workload(&mut result).reap_min = 32;
+        assert!(sentence(&result).unwrap().starts_with("each reap waits for 32 of 32 I/Os"));
+    }
+
+    #[test]
+    fn ios_that_wait_above_the_device_are_told_with_the_cause() {
+        let mut result = watched_random_read();
+        result.jobs[0].echo.direct = true;
+        assert_eq!(sentence(&result), None, "all 8 are at the device");
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.devices[0].in_queue_ms = 1_100;
+        }
+        assert_eq!(
+            sentence(&result).unwrap(),
+            "8 I/Os were in flight, and the device had 1.1 of them at a time: the others waited above it"
+        );
+        workload(&mut result).one_per_file = true;
+        assert!(sentence(&result).unwrap().ends_with("engine `psync` does the I/Os of a file one after another"));
+        result.monitored.as_mut().unwrap().devices[0].queue_requests = Some(2);
+        assert!(sentence(&result).unwrap().ends_with("its queue takes 2 (nr_requests)"));
+        result.jobs[0].echo.direct = false;
+        assert_eq!(sentence(&result), None, "the page cache decides");
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         .map(|cap| (format!("{}: a limiter, not a device", cap.sentence), cap.evidence))
         .or_else(|| match caps::of_the_plan(&seen) {
             Some(_) => None,
-            None => caps::plateau(&seen).map(|cap| (cap.sentence, cap.evidence)),
+            None => caps::plateau(&seen).or_else(|| caps::too_even(&seen)).map(|cap| (cap.sentence, cap.evidence)),
         });
     let Some((sentence, evidence)) = found else { return Vec::new() };
     let evidence: Vec<(&str, f64)> = evidence.iter().map(|(name, value)| (name.as_str(), *value)).collect();

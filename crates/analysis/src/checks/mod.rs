@@ -13,6 +13,7 @@ mod holes;
 mod impossible_plan;
 mod limiter;
 mod link_ceiling;
+mod mixed_group;
 mod neighbour;
 mod no_flush;
 mod not_steady;
@@ -21,6 +22,7 @@ mod small_set;
 mod split_merge;
 mod throttled;
 mod too_short;
+mod two_latencies;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
 pub(crate) use too_short::ID as TOO_SHORT;
@@ -176,6 +178,22 @@ pub const CHECKS: &[Check] = &[
         measure: None,
         needs: Needs::Samples,
         run: not_steady::run,
+    },
+    Check {
+        id: two_latencies::ID,
+        why: "a mean over two kinds of I/O describes neither",
+        advice: "look at the percentiles, and find what the slow ones wait for",
+        measure: Some("slow_time_percent"),
+        needs: Needs::Own,
+        run: two_latencies::run,
+    },
+    Check {
+        id: mixed_group::ID,
+        why: "a mean over small and large blocks describes neither",
+        advice: "report the jobs one by one, or in groups of one block size (new_group=1)",
+        measure: None,
+        needs: Needs::Own,
+        run: mixed_group::run,
     },
     Check {
         id: coordinated_omission::ID,

@@ -1,11 +1,12 @@
 //! Not steady: the average does not describe a rate that drops suddenly or that changes throughout the run.
 //!
 //! Signals: bytes of the workers per interval. Method: the best single change point compared with the best line, both
-//! by least squares.
+//! by least squares; then a swing that repeats, by the correlation of the rates with themselves some intervals later.
 
 use super::note;
 use crate::run_facts::RunFacts;
 use crate::run_facts::{float, is_paced, size_text};
+use measure::Nanos;
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "not steady";
@@ -14,6 +15,16 @@ pub(super) const ID: &str = "not steady";
 const INTERVALS_MIN: usize = 8;
 /// Minimum number of intervals on each side of a change point.
 const SIDE_MIN: usize = 3;
+/// Minimum number of intervals of a burst at the start.
+const BURST_MIN: usize = 2;
+/// A burst shorter than [`SIDE_MIN`] is at least this many times as fast as the rest.
+const BURST_FACTOR: f64 = 2.0;
+/// Minimum correlation of the rates with those one period later.
+const REPEATS_MIN: f64 = 0.65;
+/// Minimum relative spread of rates that swing.
+const SWING_MIN: f64 = 0.20;
+/// Minimum number of periods in the run.
+const PERIODS_MIN: usize = 3;
 /// Minimum relative change of the rate; smaller ones are normal variation.
 const CHANGE_MIN: f64 = 0.25;
 /// Minimum fraction of the variance that a change must explain: noise of the same size explains about a third.
@@ -35,7 +46,7 @@ fn judge(result: &RunResult) -> Option<Note> {
         .map(|(length, interval)| float(interval.bytes.iter().sum()) / length.as_secs_f64().max(1e-9))
         .collect();
     let begins = steady.first().map(|(length, interval)| interval.until.saturating_sub(*length))?;
-    let change = change_point(&rates)?;
+    let Some(change) = change_point(&rates) else { return swing(&rates, steady.first()?.0) };
     let at = steady.get(change.at).map(|(length, interval)| interval.until.saturating_sub(*length))?;
     let at = at.saturating_sub(begins).as_secs_f64();
     let all = steady.iter().map(|(length, _)| length.as_secs_f64()).sum::<f64>();
@@ -73,7 +84,9 @@ fn change_point(rates: &[f64]) -> Option<Change> {
         return None;
     }
     let all = squares(rates);
-    let splits = (SIDE_MIN..=count - SIDE_MIN).map(|at| {
+    let is_burst = |at: usize| mean(&rates[..at]) >= BURST_FACTOR * mean(&rates[at..]);
+    let places = (BURST_MIN..=count - SIDE_MIN).filter(|&at| at >= SIDE_MIN || is_burst(at));
+    let splits = places.map(|at| {
         let (before, after) = rates.split_at(at);
         (at, squares(before) + squares(after))
     });
@@ -85,6 +98,41 @@ fn change_point(rates: &[f64]) -> Option<Change> {
     let explained = if all > 0.0 { 1.0 - left / all } else { 0.0 };
     let change = (before - after).abs() / before.max(after).max(1.0);
     (change >= CHANGE_MIN && explained >= EXPLAINED_MIN).then_some(Change { at, before, after, explained, is_slope })
+}
+
+/// A rate that goes up and down in the same rhythm.
+fn swing(rates: &[f64], interval: Nanos) -> Option<Note> {
+    let count = rates.len();
+    let (level, all) = (mean(rates), squares(rates));
+    let spread = (all / float(count as u64)).sqrt() / level.max(1.0);
+    if count < INTERVALS_MIN || spread < SWING_MIN {
+        return None;
+    }
+    let repeats = |lag: usize| {
+        let pairs = rates.iter().zip(&rates[lag..]);
+        let together: f64 = pairs.map(|(one, later)| (one - level) * (later - level)).sum();
+        together / all * float(count as u64) / float((count - lag) as u64)
+    };
+    let (lag, strength) = (2..=count / PERIODS_MIN)
+        .map(|lag| (lag, repeats(lag)))
+        .filter(|&(_, strength)| strength >= REPEATS_MIN)
+        .max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)))?;
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted[count / 10], sorted[count - 1 - count / 10]);
+    let period = interval.as_secs_f64() * float(lag as u64);
+    let sentence = format!(
+        "the rate swings between {}/s and {}/s about every {period:.1} s: the average describes neither",
+        size_text(low),
+        size_text(high)
+    );
+    let evidence = [
+        ("low_bytes_per_second", low),
+        ("high_bytes_per_second", high),
+        ("period_s", period),
+        ("repeats_percent", 100.0 * strength.min(1.0)),
+    ];
+    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -141,7 +189,26 @@ mod tests {
     }
 
     #[test]
+    fn a_short_burst_at_the_start_is_told() {
+        let sentence = with_rates(&[300, 300, 300, 100, 101, 99, 100, 102, 100, 99, 101, 100]).unwrap();
+        assert!(sentence.starts_with("fast phase 0–2.0 s 300 MiB/s, then 100 MiB/s"), "{sentence}");
+        assert_eq!(with_rates(&[300, 130, 130, 100, 101, 99, 100, 102, 100, 99, 101, 100]), None);
+    }
+
+    #[test]
+    fn saw_teeth_are_told_with_their_period() {
+        let teeth = [1, 40, 80, 120, 160, 40, 80, 120, 160, 40, 80, 120, 160, 40, 80, 120, 160];
+        let sentence = with_rates(&teeth).unwrap();
+        assert_eq!(
+            sentence,
+            "the rate swings between 40 MiB/s and 160 MiB/s about every 4.0 s: the average describes neither"
+        );
+    }
+
+    #[test]
     fn noise_and_a_single_dip_are_silent() {
+        let noise = [1, 100, 55, 140, 150, 60, 110, 145, 90, 52, 130, 70, 149, 100, 58, 120, 75];
+        assert_eq!(with_rates(&noise), None, "it varies without a rhythm");
         assert_eq!(with_rates(&[0, 100, 130, 90, 120, 95, 125, 100, 135, 90, 128, 99]), None);
         assert_eq!(with_rates(&[0, 100, 100, 100, 20, 100, 100, 101, 100, 99, 100, 100]), None);
         assert_eq!(with_rates(&[100, 10, 100]), None);

@@ -1,9 +1,11 @@
-//! Overlap: workers that read the same blocks at the same time read them from a cache.
+//! Overlap: workers that read the same blocks at the same time read them from a cache, and of blocks that they all write one
+//! copy is left.
 //!
 //! Signals: paths, regions, patterns and offsets of the jobs.
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_sequential, size_text};
+use measure::Direction;
 use model::{Grade, JobResult, Note, RunResult};
 use plan::{Extent, Start, Workload};
 
@@ -12,25 +14,29 @@ pub(super) const ID: &str = "overlap";
 /// A smaller fraction of repeated reads does not affect the result.
 const LEAST_SHARE: f64 = 0.10;
 
-/// Reports the largest group of sequential readers of the same blocks.
+/// Reports the largest group of sequential workers on the same blocks, of readers and of writers.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let readers: Vec<&JobResult> = busy_jobs(result)
-        .filter(|job| job.directions.read.bytes > 0 && is_sequential(job))
+    [Direction::Read, Direction::Write].into_iter().filter_map(|direction| largest(result, direction)).collect()
+}
+
+fn largest(result: &RunResult, direction: Direction) -> Option<Note> {
+    let workers: Vec<&JobResult> = busy_jobs(result)
+        .filter(|job| job.directions[direction].bytes > 0 && is_sequential(job))
         .filter(|job| job.workload.as_ref().is_none_or(in_step))
         .collect();
     let mut worst: Option<(f64, Note)> = None;
-    for leader in &readers {
-        let crowd: Vec<&&JobResult> = readers.iter().filter(|job| same_place(job, leader)).collect();
-        if let Some(found) = judge(&crowd)
+    for leader in &workers {
+        let crowd: Vec<&&JobResult> = workers.iter().filter(|job| same_place(job, leader)).collect();
+        if let Some(found) = judge(&crowd, direction)
             && worst.as_ref().is_none_or(|known| known.0 < found.0)
         {
             worst = Some(found);
         }
     }
-    worst.map(|(_, note)| note).into_iter().collect()
+    worst.map(|(_, note)| note)
 }
 
-/// True if the clones of a job read the same offsets as each other, and possibly as other jobs.
+/// True if the clones of a job use the same offsets as each other, and possibly as other jobs.
 fn in_step(workload: &Workload) -> bool {
     workload.start == Start::Together && is_none(workload.offset_increment)
 }
@@ -47,21 +53,22 @@ fn same_place(job: &JobResult, other: &JobResult) -> bool {
     !job.echo.paths.is_empty() && job.echo.paths == other.echo.paths && offset(job) == offset(other)
 }
 
-fn judge(crowd: &[&&JobResult]) -> Option<(f64, Note)> {
+fn judge(crowd: &[&&JobResult], direction: Direction) -> Option<(f64, Note)> {
     let workers: u32 = crowd.iter().map(|job| job.workers.max(1)).fold(0, u32::saturating_add);
     // Imported results lack the size of the region.
     if workers < 2 || crowd.iter().any(|job| job.echo.region_bytes == 0) {
         return None;
     }
-    let all: u64 = crowd.iter().map(|job| job.directions.read.bytes).fold(0, u64::saturating_add);
-    let each = |job: &JobResult| job.directions.read.bytes / u64::from(job.workers.max(1));
+    let all: u64 = crowd.iter().map(|job| job.directions[direction].bytes).fold(0, u64::saturating_add);
+    let each = |job: &JobResult| job.directions[direction].bytes / u64::from(job.workers.max(1));
     let new = crowd.iter().map(|job| each(job).min(job.echo.region_bytes)).max()?;
     let share = 1.0 - float(new) / float(all.max(1));
+    let (verb, bytes) = if direction == Direction::Read { ("read", "read_bytes") } else { ("write", "written_bytes") };
     (share >= LEAST_SHARE).then(|| {
         let sentence =
-            format!("{workers} workers read the same {}: {:.0} % repeats", size_text(float(new)), 100.0 * share);
+            format!("{workers} workers {verb} the same {}: {:.0} % repeats", size_text(float(new)), 100.0 * share);
         let evidence = [
-            ("read_bytes", float(all)),
+            (bytes, float(all)),
             ("different_bytes", float(new)),
             ("workers", f64::from(workers)),
             ("repeats_percent", 100.0 * share),
@@ -82,6 +89,17 @@ mod tests {
         let mut result = closed_loop(8, 8 << 17, Nanos::MILLISECOND, Nanos::SECOND);
         result.jobs[0].echo.region_bytes = 1 << 30;
         assert_eq!(run(&result)[0].sentence, "8 workers read the same 1 GiB: 88 % repeats");
+        workload(&mut result).offset_increment = Extent::Bytes(1 << 30);
+        assert_eq!(run(&result), []);
+    }
+
+    #[test]
+    fn writers_of_the_same_blocks_are_told() {
+        let mut result = closed_loop(4, 4 << 17, Nanos::MILLISECOND, Nanos::SECOND);
+        let job = &mut result.jobs[0];
+        job.echo.region_bytes = 1 << 30;
+        job.directions.write = std::mem::take(&mut job.directions.read);
+        assert_eq!(run(&result)[0].sentence, "4 workers write the same 1 GiB: 75 % repeats");
         workload(&mut result).offset_increment = Extent::Bytes(1 << 30);
         assert_eq!(run(&result), []);
     }

@@ -1,9 +1,10 @@
 //! Intentional rate limits: of the plan, of a control group, or of a device's service level.
 
 use super::{percent, verdict};
-use crate::run_facts::{RunFacts, bytes_of_sectors, float};
-use measure::Nanos;
-use model::{JobResult, LimitedBy, Limiter};
+use crate::run_facts::{RunFacts, bytes_of_sectors, float, size_text};
+use measure::{Direction, Moments, Nanos};
+use model::{DirectionResult, LimitedBy, Limiter};
+use plan::Pace;
 
 /// A limit counts as reached from this fraction of it.
 const REACHED: f64 = 0.95;
@@ -13,6 +14,14 @@ const FLAT: f64 = 0.005;
 const ROUND: f64 = 0.003;
 /// Minimum number of intervals for a plateau.
 const INTERVALS_MIN: usize = 8;
+/// Minimum mean number of I/Os in such an interval.
+const COUNT_MIN: f64 = 200.0;
+/// Latencies that vary less than this are of a device that takes the same time for each I/O.
+const UNEVEN: f64 = 0.1;
+/// A rate is too even from this part of the spread that its latencies would make.
+const EVEN: f64 = 0.3;
+/// A tester that is on a processor for this fraction of the time makes the rate even itself.
+const TESTER_BUSY: f64 = 0.60;
 
 /// Rate limit or think time of the plan.
 pub(crate) fn of_the_plan(seen: &RunFacts<'_>) -> Option<LimitedBy> {
@@ -21,23 +30,42 @@ pub(crate) fn of_the_plan(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let sentence = format!("the jobs' own pauses, thinktime={}", time_text(pause));
         return Some(verdict(Limiter::Cap, 1.0, sentence, &[]));
     }
-    let (mut asked, mut reached) = (0.0, 0.0);
-    for job in seen.jobs() {
-        asked += f64::from(job.workers.max(1)) * own_iops(job)?;
-        reached += job.directions.iter().filter_map(|(_, direction)| direction.iops()).sum::<f64>();
-    }
-    let share = reached / asked;
-    (asked > 0.0 && share >= REACHED).then(|| {
+    let iops = own_rate(seen, |pace, direction| pace.iops[direction].map(float), DirectionResult::iops);
+    if let Some((share, asked, reached)) = iops {
         let sentence =
             format!("the plan's own rate_iops: {reached:.1} of {asked:.0} I/Os per second, {}", percent(share));
-        verdict(Limiter::Cap, share, sentence, &[("asked_iops", asked), ("reached_iops", reached)])
+        return Some(verdict(Limiter::Cap, share, sentence, &[("asked_iops", asked), ("reached_iops", reached)]));
+    }
+    let bytes = own_rate(seen, |pace, direction| pace.rate[direction].map(|rate| float(rate.get())), bytes_per_second);
+    bytes.map(|(share, asked, reached)| {
+        let (at, of) = (size_text(reached), size_text(asked));
+        let sentence = format!("the plan's own rate: {at}/s of {of}/s, {}", percent(share));
+        let evidence = [("asked_bytes_per_second", asked), ("reached_bytes_per_second", reached)];
+        verdict(Limiter::Cap, share, sentence, &evidence)
     })
 }
 
-/// IOPS limit of a worker of the job, over the directions that it uses.
-fn own_iops(job: &JobResult) -> Option<f64> {
-    let limits = &job.workload.as_ref()?.pace.iops;
-    job.directions.iter().filter(|(_, found)| found.ios > 0).map(|(direction, _)| limits[direction].map(float)).sum()
+/// The rate that the plan allows over all workers and directions with I/O, if the jobs reach it: the part that they
+/// reach, the rate that is allowed, and the rate that they had.
+fn own_rate(
+    seen: &RunFacts<'_>,
+    allowed: fn(&Pace, Direction) -> Option<f64>,
+    had: fn(&DirectionResult) -> Option<f64>,
+) -> Option<(f64, f64, f64)> {
+    let (mut asked, mut reached) = (0.0, 0.0);
+    for job in seen.jobs() {
+        let pace = &job.workload.as_ref()?.pace;
+        let used = || job.directions.iter().filter(|(_, found)| found.ios > 0);
+        let each: f64 = used().map(|(direction, _)| allowed(pace, direction)).sum::<Option<f64>>()?;
+        asked += f64::from(job.workers.max(1)) * each;
+        reached += used().filter_map(|(_, found)| had(found)).sum::<f64>();
+    }
+    let share = reached / asked;
+    (asked > 0.0 && share >= REACHED).then_some((share, asked, reached))
+}
+
+fn bytes_per_second(found: &DirectionResult) -> Option<f64> {
+    (found.runtime > Nanos::ZERO).then(|| float(found.bytes) / found.runtime.as_secs_f64())
 }
 
 /// Formats a time as an option value, in the largest unit in which it is a whole number: `1ms`.
@@ -97,6 +125,52 @@ pub(crate) fn plateau(seen: &RunFacts<'_>) -> Option<LimitedBy> {
             verdict(Limiter::Cap, mean / round, sentence, &evidence)
         })
     })
+}
+
+/// A rate that varies less than the latencies allow: who waits for a device has a rate as uneven as its latencies, who waits
+/// for a clock has not.
+pub(crate) fn too_even(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let steady = seen.monitored?.steady();
+    if steady.len() < INTERVALS_MIN {
+        return None;
+    }
+    let ios = |interval: &model::Interval| interval.ios.iter().copied().fold(0, u64::saturating_add);
+    let mut rates: Vec<f64> =
+        steady.iter().map(|(length, interval)| float(ios(interval)) / length.as_secs_f64().max(1e-9)).collect();
+    rates.sort_by(f64::total_cmp);
+    let at = |percent: usize| rates[percent * (rates.len() - 1) / 100];
+    // The quartiles of a normal distribution are 1.349 deviations apart. Single intervals with saved-up credits do not count.
+    let (middle, spread) = (at(50), (at(75) - at(25)) / 1.349 / at(50).max(1.0));
+    let mean_count = float(steady.iter().map(|(_, interval)| ios(interval)).fold(0, u64::saturating_add))
+        / float(steady.len() as u64);
+    let (on, waiting) = seen.processor_shares()?;
+    let expected =
+        relative_deviation(seen).filter(|&deviation| deviation >= UNEVEN)?.min(1.0) / mean_count.max(1.0).sqrt();
+    let is_even = mean_count >= COUNT_MIN && spread <= EVEN * expected && on + waiting < TESTER_BUSY;
+    is_even.then(|| {
+        let sentence = format!(
+            "a plateau of {middle:.0} IOPS ± {:.1} %, where its latencies would make it ± {:.1} %: a limiter, not a device",
+            100.0 * spread,
+            100.0 * expected
+        );
+        let evidence = [
+            ("plateau_per_second", middle),
+            ("spread_percent", 100.0 * spread),
+            ("expected_spread_percent", 100.0 * expected),
+        ];
+        verdict(Limiter::Cap, 1.0, sentence, &evidence)
+    })
+}
+
+/// The deviation of the latencies as a part of their mean; `None` if they were not measured.
+fn relative_deviation(seen: &RunFacts<'_>) -> Option<f64> {
+    let mut all = Moments::new();
+    for job in seen.jobs() {
+        for (_, found) in job.directions.iter().filter(|(_, found)| found.ios > 0) {
+            all.merge(&found.total.as_ref().or(found.completion.as_ref())?.moments);
+        }
+    }
+    Some(all.deviation()? / all.mean().filter(|&mean| mean > 0.0)?)
 }
 
 /// Mean, and relative standard deviation.

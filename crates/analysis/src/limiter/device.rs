@@ -2,7 +2,7 @@
 
 use super::{percent, verdict};
 use crate::run_facts::{RunFacts, bytes_of_sectors, float};
-use model::{DeviceFacts, DeviceGain, LimitedBy, Limiter};
+use model::{DeviceFacts, DeviceGain, JobResult, LimitedBy, Limiter};
 
 /// I/O of other programs counts from this fraction of a device's traffic.
 const OTHERS: f64 = 0.20;
@@ -78,6 +78,48 @@ pub(super) fn flush(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let sentence = format!("the workers waited for flushes {} of the time", percent(share));
         let evidence = [("in_fsync_percent", 100.0 * own), ("flushing_percent", 100.0 * at_device)];
         verdict(Limiter::Flush, share, sentence, &evidence)
+    })
+}
+
+/// Writes that are durable before they complete, at a device that has room for more of them.
+pub(super) fn durable_writes(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let each_is_durable = |job: &JobResult| {
+        let flushes = job.workload.as_ref().map(|workload| workload.flushes);
+        let only_writes = job.directions.read.ios == 0 && job.directions.write.ios > 0;
+        only_writes && flushes.is_some_and(|flushes| flushes.by_each_write || flushes.fsync_every == 1)
+    };
+    let (on, waiting) = seen.processor_shares()?;
+    let share = 1.0 - (on + waiting).min(1.0);
+    let (_, gain, busy) = seen.busiest()?;
+    let is_full = busy >= BUSY && float(gain.in_queue_ms) / 1e3 / seen.seconds >= PARALLEL;
+    (seen.jobs().all(each_is_durable) && !is_full && share >= FLUSHES).then(|| {
+        let sentence = format!(
+            "each write waits until it is durable, {} of the time: more writers at a time, or a faster flush, would help",
+            percent(share)
+        );
+        verdict(Limiter::Flush, share, sentence, &[("waited_percent", 100.0 * share), ("busy_percent", 100.0 * busy)])
+    })
+}
+
+/// File systems whose I/O another process or machine does.
+const SERVED: [&str; 8] = ["fuse", "nfs", "cifs", "smb", "9p", "ceph", "virtiofs", "glusterfs"];
+
+/// The daemon or machine behind the file system of all targets.
+pub(super) fn server(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let targets = &seen.monitored?.targets;
+    let mount = targets.first()?.mount.as_ref()?;
+    let is_served = |kind: &str| SERVED.iter().any(|known| kind.starts_with(known)) && kind != "fuseblk";
+    let all = targets.iter().all(|target| target.mount.as_ref().is_some_and(|mount| is_served(&mount.kind)));
+    let (on, waiting) = seen.processor_shares()?;
+    let share = 1.0 - (on + waiting).min(1.0);
+    (all && share >= 0.5).then(|| {
+        let sentence = format!(
+            "the workers waited {} of the time for what serves {} at {}; it cannot be seen from here what that waits for",
+            percent(share),
+            mount.kind,
+            mount.point
+        );
+        verdict(Limiter::Server, share, sentence, &[("waited_percent", 100.0 * share)])
     })
 }
 

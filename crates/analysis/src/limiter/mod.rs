@@ -17,9 +17,12 @@ const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
     client::held_back_by_quota,
     device::neighbour,
     client::on_the_processor,
+    device::server,
     device::flush,
+    device::durable_writes,
     device::link,
     caps::plateau,
+    caps::too_even,
     device::file_system_lock,
     device::busy_or_shallow,
 ];

@@ -231,3 +231,63 @@ fn a_foreign_result_is_judged_by_what_it_says() {
     result.jobs[0].cpu.system = Nanos::from_secs(78);
     check(&result, Limiter::ClientCpu, 97.0..=98.0, "on a processor");
 }
+
+#[test]
+fn a_rate_in_bytes_is_the_plans_own_limit() {
+    let mut result = run(990, 8);
+    workload(&mut result).pace.rate.read = Some(measure::BytesPerSecond(2_048_000));
+    check(&result, Limiter::Cap, 99.9..=100.1, "the plan's own rate: 15.6 MiB/s of 15.6 MiB/s");
+    workload(&mut result).pace.rate.read = Some(measure::BytesPerSecond(20_480_000));
+    check(&result, Limiter::Device, 98.9..=99.1, "at work");
+}
+
+#[test]
+fn a_rate_more_even_than_its_latencies_is_a_limit_that_is_not_seen_from_here() {
+    let mut result = run(400, 8);
+    monitored(&mut result).intervals.iter_mut().enumerate().for_each(|(at, interval)| {
+        interval.ios = [1_537 + at as u64 % 2 * 3, 0, 0];
+    });
+    let uneven = |result: &mut RunResult| {
+        let (mean, count) = (4_000_000_u128, 20_000_u128);
+        // Half of them at once, half after twice the mean.
+        let moments = Moments::from_parts(20_000, 1, 8_000_000, mean * count, 2 * mean * mean * count);
+        result.jobs[0].directions.read.total.as_mut().unwrap().moments = moments;
+    };
+    let steady_latency = limited_by(&result);
+    assert!(steady_latency.is_none_or(|found| found.limiter != Limiter::Cap), "as even as its latencies");
+    uneven(&mut result);
+    check(
+        &result,
+        Limiter::Cap,
+        99.9..=100.1,
+        "a plateau of 1540 IOPS ± 0.1 %, where its latencies would make it ± 2.5 %",
+    );
+    each(&mut result, |interval| {
+        interval.workers.iter_mut().for_each(|worker| worker.on_cpu = Some(Nanos::from_millis(700)))
+    });
+    assert!(limited_by(&result).is_none_or(|found| found.limiter != Limiter::Cap), "the tester is busy");
+}
+
+#[test]
+fn durable_writes_one_at_a_time_wait_for_the_flush() {
+    let mut result = run(700, 1);
+    let job = &mut result.jobs[0];
+    job.directions.write = std::mem::take(&mut job.directions.read);
+    workload(&mut result).flushes.by_each_write = true;
+    check(&result, Limiter::Flush, 94.0..=96.0, "each write waits until it is durable, 95 % of the time");
+    each(&mut result, |interval| {
+        interval.devices[0].in_queue_ms = 8_000;
+        interval.devices[0].busy_ms = 990;
+    });
+    check(&result, Limiter::Device, 98.0..=100.0, "at work");
+}
+
+#[test]
+fn what_serves_the_file_system_is_named() {
+    let mut result = run(0, 0);
+    let mount = MountFacts { point: "/remote".into(), kind: "fuse.sshfs".into(), ..MountFacts::default() };
+    monitored(&mut result).targets[0].mount = Some(mount);
+    check(&result, Limiter::Server, 94.0..=96.0, "for what serves fuse.sshfs at /remote");
+    monitored(&mut result).targets[0].mount.as_mut().unwrap().kind = "ext4".into();
+    assert!(limited_by(&result).is_none_or(|found| found.limiter != Limiter::Server));
+}

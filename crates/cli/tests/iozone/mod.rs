@@ -274,5 +274,5 @@ fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
     assert_eq!((status("cache"), status("no-flush"), status("not-a-storage-result")), (Some(4), Some(0), Some(4)));
     let unknown = iozone(&format!("{words} --strict=cash"), memory.path());
     assert_eq!((unknown.status.code(), text(&unknown.stdout)), (Some(1), String::new()));
-    assert!(text(&unknown.stderr).contains("--strict=cash: `cash` is no check and no grade"), "{unknown:?}");
+    assert!(text(&unknown.stderr).contains("--strict=cash: `cash` is neither a check nor a grade"), "{unknown:?}");
 }

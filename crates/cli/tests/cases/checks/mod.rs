@@ -10,7 +10,7 @@ mod sweeps;
 
 use house::Cases;
 use serde_json::Value;
-use setups::{Rig, SETUPS, Setup};
+use setups::{LONG_SETUPS, Rig, SETUPS, Setup};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,9 @@ pub(super) fn groups() -> Vec<Cases> {
     let mut cases = Cases::new("checks", 1);
     for setup in SETUPS {
         cases = cases.case(&format!("{}::{}", setup.check, setup.how), || fires(setup));
+    }
+    for setup in LONG_SETUPS {
+        cases = cases.on_request(&format!("{}::{}", setup.check, setup.how), || fires(setup));
     }
     for (number, load) in CLEAN.iter().enumerate() {
         cases = cases.case(&format!("clean::{number}"), || clean_run(load, Quiet::Unknown));
@@ -108,7 +111,8 @@ enum Quiet {
 }
 
 /// The remarks that are true of a run on a machine whose processors are shared with other work.
-const TRUE_WHEN_BUSY: &[&str] = &["client CPU", "throttled", "coordinated omission", "not steady", "busy users"];
+const TRUE_WHEN_BUSY: &[&str] =
+    &["client CPU", "throttled", "coordinated omission", "not steady", "busy users", "two latencies"];
 
 /// A clean run is silent, but for remarks that are true of a busy machine, if it was busy. Such a run is repeated first.
 fn clean_run(load: &str, quiet: Quiet) -> Result<(), String> {
@@ -173,7 +177,11 @@ fn findings_are_told_on_standard_error_and_fail_a_strict_run() {
     let said = String::from_utf8_lossy(&plain.stderr).into_owned();
     assert_eq!(plain.status.code(), Some(0), "{said}");
     assert!(said.lines().any(|line| line.starts_with("plumb: check: ") && line.ends_with(']')), "{said}");
-    assert_eq!(run("--strict").status.code(), Some(4));
+    assert_eq!(run("--strict=too-short").status.code(), Some(4));
+    assert_eq!(run("--strict").status.code(), Some(0), "a short run is no wrong one");
+    let unknown = run("--strict=cash");
+    assert_eq!((unknown.status.code(), unknown.stdout.len()), (Some(1), 0));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("--strict=cash: `cash` is neither a check nor a grade"));
     let quiet = fio("--name=a --ioengine=null --rw=read --size=64m").env("PLUMB_REMARKS", "never").output();
     assert!(quiet.expect("plumb runs").stderr.is_empty());
 }

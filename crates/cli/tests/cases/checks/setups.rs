@@ -171,6 +171,11 @@ pub(crate) const SETUPS: &[Setup] = &[
         run: |rig| findings(rig.on_device("--rw=read --bs=64k --ioengine=psync --numjobs=4")),
     },
     Setup {
+        check: "overlap",
+        how: "4 sequential writers of one device",
+        run: |rig| findings(rig.on_device("--rw=write --bs=64k --ioengine=psync --numjobs=4 --end_fsync=1")),
+    },
+    Setup {
         check: "busy users",
         how: "two workers of uneven size",
         run: |rig| {
@@ -186,6 +191,14 @@ pub(crate) const SETUPS: &[Setup] = &[
         how: "sync engine, iodepth=32",
         run: |rig| {
             findings(rig.on_device("--rw=randread --bs=4k --ioengine=sync --iodepth=32 --runtime=1 --time_based"))
+        },
+    },
+    Setup {
+        check: "depth",
+        how: "each reap waits for the whole queue",
+        run: |rig| {
+            let batch = "--iodepth=16 --iodepth_batch_complete_min=16";
+            findings(rig.on_device(&format!("--rw=randread --bs=4k --ioengine=libaio {batch} --io_size=16m")))
         },
     },
     Setup {
@@ -232,6 +245,24 @@ pub(crate) const SETUPS: &[Setup] = &[
             std::thread::sleep(Duration::from_millis(3200));
             group.limit_reads(&rig.name(), 25).expect("a control group with I/O limits");
             findings_in(&run.wait_with_output().expect("a child").stdout)
+        },
+    },
+    Setup {
+        check: "two latencies",
+        how: "buffered reads of a half-cached file",
+        run: |rig| {
+            shell("head -c 16M /dev/urandom > \"$1\" && sync \"$1\"", &rig.folder.path().join("half"));
+            // Drops all of the file from the cache and reads half of the blocks; random reads do not read ahead.
+            findings(rig.on_file("half", "--rw=randread --bs=4k --ioengine=psync --io_size=8m --randseed=1"));
+            findings(rig.on_file("half", "--rw=randread --bs=4k --ioengine=psync --invalidate=0"))
+        },
+    },
+    Setup {
+        check: "mixed group",
+        how: "4 KiB and 64 KiB in one group",
+        run: |rig| {
+            let common = format!("--filename={} --direct=1 --rw=randread --ioengine=psync --io_size=4m", rig.device());
+            findings(fio(&format!("{common} --group_reporting --name=small --bs=4k --name=large --bs=64k")))
         },
     },
     Setup {
@@ -283,3 +314,44 @@ pub(crate) const SETUPS: &[Setup] = &[
         run: |rig| findings(rig.on_device("--rw=write --bs=64k --ioengine=psync --zero_buffers=1 --fsync=64")),
     },
 ];
+
+/// Set-ups that last long: for `make checks`.
+pub(crate) const LONG_SETUPS: &[Setup] = &[
+    Setup {
+        check: "depth",
+        how: "posixaio on one file of a disk",
+        run: |rig| {
+            shell("head -c 64M /dev/urandom > \"$1\" && sync \"$1\"", &rig.folder.path().join("one"));
+            let words = "--direct=1 --rw=randread --bs=4k --ioengine=posixaio --iodepth=16 --runtime=3 --time_based";
+            findings(rig.on_file("one", words))
+        },
+    },
+    Setup {
+        check: "not steady",
+        how: "a burst of a second, then 200 reads/s",
+        run: |rig| throttled_by_turns(rig, 9, &[(1_700, 200)]),
+    },
+    Setup {
+        check: "not steady",
+        how: "20 reads/s in every other second",
+        run: |rig| {
+            let turns: Vec<(u64, u32)> =
+                (0..12).map(|turn| (1_000, if turn % 2 == 0 { 20 } else { 1_000_000 })).collect();
+            throttled_by_turns(rig, 13, &turns)
+        },
+    },
+];
+
+/// Random reads of the device for some seconds, in a group whose limit is changed: after so many milliseconds, to so many
+/// reads per second.
+fn throttled_by_turns(rig: &Rig, seconds: u64, turns: &[(u64, u32)]) -> Vec<(String, String)> {
+    let group = Group::unlimited().expect("a control group with I/O limits");
+    let words = "--rw=randread --bs=4k --ioengine=psync --time_based --cgroup_nodelete=1 --cgroup";
+    let mut run = rig.on_device(&format!("--runtime={seconds} {words}={}", group.name()));
+    let run = run.stdout(Stdio::piped()).spawn().expect("plumb runs");
+    for &(milliseconds, reads) in turns {
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        group.limit_reads(&rig.name(), reads).expect("a control group with I/O limits");
+    }
+    findings_in(&run.wait_with_output().expect("a child").stdout)
+}
