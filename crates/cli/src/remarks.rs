@@ -1,7 +1,7 @@
 //! Remarks of the checks and the limiting resource after a run, for every command that measures.
 
 use crate::output::print_error;
-use analysis::{grade_title, is_finding};
+use analysis::{grade_title, is_finding, is_shown};
 use formats::printable;
 use model::{LimitedBy, Note, RunResult};
 use std::io::IsTerminal;
@@ -32,7 +32,7 @@ pub(crate) fn print(result: &RunResult) {
     if !are_wanted() {
         return;
     }
-    let remarks = findings(&result.notes).map(|note| format!("check: {}", line(note)));
+    let remarks = shown(&result.notes).map(|note| format!("check: {}", line(note)));
     for line in remarks.chain(result.limited_by.as_ref().map(limit_line)) {
         print_error(&format!("plumb: {}", printable::line(&line)));
     }
@@ -46,6 +46,11 @@ pub(crate) fn limit_line(limited_by: &LimitedBy) -> String {
 /// `cache: 93 % of the reads were answered by memory … [NOT A STORAGE RESULT]`.
 pub(crate) fn line(note: &Note) -> String {
     format!("{}: {} [{}]", note.check, note.sentence, grade_title(note.grade))
+}
+
+/// The notes for a person: problems, and that the storage under the files could not be seen.
+pub(crate) fn shown(notes: &[Note]) -> impl Iterator<Item = &Note> {
+    notes.iter().filter(|note| is_shown(note))
 }
 
 /// The notes that report a problem.

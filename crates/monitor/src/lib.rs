@@ -11,6 +11,7 @@ pub mod counters;
 mod cpu;
 mod devices;
 pub mod iostat;
+mod layers;
 mod listing;
 mod machine;
 mod rates;

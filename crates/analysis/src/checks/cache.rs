@@ -31,12 +31,16 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         return None;
     }
     let in_memory = result.environment.file_systems.iter().find(|held| is_memory(&held.kind));
-    if let Some(held) = in_memory {
+    let layers_explain = super::backing::explains_missing_counters(result);
+    if let Some(held) = in_memory.filter(|_| !layers_explain) {
         let sentence = format!("{} is {}: its files live in memory, no device took part", held.path, held.kind);
         let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", 0.0)];
         return Some(note(ID, Grade::NotAStorageResult, sentence, &evidence));
     }
     let Some(moved) = bytes_at_devices(result, direction) else {
+        if layers_explain {
+            return None;
+        }
         let sentence =
             "no block device was watched under the files, so it is not known how much I/O reached a device".to_owned();
         return Some(note(ID, Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));

@@ -1,6 +1,7 @@
 //! The table of checks: one file and one row each.
 
 mod amplification;
+mod backing;
 mod busy_users;
 mod cache;
 mod client_cpu;
@@ -9,6 +10,8 @@ mod contradiction;
 mod coordinated_omission;
 mod depth;
 mod errors;
+mod file_properties;
+mod flush_effect;
 mod holes;
 mod impossible_plan;
 mod limiter;
@@ -69,6 +72,12 @@ pub const CHECKS: &[Check] = &[
         why: "some words cannot give the number that they ask for",
         needs: Needs::Own,
         run: impossible_plan::run,
+    },
+    Check {
+        id: backing::ID,
+        why: "a device or file system can be memory, or hide what stores its data",
+        needs: Needs::Samples,
+        run: backing::run,
     },
     Check {
         id: cache::ID,
@@ -156,6 +165,18 @@ pub const CHECKS: &[Check] = &[
         run: no_flush::run,
     },
     Check {
+        id: flush_effect::ID,
+        why: "a flush that does not reach the device makes nothing durable",
+        needs: Needs::Samples,
+        run: flush_effect::run,
+    },
+    Check {
+        id: file_properties::ID,
+        why: "attributes, mount options and shared blocks change what an I/O does",
+        needs: Needs::Samples,
+        run: file_properties::run,
+    },
+    Check {
         id: amplification::ID,
         why: "a device that moves more than it was asked for has less left",
         needs: Needs::Samples,
@@ -189,6 +210,11 @@ pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
 /// True if a note reports a problem, as opposed to something unknown.
 pub fn is_finding(note: &Note) -> bool {
     note.grade > Grade::Trusted
+}
+
+/// True if a note is shown to a person: each finding, and that the storage under the files could not be seen.
+pub fn is_shown(note: &Note) -> bool {
+    is_finding(note) || (note.grade == Grade::NotChecked && note.check == backing::ID)
 }
 
 /// Display name of a grade.

@@ -68,7 +68,7 @@ impl JsonReport {
                 found.iter().map(|&value| format!("{:9.1}", value.as_f64() / 1000.0)).collect();
             self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
-        for note in remarks::findings(&result.notes) {
+        for note in remarks::shown(&result.notes) {
             add_remark(&mut self.remarks, note.check.clone(), &place, || remarks::line(note));
             self.notes.push(note.clone());
         }
