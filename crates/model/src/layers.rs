@@ -53,12 +53,14 @@ pub enum Bottom {
 pub fn ways_down(layers: &[Layer]) -> Vec<Vec<usize>> {
     /// Most ways that are followed; a damaged recording can contain very many.
     const WAYS_MAX: usize = 64;
+    /// Most layers of a way.
+    const LENGTH_MAX: usize = 64;
     let mut found = Vec::new();
     let mut open = if layers.is_empty() { Vec::new() } else { vec![vec![0]] };
     while let Some(way) = open.pop() {
         let below = way.last().and_then(|&at| layers.get(at)).map_or(&[][..], |layer| &layer.below);
         let next: Vec<usize> = below.iter().copied().filter(|at| *at < layers.len() && !way.contains(at)).collect();
-        if next.is_empty() {
+        if next.is_empty() || way.len() >= LENGTH_MAX {
             found.push(way);
         } else if found.len() + open.len() < WAYS_MAX {
             open.extend(next.into_iter().rev().map(|at| way.iter().copied().chain([at]).collect()));

@@ -119,6 +119,8 @@ pub struct TargetFacts {
     pub cached_before: Option<CachedBytes>,
     /// Page cache of the file at the end of the run.
     pub cached_after: Option<CachedBytes>,
+    /// Contents of a few blocks of the regions that jobs read, after the run.
+    pub sampled: Option<SampledBlocks>,
 }
 
 /// Attribute of a file, as chattr(1) sets it.
@@ -133,6 +135,17 @@ pub enum FileAttribute {
     Synchronous,
     /// Blocks are overwritten in place (`C`): without compression on btrfs.
     OverwrittenInPlace,
+}
+
+/// Contents of sampled blocks of 4 KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledBlocks {
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Blocks that hold only zeros.
+    pub zeros: u32,
+    /// Blocks with the most frequent of the other contents; 0 if all are different.
+    pub alike: u32,
 }
 
 /// Mount of a target's file system.

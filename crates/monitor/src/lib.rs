@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod contents;
 pub mod counters;
 mod cpu;
 mod devices;
@@ -19,6 +20,7 @@ mod recorder;
 mod targets;
 mod workers;
 
+pub use contents::sample_contents;
 pub use cpu::{CpuCounters, cpu_count, uptime_centiseconds};
 pub use listing::{Listed, Reading, diskstats, single, whole_devices};
 pub use rates::device_activity;

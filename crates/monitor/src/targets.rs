@@ -117,8 +117,25 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
         }
     } else {
         facts.cached_before = cached(&file, path, facts.size_bytes);
+        facts.unwritten_bytes = unwritten_behind(root, path, target.start..target.end.min(facts.size_bytes));
     }
     facts
+}
+
+/// Bytes of a loop device's region that its backing file has no data for; `None` for other devices, and if the file is
+/// not visible here.
+fn unwritten_behind(root: &Path, path: &Path, region: Range<u64>) -> Option<u64> {
+    let device = BlockDevice::under(root, path).ok().flatten().filter(|device| !device.is_partition())?;
+    let (image, skip) = (device.backing_file()?, device.backing_offset()?);
+    let holds = sys::devices::ioctl::loop_backing(&File::open(path).ok()?, path).ok()?;
+    let file = File::open(&image).ok()?;
+    if sys::devices::identity::number_under(&image).ok()? != holds {
+        return None;
+    }
+    let (start, end) = (region.start.checked_add(skip)?, region.end.checked_add(skip)?);
+    let unwritten = sys::files::extents::as_they_are(&file, &image).ok()?.unwritten_within(start, end);
+    let size = file.metadata().ok()?.len();
+    never_written(unwritten, cached(&file, &image, size))
 }
 
 fn read_extents(extents: &Extents, region: Range<u64>, facts: &mut TargetFacts) {

@@ -6,6 +6,7 @@ mod busy_users;
 mod cache;
 mod client_cpu;
 mod compressible;
+mod contents;
 mod contradiction;
 mod coordinated_omission;
 mod depth;
@@ -90,6 +91,12 @@ pub const CHECKS: &[Check] = &[
         why: "reads of blocks that were never written reach no disk, also with O_DIRECT",
         needs: Needs::Samples,
         run: holes::run,
+    },
+    Check {
+        id: contents::ID,
+        why: "zeros and blocks that are all the same need not be read from a medium",
+        needs: Needs::Samples,
+        run: contents::run,
     },
     Check {
         id: link_ceiling::ID,

@@ -188,6 +188,11 @@ impl BlockDevice {
         Some(PathBuf::from(word(&self.whole().directory.join("loop/backing_file"))?))
     }
 
+    /// Offset of a loop device's first byte in its backing file.
+    pub fn backing_offset(&self) -> Option<u64> {
+        number(&self.whole().directory.join("loop/offset"))
+    }
+
     /// Devices directly below: its members, the disk of a partition, or the device that contains the backing file of a
     /// loop device.
     pub fn below(&self, root: &Path) -> Vec<BlockDevice> {

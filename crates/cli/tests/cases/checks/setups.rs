@@ -199,6 +199,42 @@ pub(crate) const SETUPS: &[Setup] = &[
         },
     },
     Setup {
+        check: "holes",
+        how: "a loop device over a sparse file",
+        run: |rig| {
+            let device = LoopDevice::sparse(rig.folder.path(), 64 << 20).expect("a loop device");
+            findings(fio(&format!("--name=a --filename={} --direct=1 {RANDOM}", device.path().display())))
+        },
+    },
+    Setup {
+        check: "contents",
+        how: "a file of zeros",
+        run: |rig| {
+            shell("head -c 16M /dev/zero > \"$1\" && sync \"$1\"", &rig.folder.path().join("zeros"));
+            findings(rig.on_file("zeros", &format!("--direct=1 {RANDOM}")))
+        },
+    },
+    Setup {
+        check: "contents",
+        how: "a loop device that was discarded",
+        run: |rig| {
+            let device = LoopDevice::new(rig.memory.path(), 64 << 20).expect("a loop device");
+            shell("blkdiscard \"$1\"", device.path());
+            findings(fio(&format!("--name=a --filename={} --direct=1 {RANDOM}", device.path().display())))
+        },
+    },
+    Setup {
+        check: "contents",
+        how: "one block over and over",
+        run: |rig| {
+            shell(
+                "yes plumb | head -c 12288 | head -c 4096 > \"$1.one\"; for i in $(seq 1024); do cat \"$1.one\"; done > \"$1\"; sync \"$1\"",
+                &rig.folder.path().join("same"),
+            );
+            findings(rig.on_file("same", &format!("--direct=1 {RANDOM}")))
+        },
+    },
+    Setup {
         check: "link ceiling",
         how: "a device on a link of 250 MB/s",
         run: |rig| {
