@@ -81,6 +81,16 @@ fn on_mounted(place: &Mounted, words: &str) -> Command {
     fio(&format!("--name=a --filename={} {words}", place.path().join("file").display()))
 }
 
+/// The command under a filter of system calls that lets fsync and fdatasync do nothing.
+fn without_flushes(command: &Command) -> Command {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/faults/filtered_calls.py");
+    let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
+    let mut inside = Command::new(python);
+    inside.arg(script).arg("0").arg(format!("{},{}", libc::SYS_fsync, libc::SYS_fdatasync));
+    inside.arg(command.get_program()).args(command.get_args());
+    inside
+}
+
 /// An overlay with a lower directory, and with the upper one in another place.
 pub(super) fn overlay(lower: &Path, upper: &Path, options: &str) -> Mounted {
     let [lower, upper, work] = [(lower, "lower"), (upper, "upper"), (upper, "work")].map(|(place, name)| {
@@ -373,6 +383,29 @@ pub(crate) const SETUPS: &[Setup] = &[
             // The kernel keeps the setting for the next file of this loop device.
             std::fs::write(&setting, "write back").expect("root may set it");
             found
+        },
+    },
+    Setup {
+        check: "flush effect",
+        how: "a period of fsync that is not reached",
+        run: |rig| findings(rig.on_device("--rw=randwrite --bs=4k --size=1m --fsync=1000 --ioengine=psync")),
+    },
+    Setup {
+        check: "flush effect",
+        how: "sync_file_range instead of fsync",
+        run: |rig| {
+            let words =
+                "--rw=write --bs=64k --size=8m --sync_file_range=wait_before,write,wait_after:16 --ioengine=psync";
+            findings(rig.on_file("ranges", words))
+        },
+    },
+    Setup {
+        check: "flush effect",
+        how: "a filter of system calls answers fsync",
+        run: |rig| {
+            findings(without_flushes(
+                &rig.on_file("swallowed", "--rw=randwrite --bs=4k --size=8m --fsync=1 --ioengine=psync"),
+            ))
         },
     },
     Setup {
