@@ -8,7 +8,7 @@ use crate::layers::{Layers, Live};
 use measure::Nanos;
 use model::{DeviceFacts, DeviceGain, DeviceUsage, Layer, LowestTraffic};
 use std::path::Path;
-use sys::devices::identity::{BlockDevice, Link, WriteCache};
+use sys::devices::identity::{BlockDevice, Link, WriteCache, number_under};
 
 /// Bytes per sector in the kernel's counters, regardless of the device's sector size.
 const SECTOR: u64 = 512;
@@ -47,7 +47,8 @@ impl Devices {
         let (mut tops, mut found) = (Vec::new(), Found { all: true, ..Found::default() });
         let mut layers = Layers::new(root, &Live);
         for path in paths.iter().map(AsRef::as_ref) {
-            let top = BlockDevice::under(root, path).ok().flatten().map(|device| device.whole());
+            let number = number_under(path).ok();
+            let top = number.and_then(|number| BlockDevice::by_number(root, number)).map(|device| device.whole());
             found.add(&mut layers, path, top.as_ref());
             tops.extend(top);
         }
