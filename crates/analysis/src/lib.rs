@@ -17,7 +17,7 @@ mod scaling;
 mod summary;
 mod verdict;
 
-pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, is_shown, judge, unchecked};
+pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, is_of_memory, is_shown, judge, unchecked};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;
 pub use regime::changes;

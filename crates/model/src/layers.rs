@@ -39,8 +39,8 @@ pub enum Bottom {
     Unknown(String),
 }
 
-/// The layers from the first one down to each bottom: one list of positions for each way. A way that meets one of its
-/// own layers again ends there.
+/// The layers from the first one down to each bottom: one list of positions for each way. A way ends where the next
+/// layer would be one that it already has.
 ///
 /// ```
 /// use model::{Bottom, Layer, ways_down};

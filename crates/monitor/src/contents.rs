@@ -4,7 +4,8 @@
 //! so are left out, and those with dirty pages, which the kernel would write first.
 
 use crate::targets::Target;
-use model::{SampledBlocks, TargetFacts};
+use measure::Nanos;
+use model::{Monitored, SampledBlocks, TargetFacts};
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,6 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use sys::files::operations::{OpenFlags, open};
 use sys::machine::buffers::{Arena, Source};
+use sys::processes::usage::thread_cpu_ns;
 
 /// Size of a sampled block, a multiple of the logical block of all common devices.
 const BLOCK: u64 = 4096;
@@ -22,8 +24,16 @@ const BLOCKS_MAX: u64 = 64;
 /// No further block is read after this time, on slow devices.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// Reads blocks of these regions, and adds the findings to the facts of their targets.
-pub fn sample_contents(read: &[Target], known: &mut [TargetFacts]) {
+/// Reads blocks of these regions, and adds the findings to the facts of their targets, and the CPU time to that of the
+/// monitoring.
+pub fn sample_contents(read: &[Target], monitored: &mut Monitored) {
+    let began = thread_cpu_ns();
+    sample(read, &mut monitored.targets);
+    let taken = Nanos(thread_cpu_ns().saturating_sub(began));
+    monitored.own_cpu = monitored.own_cpu.saturating_add(taken);
+}
+
+fn sample(read: &[Target], known: &mut [TargetFacts]) {
     let Ok(mut arena) = Arena::new(&Source::Private, 1, BYTES, 0) else { return };
     let began = Instant::now();
     let mut left = BLOCKS_MAX;
@@ -122,9 +132,11 @@ mod tests {
         let size_bytes = data.len() as u64;
         let facts = TargetFacts { path: path.display().to_string(), size_bytes, ..TargetFacts::default() };
         let sampled = |cached_after, target: Target| {
-            let mut known = [TargetFacts { cached_after, ..facts.clone() }];
-            sample_contents(&[target.clone(), target], &mut known);
-            known[0].sampled
+            let targets = vec![TargetFacts { cached_after, ..facts.clone() }];
+            let mut monitored = Monitored { targets, ..Monitored::default() };
+            sample_contents(&[target.clone(), target], &mut monitored);
+            assert!(monitored.own_cpu > Nanos::ZERO);
+            monitored.targets[0].sampled
         };
         let target = Target { path: path.clone(), start: 0, end: u64::MAX };
         let dirty = model::CachedBytes { bytes: BLOCK, dirty_bytes: Some(BLOCK) };

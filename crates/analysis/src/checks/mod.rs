@@ -224,6 +224,12 @@ pub fn is_shown(note: &Note) -> bool {
     is_finding(note) || (note.grade == Grade::NotChecked && note.check == backing::ID)
 }
 
+/// True if a check found that the numbers are those of memory.
+pub fn is_of_memory(notes: &[Note]) -> bool {
+    let finds = |note: &&Note| note.check == cache::ID || note.check == backing::ID;
+    notes.iter().filter(finds).any(|note| note.grade == Grade::NotAStorageResult)
+}
+
 /// Display name of a grade.
 pub fn grade_title(grade: Grade) -> &'static str {
     match grade {

@@ -97,10 +97,7 @@ impl Measured {
         let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
         // The checks know more than a row, such as rate limits and lock waits.
         level.at_work = evidence("users_busy").zip(evidence("users_asked")).map(|(busy, asked)| AtWork { busy, asked });
-        let is_memory = |note: &model::Note| {
-            ["cache", "backing"].contains(&note.check.as_str()) && note.grade == Grade::NotAStorageResult
-        };
-        level.from_memory = notes.iter().any(is_memory);
+        level.from_memory = analysis::is_of_memory(&notes);
         Some(level)
     }
 }

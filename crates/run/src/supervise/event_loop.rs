@@ -180,7 +180,7 @@ impl<'run> EventLoop<'run> {
             // A device that does not respond would hold this process, too.
             if self.state.signal.is_none() && !self.state.has_stuck_workers() {
                 let read = targets_read(self.run.workers, self.run.prepared);
-                monitor::sample_contents(&read, &mut monitored.targets);
+                monitor::sample_contents(&read, &mut monitored);
             }
             self.state.monitored = Some(monitored);
         }
