@@ -28,7 +28,7 @@ mod too_short;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
 
-use model::{Grade, Note, RunResult};
+use model::{Grade, Monitored, Note, RunResult};
 
 /// Signals without which a check is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub enum Needs {
     Devices,
     /// Samples of the machine during the run, which imported results lack.
     Samples,
+    /// The layers under the targets, which results of earlier versions lack.
+    Layers,
 }
 
 /// One check of a result.
@@ -77,7 +79,7 @@ pub const CHECKS: &[Check] = &[
     Check {
         id: backing::ID,
         why: "a device or file system can be memory, or hide what stores its data",
-        needs: Needs::Samples,
+        needs: Needs::Layers,
         run: backing::run,
     },
     Check {
@@ -210,6 +212,10 @@ pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
         Needs::Own => false,
         Needs::Devices => !result.was_monitored() && result.devices.is_empty() && result.lowest_traffic.is_none(),
         Needs::Samples => !result.was_monitored(),
+        Needs::Layers => {
+            let without = |monitored: &Monitored| monitored.targets.iter().any(|target| target.layers.is_empty());
+            !result.was_monitored() || result.monitored.as_ref().is_some_and(without)
+        }
     };
     CHECKS.iter().filter(missing).map(|check| check.id).collect()
 }
@@ -292,6 +298,9 @@ mod tests {
         let foreign = unchecked(&clean_random_read());
         assert!(foreign.contains(&"holes") && !foreign.contains(&"cache") && !foreign.contains(&"busy users"));
         assert!(unchecked(&RunResult::default()).contains(&"cache"));
+        let mut earlier = watched_random_read();
+        earlier.monitored.as_mut().unwrap().targets[0].layers.clear();
+        assert_eq!(unchecked(&earlier), ["backing"]);
     }
 
     #[test]
