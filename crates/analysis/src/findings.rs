@@ -1,6 +1,6 @@
 //! The findings of all rows of a result together: by check, as a verdict in one line, and as a reason for `--strict` to fail.
 
-use crate::checks::{CHECKS, grade_title, is_finding};
+use crate::checks::{CHECKS, grade_title, is_finding, is_shown};
 use model::{Grade, Note};
 
 /// The findings of one check.
@@ -18,7 +18,7 @@ pub struct FindingGroup<'a> {
     pub range: Option<String>,
 }
 
-/// The findings of rows by check: the worst first, then in the order of the checks; checks that could not be made are last.
+/// The findings of rows by check: the worst first, then in the order of the checks; what could not be seen is last.
 ///
 /// ```
 /// use model::{Grade, Note};
@@ -37,7 +37,7 @@ pub struct FindingGroup<'a> {
 pub fn by_check<'a>(rows: &[&'a [Note]]) -> Vec<FindingGroup<'a>> {
     let mut found: Vec<(&'a str, Vec<(usize, &'a Note)>)> = Vec::new();
     for (row, notes) in rows.iter().enumerate() {
-        for note in notes.iter().filter(|note| note.grade != Grade::Trusted) {
+        for note in notes.iter().filter(|note| is_shown(note)) {
             match found.iter_mut().find(|(check, _)| *check == note.check) {
                 Some((_, all)) => all.push((row, note)),
                 None => found.push((&note.check, vec![(row, note)])),
@@ -241,8 +241,11 @@ mod tests {
     fn findings_are_grouped_by_check_and_the_worst_is_first() {
         let first = [valid("no flush", &[]), valid("limiter", &[("rate", 5.0)])];
         let second = [valid("no flush", &[]), note("cache", Grade::NotAStorageResult, &[("bytes_asked", 5.0)])];
-        let third =
-            [note("cache", Grade::ValidWithLimits, &[("bytes_asked", 5.0)]), note("holes", Grade::NotChecked, &[])];
+        let third = [
+            note("cache", Grade::ValidWithLimits, &[("bytes_asked", 5.0)]),
+            note("backing", Grade::NotChecked, &[]),
+            note("holes", Grade::NotChecked, &[]),
+        ];
         let groups = by_check(&[&first, &second, &[], &third]);
         let found: Vec<(&str, Grade, &[usize])> =
             groups.iter().map(|group| (group.check, group.grade, group.rows.as_slice())).collect();
@@ -252,7 +255,7 @@ mod tests {
                 ("cache", Grade::NotAStorageResult, [1, 3].as_slice()),
                 ("limiter", Grade::ValidWithLimits, &[0]),
                 ("no flush", Grade::ValidWithLimits, &[0, 1]),
-                ("holes", Grade::NotChecked, &[3]),
+                ("backing", Grade::NotChecked, &[3]),
             ]
         );
         assert_eq!(groups[0].sentence, second[1].sentence);

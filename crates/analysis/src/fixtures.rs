@@ -2,8 +2,8 @@
 
 use measure::{Histogram, Moments, Nanos};
 use model::{
-    DeviceFacts, DeviceGain, DeviceUsage, DirectionResult, Echo, Interval, JobResult, LatencyStatistics, Monitored,
-    RequestGain, RunResult, TargetFacts, WorkerGain,
+    Bottom, DeviceFacts, DeviceGain, DeviceUsage, DirectionResult, Echo, Interval, JobResult, LatencyStatistics, Layer,
+    Monitored, RequestGain, RunResult, TargetFacts, WorkerGain,
 };
 use plan::Workload;
 
@@ -80,6 +80,13 @@ pub(crate) fn watched_random_read() -> RunResult {
             path: "a".into(),
             unwritten_bytes: Some(0),
             region_bytes,
+            layers: vec![Layer {
+                name: "sda".into(),
+                kind: "disk".into(),
+                device: true,
+                bottom: Some(Bottom::Disk),
+                ..Layer::default()
+            }],
             ..TargetFacts::default()
         }],
         intervals: (1..=10).map(interval).collect(),

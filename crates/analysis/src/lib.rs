@@ -18,7 +18,9 @@ mod scaling;
 mod summary;
 mod verdict;
 
-pub use checks::{CHECKS, Check, Needs, advice, grade, grade_title, is_finding, judge, unchecked};
+pub use checks::{
+    CHECKS, Check, Needs, advice, grade, grade_title, is_finding, is_of_memory, is_shown, judge, unchecked,
+};
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;

@@ -42,7 +42,7 @@ impl Point {
             mean_ns: latency.moments.mean()?,
             p99: moved.latency_distribution().and_then(|latency| percentile_as_fact(latency, 99.0)),
             all_busy: grade_of("busy users").is_none_or(|grade| grade <= Grade::Trusted),
-            from_memory: grade_of("cache") == Some(Grade::NotAStorageResult),
+            from_memory: crate::checks::is_of_memory(notes),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::print_error;
-use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, verdict_line};
+use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, is_shown, verdict_line};
 use formats::printable;
 use model::{LimitedBy, Note, RunResult};
 use std::io::IsTerminal;
@@ -37,7 +37,7 @@ pub(crate) fn print(result: &RunResult) {
     let groups: Vec<FindingGroup<'_>> = by_check(&[&result.notes]);
     let has_findings = findings(&result.notes).next().is_some();
     let verdict = has_findings.then(|| format!("verdict: {}", verdict_line(&groups, &[], 1, "")));
-    let remarks = findings(&result.notes).map(|note| format!("check: {}", line(note)));
+    let remarks = shown(&result.notes).map(|note| format!("check: {}", line(note)));
     for line in verdict.into_iter().chain(remarks).chain(result.limited_by.as_ref().map(limit_line)) {
         print_error(&format!("plumb: {}", printable::line(&line)));
     }
@@ -59,6 +59,11 @@ pub(crate) fn with_advice(note: &Note) -> String {
         Some(advice) => format!("{}; {advice}", note.sentence),
         None => note.sentence.clone(),
     }
+}
+
+/// The notes for a person: problems, and that the storage under the files could not be seen.
+pub(crate) fn shown(notes: &[Note]) -> impl Iterator<Item = &Note> {
+    notes.iter().filter(|note| is_shown(note))
 }
 
 /// The notes that report a problem.

@@ -21,8 +21,33 @@ impl LoopDevice {
     pub fn new(directory: &Path, bytes: u64) -> io::Result<Self> {
         let mut file = tempfile::Builder::new().prefix("loop-").tempfile_in(directory)?;
         fill(file.as_file_mut(), bytes)?;
+        Self::over(file, &[])
+    }
+
+    /// Creates a device of this many bytes over a sparse file in `directory`.
+    ///
+    /// # Errors
+    /// As for [`LoopDevice::new`].
+    pub fn sparse(directory: &Path, bytes: u64) -> io::Result<Self> {
+        let file = tempfile::Builder::new().prefix("loop-").tempfile_in(directory)?;
+        file.as_file().set_len(bytes)?;
+        Self::over(file, &[])
+    }
+
+    /// Creates a device as [`LoopDevice::new`] does that bypasses the page cache of its file.
+    ///
+    /// # Errors
+    /// As for [`LoopDevice::new`], and if the file system of the directory has no direct I/O.
+    pub fn direct(directory: &Path, bytes: u64) -> io::Result<Self> {
+        let mut file = tempfile::Builder::new().prefix("loop-").tempfile_in(directory)?;
+        fill(file.as_file_mut(), bytes)?;
+        file.as_file().sync_all()?;
+        Self::over(file, &["--direct-io=on"])
+    }
+
+    fn over(file: tempfile::NamedTempFile, options: &[&str]) -> io::Result<Self> {
         let backing = file.into_temp_path();
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(&backing).output()?;
+        let output = Command::new("losetup").args(["--find", "--show"]).args(options).arg(&backing).output()?;
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
@@ -53,6 +78,56 @@ impl Drop for LoopDevice {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+/// A file system mounted for a test, unmounted when dropped.
+#[derive(Debug)]
+pub struct Mounted {
+    directory: tempfile::TempDir,
+    // Detached after the file system is unmounted.
+    device: Option<LoopDevice>,
+}
+
+impl Mounted {
+    /// Mounts with these arguments of mount(8), without the mount point.
+    ///
+    /// # Errors
+    /// The mount is not permitted (requires root), or the kernel does not have the file system.
+    pub fn new(arguments: &[&str]) -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("mounted-").tempdir()?;
+        let output = Command::new("mount").args(arguments).arg(directory.path()).output()?;
+        match output.status.success() {
+            true => Ok(Mounted { directory, device: None }),
+            false => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        }
+    }
+
+    /// Makes a file system on a device with this command (`mkfs.ext4 -q`), and mounts it with these options.
+    ///
+    /// # Errors
+    /// As for [`Mounted::new`], and if the command fails.
+    pub fn on(device: LoopDevice, command: &str, options: &str) -> io::Result<Self> {
+        let mut words = command.split_whitespace();
+        let output = Command::new(words.next().unwrap_or_default()).args(words).arg(device.path()).output()?;
+        if !output.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        let mut mounted = Mounted::new(&["-o", options, &device.path().display().to_string()])?;
+        mounted.device = Some(device);
+        Ok(mounted)
+    }
+
+    /// The mount point.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.path()).status();
+        drop(self.device.take());
     }
 }
 

@@ -19,7 +19,7 @@ mod strace;
 mod tree;
 
 pub use cases::{Cases, Outcome as CaseOutcome, run_all};
-pub use device::{LoopDevice, Tmpfs};
+pub use device::{LoopDevice, Mounted, Tmpfs};
 pub use fold::{Amounts, Depths, Samples, TextRules, compare_text, fold_text};
 pub use group::Group;
 pub use logs::sum_over_time;

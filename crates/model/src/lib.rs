@@ -9,6 +9,7 @@ mod blocks;
 mod device;
 mod job;
 mod latency;
+mod layers;
 mod limit;
 pub mod measurement;
 mod monitored;
@@ -25,11 +26,12 @@ pub use job::{
     PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult,
 };
 pub use latency::LatencyCounts;
+pub use layers::{Bottom, Layer, ways_down};
 pub use limit::{LimitedBy, Limiter};
 pub use measurement::Measurement;
 pub use monitored::{
-    CachedBytes, CpuTicks, DeviceFacts, DeviceGain, GroupGain, GroupLimits, Interval, IoCap, Monitored, MountFacts,
-    PressureGain, RequestGain, TargetFacts, WorkerGain,
+    CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap, Monitored,
+    MountFacts, PressureGain, RequestGain, SampledBlocks, TargetFacts, WorkerGain,
 };
 pub use native::SCHEMA;
 pub use plan::Unified;

@@ -4,7 +4,7 @@
 //! Each interval has the *increments* of the counters in their own units, so intervals can be added and adjacent ones
 //! merged. A signal that could not be read is `None` or missing, never 0.
 
-use crate::LatencyCounts;
+use crate::{LatencyCounts, Layer};
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -54,6 +54,8 @@ pub struct DeviceFacts {
     pub scheduler: Option<String>,
     /// True if writes complete before they are durable (write-back cache).
     pub write_back: Option<bool>,
+    /// The same as the device itself reports it, whatever the kernel was set to.
+    pub own_write_back: Option<bool>,
     /// Logical block size: the unit of addressing.
     pub logical_block_bytes: Option<u64>,
     /// Physical block size: the unit of writes without read-modify-write.
@@ -99,12 +101,51 @@ pub struct TargetFacts {
     /// Bytes in the jobs' regions that were holes or unwritten extents when I/O started: reads of them do not reach the
     /// device. `None` if the file system does not report extents.
     pub unwritten_bytes: Option<u64>,
+    /// Bytes in the jobs' regions whose blocks other files share (reflinks, snapshots).
+    pub shared_bytes: Option<u64>,
+    /// Bytes in the jobs' regions that the file system stores compressed.
+    pub compressed_bytes: Option<u64>,
+    /// Bytes in the jobs' regions that are in the metadata of the file system (inline data).
+    pub inline_bytes: Option<u64>,
+    /// Attributes of the file that change what an I/O does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<FileAttribute>,
     /// Total size of the jobs' regions in it.
     pub region_bytes: u64,
+    /// The layers down to what stores its bytes, the target's own first; empty if they were not looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
     /// Page cache of the file when I/O started, after the cache was dropped if the jobs asked for that.
     pub cached_before: Option<CachedBytes>,
     /// Page cache of the file at the end of the run.
     pub cached_after: Option<CachedBytes>,
+    /// Contents of a few blocks of the regions that jobs read, after the run.
+    pub sampled: Option<SampledBlocks>,
+}
+
+/// Attribute of a file, as chattr(1) sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileAttribute {
+    /// The file system compresses what is written (`c`).
+    Compressed,
+    /// Data is written to the journal first (`j`).
+    JournaledData,
+    /// Each write is durable before it completes (`S`).
+    Synchronous,
+    /// Blocks are overwritten in place (`C`): without compression on btrfs.
+    OverwrittenInPlace,
+}
+
+/// Contents of sampled blocks of 4 KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledBlocks {
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Blocks that hold only zeros.
+    pub zeros: u32,
+    /// Blocks with the most frequent of the other contents; 0 if all are different.
+    pub alike: u32,
 }
 
 /// Mount of a target's file system.

@@ -4,10 +4,11 @@
 //! Leaves the time of samples to the caller, and the difference of two readings to `counters`.
 
 use crate::counters;
+use crate::layers::{Layers, Live};
 use measure::Nanos;
-use model::{DeviceFacts, DeviceGain, DeviceUsage, LowestTraffic};
+use model::{DeviceFacts, DeviceGain, DeviceUsage, Layer, LowestTraffic};
 use std::path::Path;
-use sys::devices::identity::{BlockDevice, Link, WriteCache};
+use sys::devices::identity::{BlockDevice, Link, WriteCache, number_under};
 
 /// Bytes per sector in the kernel's counters, regardless of the device's sector size.
 const SECTOR: u64 = 512;
@@ -39,13 +40,20 @@ impl Devices {
     /// Finds the devices under `paths` below `root`, and takes the first reading of their counters at `now`.
     ///
     /// A partition is replaced by its disk. Stacks are followed through dm, md, multipath, and from a loop device to
-    /// the file system that holds its backing file. Paths without a device (tmpfs, network file systems) and devices
-    /// without counters are omitted.
+    /// the file system that holds its backing file. The devices under an overlay, and all devices of a btrfs, are
+    /// recorded too, but are not in [`Devices::usage`], as in fio. Paths without a device (tmpfs, network file systems)
+    /// and devices without counters are omitted.
     pub(crate) fn start<P: AsRef<Path>>(root: &Path, paths: &[P], now: Nanos) -> Self {
-        let tops: Vec<_> = paths.iter().map(|path| BlockDevice::under(root, path.as_ref()).ok().flatten()).collect();
-        let all_found = tops.iter().all(Option::is_some);
-        let tops: Vec<_> = tops.into_iter().flatten().map(|device| device.whole()).collect();
-        let mut recorded = find(root, &tops, now);
+        let (mut tops, mut found) = (Vec::new(), Found { all: true, ..Found::default() });
+        let mut layers = Layers::new(root, &Live);
+        for path in paths.iter().map(AsRef::as_ref) {
+            let number = number_under(path).ok();
+            let top = number.and_then(|number| BlockDevice::by_number(root, number)).map(|device| device.whole());
+            found.add(&mut layers, path, top.as_ref());
+            tops.extend(top);
+        }
+        let all_found = found.all;
+        let mut recorded = record(root, &found, now);
         for own in 0..recorded.len() {
             let members = recorded[own].device.members();
             let found = members.iter().filter_map(|member| position(&recorded, &member.whole()));
@@ -119,17 +127,50 @@ impl Devices {
     }
 }
 
-/// All devices of the stacks below `tops`, breadth first, each once.
-fn find(root: &Path, tops: &[BlockDevice], now: Nanos) -> Vec<RecordedDevice> {
-    let mut known: Vec<BlockDevice> = Vec::new();
-    tops.iter().for_each(|top| push_once(&mut known, top.clone()));
-    let (top_count, mut next, mut found) = (known.len(), 0, Vec::new());
+/// Devices found under a set of paths.
+#[derive(Debug, Default)]
+struct Found {
+    /// The devices that hold a path.
+    tops: Vec<BlockDevice>,
+    /// Devices with those that the layers between show below them, in addition to what sysfs says of the device.
+    below: Vec<(BlockDevice, Vec<BlockDevice>)>,
+    /// True if each path has a device.
+    all: bool,
+    /// Layers whose devices are in the lists.
+    seen: Vec<Vec<Layer>>,
+}
+
+impl Found {
+    fn add(&mut self, layers: &mut Layers<'_>, path: &Path, top: Option<&BlockDevice>) {
+        let under = layers.under(path);
+        let highest = layers.highest_devices(&under);
+        self.all &= top.is_some() || !highest.is_empty();
+        top.into_iter().chain(&highest).for_each(|device| push_once(&mut self.tops, device.clone()));
+        if !self.seen.contains(&under) {
+            self.below.extend(layers.devices_with_below(&under));
+            self.seen.push(under);
+        }
+    }
+
+    /// Disks and stacked devices directly below a device, each once.
+    fn below(&self, root: &Path, device: &BlockDevice) -> Vec<BlockDevice> {
+        let mut below: Vec<BlockDevice> = Vec::new();
+        device.below(root).iter().for_each(|lower| push_once(&mut below, lower.whole()));
+        let more = self.below.iter().filter(|(upper, _)| upper == device).flat_map(|(_, lower)| lower);
+        more.for_each(|lower| push_once(&mut below, lower.clone()));
+        below
+    }
+}
+
+/// Takes the first reading of all devices of the stacks, breadth first, each once.
+fn record(root: &Path, paths: &Found, now: Nanos) -> Vec<RecordedDevice> {
+    let mut known: Vec<BlockDevice> = paths.tops.clone();
+    let (mut next, mut found) = (0, Vec::new());
     while let Some(device) = known.get(next).cloned() {
-        let mut below: Vec<BlockDevice> = device.below(root).iter().map(BlockDevice::whole).collect();
-        below.dedup();
+        let below = paths.below(root, &device);
         below.iter().for_each(|lower| push_once(&mut known, lower.clone()));
         if let Some(last) = read_counters(&device) {
-            let facts = DeviceFacts { top: next < top_count, ..facts(&device, &below) };
+            let facts = DeviceFacts { top: next < paths.tops.len(), ..facts(&device, &below) };
             let (since_start, since_interval) = (DeviceGain::default(), DeviceGain::default());
             let members = Vec::new();
             found.push(RecordedDevice { device, facts, members, last, last_read: now, since_start, since_interval });
@@ -172,6 +213,7 @@ fn facts(device: &BlockDevice, below: &[BlockDevice]) -> DeviceFacts {
         rotational: device.is_rotational(),
         scheduler: device.scheduler(),
         write_back: device.write_cache().map(|cache| cache == WriteCache::WriteBack),
+        own_write_back: device.own_write_cache().map(|cache| cache == WriteCache::WriteBack),
         logical_block_bytes: device.logical_block_size(),
         physical_block_bytes: device.physical_block_size(),
         request_max_bytes: kib(device.max_sectors_kib()),

@@ -7,10 +7,12 @@
 
 #![forbid(unsafe_code)]
 
+mod contents;
 pub mod counters;
 mod cpu;
 mod devices;
 pub mod iostat;
+mod layers;
 mod listing;
 mod machine;
 mod rates;
@@ -18,6 +20,7 @@ mod recorder;
 mod targets;
 mod workers;
 
+pub use contents::sample_contents;
 pub use cpu::{CpuCounters, cpu_count, uptime_centiseconds};
 pub use listing::{Listed, Reading, diskstats, single, whole_devices};
 pub use rates::device_activity;

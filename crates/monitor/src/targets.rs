@@ -1,10 +1,14 @@
 //! Facts about the files and devices of the jobs: location, unwritten parts, cached parts.
 
-use model::{CachedBytes, GroupLimits, IoCap, MountFacts, TargetFacts};
+use crate::layers::{Layers, Live};
+use model::{CachedBytes, FileAttribute, GroupLimits, IoCap, MountFacts, TargetFacts};
+use rustix::fs::IFlags;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use sys::devices::identity::BlockDevice;
+use sys::files::extents::{Extent, Extents, State};
 use sys::processes::cgroup::Groups;
 
 /// Most targets examined.
@@ -35,7 +39,10 @@ pub(crate) fn begin(root: &Path, targets: &[Target], known: &mut Vec<TargetFacts
         }
     }
     let room = TARGETS_MAX.saturating_sub(known.len());
-    known.extend(fresh.iter().take(room).map(|target| facts(root, target)));
+    let mut layers = Layers::new(root, &Live);
+    let found =
+        fresh.iter().take(room).map(|target| TargetFacts { layers: layers.under(&target.path), ..facts(root, target) });
+    known.extend(found);
 }
 
 /// Determines the cached bytes again, after the run.
@@ -103,14 +110,54 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
             options: mount.options,
         });
         let end = target.end.min(facts.size_bytes);
-        let extents = sys::files::extents::as_they_are(&file, path).ok();
-        let unwritten = extents.map(|extents| extents.unwritten_within(target.start.min(end), end));
         facts.cached_before = cached(&file, path, facts.size_bytes);
-        facts.unwritten_bytes = unwritten.and_then(|bytes| never_written(bytes, facts.cached_before));
+        facts.attributes = attributes(&file);
+        if let Ok(extents) = sys::files::extents::as_they_are(&file, path) {
+            read_extents(&extents, target.start.min(end)..end, &mut facts);
+        }
     } else {
         facts.cached_before = cached(&file, path, facts.size_bytes);
+        facts.unwritten_bytes = unwritten_behind(root, path, target.start..target.end.min(facts.size_bytes));
     }
     facts
+}
+
+/// Bytes of a loop device's region that its backing file has no data for; `None` for other devices, and if the file is
+/// not visible here.
+fn unwritten_behind(root: &Path, path: &Path, region: Range<u64>) -> Option<u64> {
+    let device = BlockDevice::under(root, path).ok().flatten().filter(|device| !device.is_partition())?;
+    let (image, skip) = (device.backing_file()?, device.backing_offset()?);
+    let holds = sys::devices::ioctl::loop_backing(&File::open(path).ok()?, path).ok()?;
+    let file = File::open(&image).ok()?;
+    if sys::devices::identity::number_under(&image).ok()? != holds {
+        return None;
+    }
+    let (start, end) = (region.start.checked_add(skip)?, region.end.checked_add(skip)?);
+    let unwritten = sys::files::extents::as_they_are(&file, &image).ok()?.unwritten_within(start, end);
+    let size = file.metadata().ok()?.len();
+    never_written(unwritten, cached(&file, &image, size))
+}
+
+fn read_extents(extents: &Extents, region: Range<u64>, facts: &mut TargetFacts) {
+    let bytes = |has: fn(&Extent) -> bool| extents.bytes_within(region.start, region.end, has);
+    let inline = bytes(|extent| extent.state == State::Inline);
+    let unwritten = extents.unwritten_within(region.start, region.end).saturating_sub(inline);
+    facts.unwritten_bytes = never_written(unwritten, facts.cached_before);
+    facts.inline_bytes = Some(inline);
+    facts.shared_bytes = Some(bytes(|extent| extent.shared));
+    facts.compressed_bytes = Some(bytes(|extent| extent.encoded && extent.state != State::Inline));
+}
+
+/// Attributes of a file; none on file systems without them.
+fn attributes(file: &File) -> Vec<FileAttribute> {
+    let Ok(flags) = rustix::fs::ioctl_getflags(file) else { return Vec::new() };
+    let known = [
+        (IFlags::COMPRESSED, FileAttribute::Compressed),
+        (IFlags::JOURNALING, FileAttribute::JournaledData),
+        (IFlags::SYNC, FileAttribute::Synchronous),
+        (IFlags::NOCOW, FileAttribute::OverwrittenInPlace),
+    ];
+    known.into_iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, attribute)| attribute).collect()
 }
 
 /// Bytes that were never written, out of `unwritten` bytes that have no data on the device: dirty pages are subtracted,

@@ -215,6 +215,18 @@ impl Pace {
 }
 
 impl Flushes {
+    /// The smallest number of writes after which a flush comes, if flushes come by the number of writes alone.
+    pub fn only_period(&self) -> Option<u64> {
+        let periods = [self.fsync_every, self.fdatasync_every, self.range_every];
+        let period = periods.into_iter().filter(|&every| every > 0).min();
+        period.filter(|_| !(self.by_each_write || self.at_close || self.at_end))
+    }
+
+    /// True if sync_file_range is the only call that they consist of.
+    pub fn only_ranges(&self) -> bool {
+        self.only_period().is_some() && self.fsync_every == 0 && self.fdatasync_every == 0
+    }
+
     /// True if writes are made durable before the job ends.
     pub fn any(&self) -> bool {
         *self != Flushes::default()

@@ -3,7 +3,7 @@
 //! Signals: bytes requested by the jobs, sectors counted by the devices under their files, the type of file system.
 
 use super::note;
-use crate::run_facts::{bytes_asked, bytes_at_devices};
+use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices};
 use measure::{Direction, Nanos};
 use model::{Grade, Note, RunResult};
 
@@ -31,12 +31,16 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         return None;
     }
     let in_memory = result.environment.file_systems.iter().find(|held| is_memory(&held.kind));
-    if let Some(held) = in_memory {
+    let layers_explain = super::backing::explains_missing_counters(result);
+    if let Some(held) = in_memory.filter(|_| !layers_explain) {
         let sentence = format!("{} is {}: its files live in memory, no device took part", held.path, held.kind);
         let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", 0.0)];
         return Some(note(ID, Grade::NotAStorageResult, sentence, &evidence));
     }
     let Some(moved) = bytes_at_devices(result, direction) else {
+        if layers_explain {
+            return None;
+        }
         let sentence =
             "no block device was watched under the files, so it is not known how much I/O reached a device".to_owned();
         return Some(note(ID, Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));
@@ -47,7 +51,22 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     }
     let grade = if share < STORAGE_SHARE { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
     let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", moved as f64), ("share_percent", 100.0 * share)];
-    Some(note(ID, grade, sentence(result, direction, moved, share), &evidence))
+    let sentence = sentence(result, direction, moved, share);
+    let why = cached_loop(result).map(|name| {
+        format!(
+            "; {name} uses the page cache of its backing file, direct I/O or not (losetup --direct-io=on changes this)"
+        )
+    });
+    Some(note(ID, grade, sentence + &why.unwrap_or_default(), &evidence))
+}
+
+/// A loop device that caches what jobs with O_DIRECT ask of it.
+fn cached_loop(result: &RunResult) -> Option<&str> {
+    if busy_jobs(result).any(|job| !job.echo.direct) {
+        return None;
+    }
+    let mut layers = result.monitored.iter().flat_map(|monitored| &monitored.targets).flat_map(|target| &target.layers);
+    layers.find(|layer| layer.bypasses_page_cache == Some(false)).map(|layer| layer.name.as_str())
 }
 
 fn is_memory(kind: &str) -> bool {
@@ -163,6 +182,19 @@ mod tests {
         let asked = result.jobs[0].directions.read.bytes;
         result.lowest_traffic.as_mut().unwrap().read_bytes = asked;
         assert_eq!(check(&result), None);
+    }
+
+    #[test]
+    fn a_loop_device_that_caches_direct_reads_is_the_reason() {
+        let mut result = crate::fixtures::watched_random_read();
+        result.lowest_traffic = Some(model::LowestTraffic::default());
+        let layer = model::Layer { name: "loop0".into(), bypasses_page_cache: Some(false), ..model::Layer::default() };
+        result.monitored.as_mut().unwrap().targets[0].layers = vec![layer];
+        assert!(!check(&result).unwrap().1.contains("loop0"), "a buffered job has its own page cache");
+        result.jobs[0].echo.direct = true;
+        assert!(check(&result).unwrap().1.contains("; loop0 uses the page cache of its backing file"));
+        result.monitored.as_mut().unwrap().targets[0].layers[0].bypasses_page_cache = Some(true);
+        assert!(!check(&result).unwrap().1.contains("loop0"));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Compressible: on a target that compresses or deduplicates, speed depends on the contents of the data.
 //!
-//! Signals: buffer contents of the jobs, and layers under the files that are known to compress.
+//! Signals: buffer contents of the jobs, attributes and extents of the files, and layers under them that compress.
 
 use super::note;
-use crate::run_facts::busy_jobs;
-use model::{Grade, JobResult, Note, RunResult};
+use crate::run_facts::{busy_jobs, float};
+use model::{FileAttribute, Grade, JobResult, Note, RunResult, TargetFacts};
 use plan::Filling;
 
 pub(super) const ID: &str = "compressible";
@@ -50,20 +50,45 @@ fn compressing(result: &RunResult) -> Option<String> {
     if let Some(device) = zram {
         return Some(device.name.clone());
     }
-    let mounts = monitored.targets.iter().filter_map(|target| target.mount.as_ref());
-    let mut compresses = mounts.filter(|mount| {
-        mount.kind == "zfs"
-            || mount.kind == "bcachefs"
-            || mount.options.split(',').any(|one| one.starts_with("compress"))
-    });
-    compresses.next().map(|mount| format!("{} ({})", mount.point, mount.kind))
+    let own = monitored.targets.iter().find_map(compressing_file);
+    let layers = monitored.targets.iter().flat_map(|target| target.layers.iter().skip(1));
+    let lower = || {
+        layers
+            .filter(|layer| compresses(&layer.kind, layer.options.as_deref().unwrap_or_default()))
+            .map(|layer| if layer.device { layer.name.clone() } else { format!("{} ({})", layer.name, layer.kind) })
+    };
+    own.or_else(|| lower().next())
+}
+
+/// The target's own file system or file, if it compresses.
+fn compressing_file(target: &TargetFacts) -> Option<String> {
+    let has = |attribute| target.attributes.contains(&attribute);
+    if has(FileAttribute::Compressed) {
+        return Some(format!("{} (chattr +c)", target.path));
+    }
+    let share = target.compressed_bytes.map_or(0.0, |bytes| float(bytes) / float(target.region_bytes.max(1)));
+    if share >= LEAST_PERCENT / 100.0 {
+        return Some(format!("{} ({:.0} % of it)", target.path, 100.0 * share.min(1.0)));
+    }
+    let mount = target.mount.as_ref().filter(|_| !has(FileAttribute::OverwrittenInPlace));
+    mount
+        .filter(|mount| compresses(&mount.kind, &mount.options))
+        .map(|mount| format!("{} ({})", mount.point, mount.kind))
+}
+
+/// True if a file system or device compresses, whatever is written. f2fs lists its algorithm for all files, and
+/// compresses those with the attribute.
+fn compresses(kind: &str, options: &str) -> bool {
+    let by_option = |option: &str| option.starts_with("compress") && option != "compress=none";
+    matches!(kind, "zfs" | "bcachefs" | "vdo" | "squashfs" | "zram")
+        || (kind != "f2fs" && options.split(',').any(by_option))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures::{watched_random_read, workload};
-    use model::MountFacts;
+    use model::{Layer, MountFacts};
 
     #[test]
     fn zeros_are_named_and_random_data_is_silent() {
@@ -84,5 +109,40 @@ mod tests {
         result.monitored.as_mut().unwrap().targets[0].mount =
             Some(MountFacts { point: "/data".into(), kind: "btrfs".into(), options: "rw,compress=zstd:3".into() });
         assert_eq!(run(&result)[0].sentence, "/data (btrfs) compresses: valid only for data like yours");
+        let target = &mut result.monitored.as_mut().unwrap().targets[0];
+        target.attributes = vec![FileAttribute::OverwrittenInPlace];
+        assert_eq!(run(&result), [], "chattr +C switches it off");
+    }
+
+    #[test]
+    fn a_file_or_a_layer_below_that_compresses_is_named() {
+        let place = |change: fn(&mut TargetFacts)| {
+            let mut result = watched_random_read();
+            change(&mut result.monitored.as_mut().unwrap().targets[0]);
+            run(&result).first().map(|note| note.sentence.split(" compresses").next().unwrap_or_default().to_owned())
+        };
+        let layer = |kind: &str, options: Option<&str>| Layer {
+            name: "x".into(),
+            kind: kind.into(),
+            device: options.is_none(),
+            options: options.map(str::to_owned),
+            ..Layer::default()
+        };
+        assert_eq!(place(|target| target.attributes = vec![FileAttribute::Compressed]), Some("a (chattr +c)".into()));
+        assert_eq!(
+            place(|target| target.compressed_bytes = Some(target.region_bytes / 2)),
+            Some("a (50 % of it)".into())
+        );
+        assert_eq!(place(|target| target.compressed_bytes = Some(0)), None);
+        let stack = |lower: Layer| {
+            let mut result = watched_random_read();
+            result.monitored.as_mut().unwrap().targets[0].layers = vec![layer("ext4", Some("rw")), lower];
+            run(&result).first().map(|note| note.sentence.clone())
+        };
+        let named = |place: &str| Some(format!("{place} compresses: valid only for data like yours"));
+        assert_eq!(stack(layer("vdo", None)), named("x"));
+        assert_eq!(stack(layer("btrfs", Some("rw,compress-force=zstd"))), named("x (btrfs)"));
+        assert_eq!(stack(layer("f2fs", Some("rw,compress_algorithm=lz4"))), None);
+        assert_eq!(stack(layer("disk", None)), None);
     }
 }

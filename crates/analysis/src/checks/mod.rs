@@ -1,14 +1,18 @@
 //! The table of checks: one file and one row each.
 
 mod amplification;
+mod backing;
 mod busy_users;
 mod cache;
 mod client_cpu;
 mod compressible;
+mod contents;
 mod contradiction;
 mod coordinated_omission;
 mod depth;
 mod errors;
+mod file_properties;
+mod flush_effect;
 mod holes;
 mod impossible_plan;
 mod limiter;
@@ -27,7 +31,7 @@ mod two_latencies;
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
 pub(crate) use too_short::ID as TOO_SHORT;
 
-use model::{Grade, Note, RunResult};
+use model::{Grade, Monitored, Note, RunResult};
 
 /// Signals without which a check is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,8 @@ pub enum Needs {
     Devices,
     /// Samples of the machine during the run, which imported results lack.
     Samples,
+    /// The layers under the targets, which results of earlier versions lack.
+    Layers,
 }
 
 /// One check of a result.
@@ -84,6 +90,14 @@ pub const CHECKS: &[Check] = &[
         run: impossible_plan::run,
     },
     Check {
+        id: backing::ID,
+        why: "a device or file system can be memory, or hide what stores its data",
+        advice: "use a target on a disk",
+        measure: None,
+        needs: Needs::Layers,
+        run: backing::run,
+    },
+    Check {
         id: cache::ID,
         why: "reads that memory answers say nothing about the device",
         advice: "use direct=1, or a file that is larger than memory",
@@ -98,6 +112,14 @@ pub const CHECKS: &[Check] = &[
         measure: Some("unwritten_percent"),
         needs: Needs::Samples,
         run: holes::run,
+    },
+    Check {
+        id: contents::ID,
+        why: "zeros and blocks that are all the same need not be read from a medium",
+        advice: "fill the target with data like yours first",
+        measure: None,
+        needs: Needs::Samples,
+        run: contents::run,
     },
     Check {
         id: link_ceiling::ID,
@@ -220,6 +242,22 @@ pub const CHECKS: &[Check] = &[
         run: no_flush::run,
     },
     Check {
+        id: flush_effect::ID,
+        why: "a flush that does not reach the device makes nothing durable",
+        advice: "use the mount's default options and fsync=N or end_fsync=1",
+        measure: None,
+        needs: Needs::Samples,
+        run: flush_effect::run,
+    },
+    Check {
+        id: file_properties::ID,
+        why: "attributes, mount options and shared blocks change what an I/O does",
+        advice: "use an ordinary file on a mount with default options",
+        measure: None,
+        needs: Needs::Samples,
+        run: file_properties::run,
+    },
+    Check {
         id: amplification::ID,
         why: "a device that moves more than it was asked for has less left",
         advice: "use aligned blocks of the size that the device works in",
@@ -252,6 +290,10 @@ pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
         Needs::Own => false,
         Needs::Devices => !result.was_monitored() && result.devices.is_empty() && result.lowest_traffic.is_none(),
         Needs::Samples => !result.was_monitored(),
+        Needs::Layers => {
+            let without = |monitored: &Monitored| monitored.targets.iter().any(|target| target.layers.is_empty());
+            !result.was_monitored() || result.monitored.as_ref().is_some_and(without)
+        }
     };
     CHECKS.iter().filter(missing).map(|check| check.id).collect()
 }
@@ -264,6 +306,17 @@ pub fn is_finding(note: &Note) -> bool {
 /// The step that removes the cause of a check's remarks.
 pub fn advice(check: &str) -> Option<&'static str> {
     CHECKS.iter().find(|known| known.id == check).map(|known| known.advice)
+}
+
+/// True if a note is shown to a person: each finding, and that the storage under the files could not be seen.
+pub fn is_shown(note: &Note) -> bool {
+    is_finding(note) || (note.grade == Grade::NotChecked && note.check == backing::ID)
+}
+
+/// True if a check found that the numbers are those of memory.
+pub fn is_of_memory(notes: &[Note]) -> bool {
+    let finds = |note: &&Note| note.check == cache::ID || note.check == backing::ID;
+    notes.iter().filter(finds).any(|note| note.grade == Grade::NotAStorageResult)
 }
 
 /// Display name of a grade.
@@ -328,6 +381,9 @@ mod tests {
         let foreign = unchecked(&clean_random_read());
         assert!(foreign.contains(&"holes") && !foreign.contains(&"cache") && !foreign.contains(&"busy users"));
         assert!(unchecked(&RunResult::default()).contains(&"cache"));
+        let mut earlier = watched_random_read();
+        earlier.monitored.as_mut().unwrap().targets[0].layers.clear();
+        assert_eq!(unchecked(&earlier), ["backing"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::note;
 use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float};
 use measure::Direction;
 use model::{Grade, JobResult, Note, RunResult};
+use plan::Workload;
 
 pub(super) const ID: &str = "no flush";
 
@@ -20,8 +21,10 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 fn judge(result: &RunResult) -> Option<Note> {
     let monitored = result.monitored.as_ref()?;
     let flushes = |job: &JobResult| {
-        job.sync.count > 0
-            || job.workload.as_ref().is_some_and(|workload| workload.flushes.any() || workload.verifies_only)
+        let by_plan = |workload: &Workload| {
+            workload.verifies_only || (workload.flushes.any() && workload.flushes.only_period().is_none())
+        };
+        job.sync.count > 0 || job.workload.as_ref().is_some_and(by_plan)
     };
     let unflushed = |job: &&JobResult| job.directions.write.bytes > 0 && !flushes(job);
     let jobs: Vec<&JobResult> = busy_jobs(result).filter(unflushed).filter(|job| !job.echo.paths.is_empty()).collect();
@@ -72,6 +75,8 @@ mod tests {
         result.monitored.as_mut().unwrap().targets[0].cached_after =
             Some(CachedBytes { bytes: written, dirty_bytes: Some(written * 3 / 10) });
         assert!(run(&result)[0].sentence.starts_with("30 % of the data was still in RAM"));
+        workload(&mut result).flushes.fsync_every = 1_000_000;
+        assert_eq!(run(&result).len(), 1, "a period that is not reached flushes nothing");
         workload(&mut result).flushes.at_end = true;
         assert_eq!(run(&result), []);
     }

@@ -225,7 +225,7 @@ impl<'a> Bench<'a> {
     fn judge(&mut self, sweep: &mut Sweep, whose: &str) {
         let Some(point) = sweep.points.last_mut().filter(|_| self.signal.is_none()) else { return };
         remarks::judge(point);
-        for note in remarks::findings(&point.notes) {
+        for note in remarks::shown(&point.notes) {
             self.notes.push(Note { sentence: format!("{whose}: {}", note.sentence), ..note.clone() });
         }
     }

@@ -63,7 +63,7 @@ fn explanation(mut located: Located) -> String {
     if let Some(limited_by) = &result.limited_by {
         let _ = writeln!(text, "  {}", remarks::limit_line(limited_by));
     }
-    for note in remarks::findings(&result.notes) {
+    for note in remarks::shown(&result.notes) {
         let _ = writeln!(text, "  check: {}", remarks::line(note));
     }
     let unchecked = analysis::unchecked(result);

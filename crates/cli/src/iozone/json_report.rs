@@ -72,7 +72,7 @@ impl JsonReport {
             let microseconds: Vec<String> = found.iter().map(in_us).collect();
             self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
-        for note in remarks::findings(&result.notes) {
+        for note in remarks::shown(&result.notes) {
             add_remark(&mut self.remarks, note.check.clone(), &place, || remarks::line(note));
             self.notes.push(note.clone());
         }

@@ -97,7 +97,7 @@ impl Measured {
         let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
         // The checks know more than a row, such as rate limits and lock waits.
         level.at_work = evidence("users_busy").zip(evidence("users_asked")).map(|(busy, asked)| AtWork { busy, asked });
-        level.from_memory = notes.iter().any(|note| note.check == "cache" && note.grade == Grade::NotAStorageResult);
+        level.from_memory = analysis::is_of_memory(&notes);
         Some(level)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::estimate::Estimate;
 use super::group_steady_state::GroupSteadyState;
-use super::prepare::{targets_of, watched_paths};
+use super::prepare::{targets_of, targets_read, watched_paths};
 use super::schedule::{Schedule, Standing, WorkerOutcome};
 use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
 use super::workers::{RunInputs, WorkerEnd, WorkerPool};
@@ -177,8 +177,13 @@ impl<'run> EventLoop<'run> {
         self.state.remaining = (self.state.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         if let Some(mut recorder) = self.recorder {
             recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
-            let Recorded { devices, lowest_traffic, monitored } = recorder.finish(self.run.clock.now(), &seen);
+            let Recorded { devices, lowest_traffic, mut monitored } = recorder.finish(self.run.clock.now(), &seen);
             (self.state.devices, self.state.lowest_traffic) = (devices, lowest_traffic);
+            // A device that does not respond would hold this process, too.
+            if self.state.signal.is_none() && !self.state.has_stuck_workers() {
+                let read = targets_read(self.run.workers, self.run.prepared);
+                monitor::sample_contents(&read, &mut monitored);
+            }
             self.state.monitored = Some(monitored);
         }
         Ok(self.state)

@@ -156,8 +156,18 @@ pub(super) fn watched_paths<'a>(workers: &[WorkerPlan<'_>], prepared: &'a [Prepa
 
 /// The files and block devices of the workers that are about to start.
 pub(super) fn targets_of(turn: &[usize], workers: &[WorkerPlan<'_>], prepared: &[Prepared]) -> Vec<Target> {
-    let wanted = turn.iter().filter(|&&index| workers[index].job.record.disk_usage && needs_files(workers[index].job));
-    let files = wanted.flat_map(|&index| &prepared[index].files);
+    files_of(turn.iter().map(|&index| (&workers[index], &prepared[index])))
+}
+
+/// Files and devices that workers read, with the regions.
+pub(super) fn targets_read(workers: &[WorkerPlan<'_>], prepared: &[Prepared]) -> Vec<Target> {
+    let reads = |(worker, _): &(&WorkerPlan<'_>, &Prepared)| worker.job.load.mix.contains(measure::Direction::Read);
+    files_of(workers.iter().zip(prepared).filter(reads))
+}
+
+fn files_of<'a, 'p: 'a>(workers: impl Iterator<Item = (&'a WorkerPlan<'p>, &'a Prepared)>) -> Vec<Target> {
+    let wanted = workers.filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
+    let files = wanted.flat_map(|(_, ready)| &ready.files);
     let seen = files.filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));
     seen.map(|file| Target { path: file.path.clone(), start: file.region.start, end: file.region.end }).collect()
 }

@@ -88,8 +88,7 @@ impl BlockDevice {
     /// Returns the device with this number; `None` if sysfs has none, as for file systems without a block device
     /// (tmpfs, overlay, network) and for btrfs, which has virtual device numbers.
     pub fn by_number(root: &Path, number: DeviceNumber) -> Option<Self> {
-        let link = root.join(format!("sys/dev/block/{number}"));
-        Self::at(&std::fs::canonicalize(link).ok()?)
+        Self::of_link(&root.join(format!("sys/dev/block/{number}")))
     }
 
     /// Returns the disk or stacked device with this kernel name, such as `sda`; not a partition.
@@ -107,11 +106,15 @@ impl BlockDevice {
     pub fn under(root: &Path, path: &Path) -> Result<Option<Self>, SysError> {
         let number = number_under(path)?;
         Ok(Self::by_number(root, number).or_else(|| {
-            let mounts = crate::files::mounts::read(root).ok()?;
-            let mount = mounts.into_iter().find(|mount| mount.device == number)?;
+            let mount = crate::files::mounts::holding(root, path).ok().flatten()?;
             let source = std::fs::metadata(&mount.source).ok().filter(|found| found.file_type().is_block_device())?;
             Self::by_number(root, DeviceNumber::from_stat(source.rdev()))
         }))
+    }
+
+    /// Returns the device that a link points to, as there are in many directories of sysfs.
+    pub fn of_link(link: &Path) -> Option<Self> {
+        Self::at(&std::fs::canonicalize(link).ok()?)
     }
 
     fn at(directory: &Path) -> Option<Self> {
@@ -175,9 +178,19 @@ impl BlockDevice {
         targets.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// True if a loop device bypasses the page cache of its backing file; `None` for other devices.
+    pub fn bypasses_page_cache(&self) -> Option<bool> {
+        Some(number(&self.whole().directory.join("loop/dio"))? != 0)
+    }
+
     /// Backing file of a loop device.
     pub fn backing_file(&self) -> Option<PathBuf> {
         Some(PathBuf::from(word(&self.whole().directory.join("loop/backing_file"))?))
+    }
+
+    /// Offset of a loop device's first byte in its backing file.
+    pub fn backing_offset(&self) -> Option<u64> {
+        number(&self.whole().directory.join("loop/offset"))
     }
 
     /// Devices directly below: its members, the disk of a partition, or the device that contains the backing file of a
@@ -330,6 +343,22 @@ impl BlockDevice {
         }
     }
 
+    /// Write cache mode as the device itself reports it (SCSI, ATA, virtio, loop), whatever the kernel was set to.
+    pub fn own_write_cache(&self) -> Option<WriteCache> {
+        let whole = self.whole();
+        // The driver of loop devices announces a cache for each file that can be flushed.
+        if whole.backing_file().is_some() && number(&whole.directory.join("ro")) == Some(0) {
+            return Some(WriteCache::WriteBack);
+        }
+        let scsi = std::fs::read_dir(whole.directory.join("device/scsi_disk")).into_iter().flatten().flatten();
+        let mut files = scsi.map(|entry| entry.path().join("cache_type")).chain([whole.directory.join("cache_type")]);
+        match files.find_map(|file| word(&file))?.as_str() {
+            "write back" | "write back, no read (daft)" => Some(WriteCache::WriteBack),
+            "write through" | "none" => Some(WriteCache::WriteThrough),
+            _ => None,
+        }
+    }
+
     /// Maximum size of a discard in bytes; 0 if the device does not support discards.
     pub fn discard_max_bytes(&self) -> Option<u64> {
         self.queue_number("discard_max_bytes")
@@ -426,6 +455,7 @@ pub(crate) mod tests {
             ("queue/nr_requests", "64"),
             ("queue/write_cache", "write back"),
             ("queue/discard_max_bytes", "0"),
+            ("device/scsi_disk/0:0:0:0/cache_type", "write through"),
             ("size", "2097152"),
             ("device/model", "ST1000NM0011    "),
             ("device/wwid", "naa.5000c5003a"),
@@ -474,12 +504,13 @@ pub(crate) mod tests {
         assert_eq!(disk.serial().as_deref(), Some("naa.5000c5003a"));
         assert_eq!(disk.scheduler().as_deref(), Some("mq-deadline"));
         assert_eq!((disk.is_rotational(), disk.write_cache()), (Some(true), Some(WriteCache::WriteBack)));
+        assert_eq!(disk.own_write_cache(), Some(WriteCache::WriteThrough));
         assert_eq!((disk.logical_block_size(), disk.physical_block_size()), (Some(512), Some(4096)));
         assert_eq!((disk.size(), disk.queue_requests()), (Some(1 << 30), Some(64)));
         assert_eq!((disk.discard_max_bytes(), disk.in_flight()), (Some(0), Some((3, 1))));
         let bare = BlockDevice::by_name(root.path(), "sdb").unwrap();
         assert_eq!((bare.model(), bare.scheduler(), bare.is_rotational()), (None, None, None));
-        assert_eq!(bare.write_cache(), Some(WriteCache::WriteThrough));
+        assert_eq!((bare.write_cache(), bare.own_write_cache()), (Some(WriteCache::WriteThrough), None));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! ioctls of an open block device: size, sector sizes, discard, cache flush, and a check for exclusive use.
 
 use crate::SysError;
+use crate::devices::identity::DeviceNumber;
 use crate::files::operations::{OpenFlags, open};
 use std::fs::File;
 use std::io;
@@ -13,6 +14,26 @@ const BLKGETSIZE64: libc::Ioctl = 0x8008_1272;
 const BLKDISCARD: libc::Ioctl = 0x1277;
 /// `_IO(0x12, 97)` of linux/fs.h.
 const BLKFLSBUF: libc::Ioctl = 0x1261;
+
+/// `LOOP_GET_STATUS64` of linux/loop.h.
+const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
+
+/// Size of `struct loop_info64` of linux/loop.h in words. The first one is the device of the backing file.
+const LOOP_STATUS_WORDS: usize = 29;
+
+/// Returns the device number of the file system with the backing file of a loop device, which the kernel knows also
+/// for a file that was removed, or that is in another mount namespace.
+///
+/// # Errors
+/// ENOTTY if the file is not a loop device, ENXIO if it has no backing file.
+pub fn loop_backing(device: &File, path: &Path) -> Result<DeviceNumber, SysError> {
+    let mut status = [0u64; LOOP_STATUS_WORDS];
+    // SAFETY: the call writes a structure of this size to a local that outlives it.
+    match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, status.as_mut_ptr()) } {
+        0 => Ok(DeviceNumber::from_stat(status[0])),
+        _ => Err(SysError::path("LOOP_GET_STATUS64", path, io::Error::last_os_error())),
+    }
+}
 
 /// Returns the size of the device in bytes. `path` is for messages, here and below.
 ///
@@ -146,7 +167,11 @@ mod tests {
         let found = crate::devices::identity::BlockDevice::under(root, &target.device).unwrap().unwrap();
         assert_eq!(target.device.file_name().unwrap().to_str(), Some(found.name()));
         assert_eq!(found.size(), Some(SIZE));
-        assert!(found.backing_file().unwrap().ends_with("image"));
+        let backing = found.backing_file().unwrap();
+        assert!(backing.ends_with("image"));
+        let holds = loop_backing(&File::open(&target.device).unwrap(), &target.device).unwrap();
+        assert_eq!(holds, crate::devices::identity::number_under(&backing).unwrap());
+        assert_eq!(found.bypasses_page_cache(), Some(false));
         assert!(crate::files::mounts::using_anywhere(root, &found).unwrap().is_empty());
         let _holder = open(&target.device, OpenFlags::RDONLY | OpenFlags::EXCL, 0).unwrap();
         assert!(is_held(&target.device).unwrap());
@@ -159,5 +184,6 @@ mod tests {
         for error in [size(&file, path).map(drop), sectors(&file, path).map(drop), discard(&file, path, 0, 512)] {
             assert!(error.unwrap_err().to_string().starts_with("/proc/version: BLK"));
         }
+        assert_eq!(loop_backing(&file, path).unwrap_err().errno(), Some(libc::ENOTTY));
     }
 }

@@ -33,6 +33,8 @@ pub struct Extent {
     pub state: State,
     /// True if other files share the blocks (reflinks, snapshots), so that writes go to other blocks.
     pub shared: bool,
+    /// True if the blocks hold an encoding of the data, which is compression, or encryption by the file system.
+    pub encoded: bool,
 }
 
 /// Extents of a file in ascending order, with holes in between.
@@ -47,11 +49,17 @@ impl Extents {
 
     /// Bytes between `start` and `end` that reads do not fetch from the device.
     pub fn unwritten_within(&self, start: u64, end: u64) -> u64 {
+        let has_data = |extent: &Extent| matches!(extent.state, State::Written | State::Delayed);
+        end.saturating_sub(start).saturating_sub(self.bytes_within(start, end, has_data))
+    }
+
+    /// Bytes between `start` and `end` in extents for which `has` is true.
+    pub fn bytes_within(&self, start: u64, end: u64, has: impl Fn(&Extent) -> bool) -> u64 {
         let inside = |extent: &Extent| {
             let (from, to) = (extent.start.max(start), extent.start.saturating_add(extent.length).min(end));
-            if matches!(extent.state, State::Written | State::Delayed) { to.saturating_sub(from) } else { 0 }
+            to.saturating_sub(from)
         };
-        end.saturating_sub(start).saturating_sub(self.0.iter().map(inside).sum())
+        self.0.iter().filter(|extent| has(extent)).map(inside).fold(0, u64::saturating_add)
     }
 
     /// Number of contiguous pieces of written data on the device.
@@ -109,6 +117,7 @@ const SYNC: u32 = 1;
 const LAST: u32 = 0x1;
 const UNKNOWN: u32 = 0x2;
 const DELALLOC: u32 = 0x4;
+const ENCODED: u32 = 0x8;
 const INLINE: u32 = 0x200;
 const UNWRITTEN: u32 = 0x800;
 const SHARED: u32 = 0x2000;
@@ -173,7 +182,8 @@ impl RawExtent {
             _ => State::Written,
         };
         let shared = self.flags & SHARED != 0;
-        Extent { start: self.logical, length: self.length, physical: self.physical, state, shared }
+        let encoded = self.flags & ENCODED != 0;
+        Extent { start: self.logical, length: self.length, physical: self.physical, state, shared, encoded }
     }
 }
 
@@ -185,7 +195,17 @@ mod tests {
     const BLOCK: u64 = 65536;
 
     fn extent(start: u64, length: u64, physical: u64, state: State) -> Extent {
-        Extent { start, length, physical, state, shared: false }
+        Extent { start, length, physical, state, shared: false, encoded: false }
+    }
+
+    #[test]
+    fn flags_of_the_kernel_are_read_with_their_bytes() {
+        let raw = |logical, flags| RawExtent { logical, length: 100, flags, ..RawExtent::default() };
+        let extents =
+            Extents([raw(0, SHARED), raw(100, ENCODED | LAST), raw(200, INLINE)].map(|raw| raw.read()).into());
+        let bytes = |has: fn(&Extent) -> bool| extents.bytes_within(50, 250, has);
+        assert_eq!((bytes(|one| one.shared), bytes(|one| one.encoded)), (50, 100));
+        assert_eq!(bytes(|one| one.state == State::Inline), 50);
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Device number that stat(2) returns for its files.
+    /// Number of the mount, as in statx(2).
+    pub id: u64,
+    /// Device number that stat(2) returns for its files, except for btrfs, where each subvolume has its own.
     pub device: DeviceNumber,
     /// Mount point.
     pub point: PathBuf,
@@ -40,6 +42,7 @@ fn parse(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
     let (left, right): (Vec<_>, Vec<_>) = (left.split(' ').collect(), right.split(' ').collect());
     Some(Mount {
+        id: left.first()?.parse().ok()?,
         device: DeviceNumber::parse(left.get(2)?)?,
         point: unescape(left.get(4)?),
         kind: (*right.first()?).to_owned(),
@@ -69,15 +72,38 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(plain))
 }
 
-/// Returns the mount that contains `path`: the one of its device, or the innermost of several.
+/// Returns the mount that contains `path`; for a path that does not exist, that of its nearest existing parent.
 ///
 /// # Errors
 /// If the path or the mount table cannot be read.
 pub fn holding(root: &Path, path: &Path) -> Result<Option<Mount>, SysError> {
     let device = crate::devices::identity::number_under(path)?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let candidates = read(root)?.into_iter().filter(|mount| mount.device == device);
-    Ok(candidates.max_by_key(|mount| (absolute.starts_with(&mount.point), mount.point.as_os_str().len())))
+    let id = absolute.ancestors().find_map(number_of);
+    Ok(of_place(&read(root)?, Place { id, device }, &absolute).cloned())
+}
+
+/// Numbers that identify the mount of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the mount; `None` on kernels before 5.8, which do not report it.
+    pub id: Option<u64>,
+    /// Device number of the files.
+    pub device: DeviceNumber,
+}
+
+/// Selects the mount of a path from a table: the one with its number, or else the innermost of those with its device.
+pub fn of_place<'a>(table: &'a [Mount], place: Place, absolute: &Path) -> Option<&'a Mount> {
+    let innermost = |mount: &&Mount| (absolute.starts_with(&mount.point), mount.point.as_os_str().len());
+    let numbered = place.id.and_then(|id| table.iter().find(|mount| mount.id == id));
+    numbered.or_else(|| table.iter().filter(|mount| mount.device == place.device).max_by_key(innermost))
+}
+
+/// Returns the number of the mount that contains an existing path; `None` if the kernel does not report it.
+pub fn number_of(path: &Path) -> Option<u64> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags};
+    let found = rustix::fs::statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::MNT_ID).ok()?;
+    (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
 }
 
 /// Returns the mounts of the device, of its partitions, and of devices built on either: a write to the device destroys
@@ -163,7 +189,7 @@ mod tests {
     fn mounts_are_read_with_their_escapes() {
         let mounts = read(recorded().path()).unwrap();
         assert_eq!(mounts.len(), 3);
-        assert_eq!(mounts[2].point, Path::new("/mnt/my data"));
+        assert_eq!((mounts[2].id, mounts[2].point.as_path()), (31, Path::new("/mnt/my data")));
         assert_eq!(mounts[2].source, Path::new("/dev/mapper/my\\data"));
         assert_eq!((mounts[0].kind.as_str(), mounts[0].device.to_string()), ("ext4", "8:1".to_owned()));
         assert_eq!(mounts[0].options, "rw,relatime,rw,errors=remount-ro");
@@ -190,6 +216,20 @@ mod tests {
         assert_eq!(points("sda"), ["/", "/mnt/my data"]);
         assert_eq!(points("sdb"), ["/mnt/my data"]);
         assert_eq!(points("dm-0"), ["/mnt/my data"]);
+    }
+
+    #[test]
+    fn a_path_belongs_to_the_mount_of_its_number_and_else_of_its_device() {
+        let mounts = read(recorded().path()).unwrap();
+        let point = |id, device: &str| {
+            let place = Place { id, device: DeviceNumber::parse(device).unwrap() };
+            of_place(&mounts, place, Path::new("/mnt/my data/file")).map(|mount| mount.point.clone())
+        };
+        // As a subvolume of btrfs: its device is not in the table.
+        assert_eq!(point(Some(31), "0:99").unwrap(), Path::new("/mnt/my data"));
+        assert_eq!(point(None, "253:0").unwrap(), Path::new("/mnt/my data"));
+        assert_eq!(point(Some(99), "8:1").unwrap(), Path::new("/"));
+        assert_eq!(point(None, "0:99"), None);
     }
 
     #[test]

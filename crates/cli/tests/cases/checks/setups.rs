@@ -1,7 +1,7 @@
 //! The set-ups: what makes each check fire.
 
 use super::{findings, findings_in, fio};
-use house::{Group, LoopDevice, Tmpfs};
+use house::{Group, LoopDevice, Mounted, Tmpfs};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -27,6 +27,11 @@ impl Rig {
         let device = LoopDevice::new(memory.path(), 64 << 20).expect("a loop device: are we root?");
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         Rig { device, memory, folder }
+    }
+
+    /// A directory on a disk.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     pub(crate) fn device(&self) -> String {
@@ -71,6 +76,33 @@ fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
     inside
 }
 
+/// A job on the file `file` of a mounted file system.
+fn on_mounted(place: &Mounted, words: &str) -> Command {
+    fio(&format!("--name=a --filename={} {words}", place.path().join("file").display()))
+}
+
+/// The command under a filter of system calls that lets fsync and fdatasync do nothing.
+fn without_flushes(command: &Command) -> Command {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/faults/filtered_calls.py");
+    let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
+    let mut inside = Command::new(python);
+    inside.arg(script).arg("0").arg(format!("{},{}", libc::SYS_fsync, libc::SYS_fdatasync));
+    inside.arg(command.get_program()).args(command.get_args());
+    inside
+}
+
+/// An overlay with a lower directory, and with the upper one in another place.
+pub(super) fn overlay(lower: &Path, upper: &Path, options: &str) -> Mounted {
+    let [lower, upper, work] = [(lower, "lower"), (upper, "upper"), (upper, "work")].map(|(place, name)| {
+        let directory = place.join(name);
+        std::fs::create_dir_all(&directory).expect("a directory");
+        directory.display().to_string()
+    });
+    let options = format!("{options},lowerdir={lower},upperdir={upper},workdir={work}");
+    Mounted::new(&["-t", "overlay", "-o", &options, "overlay"]).expect("an overlay: are we root?")
+}
+
+const FLUSHED: &str = "--rw=randwrite --bs=4k --size=8m --io_size=1m --fsync=16 --ioengine=psync";
 const RANDOM: &str = "--rw=randread --bs=4k --ioengine=psync --runtime=1 --time_based";
 
 /// What `plumb check` says of a report: (check, the rest of the line).
@@ -115,6 +147,41 @@ pub(crate) const SETUPS: &[Setup] = &[
         },
     },
     Setup {
+        check: "backing",
+        how: "a file on tmpfs",
+        run: |rig| {
+            let file = rig.memory.file("file", 16 << 20).expect("room");
+            findings(fio(&format!("--name=a --filename={} --rw=read --bs=64k --ioengine=psync", file.display())))
+        },
+    },
+    Setup { check: "backing", how: "a loop device over tmpfs", run: |rig| findings(rig.on_device(RANDOM)) },
+    Setup {
+        check: "backing",
+        how: "ext4 on a loop device over tmpfs",
+        run: |rig| {
+            let device = LoopDevice::sparse(rig.memory.path(), 64 << 20).expect("a loop device");
+            let place = Mounted::on(device, "mkfs.ext4 -q", "rw").expect("ext4");
+            findings(on_mounted(&place, "--direct=1 --rw=randread --bs=4k --size=8m --ioengine=psync"))
+        },
+    },
+    Setup {
+        check: "backing",
+        how: "an overlay whose upper directory is on tmpfs",
+        run: |rig| {
+            let place = overlay(rig.folder.path(), rig.memory.path(), "rw");
+            findings(on_mounted(&place, "--rw=write --bs=64k --size=8m --end_fsync=1 --ioengine=psync"))
+        },
+    },
+    Setup {
+        check: "backing",
+        how: "a loop device over an overlay over tmpfs",
+        run: |rig| {
+            let place = overlay(rig.folder.path(), rig.memory.path(), "rw");
+            let device = LoopDevice::new(place.path(), 8 << 20).expect("a loop device");
+            findings(fio(&format!("--name=a --filename={} --direct=1 {RANDOM}", device.path().display())))
+        },
+    },
+    Setup {
         check: "cache",
         how: "buffered read of a warm file",
         run: |rig| {
@@ -123,14 +190,6 @@ pub(crate) const SETUPS: &[Setup] = &[
                 &rig.folder.path().join("warm"),
             );
             findings(rig.on_file("warm", "--rw=read --bs=64k --ioengine=psync --invalidate=0"))
-        },
-    },
-    Setup {
-        check: "cache",
-        how: "a file on tmpfs",
-        run: |rig| {
-            let file = rig.memory.file("file", 16 << 20).expect("room");
-            findings(fio(&format!("--name=a --filename={} --rw=read --bs=64k --ioengine=psync", file.display())))
         },
     },
     Setup {
@@ -147,6 +206,42 @@ pub(crate) const SETUPS: &[Setup] = &[
         run: |rig| {
             shell("fallocate -l 64M \"$1\"", &rig.folder.path().join("reserved"));
             findings(rig.on_file("reserved", &format!("--direct=1 {RANDOM}")))
+        },
+    },
+    Setup {
+        check: "holes",
+        how: "a loop device over a sparse file",
+        run: |rig| {
+            let device = LoopDevice::sparse(rig.folder.path(), 64 << 20).expect("a loop device");
+            findings(fio(&format!("--name=a --filename={} --direct=1 {RANDOM}", device.path().display())))
+        },
+    },
+    Setup {
+        check: "contents",
+        how: "a file of zeros",
+        run: |rig| {
+            shell("head -c 16M /dev/zero > \"$1\" && sync \"$1\"", &rig.folder.path().join("zeros"));
+            findings(rig.on_file("zeros", &format!("--direct=1 {RANDOM}")))
+        },
+    },
+    Setup {
+        check: "contents",
+        how: "a loop device that was discarded",
+        run: |rig| {
+            let device = LoopDevice::new(rig.memory.path(), 64 << 20).expect("a loop device");
+            shell("blkdiscard \"$1\"", device.path());
+            findings(fio(&format!("--name=a --filename={} --direct=1 {RANDOM}", device.path().display())))
+        },
+    },
+    Setup {
+        check: "contents",
+        how: "one block over and over",
+        run: |rig| {
+            shell(
+                "yes plumb | head -c 12288 | head -c 4096 > \"$1.one\"; for i in $(seq 1024); do cat \"$1.one\"; done > \"$1\"; sync \"$1\"",
+                &rig.folder.path().join("same"),
+            );
+            findings(rig.on_file("same", &format!("--direct=1 {RANDOM}")))
         },
     },
     Setup {
@@ -291,6 +386,88 @@ pub(crate) const SETUPS: &[Setup] = &[
         check: "no flush",
         how: "buffered writes without end_fsync",
         run: |rig| findings(rig.on_file("dirty", "--rw=write --bs=64k --size=16m --ioengine=psync")),
+    },
+    Setup {
+        check: "flush effect",
+        how: "ext4 with nobarrier",
+        run: |rig| {
+            let device = LoopDevice::sparse(rig.folder.path(), 64 << 20).expect("a loop device");
+            let place = Mounted::on(device, "mkfs.ext4 -q", "nobarrier").expect("ext4");
+            findings(on_mounted(&place, FLUSHED))
+        },
+    },
+    Setup {
+        check: "flush effect",
+        how: "an overlay with volatile",
+        run: |rig| {
+            let place = overlay(rig.folder.path(), rig.folder.path(), "volatile");
+            findings(on_mounted(&place, FLUSHED))
+        },
+    },
+    Setup {
+        check: "flush effect",
+        how: "a loop device whose cache the kernel is set to ignore",
+        run: |rig| {
+            let setting = format!("/sys/block/{}/queue/write_cache", rig.name());
+            std::fs::write(&setting, "write through").expect("root may set it");
+            let found = findings(rig.on_device("--rw=randwrite --bs=4k --size=8m --fsync=16 --ioengine=psync"));
+            // The kernel keeps the setting for the next file of this loop device.
+            std::fs::write(&setting, "write back").expect("root may set it");
+            found
+        },
+    },
+    Setup {
+        check: "flush effect",
+        how: "a period of fsync that is not reached",
+        run: |rig| findings(rig.on_device("--rw=randwrite --bs=4k --size=1m --fsync=1000 --ioengine=psync")),
+    },
+    Setup {
+        check: "flush effect",
+        how: "sync_file_range instead of fsync",
+        run: |rig| {
+            let words =
+                "--rw=write --bs=64k --size=8m --sync_file_range=wait_before,write,wait_after:16 --ioengine=psync";
+            findings(rig.on_file("ranges", words))
+        },
+    },
+    Setup {
+        check: "flush effect",
+        how: "a filter of system calls answers fsync",
+        run: |rig| {
+            findings(without_flushes(
+                &rig.on_file("swallowed", "--rw=randwrite --bs=4k --size=8m --fsync=1 --ioengine=psync"),
+            ))
+        },
+    },
+    Setup {
+        check: "file properties",
+        how: "ext4 with data=journal",
+        run: |rig| {
+            let device = LoopDevice::sparse(rig.folder.path(), 64 << 20).expect("a loop device");
+            let place = Mounted::on(device, "mkfs.ext4 -q", "data=journal").expect("ext4");
+            findings(on_mounted(&place, FLUSHED))
+        },
+    },
+    Setup {
+        check: "file properties",
+        how: "a file with the attribute S",
+        run: |rig| {
+            shell("head -c 8M /dev/urandom > \"$1\" && sync \"$1\" && chattr +S \"$1\"", &rig.folder.path().join("s"));
+            findings(rig.on_file("s", "--rw=randwrite --bs=4k --io_size=256k --ioengine=psync"))
+        },
+    },
+    Setup {
+        check: "file properties",
+        how: "a reflinked file on xfs is written",
+        run: |rig| {
+            let device = LoopDevice::sparse(rig.folder.path(), 400 << 20).expect("a loop device");
+            let place = Mounted::on(device, "mkfs.xfs -q", "rw").expect("xfs");
+            shell(
+                "cd \"$1\" && head -c 8M /dev/urandom > other && cp --reflink=always other file && sync file",
+                place.path(),
+            );
+            findings(on_mounted(&place, FLUSHED))
+        },
     },
     Setup {
         check: "amplification",

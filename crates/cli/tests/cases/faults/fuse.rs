@@ -233,7 +233,23 @@ const CASES: &[Case] = &[
 
 pub(crate) fn rows() -> Vec<Row> {
     let row = |case: &'static Case| Row::new(case.fault, case.injected, move |bench| run(bench, case));
-    CASES.iter().map(row).collect()
+    let unknown = Row::new("FUSE: storage not known", "nothing", names_what_it_cannot_see);
+    CASES.iter().map(row).chain([unknown]).collect()
+}
+
+/// What stores the data of a FUSE is not visible: this is said on the screen, once for two jobs.
+fn names_what_it_cannot_see(bench: &Bench) -> Result<Shown, String> {
+    let fuse = Fuse::mount(bench, at(ask::INTERRUPT, u64::MAX, Answer::Short(0)))?;
+    let file = fuse.file();
+    let words = format!("--filename={file} --size=64k --bs=4k --rw=read --percentile_list=50 --name=a --name=b");
+    let ran = bench.run(bench.fio(&words).env("PLUMB_REMARKS", "always"))?;
+    let sentence =
+        "(fuse): a program outside of the kernel answers, so it is not known what stores the data [NOT CHECKED]";
+    let shown = ran.expect(0, &["plumb: check: backing: ", sentence])?;
+    match ran.stderr.matches(sentence).count() {
+        1 => Ok(shown),
+        count => Err(format!("said {count} times: {}", ran.stderr)),
+    }
 }
 
 fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {

@@ -92,8 +92,10 @@ fn limits() -> Vec<Row> {
         }),
         Row::new("io_uring forbidden by seccomp", "a filter answers io_uring_setup with EPERM", |bench| {
             let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/faults/without_io_uring.py");
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/faults/filtered_calls.py");
+            let call = [libc::EPERM.to_string(), libc::SYS_io_uring_setup.to_string()];
             let starter = [python, script].map(|path| path.display().to_string());
+            let starter: Vec<String> = starter.into_iter().chain(call).collect();
             let words = format!("--name=a {KIB_64} --ioengine=io_uring");
             let ran = bench.run(&mut bench.fio_under(&starter, &words))?;
             let shown = ran.expect(0, &["io_uring is forbidden here"])?;
