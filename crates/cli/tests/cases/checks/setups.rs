@@ -115,6 +115,11 @@ pub(crate) const SETUPS: &[Setup] = &[
         },
     },
     Setup {
+        check: "nothing moved",
+        how: "null engine",
+        run: |_| findings(fio("--name=a --ioengine=null --rw=randread --bs=4k --size=64m")),
+    },
+    Setup {
         check: "cache",
         how: "buffered read of a warm file",
         run: |rig| {
