@@ -20,7 +20,7 @@ help:
 	@echo '  make test         all that README claims, held against fio, iostat and iozone; CI runs this; as root'
 	@echo '  make test-full    make test, then the long ones: seeds, load, soak, sanitize; as root'
 	@echo 'One part of it'
-	@echo '  make checks       make each check fire, and twenty clean runs silent; wants a quiet machine; as root'
+	@echo '  make checks       make each check fire, and twenty clean runs and 400 reports of fio silent; wants a quiet machine; as root'
 	@echo '  make faults       inject every known fault and print how plumb handled it; as root'
 	@echo '  make seeds        the seven seed runs at 256 MiB and 5 s'
 	@echo '  make soak         random job files over all options for SOAK_MINUTES (30); as root'
@@ -75,8 +75,9 @@ test-full: test seeds load soak sanitize
 
 CASES := $(CARGO) test --locked -p cli --test cases
 
-checks:
+checks: oracles
 	$(CASES) checks:: -- --include-ignored
+	$(CASES) elsewhere:: -- --include-ignored --nocapture
 
 faults: oracles
 	$(CASES) faults::

@@ -1,6 +1,7 @@
 //! Results with known properties, for the tests of all checks.
 
 use measure::{Histogram, Moments, Nanos};
+use model::reading::{ReadJob, ReadRun};
 use model::{
     Bottom, DeviceFacts, DeviceGain, DeviceUsage, DirectionResult, Echo, Interval, JobResult, LatencyStatistics, Layer,
     Monitored, RequestGain, RunResult, TargetFacts, WorkerGain,
@@ -39,6 +40,17 @@ pub(crate) fn closed_loop(users: u32, ios: u64, latency: Nanos, window: Nanos) -
 /// The workload of the first job, for modification.
 pub(crate) fn workload(result: &mut RunResult) -> &mut Workload {
     result.jobs[0].workload.as_mut().unwrap()
+}
+
+/// The result as read from a report of another program that states these users.
+pub(crate) fn printed(mut result: RunResult, workers: Option<f64>, depth: Option<f64>) -> RunResult {
+    for (number, job) in (1..).zip(&mut result.jobs) {
+        job.echo.number = number;
+    }
+    let job = ReadJob { workers, depth, ..ReadJob::default() };
+    let jobs = vec![job; result.jobs.len()];
+    result.printed = Some(Box::new(ReadRun { jobs, ..ReadRun::default() }));
+    result
 }
 
 /// 8 users, 1 ms per read, all busy for a second, every byte read from the device.
@@ -97,7 +109,7 @@ pub(crate) fn watched_random_read() -> RunResult {
 
 /// A device that transferred these sectors.
 pub(crate) fn device(read_sectors: u64, written_sectors: u64) -> DeviceUsage {
-    DeviceUsage { name: "sda".into(), sectors: [read_sectors, written_sectors], ..DeviceUsage::default() }
+    DeviceUsage { name: "sda".into(), sectors: Some([read_sectors, written_sectors]), ..DeviceUsage::default() }
 }
 
 /// One row of a sweep published between 2012 and 2013, and if it is impossible that all its users were busy.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod checks;
+mod closed_loop;
 pub mod costs;
 mod findings;
 mod identities;

@@ -4,6 +4,7 @@
 pub(crate) use measure::float;
 pub(crate) use measure::text::rounded_size as size_text;
 use measure::{Direction, Nanos};
+use model::reading::ReadJob;
 use model::{
     DeviceFacts, DeviceGain, DeviceUsage, Interval, JobResult, LatencyStatistics, Monitored, RunResult, WorkerGain,
 };
@@ -150,9 +151,14 @@ pub(crate) fn bytes_at_devices(result: &RunResult, direction: Direction) -> Opti
         return Some([lowest.read_bytes, lowest.written_bytes][index]);
     }
     // A disk may be listed separately and as a member of a stacked device; it counts once.
-    let mut disks: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut disks: BTreeMap<&str, Option<u64>> = BTreeMap::new();
     result.devices.iter().for_each(|device| collect_disks(device, index, &mut disks));
-    (!disks.is_empty()).then(|| disks.values().copied().fold(0, u64::saturating_add).saturating_mul(512))
+    if disks.is_empty() {
+        return None;
+    }
+    // The sum of a part is not that of all: fio 3.33 states no sectors.
+    let sectors: Option<Vec<u64>> = disks.into_values().collect();
+    sectors.map(|each| each.into_iter().fold(0, u64::saturating_add).saturating_mul(512))
 }
 
 /// The devices under the files. If a report lacks the time over which they were sampled (fio's formats), the devices of
@@ -172,9 +178,9 @@ pub(crate) fn watched_devices(result: &RunResult) -> Vec<DeviceUsage> {
     result.devices.iter().map(of).collect()
 }
 
-fn collect_disks<'a>(device: &'a DeviceUsage, index: usize, disks: &mut BTreeMap<&'a str, u64>) {
+fn collect_disks<'a>(device: &'a DeviceUsage, index: usize, disks: &mut BTreeMap<&'a str, Option<u64>>) {
     if device.members.is_empty() {
-        disks.insert(&device.name, device.sectors[index]);
+        disks.insert(&device.name, device.sectors.map(|both| both[index]));
     }
     device.members.iter().for_each(|member| collect_disks(member, index, disks));
 }
@@ -202,6 +208,23 @@ pub(crate) fn slots(job: &JobResult) -> u32 {
     const BIN_ENDS: [u32; 7] = [1, 3, 7, 15, 31, 63, u32::MAX];
     let deepest = job.depth.level.iter().rposition(|&count| count > 0);
     deepest.map_or(job.echo.iodepth, |bin| job.echo.iodepth.min(BIN_ENDS[bin])).max(1)
+}
+
+/// The numbers of a job as printed, where the result is that of a report of another program.
+pub(crate) fn printed_of<'a>(result: &'a RunResult, job: &JobResult) -> Option<&'a ReadJob> {
+    result.printed.as_ref()?.jobs.get(usize::try_from(job.echo.number.checked_sub(1)?).ok()?)
+}
+
+/// fio reads the counters of disks four times a second, and not when the jobs start and end: so much of the longest run
+/// may be missing in its report. `None` if that is too much to say anything; 0 for runs of plumb.
+pub(crate) fn unseen_by_devices(result: &RunResult) -> Option<f64> {
+    const UNSEEN_S: f64 = 0.5;
+    const MOST: f64 = 0.1;
+    if result.printed.is_none() || result.was_monitored() {
+        return Some(0.0);
+    }
+    let length = result.jobs.iter().map(window).max().unwrap_or(Nanos::ZERO).as_secs_f64();
+    Some(UNSEEN_S / length.max(0.001)).filter(|&share| share <= MOST)
 }
 
 /// True if the job limits itself (rate, think time, flow), so that idle workers are intended. False if an imported

@@ -13,9 +13,9 @@ pub(crate) fn job(global: &[(String, String)], own: &[(String, String)]) -> Opti
     PARSER.echoed_job(global, own)
 }
 
-/// The workload of a job of which only the `rw` pattern is known (`randread`).
-pub(crate) fn of_pattern(pattern: &str) -> Option<Workload> {
-    PARSER.echoed_pattern(pattern)
+/// The workload of a job of which only the `rw` pattern is known (`randread`), and the engine if it is not empty.
+pub(crate) fn of_pattern(pattern: &str, engine: &str) -> Option<Workload> {
+    PARSER.echoed_pattern(pattern, engine)
 }
 
 /// fio's `rw=` word for the pattern of a job; `None` if the pattern is unknown, and for a timed pass, which is
@@ -60,11 +60,6 @@ fn region_bytes(files: &FilePlan) -> u64 {
 /// Display settings (units, percentiles, ...) that the job's options select.
 pub(crate) fn style(job: &EchoedJob) -> ReportStyle {
     ReportStyle::of(&job.plan.record, job.plan.limits.continue_on_error)
-}
-
-/// The number of workers in one entry of a report.
-pub(crate) fn workers(job: &EchoedJob) -> u32 {
-    if job.plan.record.group_reporting { job.plan.clones.max(1) } else { 1 }
 }
 
 #[cfg(test)]

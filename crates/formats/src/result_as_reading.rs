@@ -167,7 +167,7 @@ fn read_disk(disk: &DeviceUsage) -> ReadDisk {
     ReadDisk {
         name: disk.name.clone(),
         ios: pair(disk.ios),
-        sectors: pair(disk.sectors),
+        sectors: disk.sectors.and_then(pair),
         merges: pair(disk.merges),
         ticks_ms: pair(disk.ticks_ms),
         in_queue_ms: Some(float(disk.in_queue_ms)),
@@ -193,6 +193,7 @@ pub(crate) fn result_over(run: &ReadRun, settings: impl Iterator<Item = JobResul
         result.jobs.push(found);
     }
     result.devices = run.disks.iter().map(usage_of).collect();
+    result.printed = Some(Box::new(run.clone()));
     result
 }
 
@@ -232,7 +233,7 @@ pub(crate) fn longest(job: &ReadJob) -> Nanos {
 
 fn complete(found: &mut JobResult, job: &ReadJob) {
     let errno = i32::try_from(count(job.errno)).unwrap_or(0);
-    found.workers = small(job.workers).max(1);
+    found.workers = job.workers.map_or(found.workers, |workers| small(Some(workers))).max(1);
     found.pid = small(job.pid);
     found.forgiven_errors = count(job.forgiven_errors);
     // With `continue_on_error`, the error repeats the first of the ignored errors.
@@ -248,7 +249,8 @@ fn complete(found: &mut JobResult, job: &ReadJob) {
     echo.group = small(job.group);
     echo.engine = job.engine.clone().unwrap_or_default();
     echo.iodepth = small(job.depth);
-    found.workload = found.workload.take().or_else(|| job.pattern.as_deref().and_then(echoed::of_pattern));
+    let of_pattern = || echoed::of_pattern(job.pattern.as_deref()?, job.engine.as_deref().unwrap_or_default());
+    found.workload = found.workload.take().or_else(of_pattern);
     for (&(direction, kind), slot) in KINDS.iter().zip(0..) {
         let sizes = job.block_sizes.get(slot).or(job.block_sizes.last()).copied().unwrap_or_default();
         found.echo.block_sizes[direction] = (small(Some(sizes.0)), small(Some(sizes.1)));
@@ -396,7 +398,7 @@ fn usage_of(disk: &ReadDisk) -> DeviceUsage {
         name: disk.name.clone(),
         ios: pair(disk.ios),
         merges: pair(disk.merges),
-        sectors: pair(disk.sectors),
+        sectors: disk.sectors.map(|both| pair(Some(both))),
         ticks_ms: pair(disk.ticks_ms),
         in_queue_ms: count(disk.in_queue_ms),
         stated_utilisation_percent: disk.utilisation_percent,

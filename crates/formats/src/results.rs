@@ -6,7 +6,8 @@
 use crate::from_printed::{moments, rounded, stated};
 use crate::{FormatError, echoed, fio, result_as_reading, sniff, stream};
 use measure::{Nanos, PerDirection};
-use model::reading::{Damage, Found, ReadKind};
+use model::measurement::PERCENTS;
+use model::reading::{Damage, Found, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun};
 use model::{JobResult, LatencyStatistics, Measurement, RunResult};
 
 /// A result and its position in a file.
@@ -77,7 +78,7 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
     name.clone_into(&mut job.echo.name);
     job.echo.iodepth = row.depth.map_or(1, whole);
     job.echo.engine = row.engine.clone().unwrap_or_default();
-    job.workload = echoed::of_pattern(name);
+    job.workload = echoed::of_pattern(name, &job.echo.engine);
     if let Some((low, high)) = row.block {
         let small = |bytes| u32::try_from(bytes).unwrap_or(u32::MAX);
         let sizes = (small(low), small(high));
@@ -99,7 +100,36 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
         let moments = moments(ios, [rounded(mean_ns); 2], [mean_ns, 0.0]);
         LatencyStatistics { moments, histogram: None }
     });
-    Some(RunResult { jobs: vec![job], ..RunResult::default() })
+    job.echo.number = 1;
+    let printed = ReadRun { jobs: vec![printed_row(row, name)], ..ReadRun::default() };
+    Some(RunResult { jobs: vec![job], printed: Some(Box::new(printed)), ..RunResult::default() })
+}
+
+/// A row as a report prints its numbers. Users without a depth have one I/O in flight each: such tables are of
+/// synchronous engines.
+fn printed_row(row: &Measurement, name: &str) -> ReadJob {
+    let points = PERCENTS.iter().zip(row.percentiles_ns).filter_map(|(&percent, ns)| Some((percent, ns?)));
+    let completion = ReadLatency { percentiles: points.collect(), ..ReadLatency::default() };
+    let total = ReadLatency {
+        // Shortest and longest are in tenths or whole milliseconds in these tables, too coarse for the mean.
+        mean_ns: row.mean_ns,
+        deviation_ns: row.deviation_ns,
+        ..ReadLatency::default()
+    };
+    let direction = ReadDirection {
+        bytes_per_second: row.bytes_per_second,
+        iops: row.iops,
+        completion: (!completion.percentiles.is_empty()).then_some(completion),
+        total: Some(total),
+        ..ReadDirection::new(row.kind.unwrap_or(ReadKind::Read))
+    };
+    ReadJob {
+        name: Some(name.to_owned()),
+        workers: row.users,
+        depth: row.depth.or(row.users.map(|_| 1.0)),
+        directions: vec![direction],
+        ..ReadJob::default()
+    }
 }
 
 #[cfg(test)]

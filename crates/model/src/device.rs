@@ -15,8 +15,8 @@ pub struct DeviceUsage {
     pub ios: [u64; 2],
     /// Merged reads and writes.
     pub merges: [u64; 2],
-    /// 512-byte sectors read and written.
-    pub sectors: [u64; 2],
+    /// 512-byte sectors read and written; `None` if another tool's result does not state them.
+    pub sectors: Option<[u64; 2]>,
     /// Milliseconds that requests took in total, for reads and writes.
     pub ticks_ms: [u64; 2],
     /// Milliseconds weighted by the number of requests in flight.
@@ -40,7 +40,7 @@ impl DeviceUsage {
             name: name.to_owned(),
             ios: [gain.reads.ios, gain.writes.ios],
             merges: [gain.reads.merges, gain.writes.merges],
-            sectors: [gain.reads.sectors, gain.writes.sectors],
+            sectors: Some([gain.reads.sectors, gain.writes.sectors]),
             ticks_ms: [gain.reads.ticks_ms, gain.writes.ticks_ms],
             in_queue_ms: gain.in_queue_ms,
             busy_ms: gain.busy_ms,

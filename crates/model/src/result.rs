@@ -1,5 +1,6 @@
 //! Result of a whole run.
 
+use crate::reading::ReadRun;
 use crate::{DeviceUsage, JobResult, LimitedBy, Monitored};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,10 @@ pub struct RunResult {
     /// The run was monitored and judged, and this document has its remarks without the samples (fio's JSON). Not stored.
     #[serde(skip)]
     pub samples_left_out: bool,
+    /// The report that this result was read from, as printed; `None` for a result that was measured here. Not stored.
+    /// The other fields have a default for what it does not state, and are within bounds where it is not.
+    #[serde(skip)]
+    pub printed: Option<Box<ReadRun>>,
     /// Bottleneck of the run, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,

@@ -1,6 +1,7 @@
 //! Description of an I/O engine for everything outside the engine: name, capabilities and options.
 
 use crate::option::{Effect, OptionSpec, Value};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Submission mode of an engine.
@@ -15,7 +16,8 @@ pub enum Submission {
 }
 
 /// The kind of work that one I/O of an engine does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Work {
     /// Reads and writes the data of files.
     #[default]

@@ -4,7 +4,7 @@
 //! run.
 
 use crate::option::Effect;
-use crate::{Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, Step, SyncMode};
+use crate::{Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, Step, SyncMode, Work};
 use measure::{BytesPerSecond, Nanos, PerDirection};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,16 @@ pub struct Workload {
     pub polls: bool,
     /// Time is simulated: nothing was measured on this machine.
     pub virtual_time: bool,
+    /// Kind of work of one I/O.
+    #[serde(skip_serializing_if = "is_of_data")]
+    pub work: Work,
+    /// Of another program's report only the pattern and the engine are known; all else has its default. Not stored.
+    #[serde(skip)]
+    pub is_outline: bool,
+}
+
+fn is_of_data(work: &Work) -> bool {
+    *work == Work::Data
 }
 
 /// Order of offsets.
@@ -187,6 +197,8 @@ impl Workload {
             one_per_file: engine.capabilities.one_per_file,
             polls: engine.has(Effect::Polls, &job.engine_options),
             virtual_time: engine.capabilities.virtual_time,
+            work: engine.capabilities.work,
+            is_outline: false,
         }
     }
 

@@ -25,7 +25,7 @@ fn run(users: u32, ios: u64) -> RunResult {
     let device = DeviceUsage {
         name: "sda".into(),
         ios: [ios / 2, 0],
-        sectors: [ios * 8, 0],
+        sectors: Some([ios * 8, 0]),
         ticks_ms: [ios / 20, 0],
         in_queue_ms: 8_000,
         busy_ms: 3_000,

@@ -3,9 +3,10 @@
 //! Signals: counters, latency sums and measured times of the jobs. Source: Little's law.
 
 use super::note;
-use crate::run_facts::{is_paced, latency_sum_ns, slots, window};
+use crate::closed_loop::Users;
+use crate::run_facts::{is_paced, window};
 use measure::Nanos;
-use model::{Grade, JobResult, Note, RunResult};
+use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "busy users";
 
@@ -23,31 +24,43 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     groups
         .into_iter()
         .filter_map(|group| {
-            let jobs: Vec<&JobResult> = result.jobs.iter().filter(|job| job.echo.group == group).collect();
-            let paced = jobs.iter().any(|job| is_paced(job));
+            let jobs = result.jobs.iter().filter(|job| job.echo.group == group);
+            let jobs: Vec<Users> = jobs.map(|job| Users::of(result, job)).collect();
+            let paced = jobs.iter().any(|users| is_paced(users.job));
             if paced { None } else { judge_group(&jobs) }
         })
         .collect()
 }
 
-fn judge_group(jobs: &[&JobResult]) -> Option<Note> {
-    let span = jobs.iter().map(|job| window(job)).max()?;
+fn unknown(why: &str) -> Option<Note> {
+    Some(note(ID, Grade::NotChecked, format!("{why}, so busy users cannot be counted"), &[]))
+}
+
+fn judge_group(jobs: &[Users<'_>]) -> Option<Note> {
+    let span = jobs.iter().map(|users| window(users.job)).max()?;
     if span.is_zero() {
         return None;
     }
-    let users: f64 = jobs.iter().map(|job| f64::from(job.workers.max(1)) * f64::from(slots(job))).sum();
-    let sums: Option<Vec<f64>> = jobs.iter().map(|job| latency_sum_ns(job)).collect();
-    let Some(sums) = sums else {
-        let sentence = "latency was not measured, so busy users cannot be counted".to_owned();
-        return Some(note(ID, Grade::NotChecked, sentence, &[("users_asked", users)]));
+    let Some(counts) = jobs.iter().map(Users::count).collect::<Option<Vec<f64>>>() else {
+        return unknown("the report does not state how many users there were");
+    };
+    let users: f64 = counts.iter().sum();
+    let Some(sums) = jobs.iter().map(Users::latency_sum).collect::<Option<Vec<f64>>>() else {
+        return unknown("latency was not measured, or not of flushes");
     };
     // IOPS × mean latency = Σ latency ÷ measured time.
-    let busy = sums.iter().sum::<f64>() / span.as_f64();
+    let all: f64 = sums.iter().sum();
+    let busy = all / span.as_f64();
     let share = busy / users;
     let evidence = [("users_busy", busy), ("users_asked", users), ("share_percent", 100.0 * share)];
+    let possible: f64 = jobs.iter().map(Users::most_time).sum();
     if share < LEAST_SHARE {
-        Some(note(ID, Grade::ValidWithLimits, too_few(busy, users, jobs, span), &evidence))
-    } else if share > MOST_SHARE {
+        if let Some(excuse) = jobs.iter().find_map(Users::excuse) {
+            return unknown(excuse);
+        }
+        Some(note(ID, Grade::ValidWithLimits, too_few([busy, users], jobs, span), &evidence))
+    } else if all > MOST_SHARE * possible {
+        let busy = users * all / possible;
         let sentence = format!(
             "IOPS × latency says {busy:.1} users were at work, but there were {users:.0}: rate and latency contradict each other"
         );
@@ -57,18 +70,20 @@ fn judge_group(jobs: &[&JobResult]) -> Option<Note> {
     }
 }
 
-fn too_few(busy: f64, users: f64, jobs: &[&JobResult], span: Nanos) -> String {
-    let early = jobs.iter().filter(|job| window(job).as_f64() < LEAST_SHARE * span.as_f64()).count();
+fn too_few([busy, users]: [f64; 2], jobs: &[Users<'_>], span: Nanos) -> String {
+    let early = jobs.iter().filter(|users| window(users.job).as_f64() < LEAST_SHARE * span.as_f64()).count();
     let cause = match early {
         0 => String::new(),
         1 => " (one worker ended early)".to_owned(),
         _ => format!(" ({early} workers ended early)"),
     };
     if users < 1.5 {
-        return format!(
-            "the one user was busy {:.0} % of the time{cause}: the rest went by between the I/Os, not in the device",
-            100.0 * busy
-        );
+        let rest = if jobs.iter().all(Users::has_options) {
+            "the rest went by between the I/Os, not in the device"
+        } else {
+            "the rest went by between the I/Os, in pauses, or in flushes that the report does not state"
+        };
+        return format!("the one user was busy {:.0} % of the time{cause}: {rest}", 100.0 * busy);
     }
     format!("only {busy:.1} of {users:.0} users were busy{cause}: no scaling verdict")
 }
@@ -76,7 +91,7 @@ fn too_few(busy: f64, users: f64, jobs: &[&JobResult], span: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{clean_random_read, closed_loop, published_rows, workload};
+    use crate::fixtures::{clean_random_read, closed_loop, printed, published_rows, workload};
 
     fn check(result: &RunResult) -> Option<(Grade, String)> {
         let notes = run(result);
@@ -153,5 +168,58 @@ mod tests {
         assert!(check(&result).is_some());
         result.jobs[0].sync.latency.moments = measure::Moments::from_parts(100, 9_000_000, 9_000_000, 900_000_000, 0);
         assert_eq!(check(&result), None);
+    }
+
+    #[test]
+    fn users_that_a_report_does_not_state_are_not_checked() {
+        let contradictory = || closed_loop(4, 10_000, Nanos::MILLISECOND, Nanos::SECOND);
+        let grade = |result: RunResult| check(&result).map(|(grade, _)| grade);
+        assert_eq!(grade(printed(contradictory(), Some(4.0), Some(1.0))), Some(Grade::NotAStorageResult));
+        assert_eq!(grade(printed(contradictory(), None, Some(1.0))), Some(Grade::NotChecked), "a terse line");
+        assert_eq!(
+            grade(printed(contradictory(), Some(4.0), None)),
+            Some(Grade::NotChecked),
+            "without its first lines"
+        );
+        let mut at_one = printed(contradictory(), Some(10.0), None);
+        at_one.jobs[0].workers = 10;
+        at_one.printed.as_mut().unwrap().jobs[0].depth_percent = vec![100.0, 0.0];
+        assert_eq!(grade(at_one), None, "its depths say that each worker has one I/O in flight");
+    }
+
+    #[test]
+    fn a_phase_that_verifies_comes_after_the_writes() {
+        let mut result = closed_loop(1, 1_000, Nanos::MILLISECOND, Nanos::SECOND);
+        result.jobs[0].directions.write = result.jobs[0].directions.read.clone();
+        assert_eq!(check(&result).unwrap().0, Grade::NotAStorageResult, "both at the same time");
+        result = printed(result, Some(1.0), Some(1.0));
+        assert_eq!(check(&result).unwrap().0, Grade::NotAStorageResult, "the report states the time of the job");
+        workload(&mut result).is_outline = true;
+        assert_eq!(check(&result), None, "a text does not");
+        workload(&mut result).is_outline = false;
+        result.jobs[0].runtime = Nanos::from_secs(2);
+        assert_eq!(check(&result), None);
+    }
+
+    #[test]
+    fn more_in_flight_than_the_depths_show_is_possible_up_to_the_depth_asked_for() {
+        let mut result = closed_loop(1, 7_000, Nanos::MILLISECOND, Nanos::SECOND);
+        (result.jobs[0].echo.iodepth, result.jobs[0].depth.level[0]) = (8, 7_000);
+        assert_eq!(check(&result), None, "another thread submits");
+        result.jobs[0].echo.iodepth = 4;
+        assert_eq!(check(&result).unwrap().0, Grade::NotAStorageResult);
+    }
+
+    #[test]
+    fn flushes_without_their_time_and_runs_of_milliseconds_are_not_checked() {
+        let idle = |length: Nanos| printed(closed_loop(1, 2, Nanos::MILLISECOND, length), Some(1.0), Some(1.0));
+        assert_eq!(check(&idle(Nanos::SECOND)).unwrap().0, Grade::ValidWithLimits);
+        assert_eq!(check(&idle(Nanos::from_millis(10))).unwrap().0, Grade::NotChecked);
+        let mut flushed = idle(Nanos::SECOND);
+        flushed.printed.as_mut().unwrap().jobs[0].sync = Some(model::reading::ReadLatency::default());
+        assert_eq!(check(&flushed).unwrap().0, Grade::NotChecked);
+        let mut ends_flushed = idle(Nanos::SECOND);
+        workload(&mut ends_flushed).flushes.at_end = true;
+        assert_eq!(check(&ends_flushed).unwrap().0, Grade::NotChecked);
     }
 }

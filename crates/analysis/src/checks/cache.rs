@@ -3,7 +3,7 @@
 //! Signals: bytes requested by the jobs, sectors counted by the devices under their files, the type of file system.
 
 use super::note;
-use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices};
+use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, unseen_by_devices};
 use measure::{Direction, Nanos};
 use model::{Grade, Note, RunResult};
 
@@ -26,7 +26,9 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 #[expect(clippy::cast_precision_loss, reason = "a ratio of byte counts")]
 fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     let asked = bytes_asked(result, direction);
-    let uses_files = result.jobs.iter().any(|job| !job.echo.paths.is_empty());
+    // A report of another program names disks without the files on them.
+    let uses_files = result.jobs.iter().any(|job| !job.echo.paths.is_empty())
+        || (result.printed.is_some() && !result.devices.is_empty());
     if asked == 0 || !uses_files {
         return None;
     }
@@ -37,16 +39,16 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", 0.0)];
         return Some(note(ID, Grade::NotAStorageResult, sentence, &evidence));
     }
-    let Some(moved) = bytes_at_devices(result, direction) else {
+    let unseen = unseen_by_devices(result);
+    let Some((moved, unseen)) = bytes_at_devices(result, direction).zip(unseen) else {
         if layers_explain {
             return None;
         }
-        let sentence =
-            "no block device was watched under the files, so it is not known how much I/O reached a device".to_owned();
+        let sentence = "no block device was watched under the files, or not closely enough, so it is not known how much I/O reached a device".to_owned();
         return Some(note(ID, Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));
     };
     let share = moved as f64 / asked as f64;
-    if share >= LEAST_SHARE {
+    if share + unseen >= LEAST_SHARE {
         return None;
     }
     let grade = if share < STORAGE_SHARE { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
@@ -162,7 +164,7 @@ mod tests {
     fn stacked_devices_count_by_their_lowest_members() {
         let mut result = with_share(100);
         let mut lower = result.devices.remove(0);
-        lower.sectors[0] /= 10;
+        lower.sectors = lower.sectors.map(|[read, written]| [read / 10, written]);
         let upper = model::DeviceUsage {
             name: "dm-0".into(),
             members: vec![lower.clone()],
@@ -247,5 +249,21 @@ mod tests {
         );
         result.devices = vec![device(0, sectors)];
         assert_eq!(check(&result), None);
+    }
+
+    #[test]
+    fn a_report_of_another_program_is_judged_by_its_disks_if_it_is_long_enough() {
+        let grade = |seconds: u64, percent: u64| {
+            let mut result = crate::fixtures::printed(with_share(percent), Some(8.0), Some(1.0));
+            result.jobs[0].echo.paths.clear();
+            result.jobs[0].directions.read.runtime = Nanos::from_secs(seconds);
+            check(&result).map(|(grade, _)| grade)
+        };
+        assert_eq!(grade(1, 10), Some(Grade::NotChecked), "disks are read four times a second");
+        assert_eq!((grade(10, 95), grade(10, 10)), (None, Some(Grade::NotAStorageResult)));
+        let mut result = crate::fixtures::printed(with_share(10), Some(8.0), Some(1.0));
+        result.jobs[0].directions.read.runtime = Nanos::from_secs(10);
+        result.devices[0].sectors = None;
+        assert_eq!(check(&result).unwrap().0, Grade::NotChecked, "sectors that are not stated are not 0");
     }
 }

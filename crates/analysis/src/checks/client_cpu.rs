@@ -17,13 +17,17 @@ const DELAYED: f64 = 0.25;
 /// If this fraction of all ticks is stolen, other guests of the hypervisor affect the result.
 const STOLEN: f64 = 0.10;
 
+/// A report prints its time in whole milliseconds: in a shorter run they are too coarse for a share of it.
+const LEAST_SECONDS: f64 = 0.1;
+
 /// Checks the busiest worker, the most delayed one, and stolen time.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let Some(seen) = RunFacts::of(result) else { return Vec::new() };
-    if seen.jobs().any(polls) {
+    let seconds = seen.seconds;
+    let is_coarse = seen.monitored.is_none() && result.printed.is_some() && seconds < LEAST_SECONDS;
+    if seen.jobs().any(polls) || is_coarse {
         return Vec::new();
     }
-    let seconds = seen.seconds;
     let share = |time: Option<Nanos>| time.map_or(0.0, |time| time.as_secs_f64() / seconds);
     let sampled = seen.steady.workers.iter().filter(|worker| worker.ios > 0 && worker.on_cpu.is_some());
     let shares: Vec<(f64, f64)> = sampled.map(|worker| (share(worker.on_cpu), share(worker.run_delay))).collect();

@@ -3,7 +3,7 @@
 //! Signals: depth bins, latency sums and measured times (Little's law), submission latency; the requests in flight at the
 //! topmost devices and their time there.
 
-use super::note;
+use super::{MOST_BUSY_SHARE as MOST_SHARE, note};
 use crate::run_facts::{RunFacts, busy_jobs, float, is_paced, latency_sum_ns, slots, window};
 use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
 use std::collections::BTreeSet;
@@ -82,7 +82,9 @@ fn judge(job: &JobResult) -> Option<Note> {
     let users = f64::from(job.workers.max(1));
     let achieved = latency_sum_ns(job).map(|sum| sum / window(job).as_f64().max(1.0) / users);
     let evidence = [("depth_asked", f64::from(asked)), ("depth_achieved", achieved.unwrap_or(0.0))];
-    if slots(job) < asked && job.depth.level.iter().any(|&count| count > 0) {
+    // The depths that are counted are not those in flight if another thread submits (io_submit_mode=offload).
+    let has_more = achieved.is_some_and(|depth| depth > MOST_SHARE * f64::from(slots(job)));
+    if slots(job) < asked && !has_more && job.depth.level.iter().any(|&count| count > 0) {
         let reached =
             achieved.map_or_else(|| format!("at most {}", slots(job)), |depth| format!("achieved {depth:.1}"));
         let why = if slots(job) == 1 {

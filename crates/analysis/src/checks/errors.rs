@@ -3,6 +3,9 @@
 //! Signals: the error that ended a job, tolerated errors, short and dropped I/Os.
 
 use super::note;
+use crate::run_facts::printed_of;
+use measure::Direction;
+use model::reading::ReadJob;
 use model::{Grade, JobResult, Note, RunResult};
 
 pub(super) const ID: &str = "errors";
@@ -12,7 +15,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let failed: Vec<&JobResult> = result.jobs.iter().filter(|job| job.error.is_some()).collect();
     let forgiven: u64 = result.jobs.iter().map(|job| job.forgiven_errors).fold(0, u64::saturating_add);
     let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
-    let short: u64 = directions().map(|(_, direction)| direction.short_ios).fold(0, u64::saturating_add);
+    let short = result.jobs.iter().map(|job| short_ios(job, printed_of(result, job))).fold(0, u64::saturating_add);
     let dropped: u64 = directions().map(|(_, direction)| direction.dropped_ios).fold(0, u64::saturating_add);
     let mut parts = Vec::new();
     if let Some(error) = failed.first().and_then(|job| job.error.as_ref().map(|error| (job, error))) {
@@ -21,7 +24,8 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        parts.push(format!("job `{}`{others} ended with an error ({})", job.echo.name, error.message));
+        let why = if error.message.is_empty() { format!("errno {}", error.errno) } else { error.message.clone() };
+        parts.push(format!("job `{}`{others} ended with an error ({why})", job.echo.name));
     }
     for (count, what) in [(forgiven, "failed"), (short, "moved less than asked"), (dropped, "were dropped")] {
         if count > 0 {
@@ -40,6 +44,17 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         ("ios_dropped", count(dropped)),
     ];
     vec![note(ID, grade, parts.join("; "), &evidence)]
+}
+
+/// I/Os that moved less than asked. fio counts each flush as a short read: in a report with flushes that number is not
+/// one of reads.
+fn short_ios(job: &JobResult, printed: Option<&ReadJob>) -> u64 {
+    let is_known = |direction: Direction| match printed {
+        Some(printed) => job.directions[direction].ios > 0 && (printed.sync.is_none() || direction != Direction::Read),
+        None => true,
+    };
+    let known = Direction::ALL.into_iter().filter(|&direction| is_known(direction));
+    known.map(|direction| job.directions[direction].short_ios).fold(0, u64::saturating_add)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a run")]
@@ -88,5 +103,16 @@ mod tests {
         let notes = run(&result);
         assert_eq!(notes[0].sentence, "7 I/Os failed; 3 I/Os moved less than asked; 2 I/Os were dropped");
         assert!(notes[0].evidence.contains(&("ios_short".to_owned(), 3.0)));
+    }
+
+    #[test]
+    fn a_flush_that_fio_counts_as_a_short_read_is_none() {
+        let mut result = crate::fixtures::printed(clean_random_read(), Some(8.0), Some(1.0));
+        result.jobs[0].directions.write.short_ios = 255;
+        assert_eq!(run(&result), [], "there were no writes");
+        result.jobs[0].directions.read.short_ios = 255;
+        assert_eq!(run(&result)[0].sentence, "255 I/Os moved less than asked");
+        result.printed.as_mut().unwrap().jobs[0].sync = Some(model::reading::ReadLatency::default());
+        assert_eq!(run(&result), []);
     }
 }

@@ -21,6 +21,7 @@ mod mixed_group;
 mod neighbour;
 mod no_flush;
 mod not_steady;
+mod nothing_moved;
 mod overlap;
 mod small_set;
 mod split_merge;
@@ -88,6 +89,14 @@ pub const CHECKS: &[Check] = &[
         measure: None,
         needs: Needs::Own,
         run: impossible_plan::run,
+    },
+    Check {
+        id: nothing_moved::ID,
+        why: "an engine that moves no data measures the tester",
+        advice: "use an engine that does I/O",
+        measure: None,
+        needs: Needs::Own,
+        run: nothing_moved::run,
     },
     Check {
         id: backing::ID,
@@ -283,9 +292,13 @@ pub const CHECKS: &[Check] = &[
     },
 ];
 
-/// Names of the checks that are impossible on this result because their signals are missing. An unchecked result has
-/// not passed the check.
+/// Names of the checks that are impossible on this result because their signals are missing, as its notes say or as it
+/// is. An unchecked result has not passed the check.
 pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
+    let says_so = |check: &Check| {
+        let mut notes = result.notes.iter().filter(|note| note.check == check.id);
+        notes.any(|note| note.grade == Grade::NotChecked)
+    };
     let missing = |check: &&Check| match check.needs {
         Needs::Own => false,
         Needs::Devices => !result.was_monitored() && result.devices.is_empty() && result.lowest_traffic.is_none(),
@@ -295,7 +308,7 @@ pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
             !result.was_monitored() || result.monitored.as_ref().is_some_and(without)
         }
     };
-    CHECKS.iter().filter(missing).map(|check| check.id).collect()
+    CHECKS.iter().filter(|check| missing(check) || says_so(check)).map(|check| check.id).collect()
 }
 
 /// True if a note reports a problem, as opposed to something unknown.

@@ -133,7 +133,8 @@ pub fn device_rate(result: &RunResult) -> Option<f64> {
         return Some(fastest);
     }
     let busy = |device: &model::DeviceUsage| {
-        (device.busy_ms > 0).then(|| 512.0 * float(device.sectors[0]) / (float(device.busy_ms) / 1e3))
+        let [read, _] = device.sectors.filter(|_| device.busy_ms > 0)?;
+        Some(512.0 * float(read) / (float(device.busy_ms) / 1e3))
     };
     result.devices.iter().filter_map(busy).reduce(f64::max).filter(|rate| *rate > 0.0)
 }

@@ -1,11 +1,12 @@
 //! Identities of the devices' counters, alone and compared with the jobs.
 
 use super::{Equation, Identity, unknown};
-use crate::run_facts::{block_size, bytes_asked, bytes_at_devices, float, watched_devices};
+use crate::run_facts::{block_size, bytes_asked, bytes_at_devices, float, unseen_by_devices, watched_devices};
 use measure::Direction;
 use model::{DeviceUsage, RunResult};
 
 const COUNTERS: (f64, &str) = (0.03, "the kernel counts milliseconds, and requests in flight at the edges");
+const TOO_COARSE: &str = "the report's program reads the counters of disks too rarely for a run this short";
 const SAMPLED: (f64, &str) =
     (0.05, "devices are read just before and after the jobs, others and file systems add a little");
 
@@ -56,14 +57,18 @@ fn of_device(device: &DeviceUsage) -> Vec<Identity> {
         }
         .of(&subject),
     );
+    let Some(sectors) = device.sectors else {
+        all.push(unknown(&subject, "rkB/s = r/s × rareq-sz", "its sectors are not stated"));
+        return all;
+    };
     for (at, name) in [(0, "r"), (1, "w")].into_iter().filter(|&(at, _)| device.ios[at] > 0) {
         let rate = float(device.ios[at]) / seconds;
-        let kib = float(device.sectors[at]) / 2.0 / float(device.ios[at]);
+        let kib = float(sectors[at]) / 2.0 / float(device.ios[at]);
         all.push(
             Equation {
                 equation: if at == 0 { "rkB/s = r/s × rareq-sz" } else { "wkB/s = w/s × wareq-sz" },
                 unit: "KiB/s",
-                left: float(device.sectors[at]) / 2.0 / seconds,
+                left: float(sectors[at]) / 2.0 / seconds,
                 right: rate * kib,
                 numbers: format!("{rate:.2} {name}/s × {kib:.2} KiB"),
                 tolerance: (0.001, "both come from the same counters"),
@@ -83,8 +88,15 @@ fn asked_and_moved(result: &RunResult, direction: Direction) -> Option<Identity>
         return None;
     }
     let subject = if direction == Direction::Read { "all jobs, read" } else { "all jobs, write" };
+    let Some(unseen) = unseen_by_devices(result) else {
+        return Some(unknown(subject, EQUATION, TOO_COARSE));
+    };
     let Some(moved) = bytes_at_devices(result, direction) else {
-        return Some(unknown(subject, EQUATION, "no device was watched under the files"));
+        let why = match result.devices.is_empty() {
+            true => "no device was watched under the files",
+            false => "the sectors of the devices are not stated",
+        };
+        return Some(unknown(subject, EQUATION, why));
     };
     let identity = Equation {
         equation: EQUATION,
@@ -92,7 +104,7 @@ fn asked_and_moved(result: &RunResult, direction: Direction) -> Option<Identity>
         left: float(moved),
         right: float(asked),
         numbers: format!("{asked} B by the jobs"),
-        tolerance: SAMPLED,
+        tolerance: (SAMPLED.0 + unseen, SAMPLED.1),
         broken: if moved < asked {
             "memory answered, or holds what was written"
         } else {
@@ -121,6 +133,9 @@ fn requests(result: &RunResult, direction: Direction) -> Option<Identity> {
     if !result.jobs.iter().all(|job| job.echo.direct) {
         return Some(unknown(subject, EQUATION, "the page cache chooses its own requests without direct=1"));
     }
+    let Some(unseen) = unseen_by_devices(result) else {
+        return Some(unknown(subject, EQUATION, TOO_COARSE));
+    };
     let count = device.ios[at];
     let identity = Equation {
         equation: EQUATION,
@@ -128,7 +143,7 @@ fn requests(result: &RunResult, direction: Direction) -> Option<Identity> {
         left: float(asked),
         right: float(count) * f64::from(block),
         numbers: format!("{count} requests × {block} B, {} merged", device.merges[at]),
-        tolerance: SAMPLED,
+        tolerance: (SAMPLED.0 + unseen, SAMPLED.1),
         broken: if float(count) * f64::from(block) > float(asked) {
             "the device split the blocks (max_sectors_kb), or others were at work"
         } else {

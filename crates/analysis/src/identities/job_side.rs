@@ -1,7 +1,8 @@
 //! Identities of the jobs' numbers.
 
 use super::{Equation, Identity, unknown};
-use crate::run_facts::{float, is_paced, latency_sum_ns, slots, window};
+use crate::closed_loop::Users;
+use crate::run_facts::{float, is_paced, window};
 use measure::Direction;
 use model::{JobResult, RunResult};
 
@@ -18,7 +19,7 @@ pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
                 found.extend(of_direction(&job, direction));
             }
         }
-        found.extend(little(&job));
+        found.extend(little(result, &job));
     }
     found
 }
@@ -84,7 +85,7 @@ pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identit
 }
 
 /// Little's law for the users of a closed loop.
-fn little(job: &JobResult) -> Option<Identity> {
+fn little(result: &RunResult, job: &JobResult) -> Option<Identity> {
     const EQUATION: &str = "users = iops × latency";
     let subject = format!("job {}", job.echo.name);
     if job.ios() == 0 {
@@ -93,11 +94,25 @@ fn little(job: &JobResult) -> Option<Identity> {
     if is_paced(job) {
         return Some(unknown(&subject, EQUATION, "the job held itself back, so its users rested"));
     }
+    let asked = Users::of(result, job);
     let seconds = window(job).as_secs_f64();
-    let Some(sum) = latency_sum_ns(job).filter(|_| seconds > 0.0) else {
-        return Some(unknown(&subject, EQUATION, "latency was not measured"));
+    let Some(sum) = asked.latency_sum().filter(|_| seconds > 0.0) else {
+        return Some(unknown(&subject, EQUATION, "latency was not measured, or that of flushes is not stated"));
     };
-    let users = f64::from(job.workers.max(1)) * f64::from(slots(job));
+    let Some(users) = asked.count() else {
+        return Some(unknown(&subject, EQUATION, "the report does not state how many users there were"));
+    };
+    let share = sum / (seconds * 1e9 * users);
+    if let Some(excuse) = asked.excuse().filter(|_| share < 1.0) {
+        return Some(unknown(&subject, EQUATION, excuse));
+    }
+    if share > 1.0 && result.printed.is_some() && sum <= asked.most_time() {
+        return Some(unknown(
+            &subject,
+            EQUATION,
+            "its I/Os may have been in phases one after the other, or deeper than stated",
+        ));
+    }
     let (iops, mean_ms) = (float(job.ios()) / seconds, sum / float(job.ios()) / 1e6);
     let identity = Equation {
         equation: EQUATION,

@@ -150,7 +150,10 @@ mod tests {
         };
         assert!(broken(&|result| result.jobs[0].directions.read.bytes /= 2).contains(&"io = iops × bs × runtime"));
         assert!(broken(&|result| result.jobs[0].workers = 16).contains(&"users = iops × latency"));
-        assert!(broken(&|result| result.devices[0].sectors[0] /= 3).contains(&"bytes at the device = bytes asked"));
+        assert!(
+            broken(&|result| result.devices[0].sectors = Some([106_666, 0]))
+                .contains(&"bytes at the device = bytes asked")
+        );
         assert!(broken(&|result| result.devices[0].in_queue_ms /= 2).contains(&"queue = requests/s × await"));
     }
 

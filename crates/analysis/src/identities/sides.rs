@@ -60,7 +60,7 @@ fn of_direction(
     let rows = || result.jobs.iter().map(|job| &job.directions[direction]);
     let ios = float(rows().map(|row| row.ios).fold(0, u64::saturating_add));
     let bytes = float(rows().map(|row| row.bytes).fold(0, u64::saturating_add));
-    let (requests, sectors) = (float(device.ios[at]), float(device.sectors[at]));
+    let (requests, sectors) = (float(device.ios[at]), device.sectors.map(|both| float(both[at])));
     if ios == 0.0 && requests == 0.0 {
         return Vec::new();
     }
@@ -71,8 +71,8 @@ fn of_direction(
     let per = |sum: f64, count: f64| (count > 0.0).then(|| sum / count);
     let values = [
         (Some(ios / asked), Some(requests / seconds)),
-        (Some(bytes / 1024.0 / asked), Some(sectors / 2.0 / seconds)),
-        (per(bytes / 1024.0, ios), per(sectors / 2.0, requests)),
+        (Some(bytes / 1024.0 / asked), sectors.map(|sectors| sectors / 2.0 / seconds)),
+        (per(bytes / 1024.0, ios), sectors.and_then(|sectors| per(sectors / 2.0, requests))),
         (latency.and_then(|sum| per(sum / 1e6, ios)), per(float(device.ticks_ms[at]), requests)),
     ];
     let named = COLUMNS[at].into_iter().zip(values);

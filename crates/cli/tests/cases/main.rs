@@ -12,6 +12,7 @@
 
 mod checks;
 mod differential;
+mod elsewhere;
 mod examples;
 mod faults;
 mod iostat;
@@ -29,6 +30,7 @@ fn main() -> std::process::ExitCode {
         examples::groups(),
         faults::groups(),
         checks::groups(),
+        elsewhere::groups(),
         seeds::groups(),
         soak::groups(),
         load::groups(),

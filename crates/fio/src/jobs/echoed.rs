@@ -52,11 +52,13 @@ impl Parser {
         Some(EchoedJob { workload: Workload::of(&plan, engine), plan, engine: draft.engine })
     }
 
-    /// Returns the workload of a job of which only the pattern (`randread`) is reported; `None` if it is not a pattern.
-    pub fn echoed_pattern(&self, pattern: &str) -> Option<Workload> {
-        let given = [("rw".to_owned(), pattern.to_owned())];
+    /// Returns the workload of a job of which only the pattern (`randread`) is reported, and the engine if that is not
+    /// empty; `None` if it is not a pattern.
+    pub fn echoed_pattern(&self, pattern: &str, engine: &str) -> Option<Workload> {
+        let given = [("rw", pattern), ("ioengine", engine)].into_iter().filter(|(_, value)| !value.is_empty());
+        let given: Vec<(String, String)> = given.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         RwPattern::parse(pattern.split(':').next()?.trim())?;
-        self.echoed_job(&[], &given).map(|job| job.workload)
+        self.echoed_job(&[], &given).map(|job| Workload { is_outline: true, ..job.workload })
     }
 }
 

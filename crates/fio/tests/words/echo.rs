@@ -89,10 +89,10 @@ fn every_pattern_means_what_the_parser_reads() {
     for word in
         ["read", "write", "trim", "randread", "randwrite", "randtrim", "rw", "randrw", "trimwrite", "randtrimwrite"]
     {
-        assert_eq!(parser.echoed_pattern(word).expect("a pattern").pattern(), word);
+        assert_eq!(parser.echoed_pattern(word, "").expect("a pattern").pattern(), word);
     }
-    assert!(parser.echoed_pattern("sequential").is_none());
+    assert!(parser.echoed_pattern("sequential", "").is_none());
     for (text, word) in [("randread:8", "randread"), ("readwrite", "rw")] {
-        assert_eq!(parser.echoed_pattern(text).expect("a pattern").pattern(), word);
+        assert_eq!(parser.echoed_pattern(text, "").expect("a pattern").pattern(), word);
     }
 }

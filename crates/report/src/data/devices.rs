@@ -112,6 +112,8 @@ fn of_direction(result: &RunResult, watched: &[Timed<'_>], direction: Direction,
     let wait = |(device, _): &Timed<'_>| {
         if device.ios[at] == 0 { 0.0 } else { device.ticks_ms[at] as f64 * 1e6 / device.ios[at] as f64 }
     };
+    let moved_by =
+        |(device, seconds): &Timed<'_>| Some((device.name.clone(), 512.0 * device.sectors?[at] as f64 / seconds));
     vec![
         row(
             format!("{word}s"),
@@ -123,7 +125,7 @@ fn of_direction(result: &RunResult, watched: &[Timed<'_>], direction: Direction,
             format!("{word} throughput"),
             Quantity::Rate,
             rate(moved.iter().map(|moved| moved.bytes).sum()),
-            sum(&|(device, seconds)| 512.0 * device.sectors[at] as f64 / seconds),
+            watched.iter().filter_map(moved_by).collect(),
         ),
         row(format!("{word} latency"), Quantity::Latency, latency(), sum(&wait)),
     ]

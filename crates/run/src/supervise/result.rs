@@ -43,6 +43,7 @@ impl RunInputs<'_> {
             lowest_traffic: state.lowest_traffic,
             monitored: state.monitored,
             samples_left_out: false,
+            printed: None,
             limited_by: None,
             environment: match self.options.monitoring {
                 Monitoring::Full => describe_machine(&self.options.system_root, &self.clock, engine_notes, files),

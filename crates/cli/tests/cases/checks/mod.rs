@@ -240,7 +240,8 @@ fn findings_are_told_on_standard_error_and_fail_a_strict_run() {
     assert_eq!(plain.status.code(), Some(0), "{said}");
     assert!(said.lines().any(|line| line.starts_with("plumb: check: ") && line.ends_with(']')), "{said}");
     assert_eq!(run("--strict=too-short").status.code(), Some(4));
-    assert_eq!(run("--strict").status.code(), Some(0), "a short run is no wrong one");
+    assert_eq!(run("--strict").status.code(), Some(4));
+    assert_eq!(run("--strict=cache,limiter").status.code(), Some(0), "other checks found something");
     let unknown = run("--strict=cash");
     assert_eq!((unknown.status.code(), unknown.stdout.len()), (Some(1), 0));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("--strict=cash: `cash` is neither a check nor a grade"));

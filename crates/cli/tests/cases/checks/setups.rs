@@ -147,6 +147,11 @@ pub(crate) const SETUPS: &[Setup] = &[
         },
     },
     Setup {
+        check: "nothing moved",
+        how: "null engine",
+        run: |_| findings(fio("--name=a --ioengine=null --rw=randread --bs=4k --size=64m")),
+    },
+    Setup {
         check: "backing",
         how: "a file on tmpfs",
         run: |rig| {

@@ -17,6 +17,7 @@ use model::reading::{
 use model::{Echo, JobResult, ReportStyle, RunResult, Unified};
 use plan::JobPlan;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 type Object = Map<String, Value>;
 
@@ -117,6 +118,8 @@ struct Entry<'document> {
     job: &'document Object,
     options: Vec<(String, String)>,
     echoed: Option<EchoedJob>,
+    /// The workers that it covers; `None` if that cannot be seen.
+    workers: Option<f64>,
 }
 
 impl<'document> Entry<'document> {
@@ -125,9 +128,38 @@ impl<'document> Entry<'document> {
         let global = root.get("global options").map(pairs).unwrap_or_default();
         let entry = |job: &'document Object| {
             let options = job.get("job options").map(pairs).unwrap_or_default();
-            Entry { job, echoed: echoed::job(&global, &options), options }
+            Entry { job, echoed: echoed::job(&global, &options), options, workers: None }
         };
-        list.iter().filter_map(Value::as_object).map(entry).collect()
+        let mut entries: Vec<Self> = list.iter().filter_map(Value::as_object).map(entry).collect();
+        let group = |entry: &Self| get(entry.job, "groupid").unwrap_or(0.0).to_bits();
+        let mut in_group: HashMap<u64, usize> = HashMap::new();
+        entries.iter().for_each(|entry| *in_group.entry(group(entry)).or_default() += 1);
+        for entry in &mut entries {
+            entry.workers = match in_group.get(&group(entry)) {
+                Some(1) => entry.workers_of_group(),
+                // Without group_reporting, each worker has an entry.
+                _ => entry.echoed.as_ref().map(|_| 1.0),
+            };
+        }
+        entries
+    }
+
+    /// The workers of an entry that is alone in its group. With group_reporting it covers the clones of all jobs of the
+    /// group, but fio echoes only the options of the first job, and not the word group_reporting if it was a flag of the
+    /// command line (before 3.41). Its run time is the sum over its workers.
+    fn workers_of_group(&self) -> Option<f64> {
+        /// Workers do not start and end at the same time.
+        const MORE: f64 = 1.15;
+        const MORE_MS: f64 = 20.0;
+        let plan = &self.echoed.as_ref()?.plan;
+        let times =
+            ["read", "write", "trim", "mixed"].map(|direction| get(self.job.get(direction)?.as_object()?, "runtime"));
+        let times = times.into_iter().flatten();
+        // What was written is read and verified afterwards.
+        let each: f64 = if plan.verify.is_some() { times.sum() } else { times.fold(0.0, f64::max) };
+        let clones = f64::from(plan.clones.max(1));
+        let all = get(self.job, "job_runtime").filter(|_| each > 0.0)?;
+        (all <= clones * (each * MORE + MORE_MS)).then_some(clones)
     }
 
     /// The parts of a result that a reading lacks: what the job was asked to do, its times, and its goals.
@@ -144,6 +176,7 @@ impl<'document> Entry<'document> {
             latency_goal: super::steer::read_goal(job),
             steady: super::steer::read_steady(job),
             blocks: super::blocks::read(job),
+            workers: echoed.map_or(1, |echoed| echoed.plan.clones.max(1)),
             ..JobResult::default()
         }
     }
@@ -185,9 +218,7 @@ fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
         line,
         name: job.get("jobname").and_then(Value::as_str).map(str::to_owned),
         group: get(job, "groupid"),
-        // Without group_reporting, an entry is one worker; with it, the entry covers the clones of all jobs of the
-        // group.
-        workers: Some(f64::from(echoed.as_ref().map_or(1, echoed::workers))),
+        workers: entry.workers,
         errno: get(job, "error"),
         description: job.get("desc").and_then(Value::as_str).map(str::to_owned),
         pattern: echoed.as_ref().map(|echoed| echoed.workload.pattern().to_owned()),

@@ -231,17 +231,16 @@ fn disk(device: &DeviceUsage) -> Value {
 }
 
 fn put_usage(object: &mut Map<String, Value>, [prefix, write_merges]: [&str; 2], device: &DeviceUsage) {
-    let counters = [
-        ("read_ios", device.ios[0]),
-        ("write_ios", device.ios[1]),
-        ("read_sectors", device.sectors[0]),
-        ("write_sectors", device.sectors[1]),
+    let sectors = device.sectors.map(|[read, written]| [("read_sectors", read), ("write_sectors", written)]);
+    let requests = [("read_ios", device.ios[0]), ("write_ios", device.ios[1])];
+    let others = [
         ("read_merges", device.merges[0]),
         (write_merges, device.merges[1]),
         ("read_ticks", device.ticks_ms[0]),
         ("write_ticks", device.ticks_ms[1]),
         ("in_queue", device.in_queue_ms),
     ];
+    let counters = requests.into_iter().chain(sectors.into_iter().flatten()).chain(others);
     object.extend(counters.map(|(key, value)| (format!("{prefix}{key}"), json!(value))));
     object.insert(format!("{prefix}util"), json!(device.utilisation_percent().unwrap_or(0.0)));
 }

@@ -55,8 +55,8 @@ pub(crate) fn describe(reading: &mut Reading, text: &str) -> bool {
 /// direction. Before version 5, lines lack the number of bandwidth samples; it is set to the smallest number that can
 /// have the printed deviation. A direction without an I/O count has no latencies. Latencies below 1 µs are in the first
 /// µs bin.
-pub(crate) fn result(run: &ReadRun) -> RunResult {
-    let mut run = run.clone();
+pub(crate) fn result(printed: &ReadRun) -> RunResult {
+    let mut run = printed.clone();
     for direction in run.jobs.iter_mut().flat_map(|job| &mut job.directions) {
         let milliseconds = direction.runtime_ms.unwrap_or(0.0);
         // fio truncates rates to whole numbers.
@@ -71,7 +71,7 @@ pub(crate) fn result(run: &ReadRun) -> RunResult {
         direction.ios = Some(least(direction.iops).max(fewest));
         direction.bytes = direction.bytes.map(|bytes| bytes.max(least(direction.bytes_per_second)));
     }
-    result_as_reading::result(&run)
+    RunResult { printed: Some(Box::new(printed.clone())), ..result_as_reading::result(&run) }
 }
 
 /// The smallest latency that represents a histogram bucket and is not below this number of whole microseconds: it is

@@ -34,10 +34,10 @@ const MEAN: Prefixes = ["aggr", "agg"];
 
 fn usage(device: &DeviceUsage, [prefix, before_sectors]: Prefixes) -> String {
     let pair = |values: [u64; 2]| format!("{}/{}", values[0], values[1]);
+    let sectors = device.sectors.map_or_else(String::new, |both| format!("{before_sectors}sectors={}, ", pair(both)));
     format!(
-        "{prefix}ios={}, {before_sectors}sectors={}, {prefix}merge={}, {prefix}ticks={}, {prefix}in_queue={}, {prefix}util={:.2}%",
+        "{prefix}ios={}, {sectors}{prefix}merge={}, {prefix}ticks={}, {prefix}in_queue={}, {prefix}util={:.2}%",
         pair(device.ios),
-        pair(device.sectors),
         pair(device.merges),
         pair(device.ticks_ms),
         device.in_queue_ms,
@@ -52,7 +52,10 @@ pub(crate) fn mean_of(members: &[DeviceUsage]) -> Option<DeviceUsage> {
     let highest = members.iter().filter_map(DeviceUsage::utilisation_percent).fold(0.0, f64::max);
     Some(DeviceUsage {
         ios: [mean(|device| device.ios[0]), mean(|device| device.ios[1])],
-        sectors: [mean(|device| device.sectors[0]), mean(|device| device.sectors[1])],
+        sectors: members.iter().all(|member| member.sectors.is_some()).then(|| {
+            let of = |device: &DeviceUsage, at: usize| device.sectors.map_or(0, |both| both[at]);
+            [0, 1].map(|at| members.iter().map(|member| of(member, at)).sum::<u64>() / count)
+        }),
         merges: [mean(|device| device.merges[0]), mean(|device| device.merges[1])],
         ticks_ms: [mean(|device| device.ticks_ms[0]), mean(|device| device.ticks_ms[1])],
         in_queue_ms: mean(|device| device.in_queue_ms),
@@ -69,7 +72,7 @@ mod tests {
         DeviceUsage {
             name: name.to_owned(),
             ios: [reads, 56],
-            sectors: [sectors, 448],
+            sectors: Some([sectors, 448]),
             ticks_ms: [1000, 10],
             in_queue_ms: 1010,
             stated_utilisation_percent: Some(util),

@@ -25,7 +25,8 @@ pub(super) fn shown(text: &str) -> String {
 
 /// Parses the text after `NAME: (g=`; the second value is false if part of it is missing.
 pub(super) fn announced(name: &str, rest: &str) -> (ReadJob, bool) {
-    let mut job = ReadJob { name: Some(name.trim().to_owned()), ..ReadJob::default() };
+    let group = leading(rest).map(|(group, _)| group);
+    let mut job = ReadJob { name: Some(name.trim().to_owned()), group, ..ReadJob::default() };
     let value = |key: &str| {
         let rest = after_key(rest, key)?;
         let end = memchr::memchr2(b',', b' ', rest.as_bytes()).unwrap_or(rest.len());

@@ -200,7 +200,8 @@ impl TextReader {
         self.section = Section::Outside;
         self.percentiles = None;
         self.in_sync = false;
-        let run = std::mem::take(&mut self.run);
+        let mut run = std::mem::take(&mut self.run);
+        run.jobs.iter_mut().filter(|job| job.workers > Some(1.0)).for_each(|job| self.keep_what_is_common(job));
         let saw_groups = std::mem::take(&mut self.saw_groups);
         if is_empty(&run) {
             return;
@@ -335,6 +336,19 @@ impl TextReader {
         self.section = Section::Job;
         self.percentiles = None;
         self.in_sync = false;
+    }
+
+    /// With group_reporting, a block has the name of the first job and is of all jobs of the group: what they do not have
+    /// in common is not that of the block.
+    fn keep_what_is_common(&self, job: &mut ReadJob) {
+        for other in self.session.announced.iter().filter(|other| other.group == job.group) {
+            job.depth = job.depth.filter(|_| job.depth == other.depth);
+            job.engine.take_if(|engine| Some(&*engine) != other.engine.as_ref());
+            job.pattern.take_if(|pattern| Some(&*pattern) != other.pattern.as_ref());
+            if job.block_sizes != other.block_sizes {
+                job.block_sizes.clear();
+            }
+        }
     }
 
     fn rate_line(&mut self, number: u64, kind: ReadKind, rest: &str, sink: &mut Sink<'_>) {

@@ -1,0 +1,127 @@
+//! Contradiction: printed numbers that do not match the others of the same report.
+//!
+//! Signals: rates that an imported report prints in addition to its counts (plumb's own results have no such rates: they
+//! are computed from the counts), and all other numbers as printed.
+
+mod printed;
+
+use super::note;
+use crate::identities::{Identity, contradictions};
+use crate::run_facts::{busy_jobs, float, unseen_by_devices};
+use crate::summary::thousands;
+use measure::Direction;
+use model::{Grade, Note, RunResult};
+
+pub(super) const ID: &str = "contradiction";
+
+/// The largest contradiction of the rates of each row, then whatever no run can print.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    let printed = result.printed.iter().flat_map(|run| printed::impossible(run));
+    let disks =
+        [Direction::Read, Direction::Write].into_iter().filter_map(|direction| too_few_requests(result, direction));
+    rates(result).into_iter().chain(printed.map(|found| note_of_printed(&found))).chain(disks).collect()
+}
+
+/// Each direct I/O is at least one request of a disk, merged ones included. With their sectors, the check of the cache
+/// compares bytes.
+fn too_few_requests(result: &RunResult, direction: Direction) -> Option<Note> {
+    const LEAST_SHARE: f64 = 0.95;
+    let at = usize::from(direction == Direction::Write);
+    let is_open = result.devices.is_empty() || result.devices.iter().any(|device| device.sectors.is_some());
+    if is_open || result.printed.is_none() || !busy_jobs(result).all(|job| job.echo.direct) {
+        return None;
+    }
+    let unseen = unseen_by_devices(result)?;
+    let asked = float(result.jobs.iter().map(|job| job.directions[direction].ios).fold(0, u64::saturating_add));
+    let requests = result.devices.iter().map(|device| device.ios[at].saturating_add(device.merges[at]));
+    let requests = float(requests.fold(0, u64::saturating_add));
+    (requests < asked * (LEAST_SHARE - unseen)).then(|| {
+        let sentence = format!(
+            "{} direct {}s were done, and the disks completed {} requests: memory answered, or the report is not of one run",
+            thousands(asked),
+            direction.word(),
+            thousands(requests)
+        );
+        note(ID, Grade::NotAStorageResult, sentence, &[("ios_asked", asked), ("requests", requests)])
+    })
+}
+
+fn note_of_printed(found: &printed::Impossible) -> Note {
+    let sentence = format!("{}: {}", found.subject, found.why);
+    note(ID, Grade::NotAStorageResult, sentence, &[("stated", found.stated), ("against", found.against)])
+}
+
+fn rates(result: &RunResult) -> Vec<Note> {
+    let apart = |identity: &Identity| identity.apart().unwrap_or_default();
+    let worst = |found: Vec<Identity>| found.into_iter().max_by(|a, b| apart(a).total_cmp(&apart(b)));
+    result
+        .reported_jobs()
+        .iter()
+        .filter_map(|job| worst(contradictions(job)))
+        .map(|identity| note_of(&identity))
+        .collect()
+}
+
+fn note_of(identity: &Identity) -> Note {
+    let (left, right) = (identity.left.unwrap_or_default(), identity.right.unwrap_or_default());
+    let (unit, apart) = (identity.unit, 100.0 * identity.apart().unwrap_or_default());
+    let sentence = format!(
+        "{}: {} does not hold: {} {unit} against {} = {} {unit}; what is printed is not of one run",
+        identity.subject,
+        identity.equation,
+        thousands(left),
+        identity.numbers,
+        thousands(right)
+    );
+    let evidence = [("stated", left), ("computed", right), ("apart_percent", apart)];
+    note(ID, Grade::NotAStorageResult, sentence, &evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{clean_random_read, printed};
+    use model::StatedRates;
+
+    fn check(bytes_per_second: Option<f64>, iops: Option<f64>) -> Option<String> {
+        let mut result = clean_random_read();
+        result.jobs[0].directions.read.stated = Some(StatedRates { bytes_per_second, iops });
+        run(&result).into_iter().next().map(|note| note.sentence)
+    }
+
+    #[test]
+    fn rates_that_follow_from_the_counts_are_silent_also_when_rounded() {
+        assert_eq!(run(&clean_random_read()), []);
+        for (bytes_per_second, iops) in [(Some(65_536_000.0), Some(8_000.0)), (Some(64e6), None), (None, Some(8_100.0))]
+        {
+            assert_eq!(check(bytes_per_second, iops), None);
+        }
+    }
+
+    #[test]
+    fn a_printed_rate_that_its_own_bytes_deny_is_told_with_both() {
+        let sentence = check(Some(131_072_000.0), Some(8_000.0)).unwrap();
+        assert!(
+            sentence.contains("io = bw × runtime does not hold: 65,536,000 B against 131072000 B/s × 1.000 s"),
+            "{sentence}"
+        );
+        assert!(check(None, Some(16_000.0)).unwrap().contains("issued = iops × runtime"));
+    }
+
+    #[test]
+    fn direct_ios_that_no_disk_completed_are_told_with_both_numbers() {
+        let check = |seconds: u64, requests: u64| {
+            let mut result = printed(clean_random_read(), Some(8.0), Some(1.0));
+            result.jobs[0].echo.direct = true;
+            result.jobs[0].directions.read.runtime = measure::Nanos::from_secs(seconds);
+            (result.devices[0].sectors, result.devices[0].ios) = (None, [requests, 0]);
+            run(&result).into_iter().next().map(|note| note.sentence)
+        };
+        assert_eq!((check(10, 8_000), check(10, 16_000), check(1, 800)), (None, None, None));
+        let sentence = check(10, 800).unwrap();
+        assert!(
+            sentence.starts_with("8,000 direct reads were done, and the disks completed 800 requests"),
+            "{sentence}"
+        );
+    }
+}

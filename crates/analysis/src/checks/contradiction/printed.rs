@@ -1,0 +1,436 @@
+//! Rules for the numbers of a report of another program: what no run can print.
+//!
+//! Owns what is impossible, and how far rounding goes. The numbers are those of the text, not of the result that was
+//! made of it: there they are within bounds.
+
+use crate::summary::thousands;
+use model::reading::{ReadDirection, ReadJob, ReadLatency, ReadRun};
+
+/// A number that cannot be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Impossible {
+    /// The part of the report, for example `job a, read`.
+    pub(super) subject: String,
+    /// Why it cannot be, with both numbers.
+    pub(super) why: String,
+    /// The number.
+    pub(super) stated: f64,
+    /// The number that it contradicts.
+    pub(super) against: f64,
+}
+
+/// A rule: the first thing in the job that breaks it.
+type Rule = fn(&ReadRun, &ReadJob) -> Option<Impossible>;
+
+const RULES: &[Rule] = &[
+    negative_numbers,
+    a_mean_outside_of_its_bounds,
+    percentiles_out_of_order,
+    percentiles_outside_of_their_bounds,
+    parts_that_are_not_the_total,
+    counts_that_disagree,
+    blocks_larger_than_asked_for,
+    a_group_that_is_not_the_sum_of_its_jobs,
+    latency_shares,
+    shares_of_calls,
+    depths,
+];
+
+/// The numbers of a report that cannot be, at most one of each kind for each job; then that of its disks.
+pub(super) fn impossible(run: &ReadRun) -> Vec<Impossible> {
+    let jobs = run.jobs.iter().flat_map(|job| RULES.iter().filter_map(|rule| rule(run, job)));
+    jobs.chain(run.disks.iter().filter_map(negative_disk)).collect()
+}
+
+/// Rounding: a printed number has at least three digits, and fio prints minima and maxima in whole units.
+const ROUNDED: f64 = 0.01;
+/// The unit of small latencies: terse lines and fio 2 print microseconds.
+const UNIT_NS: f64 = 1e3;
+/// The unit of large latencies in texts.
+const LARGE_UNIT_NS: f64 = 1e6;
+/// A percentile is the upper edge of its bucket, of which each power of two has 64.
+const BUCKET: f64 = 1.0 / 64.0;
+
+/// True if a latency is above its bound by more than the rounding of both, and this share of the bound.
+fn more(value: f64, bound: f64, share: f64) -> bool {
+    let is_whole = |ns: f64| ns > 0.0 && ns % LARGE_UNIT_NS == 0.0;
+    let unit = if is_whole(value) || is_whole(bound) { LARGE_UNIT_NS } else { UNIT_NS };
+    value > bound * (1.0 + ROUNDED + share) + unit
+}
+
+fn subject(job: &ReadJob, direction: Option<&ReadDirection>) -> String {
+    let name = job.name.as_deref().unwrap_or_default();
+    direction.map_or_else(|| format!("job {name}"), |direction| format!("job {name}, {}", direction.kind.word()))
+}
+
+/// A latency in the unit that fits it.
+fn time(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.2} µs", ns / 1e3),
+        ns if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
+        ns => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+/// The latencies of a direction by the names that fio gives them.
+fn latencies(direction: &ReadDirection) -> impl Iterator<Item = (&'static str, &ReadLatency)> {
+    let all = [("slat", &direction.submission), ("clat", &direction.completion), ("lat", &direction.total)];
+    all.into_iter().filter_map(|(name, latency)| Some((name, latency.as_ref()?)))
+}
+
+/// The first latency of a job in which something is found; those of flushes have no direction.
+fn first_latency(
+    job: &ReadJob,
+    find: impl Fn(&str, &ReadLatency, Option<&ReadDirection>) -> Option<(String, f64, f64)>,
+) -> Option<Impossible> {
+    let of = |direction| latencies(direction).map(move |(name, latency)| (name, latency, Some(direction)));
+    let flushes = job.sync.iter().map(|sync| ("sync", sync, None));
+    job.directions.iter().flat_map(of).chain(flushes).find_map(|(name, latency, direction)| {
+        let (why, stated, against) = find(name, latency, direction)?;
+        Some(Impossible { subject: subject(job, direction), why, stated, against })
+    })
+}
+
+/// Numbers that count or measure something, with their names in reports.
+fn numbers(job: &ReadJob) -> Vec<(Option<&ReadDirection>, String, f64)> {
+    let mut all = Vec::new();
+    let own = [
+        ("usr", job.user_percent),
+        ("sys", job.system_percent),
+        ("ctx", job.switches),
+        ("majf", job.major_faults),
+        ("minf", job.minor_faults),
+        ("depth", job.depth),
+        ("jobs", job.workers),
+    ];
+    all.extend(own.into_iter().filter_map(|(name, value)| Some((None, name.to_owned(), value?))));
+    for (name, list) in [("issued", &job.issued), ("short", &job.short), ("dropped", &job.dropped)] {
+        all.extend(list.iter().map(|&value| (None, name.to_owned(), value)));
+    }
+    let shares = job.latency_shares.iter().map(|share| share.percent);
+    let depths = [&job.depth_percent, &job.submit_percent, &job.complete_percent].into_iter().flatten().copied();
+    all.extend(shares.chain(depths).map(|share| (None, "a share".to_owned(), share)));
+    for direction in &job.directions {
+        let moved = [
+            ("io", direction.bytes),
+            ("bw", direction.bytes_per_second),
+            ("iops", direction.iops),
+            ("run", direction.runtime_ms),
+            ("the number of I/Os", direction.ios),
+        ];
+        all.extend(moved.into_iter().filter_map(|(name, value)| Some((Some(direction), name.to_owned(), value?))));
+    }
+    all
+}
+
+fn negative_latency(name: &str, latency: &ReadLatency) -> Option<(String, f64)> {
+    let values = [
+        ("min", latency.min_ns),
+        ("max", latency.max_ns),
+        ("mean", latency.mean_ns),
+        ("deviation", latency.deviation_ns),
+        ("count", latency.count),
+    ];
+    let named = values.into_iter().filter_map(|(of, value)| Some((format!("{name} {of}"), value?)));
+    let points = latency.percentiles.iter().map(|&(percent, ns)| (format!("{name} p{percent}"), ns));
+    named.chain(points).find(|(_, value)| *value < 0.0)
+}
+
+fn negative_numbers(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    let negative = |name: &str, value: f64| (format!("{name} is negative: {value}"), value, 0.0);
+    if let Some((direction, name, value)) = numbers(job).into_iter().find(|(_, _, value)| *value < 0.0) {
+        let (why, stated, against) = negative(&name, value);
+        return Some(Impossible { subject: subject(job, direction), why, stated, against });
+    }
+    first_latency(job, |name, latency, _| {
+        let (name, value) = negative_latency(name, latency)?;
+        Some(negative(&name, value))
+    })
+}
+
+fn negative_disk(disk: &model::reading::ReadDisk) -> Option<Impossible> {
+    let pairs = [("ios", disk.ios), ("sectors", disk.sectors), ("merge", disk.merges), ("ticks", disk.ticks_ms)];
+    let each = pairs.into_iter().flat_map(|(name, pair)| pair.into_iter().map(move |(a, b)| (name, a.min(b))));
+    let single = [("in_queue", disk.in_queue_ms), ("util", disk.utilisation_percent)];
+    let all = each.chain(single.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    let (name, value) = all.into_iter().find(|(_, value)| *value < 0.0)?;
+    let why = format!("{name} is negative: {value}");
+    Some(Impossible { subject: format!("disk {}", disk.name), why, stated: value, against: 0.0 })
+}
+
+fn a_mean_outside_of_its_bounds(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    first_latency(job, |name, latency, _| {
+        let mean = latency.mean_ns?;
+        let (min, max) = (latency.min_ns.unwrap_or(0.0), latency.max_ns.unwrap_or(f64::INFINITY));
+        if more(min, max, 0.0) {
+            let why = format!("the shortest {name} of {} is longer than the longest of {}", time(min), time(max));
+            return Some((why, min, max));
+        }
+        let (side, bound) = match () {
+            () if more(mean, max, 0.0) => ("longest", max),
+            () if more(min, mean, 0.0) => ("shortest", min),
+            () => return None,
+        };
+        let beyond = if side == "longest" { "above" } else { "below" };
+        Some((format!("the mean {name} of {} is {beyond} the {side} of {}", time(mean), time(bound)), mean, bound))
+    })
+}
+
+fn percentiles_out_of_order(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    first_latency(job, |name, latency, _| {
+        let mut points = latency.percentiles.clone();
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let falls = |pair: &&[(f64, f64)]| pair[1].1 < pair[0].1;
+        let pair = points.windows(2).find(falls)?;
+        let ((low, at_low), (high, at_high)) = (pair[0], pair[1]);
+        let why = format!("p{high} of {name}, {}, is below p{low}, {}", time(at_high), time(at_low));
+        Some((why, at_high, at_low))
+    })
+}
+
+fn percentiles_outside_of_their_bounds(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    first_latency(job, |name, latency, direction| {
+        // Some tables have percentiles without their longest: no completion is longer than the total.
+        let longest = latency.max_ns.or_else(|| direction?.total.as_ref()?.max_ns);
+        let beyond = |&(_, ns): &(f64, f64)| longest.is_some_and(|longest| more(ns, longest, BUCKET));
+        if let (Some(&(percent, ns)), Some(longest)) = (latency.percentiles.iter().find(|point| beyond(point)), longest)
+        {
+            let why = format!("p{percent} of {name}, {}, is beyond the longest, {}", time(ns), time(longest));
+            return Some((why, ns, longest));
+        }
+        let shortest = latency.min_ns?;
+        let below = |&(_, ns): &(f64, f64)| more(shortest, ns, BUCKET);
+        let &(percent, ns) = latency.percentiles.iter().find(|point| below(point))?;
+        let why = format!("p{percent} of {name}, {}, is below the shortest, {}", time(ns), time(shortest));
+        Some((why, ns, shortest))
+    })
+}
+
+/// An I/O that waits before it is submitted (a fixed rate, a thread that submits) has a total of more than both parts.
+fn parts_that_are_not_the_total(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    /// Parts and total may be of a few I/Os more or less (ramp_time).
+    const APART: f64 = 0.05;
+    job.directions.iter().find_map(|direction| {
+        let mean = |latency: &Option<ReadLatency>| latency.as_ref()?.mean_ns;
+        let total = mean(&direction.total)?;
+        let parts = mean(&direction.completion)? + mean(&direction.submission).unwrap_or(0.0);
+        (parts > total * (1.0 + APART) + 2.0 * UNIT_NS).then(|| Impossible {
+            subject: subject(job, Some(direction)),
+            why: format!("submission and completion take {}, both together {}", time(parts), time(total)),
+            stated: total,
+            against: parts,
+        })
+    })
+}
+
+/// I/Os that are in flight at the edges of the measured part may be in one count and not in the other.
+fn at_the_edges(job: &ReadJob) -> f64 {
+    /// Where the report does not state the users.
+    const MANY: f64 = 1024.0;
+    job.workers.zip(job.depth).map_or(MANY, |(workers, depth)| workers * depth)
+}
+
+fn counts_that_disagree(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    let edges = at_the_edges(job);
+    let apart = |one: f64, other: f64| (one - other).abs() > ROUNDED * one.max(other) + edges;
+    first_latency(job, |name, latency, direction| {
+        let in_bins: f64 = latency.bins.iter().map(|&(_, count)| count).sum();
+        if let Some(count) = latency.count.filter(|count| !latency.bins.is_empty() && apart(*count, in_bins)) {
+            let (count, bins) = (thousands(count), thousands(in_bins));
+            return Some((format!("{name} has {count} I/Os, and {bins} in its bins"), latency.count?, in_bins));
+        }
+        let (count, ios) = (latency.count.filter(|count| *count > 0.0)?, direction?.ios?);
+        let why = || format!("{} I/Os were done, and {name} is of {}", thousands(ios), thousands(count));
+        apart(count, ios).then(|| (why(), count, ios))
+    })
+}
+
+fn blocks_larger_than_asked_for(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    /// Bytes of a text have three digits at worst.
+    const PRINTED: f64 = 0.05;
+    let edges = at_the_edges(job);
+    job.directions.iter().find_map(|direction| {
+        let at = direction.kind as usize;
+        let issued = job.issued.get(at).copied().filter(|_| at < 3);
+        let (bytes, ios) = (direction.bytes?, direction.ios.or(issued)?);
+        let &(_, largest) = job.block_sizes.get(at).or(job.block_sizes.last())?;
+        let most = (ios + edges) * largest;
+        (largest > 0.0 && at < 3 && bytes > most * (1.0 + PRINTED)).then(|| Impossible {
+            subject: subject(job, Some(direction)),
+            why: format!("{} I/Os of at most {largest} B are not {} B", thousands(ios), thousands(bytes)),
+            stated: bytes,
+            against: most,
+        })
+    })
+}
+
+/// The lines per group at the end of a text. They are compared at the first job of the group.
+fn a_group_that_is_not_the_sum_of_its_jobs(run: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    /// Both are printed with three digits at worst.
+    const PRINTED: f64 = 0.05;
+    let jobs = || run.jobs.iter().filter(|other| other.group == job.group);
+    if job.group.is_none() || jobs().next().is_none_or(|first| first.line != job.line) {
+        return None;
+    }
+    run.groups.iter().filter(|group| group.group == job.group).find_map(|group| {
+        let of = |job: &ReadJob| job.directions.iter().find(|found| found.kind == group.kind).map(|found| found.bytes);
+        // A job whose amount could not be read leaves the sum open.
+        let sum = jobs().filter_map(of).sum::<Option<f64>>().filter(|sum| *sum > 0.0)?;
+        let stated = group.bytes?;
+        ((stated - sum).abs() > PRINTED * stated.max(sum) + 1024.0).then(|| Impossible {
+            subject: format!("group {}, {}", job.group.unwrap_or(0.0), group.kind.word()),
+            why: format!("it moved {} B, and its jobs {} B", thousands(stated), thousands(sum)),
+            stated,
+            against: sum,
+        })
+    })
+}
+
+/// Each I/O is in one bin. Terse lines leave the bins below 1 µs out.
+fn latency_shares(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    /// Of each bin: a share that rounds to nothing is printed as the smallest one.
+    const ROUNDED_SHARE: f64 = 0.02;
+    const SEARCHED: f64 = 90.0;
+    let sum: f64 = job.latency_shares.iter().map(|share| share.percent).sum();
+    let ios: f64 = job.directions.iter().filter_map(|direction| direction.ios).sum();
+    // I/Os in flight at the end of a ramp are in the bins, and not in the number of I/Os.
+    let edges = if ios > 0.0 { 100.0 * at_the_edges(job) / ios } else { ROUNDED * 100.0 };
+    let most = 100.0 + edges.min(100.0) + ROUNDED_SHARE * job.latency_shares.len() as f64;
+    // A search for a latency target (latency_target) starts over with each depth, and leaves I/Os out. A terse line, which
+    // states no number of I/Os, has no bins below 1 µs.
+    let least = if job.issued.is_empty() { 0.0 } else { SEARCHED };
+    let is_sum = sum == 0.0 || (least..=most).contains(&sum);
+    (!is_sum).then(|| sum_of_shares(job, "the shares of the latencies", sum))
+}
+
+/// Each call submits or reaps one number of I/Os.
+fn shares_of_calls(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    let each = [("the sizes of submissions", &job.submit_percent), ("the sizes of completions", &job.complete_percent)];
+    each.into_iter().find_map(|(name, shares)| {
+        let sum: f64 = shares.iter().sum();
+        // Shares are printed as at least 0.1 %. Engines that make no such calls have zeros.
+        let rounded = 0.5 + 0.1 * shares.len() as f64;
+        (sum > 0.0 && (sum - 100.0).abs() > rounded).then(|| sum_of_shares(job, name, sum))
+    })
+}
+
+/// Each I/O has one depth. Flushes and the I/Os of a ramp are counted here, and not among the I/Os: then it is more.
+fn depths(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
+    let sum: f64 = job.depth_percent.iter().sum();
+    (sum > 0.0 && sum < 99.0 - 0.1 * job.depth_percent.len() as f64)
+        .then(|| sum_of_shares(job, "the shares of the depths", sum))
+}
+
+fn sum_of_shares(job: &ReadJob, name: &str, sum: f64) -> Impossible {
+    let why = format!("{name} add up to {sum:.1} %");
+    Impossible { subject: subject(job, None), why, stated: sum, against: 100.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::reading::{LatencyShare, ReadKind};
+
+    /// A report of 1,000 reads of 4 KiB at depth 8, as fio prints it.
+    fn genuine() -> ReadRun {
+        let latency = |min: f64, mean: f64, max: f64| ReadLatency {
+            count: Some(1_000.0),
+            min_ns: Some(min),
+            max_ns: Some(max),
+            mean_ns: Some(mean),
+            deviation_ns: Some(1e3),
+            ..ReadLatency::default()
+        };
+        let percentiles = vec![(50.0, 90e3), (99.0, 300e3), (99.9, 402e3)];
+        let bins = vec![(90e3, 600.0), (300e3, 400.0)];
+        let read = ReadDirection {
+            bytes: Some(4_096_000.0),
+            ios: Some(1_000.0),
+            submission: Some(latency(2e3, 5e3, 9e3)),
+            completion: Some(ReadLatency { percentiles, bins, ..latency(20e3, 100e3, 400e3) }),
+            total: Some(latency(25e3, 105e3, 404e3)),
+            ..ReadDirection::new(ReadKind::Read)
+        };
+        let job = ReadJob {
+            name: Some("a".into()),
+            workers: Some(1.0),
+            depth: Some(8.0),
+            block_sizes: vec![(4096.0, 4096.0)],
+            directions: vec![read],
+            latency_shares: vec![
+                LatencyShare { below_ns: Some(100e3), percent: 60.0 },
+                LatencyShare { below_ns: Some(500e3), percent: 40.0 },
+            ],
+            depth_percent: vec![0.1, 0.1, 0.1, 99.9],
+            submit_percent: vec![0.0, 100.0],
+            issued: vec![1_000.0, 0.0, 0.0, 0.0],
+            ..ReadJob::default()
+        };
+        ReadRun { jobs: vec![job], ..ReadRun::default() }
+    }
+
+    type Change = fn(&mut ReadJob);
+
+    fn completion(job: &mut ReadJob) -> &mut ReadLatency {
+        job.directions[0].completion.as_mut().unwrap()
+    }
+
+    #[test]
+    fn a_genuine_report_is_silent_and_each_change_of_it_is_found() {
+        assert_eq!(impossible(&genuine()), []);
+        let changes: [(Change, &str); 12] = [
+            (|job| completion(job).percentiles[1].1 = 80e3, "p99 of clat, 80.00 µs, is below p50, 90.00 µs"),
+            (|job| completion(job).percentiles[2].1 = 500e3, "is beyond the longest, 400.00 µs"),
+            (|job| completion(job).percentiles[0].1 = 10e3, "is below the shortest, 20.00 µs"),
+            (|job| completion(job).mean_ns = Some(500e3), "is above the longest of 400.00 µs"),
+            (|job| completion(job).mean_ns = Some(15e3), "is below the shortest of 20.00 µs"),
+            (|job| completion(job).count = Some(500.0), "clat has 500 I/Os, and 1,000 in its bins"),
+            (|job| job.directions[0].ios = Some(2_000.0), "2,000 I/Os were done, and slat is of 1,000"),
+            (|job| job.directions[0].submission.as_mut().unwrap().max_ns = Some(-1.0), "slat max is negative: -1"),
+            (|job| job.directions[0].total.as_mut().unwrap().mean_ns = Some(50e3), "both together 50.00 µs"),
+            (|job| job.directions[0].bytes = Some(8_192_000.0), "are not 8,192,000 B"),
+            (|job| job.latency_shares[0].percent = 190.0, "the shares of the latencies add up to 230.0 %"),
+            (|job| job.depth_percent = vec![25.0], "the shares of the depths add up to 25.0 %"),
+        ];
+        for (change, says) in changes {
+            let mut run = genuine();
+            change(&mut run.jobs[0]);
+            let found = impossible(&run);
+            assert!(found.iter().any(|found| found.why.contains(says)), "{says}: {found:?}");
+        }
+    }
+
+    fn in_whole_milliseconds(job: &mut ReadJob) {
+        job.directions[0].total = None;
+        let found = completion(job);
+        (found.min_ns, found.mean_ns, found.max_ns) = (Some(4.6e6), Some(5e6), Some(120e6));
+        found.percentiles = vec![(50.0, 4e6), (99.0, 8e6)];
+    }
+
+    #[test]
+    fn what_genuine_reports_do_is_allowed() {
+        let allowed: [(Change, &str); 8] = [
+            (in_whole_milliseconds, "percentiles in another unit than the shortest"),
+            (
+                |job| (completion(job).min_ns, completion(job).mean_ns) = (Some(89e3), Some(95e3)),
+                "a shortest at its bucket",
+            ),
+            (|job| completion(job).percentiles[2].1 = 406e3, "the upper edge of the bucket of the longest"),
+            (|job| completion(job).count = Some(1_007.0), "in flight at the end of the ramp"),
+            (|job| job.depth_percent = vec![200.0], "flushes are counted among the depths"),
+            (|job| job.submit_percent = vec![0.0; 7], "an engine without such calls"),
+            (
+                |job| job.directions[0].total.as_mut().unwrap().mean_ns = Some(300e3),
+                "it waited before it was submitted",
+            ),
+            (|job| (job.issued, job.latency_shares[0].percent) = (Vec::new(), 0.0), "a terse line has no small bins"),
+        ];
+        for (change, why) in allowed {
+            let mut run = genuine();
+            change(&mut run.jobs[0]);
+            run.jobs[0].directions[0].ios = Some(1_000.0);
+            assert_eq!(impossible(&run), [], "{why}");
+        }
+    }
+}
