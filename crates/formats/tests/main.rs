@@ -16,3 +16,4 @@ mod priorities;
 mod round_trip;
 mod seeds;
 mod terse;
+mod walked;

@@ -22,7 +22,7 @@ pub use blocks::BlockLives;
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult,
+    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, WalkedWrites,
 };
 pub use latency::LatencyCounts;
 pub use limit::{LimitedBy, Limiter};
