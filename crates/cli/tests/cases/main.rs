@@ -17,6 +17,7 @@ mod faults;
 mod iostat;
 mod iozone_differential;
 mod load;
+mod paragraphs;
 mod r;
 mod seeds;
 mod soak;
@@ -34,5 +35,8 @@ fn main() -> std::process::ExitCode {
         load::groups(),
         r::groups(),
     ];
-    house::run_all(tables.into_iter().flatten().collect())
+    let mut tables: Vec<house::Cases> = tables.into_iter().flatten().collect();
+    let listed = tables.iter().flat_map(house::Cases::names).map(str::to_owned).collect();
+    tables.push(paragraphs::group(&listed));
+    house::run_all(tables)
 }
