@@ -331,6 +331,18 @@ fn json_has_the_remarks_and_json_full_all_that_was_measured() {
     assert!(run("json-full").0["monitored"]["intervals"].is_array());
 }
 
+/// The map of 16 Mi blocks is given back after the job's last I/O, which takes about as long as its thousand I/Os.
+#[test]
+fn cpu_time_is_that_of_the_measured_part() {
+    let words = ["--name=a", "--ioengine=null", "--rw=randread", "--bsrange=4k-8k", "--size=64g", "--number_ios=1000"];
+    let (status, shown, message) = outcome(&[&words[..], &["--output-format=json"]].concat());
+    assert_eq!(status, Some(0), "{message}");
+    let json: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let job = &json["jobs"][0];
+    let percent = job["usr_cpu"].as_f64().unwrap() + job["sys_cpu"].as_f64().unwrap();
+    assert!(percent > 0.0 && percent < 115.0, "{percent} % of one processor in one thread");
+}
+
 #[test]
 fn a_job_name_does_not_steer_the_terminal() {
     let (status, shown, _) = outcome(&["--name=a\x1b[31m\nb", "--ioengine=null", "--size=1m"]);

@@ -1,5 +1,6 @@
 //! Verification from outside: blocks that fio wrote are checked by us and the other way round, damage is named, and
-//! state files are exchanged. fio is Debian's 3.33, which writes and reads headers of 40 bytes.
+//! state files are exchanged. fio is Debian's 3.33, which writes and reads headers of 40 bytes; the newest that Debian has
+//! writes those of plumb.
 
 use house::LoopDevice;
 use std::fs::{self, OpenOptions};
@@ -32,6 +33,8 @@ const SHARED: [&str; 15] = [
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Who {
     Fio,
+    /// The newest fio that Debian has.
+    Newest,
     Plumb,
 }
 
@@ -39,6 +42,7 @@ enum Who {
 fn job(who: Who, directory: &Path, words: &str) -> (i32, String, String) {
     let mut command = match who {
         Who::Fio => Command::new("fio"),
+        Who::Newest => Command::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/newest/fio")),
         Who::Plumb => {
             let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
             command.arg("fio");
@@ -184,19 +188,30 @@ fn header_fault(words: &str, at: u64, value: &[u8]) -> String {
 #[test]
 fn headers_are_judged_in_fios_order() {
     // Each change also breaks the checksum, which comes last.
-    for (at, value, field) in [
-        (0, &[0x11, 0x22][..], "magic 2211, wanted acca"),
-        (2, &[0x80], "version 80, wanted 81"),
-        (3, &[5], "type 5, wanted 2"),
-        (4, &[0xff], "length 4351, wanted 4096"),
-        (17, &[1], "offset 256, wanted 0"),
-        (24, &[0xff, 0xff], "crc "),
+    for (at, value, words) in [
+        (0, &[0x11, 0x22][..], "bad magic header 2211, wanted acca at"),
+        (2, &[0x58], "unsupported header version 58, wanted 81. Are you trying to verify across versions of fio? at"),
+        (3, &[5], "bad header crc "),
+        (4, &[0, 0x58], "bad header length 22528, wanted 4096 at"),
+        (17, &[0x58], "bad header offset 22528, wanted 0 at"),
+        (24, &[0xff, 0xff], "bad header crc "),
     ] {
         let line = header_fault("", at, value);
-        assert!(line.starts_with(&format!("verify: bad header {field}")), "{line}");
-        assert!(line.contains("at file data offset 0, length 4096"), "{line}");
+        assert!(line.starts_with(&format!("verify: {words}")), "{line}");
+        assert!(line.contains("at file data offset 0, length 4096 (requested block: offset=0, length=4096)"), "{line}");
+        assert_eq!(line.contains("calculated"), words.contains("crc"), "{line}");
     }
-    assert!(header_fault("--verify_format=3.33", 2, &[5]).starts_with("verify: bad header type 5, wanted 2"));
+    assert!(header_fault("--verify_format=3.33", 2, &[5]).starts_with("verify: bad header crc "));
+}
+
+#[test]
+fn a_block_of_another_method_is_named_by_its_type() {
+    let directory = TempDir::new().unwrap();
+    let base = "--filename=data --size=4k --verify_state_save=0";
+    good(Who::Plumb, directory.path(), &format!("{base} --rw=write --verify=crc32c"));
+    let (status, _, error) = job(Who::Plumb, directory.path(), &format!("{base} --rw=read --verify=md5"));
+    assert_eq!(status, 1);
+    assert!(error.starts_with("verify: bad header type 5, wanted 2 at file data offset 0"), "{error}");
 }
 
 #[test]
@@ -208,10 +223,121 @@ fn numbers_and_seeds_are_judged_where_they_are_known_or_asked_for() {
     let only = format!("{base} --rw=write --verify_only");
     good(Who::Plumb, directory.path(), &only);
     let fault = |words: &str| job(Who::Plumb, directory.path(), &format!("{only} {words}")).2;
-    assert!(fault("--verify_write_sequence=1 --verify_header_seed=0").starts_with("verify: bad header write number"));
+    assert!(fault("--verify_write_sequence=1 --verify_header_seed=0").starts_with("verify: bad header numberio"));
     assert!(fault("--verify_header_seed=1").starts_with("verify: bad header rand_seed"));
     let same = format!("{base} --rw=randwrite --verify_only --verify_header_seed=1 --verify_write_sequence=1");
     good(Who::Plumb, directory.path(), &same);
+}
+
+/// Numbers of writes and of the job in the headers of a file, by place.
+fn numbers(file: &Path, step: usize) -> Vec<(u64, u16)> {
+    let bytes = fs::read(file).unwrap();
+    let header = |block: &[u8]| {
+        assert_eq!(block[..3], [0xca, 0xac, 0x81], "{}", file.display());
+        (u64::from_le_bytes(block[32..40].try_into().unwrap()), u16::from_le_bytes([block[40], block[41]]))
+    };
+    bytes.chunks(step).map(header).collect()
+}
+
+#[test]
+fn headers_number_the_writes_of_their_job() {
+    let each = |numbers: &[u64], job: u16| numbers.iter().map(|&number| (number, job)).collect::<Vec<_>>();
+    let rows: &[(&str, &[(&str, Vec<(u64, u16)>)])] = &[
+        ("--size=16k --filename=f", &[("f", each(&[0, 1, 2, 3], 1))]),
+        ("--size=32k --filename=f:g", &[("f", each(&[0, 2, 4, 6], 1)), ("g", each(&[1, 3, 5, 7], 1))]),
+        ("--size=16k --loops=3 --filename=f", &[("f", each(&[8, 9, 10, 11], 1))]),
+        ("--size=16k --filename=f --verify_backlog=3", &[("f", each(&[0, 1, 2, 3], 1))]),
+        ("--size=32k --bs=16k --verify_interval=4k --filename=f", &[("f", each(&[0, 0, 0, 0, 1, 1, 1, 1], 1))]),
+        ("--size=8k --numjobs=2 --filename_format=x.$jobnum", &[("x.0", each(&[0, 1], 1)), ("x.1", each(&[0, 1], 2))]),
+        (
+            "--size=8k --ioengine=null --name=b --ioengine=psync --verify=md5 --do_verify=0 --rw=write --bs=4k --size=8k \
+          --filename=f",
+            &[("f", each(&[0, 1], 2))],
+        ),
+    ];
+    for who in [Who::Newest, Who::Plumb] {
+        for (words, files) in rows {
+            let directory = TempDir::new().unwrap();
+            let base = "--rw=write --bs=4k --verify=md5 --do_verify=0 --verify_state_save=0";
+            good(who, directory.path(), &format!("{base} {words}"));
+            for (name, expected) in *files {
+                assert_eq!(numbers(&directory.path().join(name), 4096), *expected, "{who:?} {words} {name}");
+            }
+        }
+        // Reads of a mix do not count.
+        let directory = TempDir::new().unwrap();
+        let base = "--rw=rw --bs=4k --size=64k --verify=md5 --do_verify=0 --verify_state_save=0 --filename=f";
+        fs::write(directory.path().join("f"), vec![0; 64 << 10]).unwrap();
+        good(who, directory.path(), base);
+        let bytes = fs::read(directory.path().join("f")).unwrap();
+        let written = bytes.chunks(4096).filter(|block| block[..2] == [0xca, 0xac]);
+        let found: Vec<u8> = written.map(|block| block[32]).collect();
+        assert!(found.len() < 16 && found.iter().copied().eq((0..16).take(found.len())), "{who:?} {found:?}");
+    }
+}
+
+#[test]
+fn a_job_that_only_reads_compares_seeds_where_it_is_asked_to_and_numbers_never() {
+    let switches = "--verify_header_seed=1 --verify_write_sequence=1";
+    for who in [Who::Newest, Who::Plumb] {
+        for (wrote, reads, fits) in [
+            ("write", "read", true),
+            ("randwrite", "randread", true),
+            ("randwrite", "read", false),
+            ("write", "randread", false),
+            ("write --randseed=7", "read", false),
+            ("write --randseed=7", "read --randseed=7", true),
+        ] {
+            let directory = TempDir::new().unwrap();
+            let base = "--filename=data --bs=4k --size=64k --verify=crc32c --verify_state_save=0";
+            good(who, directory.path(), &format!("{base} --do_verify=0 --rw={wrote}"));
+            good(who, directory.path(), &format!("{base} --rw={reads}"));
+            good(who, directory.path(), &format!("{base} --rw={reads} --verify_write_sequence=1"));
+            let (status, _, error) = job(who, directory.path(), &format!("{base} --rw={reads} {switches}"));
+            assert_eq!(status == 0, fits, "{who:?} {wrote} {reads}\n{error}");
+            assert_eq!(error.starts_with("verify: bad header rand_seed "), !fits, "{who:?} {wrote} {reads}\n{error}");
+        }
+    }
+}
+
+#[test]
+fn a_state_ends_what_verify_only_walks_through() {
+    let directory = TempDir::new().unwrap();
+    let base = "--filename=data --rw=write --bs=4k --verify=md5";
+    good(Who::Plumb, directory.path(), &format!("{base} --size=64k --do_verify=0"));
+    good(Who::Plumb, directory.path(), &format!("{base} --size=24k --do_verify=0"));
+    let only = format!("{base} --size=64k --verify_only --verify_state_save=0");
+    let issued = |words: &str| {
+        let shown = good(Who::Plumb, directory.path(), words);
+        shown.split_once("issued rwts: total=").unwrap().1.split_once(' ').unwrap().0.to_owned()
+    };
+    assert_eq!(issued(&only), "16,16,0,0");
+    assert_eq!(issued(&format!("{only} --verify_state_load=1")), "6,6,0,0");
+}
+
+#[test]
+fn no_check_takes_writes_that_were_walked_through_for_done() {
+    let directory = TempDir::new().unwrap();
+    let base = "--filename=data --size=64k --rw=write --verify=md5 --verify_state_save=0";
+    for who in [Who::Newest, Who::Plumb] {
+        good(who, directory.path(), &format!("{base} --do_verify=0"));
+        for format in ["json", "normal", "terse"] {
+            let file = format!("{format}.out");
+            good(who, directory.path(), &format!("{base} --verify_only --output-format={format} --output={file}"));
+            for command in ["check", "explain"] {
+                let output = Command::new(env!("CARGO_BIN_EXE_plumb"))
+                    .current_dir(directory.path())
+                    .args([command, &file])
+                    .output()
+                    .unwrap();
+                let said = String::from_utf8(output.stdout).unwrap();
+                assert!(said.contains("job v") || said.contains("job w"), "{who:?} {format} {command}\n{said}");
+                for word in ["written bytes", ", write", "contradict"] {
+                    assert!(!said.contains(word), "{who:?} {format} {command}: {word}\n{said}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

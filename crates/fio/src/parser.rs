@@ -162,9 +162,9 @@ fn no_such_section(name: &str, place: &Place, found: &[String]) -> Problem {
     Problem::at(place.clone(), format!("section={name} is in none of the job files"), Some(help))
 }
 
-/// Sorts options by priority: units, engine and name first, an engine's own options last.
+/// Sorts options as fio does: units and locks first, names of files towards the end, an engine's own options last.
 pub(crate) fn sort(section: &mut Section) {
-    section.assignments.sort_by_key(|given| table::find(&given.name).map_or(2, |row| row.order));
+    section.assignments.sort_by_key(|given| table::find(&given.name).map_or(3, |row| row.order));
 }
 
 /// Combines everything into an invocation, or returns the errors.

@@ -17,3 +17,4 @@ mod round_trip;
 mod seeds;
 mod terse;
 mod unstated;
+mod walked;

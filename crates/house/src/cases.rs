@@ -58,6 +58,11 @@ impl Cases {
         })
     }
 
+    /// The listed names of the group's tests.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tests.iter().map(|(name, ..)| name.as_str())
+    }
+
     fn with(mut self, name: &str, demand: Demand, body: Body) -> Self {
         let plain = |letter: char| match letter {
             letter if letter.is_alphanumeric() || "_:.-".contains(letter) => letter,

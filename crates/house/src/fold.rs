@@ -5,7 +5,8 @@
 //! part of a report (notes, advice) are marked as messages, and plumb may not print one if fio prints none; amounts of
 //! I/O and depth percentages are compared exactly if the workload determines them; lines of bandwidth samples are
 //! compared if the run is long enough to always have them. Two additions of fio 3.42 over the reference version 3.33
-//! are removed: `sectors=` in disk statistics and `/syncfs` in the heading of sync latencies.
+//! are removed: `sectors=` in disk statistics and `/syncfs` in the heading of sync latencies. A latency target has units
+//! as in 3.42.
 
 /// Comparison of amounts of I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,10 +95,32 @@ const PERCENTILES: &str = "     | ";
 const MESSAGE: &str = "<message>";
 const BINS: &str = "  lat (U) : <bins>";
 
+const LATENCY_TARGET: &str = "     latency   : target=";
+
+/// The line of a latency target as 3.42 prints it: up to 3.41 the target is in ns and the window in µs, without units.
+fn latency_target_with_units(line: &str) -> String {
+    let mut fields: Vec<String> = line[LATENCY_TARGET.len()..].split(", ").map(str::to_owned).collect();
+    for (field, ns) in fields.iter_mut().zip([1, 1000]) {
+        let (name, value) = field.split_once('=').map_or(("", field.as_str()), |(name, value)| (name, value));
+        let Ok(value) = value.parse::<u64>() else { continue };
+        let value = value * ns;
+        let (value, unit) = match value {
+            0..2_000 => (value, "ns"),
+            2_000..2_000_000 => (value / 1_000, "us"),
+            2_000_000..2_000_000_000 => (value / 1_000_000, "ms"),
+            _ => (value / 1_000_000_000, "s"),
+        };
+        *field = if name.is_empty() { format!("{value}.00{unit}") } else { format!("{name}={value}.00{unit}") };
+    }
+    format!("{LATENCY_TARGET}{}", fields.join(", "))
+}
+
 /// Normalizes a line; `None` if the line is not compared.
 fn fold_line(line: &str, rules: TextRules) -> Option<String> {
     let bare = line.trim_start();
-    let folded = if line.is_empty() || line == "..." || is_exact(line) {
+    let folded = if line.starts_with(LATENCY_TARGET) {
+        latency_target_with_units(line)
+    } else if line.is_empty() || line == "..." || is_exact(line) {
         line.to_owned()
     } else if bare.starts_with("fio-") {
         "fio-VERSION".to_owned()
@@ -135,7 +158,8 @@ fn is_exact(line: &str) -> bool {
         || line.starts_with("Starting ")
         || line.contains(": Laying out IO file")
         || line.starts_with("  Description  :")
-        || line.starts_with("     latency   : target=")
+        || line.contains("): ioengine=cpuio, ")
+        || line.contains(" exceeds 32-bit tausworthe ")
         || line.starts_with("Run status group ")
         || line.starts_with("Disk stats (")
 }
@@ -306,6 +330,7 @@ Disk stats (read/write):
             .replace("20.00th=[   46],\n     | 30.00th=[   46]", "20.00th=[46123], 30.00th=[46123]")
             .replace("  lat (msec)   : 2=0.04%\n", "")
             .replace("KiB/s): min=156296", "MiB/s): min=  152")
+            .replace("target=0, window=0", "target=0.00ns, window=0.00ns")
             .replace("ios=75312/2, merge", "ios=1/2, sectors=8/16, merge");
         assert_eq!(compare_text(REPORT, &other, STRICT), Vec::<String>::new());
     }
@@ -322,6 +347,7 @@ Disk stats (read/write):
             ("1=100.0%, 2=0.0%", "1=99.9%, 2=0.1%"),
             ("total=79360,0", "total=79359,0"),
             ("depth=8", "depth=1"),
+            ("target=0, ", "target=5.00ms, "),
             ("io=310MiB", "io=309MiB"),
             ("  vda:", "  vdb:"),
             (", util=59.50%", ""),

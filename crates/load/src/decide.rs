@@ -150,7 +150,7 @@ impl Load {
         let skips = Skips::new(job);
         // A skipped I/O takes no time, so no rate applies.
         let at_will = PacePlan::default();
-        let pace_plan = if skips.is_some() { &at_will } else { &job.pace };
+        let pace_plan = if skips.as_ref().is_some_and(|skips| skips.walks()) { &at_will } else { &job.pace };
         let pace = Pace::new(pace_plan, &job.load.block_size, seed(Purpose::Gap));
         let think = Think::new(pace_plan);
         let syncs = Syncs::new(job, setup.regions.len());

@@ -39,6 +39,7 @@ mod zones;
 mod tests;
 
 pub use decide::Load;
+pub use next_offset::draws_wide;
 pub use position_pattern::Mismatch;
 pub use replay::{RecordFailure, Recorded, Recording, Witness};
 pub use shared_zones::{SharedWords, SharedZones};

@@ -190,6 +190,15 @@ pub(super) enum Offer {
     Over,
 }
 
+fn exceeds_32_bits(plan: &LoadPlan, region: &Region) -> bool {
+    region.bytes() / u64::from(plan.smallest()).max(1) > 1 << 32
+}
+
+/// True if a job that asks for 32-bit draws gets wider ones in this region, because of its number of blocks.
+pub fn draws_wide(plan: &LoadPlan, region: &Region) -> bool {
+    plan.random && plan.generator == Generator::Tausworthe && exceeds_32_bits(plan, region)
+}
+
 impl Targets {
     pub(super) fn new(setup: &LoadSetup<'_>) -> Result<Self, LoadError> {
         let plan = &setup.job.load;
@@ -203,7 +212,6 @@ impl Targets {
             (sizes.clone(), sizes)
         };
         let units = PerDirection::each(|direction| plan.align[direction].unwrap_or(sizes[direction].least()));
-        let most_blocks = setup.regions.iter().map(|region| region.bytes() / u64::from(plan.smallest())).max();
         let rules = Rules {
             random: plan.random,
             sizes,
@@ -217,7 +225,8 @@ impl Targets {
             seed,
             number: setup.number,
             rewrites: if setup.job.verify.is_some() { Rewrites::NextPass } else { Rewrites::Always },
-            wide: plan.generator == Generator::Tausworthe64 || most_blocks > Some(1 << 32),
+            wide: plan.generator == Generator::Tausworthe64
+                || setup.regions.iter().any(|region| exceeds_32_bits(plan, region)),
             sequence: Sequence::of(plan),
         };
         let shared = setup.zones.iter().map(Option::as_ref).chain(std::iter::repeat(None));

@@ -174,6 +174,12 @@ impl Review {
         self.known = Some(state);
     }
 
+    /// True if the write with this number, from 0, is among those that may be verified: an earlier run's state ends
+    /// with the last write that it knows of.
+    pub(super) fn looks_back_to(&self, number: u64) -> bool {
+        self.known.as_ref().is_none_or(|state| number < state.writes)
+    }
+
     /// Stores a write that was issued.
     pub(super) fn wrote(&mut self, request: &Request) {
         self.writes += 1;

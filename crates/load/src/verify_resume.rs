@@ -2,24 +2,36 @@
 //! finish are not read.
 
 use super::verify::state::State;
-use super::{Load, Next};
+use super::{Expects, Load, Next};
 use measure::{Direction, Nanos};
 use plan::{JobPlan, Mix, Operation};
 
-/// The I/Os of a load's sequence that are skipped.
+/// How the I/Os of a load's sequence are changed.
 #[derive(Clone, Debug)]
 pub(super) enum Skips {
-    /// Every I/O except for verify reads.
-    AllButVerify,
-    /// Reads of writes that did not complete; the load stops after the last write.
-    Incomplete { state: State, reads: u64 },
+    /// Every I/O is skipped except for verify reads; the writes that are walked through are counted: number and bytes.
+    AllButVerify { writes: u64, bytes: u64 },
+    /// None is skipped; each read must return what the write with the same number wrote.
+    None { reads: u64 },
+    /// Reads of writes that did not complete are skipped; the load stops after the last write.
+    Incomplete { state: State, reads: u64, numbered: bool },
 }
 
 impl Skips {
-    /// The I/Os that a job with verify_only skips.
+    /// Returns the changes to a job's sequence before a state is known.
     pub(super) fn new(job: &JobPlan) -> Option<Box<Skips>> {
-        let only = job.verify.as_ref().is_some_and(|plan| plan.only) && job.load.mix.contains(Direction::Write);
-        only.then(|| Box::new(Skips::AllButVerify))
+        let verify = job.verify.as_ref()?;
+        if verify.only && job.load.mix.contains(Direction::Write) {
+            return Some(Box::new(Skips::AllButVerify { writes: 0, bytes: 0 }));
+        }
+        // A job that only reads knows the seeds of blocks if it goes through the same sequence as the job that wrote.
+        let numbered = verify.seed && verify.check && job.load.mix == Mix::Only(Direction::Read);
+        numbered.then(|| Box::new(Skips::None { reads: 0 }))
+    }
+
+    /// True if I/Os are skipped, which takes no time.
+    pub(super) fn walks(&self) -> bool {
+        matches!(self, Skips::AllButVerify { .. })
     }
 }
 
@@ -31,7 +43,16 @@ impl Load {
             review.resume(state);
         } else if self.mix() == Mix::Only(Direction::Read) {
             self.decide_each();
-            self.skips = Some(Box::new(Skips::Incomplete { state, reads: 0 }));
+            let numbered = self.skips.is_some();
+            self.skips = Some(Box::new(Skips::Incomplete { state, reads: 0, numbered }));
+        }
+    }
+
+    /// Number and bytes of the writes that were walked through without I/O so far; `None` if the job does all its I/O.
+    pub fn walked(&self) -> Option<(u64, u64)> {
+        match self.skips.as_deref() {
+            Some(&Skips::AllButVerify { writes, bytes }) => Some((writes, bytes)),
+            _ => None,
         }
     }
 
@@ -41,16 +62,27 @@ impl Load {
         loop {
             let Next::Issue(request) = next else { return next };
             match self.skips.as_deref_mut() {
-                Some(Skips::AllButVerify) => {}
-                Some(Skips::Incomplete { state, reads }) if request.operation == Operation::Read => {
+                Some(Skips::AllButVerify { writes, bytes }) if request.operation == Operation::Write => {
+                    let known = self.review.as_ref().is_none_or(|review| review.looks_back_to(*writes));
+                    *writes += u64::from(known);
+                    *bytes += if known { u64::from(request.length) } else { 0 };
+                }
+                Some(Skips::AllButVerify { .. }) => {}
+                Some(Skips::None { reads }) if request.operation == Operation::Read => {
+                    *reads += 1;
+                    return Next::Review { request, expects: Expects::Write(*reads) };
+                }
+                Some(Skips::Incomplete { state, reads, numbered }) if request.operation == Operation::Read => {
                     let number = *reads;
                     *reads += 1;
                     if number >= state.writes {
                         self.stop();
                         return Next::Stop;
                     }
-                    if state.has(number) {
-                        return next;
+                    match state.has(number) {
+                        true if *numbered => return Next::Review { request, expects: Expects::Write(number + 1) },
+                        true => return next,
+                        false => {}
                     }
                 }
                 _ => return next,

@@ -34,6 +34,10 @@ pub struct JobResult {
     pub remaining_s: Option<u64>,
     /// Results of reads, writes and trims.
     pub directions: PerDirection<DirectionResult>,
+    /// Writes of an earlier run that were walked through without I/O (`verify_only`); `None` for other jobs. They are
+    /// in no other count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walked: Option<WalkedWrites>,
     /// fsync and fdatasync.
     pub sync: SyncResult,
     /// Time of the measured part; the sum over workers for a group. The divisor of CPU percentages.
@@ -55,6 +59,15 @@ pub struct JobResult {
     /// State of its blocks; `None` if they were not tracked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockLives>,
+}
+
+/// Writes that were walked through without I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WalkedWrites {
+    /// Number of writes.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// Times of one timed pass, on the run's clock.
@@ -463,6 +476,11 @@ impl JobResult {
         self.elapsed_s = self.elapsed_s.max(other.elapsed_s);
         for direction in Direction::ALL {
             self.directions[direction].merge(&other.directions[direction]);
+        }
+        if let Some(theirs) = other.walked {
+            let mine = self.walked.get_or_insert_default();
+            mine.ios = mine.ios.saturating_add(theirs.ios);
+            mine.bytes = mine.bytes.saturating_add(theirs.bytes);
         }
         self.sync.count = self.sync.count.saturating_add(other.sync.count);
         self.sync.latency.merge(&other.sync.latency);

@@ -23,7 +23,7 @@ pub use blocks::BlockLives;
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult,
+    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, WalkedWrites,
 };
 pub use latency::LatencyCounts;
 pub use layers::{Bottom, Layer, ways_down};

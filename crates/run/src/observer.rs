@@ -81,6 +81,11 @@ pub enum Event<'a> {
         /// Start and end of what it uses.
         used: (u64, u64),
     },
+    /// A job draws offsets among more blocks of a file than 32 bits can number, so it draws 64. Once per file of a job.
+    WideOffsets {
+        /// The file.
+        path: &'a Path,
+    },
     /// Progress of the layout, in bytes.
     LayoutProgress {
         /// Bytes laid out.

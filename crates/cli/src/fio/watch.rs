@@ -118,8 +118,10 @@ impl Observer for Watch<'_> {
             }
             Event::LayoutProgress { .. } => {}
             Event::WholeZones { path, asked, used } => self.say(&fio_text::whole_zones_lines(path, asked, used)),
+            Event::WideOffsets { path } => self.say(&fio_text::wide_offsets_lines(path)),
             Event::Starting { threads, processes } => {
                 self.say(&format!("{}\n", fio_text::starting_line(threads, processes)));
+                self.say(&fio_text::burner_lines(self.live.plan));
             }
             Event::Command { job, when, file } => self.say(&format!("{job} : Saving output of {when} in {file}\n")),
             Event::Progress(progress) => {

@@ -18,6 +18,7 @@ mod faults;
 mod iostat;
 mod iozone_differential;
 mod load;
+mod paragraphs;
 mod r;
 mod seeds;
 mod soak;
@@ -36,5 +37,8 @@ fn main() -> std::process::ExitCode {
         load::groups(),
         r::groups(),
     ];
-    house::run_all(tables.into_iter().flatten().collect())
+    let mut tables: Vec<house::Cases> = tables.into_iter().flatten().collect();
+    let listed = tables.iter().flat_map(house::Cases::names).map(str::to_owned).collect();
+    tables.push(paragraphs::group(&listed));
+    house::run_all(tables)
 }

@@ -35,7 +35,8 @@ pub(crate) fn show(sections: &[Section]) -> String {
             }
         }
     }
-    line.push('\n');
+    // A blank behind each word, as in fio.
+    line.push_str(" \n");
     line
 }
 

@@ -80,7 +80,24 @@ fn showcmd_puts_globals_in_front_and_names_open_jobs() {
         Action::ShowCmd(text) => text,
         other => panic!("not shown: {other:?}"),
     };
-    assert_eq!(shown, "fio --bs=8k --name=a --bs=4k --thread\n");
+    assert_eq!(shown, "fio --bs=8k --name=a --bs=4k --thread \n");
+}
+
+#[test]
+fn options_are_shown_in_fios_order() {
+    // As fio 3.33 and 3.41 print it: a blank behind each word, units and locks first, names of files behind the others,
+    // options of the engine last.
+    let text = "[a]\nuserspace_reap=1\nfilename_format=$jobname\nsize=64k\nfilename=f\nioengine=libaio\nrw=read\nlockfile=none\n\
+                iodepth=4\nkb_base=1000\n";
+    let shown = match invoke(&["--showcmd", "f"], &[("f", text)]).expect("shown").action {
+        Action::ShowCmd(text) => text,
+        other => panic!("not shown: {other:?}"),
+    };
+    assert_eq!(
+        shown,
+        "fio --name=a --lockfile=none --kb_base=1000 --size=64k --ioengine=libaio --rw=read --iodepth=4 \
+         --filename_format='$jobname' --filename=f --userspace_reap=1 \n"
+    );
 }
 
 #[test]

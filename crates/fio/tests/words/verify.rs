@@ -35,6 +35,7 @@ fn numbers_and_seeds_are_checked_where_they_are_certain_or_asked_for() {
     for (words, expected) in [
         (&[][..], (true, true)),
         (&["--rw=read"], (false, false)),
+        (&["--rw=read", "--verify_header_seed=1", "--verify_write_sequence=1"], (false, true)),
         (&["--verify_backlog=8"], (true, false)),
         (&["--rw=randwrite", "--norandommap"], (true, false)),
         (&deep, (false, false)),

@@ -10,3 +10,4 @@ pub(crate) mod percent_rows;
 pub mod status_line;
 pub mod terse;
 pub mod text;
+mod walked;

@@ -1,5 +1,6 @@
 //! Counts → percentages as fio prints them: depths, submit and reap sizes, coarse latency bins.
 
+use super::walked::done;
 use model::{DepthStatistics, JobResult};
 
 /// Percentages of the seven depth or batch bins.
@@ -21,7 +22,7 @@ pub(crate) const LEAST_LATENCY_SHARE: f64 = 0.01;
 /// Depths at issue in percent of the I/Os issued. Syncs enter the bins but not the I/O count, so the sum may exceed
 /// 100.
 pub(crate) fn level(job: &JobResult) -> DepthShares {
-    shares(&job.depth.level, job.ios(), LEAST_DEPTH_SHARE)
+    shares(&job.depth.level, done(job), LEAST_DEPTH_SHARE)
 }
 
 /// Sizes of submit calls in percent of the calls.
@@ -36,7 +37,7 @@ pub(crate) fn complete(depth: &DepthStatistics) -> DepthShares {
 
 /// Coarse latency bins (ns, us, ms) in percent of the I/Os issued.
 pub(crate) fn latency(job: &JobResult) -> ([f64; 10], [f64; 10], [f64; 12]) {
-    let (bins, total) = (&job.latency_bins, job.ios());
+    let (bins, total) = (&job.latency_bins, done(job));
     (
         shares(&bins.ns, total, LEAST_LATENCY_SHARE),
         shares(&bins.us, total, LEAST_LATENCY_SHARE),
@@ -48,7 +49,7 @@ pub(crate) fn latency(job: &JobResult) -> ([f64; 10], [f64; 10], [f64; 12]) {
 /// fio's JSON each bin that is not empty has at least 0.01 %, so that the bins read from it may add up to more.
 pub(crate) fn below_a_microsecond(job: &JobResult) -> f64 {
     let count = job.latency_bins.ns.iter().fold(0, |sum: u64, &count| sum.saturating_add(count));
-    shares(&[count.min(job.ios())], job.ios(), LEAST_LATENCY_SHARE)[0]
+    shares(&[count.min(done(job))], done(job), LEAST_LATENCY_SHARE)[0]
 }
 
 /// Number of calls; the sum of the bins if an imported result has only shares.

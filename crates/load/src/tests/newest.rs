@@ -113,6 +113,35 @@ fn verification_alone_wants_what_the_last_pass_wrote() {
         }
         let expected: Vec<_> = (0..8).map(|block| (block, crate::Expects::Write(last + block + 1))).collect();
         assert_eq!(wanted, expected, "{arguments}");
+        assert_eq!(load.walked(), Some((last + 8, (last + 8) * 128 * K)), "{arguments}: all passes are walked through");
+    }
+}
+
+#[test]
+fn a_job_that_only_reads_goes_through_the_sequence_of_the_job_that_wrote() {
+    for (rw, seeded) in [("read", true), ("randread", true), ("read", false)] {
+        let (mut job, regions) = verifying(&format!("--rw={rw} --bs=4k --size=32k"));
+        job.verify.as_mut().unwrap().seed = seeded;
+        let mut writer = job.clone();
+        writer.load.mix = plan::Mix::Only(measure::Direction::Write);
+        writer.verify = None;
+        let written = offsets(&trace(&writer, &regions));
+        let mut load = load(&job, &regions);
+        let (mut read, mut expected) = (Vec::new(), Vec::new());
+        loop {
+            match load.next(Nanos(0)) {
+                Next::Review { request, expects } => {
+                    read.push(request.offset);
+                    expected.push(expects);
+                }
+                Next::Issue(request) => read.push(request.offset),
+                Next::Stop => break,
+                _ => {}
+            }
+        }
+        assert_eq!(read, written, "{rw}");
+        let numbers: Vec<_> = (1..=8).map(crate::Expects::Write).collect();
+        assert_eq!(expected, if seeded { numbers } else { Vec::new() }, "{rw}");
     }
 }
 

@@ -77,10 +77,7 @@ impl Mismatch {
         );
         let _ = match &self.fault {
             Fault::Header { field, found, expected } => {
-                let shown = |value: &u64| {
-                    if *field == "length" || *field == "offset" { value.to_string() } else { format!("{value:x}") }
-                };
-                write!(text, "verify: bad header {field} {}, wanted {} {place}", shown(found), shown(expected))
+                write!(text, "verify: {} {place}", header_words(field, *found, *expected))
             }
             Fault::Digest { name, stored, computed } => write!(
                 text,
@@ -101,6 +98,18 @@ impl Mismatch {
     /// True if the header is damaged.
     pub const fn is_header(&self) -> bool {
         matches!(self.fault, Fault::Header { .. })
+    }
+}
+
+/// The difference in a header, in fio's words: numbers are decimal, except of what has no meaning as a number.
+fn header_words(field: &str, found: u64, expected: u64) -> String {
+    match field {
+        "magic" => format!("bad magic header {found:x}, wanted {expected:x}"),
+        "version" => format!(
+            "unsupported header version {found:x}, wanted {expected:x}. Are you trying to verify across versions of fio?"
+        ),
+        "crc" => format!("bad header crc {found:x}, calculated {expected:x}"),
+        _ => format!("bad header {field} {found}, wanted {expected}"),
     }
 }
 

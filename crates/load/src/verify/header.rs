@@ -80,7 +80,8 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// Checks a header in fio's order: magic, version, type, length, seed, offset, write number, checksum.
+/// Checks a header in fio's order: magic, version, length, seed, offset, number of the write, checksum. The type comes
+/// last: if only that is wrong, the block was written with another method; a damaged one fails by the checksum.
 pub(super) fn check(
     block: &[u8],
     format: VerifyFormat,
@@ -94,13 +95,13 @@ pub(super) fn check(
     let kind = u64::from(method_number(method));
     let end = length(format) - 4;
     must("magic", number(&block[0..2]), u64::from(MAGIC))?;
-    match format {
+    let found_kind = match format {
         VerifyFormat::Fio3_42 => {
             must("version", number(&block[2..3]), u64::from(VERSION))?;
-            must("type", number(&block[3..4]), kind)?;
+            number(&block[3..4])
         }
-        VerifyFormat::Fio3_33 => must("type", number(&block[2..4]), kind)?,
-    }
+        VerifyFormat::Fio3_33 => number(&block[2..4]),
+    };
     must("length", number(&block[4..8]), block.len() as u64)?;
     if let Some(seed) = seed {
         must("rand_seed", seed_of(block), seed)?;
@@ -109,11 +110,12 @@ pub(super) fn check(
     if let Some(sequence) = expected.sequence {
         let wanted = sequence.wrapping_sub(1);
         match format {
-            VerifyFormat::Fio3_42 => must("write number", number(&block[32..40]), wanted)?,
-            VerifyFormat::Fio3_33 => must("write number", number(&block[34..36]), wanted & 0xffff)?,
+            VerifyFormat::Fio3_42 => must("numberio", number(&block[32..40]), wanted)?,
+            VerifyFormat::Fio3_33 => must("numberio", number(&block[34..36]), wanted & 0xffff)?,
         }
     }
-    must("crc", number(&block[end..end + 4]), u64::from(digest::crc32c(&block[..end])))
+    must("crc", number(&block[end..end + 4]), u64::from(digest::crc32c(&block[..end])))?;
+    must("type", found_kind, kind)
 }
 
 /// The verify methods, their numbers on disk, and their names.

@@ -67,7 +67,7 @@ fn a_block_from_elsewhere_or_from_an_earlier_write_fails_by_its_header() {
             other => panic!("{method:?}: {other:?}"),
         };
         assert_eq!(field(Expected { offset: 4096, sequence: Some(7) }), "offset");
-        assert_eq!(field(Expected { offset: 8192, sequence: Some(8) }), "write number");
+        assert_eq!(field(Expected { offset: 8192, sequence: Some(8) }), "numberio");
     }
 }
 

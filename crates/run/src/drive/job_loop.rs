@@ -16,7 +16,7 @@ use crate::files::{FileLocks, OpenFiles};
 use crate::shared::capabilities::usable_depth;
 use crate::shared::control::{ATTENTION, Control};
 use crate::shared::group_state::GroupState;
-use crate::shared::usage::{cpu_usage, usage_now};
+use crate::shared::usage::{cpu_usage, usage_now, used_since};
 use engine::{Engine, EngineError, Io};
 use load::content::Content;
 use load::{Load, Next, Request};
@@ -158,8 +158,9 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.event(now, now);
         }
         self.statistics.record.measured_until = now.get();
+        self.account_for_the_cpu();
         self.account_for_the_kernel();
-        self.account_for_helpers();
+        self.account_for_the_load();
         if let Err(error) = self.after_timed_part() {
             self.statistics.record.fault.keep_first(error.errno, error.operation, &error.to_string());
         }
@@ -197,11 +198,19 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
     }
 
-    /// Records, at the end, what only the load and the engine's threads know.
-    fn account_for_helpers(&mut self) {
-        let (used, resets) = (self.helpers_usage(), self.load.zone_resets());
+    /// Records the CPU usage of the measured part: what follows it (logs, closing, ending the engine) is not in its
+    /// runtime either.
+    fn account_for_the_cpu(&mut self) {
+        let used = self.usage();
         let record = &mut *self.statistics.record;
-        record.helpers_usage = used;
+        record.usage_so_far = used_since(used, record.usage);
+    }
+
+    /// Records, at the end, what only the load knows.
+    fn account_for_the_load(&mut self) {
+        let (resets, walked) = (self.load.zone_resets(), self.load.walked());
+        let record = &mut *self.statistics.record;
+        record.walked = walked.map_or([0; 3], |(ios, bytes)| [1, ios, bytes]);
         record.zone_resets = resets.saturating_sub(record.zone_resets);
     }
 

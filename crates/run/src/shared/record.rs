@@ -51,6 +51,8 @@ pub(crate) struct Record {
     pub(crate) short_ios: [u64; 3],
     /// Zone resets at the start of the measured part; once `finished`, during the measured part.
     pub(crate) zone_resets: u64,
+    /// Not zero if the job walks through writes without I/O; then their number and bytes.
+    pub(crate) walked: [u64; 3],
     /// Bandwidth samples in KiB/s.
     pub(crate) bandwidth_samples: [SampleStatistics; 3],
     /// Samples in I/Os per second.

@@ -111,6 +111,7 @@ fn prepare_job(
         Some(workers) => workers.iter().map(|worker| worker.files.clone()).collect(),
         None => (0..job.clones).map(|clone| plan_files(job, clone)).collect::<Result<Vec<_>, _>>()?,
     };
+    note_wide_offsets(job, &clones, context);
     if needs_files {
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
         guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
@@ -133,6 +134,19 @@ fn prepare_job(
         .zip(replayed)
         .map(|(files, replay)| Prepared { files, replay, ..Prepared::default() })
         .collect())
+}
+
+/// Reports the files with more blocks than the generator that the job asks for can number.
+fn note_wide_offsets(job: &JobPlan, clones: &[Vec<PlannedFile>], context: &mut LayoutContext<'_>) {
+    let paths: BTreeSet<&Path> = clones
+        .iter()
+        .flatten()
+        .filter(|file| load::draws_wide(&job.load, &file.region))
+        .map(|file| file.path.as_path())
+        .collect();
+    for path in paths {
+        context.observer.event(Event::WideOffsets { path });
+    }
 }
 
 /// Reports the files of which a job with zones uses less than it asks for.

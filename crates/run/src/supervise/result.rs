@@ -16,7 +16,7 @@ use crate::shared::usage::{cpu_usage, unix_ms, used_since};
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::{
     CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, RunResult, SyncResult,
+    PassResult, PriorityLatency, ReportStyle, RunResult, SyncResult, WalkedWrites,
 };
 use plan::{JobPlan, WorkerPlan, Workload, ZonePlan};
 use std::path::Path;
@@ -124,6 +124,10 @@ impl<'a> WorkerInResult<'a> {
         for direction in Direction::ALL {
             result.directions[direction] = self.direction(record, direction, measured);
         }
+        result.walked = match record.walked {
+            [0, ..] => None,
+            [_, ios, bytes] => Some(WalkedWrites { ios, bytes }),
+        };
         let latency = statistics(record.sync, Some(&record.histograms.sync));
         result.sync = SyncResult { count: record.sync.count(), latency };
         result.runtime = measured;

@@ -23,7 +23,6 @@ use crate::shared::gate::pass;
 use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Mailbox, Record};
-use crate::shared::usage::{usage_now, used_since};
 use crate::shared::wakeup;
 use block_lifetimes::{BlockTracker, Blocks};
 use both_witnesses::Both;
@@ -267,8 +266,7 @@ impl Visitor for Ready<'_, '_> {
             group: (self.setup.group, self.setup.controls),
         };
         drive(engine, setup);
-        let used = usage_now(job.isolation) + self.record.helpers_usage;
-        self.record.usage = used_since(used, self.record.usage);
+        self.record.usage = self.record.usage_so_far;
         if job.isolation == Isolation::Thread {
             // getrusage(2) of a thread does not include the kernel's polling thread; that of a process does.
             self.record.usage.system += Nanos(self.record.kernel_cpu);

@@ -195,6 +195,18 @@ fn a_window_keeps_its_mean_its_largest_or_both() {
 }
 
 #[test]
+fn rows_of_single_ios_have_a_column_for_the_largest_value_which_is_zero() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut job = logged(directory.path(), 1);
+    job.files.size = Some(plan::Extent::Bytes(8 << 10));
+    job.limits.time_based = false;
+    job.record.logs.window_value = WindowValue::Both;
+    run_one(job);
+    assert_eq!(rows(directory.path(), "x_clat.1.log"), [[0, 100_000, 0, 0, 4096, 0]; 2]);
+    assert_eq!(rows(directory.path(), "x_iops.1.log"), [[0, 1, 0, 0, 4096, 0]; 2]);
+}
+
+#[test]
 fn a_compressed_log_is_inflated_to_the_same_rows() {
     let text_of = |packed: bool| {
         let directory = tempfile::tempdir().unwrap();

@@ -79,6 +79,29 @@ pub(super) fn verify() -> Vec<Case> {
             "verify_leaves_states_by_number",
             "--name=a --size=64k --rw=write --verify=md5 --name=b --size=64k --rw=write --verify=crc7",
         ),
+        Case::report(
+            "verify_only_counts_the_writes_it_walks_through",
+            "--name=a --filename=f --size=64k --rw=write --verify=pattern --verify_pattern=0x55 --verify_only \
+             --verify_state_save=0",
+        )
+        .file("f", &"U".repeat(65536)),
+        Case::report(
+            "verify_only_of_a_group",
+            "--name=a --filename=f --size=64k --bs=16k --rw=write --verify=pattern --verify_pattern=0x55 --verify_only \
+             --verify_state_save=0 --numjobs=2 --group_reporting --lat_percentiles=1",
+        )
+        .file("f", &"U".repeat(65536)),
+        Case::own_format(
+            "verify_that_a_time_leaves_out_of_a_mix",
+            "--name=a --size=64k --rw=rw --ioengine=null --verify=md5 --time_based --runtime=100ms --verify_state_save=0",
+        )
+        .free_amounts(),
+        Case::own_format(
+            "verify_that_a_time_leaves_out_is_a_line_of_the_report",
+            "--name=a --size=64k --rw=randwrite --ioengine=null --verify=md5 --time_based --runtime=100ms \
+             --verify_state_save=0",
+        )
+        .free_amounts(),
         Case::status(
             "verify_only_what_is_not_there",
             "--name=a --filename=f --size=16k --rw=write --verify=md5 --verify_only --verify_state_save=0",

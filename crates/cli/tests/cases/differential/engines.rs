@@ -79,6 +79,11 @@ pub(super) fn for_company() -> Vec<Case> {
             &format!("--name=a --ioengine=cpuio --cpuload=10 --exit_on_io_done=1 {READER}"),
         )
         .free_amounts(),
+        Case::own_format(
+            "engine_cpuio_announces_itself",
+            "--name=a --ioengine=cpuio --cpuload=20 --runtime=1 --numjobs=2 --cpuchunks=7777 --cpumode=qsort",
+        )
+        .free_amounts(),
         Case::status("engine_cpuio_without_a_load", "--name=a --ioengine=cpuio --runtime=1").ends(1),
         Case::report("engine_exec", "--name=a --ioengine=exec --runtime=1 --program=/bin/echo")
             .word("--arguments=%n for %r seconds")

@@ -39,6 +39,15 @@ pub(super) fn patterns() -> Vec<Case> {
         Case::report("no_random_map", "--name=a --size=1m --rw=randwrite --norandommap"),
         Case::report("lfsr", "--name=a --size=1m --rw=randread --random_generator=lfsr"),
         Case::report("tausworthe64", "--name=a --size=1m --rw=randread --random_generator=tausworthe64"),
+        Case::report(
+            "more_blocks_than_32_bits_can_number",
+            "--name=a --ioengine=null --filename=f --size=1t --bs=1 --number_ios=16 --rw=randread --norandommap",
+        ),
+        Case::report(
+            "more_blocks_than_32_bits_by_64",
+            "--name=a --ioengine=null --filename=f --size=1t --bs=1 --number_ios=16 --rw=randread --norandommap \
+             --random_generator=tausworthe64",
+        ),
         Case::report("another_seed", "--name=a --size=1m --rw=randread --randseed=42"),
         Case::report("no_repetition", "--name=a --size=1m --rw=randread --randrepeat=0"),
         Case::report("blocks_larger_than_the_rest", "--name=a --size=100k --bs=64k --rw=write"),

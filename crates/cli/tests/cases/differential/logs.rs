@@ -67,6 +67,11 @@ pub(super) fn options() -> Vec<Case> {
         // Their main names are others since 3.42, so the echo in JSON differs.
         job("a_log_since_1970", "--output-format=normal --write_lat_log=x --log_unix_epoch=1"),
         job("a_log_by_another_clock", "--write_lat_log=x --log_alternate_epoch=1 --log_alternate_epoch_clock_id=1"),
+        job(
+            "a_log_of_single_ios_with_the_largest",
+            "--output-format=normal --write_lat_log=x --write_bw_log=x --log_window_value=both",
+        )
+        .newest_only(),
         job("a_log_without_all_latencies", "--write_lat_log=x --disable_lat=1"),
         paced("a_compressed_log", "--write_lat_log=x --log_store_compressed=1 --log_compression=4k"),
         paced("a_log_compressed_on_a_cpu", "--write_bw_log=x --log_store_compressed=1 --log_compression_cpus=0"),

@@ -35,6 +35,12 @@ pub(super) fn command_line() -> Vec<Case> {
         Case::report("output_into_a_file", "--output=out.txt --name=a --size=256k").report_in("out.txt"),
         Case::words("showcmd_of_a_file", "--showcmd x.fio")
             .file("x.fio", "[global]\nbs=8k\ndirect=1\n[a]\nsize=64k\nrw=randread\n[b]\nstonewall\nsize=64k\n"),
+        Case::words("showcmd_in_order", "--showcmd x.fio").file(
+            "x.fio",
+            "[global]\nfdp=0\ndirect=1\n[a]\nuserspace_reap=0\nfilename=f\nblocksize=4k\nsize=64k\nioengine=libaio\n\
+             time_based\nrw=read\nlockfile=none\ngroup_reporting=1\nkb_base=1000\niodepth=4\n",
+        )
+        .newest_only(),
         Case::status("parse_only_of_good_words", "--parse-only --name=a --size=1m --rw=randwrite"),
         Case::status("version", "--version"),
         Case::status("help", "--help"),

@@ -48,7 +48,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("sg_verify-fail", "sg"),
     ("sg_verify", "sg"),
     ("sg_write_same_ndob", "sg"),
-    ("surface-scan", "bad header magic"),
+    ("surface-scan", "bad magic header"),
     ("uring-cmd-ng", "io_uring_cmd"),
     ("uring-cmd-zoned", "zonesize"),
     ("xnvme-compare", "rw="),
@@ -161,7 +161,7 @@ fn words_of(shown: &[u8]) -> Vec<String> {
 }
 
 fn is_read_as_by_fio(name: &str, path: &Path) -> Verdict {
-    let said = |&(listed, word): &(&str, &str)| listed == name && !matches!(word, "turbostat" | "bad header magic");
+    let said = |&(listed, word): &(&str, &str)| listed == name && !matches!(word, "turbostat" | "bad magic header");
     if ELSEWHERE.iter().any(said) {
         return Ok(());
     }

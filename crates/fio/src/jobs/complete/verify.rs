@@ -23,7 +23,8 @@ pub(super) fn plan(draft: &Draft, load: &LoadPlan) -> Option<VerifyPlan> {
     Some(VerifyPlan {
         method: method(draft)?,
         interval: interval(draft, load),
-        sequence: given("verify_write_sequence", asked.sequence, numbered),
+        // The number of a write is known to the job that wrote it.
+        sequence: writes && given("verify_write_sequence", asked.sequence, numbered),
         seed: given("verify_header_seed", asked.seed, writes && asked.backlog.is_none() && !overlaps && !asked.only),
         trim: trim(draft),
         ..asked.clone()
@@ -107,7 +108,7 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, finding
         findings.reject(&["verify_offset"], what, format!("give {header} or more"));
     }
     let unchecked = draft.job.limits.time_based && verify.check && verify.backlog.is_none() && method.is_some();
-    if unchecked && load.mix.contains(Direction::Write) {
+    if unchecked && load.mix == Mix::Only(Direction::Write) {
         let what = "a time_based job that writes ends with its time: nothing is verified";
         findings.warn(&["time_based", "verify"], what, "give verify_backlog, or size in place of time");
     }

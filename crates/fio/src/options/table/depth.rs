@@ -25,8 +25,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "I/O engine",
     )
-    .default(DEFAULT_ENGINE)
-    .first(),
+    .default(DEFAULT_ENGINE),
     works("iodepth", kind::POSITIVE, put!(Count, job.depth.depth), "Number of I/Os to keep in flight").default("1"),
     works(
         "iodepth_batch",

@@ -47,7 +47,8 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Text,
         put!(Text, job.files.names, |text| paths(text)?),
         "Files or devices to use, separated by `:`; all clones use them",
-    ),
+    )
+    .last(),
     works(
         "directory",
         Kind::Text,

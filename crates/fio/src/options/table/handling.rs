@@ -103,7 +103,8 @@ pub(super) const ROWS: &[Row] = &[
         put!(Text, job.files.handling.name_format, |text| (text != DEFAULT_NAMES).then(|| text.to_owned())),
         "Format of generated file names",
     )
-    .default(DEFAULT_NAMES),
+    .default(DEFAULT_NAMES)
+    .last(),
     works(
         "filetype",
         FILE_TYPE,
@@ -126,7 +127,8 @@ pub(super) const ROWS: &[Row] = &[
         put!(Word, job.files.handling.lock, |word| lock(word)?),
         "How workers lock files during I/O",
     )
-    .default("none"),
+    .default("none")
+    .first(),
     works(
         "openfiles",
         kind::COUNT,

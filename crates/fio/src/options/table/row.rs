@@ -56,7 +56,7 @@ pub(crate) struct Row {
     pub spec: OptionSpec,
     /// The effect.
     pub set: Set,
-    /// Options with a lower number are applied first within a section.
+    /// Options with a lower number are applied first within a section, and shown first by `--showcmd` and in JSON.
     pub order: u8,
 }
 
@@ -95,6 +95,12 @@ impl Row {
     /// Applies the option before the others of its section.
     pub(crate) const fn first(mut self) -> Self {
         self.order = 0;
+        self
+    }
+
+    /// Applies the option after the others of its section, but for those of an engine.
+    pub(crate) const fn last(mut self) -> Self {
+        self.order = 2;
         self
     }
 

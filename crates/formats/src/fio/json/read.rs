@@ -14,7 +14,7 @@ use model::reading::{
     Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
     ReadSamples, Reading,
 };
-use model::{Echo, JobResult, ReportStyle, RunResult, Unified};
+use model::{Echo, JobResult, ReportStyle, RunResult, Unified, WalkedWrites};
 use plan::JobPlan;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -162,6 +162,14 @@ impl<'document> Entry<'document> {
         (all <= clones * (each * MORE + MORE_MS)).then_some(clones)
     }
 
+    /// The writes that `verify_only` walked through: fio counts them, with a runtime of zero.
+    fn walked(&self) -> Option<WalkedWrites> {
+        let only = self.echoed.as_ref().is_some_and(|job| job.workload.verifies_only);
+        let writes = self.job.get("write").and_then(Value::as_object).filter(|_| only)?;
+        let (ios, bytes) = (whole(writes, "total_ios"), whole(writes, "io_bytes"));
+        (ios > 0 && whole(writes, "runtime") == 0).then_some(WalkedWrites { ios, bytes })
+    }
+
     /// The parts of a result that a reading lacks: what the job was asked to do, its times, and its goals.
     fn settings(&self, read: &ReadJob) -> JobResult {
         let (job, echoed) = (self.job, self.echoed.as_ref());
@@ -173,12 +181,24 @@ impl<'document> Entry<'document> {
             elapsed_s: whole(job, "elapsed"),
             remaining_s: Some(whole(job, "eta")).filter(|&eta| eta != UNKNOWN_ETA_S),
             runtime: get(job, "job_runtime").map_or_else(|| longest(read), from_printed::milliseconds),
+            walked: self.walked(),
             latency_goal: super::steer::read_goal(job),
             steady: super::steer::read_steady(job),
             blocks: super::blocks::read(job),
             workers: echoed.map_or(1, |echoed| echoed.plan.clones.max(1)),
             ..JobResult::default()
         }
+    }
+}
+
+/// Leaves what was done. fio computes latencies of writes that were not issued, too, and has them in its latency bins.
+fn take_out_walked(job: &mut ReadJob) {
+    for direction in job.directions.iter_mut().filter(|direction| direction.kind == ReadKind::Write) {
+        let timed = direction.completion.as_ref().is_some_and(|latency| latency.max_ns > Some(0.0));
+        if timed {
+            job.latency_shares.clear();
+        }
+        *direction = ReadDirection { bytes: Some(0.0), ios: Some(0.0), ..ReadDirection::new(ReadKind::Write) };
     }
 }
 
@@ -251,9 +271,15 @@ fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
     for found in &mut found.directions {
         found.zone_resets = resets.filter(|_| matches!(found.kind, ReadKind::Write | ReadKind::Trim));
     }
+    if entry.walked().is_some() {
+        take_out_walked(&mut found);
+    }
     let moved =
         |kind: ReadKind, key: &str| job.get(kind.word()).and_then(Value::as_object).and_then(|object| get(object, key));
     found.issued = totals(kinds, |kind| moved(kind, "total_ios"));
+    if let (Some(_), [_, writes, ..]) = (entry.walked(), &mut found.issued[..]) {
+        *writes = 0.0;
+    }
     found.short = totals(kinds, |kind| moved(kind, "short_ios"));
     found.dropped = totals(kinds, |kind| moved(kind, "drop_ios"));
     if let Some(sync) = job.get("sync").and_then(Value::as_object) {

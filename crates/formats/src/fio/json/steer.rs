@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 /// Appends the keys of the latency target (`latency_target`, `latency_window`, ...).
 pub(super) fn put_goal(job: &mut Map<String, Value>, row: &JobResult) {
-    if row.echo.iodepth == 0 {
+    // A job that failed before it had a depth, or that only verified (fio sets them when it starts to do I/O).
+    if row.echo.iodepth == 0 || row.walked.is_some() {
         return;
     }
     let goal = &row.latency_goal;

@@ -4,7 +4,7 @@ use super::spell::spelled;
 use super::steer;
 use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::fio::text::{mean_of, version_line};
-use crate::fio::{group, percent_rows};
+use crate::fio::{group, percent_rows, walked};
 use crate::{View, local_time};
 use measure::Histogram;
 use model::{
@@ -42,7 +42,7 @@ pub(super) enum Detail {
 }
 
 fn document(result: &RunResult, view: &View, detail: Detail) -> String {
-    let rows = result.reported_jobs();
+    let rows = walked::rows(result);
     let groups = group::of_rows(&rows);
     let mut root = Map::new();
     root.insert("fio version".into(), json!(version_line(&result.environment.program)));

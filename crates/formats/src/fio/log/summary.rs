@@ -83,14 +83,14 @@ impl LogReader {
         }
         self.rows += 1;
         self.span_ms.1 = self.span_ms.1.max(fields[0]);
-        let direction = fields[if histogram { 1 } else { 2 }];
+        let direction = fields[direction_at(fields)];
         let at = [0.0, 1.0, 2.0].iter().position(|&known| (known - direction).abs() < 0.1).unwrap_or(0);
         let tally = &mut self.directions[at];
         if histogram {
             tally.bytes += fields[2];
             tally.histogram(&fields[3..]);
         } else {
-            tally.value(fields[1], fields[3]);
+            tally.value(fields[1], fields[direction_at(fields) + 1]);
         }
     }
 
@@ -192,10 +192,20 @@ fn odd_field(rest: &str) -> Option<(f64, &str)> {
     Some((f64::from(u32::from_str_radix(&digits[..end], 16).ok()?), &digits[end..]))
 }
 
+/// Column of the direction: the second of a histogram, the third of other rows, the fourth where the largest value of a
+/// window is behind the mean (`log_window_value=both`). That one is 0 in rows of single I/Os, whose size is never 0.
+fn direction_at(fields: &[f64]) -> usize {
+    match *fields {
+        _ if fields.len() > *FIELDS.end() => 1,
+        [_, _, third, fourth, fifth, _, ..] if fourth <= 2.0 && (third > 2.0 || fifth > 0.0) => 3,
+        _ => 2,
+    }
+}
+
 /// True if these can be the fields of a log row: the direction field is 0, 1 or 2.
 fn is_row(fields: &[f64]) -> bool {
     let histogram = HISTOGRAM_FIELDS.contains(&fields.len());
-    let direction = if histogram { fields.get(1) } else { fields.get(2) };
+    let direction = fields.get(direction_at(fields));
     (histogram || FIELDS.contains(&fields.len())) && direction.is_some_and(|&direction| direction <= 2.0)
 }
 
@@ -238,5 +248,28 @@ impl Tally {
             bytes: self.bytes,
             bins,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_direction_is_found_in_every_layout() {
+        for (row, at) in [
+            (&[7.0, 900.0, 1.0, 4096.0][..], 2),
+            (&[7.0, 900.0, 1.0, 4096.0, 0.0], 2),
+            (&[7.0, 900.0, 1.0, 4096.0, 8192.0, 0.0], 2),
+            (&[100.0, 900.0, 1.0, 0.0, 0.0, 0.0], 2),
+            // The largest value of a window, which is 0 for a single I/O.
+            (&[100.0, 900.0, 5000.0, 1.0, 0.0, 0.0], 3),
+            (&[100.0, 900.0, 5000.0, 1.0, 0.0, 0.0, 0.0, 0.0], 3),
+            (&[7.0, 900.0, 0.0, 1.0, 4096.0, 0.0], 3),
+            (&[7.0, 900.0, 0.0, 1.0, 4096.0, 8192.0, 0.0, 6_999_123.0], 3),
+        ] {
+            assert_eq!(direction_at(row), at, "{row:?}");
+            assert!(is_row(row), "{row:?}");
+        }
     }
 }

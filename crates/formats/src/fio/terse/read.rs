@@ -165,7 +165,10 @@ fn directions<'line, 'text>(
 /// `None` for a direction without I/O.
 fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
     let number = |at: usize| block.get(at).and_then(|field| whole(field));
-    if [0, 2, 3].into_iter().all(|at| number(at).is_none_or(|moved| moved <= 0.0)) {
+    let is_zero = |at: usize| number(at).is_none_or(|moved| moved <= 0.0);
+    // Writes without a rate and a runtime are those that `verify_only` walks through.
+    let walked = kind == ReadKind::Write && [1, 2, 3].into_iter().all(is_zero);
+    if walked || [0, 2, 3].into_iter().all(is_zero) {
         return None;
     }
     let latency = |at: usize| -> Option<ReadLatency> {

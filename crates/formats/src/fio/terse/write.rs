@@ -3,7 +3,7 @@
 use super::{PERCENTILE_PLACES, UNUSED_PLACE};
 use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::fio::text::{cpu_percent, version_line};
-use crate::fio::{group, percent_rows};
+use crate::fio::{group, percent_rows, walked};
 use crate::printable;
 use fio::TerseVersion;
 use measure::{Direction, Nanos};
@@ -12,7 +12,7 @@ use std::fmt::Display;
 
 /// The lines of `--output-format=terse`: one per job, or per group with group_reporting.
 pub fn write(result: &RunResult, version: TerseVersion) -> String {
-    let rows = result.reported_jobs();
+    let rows = walked::rows(result);
     let groups = group::of_rows(&rows);
     let program = version_line(&result.environment.program);
     let mut text = String::new();

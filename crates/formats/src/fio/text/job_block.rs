@@ -8,7 +8,7 @@ use crate::fio::percent_rows;
 use crate::write_number::{Step, scaled};
 use crate::{local_time, printable};
 use jiff::tz::TimeZone;
-use measure::{PerDirection, SampleStatistics};
+use measure::{Nanos, PerDirection, SampleStatistics};
 use model::{
     BlockLives, DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, SteadyResult, Unified,
 };
@@ -66,7 +66,8 @@ fn write_direction(
     style: &ReportStyle,
     percent_of_group: f64,
 ) {
-    if found.bytes == 0 {
+    // Without a time there is no rate: writes that were walked through (`verify_only`).
+    if found.bytes == 0 || found.runtime.is_zero() {
         return;
     }
     text.push_str(&rate_line(found, kind, style));
@@ -225,7 +226,7 @@ fn write_syncs(text: &mut String, job: &JobResult) {
 #[expect(clippy::cast_precision_loss, reason = "times of a run")]
 pub(crate) fn cpu_percent(job: &JobResult) -> (f64, f64) {
     let runtime = job.runtime.get() as f64;
-    let percent = |time: measure::Nanos| if runtime > 0.0 { 100.0 * time.as_f64() / runtime } else { 0.0 };
+    let percent = |time: Nanos| if runtime > 0.0 { 100.0 * time.as_f64() / runtime } else { 0.0 };
     (percent(job.cpu.user), percent(job.cpu.system))
 }
 
@@ -262,19 +263,36 @@ fn write_tail(text: &mut String, job: &JobResult) {
         let (total, first) = (job.forgiven_errors, job.first_forgiven_errno);
         let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{}>", errno_text(first));
     }
-    let goal = &job.latency_goal;
-    let (target, window) = match goal.target {
-        Some(target) => (target.get(), goal.window.get() / 1000),
-        None => (0, 0),
-    };
-    let (share, depth) = (goal.percentile.unwrap_or(100.0), goal.depth.unwrap_or(job.echo.iodepth));
-    let _ = writeln!(text, "     latency   : target={target}, window={window}, percentile={share:.2}%, depth={depth}");
+    if job.walked.is_none() {
+        write_goal(text, job);
+    }
     if let Some(found) = &job.blocks {
         write_blocks(text, job, found);
     }
     if let Some(found) = &job.steady {
         write_steady(text, job, found);
     }
+}
+
+/// Writes the latency target; fio omits it for a job that only verified (`verify_only`).
+fn write_goal(text: &mut String, job: &JobResult) {
+    let goal = &job.latency_goal;
+    let window = goal.target.map_or(Nanos::ZERO, |_| goal.window);
+    let (target, window) = (in_unit(goal.target.unwrap_or_default()), in_unit(window));
+    let (share, depth) = (goal.percentile.unwrap_or(100.0), goal.depth.unwrap_or(job.echo.iodepth));
+    let _ = writeln!(text, "     latency   : target={target}, window={window}, percentile={share:.2}%, depth={depth}");
+}
+
+/// A time in the largest unit in which it is 2 or more, up to seconds.
+fn in_unit(time: Nanos) -> String {
+    let (mut value, mut unit) = (time.as_f64(), "ns");
+    for larger in ["us", "ms", "s"] {
+        if value < 2000.0 {
+            break;
+        }
+        (value, unit) = (value / 1000.0, larger);
+    }
+    format!("{value:.2}{unit}")
 }
 
 /// Writes the percentiles of trims before failure and the states of all tracked blocks.
@@ -306,4 +324,26 @@ fn write_steady(text: &mut String, job: &JobResult, found: &SteadyResult) {
         rate(bandwidth, &job.style, Step::of_base(job.style.unit_base).other()),
         found.criterion
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_divided_while_it_is_2000_or_more_and_at_most_to_seconds() {
+        for (ns, expected) in [
+            (0, "0.00ns"),
+            (1_999, "1999.00ns"),
+            (999_000, "999.00us"),
+            (1_500_000, "1500.00us"),
+            (5_000_000, "5.00ms"),
+            (1_999_000_000, "1999.00ms"),
+            (2_000_000_000, "2.00s"),
+            (120_000_000_000, "120.00s"),
+            (5_000_000_000_000, "5000.00s"),
+        ] {
+            assert_eq!(in_unit(Nanos(ns)), expected);
+        }
+    }
 }

@@ -13,15 +13,18 @@ mod start;
 pub(crate) use disk::mean_of;
 pub(crate) use job_block::cpu_percent;
 pub(crate) use read::TextReader;
-pub use start::{error_line, job_lines, layout_line, starting_line, version_line, whole_zones_lines};
+pub use start::{
+    burner_lines, error_line, job_lines, layout_line, starting_line, version_line, whole_zones_lines,
+    wide_offsets_lines,
+};
 
 use crate::View;
-use crate::fio::group;
+use crate::fio::{group, walked};
 use model::{CpuIdleness, RunResult};
 
 /// The report after a run, from the blank line before the first job block to the last disk line.
 pub fn write(result: &RunResult, view: &View) -> String {
-    let rows = result.reported_jobs();
+    let rows = walked::rows(result);
     let groups = group::of_rows(&rows);
     let mut text = String::from("\n");
     for row in &rows {

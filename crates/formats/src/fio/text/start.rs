@@ -11,10 +11,12 @@ use std::path::Path;
 /// One line per job, `...` for its clones.
 pub fn job_lines(plan: &Plan) -> String {
     let mut text = String::new();
-    // Background jobs do no I/O, so they have no such line.
-    for job in plan.jobs.iter().filter(|job| job.work != Work::Background) {
-        text.push_str(&job_line(job, job.depth.asked()));
-        text.push('\n');
+    for job in &plan.jobs {
+        // Background jobs do no I/O, so they have no such line; fio has the dots of their clones all the same.
+        if job.work != Work::Background {
+            text.push_str(&job_line(job, job.depth.asked()));
+            text.push('\n');
+        }
         if job.clones > 1 {
             text.push_str("...\n");
         }
@@ -85,6 +87,32 @@ pub fn whole_zones_lines(path: &Path, asked: (u64, u64), used: (u64, u64)) -> St
         lines += &format!("{path}: {asked} bytes from there are rounded down to {used}, the end of a zone\n");
     }
     lines
+}
+
+/// Notes that offsets of a file are drawn from 64 bits, because its blocks are more than 32 bits can number.
+pub fn wide_offsets_lines(path: &Path) -> String {
+    let path = printable::line(&path.display().to_string()).into_owned();
+    format!(
+        "fio: file {path} exceeds 32-bit tausworthe random generator.\nfio: Switching to tausworthe64: \
+         random_generator=tausworthe64 says so and omits these lines.\n"
+    )
+}
+
+/// A line for each worker that burns CPU time: `a (noop): ioengine=cpuio, cpuload=50, cpucycle=50000`.
+pub fn burner_lines(plan: &Plan) -> String {
+    let mut text = String::new();
+    for job in plan.jobs.iter().filter(|job| job.work == Work::Background) {
+        let options = &job.engine_options;
+        let number = |name: &str| options.integer(name).and_then(|number| u64::try_from(number).ok());
+        // Other programs have no load; without one the job fails with its own message.
+        let Some(load) = number("cpuload").filter(|&load| load > 0) else { continue };
+        let cycle_us = number("cpuchunks").unwrap_or(50_000_000) / 1000;
+        let (name, mode) = (printable::line(&job.name), options.text("cpumode").unwrap_or("noop"));
+        let (engine, load) = (&job.engine, load.min(100));
+        let line = format!("{name} ({mode}): ioengine={engine}, cpuload={load}, cpucycle={cycle_us}\n");
+        (0..job.clones).for_each(|_| text.push_str(&line));
+    }
+    text
 }
 
 /// `Starting 2 threads and 1 process`.

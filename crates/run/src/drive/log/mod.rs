@@ -258,7 +258,7 @@ impl Logs {
             let (block, priority) = (bytes, self.priority);
             // fio fills this column in these two logs only.
             let issued_ns = if matches!(log.kind, Kind::Submission | Kind::Completion) { issued_ns } else { 0 };
-            let row = LogRow { at_ms, value, largest: value, direction, block, offset, priority, issued_ns };
+            let row = LogRow { at_ms, value, largest: 0, direction, block, offset, priority, issued_ns };
             log.push(row, &self.stream);
         }
     }
@@ -363,7 +363,7 @@ fn open_sink(kind: Kind, stem: &str, job: &JobPlan, number: u32) -> Result<Sink,
         if plan.per_job { sys::files::output_file::create(&path) } else { sys::files::output_file::append(&path) };
     let file = file.map_err(|error| file_error("create log", &path, error, ""))?;
     let layout = LogLayout {
-        largest: plan.window_value == WindowValue::Both && !plan.average.is_zero(),
+        largest: plan.window_value == WindowValue::Both,
         offset: plan.offset,
         priority: plan.priority,
         issued: plan.issue_time,
