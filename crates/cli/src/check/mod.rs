@@ -4,8 +4,10 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
 use crate::remarks::{self, STRICT};
+use analysis::Strictness;
 use formats::printable;
 use formats::results::Located;
+use model::Note;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,7 @@ Examples:
   plumb check run.json            fio's JSON, or plumb's own, which has more data to check
   plumb check *.csv               sweeps: rows whose IOPS x latency does not match their users
   plumb check --strict old.txt    exit status 4 if a check finds a problem
+  plumb check --remarks *.csv     every remark with its line, also of a file with more than five
   fio job.fio --output-format=json | plumb check -
 
 Each line has file, line and result, the check, a sentence, and a grade: VALID WITH LIMITS or
@@ -27,16 +30,24 @@ pub(crate) struct CheckArgs {
     /// Files to read; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Exit with status 4 if a check finds a problem
+    /// Exit with status 4 if a check finds a problem, or one of a LIST of checks or worse than a grade, like
+    /// cache,no-flush or not-a-storage-result
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = Strictness::read)]
+    strict: Option<Strictness>,
+    /// Print every remark instead of one line per check for a file with more than five
     #[arg(long)]
-    strict: bool,
+    remarks: bool,
 }
+
+/// Most remarks of a file that are printed one by one.
+const MOST: usize = 5;
 
 /// Counts of checked results and remarks.
 #[derive(Default)]
 struct Tally {
     results: usize,
     against: usize,
+    refused: usize,
     damaged: usize,
     unchecked: Vec<&'static str>,
 }
@@ -46,30 +57,60 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let mut out = Output::stdout();
     let mut tally = Tally::default();
     for path in &args.files {
-        let (found, damaged) = input::read_results(path)?;
+        let (mut found, damaged) = input::read_results(path)?;
         tally.damaged += damaged;
-        for located in found {
-            out.write(&printable::lines(&judged(path, located, &mut tally)))?;
+        for located in &mut found {
+            remarks::judge(&mut located.result);
+            tally.add(located, args);
         }
+        let shown = found.iter().map(|located| remarks::shown(&located.result.notes).count()).sum::<usize>();
+        let text = if args.remarks || shown <= MOST { one_by_one(path, &found) } else { by_check(path, &found) };
+        out.write(&printable::lines(&text))?;
     }
     if tally.results > 0 {
         out.write(&summary(&tally))?;
     }
-    let is_refused = args.strict && tally.against > 0;
-    Ok(if is_refused { STRICT } else { input::status(tally.results, tally.damaged) })
+    Ok(if tally.refused > 0 { STRICT } else { input::status(tally.results, tally.damaged) })
 }
 
-fn judged(path: &Path, mut located: Located, tally: &mut Tally) -> String {
-    remarks::judge(&mut located.result);
-    tally.results += 1;
-    analysis::unchecked(&located.result).into_iter().for_each(|name| survey::push_new(&mut tally.unchecked, name));
-    let mut text = String::new();
-    for note in remarks::shown(&located.result.notes) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{}:{}: {}: {}", path.display(), located.line, located.title, remarks::line(note));
+impl Tally {
+    fn add(&mut self, located: &Located, args: &CheckArgs) {
+        let (result, notes) = (&located.result, &located.result.notes);
+        self.results += 1;
+        self.against += usize::from(remarks::findings(notes).next().is_some());
+        self.refused += usize::from(args.strict.as_ref().is_some_and(|strict| strict.fails(notes)));
+        analysis::unchecked(result).into_iter().for_each(|name| survey::push_new(&mut self.unchecked, name));
     }
-    tally.against += usize::from(remarks::findings(&located.result.notes).next().is_some());
+}
+
+fn one_by_one(path: &Path, found: &[Located]) -> String {
+    let mut text = String::new();
+    for located in found {
+        for note in remarks::shown(&located.result.notes) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{}:{}: {}: {}", path.display(), located.line, located.title, remarks::line(note));
+        }
+    }
     text
+}
+
+/// A line for each check: the line of the first of the worst, its sentence, and how many results it concerns.
+fn by_check(path: &Path, found: &[Located]) -> String {
+    let notes: Vec<&[Note]> = found.iter().map(|located| located.result.notes.as_slice()).collect();
+    let groups = analysis::by_check(&notes);
+    let mut text = String::new();
+    for group in groups.iter().take(MOST) {
+        let first = group.rows.first().map_or(0, |&row| found[row].line);
+        let rows = format!("{} of {} results", group.rows.len(), found.len());
+        let range = group.range.as_ref().map_or(String::new(), |range| format!(" (of these results: {range})"));
+        let advice = analysis::advice(group.check).map_or(String::new(), |advice| format!("; {advice}"));
+        let (check, sentence, grade) = (group.check, group.sentence, analysis::grade_title(group.grade));
+        let _ = writeln!(text, "{}:{first}: {rows}: {check}: {sentence}{range}{advice} [{grade}]", path.display());
+    }
+    if groups.len() > MOST {
+        let _ = writeln!(text, "{}: {} more findings", path.display(), groups.len() - MOST);
+    }
+    text + "every remark with its line: plumb check --remarks\n"
 }
 
 fn summary(tally: &Tally) -> String {

@@ -30,7 +30,7 @@ pub(super) fn exactly_the_rows_whose_rate_and_latency_do_not_match_their_users_a
             }
         }
     }
-    let outcome = Command::new(PLUMB).arg("check").args(&files).output().expect("plumb runs");
+    let outcome = Command::new(PLUMB).args(["check", "--remarks"]).args(&files).output().expect("plumb runs");
     let text = String::from_utf8(outcome.stdout).expect("text");
     let message: BTreeSet<(String, usize)> = text
         .lines()
@@ -45,6 +45,11 @@ pub(super) fn exactly_the_rows_whose_rate_and_latency_do_not_match_their_users_a
     assert_eq!((told_multi, multi, message.len()), (100, 110, 101), "reads and writes, and one random read");
     assert!(text.contains("242 results judged, 101 with a finding"), "{text}");
     assert_eq!(outcome.status.code(), Some(0), "{}", String::from_utf8_lossy(&outcome.stderr));
+    let short = Command::new(PLUMB).arg("check").args(&files).output().expect("plumb runs");
+    let short = String::from_utf8(short.stdout).expect("text");
+    assert!(short.lines().count() <= 6 * files.len() + 2, "five lines of a file: {short}");
+    assert!(short.contains(" results: busy users: ") && short.contains("(of these results: users busy "), "{short}");
+    assert!(short.contains("242 results judged, 101 with a finding"), "{short}");
     let strict = Command::new(PLUMB).args(["check", "--strict"]).args(&files).output().expect("plumb runs");
     assert_eq!(strict.status.code(), Some(4));
 }
