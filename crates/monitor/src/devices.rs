@@ -45,7 +45,8 @@ impl Devices {
     /// and devices without counters are omitted.
     pub(crate) fn start<P: AsRef<Path>>(root: &Path, paths: &[P], now: Nanos) -> Self {
         let (mut tops, mut found) = (Vec::new(), Found { all: true, ..Found::default() });
-        let mut layers = Layers::new(root, &Live);
+        let live = Live(root);
+        let mut layers = Layers::new(root, &live);
         for path in paths.iter().map(AsRef::as_ref) {
             let number = number_under(path).ok();
             let top = number.and_then(|number| BlockDevice::by_number(root, number)).map(|device| device.whole());
@@ -155,9 +156,12 @@ impl Found {
     /// Disks and stacked devices directly below a device, each once.
     fn below(&self, root: &Path, device: &BlockDevice) -> Vec<BlockDevice> {
         let mut below: Vec<BlockDevice> = Vec::new();
-        device.below(root).iter().for_each(|lower| push_once(&mut below, lower.whole()));
-        let more = self.below.iter().filter(|(upper, _)| upper == device).flat_map(|(_, lower)| lower);
-        more.for_each(|lower| push_once(&mut below, lower.clone()));
+        let known = || self.below.iter().filter(|(upper, _)| upper == device);
+        // The path of a backing file can be of another mount namespace; the layers know which file system has it.
+        if device.backing_file().is_none() || known().next().is_none() {
+            device.below(root).iter().for_each(|lower| push_once(&mut below, lower.whole()));
+        }
+        known().flat_map(|(_, lower)| lower).for_each(|lower| push_once(&mut below, lower.clone()));
         below
     }
 }

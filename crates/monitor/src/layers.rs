@@ -71,11 +71,11 @@ pub(crate) enum Found {
     File(Place),
 }
 
-/// The running system.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Live;
+/// The running system, whose /proc and /sys are below this root.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Live<'a>(pub(crate) &'a Path);
 
-impl Lookup for Live {
+impl Lookup for Live<'_> {
     fn place(&self, path: &Path) -> Option<Found> {
         let found = std::fs::metadata(path).ok()?;
         if found.file_type().is_block_device() {
@@ -85,7 +85,11 @@ impl Lookup for Live {
     }
 
     fn loop_backing(&self, name: &str) -> Option<DeviceNumber> {
+        // The loop devices of a recorded tree are others than those in /dev.
         let path = Path::new("/dev").join(name);
+        if self.0 != Path::new("/") {
+            return None;
+        }
         sys::devices::ioctl::loop_backing(&File::open(&path).ok()?, &path).ok()
     }
 }
@@ -192,8 +196,11 @@ impl WayDown<'_, '_> {
 
     /// A file system that is not in the mount table, as in another mount namespace: its device may still be known.
     fn unlisted(&mut self, place: Place, path: &Path) -> Option<usize> {
-        let at =
-            self.push(Layer { name: path.display().to_string(), kind: "file system".to_owned(), ..Layer::default() })?;
+        let at = self.push(Layer {
+            name: path.display().to_string(),
+            kind: "not mounted here".to_owned(),
+            ..Layer::default()
+        })?;
         let devices: Vec<BlockDevice> = BlockDevice::by_number(self.all.root, place.device).into_iter().collect();
         self.on_devices(at, &devices)
     }
@@ -290,7 +297,10 @@ impl WayDown<'_, '_> {
         match place.and_then(|found| self.add(path, found)) {
             Some(below) => self.found[at].below = vec![below],
             None => {
-                let why = format!("{} is not visible from here", path.display());
+                let why = match self.found[at].kind.as_str() {
+                    "overlay" => "its directories are not visible from here".to_owned(),
+                    _ => format!("{} is not visible from here", path.display()),
+                };
                 self.found[at].bottom = Some(Bottom::Unknown(why));
             }
         }

@@ -141,6 +141,12 @@ fn the_kernel_knows_the_device_of_a_backing_file_that_is_not_there() {
     let recorded = recorded.without(gone);
     assert_eq!(recorded.ways("/dev/loop0"), ["loop0 loop: unknown, /tmp/image (deleted) is not visible from here"]);
     assert_eq!(recorded.with_backing("loop0", "0:30").ways("/dev/loop0"), ["loop0 loop > /tmp tmpfs: memory"]);
+    let elsewhere = disk(Recorded::with_mounts(&[ROOT]))
+        .device("loop0", "7:0", &[("loop/backing_file", "/hidden/image")])
+        .without("/hidden")
+        .with_backing("loop0", "0:77");
+    let ways = ["loop0 loop > /hidden/image not mounted here: unknown, no device below it is visible here"];
+    assert_eq!(elsewhere.ways("/dev/loop0"), ways);
     // The path is of another mount namespace: here it is on tmpfs, there it is not.
     let other = disk(Recorded::with_mounts(&[ROOT, TMP]))
         .device("loop0", "7:0", &[("loop/backing_file", "/tmp/image")])
@@ -163,11 +169,11 @@ fn an_overlay_leads_to_the_directory_that_has_the_file() {
     assert_eq!(recorded().ways("/mnt/o/old"), [on_disk]);
     assert_eq!(recorded().ways("/dev/loop0"), ["loop0 loop > /mnt/o overlay > /tmp tmpfs: memory"]);
     let hidden = recorded().without("/tmp").without("/lower1");
-    assert_eq!(hidden.ways("/mnt/o/new"), ["/mnt/o overlay: unknown, /tmp/up is not visible from here"]);
+    assert_eq!(hidden.ways("/mnt/o/new"), ["/mnt/o overlay: unknown, its directories are not visible from here"]);
     // In a container the directories are paths of the host, which can be paths in the overlay itself.
     let own = "27 1 0:50 / / rw - overlay overlay rw,lowerdir=/l,upperdir=/up";
     let inside = Recorded::with_mounts(&[own]);
-    assert_eq!(inside.ways("/data"), ["/ overlay: unknown, /up is not visible from here"]);
+    assert_eq!(inside.ways("/data"), ["/ overlay: unknown, its directories are not visible from here"]);
 }
 
 #[test]
@@ -265,7 +271,8 @@ fn the_files_of_one_mount_are_looked_for_once() {
 
 #[test]
 fn this_machine_is_followed_to_its_bottom() {
-    let mut layers = Layers::new(Path::new("/"), &Live);
+    let live = Live(Path::new("/"));
+    let mut layers = Layers::new(Path::new("/"), &live);
     let under = layers.under(Path::new(env!("CARGO_MANIFEST_DIR")));
     assert!(ways_down(&under).iter().all(|way| under[*way.last().unwrap()].bottom.is_some()), "{under:?}");
     assert_eq!(layers.under(Path::new("/proc/self/status")).len(), 1);

@@ -39,7 +39,8 @@ pub(crate) fn begin(root: &Path, targets: &[Target], known: &mut Vec<TargetFacts
         }
     }
     let room = TARGETS_MAX.saturating_sub(known.len());
-    let mut layers = Layers::new(root, &Live);
+    let live = Live(root);
+    let mut layers = Layers::new(root, &live);
     let found =
         fresh.iter().take(room).map(|target| TargetFacts { layers: layers.under(&target.path), ..facts(root, target) });
     known.extend(found);

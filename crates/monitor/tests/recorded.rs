@@ -167,6 +167,7 @@ fn traffic_is_counted_once_at_the_bottom_of_the_stacks() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(tree.folder("virtual/loop0/loop")).unwrap();
     let image = folder.path().join("image");
+    fs::write(&image, "").unwrap();
     fs::write(tree.folder("virtual/loop0/loop/backing_file"), format!("{}\n", image.display())).unwrap();
     tree.put_under(folder.path(), "virtual/md0");
     let unseen = tree.record(&[&image, Path::new(ELSEWHERE)], at(0));
