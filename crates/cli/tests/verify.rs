@@ -230,7 +230,9 @@ fn numbers_and_seeds_are_judged_where_they_are_known_or_asked_for() {
 }
 
 /// Numbers of writes and of the job in the headers of a file, by place.
-fn numbers(file: &Path, step: usize) -> Vec<(u64, u16)> {
+type Numbers = Vec<(u64, u16)>;
+
+fn numbers(file: &Path, step: usize) -> Numbers {
     let bytes = fs::read(file).unwrap();
     let header = |block: &[u8]| {
         assert_eq!(block[..3], [0xca, 0xac, 0x81], "{}", file.display());
@@ -242,7 +244,7 @@ fn numbers(file: &Path, step: usize) -> Vec<(u64, u16)> {
 #[test]
 fn headers_number_the_writes_of_their_job() {
     let each = |numbers: &[u64], job: u16| numbers.iter().map(|&number| (number, job)).collect::<Vec<_>>();
-    let rows: &[(&str, &[(&str, Vec<(u64, u16)>)])] = &[
+    let rows: &[(&str, &[(&str, Numbers)])] = &[
         ("--size=16k --filename=f", &[("f", each(&[0, 1, 2, 3], 1))]),
         ("--size=32k --filename=f:g", &[("f", each(&[0, 2, 4, 6], 1)), ("g", each(&[1, 3, 5, 7], 1))]),
         ("--size=16k --loops=3 --filename=f", &[("f", each(&[8, 9, 10, 11], 1))]),

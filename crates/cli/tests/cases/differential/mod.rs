@@ -40,7 +40,8 @@ fn all_cases() -> Vec<Case> {
     for area in [words::command_line, words::job_files, words::refused, loads::patterns, loads::paces] {
         cases.extend(area());
     }
-    for area in [checks::verify, checks::trims_and_preconditioning, checks::logs, checks::steps] {
+    for area in [checks::verify, checks::verified_later, checks::trims_and_preconditioning, checks::logs, checks::steps]
+    {
         cases.extend(area());
     }
     for area in [places::handling, places::regions, places::below_the_size_of_the_file, places::amounts] {
