@@ -7,6 +7,7 @@ use measure::Direction;
 use model::{JobResult, RunResult};
 
 const ROUNDED: (f64, &str) = (0.01, "rates and times are printed rounded, to whole bytes and milliseconds at best");
+const TEXT: (f64, &str) = (0.1, "a text prints three digits, and fio up to 3.25 does not carry: 11.97 MiB is 11.0MiB");
 const PRINTED: (f64, &str) = (0.05, "a report prints rates and sizes rounded, to three digits at worst");
 const LITTLE: (f64, &str) = (0.15, "users start, end and pass from I/O to I/O at different times");
 
@@ -38,6 +39,7 @@ pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identit
     // Rounding of small rates and short times can exceed 5 %.
     let coarse = 1.0 / iops.max(1.0) + 1024.0 / rate.max(1024.0) + 0.001 / seconds.max(0.001);
     let rounded = match found.stated {
+        Some(_) if job.workload.as_ref().is_none_or(|workload| workload.is_outline) => (TEXT.0.max(coarse), TEXT.1),
         Some(_) => (PRINTED.0.max(coarse), PRINTED.1),
         None => ROUNDED,
     };

@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_result_to_go_on_with_says_all_that_was_asked() {
-        let own = ["untrusted", "resume", "dry_run"];
+        let own = ["untrusted", "resume", "dry_run", "remarks"];
         let all: Vec<String> =
             SurveyArgs::command().get_arguments().map(|argument| argument.get_id().to_string()).collect();
         let others: Vec<&str> = all.iter().map(String::as_str).filter(|name| !own.contains(name)).collect();

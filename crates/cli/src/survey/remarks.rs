@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(
             render(&rows, Extent::FirstFive),
             "Verdict: VALID WITH LIMITS: x (3 of 4 tests).\n! x: 8k rand read, 1 and 8 users; 1M seq read, 1 user: slow \
-             [VALID WITH\n  LIMITS]\n\n"
+             [VALID WITH LIMITS]\n\n"
         );
         let all = render(&rows, Extent::All);
         assert!(all.ends_with("! 8k rand read, 8 users: slower [VALID WITH LIMITS]\n\n"), "{all}");
@@ -213,7 +213,7 @@ mod tests {
             "{text}"
         );
         let message = render(&[row(TestKind::LogWrite, 1, "")], Extent::FirstFive);
-        assert!(message.starts_with("Verdict: NOT CHECKED: cache, holes, "), "{message}");
+        assert!(message.starts_with("Verdict: NOT CHECKED: backing, cache, holes,"), "{message}");
         assert_eq!(render(&[], Extent::FirstFive), "\n", "nothing measured, nothing checked");
     }
 

@@ -271,7 +271,7 @@ fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
     assert_eq!(strict.status.code(), Some(4), "{}", text(&strict.stderr));
     assert_eq!(text(&strict.stdout).lines().count(), text(&plain.stdout).lines().count(), "nothing else changes");
     let status = |list: &str| iozone(&format!("{words} --strict={list}"), memory.path()).status.code();
-    assert_eq!((status("cache"), status("no-flush"), status("not-a-storage-result")), (Some(4), Some(0), Some(4)));
+    assert_eq!((status("backing"), status("no-flush"), status("not-a-storage-result")), (Some(4), Some(0), Some(4)));
     let unknown = iozone(&format!("{words} --strict=cash"), memory.path());
     assert_eq!((unknown.status.code(), text(&unknown.stdout)), (Some(1), String::new()));
     assert!(text(&unknown.stderr).contains("--strict=cash: `cash` is neither a check nor a grade"), "{unknown:?}");

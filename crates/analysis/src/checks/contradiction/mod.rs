@@ -80,7 +80,7 @@ fn note_of(identity: &Identity) -> Note {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{clean_random_read, printed};
+    use crate::fixtures::{clean_random_read, printed, workload};
     use model::StatedRates;
 
     fn check(bytes_per_second: Option<f64>, iops: Option<f64>) -> Option<String> {
@@ -123,5 +123,18 @@ mod tests {
             sentence.starts_with("8,000 direct reads were done, and the disks completed 800 requests"),
             "{sentence}"
         );
+    }
+
+    #[test]
+    fn a_text_may_lack_the_carry_of_its_last_digit() {
+        let check = |is_outline: bool, bytes_per_second: f64| {
+            let mut result = clean_random_read();
+            workload(&mut result).is_outline = is_outline;
+            result.jobs[0].directions.read.stated =
+                Some(StatedRates { bytes_per_second: Some(bytes_per_second), iops: None });
+            run(&result).len()
+        };
+        // 62.5 MiB/s.
+        assert_eq!((check(true, 60e6), check(false, 60e6), check(true, 55e6)), (0, 1, 1));
     }
 }

@@ -267,8 +267,8 @@ fn blocks_larger_than_asked_for(_: &ReadRun, job: &ReadJob) -> Option<Impossible
 
 /// The lines per group at the end of a text. They are compared at the first job of the group.
 fn a_group_that_is_not_the_sum_of_its_jobs(run: &ReadRun, job: &ReadJob) -> Option<Impossible> {
-    /// Both are printed with three digits at worst.
-    const PRINTED: f64 = 0.05;
+    /// Both are printed with three digits at worst, and fio does not carry: 11.97 MiB is printed as 11.0MiB.
+    const PRINTED: f64 = 0.1;
     let jobs = || run.jobs.iter().filter(|other| other.group == job.group);
     if job.group.is_none() || jobs().next().is_none_or(|first| first.line != job.line) {
         return None;

@@ -15,7 +15,8 @@ impl Load {
     /// True of remarks that say what the load really is: in memory it is a load of the processors, and some engines move
     /// no data. What is read from files in a page cache does not come from their disk.
     pub(super) fn is_true_of(&self, line: &str) -> bool {
-        let moves_nothing = ["null", "cpuio"].iter().any(|engine| self.words.contains(&format!("ioengine={engine}")));
+        let moves_nothing =
+            ["null", "cpuio", "falloc"].iter().any(|engine| self.words.contains(&format!("ioengine={engine}")));
         let is_cached = !self.words.contains("{direct}");
         line.contains(": client CPU: ")
             || (moves_nothing && line.contains(": nothing moved: "))
