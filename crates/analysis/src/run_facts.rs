@@ -134,6 +134,11 @@ pub(crate) fn on_files(monitored: &Monitored) -> bool {
     monitored.targets.iter().any(|target| target.mount.is_some())
 }
 
+/// True for a pass of iozone: it writes one page of data over and over, and flushes after the time that counts.
+pub(crate) fn is_pass(result: &RunResult) -> bool {
+    busy_jobs(result).all(|job| job.pass.is_some())
+}
+
 /// Bytes of one direction requested by all jobs.
 pub(crate) fn bytes_asked(result: &RunResult, direction: Direction) -> u64 {
     result.jobs.iter().map(|job| job.directions[direction].bytes).fold(0, u64::saturating_add)
