@@ -107,6 +107,14 @@ pub(crate) fn watched_random_read() -> RunResult {
     result
 }
 
+/// The same as writes.
+pub(crate) fn watched_random_write() -> RunResult {
+    let mut result = watched_random_read();
+    let job = &mut result.jobs[0];
+    job.directions.write = std::mem::take(&mut job.directions.read);
+    result
+}
+
 /// A device that transferred these sectors.
 pub(crate) fn device(read_sectors: u64, written_sectors: u64) -> DeviceUsage {
     DeviceUsage { name: "sda".into(), sectors: Some([read_sectors, written_sectors]), ..DeviceUsage::default() }

@@ -101,15 +101,8 @@ fn one_place(targets: &[TargetFacts]) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::watched_random_read;
+    use crate::fixtures::{watched_random_read, watched_random_write};
     use model::MountFacts;
-
-    fn writes() -> RunResult {
-        let mut result = watched_random_read();
-        let job = &mut result.jobs[0];
-        job.directions.write = std::mem::take(&mut job.directions.read);
-        result
-    }
 
     fn target(result: &mut RunResult) -> &mut TargetFacts {
         &mut result.monitored.as_mut().unwrap().targets[0]
@@ -121,7 +114,7 @@ mod tests {
 
     #[test]
     fn an_ordinary_file_is_silent() {
-        let mut result = writes();
+        let mut result = watched_random_write();
         let options = "rw,relatime,data=ordered,async".to_owned();
         target(&mut result).mount = Some(MountFacts { point: "/".into(), kind: "ext4".into(), options });
         (target(&mut result).shared_bytes, target(&mut result).inline_bytes) = (Some(0), Some(0));
@@ -130,7 +123,7 @@ mod tests {
 
     #[test]
     fn options_and_attributes_are_named_when_something_is_written() {
-        let mut result = writes();
+        let mut result = watched_random_write();
         target(&mut result).attributes = vec![FileAttribute::JournaledData, FileAttribute::Synchronous];
         assert_eq!(
             sentences(&result),
@@ -158,7 +151,10 @@ mod tests {
             targets.resize(files, one);
             sentences(&result)
         };
-        assert!(shared(writes(), 1)[0].starts_with("other files share 60 % of the blocks of a (reflinks, snapshots)"));
+        assert!(
+            shared(watched_random_write(), 1)[0]
+                .starts_with("other files share 60 % of the blocks of a (reflinks, snapshots)")
+        );
         assert_eq!(shared(watched_random_read(), 1), [""; 0], "one file with a snapshot is read as any other");
         assert!(shared(watched_random_read(), 2)[0].starts_with("2 files share most of their blocks"));
     }

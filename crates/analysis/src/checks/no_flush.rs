@@ -60,13 +60,12 @@ fn judge(result: &RunResult) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{watched_random_read, workload};
+    use crate::fixtures::{watched_random_write, workload};
     use model::CachedBytes;
 
     fn writes() -> RunResult {
-        let mut result = watched_random_read();
+        let mut result = watched_random_write();
         let job = &mut result.jobs[0];
-        job.directions.write = std::mem::take(&mut job.directions.read);
         job.echo.direct = true;
         let sectors = job.directions.write.bytes / 512;
         result.devices = vec![crate::fixtures::device(0, sectors)];

@@ -85,7 +85,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::watched_random_read;
+    use crate::fixtures::{watched_random_read, watched_random_write};
 
     #[test]
     fn blocks_larger_than_a_request_arrive_in_pieces() {
@@ -117,10 +117,9 @@ mod tests {
         }
         assert_eq!(run(&result), [], "pieces of 256 KiB");
 
-        let mut result = watched_random_read();
+        let mut result = watched_random_write();
         let job = &mut result.jobs[0];
         job.echo.direct = true;
-        job.directions.write = std::mem::take(&mut job.directions.read);
         job.echo.block_sizes[Direction::Write] = (32_768, 32_768);
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.devices[0].writes = std::mem::take(&mut interval.devices[0].reads);

@@ -529,8 +529,8 @@ pub(crate) const LONG_SETUPS: &[Setup] = &[
     },
 ];
 
-/// Random reads of the device for some seconds, in a group whose limit is changed: after so many milliseconds, to so many
-/// reads per second.
+/// Random reads of the device for some seconds, in a group whose limit is changed. A turn is a pause in
+/// milliseconds and the new limit in reads per second.
 fn throttled_by_turns(rig: &Rig, seconds: u64, turns: &[(u64, u32)]) -> Vec<(String, String)> {
     let group = Group::unlimited().expect("a control group with I/O limits");
     let words = "--rw=randread --bs=4k --ioengine=psync --time_based --cgroup_nodelete=1 --cgroup";
