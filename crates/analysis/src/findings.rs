@@ -1,6 +1,6 @@
 //! The findings of all rows of a result together: by check, as a verdict in one line, and as a reason for `--strict` to fail.
 
-use crate::checks::{CHECKS, grade_title, is_finding, is_shown};
+use crate::checks::{CHECKS, advice, grade_title, is_finding, is_shown};
 use model::{Grade, Note};
 
 /// The findings of one check.
@@ -16,6 +16,16 @@ pub struct FindingGroup<'a> {
     pub rows: Vec<usize>,
     /// The lowest and the highest value of what the sentence is about, such as `stall 100 to 412 ms`, if they differ.
     pub range: Option<String>,
+}
+
+impl FindingGroup<'_> {
+    /// The sentence with the range over its rows, the step that removes the cause, and the grade. `rows` is the word for
+    /// several rows.
+    pub fn text(&self, rows: &str) -> String {
+        let range = self.range.as_ref().map_or(String::new(), |range| format!(" (of these {rows}: {range})"));
+        let advice = advice(self.check).map_or(String::new(), |advice| format!("; {advice}"));
+        format!("{}{range}{advice} [{}]", self.sentence, grade_title(self.grade))
+    }
 }
 
 /// The findings of rows by check: the worst first, then in the order of the checks; what could not be seen is last.
@@ -259,6 +269,8 @@ mod tests {
             ]
         );
         assert_eq!(groups[0].sentence, second[1].sentence);
+        let advice = "use direct=1, or a file that is larger than memory";
+        assert_eq!(groups[0].text("tests"), format!("{}; {advice} [NOT A STORAGE RESULT]", groups[0].sentence));
         assert_eq!(
             verdict_line(&groups, &[], 4, "tests"),
             "NOT A STORAGE RESULT: cache (2 of 4 tests); limits: limiter (1 of 4 tests), no flush (2 of 4 tests)."

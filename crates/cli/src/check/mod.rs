@@ -102,10 +102,7 @@ fn by_check(path: &Path, found: &[Located]) -> String {
     for group in groups.iter().take(MOST) {
         let first = group.rows.first().map_or(0, |&row| found[row].line);
         let rows = format!("{} of {} results", group.rows.len(), found.len());
-        let range = group.range.as_ref().map_or(String::new(), |range| format!(" (of these results: {range})"));
-        let advice = analysis::advice(group.check).map_or(String::new(), |advice| format!("; {advice}"));
-        let (check, sentence, grade) = (group.check, group.sentence, analysis::grade_title(group.grade));
-        let _ = writeln!(text, "{}:{first}: {rows}: {check}: {sentence}{range}{advice} [{grade}]", path.display());
+        let _ = writeln!(text, "{}:{first}: {rows}: {}: {}", path.display(), group.check, group.text("results"));
     }
     if groups.len() > MOST {
         let _ = writeln!(text, "{}: {} more findings", path.display(), groups.len() - MOST);

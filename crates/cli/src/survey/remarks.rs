@@ -50,10 +50,7 @@ pub(crate) fn render(rows: &[FinishedTest], extent: Extent) -> String {
 /// The findings of one check in a line.
 fn finding(group: &FindingGroup<'_>, rows: &[FinishedTest]) -> String {
     let holds_for: Vec<&FinishedTest> = group.rows.iter().map(|&row| &rows[row]).collect();
-    let range = group.range.as_ref().map_or(String::new(), |range| format!(" (of these tests: {range})"));
-    let advice = analysis::advice(group.check).map_or(String::new(), |advice| format!("; {advice}"));
-    let (rows, grade) = (names(&holds_for, rows), grade_title(group.grade));
-    format!("! {}: {rows}: {}{range}{advice} [{grade}]", group.check, group.sentence)
+    format!("! {}: {}: {}", group.check, names(&holds_for, rows), group.text("tests"))
 }
 
 /// Every sentence once, with the rows that it applies to.
