@@ -106,6 +106,11 @@ impl<'a> IozoneRun<'a> {
         self.saves() == Saves::All || self.settings.strict.is_some() || remarks::are_wanted()
     }
 
+    /// True if anybody sees the latencies of the records.
+    pub(crate) fn measures_latency(&self) -> bool {
+        self.is_judged() || super::child_files::are_wanted(self.settings)
+    }
+
     /// The parts of each pass that are kept for a file.
     fn saves(&self) -> Saves {
         if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing }

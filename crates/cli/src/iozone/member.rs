@@ -57,6 +57,7 @@ fn carry_out(task: &Task) -> Result<Option<Answer>, Failure> {
         size_kb: task.size_kb,
         record_kb: task.record_kb,
         latency_log: latency::stem(&settings, task.index),
+        measures_latency: true,
         cpus,
     };
     let pass = Pass { test, number: task.pass };

@@ -133,6 +133,7 @@ fn measure(
         size_kb,
         record_kb,
         latency_log: latency::stem(settings, 0),
+        measures_latency: run.measures_latency(),
         cpus: run.cpus,
     };
     let plan = iozone::pass_plan(settings, pass, &scene);

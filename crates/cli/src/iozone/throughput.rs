@@ -100,6 +100,7 @@ pub(super) fn run_test(
             size_kb,
             record_kb,
             latency_log: latency::stem(settings, index),
+            measures_latency: run.measures_latency(),
             cpus: run.cpus,
         });
     }

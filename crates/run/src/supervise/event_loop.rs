@@ -205,7 +205,9 @@ impl<'run> EventLoop<'run> {
     /// at a short interval.
     fn pause(&self, seen_wakeups: u32) {
         let controls = &self.run.shared.controls;
-        let is_exiting = |index: usize| self.is_running(index) && controls[index].exiting.load(Acquire) != 0;
+        let is_process = |index: usize| self.run.workers[index].job.isolation == Isolation::Process;
+        let is_exiting =
+            |index: usize| self.is_running(index) && is_process(index) && controls[index].exiting.load(Acquire) != 0;
         if self.run.workers.len() > MANY_WORKERS {
             let pause = if self.setting_up.is_empty() { POLL_RUN } else { POLL_SETUP };
             self.run.clock.sleep_until(self.run.clock.now().saturating_add(pause));

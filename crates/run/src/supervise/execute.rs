@@ -3,16 +3,17 @@
 use super::event_loop::EventLoop;
 use super::layout_thread::LayoutContext;
 use super::prepare::{self, Prepared};
-use super::workers::{RunInputs, SharedMemory, WorkerPool};
+use super::workers::{RunInputs, SharedMemory, WorkerPool, thread_name};
 use crate::drive::SpareBuffers;
 use crate::files::FileKind;
 use crate::shared::group_state::GroupState;
 use crate::{Event, Observer, RunError, RunOptions};
 use measure::SystemClock;
 use model::RunResult;
-use plan::{Isolation, Plan, WorkerPlan};
+use plan::{Isolation, JobPlan, PlacePlan, Plan, WorkerPlan};
 use std::collections::BTreeSet;
 use std::path::Path;
+use sys::processes::standing_thread::StandingThread;
 
 /// Runs a plan: lays out its files, runs its jobs, and returns their results.
 ///
@@ -25,31 +26,43 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     Runner::new(&options.system_root).run(plan, options, observer)
 }
 
-/// Runs plans one after another. It keeps the preparations that short runs can share: the calibrated clock, and the
-/// buffers of the last worker.
+/// Runs plans one after another. It keeps what short runs can share: the calibrated clock, and for passes whose only
+/// worker is a thread that thread and its buffers.
 #[derive(Debug)]
 pub struct Runner {
     clock: SystemClock,
     spare: SpareBuffers,
+    thread: Option<StandingThread>,
 }
 
 impl Runner {
     /// Calibrates the clock; the kernel's clock source is looked up in sysfs under `root`.
     pub fn new(root: &Path) -> Self {
-        Runner { clock: crate::environment::start_clock(root), spare: SpareBuffers::default() }
+        Runner { clock: crate::environment::start_clock(root), spare: SpareBuffers::default(), thread: None }
     }
 
     /// Runs a plan.
     ///
     /// # Errors
     /// As [`execute`].
-    pub fn run(&self, plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        options: &RunOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<RunResult, RunError> {
         run(plan, options, observer, self)
     }
 }
 
-fn run(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer, runner: &Runner) -> Result<RunResult, RunError> {
-    let clock = runner.clock.restarted();
+fn run(
+    plan: &Plan,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    runner: &mut Runner,
+) -> Result<RunResult, RunError> {
+    let Runner { clock, spare, thread } = runner;
+    let clock = clock.restarted();
     let resolved = crate::replay::resolve(plan, &options.system_root);
     let (plan, replays) = match resolved.as_ref() {
         Some((plan, replays)) => (plan, replays.clone()),
@@ -71,21 +84,50 @@ fn run(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer, runner: &
         shared: &shared,
         options,
         clock,
-        spare: &runner.spare,
+        spare,
     };
+    let thread = standing_thread(thread, &workers)?;
     std::thread::scope(|scope| {
         let mut pool = WorkerPool::fork(inputs)?;
-        let state = EventLoop::new(inputs).run(&mut pool, scope, observer, &signals)?;
-        let is_stuck = state.has_stuck_workers();
-        // With stuck workers the paths of files are left out: resolving them could block, because their device does
-        // not respond.
-        let files = if is_stuck { Vec::new() } else { regular_files(&prepared) };
-        let result = inputs.result(state, &files);
-        if is_stuck {
-            observer.event(Event::Abandoned(&result));
+        let work = thread.is_some().then(|| pool.first_on_thread());
+        let supervise = || {
+            let mut pool = pool;
+            let state = EventLoop::new(inputs).run(&mut pool, scope, observer, &signals)?;
+            let is_stuck = state.has_stuck_workers();
+            // With stuck workers the paths of files are left out: resolving them could block, because their device does
+            // not respond.
+            let files = if is_stuck { Vec::new() } else { regular_files(&prepared) };
+            let result = inputs.result(state, &files);
+            if is_stuck {
+                observer.event(Event::Abandoned(&result));
+            }
+            Ok(result)
+        };
+        match thread.zip(work) {
+            Some((thread, work)) => thread.run(|| work.run(), supervise),
+            None => supervise(),
         }
-        Ok(result)
     })
+}
+
+/// The standing thread, for a plan whose only worker can run on it. Otherwise the thread is ended: a fork copies only the
+/// calling thread, so a process that forks workers has no other.
+fn standing_thread<'t>(
+    thread: &'t mut Option<StandingThread>,
+    workers: &[WorkerPlan<'_>],
+) -> Result<Option<&'t mut StandingThread>, RunError> {
+    // What a job changes of its thread would stay with the next one.
+    let suits =
+        |job: &JobPlan| job.pass.is_some() && job.isolation == Isolation::Thread && job.place == PlacePlan::default();
+    match workers {
+        [worker] if suits(worker.job) => {
+            if thread.is_none() {
+                *thread = Some(StandingThread::start(thread_name(worker.job)).map_err(RunError::Thread)?);
+            }
+        }
+        _ => *thread = None,
+    }
+    Ok(thread.as_mut())
 }
 
 /// The regular files of all workers, each once.

@@ -5,14 +5,19 @@ use crate::RunOptions;
 use crate::drive::SpareBuffers;
 use crate::shared::capabilities::has;
 use crate::shared::control::{Control, Gate, SIGNALLED, STOP};
-use crate::shared::gate;
 use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Mailbox, Record};
+use crate::shared::{gate, wakeup};
 use crate::worker::{WorkerSetup, work};
 use measure::SystemClock;
 use plan::option::Effect;
-use plan::{Isolation, Plan, WorkerPlan};
+use plan::{Isolation, JobPlan, Plan, WorkerPlan};
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Release},
+};
 use std::thread::{Scope, ScopedJoinHandle};
 use sys::SysError;
 use sys::machine::shared_memory::{SharedBlocks, SharedRecords};
@@ -71,7 +76,43 @@ enum WorkerHandle<'scope> {
     /// A thread that is not spawned yet, or a worker that has been reaped or abandoned.
     None,
     Process(Child),
-    Thread(ScopedJoinHandle<'scope, ()>),
+    Thread(WorkerThread<'scope>),
+}
+
+/// The thread of a worker.
+struct WorkerThread<'scope> {
+    has_ended: Arc<AtomicBool>,
+    /// `None` for the standing thread of a [`crate::Runner`], which outlives the worker.
+    handle: Option<ScopedJoinHandle<'scope, ()>>,
+}
+
+/// A worker that is to run on a thread.
+pub(crate) struct ThreadWork<'run> {
+    setup: WorkerSetup<'run>,
+    shared: &'run SharedMemory,
+    index: usize,
+    end: ThreadEnd<'run>,
+}
+
+impl ThreadWork<'_> {
+    pub(crate) fn run(self) {
+        let _blocked = crate::signals::block_in_thread();
+        run_one(&self.setup, self.shared, self.index);
+        drop(self.end);
+    }
+}
+
+/// Reports, when dropped, that a worker's thread has nothing left to do, also if the worker panicked.
+struct ThreadEnd<'run> {
+    has_ended: Arc<AtomicBool>,
+    controls: &'run SharedBlocks<Control>,
+}
+
+impl Drop for ThreadEnd<'_> {
+    fn drop(&mut self) {
+        self.has_ended.store(true, Release);
+        wakeup::notify(self.controls);
+    }
 }
 
 /// The end of a worker.
@@ -134,20 +175,31 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
         }
     }
 
-    /// Opens the gate for set-up; a thread is spawned first.
+    /// The first worker, to be run on a standing thread. It waits at its gate.
+    pub(crate) fn first_on_thread(&mut self) -> ThreadWork<'run> {
+        let (work, thread) = self.on_thread(0);
+        self.handles[0] = WorkerHandle::Thread(thread);
+        work
+    }
+
+    fn on_thread(&self, index: usize) -> (ThreadWork<'run>, WorkerThread<'scope>) {
+        let (setup, shared) = (self.setup(index), self.run.shared);
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let end = ThreadEnd { has_ended: Arc::clone(&has_ended), controls: &shared.controls };
+        (ThreadWork { setup, shared, index, end }, WorkerThread { has_ended, handle: None })
+    }
+
+    /// Opens the gate for set-up; a thread is spawned first, unless the worker has one.
     pub(crate) fn start(&mut self, index: usize, scope: &'scope Scope<'scope, '_>) -> std::io::Result<()>
     where
         'run: 'scope,
     {
         let job = self.run.workers[index].job;
-        if job.isolation == Isolation::Thread {
-            let (setup, shared) = (self.setup(index), self.run.shared);
-            let name = job.name.chars().filter(|&c| c != '\0').take(15).collect();
-            let thread = std::thread::Builder::new().name(name);
-            self.handles[index] = WorkerHandle::Thread(thread.spawn_scoped(scope, move || {
-                let _blocked = crate::signals::block_in_thread();
-                run_one(&setup, shared, index);
-            })?);
+        if job.isolation == Isolation::Thread && matches!(self.handles[index], WorkerHandle::None) {
+            let (work, mut thread) = self.on_thread(index);
+            let builder = std::thread::Builder::new().name(thread_name(job));
+            thread.handle = Some(builder.spawn_scoped(scope, move || work.run())?);
+            self.handles[index] = WorkerHandle::Thread(thread);
         }
         gate::open(&self.run.shared.controls[index], Gate::SetUp);
         Ok(())
@@ -192,13 +244,13 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
                 Ended::Exited(_) => WorkerEnd::Exited(exit),
                 Ended::Killed(signal) => WorkerEnd::Killed(exit, signal),
             }),
-            WorkerHandle::Thread(thread) => thread.is_finished().then_some(WorkerEnd::Returned),
+            WorkerHandle::Thread(thread) => thread.has_ended.load(Acquire).then_some(WorkerEnd::Returned),
         };
         if end.is_some() {
             let handle = std::mem::replace(&mut self.handles[index], WorkerHandle::None);
-            if let WorkerHandle::Thread(thread) = handle {
+            if let WorkerHandle::Thread(WorkerThread { handle: Some(handle), .. }) = handle {
                 // A panic of the thread is visible as a record that is not finished.
-                let _ = thread.join();
+                let _ = handle.join();
             }
         }
         Ok(end)
@@ -223,6 +275,11 @@ fn die_with_parent() {
     use rustix::process::{Signal, set_parent_process_death_signal};
     // It fails only for invalid signal numbers.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
+}
+
+/// Name of the thread of a job's worker: the kernel takes 15 bytes.
+pub(crate) fn thread_name(job: &JobPlan) -> String {
+    job.name.chars().filter(|&c| c != '\0').take(15).collect()
 }
 
 fn run_one(setup: &WorkerSetup<'_>, shared: &SharedMemory, index: usize) {

@@ -80,7 +80,10 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     control.state.store(WorkerState::Finishing as u32, Release);
     control.ready.store(1, Release);
     control.exiting.store(1, Release);
-    wakeup::notify(setup.controls);
+    // A thread notifies the parent when it has left this function, too.
+    if setup.plan.job.isolation == Isolation::Process {
+        wakeup::notify(setup.controls);
+    }
 }
 
 fn run_worker(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {

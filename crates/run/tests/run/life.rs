@@ -3,8 +3,8 @@
 use crate::support::{Blind, children, job, run_jobs, run_processes};
 use measure::{Direction, Nanos};
 use model::RunResult;
-use plan::{JobPlan, Mix};
-use run::{Event, Observer, Progress, Request, WorkerState};
+use plan::{Isolation, JobPlan, Mix, Plan};
+use run::{Event, Observer, Progress, Request, Runner, WorkerState};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,28 @@ fn a_process_reads_its_file_and_reports_through_shared_memory() {
     assert_eq!((job.error.clone(), job.directions.read.ios), (None, 256));
     assert_ne!(job.pid, std::process::id());
     assert_eq!(job.directions.read.completion.as_ref().unwrap().moments.count(), 256);
+}
+
+#[test]
+fn passes_share_a_thread_until_a_plan_needs_processes_or_a_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_root, options) = crate::support::alone();
+    let mut runner = Runner::new(Path::new("/"));
+    let mut thread_of = |change: fn(&mut JobPlan)| {
+        let mut job = on_files_in(directory.path(), job("pass", "psync"));
+        job.pass = Some(Box::default());
+        change(&mut job);
+        let plan = Plan { jobs: vec![job], global_options: Vec::new() };
+        let done = runner.run(&plan, &options, &mut Blind).unwrap().jobs.remove(0);
+        assert_eq!((done.error, done.directions.read.ios), (None, 256));
+        done.pid
+    };
+    let first = thread_of(|_| {});
+    assert_eq!(thread_of(|_| {}), first);
+    assert_ne!(thread_of(|job| job.isolation = Isolation::Process), first);
+    let second = thread_of(|_| {});
+    assert_ne!(second, first);
+    assert_ne!(thread_of(|job| job.place.nice = 1), second, "the priority would stay with the thread");
 }
 
 /// Wants the end as soon as it is asked.

@@ -8,4 +8,5 @@ pub mod placement;
 pub mod process;
 pub mod signals;
 pub mod standard_output;
+pub mod standing_thread;
 pub mod usage;
