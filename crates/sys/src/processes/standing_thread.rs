@@ -29,7 +29,7 @@ impl StandingThread {
         let (finished, done) = channel();
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             for work in to_do {
-                // The caller sees from what the work has left behind whether it panicked.
+                // After a panic the caller finds the work unfinished.
                 let _ = catch_unwind(AssertUnwindSafe(work));
                 if finished.send(()).is_err() {
                     break;
