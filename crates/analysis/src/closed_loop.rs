@@ -73,14 +73,14 @@ impl<'a> Users<'a> {
         self.job.workload.as_ref().is_some_and(|workload| !workload.is_outline)
     }
 
-    /// The reason why idle users of a report need not have been idle.
+    /// The reason why users that seem idle need not have been idle.
     pub(crate) fn excuse(&self) -> Option<&'static str> {
-        self.printed?;
         let flushes = self.job.workload.as_ref().map(|workload| workload.flushes).unwrap_or_default();
-        if window(self.job) < LEAST_SPAN {
+        let writes = self.job.directions.write.ios > 0;
+        if self.printed.is_some() && window(self.job) < LEAST_SPAN {
             Some("the report states times in whole milliseconds, which are too coarse for this run")
-        } else if flushes.at_end || flushes.at_close {
-            Some("the time of the flush at the end is not stated")
+        } else if writes && (flushes.at_end || flushes.at_close) {
+            Some("the time of the flush at the end is not measured by itself")
         } else {
             None
         }

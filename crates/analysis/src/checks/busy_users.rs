@@ -220,6 +220,17 @@ mod tests {
         assert_eq!(check(&flushed).unwrap().0, Grade::NotChecked);
         let mut ends_flushed = idle(Nanos::SECOND);
         workload(&mut ends_flushed).flushes.at_end = true;
+        assert_eq!(check(&ends_flushed).unwrap().0, Grade::ValidWithLimits, "what was not written is not flushed");
+        let writes = |result: &mut RunResult| {
+            let directions = &mut result.jobs[0].directions;
+            directions.write = std::mem::take(&mut directions.read);
+        };
+        writes(&mut ends_flushed);
         assert_eq!(check(&ends_flushed).unwrap().0, Grade::NotChecked);
+        let mut ours = closed_loop(1, 2, Nanos::MILLISECOND, Nanos::SECOND);
+        writes(&mut ours);
+        assert_eq!(check(&ours).unwrap().0, Grade::ValidWithLimits);
+        workload(&mut ours).flushes.at_end = true;
+        assert_eq!(check(&ours).unwrap().0, Grade::NotChecked);
     }
 }
