@@ -38,6 +38,10 @@ pub struct JobResult {
     /// in no other count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walked: Option<WalkedWrites>,
+    /// Bytes that were read back and checked, the ramp included; `None` for jobs that do not verify, and if a report does
+    /// not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified_bytes: Option<u64>,
     /// fsync and fdatasync.
     pub sync: SyncResult,
     /// Time of the measured part; the sum over workers for a group. The divisor of CPU percentages.
@@ -481,6 +485,9 @@ impl JobResult {
             let mine = self.walked.get_or_insert_default();
             mine.ios = mine.ios.saturating_add(theirs.ios);
             mine.bytes = mine.bytes.saturating_add(theirs.bytes);
+        }
+        if let Some(theirs) = other.verified_bytes {
+            self.verified_bytes = Some(self.verified_bytes.unwrap_or(0).saturating_add(theirs));
         }
         self.sync.count = self.sync.count.saturating_add(other.sync.count);
         self.sync.latency.merge(&other.sync.latency);

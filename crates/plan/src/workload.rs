@@ -34,8 +34,14 @@ pub struct Workload {
     pub flushes: Flushes,
     /// The job writes nothing: it verifies the data of an earlier one.
     pub verifies_only: bool,
+    /// True if blocks that are written are to be read back and checked, and in a job that only reads, those that are read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub verifies: bool,
     /// I/O before the measured part.
     pub ramp: Nanos,
+    /// Bytes of I/O before the measured part, of all workers that are reported together; 0 for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ramp_bytes: u64,
     /// Maximum time of the measured part; `None` for no limit.
     pub runtime: Option<Nanos>,
     /// Start of the job, relative to the jobs before it.
@@ -58,6 +64,11 @@ pub struct Workload {
 
 fn is_of_data(work: &Work) -> bool {
     *work == Work::Data
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// Order of offsets.
@@ -187,7 +198,9 @@ impl Workload {
                 at_end: load.end_fsync || load.end_syncfs,
             },
             verifies_only: job.verify.as_ref().is_some_and(|verify| verify.only),
+            verifies: job.verify.as_ref().is_some_and(|verify| verify.check),
             ramp: job.limits.ramp,
+            ramp_bytes: job.limits.ramp_bytes,
             runtime: job.limits.runtime,
             start: match (job.start.stonewall, &job.start.wait_for) {
                 (false, None) => Start::Together,

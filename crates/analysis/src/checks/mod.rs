@@ -85,7 +85,7 @@ pub const CHECKS: &[Check] = &[
     Check {
         id: impossible_plan::ID,
         why: "some words cannot give the number that they ask for",
-        advice: "use a longer runtime or a shorter ramp_time",
+        advice: "use a longer runtime, a shorter ramp, or a size in place of time_based",
         measure: None,
         needs: Needs::Own,
         run: impossible_plan::run,

@@ -212,6 +212,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let record = &mut *self.statistics.record;
         record.walked = walked.map_or([0; 3], |(ios, bytes)| [1, ios, bytes]);
         record.zone_resets = resets.saturating_sub(record.zone_resets);
+        record.verified = self.checks.verify.as_ref().map_or([0; 2], |verify| [1, verify.checked_bytes]);
     }
 
     /// Records separately the CPU time that a kernel thread (io_uring's SQPOLL thread) spent for this worker.

@@ -28,6 +28,8 @@ pub(super) struct Verification {
     checks_all_reads: bool,
     /// True if the engine moves real data; the null and sim engines return no data to check.
     moves_data: bool,
+    /// Bytes that were checked.
+    pub(super) checked_bytes: u64,
     pub(super) threads: Option<VerifyThreads>,
     /// Why the threads could not be started.
     pub(super) trouble: Option<JobError>,
@@ -107,6 +109,7 @@ impl Verification {
             expected: vec![None; depth].into_boxed_slice(),
             checks_all_reads: plan.check && job.load.mix == Mix::Only(Direction::Read),
             moves_data: job.work.moves_data(),
+            checked_bytes: 0,
             threads,
             trouble,
             found: Vec::new(),
@@ -126,6 +129,9 @@ impl Verification {
         let expects = self.expected[slot as usize].take();
         if !self.moves_data || (expects.is_none() && !self.checks_all_reads) {
             return;
+        }
+        if expects != Some(Expects::Anything) {
+            self.checked_bytes += u64::from(request.length);
         }
         if let Some(threads) = &mut self.threads {
             threads.hand_over(buffer, *request, expects, &mut self.found);

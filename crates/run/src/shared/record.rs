@@ -53,6 +53,8 @@ pub(crate) struct Record {
     pub(crate) zone_resets: u64,
     /// Not zero if the job walks through writes without I/O; then their number and bytes.
     pub(crate) walked: [u64; 3],
+    /// Not zero once the worker has verified all that it could; then the bytes that it checked.
+    pub(crate) verified: [u64; 2],
     /// Bandwidth samples in KiB/s.
     pub(crate) bandwidth_samples: [SampleStatistics; 3],
     /// Samples in I/Os per second.

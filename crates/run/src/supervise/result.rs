@@ -128,6 +128,10 @@ impl<'a> WorkerInResult<'a> {
             [0, ..] => None,
             [_, ios, bytes] => Some(WalkedWrites { ios, bytes }),
         };
+        result.verified_bytes = match record.verified {
+            [0, _] => None,
+            [_, bytes] => Some(bytes),
+        };
         let latency = statistics(record.sync, Some(&record.histograms.sync));
         result.sync = SyncResult { count: record.sync.count(), latency };
         result.runtime = measured;

@@ -41,6 +41,7 @@ fn every_write_is_read_back_once_by_every_kind_of_engine() {
         }
         let result = run(job);
         assert_eq!((result.error.clone(), counts(&result)), (None, (256, 256)), "{engine}");
+        assert_eq!(result.verified_bytes, Some(1 << 20), "{engine}");
     }
 }
 
@@ -69,7 +70,11 @@ fn without_the_check_phase_nothing_is_read() {
     let directory = tempfile::tempdir().unwrap();
     let mut job = checked(directory.path(), "psync", Mix::Only(Direction::Write));
     job.verify.as_mut().unwrap().check = false;
-    assert_eq!(counts(&run(job)), (0, 256));
+    let result = run(job);
+    assert_eq!((counts(&result), result.verified_bytes), ((0, 256), Some(0)));
+    let mut plain = checked(directory.path(), "psync", Mix::Only(Direction::Write));
+    plain.verify = None;
+    assert_eq!(run(plain).verified_bytes, None);
 }
 
 #[test]

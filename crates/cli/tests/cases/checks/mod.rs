@@ -5,6 +5,7 @@
 //! that may say nothing: they want a quiet machine.
 
 mod costs;
+mod plan_setups;
 mod setups;
 mod sweeps;
 
@@ -44,12 +45,13 @@ fn findings_in(stdout: &[u8]) -> Vec<(String, String)> {
 /// Set-ups, clean runs and single tests, one at a time: they share the machine's processors.
 pub(super) fn groups() -> Vec<Cases> {
     let mut cases = Cases::new("checks", 1);
-    for setup in SETUPS {
+    for setup in SETUPS.iter().chain(plan_setups::PLAN_SETUPS) {
         cases = cases.case(&format!("{}::{}", setup.check, setup.how), || fires(setup));
     }
     for setup in LONG_SETUPS {
         cases = cases.on_request(&format!("{}::{}", setup.check, setup.how), || fires(setup));
     }
+    cases = plan_setups::with_honest_runs(cases);
     for (number, load) in CLEAN.iter().enumerate() {
         cases = cases.case(&format!("clean::{number}"), || clean_run(Place::LoopOverMemory, load, Quiet::Unknown));
     }

@@ -42,16 +42,16 @@ impl Rig {
         self.device.path().file_name().expect("a name").to_string_lossy().into_owned()
     }
 
-    fn on_device(&self, words: &str) -> Command {
+    pub(super) fn on_device(&self, words: &str) -> Command {
         fio(&format!("--name=a --filename={} --direct=1 {words}", self.device()))
     }
 
-    fn on_file(&self, name: &str, words: &str) -> Command {
+    pub(super) fn on_file(&self, name: &str, words: &str) -> Command {
         fio(&format!("--name=a --filename={} {words}", self.folder.path().join(name).display()))
     }
 }
 
-fn shell(command: &str, at: &Path) {
+pub(super) fn shell(command: &str, at: &Path) {
     let status = Command::new("sh").args(["-c", command, "sh"]).arg(at).status().expect("a shell");
     assert!(status.success(), "{command}");
 }

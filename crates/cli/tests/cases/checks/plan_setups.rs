@@ -1,0 +1,123 @@
+//! Set-ups whose plan is not what happens: a ramp that takes all, a verification that does not come about, one file by two
+//! names, writes that wait for each other, short stalls. Next to each, an honest run that is like it and stays silent.
+
+use super::setups::{Rig, Setup, shell};
+use super::{findings, findings_in, fio};
+use house::{Cases, Group, LoopDevice};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// The remarks (check, sentence) of a run.
+type Found = Vec<(String, String)>;
+
+/// Those that say this.
+fn saying(found: Found, words: &str) -> Found {
+    found.into_iter().filter(|(_, sentence)| sentence.contains(words)).collect()
+}
+
+/// 8 MiB of writes that are verified.
+const VERIFIED: &str =
+    "--rw=write --bs=64k --size=8m --direct=1 --ioengine=psync --verify=crc32c --verify_state_save=0 --end_fsync=1";
+/// Writes of a file from its start to its end, in flight at the same time.
+const WRITES: &str = "--rw=write --bs=4k --size=32m --direct=1 --ioengine=libaio --iodepth=16 --end_fsync=1";
+/// 8 MiB of direct reads.
+const READS: &str = "--rw=randread --bs=4k --size=8m --direct=1 --ioengine=psync";
+
+/// All set-ups of plans.
+pub(super) const PLAN_SETUPS: &[Setup] = &[
+    Setup {
+        check: "impossible plan",
+        how: "a time_based writer with verify",
+        run: |rig| {
+            let words = format!("{VERIFIED} --time_based --runtime=1");
+            saying(
+                findings(rig.on_file("v", &words)),
+                "to be verified, and none of it was: its runtime of 1 s ended first",
+            )
+        },
+    },
+    Setup {
+        check: "impossible plan",
+        how: "a ramp of 7 of 8 MiB",
+        run: |rig| {
+            let words = format!("{READS} --ramp_size=7m");
+            saying(findings(rig.on_file("r", &words)), "warms up for 7 MiB, which left 1 MiB")
+        },
+    },
+    Setup {
+        check: "impossible plan",
+        how: "a ramp longer than the run",
+        run: |rig| {
+            let words = format!("{READS} --ramp_time=60");
+            saying(findings(rig.on_file("r", &words)), "ended within its ramp of 60 s")
+        },
+    },
+];
+
+/// A run that is like a set-up and about which these words may not be said.
+struct Honest {
+    how: &'static str,
+    words: &'static str,
+    run: fn(&Rig) -> Found,
+}
+
+const HONEST: &[Honest] = &[
+    Honest { how: "all is verified", words: "to be verified", run: |rig| findings(rig.on_file("v", VERIFIED)) },
+    Honest {
+        how: "verification is switched off in so many words",
+        words: "to be verified",
+        run: |rig| findings(rig.on_file("v", &format!("{VERIFIED} --do_verify=0"))),
+    },
+    Honest {
+        how: "a time_based writer that verifies as it goes",
+        words: "to be verified",
+        run: |rig| findings(rig.on_file("v", &format!("{VERIFIED} --verify_backlog=16 --time_based --runtime=1"))),
+    },
+    Honest {
+        how: "a ramp of 2 of 8 MiB",
+        words: "ramp",
+        run: |rig| findings(rig.on_file("r", &format!("{READS} --ramp_size=2m"))),
+    },
+    Honest {
+        how: "a long ramp before a whole runtime",
+        words: "warms up",
+        run: |rig| findings(rig.on_file("r", &format!("{READS} --ramp_size=7m --time_based --runtime=1"))),
+    },
+];
+
+/// Adds the honest runs, `checks::honest::HOW`.
+pub(super) fn with_honest_runs(mut cases: Cases) -> Cases {
+    for honest in HONEST {
+        cases = cases.case(&format!("honest::{}", honest.how), || {
+            let found = saying((honest.run)(&Rig::new()), honest.words);
+            if found.is_empty() { Ok(()) } else { Err(format!("accused: {found:?}")) }
+        });
+    }
+    cases
+}
+
+/// A file of 32 MiB with two names.
+fn two_names(rig: &Rig) -> [PathBuf; 2] {
+    let [one, other] = ["one", "other"].map(|name| rig.folder().join(name));
+    shell("head -c 32M /dev/urandom > \"$1\" && sync \"$1\"", &one);
+    std::fs::hard_link(&one, &other).expect("a hard link");
+    [one, other]
+}
+
+/// Two jobs that write 16 MiB each, the second with these options.
+fn two_writers(files: [&Path; 2], second: &str) -> Command {
+    let common = "--rw=write --bs=64k --size=16m --direct=1 --ioengine=psync --end_fsync=1";
+    let [one, other] = files.map(Path::display);
+    fio(&format!("--name=a --filename={one} {common} --name=b --filename={other} {common} {second}"))
+}
+
+fn children(of: u32) -> Vec<i32> {
+    let found = Command::new("pgrep").arg("-P").arg(of.to_string()).output().expect("pgrep");
+    String::from_utf8_lossy(&found.stdout).split_whitespace().filter_map(|id| id.parse().ok()).collect()
+}
+
+fn send(process: i32, signal: rustix::process::Signal) {
+    let process = rustix::process::Pid::from_raw(process).expect("not 0");
+    rustix::process::kill_process(process, signal).expect("it runs");
+}
