@@ -134,6 +134,19 @@ pub(crate) fn on_files(monitored: &Monitored) -> bool {
     monitored.targets.iter().any(|target| target.mount.is_some())
 }
 
+/// True if most writes of these jobs were past the end of their files: each needs the file for itself, to change its size.
+pub(crate) fn extends_files<'a>(result: &RunResult, jobs: impl Iterator<Item = &'a JobResult>) -> bool {
+    const MOST: f64 = 0.5;
+    let (mut written, mut paths) = (0_u64, Vec::new());
+    for job in jobs {
+        written = written.saturating_add(job.directions.write.bytes);
+        paths.extend(&job.echo.paths);
+    }
+    let targets = result.monitored.iter().flat_map(|monitored| &monitored.targets);
+    let past_end = targets.filter(|target| paths.contains(&&target.path)).filter_map(|target| target.past_end_bytes);
+    written > 0 && float(past_end.fold(0, u64::saturating_add)) >= MOST * float(written)
+}
+
 /// True for a pass of iozone: it writes one page of data over and over, and flushes after the time that counts.
 pub(crate) fn is_pass(result: &RunResult) -> bool {
     busy_jobs(result).all(|job| job.pass.is_some())

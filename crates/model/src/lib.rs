@@ -31,7 +31,7 @@ pub use limit::{LimitedBy, Limiter};
 pub use measurement::Measurement;
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap, Monitored,
-    MountFacts, PressureGain, RequestGain, SampledBlocks, TargetFacts, WorkerGain,
+    MountFacts, PressureGain, RequestGain, SampledBlocks, TargetFacts, TargetIdentity, WorkerGain,
 };
 pub use native::SCHEMA;
 pub use plan::Unified;

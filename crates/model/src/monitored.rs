@@ -96,6 +96,11 @@ pub struct TargetFacts {
     pub size_bytes: u64,
     /// Kernel name of the whole device that it is on.
     pub device: Option<String>,
+    /// Bytes of the jobs' regions past the end of the file when I/O started: writes there extend it.
+    pub past_end_bytes: Option<u64>,
+    /// The same for all names of the same bytes: hard and symbolic links, other mounts, and a loop device that shows a
+    /// whole file from its start. `None` if it cannot be found out.
+    pub identity: Option<TargetIdentity>,
     /// File system that contains it; `None` for a device that is used directly.
     pub mount: Option<MountFacts>,
     /// Bytes in the jobs' regions that were holes or unwritten extents when I/O started: reads of them do not reach the
@@ -125,6 +130,16 @@ pub struct TargetFacts {
 
 /// Attribute of a file, as chattr(1) sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Identity of a file or device, by which two names of it are known as one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetIdentity {
+    /// A file: number of the file system's device, and inode.
+    File(String, u64),
+    /// A block device: its number.
+    Device(String),
+}
+
 #[serde(rename_all = "snake_case")]
 pub enum FileAttribute {
     /// The file system compresses what is written (`c`).

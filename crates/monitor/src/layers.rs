@@ -90,7 +90,8 @@ impl Lookup for Live<'_> {
         if self.0 != Path::new("/") {
             return None;
         }
-        sys::devices::ioctl::loop_backing(&File::open(&path).ok()?, &path).ok()
+        let backing = sys::devices::ioctl::loop_backing(&File::open(&path).ok()?, &path).ok()?;
+        Some(backing.device)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Facts about the files and devices of the jobs: location, unwritten parts, cached parts.
 
+use crate::identity;
 use crate::layers::{Layers, Live};
 use model::{CachedBytes, FileAttribute, GroupLimits, IoCap, MountFacts, TargetFacts};
 use rustix::fs::IFlags;
@@ -100,6 +101,7 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
     };
     let Some((file, nature)) = open(path) else { return facts };
     facts.size_bytes = match nature {
+    facts.identity = identity::of(&file, path);
         Nature::Regular => file.metadata().map_or(0, |found| found.len()),
         Nature::Block => sys::devices::ioctl::size(&file, path).unwrap_or(0),
     };
@@ -112,6 +114,7 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
         });
         let end = target.end.min(facts.size_bytes);
         facts.cached_before = cached(&file, path, facts.size_bytes);
+        facts.past_end_bytes = Some(target.end.saturating_sub(target.start.max(facts.size_bytes)));
         facts.attributes = attributes(&file);
         if let Ok(extents) = sys::files::extents::as_they_are(&file, path) {
             read_extents(&extents, target.start.min(end)..end, &mut facts);
@@ -130,7 +133,7 @@ fn unwritten_behind(root: &Path, path: &Path, region: Range<u64>) -> Option<u64>
     let (image, skip) = (device.backing_file()?, device.backing_offset()?);
     let holds = sys::devices::ioctl::loop_backing(&File::open(path).ok()?, path).ok()?;
     let file = File::open(&image).ok()?;
-    if sys::devices::identity::number_under(&image).ok()? != holds {
+    if sys::devices::identity::number_under(&image).ok()? != holds.device {
         return None;
     }
     let (start, end) = (region.start.checked_add(skip)?, region.end.checked_add(skip)?);

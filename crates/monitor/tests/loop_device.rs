@@ -1,7 +1,7 @@
 //! A real loop device, when the test may make one.
 
 use measure::Nanos;
-use monitor::{Recorded, Recorder};
+use monitor::{Recorded, Recorder, Target};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -57,4 +57,17 @@ fn a_loop_device_shows_what_was_read_from_it_and_from_the_disk_below() {
     if let Some(traffic) = lowest_traffic.filter(|_| open(&image, OpenFlags::RDONLY | OpenFlags::DIRECT, 0).is_ok()) {
         assert!(traffic.read_bytes >= SIZE as u64, "{traffic:?}");
     }
+}
+
+#[test]
+fn a_loop_device_and_its_file_have_one_identity() {
+    let target = Loop::attach();
+    let image = target.folder.path().join("image");
+    let mut recorder = Recorder::start(Path::new("/"), &[], Nanos::SECOND, Nanos::ZERO);
+    let end = SIZE as u64 + 4096;
+    let targets = [&target.device, &image].map(|path| Target { path: path.clone(), start: 0, end });
+    recorder.begin_targets(&targets);
+    let found = recorder.finish(Nanos::SECOND, &[]).monitored.targets;
+    assert!(found[0].identity.is_some() && found[0].identity == found[1].identity, "{found:?}");
+    assert_eq!((found[0].past_end_bytes, found[1].past_end_bytes), (None, Some(4096)));
 }

@@ -1,10 +1,10 @@
 //! Depth: the requested queue depth was not reached.
 //!
 //! Signals: depth bins, latency sums and measured times (Little's law), submission latency; the requests in flight at the
-//! topmost devices and their time there.
+//! topmost devices and their time there; bytes past the end of the files at the start.
 
 use super::{MOST_BUSY_SHARE as MOST_SHARE, note};
-use crate::run_facts::{RunFacts, busy_jobs, float, is_paced, latency_sum_ns, slots, window};
+use crate::run_facts::{RunFacts, busy_jobs, extends_files, float, is_paced, latency_sum_ns, slots, window};
 use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
 use std::collections::BTreeSet;
 
@@ -17,14 +17,20 @@ const IN_SUBMISSION: f64 = 0.5;
 const DEPTH_MIN: f64 = 4.0;
 /// The device must have at least this fraction of the I/Os in flight, and of the latency.
 const AT_DEVICE: f64 = 1.0 / 3.0;
+/// A device has at most this many requests at a time if they are made one after another.
+const ONE_AT_A_TIME: f64 = 1.2;
 /// A tester that is on a processor for this fraction of the time is what the I/Os wait for.
 const TESTER_BUSY: f64 = 0.60;
+
+/// The reason for which writes past the end of a file are done one after another.
+const EXTENDING: &str =
+    "writes past the end of a file wait for each other (write it in full first, or use fallocate=posix)";
 
 /// One note for each cause of a low depth; similar jobs share a note.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let mut notes: Vec<Note> = Vec::new();
     for job in busy_jobs(result).filter(|job| job.echo.iodepth > 1 && !is_paced(job)) {
-        if let Some(found) = judge(job)
+        if let Some(found) = judge(result, job)
             && notes.iter().all(|known| known.sentence != found.sentence)
         {
             notes.push(found);
@@ -47,11 +53,16 @@ fn waiting_above(seen: &RunFacts<'_>) -> Option<Note> {
         return None;
     }
     let ios = seen.steady.ios.iter().copied().fold(0, u64::saturating_add);
-    let asked = seen.latency_ms()? / 1e3 * seen.per_second(ios);
+    // A single I/O that took longer than the run does not make them more than there are.
+    let asked = (seen.latency_ms()? / 1e3 * seen.per_second(ios)).min(f64::from(seen.users()));
     let (on, waiting) = seen.processor_shares()?;
     let is_idle = at_device < 0.5;
-    let is_here = in_flight >= AT_DEVICE * asked || on + waiting >= TESTER_BUSY;
-    if asked < DEPTH_MIN || is_here || is_idle {
+    // A file that grows is locked for each write, whatever else the tester and the device do meanwhile.
+    let files: BTreeSet<&String> = seen.jobs().flat_map(|job| &job.echo.paths).collect();
+    let share_files = 2.0 * float(files.len() as u64) <= asked;
+    let one_by_one = share_files && extends_files(seen.result, seen.jobs()) && in_flight <= ONE_AT_A_TIME;
+    let is_here = in_flight >= AT_DEVICE * asked || (!one_by_one && on + waiting >= TESTER_BUSY);
+    if asked < DEPTH_MIN || is_here || (is_idle && !one_by_one) {
         return None;
     }
     let takes = seen.devices().filter(|(facts, _)| facts.top).map(|(facts, _)| {
@@ -65,6 +76,7 @@ fn waiting_above(seen: &RunFacts<'_>) -> Option<Note> {
             let engines = engines.into_iter().collect::<Vec<_>>().join(" and ");
             format!("{engines} does the I/Os of a file one after another")
         }
+        None if one_by_one => EXTENDING.to_owned(),
         None => "the others waited above it".to_owned(),
     };
     let sentence =
@@ -74,7 +86,7 @@ fn waiting_above(seen: &RunFacts<'_>) -> Option<Note> {
     Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
 }
 
-fn judge(job: &JobResult) -> Option<Note> {
+fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
     let (asked, enough) = (job.echo.iodepth, 10 * u64::from(job.echo.iodepth));
     if job.ios() < enough {
         return None;
@@ -106,9 +118,13 @@ fn judge(job: &JobResult) -> Option<Note> {
     }
     let share = share_in_submission(job)?;
     (share >= IN_SUBMISSION).then(|| {
-        let buffered = if job.echo.direct { "" } else { ", as it does without direct=1" };
+        let cause = match job.echo.direct {
+            false => ", as it does without direct=1".to_owned(),
+            true if extends_files(result, std::iter::once(job)) => format!(": {EXTENDING}"),
+            true => String::new(),
+        };
         let sentence = format!(
-            "asked depth {asked}, but {:.0} % of the latency passed inside submission: {} waited for each I/O{buffered}",
+            "asked depth {asked}, but {:.0} % of the latency passed inside submission: {} waited for each I/O{cause}",
             100.0 * share,
             engine(job)
         );
@@ -144,7 +160,7 @@ fn low(sum: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{closed_loop, watched_random_read, workload};
+    use crate::fixtures::{closed_loop, watched_random_read, watched_random_write, workload};
     use measure::{Moments, Nanos};
 
     fn sentence(result: &RunResult) -> Option<String> {
@@ -192,6 +208,34 @@ mod tests {
         assert_eq!(sentence(&result), None, "a quarter of the queue");
         workload(&mut result).reap_min = 32;
         assert!(sentence(&result).unwrap().starts_with("each reap waits for 32 of 32 I/Os"));
+    }
+
+    #[test]
+    fn writes_that_extend_a_file_are_one_after_another_however_idle_the_device_is() {
+        let mut result = watched_random_write();
+        result.jobs[0].echo.direct = true;
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            (interval.devices[0].in_queue_ms, interval.devices[0].busy_ms) = (400, 400);
+        }
+        assert_eq!(sentence(&result), None, "they may wait for anything");
+        let past_end = |result: &mut RunResult, bytes| {
+            result.monitored.as_mut().unwrap().targets[0].past_end_bytes = Some(bytes);
+        };
+        past_end(&mut result, 20_000 * 8192);
+        let found = sentence(&result).unwrap();
+        assert!(
+            found.starts_with("8 I/Os were in flight, and the device had 0.4 of them at a time: writes past the end")
+        );
+        past_end(&mut result, 2_000 * 8192);
+        assert_eq!(sentence(&result), None, "one write of ten extends it");
+        past_end(&mut result, 20_000 * 8192);
+        result.jobs[0].echo.paths = ["a", "b", "c", "d", "e", "f", "g", "h"].map(str::to_owned).to_vec();
+        assert_eq!(sentence(&result), None, "each has a file for itself");
+        result.jobs[0].echo.paths.truncate(1);
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            (interval.devices[0].in_queue_ms, interval.devices[0].busy_ms) = (6_000, 900);
+        }
+        assert_eq!(sentence(&result), None, "a file system that does them at the same time");
     }
 
     #[test]

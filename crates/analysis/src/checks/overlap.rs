@@ -1,12 +1,13 @@
 //! Overlap: workers that read the same blocks at the same time read them from a cache, and of blocks that they all write one
 //! copy is left.
 //!
-//! Signals: paths, regions, patterns and offsets of the jobs.
+//! Signals: paths, regions, patterns and offsets of the jobs; the identity of the targets, which is the same for all names
+//! of a file.
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_sequential, size_text};
 use measure::Direction;
-use model::{Grade, JobResult, Note, RunResult};
+use model::{Grade, JobResult, Monitored, Note, RunResult, TargetIdentity};
 use plan::{Extent, Start, Workload};
 
 pub(super) const ID: &str = "overlap";
@@ -26,7 +27,7 @@ fn largest(result: &RunResult, direction: Direction) -> Option<Note> {
         .collect();
     let mut worst: Option<(f64, Note)> = None;
     for leader in &workers {
-        let crowd: Vec<&&JobResult> = workers.iter().filter(|job| same_place(job, leader)).collect();
+        let crowd: Vec<&&JobResult> = workers.iter().filter(|job| same_place(result, job, leader)).collect();
         if let Some(found) = judge(&crowd, direction)
             && worst.as_ref().is_none_or(|known| known.0 < found.0)
         {
@@ -45,12 +46,33 @@ const fn is_none(extent: Extent) -> bool {
     matches!(extent, Extent::Bytes(0) | Extent::Percent(0))
 }
 
-fn same_place(job: &JobResult, other: &JobResult) -> bool {
+fn same_place(result: &RunResult, job: &JobResult, other: &JobResult) -> bool {
     let offset = |job: &JobResult| {
         let offset = job.workload.as_ref().map(|workload| workload.offset);
         offset.filter(|offset| !is_none(*offset))
     };
-    !job.echo.paths.is_empty() && job.echo.paths == other.echo.paths && offset(job) == offset(other)
+    let same_file = |(one, other): (&String, &String)| one == other || is_one_file(result, one, other);
+    let (paths, others) = (&job.echo.paths, &other.echo.paths);
+    let same_files = paths.len() == others.len() && paths.iter().zip(others).all(same_file);
+    !paths.is_empty() && same_files && offset(job) == offset(other)
+}
+
+/// True if both are names of the same bytes.
+fn is_one_file(result: &RunResult, one: &str, other: &str) -> bool {
+    let identity = |path: &str| identity(result.monitored.as_ref()?, path);
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+fn identity<'a>(monitored: &'a Monitored, path: &str) -> Option<&'a TargetIdentity> {
+    monitored.targets.iter().find(|target| target.path == path)?.identity.as_ref()
+}
+
+/// The two names of the first file that has two, as part of a sentence.
+fn names(crowd: &[&&JobResult]) -> String {
+    let first = crowd.first().map(|job| job.echo.paths.as_slice()).unwrap_or_default();
+    let pairs = crowd.iter().flat_map(|job| first.iter().zip(&job.echo.paths));
+    let two = pairs.into_iter().find(|(one, other)| one != other);
+    two.map_or(String::new(), |(one, other)| format!(" ({one} and {other} are the same bytes)"))
 }
 
 fn judge(crowd: &[&&JobResult], direction: Direction) -> Option<(f64, Note)> {
@@ -65,8 +87,12 @@ fn judge(crowd: &[&&JobResult], direction: Direction) -> Option<(f64, Note)> {
     let share = 1.0 - float(new) / float(all.max(1));
     let (verb, bytes) = if direction == Direction::Read { ("read", "read_bytes") } else { ("write", "written_bytes") };
     (share >= LEAST_SHARE).then(|| {
-        let sentence =
-            format!("{workers} workers {verb} the same {}: {:.0} % repeats", size_text(float(new)), 100.0 * share);
+        let sentence = format!(
+            "{workers} workers {verb} the same {}{}: {:.0} % repeats",
+            size_text(float(new)),
+            names(crowd),
+            100.0 * share
+        );
         let evidence = [
             (bytes, float(all)),
             ("different_bytes", float(new)),
@@ -82,6 +108,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{closed_loop, workload};
     use measure::Nanos;
+    use model::TargetFacts;
     use plan::{Distribution, Order};
 
     #[test]
@@ -101,6 +128,26 @@ mod tests {
         job.directions.write = std::mem::take(&mut job.directions.read);
         assert_eq!(run(&result)[0].sentence, "4 workers write the same 1 GiB: 75 % repeats");
         workload(&mut result).offset_increment = Extent::Bytes(1 << 30);
+        assert_eq!(run(&result), []);
+    }
+
+    #[test]
+    fn two_names_of_one_file_are_one_place() {
+        let mut result = closed_loop(1, 1 << 17, Nanos::MILLISECOND, Nanos::SECOND);
+        result.jobs[0].echo.region_bytes = 1 << 30;
+        result.jobs.push(result.jobs[0].clone());
+        result.jobs[1].echo.paths = vec!["/dev/loop3".into()];
+        assert_eq!(run(&result), [], "two files, as far as is known");
+        let target = |path: &str, inode| TargetFacts {
+            path: path.into(),
+            identity: Some(TargetIdentity::File("8:1".into(), inode)),
+            ..TargetFacts::default()
+        };
+        let targets = vec![target("a", 12), target("/dev/loop3", 12)];
+        result.monitored = Some(Monitored { targets, ..Monitored::default() });
+        let sentence = "2 workers read the same 1 GiB (a and /dev/loop3 are the same bytes): 50 % repeats";
+        assert_eq!(run(&result)[0].sentence, sentence);
+        result.monitored.as_mut().unwrap().targets[1].identity = Some(TargetIdentity::File("8:1".into(), 13));
         assert_eq!(run(&result), []);
     }
 

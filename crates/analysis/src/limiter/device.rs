@@ -1,8 +1,8 @@
 //! Limits of the device and the path to it: other users, flushes, link, locks above it, busy time, queue depth.
 
 use super::{percent, verdict};
-use crate::run_facts::{RunFacts, bytes_of_sectors, float};
-use model::{DeviceFacts, DeviceGain, JobResult, LimitedBy, Limiter};
+use crate::run_facts::{RunFacts, bytes_of_sectors, extends_files, float};
+use model::{Bottom, DeviceFacts, DeviceGain, JobResult, LimitedBy, Limiter, Monitored};
 
 /// I/O of other programs counts from this fraction of a device's traffic.
 const OTHERS: f64 = 0.20;
@@ -155,7 +155,8 @@ pub(super) fn file_system_lock(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let share_elsewhere = 1.0 - (device_await_ms(seen)? / latency).min(1.0) - (on + waiting).min(1.0);
     (share_elsewhere >= 0.5).then(|| {
         let sentence = format!(
-            "the workers waited {} of the time for neither a processor nor the device: for each other, in the file system",
+            "the workers waited {} of the time for neither a processor nor the device: for each other, in the file \
+             system{extending}",
             percent(share_elsewhere)
         );
         let evidence = [
@@ -183,6 +184,8 @@ pub(super) fn busy_or_shallow(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let (facts, gain, busy) = seen.busiest()?;
     let queue = float(gain.in_queue_ms) / 1e3 / seen.seconds;
     let users = seen.users();
+        let extending =
+            if extends_files(seen.result, seen.jobs()) { ", which extends a file write by write" } else { "" };
     let evidence = [("busy_percent", 100.0 * busy), ("mean_queue", queue), ("users", f64::from(users))];
     // The rotational flag of a virtual disk does not describe the hardware.
     let virtualised = seen.monitored.is_some_and(|monitored| monitored.hypervisor.is_some());

@@ -222,6 +222,11 @@ fn nothing_is_said_of_nothing_and_of_virtual_time() {
     workload(&mut virtual_time).virtual_time = true;
     assert_eq!(limited_by(&virtual_time), None);
 }
+    let mut extending = result.clone();
+    monitored(&mut extending).targets[0].past_end_bytes = Some(1 << 40);
+    let job = &mut extending.jobs[0];
+    job.directions.write = std::mem::take(&mut job.directions.read);
+    check(&extending, Limiter::FileSystemLock, 85.0..=90.0, "in the file system, which extends a file write by write");
 
 #[test]
 fn a_foreign_result_is_judged_by_what_it_says() {

@@ -18,19 +18,38 @@ const BLKFLSBUF: libc::Ioctl = 0x1261;
 /// `LOOP_GET_STATUS64` of linux/loop.h.
 const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
 
-/// Size of `struct loop_info64` of linux/loop.h in words. The first one is the device of the backing file.
+/// Size of `struct loop_info64` of linux/loop.h in words. The first four are the device and the inode of the backing file,
+/// its number if it is a device, and the offset in it.
 const LOOP_STATUS_WORDS: usize = 29;
 
-/// Returns the device number of the file system with the backing file of a loop device, which the kernel knows also
-/// for a file that was removed, or that is in another mount namespace.
+/// The place of a loop device's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopBacking {
+    /// Device of the file system with the backing file.
+    pub device: DeviceNumber,
+    /// Inode of the backing file.
+    pub inode: u64,
+    /// Number of the device that is the backing file; `None` for a regular file.
+    pub is_device: Option<DeviceNumber>,
+    /// Offset of the loop device's first byte in the backing file.
+    pub offset: u64,
+}
+
+/// Returns the backing file of a loop device, which the kernel knows also for a file that was removed, or that is in
+/// another mount namespace.
 ///
 /// # Errors
 /// ENOTTY if the file is not a loop device, ENXIO if it has no backing file.
-pub fn loop_backing(device: &File, path: &Path) -> Result<DeviceNumber, SysError> {
+pub fn loop_backing(device: &File, path: &Path) -> Result<LoopBacking, SysError> {
     let mut status = [0u64; LOOP_STATUS_WORDS];
     // SAFETY: the call writes a structure of this size to a local that outlives it.
     match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, status.as_mut_ptr()) } {
-        0 => Ok(DeviceNumber::from_stat(status[0])),
+        0 => Ok(LoopBacking {
+            device: DeviceNumber::from_stat(status[0]),
+            inode: status[1],
+            is_device: (status[2] != 0).then(|| DeviceNumber::from_stat(status[2])),
+            offset: status[3],
+        }),
         _ => Err(SysError::path("LOOP_GET_STATUS64", path, io::Error::last_os_error())),
     }
 }
@@ -170,7 +189,9 @@ mod tests {
         let backing = found.backing_file().unwrap();
         assert!(backing.ends_with("image"));
         let holds = loop_backing(&File::open(&target.device).unwrap(), &target.device).unwrap();
-        assert_eq!(holds, crate::devices::identity::number_under(&backing).unwrap());
+        assert_eq!(holds.device, crate::devices::identity::number_under(&backing).unwrap());
+        let file = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&backing).unwrap());
+        assert_eq!((holds.inode, holds.is_device, holds.offset), (file, None, 0));
         assert_eq!(found.bypasses_page_cache(), Some(false));
         assert!(crate::files::mounts::using_anywhere(root, &found).unwrap().is_empty());
         let _holder = open(&target.device, OpenFlags::RDONLY | OpenFlags::EXCL, 0).unwrap();

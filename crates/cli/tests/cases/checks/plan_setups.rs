@@ -53,6 +53,30 @@ pub(super) const PLAN_SETUPS: &[Setup] = &[
             saying(findings(rig.on_file("r", &words)), "ended within its ramp of 60 s")
         },
     },
+    Setup {
+        check: "overlap",
+        how: "two writers of a file with two names",
+        run: |rig| {
+            let [one, other] = two_names(rig);
+            saying(findings(two_writers([&one, &other], "")), "are the same bytes")
+        },
+    },
+    Setup {
+        check: "overlap",
+        how: "two writers, of a loop device and of its file",
+        run: |rig| {
+            let device = LoopDevice::direct(rig.folder(), 64 << 20).expect("a loop device: are we root?");
+            saying(findings(two_writers([device.path(), device.backing()], "")), "are the same bytes")
+        },
+    },
+    Setup {
+        check: "depth",
+        how: "writes that extend a file",
+        run: |rig| {
+            let words = format!("{WRITES} --fallocate=none");
+            saying(findings(rig.on_file("e", &words)), "writes past the end of a file wait for each other")
+        },
+    },
 ];
 
 /// A run that is like a set-up and about which these words may not be said.
@@ -83,6 +107,27 @@ const HONEST: &[Honest] = &[
         how: "a long ramp before a whole runtime",
         words: "warms up",
         run: |rig| findings(rig.on_file("r", &format!("{READS} --ramp_size=7m --time_based --runtime=1"))),
+    },
+    Honest {
+        how: "two writers of two files",
+        words: "write the same",
+        run: |rig| findings(two_writers([&rig.folder().join("one"), &rig.folder().join("two")], "")),
+    },
+    Honest {
+        how: "two writers of two halves of a file with two names",
+        words: "write the same",
+        run: |rig| {
+            let [one, other] = two_names(rig);
+            findings(two_writers([&one, &other], "--offset=16m"))
+        },
+    },
+    Honest {
+        how: "a file is written again",
+        words: "past the end",
+        run: |rig| {
+            findings(rig.on_file("e", WRITES));
+            findings(rig.on_file("e", WRITES))
+        },
     },
 ];
 
