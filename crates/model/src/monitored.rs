@@ -184,7 +184,8 @@ pub struct CachedBytes {
     pub dirty_bytes: Option<u64>,
 }
 
-/// The lowest limits of all groups from the one of this process up to the root of the hierarchy.
+/// The limits of all groups from the one of this process up to the root of the hierarchy: the lowest of processors and
+/// memory, and those of I/O at each level.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupLimits {
@@ -192,7 +193,7 @@ pub struct GroupLimits {
     pub cpus: Option<f64>,
     /// Memory in bytes, including page cache.
     pub memory_bytes: Option<u64>,
-    /// Rates per device.
+    /// Rates per group and device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub io: Vec<IoCap>,
 }
@@ -203,6 +204,8 @@ pub struct GroupLimits {
 pub struct IoCap {
     /// Kernel name of the device, or its number if it has no name in sysfs.
     pub device: String,
+    /// Path of the group in its hierarchy; `None` in results of earlier versions.
+    pub group: Option<String>,
     /// Bytes read per second.
     pub read_bytes_per_second: Option<u64>,
     /// Bytes written per second.

@@ -62,6 +62,7 @@ pub(crate) fn group_limits(root: &Path, groups: &Groups) -> Option<GroupLimits> 
     }
     let limits = groups.limits();
     let io = limits.io.iter().map(|limit| IoCap {
+        group: Some(limit.group.clone()),
         device: BlockDevice::by_number(root, limit.device)
             .map_or_else(|| limit.device.to_string(), |device| device.name().to_owned()),
         read_bytes_per_second: limit.read_bytes_per_second,
@@ -100,8 +101,8 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
         ..TargetFacts::default()
     };
     let Some((file, nature)) = open(path) else { return facts };
-    facts.size_bytes = match nature {
     facts.identity = identity::of(&file, path);
+    facts.size_bytes = match nature {
         Nature::Regular => file.metadata().map_or(0, |found| found.len()),
         Nature::Block => sys::devices::ioctl::size(&file, path).unwrap_or(0),
     };
@@ -113,8 +114,8 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
             options: mount.options,
         });
         let end = target.end.min(facts.size_bytes);
-        facts.cached_before = cached(&file, path, facts.size_bytes);
         facts.past_end_bytes = Some(target.end.saturating_sub(target.start.max(facts.size_bytes)));
+        facts.cached_before = cached(&file, path, facts.size_bytes);
         facts.attributes = attributes(&file);
         if let Ok(extents) = sys::files::extents::as_they_are(&file, path) {
             read_extents(&extents, target.start.min(end)..end, &mut facts);

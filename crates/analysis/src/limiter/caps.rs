@@ -8,6 +8,8 @@ use plan::Pace;
 
 /// A limit counts as reached from this fraction of it.
 const REACHED: f64 = 0.95;
+/// A limit that is exceeded by this factor is not one that holds: it is for other processes.
+const EXCEEDED: f64 = 1.2;
 /// Relative spread of the rates per interval below which they are a plateau.
 const FLAT: f64 = 0.005;
 /// Relative distance from a round number within which a plateau counts as intentional.
@@ -82,7 +84,8 @@ pub(crate) fn of_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let gain = seen.devices().find(|(facts, _)| facts.name == cap.device).map(|(_, gain)| *gain);
         let limit = |what, limit: Option<u64>, count: fn(&model::DeviceGain) -> u64| {
             let (limit, seen_rate) = (float(limit?), seen.per_second(count(&gain?)));
-            (limit > 0.0).then(|| (seen_rate / limit, seen_rate, limit, what, cap.device.as_str()))
+            let share = seen_rate / limit;
+            (limit > 0.0 && (REACHED..EXCEEDED).contains(&share)).then_some((share, seen_rate, limit, what, cap))
         };
         [
             limit("reads/s", cap.read_iops, |gain| gain.reads.ios),
@@ -91,12 +94,10 @@ pub(crate) fn of_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
             limit("bytes written/s", cap.write_bytes_per_second, |gain| bytes_of_sectors(gain.writes.sectors)),
         ]
     });
-    let (share, rate, limit, what, device) = reached.flatten().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (share >= REACHED).then(|| {
-        let sentence =
-            format!("the control group's limit of {limit:.0} {what} on {device}: {rate:.1}, {} of it", percent(share));
-        verdict(Limiter::Cap, share, sentence, &[("limit_per_second", limit), ("seen_per_second", rate)])
-    })
+    let (share, rate, limit, what, cap) = reached.flatten().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let whose = cap.group.as_ref().map_or("the control group's".to_owned(), |group| format!("control group {group}'s"));
+    let sentence = format!("{whose} limit of {limit:.0} {what} on {}: {rate:.1}, {} of it", cap.device, percent(share));
+    Some(verdict(Limiter::Cap, share, sentence, &[("limit_per_second", limit), ("seen_per_second", rate)]))
 }
 
 /// A rate that stays at a round number: a service level of the device, or a limit that is not visible from here.

@@ -89,6 +89,17 @@ fn a_limit_of_the_control_group_that_is_reached_is_a_cap() {
     check(&result, Limiter::Cap, 99.9..=100.0, "limit of 2000 reads/s on sda: 2000.0, 100 % of it");
     monitored(&mut result).group_limits.as_mut().unwrap().io[0].read_iops = Some(4_000);
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap), "half of it is not reached");
+    let of = |group: &str, read_iops| IoCap {
+        group: Some(group.into()),
+        device: "sda".into(),
+        read_iops: Some(read_iops),
+        ..IoCap::default()
+    };
+    let limits = |io| Some(GroupLimits { io, ..GroupLimits::default() });
+    monitored(&mut result).group_limits = limits(vec![of("/a.slice/b.scope", 9_000), of("/a.slice", 2_000)]);
+    check(&result, Limiter::Cap, 99.9..=100.0, "control group /a.slice's limit of 2000 reads/s on sda");
+    monitored(&mut result).group_limits = limits(vec![of("/a.slice", 200)]);
+    assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap), "it does not hold this run back");
 }
 
 #[test]
@@ -211,6 +222,11 @@ fn waiting_for_neither_processor_nor_device_is_waiting_for_each_other() {
     let mut result = run(200, 1);
     each(&mut result, |interval| interval.devices[0].reads.ticks_ms = 500);
     check(&result, Limiter::FileSystemLock, 85.0..=90.0, "for each other, in the file system");
+    let mut extending = result.clone();
+    monitored(&mut extending).targets[0].past_end_bytes = Some(1 << 40);
+    let job = &mut extending.jobs[0];
+    job.directions.write = std::mem::take(&mut job.directions.read);
+    check(&extending, Limiter::FileSystemLock, 85.0..=90.0, "in the file system, which extends a file write by write");
     monitored(&mut result).targets[0].mount = None;
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::FileSystemLock), "no file system");
 }
@@ -222,11 +238,6 @@ fn nothing_is_said_of_nothing_and_of_virtual_time() {
     workload(&mut virtual_time).virtual_time = true;
     assert_eq!(limited_by(&virtual_time), None);
 }
-    let mut extending = result.clone();
-    monitored(&mut extending).targets[0].past_end_bytes = Some(1 << 40);
-    let job = &mut extending.jobs[0];
-    job.directions.write = std::mem::take(&mut job.directions.read);
-    check(&extending, Limiter::FileSystemLock, 85.0..=90.0, "in the file system, which extends a file write by write");
 
 #[test]
 fn a_foreign_result_is_judged_by_what_it_says() {

@@ -8,20 +8,23 @@ use crate::machine::text;
 use crate::machine::text::word;
 use std::path::{Path, PathBuf};
 
-/// The lowest limits of all groups from the one of this process up to the root of the hierarchy.
+/// The limits of all groups from the one of this process up to the root of the hierarchy: the lowest of processors and
+/// memory, and those of I/O at each level. Version 1 does not apply the I/O limits of a group to the groups in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Number of CPUs: quota ÷ period.
     pub cpus: Option<f64>,
     /// Memory in bytes, including page cache.
     pub memory_bytes: Option<u64>,
-    /// Rates per device.
+    /// Rates per group and device, innermost group first.
     pub io: Vec<IoLimit>,
 }
 
-/// Limits of one device; `None` for no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Limits of one group on one device; `None` for no limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoLimit {
+    /// Path of the group in its hierarchy, `/` for the root.
+    pub group: String,
     /// Device number.
     pub device: DeviceNumber,
     /// Bytes read per second.
@@ -52,7 +55,7 @@ pub struct Counters {
 /// The groups of a process, by controller. Found once, read often.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Version 2: from the group of the process up to the mount point, innermost first.
+    /// Version 2: from the group of the process up to the mount point, innermost first. The last one is the mount point.
     unified: Vec<PathBuf>,
     /// Version 1: the same for the controllers cpu, cpuacct, memory and blkio.
     cpu: Vec<PathBuf>,
@@ -119,7 +122,9 @@ impl Groups {
             let file = |name: &str| word(&group.join(name)).unwrap_or_default();
             limits.cpus = tighter(limits.cpus, cpu_limit(&file("cpu.max")), f64::min);
             limits.memory_bytes = tighter(limits.memory_bytes, file("memory.max").parse().ok(), u64::min);
-            file("io.max").lines().filter_map(parse_io_limit).for_each(|limit| limits.add(&limit));
+            limits
+                .io
+                .extend(file("io.max").lines().filter_map(|line| parse_io_limit(line, &name(group, &self.unified))));
         }
         for group in &self.cpu {
             let file = |name: &str| word(&group.join(name)).unwrap_or_default();
@@ -131,15 +136,9 @@ impl Groups {
             let bytes = text::number(&group.join("memory.limit_in_bytes")).filter(|&bytes| bytes < 1 << 62);
             limits.memory_bytes = tighter(limits.memory_bytes, bytes, u64::min);
         }
-        for group in &self.devices {
-            for (file, set) in OLD_IO_LIMITS {
-                let lines = word(&group.join(file)).unwrap_or_default();
-                for (device, value) in lines.lines().filter_map(parse_old_limit) {
-                    let mut limit = IoLimit::none(device);
-                    set(&mut limit, value);
-                    limits.add(&limit);
-                }
-            }
+        // The groups above have limits for the processes in them, not for those in the groups below.
+        if let Some(group) = self.devices.first() {
+            limits.io.extend(old_io_limits(group, &name(group, &self.devices)));
         }
         limits
     }
@@ -191,6 +190,21 @@ const OLD_IO_LIMITS: [OldLimit; 4] = [
     ("blkio.throttle.write_iops_device", |limit, value| limit.write_iops = Some(value)),
 ];
 
+/// The I/O limits of a group of version 1, one for each device.
+fn old_io_limits(group: &Path, name: &str) -> Vec<IoLimit> {
+    let mut found: Vec<IoLimit> = Vec::new();
+    for (file, set) in OLD_IO_LIMITS {
+        let lines = word(&group.join(file)).unwrap_or_default();
+        for (device, value) in lines.lines().filter_map(parse_old_limit) {
+            if found.iter().all(|known| known.device != device) {
+                found.push(IoLimit::none(name.to_owned(), device));
+            }
+            found.iter_mut().filter(|known| known.device == device).for_each(|known| set(known, value));
+        }
+    }
+    found
+}
+
 /// Directories from the group of this process in a controller up to its mount point, innermost first.
 fn way_up(root: &Path, membership: &str, controller: &str, mounted: Option<&mounts::Mount>) -> Vec<PathBuf> {
     let path = |line: &'_ str| {
@@ -207,13 +221,10 @@ fn way_up(root: &Path, membership: &str, controller: &str, mounted: Option<&moun
     groups.collect()
 }
 
-impl Limits {
-    fn add(&mut self, limit: &IoLimit) {
-        match self.io.iter_mut().find(|known| known.device == limit.device) {
-            Some(known) => known.tighten(limit),
-            None => self.io.push(*limit),
-        }
-    }
+/// Path of a group in its hierarchy, whose mount point is the last one on the way up.
+fn name(group: &Path, way_up: &[PathBuf]) -> String {
+    let inside = way_up.last().and_then(|top| group.strip_prefix(top).ok());
+    format!("/{}", inside.map_or_else(|| group.display().to_string(), |inside| inside.display().to_string()))
 }
 
 /// Parses `7:0 500`.
@@ -258,12 +269,13 @@ fn cpu_limit(text: &str) -> Option<f64> {
 }
 
 /// Parses `8:16 rbps=2097152 wbps=max riops=max wiops=120`.
-fn parse_io_limit(line: &str) -> Option<IoLimit> {
+fn parse_io_limit(line: &str, group: &str) -> Option<IoLimit> {
     let mut fields = line.split_whitespace();
     let device = DeviceNumber::parse(fields.next()?)?;
     let values: Vec<(&str, &str)> = fields.filter_map(|field| field.split_once('=')).collect();
     let find = |key: &str| values.iter().find(|(name, _)| *name == key)?.1.parse().ok();
     Some(IoLimit {
+        group: group.to_owned(),
         device,
         read_bytes_per_second: find("rbps"),
         write_bytes_per_second: find("wbps"),
@@ -273,16 +285,9 @@ fn parse_io_limit(line: &str) -> Option<IoLimit> {
 }
 
 impl IoLimit {
-    fn none(device: DeviceNumber) -> Self {
-        IoLimit { device, read_bytes_per_second: None, write_bytes_per_second: None, read_iops: None, write_iops: None }
-    }
-
-    fn tighten(&mut self, other: &IoLimit) {
-        let min = |one, other| tighter(one, other, u64::min);
-        self.read_bytes_per_second = min(self.read_bytes_per_second, other.read_bytes_per_second);
-        self.write_bytes_per_second = min(self.write_bytes_per_second, other.write_bytes_per_second);
-        self.read_iops = min(self.read_iops, other.read_iops);
-        self.write_iops = min(self.write_iops, other.write_iops);
+    fn none(group: String, device: DeviceNumber) -> Self {
+        let (read_bytes_per_second, write_bytes_per_second, read_iops, write_iops) = (None, None, None, None);
+        IoLimit { group, device, read_bytes_per_second, write_bytes_per_second, read_iops, write_iops }
     }
 }
 
@@ -306,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_limit_on_the_way_up_holds() {
+    fn the_limits_on_the_way_up_are_found_at_every_level() {
         let root = recorded(
             "0::/a.slice/b.scope\n",
             &[
@@ -323,11 +328,19 @@ mod tests {
             ],
         );
         let limits = limits(root.path()).unwrap().unwrap();
-        assert_eq!((limits.cpus, limits.memory_bytes, limits.io.len()), (Some(1.5), Some(1 << 30), 2));
-        let first = limits.io[0];
-        assert_eq!(first.device, DeviceNumber { major: 8, minor: 0 });
-        assert_eq!((first.read_iops, first.read_bytes_per_second), (Some(3000), Some(2_097_152)));
-        assert_eq!((first.write_iops, limits.io[1].write_bytes_per_second), (None, Some(1)));
+        assert_eq!((limits.cpus, limits.memory_bytes), (Some(1.5), Some(1 << 30)));
+        let seen: Vec<(&str, u32, Option<u64>, Option<u64>)> = limits
+            .io
+            .iter()
+            .map(|limit| (limit.group.as_str(), limit.device.minor, limit.read_iops, limit.read_bytes_per_second))
+            .collect();
+        let expected = [
+            ("/a.slice/b.scope", 0, Some(3000), None),
+            ("/a.slice", 0, Some(5000), Some(2_097_152)),
+            ("/a.slice", 16, None, None),
+        ];
+        assert_eq!(seen, expected, "each with its group: the path is what one has to look for");
+        assert_eq!((limits.io[0].write_iops, limits.io[2].write_bytes_per_second), (None, Some(1)));
         let counters = Groups::own(root.path()).unwrap().counters();
         assert_eq!((counters.throttled_periods, counters.throttled_us), (Some(2), Some(1234)));
         assert_eq!((counters.cpu_us, counters.io_bytes), (Some(9), None));
@@ -373,6 +386,7 @@ mod tests {
         let groups = Groups::own(root.path()).unwrap();
         let limits = groups.limits();
         assert_eq!((limits.cpus, limits.memory_bytes, limits.io.len()), (Some(0.5), None, 2));
+        assert!(limits.io.iter().all(|limit| limit.group == "/a"), "the limit of the root is for its own processes");
         let loop0 = limits.io.iter().find(|limit| limit.device.major == 7).unwrap();
         assert_eq!((loop0.read_iops, loop0.write_bytes_per_second, loop0.write_iops), (Some(500), Some(1 << 20), None));
         let counters = groups.counters();
@@ -388,8 +402,8 @@ mod tests {
         for text in ["", "max", "x 100000", "100 0", "100"] {
             assert_eq!(cpu_limit(text), None, "{text:?}");
         }
-        assert_eq!(parse_io_limit("x rbps=1"), None);
-        assert_eq!(parse_io_limit("8:0").unwrap().read_iops, None);
+        assert_eq!(parse_io_limit("x rbps=1", "/"), None);
+        assert_eq!(parse_io_limit("8:0", "/").unwrap().read_iops, None);
         assert_eq!((keyed("nr_throttled x\n", "nr_throttled"), keyed("", "x")), (None, None));
     }
 
@@ -403,7 +417,7 @@ mod tests {
         #[test]
         fn no_text_breaks_the_readers(text in "[ -~\n]{0,80}", numbers in "[0-9, =:max\n-]{0,40}") {
             for text in [&text, &numbers] {
-                let _ = (cpu_limit(text), parse_io_limit(text), parse_old_limit(text), keyed(text, "a"));
+                let _ = (cpu_limit(text), parse_io_limit(text, "/"), parse_old_limit(text), keyed(text, "a"));
                 let _ = (summed(text, "="), old_sum(text, "Read"));
             }
         }

@@ -129,6 +129,28 @@ const HONEST: &[Honest] = &[
             findings(rig.on_file("e", WRITES))
         },
     },
+    Honest {
+        how: "a limit for the processes of the group above",
+        words: "'s limit of",
+        run: |rig| {
+            let name = rig.device().replace("/dev/", "");
+            let group = Group::with_read_iops(&name, 300).expect("a control group with I/O limits");
+            // Version 2 applies it to the groups below, too, where it is to be found.
+            let above = Path::new("/sys/fs/cgroup/blkio").join(group.name());
+            if !above.exists() {
+                return Vec::new();
+            }
+            let below = above.join("below");
+            std::fs::create_dir(&below).expect("a control group");
+            let mut inside = Command::new("sh");
+            inside.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(below.join("cgroup.procs"));
+            let run = rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=3 --time_based");
+            inside.arg(run.get_program()).args(run.get_args());
+            let found = findings(inside);
+            std::fs::remove_dir(&below).expect("its processes have ended");
+            found
+        },
+    },
 ];
 
 /// Adds the honest runs, `checks::honest::HOW`.
