@@ -1,7 +1,9 @@
 //! Coordinated omission: during a stall, a closed loop issues no requests, so the percentiles miss those that would
 //! have waited.
 //!
-//! Signals: maximum latency compared with the rate and the length of the run.
+//! Signals: maximum latency compared with the rate and the length of the run; the longest latency of each interval.
+
+mod recurring;
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_paced, is_simulated, window};
@@ -17,11 +19,31 @@ const TIMES_MEAN: f64 = 20.0;
 /// Minimum fraction of the run; a shorter stall hides too few requests to change a printed percentile.
 const SHARE_MIN: f64 = 0.01;
 
-/// Reports the stall that would have delayed the most requests.
+/// Reports the stall that would have delayed the most requests, or short ones that recur.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let closed = busy_jobs(result).filter(|job| !is_paced(job) && !is_simulated(job));
     let worst = closed.filter_map(judge).max_by(|a, b| a.0.total_cmp(&b.0));
-    worst.map(|(_, note)| note).into_iter().collect()
+    worst.map(|(_, note)| note).or_else(|| recurring::find(result).as_ref().map(describe)).into_iter().collect()
+}
+
+fn describe(found: &recurring::Recurring) -> Note {
+    let (stalled, all) = found.stalled;
+    let (share, percent) = (found.stall_s / found.period_s, 100.0 * found.ios);
+    let digits = if percent < 0.1 { 3 } else { 1 };
+    let sentence = format!(
+        "closed loop: a stall of about {:.0} ms each {:.1} s (in {stalled} of {all} intervals) takes {:.0} % of the time, and \
+         only {percent:.digits$} % of the I/Os show it",
+        1e3 * found.stall_s,
+        found.period_s,
+        100.0 * share.min(1.0)
+    );
+    let evidence = [
+        ("stall_ms", 1e3 * found.stall_s),
+        ("period_s", found.period_s),
+        ("stalled_percent", 100.0 * share.min(1.0)),
+        ("ios_percent", percent),
+    ];
+    note(ID, Grade::ValidWithLimits, sentence, &evidence)
 }
 
 fn judge(job: &JobResult) -> Option<(f64, Note)> {
