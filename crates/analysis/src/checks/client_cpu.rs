@@ -1,9 +1,10 @@
 //! Client CPU: the CPUs of the test machine were the bottleneck.
 //!
-//! Signals: on-CPU and runnable time of each worker, ticks stolen by the hypervisor; for imported results, the jobs'
-//! CPU utilization.
+//! Signals: on-CPU and runnable time of each worker, ticks stolen by the hypervisor, the queue of the disk; for imported
+//! results, the jobs' CPU utilization.
 
 use super::note;
+use crate::limiter::device::is_full;
 use crate::run_facts::{RunFacts, float, polls};
 use measure::Nanos;
 use model::{Grade, Note, RunResult};
@@ -41,7 +42,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let what = if on + waiting > BUSY {
         let waited = if waiting >= 0.05 { ", waiting for one included" } else { "" };
         format!("a worker was on a processor {:.0} % of the time{waited}", percent(on + waiting))
-    } else if delay > DELAYED {
+    } else if delay > DELAYED && !is_full(&seen) {
         format!("a worker waited for a processor {:.0} % of the time", percent(delay))
     } else if steal > STOLEN {
         format!("the hypervisor took {:.0} % of the processors", percent(steal))
@@ -86,5 +87,26 @@ mod tests {
         assert!(run(&result)[0].sentence.starts_with("a worker waited for a processor 40 % of the time"));
         workload(&mut result).polls = true;
         assert_eq!(run(&result), []);
+    }
+
+    #[test]
+    fn who_waits_for_a_processor_before_a_full_disk_would_wait_there() {
+        let mut result = watched_random_read();
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.workers.iter_mut().for_each(|worker| worker.run_delay = Some(Nanos::from_millis(280)));
+            (interval.devices[0].in_queue_ms, interval.devices[0].busy_ms) = (5_500, 990);
+            interval.devices[0].reads.ticks_ms = 5_500;
+        }
+        assert_eq!(run(&result).len(), 1, "a request takes as long as any I/O: the disk does them at the same time");
+        let latency = result.jobs[0].directions.read.total.as_mut().unwrap();
+        latency.moments.record(Nanos::from_micros(100));
+        assert_eq!(run(&result), [], "2.8 ms instead of 0.1: they wait for each other");
+        result.monitored.as_mut().unwrap().devices[0].name = "loop0".into();
+        assert_eq!(run(&result).len(), 1, "a processor does the work of a loop device");
+        result.monitored.as_mut().unwrap().devices[0].name = "sda".into();
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.devices[0].in_queue_ms = 3_500;
+        }
+        assert_eq!(run(&result).len(), 1, "most wait elsewhere");
     }
 }

@@ -1,5 +1,6 @@
 //! Limits of the test machine: its CPUs, and the quota on them.
 
+use super::device::is_full;
 use super::{percent, verdict};
 use crate::run_facts::{RunFacts, float, polls};
 use model::{LimitedBy, Limiter};
@@ -41,8 +42,8 @@ pub(super) fn on_the_processor(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let total = float(cpu.total());
     let idle = float(cpu.idle + cpu.iowait) / total;
     let steal = float(cpu.steal) / total;
-    // A saturated machine limits workers that wait for a CPU, not workers that poll on one.
-    (idle < IDLE_MIN && waiting >= 0.2).then(|| {
+    // A saturated machine limits workers that wait for a CPU, not workers that poll on one, nor a disk that is full.
+    (idle < IDLE_MIN && waiting >= 0.2 && !is_full(seen)).then(|| {
         let stolen =
             if steal >= 0.05 { format!(", {} taken by the hypervisor", percent(steal)) } else { String::new() };
         let sentence = format!("all processors were busy {} of the time{stolen}", percent(1.0 - idle));

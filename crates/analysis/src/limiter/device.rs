@@ -17,6 +17,35 @@ const LINK_FULL: f64 = 0.90;
 /// A device without moving parts processes this number of requests in parallel; with fewer it has spare capacity.
 const PARALLEL: f64 = 4.0;
 
+/// Requests of a device that is full take this many times as long as the shortest I/O of the run: they wait for each other.
+const QUEUED: f64 = 6.0;
+
+/// True if a disk is at work all the time with most of the I/Os in its queue, where they wait for each other: who waits
+/// above it, as for a processor, would only wait there instead. False for devices whose work is done by the processors.
+pub(crate) fn is_full(seen: &RunFacts<'_>) -> bool {
+    let in_memory = |monitored: &Monitored| {
+        let layers = monitored.targets.iter().flat_map(|target| &target.layers);
+        layers.into_iter().any(|layer| layer.bottom == Some(Bottom::Memory))
+    };
+    let disks = seen.devices().filter(|(facts, _)| facts.leaf && !is_stacked(facts));
+    let users = f64::from(seen.users());
+    let Some(shortest) = shortest_ms(seen).filter(|_| !seen.monitored.is_some_and(in_memory)) else { return false };
+    let is_full = |gain: &DeviceGain| {
+        let busy = seen.share_of_time(float(gain.busy_ms) / 1e3);
+        let queue = float(gain.in_queue_ms) / 1e3 / seen.seconds;
+        let ticks = float(gain.reads.ticks_ms.saturating_add(gain.writes.ticks_ms));
+        let each = ticks / float(gain.reads.ios.saturating_add(gain.writes.ios).max(1));
+        busy >= BUSY && queue >= PARALLEL.max(users / 2.0) && each >= QUEUED * shortest
+    };
+    disks.into_iter().any(|(_, gain)| is_full(gain))
+}
+
+/// The shortest latency of an I/O in milliseconds.
+fn shortest_ms(seen: &RunFacts<'_>) -> Option<f64> {
+    let latencies = seen.jobs().flat_map(|job| job.directions.iter().filter_map(|(_, found)| found.latency()));
+    latencies.filter_map(|latency| latency.moments.minimum()).min().map(|shortest| shortest.as_secs_f64() * 1e3)
+}
+
 /// I/O of other programs on the same devices: its fraction of the traffic, bytes of this run, and bytes of the topmost
 /// devices.
 pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
@@ -154,6 +183,8 @@ pub(super) fn file_system_lock(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let latency = seen.latency_ms()?;
     let share_elsewhere = 1.0 - (device_await_ms(seen)? / latency).min(1.0) - (on + waiting).min(1.0);
     (share_elsewhere >= 0.5).then(|| {
+        let extending =
+            if extends_files(seen.result, seen.jobs()) { ", which extends a file write by write" } else { "" };
         let sentence = format!(
             "the workers waited {} of the time for neither a processor nor the device: for each other, in the file \
              system{extending}",
@@ -184,8 +215,6 @@ pub(super) fn busy_or_shallow(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let (facts, gain, busy) = seen.busiest()?;
     let queue = float(gain.in_queue_ms) / 1e3 / seen.seconds;
     let users = seen.users();
-        let extending =
-            if extends_files(seen.result, seen.jobs()) { ", which extends a file write by write" } else { "" };
     let evidence = [("busy_percent", 100.0 * busy), ("mean_queue", queue), ("users", f64::from(users))];
     // The rotational flag of a virtual disk does not describe the hardware.
     let virtualised = seen.monitored.is_some_and(|monitored| monitored.hypervisor.is_some());
