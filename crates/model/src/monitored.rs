@@ -56,6 +56,8 @@ pub struct DeviceFacts {
     pub write_back: Option<bool>,
     /// The same as the device itself reports it, whatever the kernel was set to.
     pub own_write_back: Option<bool>,
+    /// True if the device has a write cache that was switched off (`hdparm -W0`); `None` if the kernel does not show it.
+    pub cache_switched_off: Option<bool>,
     /// Logical block size: the unit of addressing.
     pub logical_block_bytes: Option<u64>,
     /// Physical block size: the unit of writes without read-modify-write.
@@ -94,13 +96,13 @@ pub struct TargetFacts {
     pub path: String,
     /// Size when I/O started.
     pub size_bytes: u64,
-    /// Kernel name of the whole device that it is on.
-    pub device: Option<String>,
     /// Bytes of the jobs' regions past the end of the file when I/O started: writes there extend it.
     pub past_end_bytes: Option<u64>,
     /// The same for all names of the same bytes: hard and symbolic links, other mounts, and a loop device that shows a
     /// whole file from its start. `None` if it cannot be found out.
     pub identity: Option<TargetIdentity>,
+    /// Kernel name of the whole device that it is on.
+    pub device: Option<String>,
     /// File system that contains it; `None` for a device that is used directly.
     pub mount: Option<MountFacts>,
     /// Bytes in the jobs' regions that were holes or unwritten extents when I/O started: reads of them do not reach the
@@ -128,8 +130,6 @@ pub struct TargetFacts {
     pub sampled: Option<SampledBlocks>,
 }
 
-/// Attribute of a file, as chattr(1) sets it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 /// Identity of a file or device, by which two names of it are known as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -140,6 +140,8 @@ pub enum TargetIdentity {
     Device(String),
 }
 
+/// Attribute of a file, as chattr(1) sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAttribute {
     /// The file system compresses what is written (`c`).
@@ -202,10 +204,10 @@ pub struct GroupLimits {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoCap {
-    /// Kernel name of the device, or its number if it has no name in sysfs.
-    pub device: String,
     /// Path of the group in its hierarchy; `None` in results of earlier versions.
     pub group: Option<String>,
+    /// Kernel name of the device, or its number if it has no name in sysfs.
+    pub device: String,
     /// Bytes read per second.
     pub read_bytes_per_second: Option<u64>,
     /// Bytes written per second.

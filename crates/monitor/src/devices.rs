@@ -218,6 +218,7 @@ fn facts(device: &BlockDevice, below: &[BlockDevice]) -> DeviceFacts {
         scheduler: device.scheduler(),
         write_back: device.write_cache().map(|cache| cache == WriteCache::WriteBack),
         own_write_back: device.own_write_cache().map(|cache| cache == WriteCache::WriteBack),
+        cache_switched_off: device.has_cache_switched_off(),
         logical_block_bytes: device.logical_block_size(),
         physical_block_bytes: device.physical_block_size(),
         request_max_bytes: kib(device.max_sectors_kib()),

@@ -38,6 +38,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         notes.extend(option(monitored, asked));
     }
     notes.extend(hidden_cache(monitored));
+    notes.extend(switched_off(monitored));
     notes.extend(busy_jobs(result).find_map(never_reached));
     notes.extend(busy_jobs(result).find_map(|job| ranges(job, monitored)));
     if notes.is_empty() {
@@ -129,6 +130,16 @@ fn option(monitored: &Monitored, asked: u64) -> Option<Note> {
 
 fn counted_text(count: u64) -> String {
     if count < 10 { count.to_string() } else { thousands(float(count)) }
+}
+
+/// A disk whose write cache was switched off: its writes take as long as if each were flushed.
+fn switched_off(monitored: &Monitored) -> Option<Note> {
+    let device = monitored.devices.iter().find(|device| device.cache_switched_off == Some(true))?;
+    let sentence = format!(
+        "the write cache of {} is switched off (hdparm -W0): each write waits for the medium, flushed or not",
+        device.name
+    );
+    Some(note(ID, Grade::ValidWithLimits, sentence, &[]))
 }
 
 /// A device with a cache that the kernel is set to ignore: no flush is sent.
@@ -227,6 +238,21 @@ mod tests {
         assert_eq!(with(300, Some(600), true), [""; 0], "8 users share flushes");
         assert_eq!(with(20_000, Some(0), true), [""; 0], "a device that does not count them");
         assert_eq!(with(300, Some(0), false), [""; 0], "nothing to flush");
+    }
+
+    #[test]
+    fn a_cache_that_was_switched_off_is_named_for_writes() {
+        let mut result = flushed_writes();
+        let off = |result: &mut RunResult, off| {
+            result.monitored.as_mut().unwrap().devices[0].cache_switched_off = off;
+        };
+        off(&mut result, Some(false));
+        assert_eq!(sentences(&result), [""; 0]);
+        off(&mut result, Some(true));
+        assert!(sentences(&result)[0].starts_with("the write cache of sda is switched off (hdparm -W0)"));
+        let job = &mut result.jobs[0];
+        job.directions.read = std::mem::take(&mut job.directions.write);
+        assert_eq!(sentences(&result), [""; 0], "reads do not use it");
     }
 
     #[test]

@@ -343,7 +343,8 @@ impl BlockDevice {
         }
     }
 
-    /// Write cache mode as the device itself reports it (SCSI, ATA, virtio, loop), whatever the kernel was set to.
+    /// Write cache mode as the device itself reports it (SCSI, ATA, virtio, loop), whatever the kernel was set to. Of other
+    /// devices (NVMe) the kernel shows that they have a cache: it uses FUA only for those.
     pub fn own_write_cache(&self) -> Option<WriteCache> {
         let whole = self.whole();
         // The driver of loop devices announces a cache for each file that can be flushed.
@@ -352,11 +353,23 @@ impl BlockDevice {
         }
         let scsi = std::fs::read_dir(whole.directory.join("device/scsi_disk")).into_iter().flatten().flatten();
         let mut files = scsi.map(|entry| entry.path().join("cache_type")).chain([whole.directory.join("cache_type")]);
-        match files.find_map(|file| word(&file))?.as_str() {
-            "write back" | "write back, no read (daft)" => Some(WriteCache::WriteBack),
-            "write through" | "none" => Some(WriteCache::WriteThrough),
-            _ => None,
+        match files.find_map(|file| word(&file)) {
+            Some(mode) => match mode.as_str() {
+                "write back" | "write back, no read (daft)" => Some(WriteCache::WriteBack),
+                "write through" | "none" => Some(WriteCache::WriteThrough),
+                _ => None,
+            },
+            None => (whole.queue_number("fua") == Some(1)).then_some(WriteCache::WriteBack),
         }
+    }
+
+    /// True if the device has a write cache that was switched off (`hdparm -W0`); `None` for devices that are not ATA,
+    /// and on kernels before 5.5.
+    pub fn has_cache_switched_off(&self) -> Option<bool> {
+        // The page "ATA information" of SCSI holds what IDENTIFY DEVICE returned when the disk was found.
+        let page = std::fs::read(self.whole().directory.join("device/vpd_pg89")).ok()?;
+        let own = self.own_write_cache()?;
+        Some(ata_has_write_cache(&page)? && own == WriteCache::WriteThrough)
     }
 
     /// Maximum size of a discard in bytes; 0 if the device does not support discards.
@@ -370,6 +383,19 @@ impl BlockDevice {
         let mut numbers = text.split_whitespace().map(str::parse);
         Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
     }
+}
+
+/// True if the data of IDENTIFY DEVICE in this page of SCSI say that the disk has a write cache, switched on or not: bit 5
+/// of word 82. `None` if these data are not valid (words 82 and 83 of other disks are 0 or 0xffff).
+fn ata_has_write_cache(page: &[u8]) -> Option<bool> {
+    const PAGE: u8 = 0x89;
+    const IDENTIFY: usize = 60;
+    let word = |number: usize| {
+        let at = IDENTIFY + 2 * number;
+        page.get(at..at + 2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
+    };
+    let (supported, valid) = (word(82)?, word(83)?);
+    (page.get(1) == Some(&PAGE) && valid >> 14 == 1).then_some(supported & 1 << 5 != 0)
 }
 
 /// Parses `8.0 GT/s PCIe` and `4`. The encoding is 8b/10b below 8 GT/s and 128b/130b from there on.
@@ -511,6 +537,35 @@ pub(crate) mod tests {
         let bare = BlockDevice::by_name(root.path(), "sdb").unwrap();
         assert_eq!((bare.model(), bare.scheduler(), bare.is_rotational()), (None, None, None));
         assert_eq!((bare.write_cache(), bare.own_write_cache()), (Some(WriteCache::WriteThrough), None));
+    }
+
+    #[test]
+    fn a_cache_that_was_switched_off_is_seen_where_the_kernel_shows_it() {
+        let root = recorded();
+        let disk = |name| BlockDevice::by_name(root.path(), name).unwrap();
+        assert_eq!(disk("sda").has_cache_switched_off(), None, "not an ATA disk");
+        let mut page = vec![0; 572];
+        page[1] = 0x89;
+        (page[60 + 164], page[60 + 167]) = (1 << 5, 0x40);
+        let files = root.path().join("sys/devices/pci0/host0/sda/device");
+        let shows = |page: &[u8]| {
+            fs::write(files.join("vpd_pg89"), page).unwrap();
+            disk("sda").has_cache_switched_off()
+        };
+        assert_eq!(shows(&page), Some(true));
+        page[60 + 164] = 0;
+        assert_eq!(shows(&page), Some(false), "it has none");
+        page[60 + 167] = 0xff;
+        assert_eq!((shows(&page), shows(&page[..100]), shows(&[])), (None, None, None));
+        (page[60 + 164], page[60 + 167]) = (1 << 5, 0x40);
+        fs::write(files.join("scsi_disk/0:0:0:0/cache_type"), "write back\n").unwrap();
+        assert_eq!(shows(&page), Some(false), "it is on");
+        fs::write(root.path().join("sys/devices/pci0/host1/sdb/queue/fua"), "1\n").unwrap();
+        let nvme = disk("sdb");
+        assert_eq!(
+            (nvme.write_cache(), nvme.own_write_cache()),
+            (Some(WriteCache::WriteThrough), Some(WriteCache::WriteBack))
+        );
     }
 
     #[test]
