@@ -48,7 +48,7 @@ pub(super) fn groups() -> Vec<Cases> {
     for setup in SETUPS.iter().chain(plan_setups::PLAN_SETUPS) {
         cases = cases.case(&format!("{}::{}", setup.check, setup.how), || fires(setup));
     }
-    for setup in LONG_SETUPS {
+    for setup in LONG_SETUPS.iter().chain(plan_setups::LONG_PLAN_SETUPS) {
         cases = cases.on_request(&format!("{}::{}", setup.check, setup.how), || fires(setup));
     }
     cases = plan_setups::with_honest_runs(cases);

@@ -77,26 +77,28 @@ pub(super) const PLAN_SETUPS: &[Setup] = &[
             saying(findings(rig.on_file("e", &words)), "writes past the end of a file wait for each other")
         },
     },
-    Setup {
-        check: "coordinated omission",
-        how: "a worker stopped for 60 ms of each second",
-        run: |rig| {
-            let words = "--rw=randread --bs=4k --ioengine=psync --runtime=12 --time_based";
-            let mut command = rig.on_device(words);
-            let run = command.stdout(Stdio::piped()).spawn().expect("plumb runs");
-            std::thread::sleep(Duration::from_millis(700));
-            for worker in children(run.id()) {
-                for _ in 0..11 {
-                    send(worker, rustix::process::Signal::STOP);
-                    std::thread::sleep(Duration::from_millis(60));
-                    send(worker, rustix::process::Signal::CONT);
-                    std::thread::sleep(Duration::from_millis(940));
-                }
-            }
-            saying(findings_in(&run.wait_with_output().expect("a child").stdout), "closed loop: a stall of about")
-        },
-    },
 ];
+
+/// Set-ups that last long and want a quiet machine: for `make checks`.
+pub(super) const LONG_PLAN_SETUPS: &[Setup] = &[Setup {
+    check: "coordinated omission",
+    how: "a worker stopped for 60 ms of each second",
+    run: |rig| {
+        let words = "--rw=randread --bs=4k --ioengine=psync --runtime=12 --time_based";
+        let mut command = rig.on_device(words);
+        let run = command.stdout(Stdio::piped()).spawn().expect("plumb runs");
+        std::thread::sleep(Duration::from_millis(700));
+        for worker in children(run.id()) {
+            for _ in 0..11 {
+                send(worker, rustix::process::Signal::STOP);
+                std::thread::sleep(Duration::from_millis(60));
+                send(worker, rustix::process::Signal::CONT);
+                std::thread::sleep(Duration::from_millis(940));
+            }
+        }
+        saying(findings_in(&run.wait_with_output().expect("a child").stdout), "closed loop: a stall of about")
+    },
+}];
 
 /// A run that is like a set-up and about which these words may not be said.
 struct Honest {
