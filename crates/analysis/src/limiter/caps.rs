@@ -95,8 +95,11 @@ pub(crate) fn of_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         ]
     });
     let (share, rate, limit, what, cap) = reached.flatten().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let whose = cap.group.as_ref().map_or("the control group's".to_owned(), |group| format!("control group {group}'s"));
-    let sentence = format!("{whose} limit of {limit:.0} {what} on {}: {rate:.1}, {} of it", cap.device, percent(share));
+    let limited = match &cap.group {
+        Some(group) => format!("the limit of control group {group}, {limit:.0}"),
+        None => format!("the control group's limit of {limit:.0}"),
+    };
+    let sentence = format!("{limited} {what} on {}: {rate:.1}, {} of it", cap.device, percent(share));
     Some(verdict(Limiter::Cap, share, sentence, &[("limit_per_second", limit), ("seen_per_second", rate)]))
 }
 

@@ -97,7 +97,12 @@ fn a_limit_of_the_control_group_that_is_reached_is_a_cap() {
     };
     let limits = |io| Some(GroupLimits { io, ..GroupLimits::default() });
     monitored(&mut result).group_limits = limits(vec![of("/a.slice/b.scope", 9_000), of("/a.slice", 2_000)]);
-    check(&result, Limiter::Cap, 99.9..=100.0, "control group /a.slice's limit of 2000 reads/s on sda");
+    check(
+        &result,
+        Limiter::Cap,
+        99.9..=100.0,
+        "the limit of control group /a.slice, 2000 reads/s on sda: 2000.0, 100 %",
+    );
     monitored(&mut result).group_limits = limits(vec![of("/a.slice", 200)]);
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap), "it does not hold this run back");
 }

@@ -75,7 +75,7 @@ fn a_control_group_of_500_iops_is_measured_to_one_percent_and_named() {
     assert_eq!(own["monitored"]["group_limits"]["io"][0]["read_iops"], 500);
     assert_eq!(own["monitored"]["group_limits"]["io"][0]["device"], name.as_str());
     let line = said.lines().find(|line| line.starts_with("plumb: limited by cap (")).expect("a line");
-    assert!(line.contains(&format!("the control group's limit of 500 reads/s on {name}: ")), "{line}");
+    assert!(line.contains(&format!("the limit of control group /{}, 500 reads/s on {name}: ", group.name())), "{line}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn the_group_that_a_job_joins_is_the_one_that_is_counted_and_named() {
     )));
     let own = &found["plumb"]["monitored"];
     assert_eq!(own["group_limits"]["io"][0]["read_iops"], 200, "{}", own["group_limits"]);
-    assert!(said.contains(&format!("the control group's limit of 200 reads/s on {name}: ")), "{said}");
+    assert!(said.contains(&format!("the limit of control group /{}, 200 reads/s on {name}: ", group.name())), "{said}");
     let counted: u64 = own["intervals"]
         .as_array()
         .expect("intervals")

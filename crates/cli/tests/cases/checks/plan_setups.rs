@@ -152,7 +152,7 @@ const HONEST: &[Honest] = &[
     },
     Honest {
         how: "a limit for the processes of the group above",
-        words: "'s limit of",
+        words: "the limit of control group",
         run: |rig| {
             let name = rig.device().replace("/dev/", "");
             let group = Group::with_read_iops(&name, 300).expect("a control group with I/O limits");
