@@ -3,10 +3,10 @@
 //! Leaves the layers under a target to `layers`; an identity is that of its bytes, not of what stores them.
 
 use model::TargetIdentity;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use sys::devices::identity::DeviceNumber;
+use sys::devices::identity::{BlockDevice, DeviceNumber};
 use sys::devices::ioctl::LoopBacking;
 
 /// Most loop devices on top of each other.
@@ -15,19 +15,15 @@ const LOOPS_MAX: usize = 8;
 /// The identity of an open target.
 pub(crate) fn of(file: &File, path: &Path) -> Option<TargetIdentity> {
     let found = file.metadata().ok()?;
-    match sys::devices::ioctl::loop_backing(file, path) {
-        Ok(backing) if backing.offset == 0 => behind(backing),
-        _ => of_metadata(&found),
-    }
-}
-
-fn of_metadata(found: &Metadata) -> Option<TargetIdentity> {
     let number = |number: u64| DeviceNumber::from_stat(number).to_string();
     let kind = found.file_type();
-    if kind.is_block_device() {
-        return Some(TargetIdentity::Device(number(found.rdev())));
+    if !kind.is_block_device() {
+        return kind.is_file().then(|| TargetIdentity::File(number(found.dev()), found.ino()));
     }
-    kind.is_file().then(|| TargetIdentity::File(number(found.dev()), found.ino()))
+    match sys::devices::ioctl::loop_backing(file, path) {
+        Ok(backing) if backing.offset == 0 => behind(backing),
+        _ => Some(TargetIdentity::Device(number(found.rdev()))),
+    }
 }
 
 /// The identity of what a loop device shows from its start, through loop devices below it.
@@ -36,8 +32,10 @@ fn behind(mut backing: LoopBacking) -> Option<TargetIdentity> {
         let Some(device) = backing.is_device else {
             return Some(TargetIdentity::File(backing.device.to_string(), backing.inode));
         };
-        let path = Path::new("/dev/block").join(device.to_string());
-        let below = File::open(&path).ok().and_then(|file| sys::devices::ioctl::loop_backing(&file, &path).ok());
+        let below = BlockDevice::by_number(Path::new("/"), device).and_then(|device| {
+            let path = Path::new("/dev").join(device.name());
+            sys::devices::ioctl::loop_backing(&File::open(&path).ok()?, &path).ok()
+        });
         match below.filter(|below| below.offset == 0) {
             Some(below) => backing = below,
             None => return Some(TargetIdentity::Device(device.to_string())),

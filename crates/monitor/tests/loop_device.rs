@@ -23,7 +23,11 @@ impl Loop {
         let image = folder.path().join("image");
         fs::write(&image, vec![0; SIZE]).unwrap();
         File::open(&image).unwrap().sync_all().unwrap();
-        let made = Command::new("losetup").args(["--find", "--show", "--direct-io=on"]).arg(&image).output().unwrap();
+        Loop::over(&image, &["--direct-io=on"], folder)
+    }
+
+    fn over(image: &Path, options: &[&str], folder: tempfile::TempDir) -> Self {
+        let made = Command::new("losetup").args(["--find", "--show"]).args(options).arg(image).output().unwrap();
         assert!(made.status.success(), "{made:?}");
         Loop { device: PathBuf::from(String::from_utf8(made.stdout).unwrap().trim()), folder }
     }
@@ -65,9 +69,13 @@ fn a_loop_device_and_its_file_have_one_identity() {
     let image = target.folder.path().join("image");
     let mut recorder = Recorder::start(Path::new("/"), &[], Nanos::SECOND, Nanos::ZERO);
     let end = SIZE as u64 + 4096;
-    let targets = [&target.device, &image].map(|path| Target { path: path.clone(), start: 0, end });
-    recorder.begin_targets(&targets);
+    let upon = |options: &[&str]| Loop::over(&target.device, options, tempfile::tempdir().unwrap());
+    let (above, shifted) = (upon(&[]), upon(&["--offset=4096"]));
+    let paths = [&target.device, &image, &above.device, &shifted.device];
+    recorder.begin_targets(&paths.map(|path| Target { path: path.clone(), start: 0, end }));
     let found = recorder.finish(Nanos::SECOND, &[]).monitored.targets;
     assert!(found[0].identity.is_some() && found[0].identity == found[1].identity, "{found:?}");
+    assert_eq!(found[2].identity, found[0].identity, "a loop device over it");
+    assert_ne!(found[3].identity, found[0].identity, "one that starts elsewhere");
     assert_eq!((found[0].past_end_bytes, found[1].past_end_bytes), (None, Some(4096)));
 }
