@@ -84,7 +84,7 @@ fn show(readings: &[Reading]) {
     if readings.is_empty() {
         return;
     }
-    let detail = Detail { buckets: true, percentiles: true };
+    let detail = Detail { buckets: true, percentiles: true, systems: true };
     let mut file = ParquetWriter::new(Vec::new()).expect("a Parquet file in memory");
     let (mut matrix, mut table, mut rows, mut plain) = (String::from(sweep::r_head()), sweep::csv_head(), 0, true);
     for reading in readings {
@@ -93,7 +93,7 @@ fn show(readings: &[Reading]) {
             for row in sweep::measurements(reading, log) {
                 sweep::table_row(&row, detail);
                 sweep::markdown_row(&row, detail);
-                matrix += &sweep::r_row(&row, rows);
+                matrix += &sweep::r_row(&row, "a.json", rows);
                 table += &sweep::csv_row(&row, "a \"b\", c", reading.line);
                 rows += 1;
                 plain &= is_plain(&row);

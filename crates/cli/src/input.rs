@@ -6,7 +6,7 @@ use model::reading::Damage;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sys::files::read_limited;
 
 /// Exit status if a part of the input could not be read.
@@ -22,6 +22,36 @@ pub(crate) fn words(words: &[OsString]) -> Result<Vec<String>, Failure> {
         word.to_str().map(str::to_owned).ok_or_else(|| Failure::new(refused()))
     };
     words.iter().map(text).collect()
+}
+
+/// A file of results, and the name of the system that it was measured on, if one was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedFile {
+    pub(crate) name: Option<String>,
+    pub(crate) path: PathBuf,
+}
+
+/// Splits `NAME=FILE`; the name is that of the files that follow, too, up to the next name. A file whose own name holds `=` is a file if it
+/// exists.
+pub(crate) fn named(files: &[PathBuf]) -> Vec<NamedFile> {
+    let mut name: Option<String> = None;
+    let mut found = Vec::new();
+    for path in files {
+        let split = path
+            .to_str()
+            .and_then(|text| text.split_once('='))
+            .filter(|(name, _)| !name.is_empty() && !name.contains('/'));
+        match split.filter(|_| !path.exists()) {
+            Some((given, file)) => {
+                name = Some(given.to_owned());
+                if !file.is_empty() {
+                    found.push(NamedFile { name: name.clone(), path: PathBuf::from(file) });
+                }
+            }
+            None => found.push(NamedFile { name: name.clone(), path: path.clone() }),
+        }
+    }
+    found
 }
 
 /// Opens a file, or standard input for `-`.
@@ -64,5 +94,28 @@ pub(crate) fn status(found: usize, damaged: usize) -> u8 {
         (0, _) => 1,
         (_, 0) => 0,
         _ => PARTIAL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_belongs_to_the_files_after_it() {
+        let words = ["first.json", "Disk A=a-1.json", "a-8.json", "B=", "b-1.json", "./c=d.json"].map(PathBuf::from);
+        let found = named(&words);
+        let shown: Vec<(Option<&str>, &str)> =
+            found.iter().map(|file| (file.name.as_deref(), file.path.to_str().unwrap_or_default())).collect();
+        assert_eq!(
+            shown,
+            [
+                (None, "first.json"),
+                (Some("Disk A"), "a-1.json"),
+                (Some("Disk A"), "a-8.json"),
+                (Some("B"), "b-1.json"),
+                (Some("B"), "./c=d.json"),
+            ]
+        );
     }
 }

@@ -597,7 +597,7 @@ fn fio_sh_leaves_job_files_that_fio_runs_and_outputs_that_parse_reads() {
             .unwrap();
         let table = String::from_utf8_lossy(&parsed.stdout).into_owned();
         let row: Vec<&str> = table.lines().last().unwrap_or_default().split_whitespace().collect();
-        assert_eq!(row.get(1..3), Some(&["2", "8K"][..]), "{table}");
+        assert_eq!(row.get(1..4), Some(&["2", "1", "8K"][..]), "{table}");
         let checked = Command::new("fio").arg("--parse-only").arg(results.join(format!("{name}.job"))).output();
         if let Ok(checked) = checked {
             assert!(checked.status.success(), "{job}{}", String::from_utf8_lossy(&checked.stderr));

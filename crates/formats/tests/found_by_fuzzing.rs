@@ -9,7 +9,7 @@ use model::reading::Found;
 fn names_with_commas_and_quotes_come_back_from_r_code() {
     for name in ["readers, Benny", "say \"hi\", twice", "back\\slash\\", "plain"] {
         let row = model::Measurement { test: name.into(), users: Some(2.0), ..Default::default() };
-        let code = format!("{}{}{}", r_head(), r_row(&row, 0), r_tail(None));
+        let code = format!("{}{}{}", r_head(), r_row(&row, "a.json", 0), r_tail(None));
         let (readings, damages) = parse(code.as_bytes());
         assert!(damages.is_empty(), "{name}: {damages:?}");
         let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();

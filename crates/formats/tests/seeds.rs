@@ -94,19 +94,19 @@ fn every_number_of_fio_2_0_8_and_iostat_is_read_and_the_interrupted_run_is_named
     check("fio_2.0.8_iostat", &[14]);
 }
 
-/// The 31 columns of `m`, from the reports of fio 2.0.13: what fioparse.sh would have made of them, without its defects.
+/// The columns of `m`, 31 of them those of fio_scripts, from the reports of fio 2.0.13: what fioparse.sh would have made of them, without its defects.
 #[test]
 fn the_r_matrix_of_the_raw_reports_has_what_fioparse_lost() {
     let (readings, _) = parse(&page("fio_2.0.13"));
     let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
-    let lines: Vec<String> = rows.iter().enumerate().map(|(at, row)| r_row(row, at)).collect();
+    let lines: Vec<String> = rows.iter().enumerate().map(|(at, row)| r_row(row, "page", at)).collect();
     assert_eq!(
         lines,
         [
-            "  \"read\", 8, \"4K\", 109.665039, 0.28152, 0.036, 10.253, 0.20633, 28074, 0.01, 9.8, 43.21, 35.96, 10.37, 0.56, 0.08, 0.01, 0.01, 0, 0, 0, 0, 0, 0, 0, 0.612, 0.892, 1.096, 1.96, 2.384, 4.576\n",
-            ", \"write\", 8, \"4K\", 11.759766, 2.56556, 0.18, 360.367, 15.23585, 3010, 0, 0, 25, 71.04, 0.99, 0.32, 0.07, 0.02, 0.01, 0.03, 2.23, 0.26, 0.03, 0, 0, 0, 0.43, 83.456, 89.6, 201.728, 238.592, 305.152\n",
-            ", \"randread\", 8, \"4K\", 4.114355, 7.5867, 0.063, 541.653, 18.59884, 1053, 0, 0.87, 37.45, 5.08, 2, 1.56, 7.69, 23.95, 12.04, 7.99, 1.04, 0.21, 0.1, 0.01, 0, 0, 28.8, 55.04, 75.264, 333.824, 411.648, 505.856\n",
-            ", \"randwrite\", 8, \"4K\", 9.946289, 0.81503, 0.178, 576.925, 9.22133, 2546, 0, 0, 22.61, 74.73, 1.6, 0.4, 0.07, 0.04, 0.01, 0.07, 0.39, 0.04, 0.04, 0.01, 0, 0, 0.41, 1.08, 44.288, 89.6, 205.824, 403.456\n",
+            "  \"read\", 8, \"4K\", 109.665039, 0.28152, 0.036, 10.253, 0.20633, 28074, 0.01, 9.8, 43.21, 35.96, 10.37, 0.56, 0.08, 0.01, 0.01, 0, 0, 0, 0, 0, 0, 0, 0.612, 0.892, 1.096, 1.96, 2.384, 4.576, 1, \"sync\", NA, \"page\"\n",
+            ", \"write\", 8, \"4K\", 11.759766, 2.56556, 0.18, 360.367, 15.23585, 3010, 0, 0, 25, 71.04, 0.99, 0.32, 0.07, 0.02, 0.01, 0.03, 2.23, 0.26, 0.03, 0, 0, 0, 0.43, 83.456, 89.6, 201.728, 238.592, 305.152, 1, \"sync\", NA, \"page\"\n",
+            ", \"randread\", 8, \"4K\", 4.114355, 7.5867, 0.063, 541.653, 18.59884, 1053, 0, 0.87, 37.45, 5.08, 2, 1.56, 7.69, 23.95, 12.04, 7.99, 1.04, 0.21, 0.1, 0.01, 0, 0, 28.8, 55.04, 75.264, 333.824, 411.648, 505.856, 1, \"sync\", NA, \"page\"\n",
+            ", \"randwrite\", 8, \"4K\", 9.946289, 0.81503, 0.178, 576.925, 9.22133, 2546, 0, 0, 22.61, 74.73, 1.6, 0.4, 0.07, 0.04, 0.01, 0.07, 0.39, 0.04, 0.04, 0.01, 0, 0, 0.41, 1.08, 44.288, 89.6, 205.824, 403.456, 1, \"sync\", NA, \"page\"\n",
         ]
     );
     let r = format!("{}{}{}", r_head(), lines.concat(), r_tail(Some("lab")));
@@ -114,14 +114,14 @@ fn the_r_matrix_of_the_raw_reports_has_what_fioparse_lost() {
     assert_eq!((again.len(), damages.len()), (4, 0), "our own R code is read back");
 }
 
-/// The page's R matrix goes in and comes out: the same 31 numbers in each of 22 rows, twice.
+/// The page's R matrix goes in and comes out: the same 31 values in each of 22 rows, twice.
 #[test]
 fn the_r_matrix_of_the_page_is_reproduced() {
     let (readings, _) = parse(&page("fio_scripts"));
     let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
     assert_eq!(rows.len(), 66, "22 of the table, 22 of the matrix, 22 of the data frame");
     let matrix = &rows[22..44];
-    let code: String = matrix.iter().enumerate().map(|(at, row)| r_row(row, at)).collect();
+    let code: String = matrix.iter().enumerate().map(|(at, row)| r_row(row, "page", at)).collect();
     let code = format!("{}{code}{}", r_head(), r_tail(None));
     let (again, _) = parse(code.as_bytes());
     let again: Vec<_> = again

@@ -6,7 +6,7 @@
 mod views;
 
 use crate::failure::Failure;
-use crate::input;
+use crate::input::{self, NamedFile};
 use crate::output::Output;
 use clap::ValueEnum;
 use formats::stream::{Event, Parser};
@@ -26,6 +26,7 @@ const MOST_MESSAGES: usize = 50;
 Examples:
   plumb parse *.out                     a table of all runs, as fioparse.sh shows it
   plumb parse -v -p run.txt             with histogram and percentiles
+  plumb parse A= a-*.json B= b-*.json   each name is the system of the files after it
   plumb parse -r -n lab run.txt >lab.r  R: source(\"lab.r\") makes the data frame m
   plumb parse --format csv *.json >a.csv
   plumb parse --format parquet -o a.parquet old-logs/*
@@ -36,7 +37,7 @@ Incomplete and damaged parts are reported with their lines on standard error.
 More: docs/parse.md
 Exit status: 0; 1 if nothing was found; 3 if a part could not be read")]
 pub(crate) struct ParseArgs {
-    /// Files to read; - is standard input
+    /// Files to read, NAME=FILE to name their system; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Show the latency histogram (tables only)
@@ -87,11 +88,13 @@ struct Tally {
 
 /// Reads the files and prints their content.
 pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
-    let detail = Detail { buckets: args.histogram, percentiles: args.percentiles };
+    let files = input::named(&args.files);
+    let systems = files.len() > 1;
+    let detail = Detail { buckets: args.histogram, percentiles: args.percentiles, systems };
     let format = if args.r { Format::R } else { args.format };
     let mut view = View::begin(format, detail, args.name.as_deref(), args.output.as_deref())?;
     let mut tally = Tally::default();
-    for path in &args.files {
+    for NamedFile { name, path } in &files {
         let before = tally.readings;
         let mut failed = None;
         let read = read_file(path, |event| {
@@ -101,7 +104,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
             let taken = match event {
                 Event::Reading(reading) => {
                     tally.readings += 1;
-                    view.reading(path, log_kind(path), &reading)
+                    view.reading(path, name.as_deref(), &reading)
                 }
                 Event::Damage(damage) => {
                     tally.damages += 1;

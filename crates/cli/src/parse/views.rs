@@ -6,8 +6,9 @@ use crate::features::Feature;
 use crate::output::Output;
 #[cfg(feature = "parquet")]
 use formats::sweep::ParquetWriter;
-use formats::sweep::{self, Detail, LogKind};
-use model::reading::{Damage, Reading};
+use formats::sweep::{self, Detail, folder_of, label_of};
+use model::Measurement;
+use model::reading::{Damage, Found, Reading};
 use serde::Serialize;
 #[cfg(feature = "parquet")]
 use std::fs::File;
@@ -82,7 +83,8 @@ impl View {
         Ok(view)
     }
 
-    pub(super) fn reading(&mut self, path: &Path, log: Option<LogKind>, reading: &Reading) -> Result<(), Failure> {
+    /// Writes a reading of a file whose system has this name, if the user gave one.
+    pub(super) fn reading(&mut self, path: &Path, system: Option<&str>, reading: &Reading) -> Result<(), Failure> {
         let source = path.display().to_string();
         if self.format == Format::Json {
             let text = json(&Sourced { source: &source, what: reading })?;
@@ -90,7 +92,8 @@ impl View {
             self.rows += 1;
             return self.text(&format!("{comma}{text}"));
         }
-        for row in sweep::measurements(reading, log) {
+        for row in sweep::measurements(reading, super::log_kind(path)) {
+            let row = with_system(row, system, &source, reading);
             let text = match self.format {
                 Format::Table => {
                     let head = if self.rows == 0 { sweep::table_head(self.detail) } else { String::new() };
@@ -100,7 +103,7 @@ impl View {
                     let head = if self.rows == 0 { sweep::markdown_head(self.detail) } else { String::new() };
                     head + &sweep::markdown_row(&row, self.detail)
                 }
-                Format::R => sweep::r_row(&row, self.rows),
+                Format::R => sweep::r_row(&row, &source, self.rows),
                 Format::Csv => sweep::csv_row(&row, &source, reading.line),
                 Format::Parquet | Format::Json => String::new(),
             };
@@ -161,6 +164,14 @@ impl View {
         }
         Ok(())
     }
+}
+
+/// The row with its system: the given name, otherwise what the row states, otherwise the label or folder of the file of a run.
+fn with_system(mut row: Measurement, given: Option<&str>, source: &str, reading: &Reading) -> Measurement {
+    let of_file =
+        || if matches!(reading.found, Found::Run(_)) { label_of(source).or_else(|| folder_of(source)) } else { None };
+    row.system = given.map(str::to_owned).or_else(|| row.system.take()).or_else(of_file);
+    row
 }
 
 fn json(what: &impl Serialize) -> Result<String, Failure> {

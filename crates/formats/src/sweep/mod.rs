@@ -4,12 +4,14 @@
 
 use model::measurement::{BUCKETS, PERCENTS};
 
+mod label;
 mod of_reading;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod read;
 mod write;
 
+pub use label::{folder_of, label_of};
 pub use of_reading::{LogKind, measurements};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetWriter;

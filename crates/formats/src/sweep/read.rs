@@ -1,6 +1,6 @@
 //! Readers of measurement tables: fioparse.sh's text table, its R matrix, data frames printed by R, CSV files.
 
-use super::write::COMPUTED;
+use super::write::{COMPUTED, MORE_IN_R};
 use super::{BUCKET_NAMES, PERCENTILE_NAMES};
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{contains, count, leading, percent, whole};
@@ -10,7 +10,7 @@ use model::measurement::{BUCKETS, MIB, ns_of_ms};
 use model::reading::{Found, ReadKind, Reading};
 use std::borrow::Cow;
 
-/// Columns of the R matrix.
+/// Columns of the R matrix of fio_scripts; ours has [`MORE_IN_R`] after them.
 const MATRIX: usize = 31;
 
 /// The table that is open.
@@ -85,11 +85,18 @@ impl SweepReader {
 
     /// Handles a line that is not a row: text ends the table, a line that begins like a row is reported as damaged.
     fn not_a_row(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        let like_a_row = match self.table {
+        // Under the headings of plumb's table stand their units.
+        if self.rows == 0 && matches!(self.table, Table::Human(_)) && text.split_whitespace().all(is_unit) {
+            return true;
+        }
+        let like_a_row = match &self.table {
             Table::Matrix => true,
             Table::Csv(_) => text.contains(','),
             Table::Frame => text.starts_with(|letter: char| letter.is_ascii_digit()),
-            Table::Human(_) => text.split_whitespace().nth(1).and_then(whole).is_some(),
+            Table::Human(columns) => {
+                let users = columns.iter().position(|column| column == "users").unwrap_or(1);
+                text.split_whitespace().nth(users).and_then(whole).is_some()
+            }
             Table::None => false,
         };
         if like_a_row {
@@ -134,6 +141,11 @@ impl SweepReader {
     }
 }
 
+/// True for the words in the second heading line of a table.
+fn is_unit(word: &str) -> bool {
+    matches!(word, "mean" | "ms" | "%")
+}
+
 fn frame_heading() -> impl Iterator<Item = &'static str> {
     let first = ["name", "users", "bs", "MB", "lat", "min", "max", "std", "iops"];
     first.into_iter().chain(BUCKET_NAMES).chain(PERCENTILE_NAMES)
@@ -153,10 +165,10 @@ fn cell(text: &str) -> Option<Option<f64>> {
 }
 
 fn matrix_row(cells: &[&str]) -> Option<Measurement> {
-    if cells.len() != MATRIX {
+    if cells.len() != MATRIX && cells.len() != MATRIX + MORE_IN_R.len() {
         return None;
     }
-    let named: Vec<(&str, &str)> = frame_heading().zip(cells.iter().copied()).collect();
+    let named: Vec<(&str, &str)> = frame_heading().chain(MORE_IN_R).zip(cells.iter().copied()).collect();
     row_of(&named)
 }
 
@@ -264,6 +276,15 @@ fn block(text: &str) -> Option<(u64, u64)> {
     Some((binary_size(low)?, binary_size(high)?))
 }
 
+/// Cell for an unknown value.
+const ABSENT: &str = "-";
+
+/// Parses a whole number or `-`; the outer `None` means damage.
+#[expect(clippy::option_option, reason = "damage and absence are different things")]
+fn optional(text: &str) -> Option<Option<f64>> {
+    if text == ABSENT { Some(None) } else { whole(text).map(Some) }
+}
+
 /// Parses a row of fioparse.sh's table. Blank histogram cells are lost when blanks are squeezed, so the shares keep
 /// their order but are not assigned to buckets.
 fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
@@ -272,8 +293,16 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
         None => (text, None),
     };
     let mut cells = text.split_whitespace();
-    let mut row =
-        Measurement { test: cells.next()?.into(), users: Some(whole(cells.next()?)?), ..Measurement::default() };
+    let mut row = Measurement { test: cells.next()?.into(), ..Measurement::default() };
+    let known = |text: &str| Some(text.to_owned()).filter(|text| text != ABSENT);
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    if has("system") {
+        row.system = known(cells.next()?);
+    }
+    row.users = optional(cells.next()?)?;
+    if has("depth") {
+        row.depth = optional(cells.next()?)?;
+    }
     row.block = block(cells.next()?);
     let direction = cells.next()?;
     row.kind = match direction {
@@ -287,7 +316,7 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
     let first = columns.iter().skip(3).map(String::as_str).take_while(|&name| name != "50us");
     for column in first.filter(|name| SHOWN.contains(name)) {
         let text = cells.next()?;
-        let value = if text == "-" { None } else { Some(count(text)?) };
+        let value = if text == ABSENT { None } else { Some(count(text)?) };
         match column {
             "MB" | "MiB/s" => row.bytes_per_second = value.map(|mib| mib * MIB),
             "ms" => row.mean_ns = value.map(ns_of_ms),

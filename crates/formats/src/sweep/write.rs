@@ -15,6 +15,8 @@ pub struct Detail {
     pub buckets: bool,
     /// The percentiles.
     pub percentiles: bool,
+    /// The system of each row, for results of several files.
+    pub systems: bool,
 }
 
 /// Histogram columns of the text table: heading, and the last of the buckets summed in it.
@@ -34,12 +36,18 @@ const SHOWN_BUCKETS: [(&str, usize); 10] = [
 const SHOWN_PERCENTILES: [&str; PERCENTS.len()] = ["95%", "99%", "99.5%", "99.9%", "99.95%", "99.99%"];
 /// Typical size of a CSV line in bytes; a capacity hint.
 const CSV_ROW: usize = 384;
+/// Columns of the R matrix after those of fio_scripts: a number, then words.
+pub(super) const MORE_IN_R: [&str; 4] = ["depth", "engine", "system", "source"];
 /// Cell for an unknown value.
 const ABSENT: &str = "-";
 
 /// The columns of the text table and the Markdown table: width in text, name and unit.
 fn columns(detail: Detail) -> Vec<(usize, &'static str, &'static str)> {
-    let mut columns = vec![(14, "test", ""), (5, "users", ""), (6, "size", ""), (1, "", ""), (9, "MiB/s", "")];
+    let mut columns = vec![(14, "test", "")];
+    if detail.systems {
+        columns.push((14, "system", ""));
+    }
+    columns.extend([(5, "users", ""), (5, "depth", ""), (6, "size", ""), (1, "", ""), (9, "MiB/s", "")]);
     columns.extend([(9, "ms", "mean"), (9, "min", "ms"), (9, "max", "ms"), (9, "std", "ms"), (9, "IOPS", "")]);
     if detail.buckets {
         columns.extend(SHOWN_BUCKETS.map(|(name, _)| (5, name, "%")));
@@ -65,7 +73,8 @@ pub fn table_head(detail: Detail) -> String {
 
 /// One line of the text table.
 pub fn table_row(row: &Measurement, detail: Detail) -> String {
-    let cells = cells(row, detail, |text| printable::line(text).into_owned());
+    // A blank in a name would be two cells.
+    let cells = cells(row, detail, |text| printable::line(text).replace(' ', "_"));
     let mut line = aligned(detail, cells.iter().map(String::as_str));
     if let Some(errno) = row.errno {
         let _ = write!(line, "  errno {}", plain(errno));
@@ -78,9 +87,13 @@ pub fn table_row(row: &Measurement, detail: Detail) -> String {
 fn cells(row: &Measurement, detail: Detail, text: fn(&str) -> String) -> Vec<String> {
     let fixed = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.3}"));
     let iops = |iops: f64| if iops < 10.0 { format!("{iops:.2}") } else { format!("{iops:.0}") };
-    let mut cells = vec![
-        text(row.test.as_str()),
+    let mut cells = vec![text(row.test.as_str())];
+    if detail.systems {
+        cells.push(text(row.system.as_deref().unwrap_or(ABSENT)));
+    }
+    cells.extend([
         row.users.map_or_else(|| ABSENT.to_owned(), plain),
+        row.depth.map_or_else(|| ABSENT.to_owned(), plain),
         text(row.block_text().as_deref().unwrap_or(ABSENT)),
         row.kind.map_or("", |kind| &kind.word()[..1]).to_owned(),
         fixed(row.mib_per_second()),
@@ -89,7 +102,7 @@ fn cells(row: &Measurement, detail: Detail, text: fn(&str) -> String) -> Vec<Str
         fixed(ms(row.max_ns)),
         fixed(ms(row.deviation_ns)),
         row.iops.map_or_else(|| ABSENT.to_owned(), iops),
-    ];
+    ]);
     if detail.buckets {
         let (buckets, mut from) = (row.buckets(), 0);
         for (_, last) in SHOWN_BUCKETS {
@@ -244,8 +257,8 @@ pub const fn r_head() -> &'static str {
     "m <- NULL\nm <- matrix(c(\n"
 }
 
-/// A row of the R matrix; the row at position 0 has no comma before it.
-pub fn r_row(row: &Measurement, position: usize) -> String {
+/// A row of the R matrix: the columns of fio_scripts, then [`MORE_IN_R`]; the row at position 0 has no comma before it.
+pub fn r_row(row: &Measurement, source: &str, position: usize) -> String {
     let number = |value: Option<f64>| value.map_or_else(|| "NA".to_owned(), plain);
     let text = |text: &str| {
         let text = printable::line(text).replace('\\', "\\\\").replace('"', "\\\"");
@@ -257,18 +270,25 @@ pub fn r_row(row: &Measurement, position: usize) -> String {
         row.block_text().map_or_else(|| "NA".to_owned(), |size| text(&size)),
     ];
     cells.extend(numbers(row).map(number));
+    cells.push(number(row.depth));
+    cells.extend(
+        [row.engine.as_deref(), row.system.as_deref(), Some(source)]
+            .map(|word| word.map_or_else(|| "NA".to_owned(), text)),
+    );
     format!("{}{}\n", if position == 0 { "  " } else { ", " }, cells.join(", "))
 }
 
 /// The R code after the rows: column names, and conversion of the numeric columns.
 pub fn r_tail(name: Option<&str>) -> String {
-    let columns: Vec<String> =
-        ["name", "users", "bs"].into_iter().chain(names()).map(|name| format!("\"{name}\"")).collect();
+    let all = ["name", "users", "bs"].into_iter().chain(names()).chain(MORE_IN_R);
+    let columns: Vec<String> = all.map(|name| format!("\"{name}\"")).collect();
+    let count = columns.len();
     let mut tail = format!(
         "),nrow={})\nm <- t(m)\ncolnames(m) <- c({})\nm <- data.frame(m, stringsAsFactors = FALSE)\n\
-         m[-c(1, 3)] <- lapply(m[-c(1, 3)], as.numeric)\n",
-        columns.len(),
-        columns.join(",")
+         m[-c(1, 3, {engine}:{count})] <- lapply(m[-c(1, 3, {engine}:{count})], as.numeric)\n",
+        count,
+        columns.join(","),
+        engine = count - 2
     );
     if let Some(name) = name {
         let name = printable::line(name).replace('\\', "\\\\").replace('"', "\\\"");
@@ -285,7 +305,8 @@ pub fn markdown_head(detail: Detail) -> String {
         (name, unit) => format!("{name} {unit}"),
     };
     let names: Vec<String> = columns(detail).into_iter().map(named).collect();
-    let rule: String = (0..names.len()).map(|at| if matches!(at, 0 | 2 | 3) { "---|" } else { "--:|" }).collect();
+    let is_text = |name: &str| matches!(name, "test" | "system" | "size" | "");
+    let rule: String = (0..names.len()).map(|at| if is_text(names[at].as_str()) { "---|" } else { "--:|" }).collect();
     format!("| {} |\n|{rule}\n", names.join(" | "))
 }
 
@@ -326,6 +347,28 @@ mod tests {
             assert!(damages.is_empty(), "{name}: {damages:?}");
             let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
             assert_eq!(rows.iter().map(|row| row.test.as_str()).collect::<Vec<_>>(), [name]);
+        }
+    }
+
+    #[test]
+    fn the_text_table_is_read_back_with_its_systems_and_depths() {
+        for systems in [false, true] {
+            let row = Measurement {
+                system: systems.then(|| "disk_a".to_owned()),
+                test: "randread".into(),
+                users: Some(4.0),
+                depth: Some(16.0),
+                block: Some((4096, 4096)),
+                kind: Some(ReadKind::Read),
+                iops: Some(1234.0),
+                ..Measurement::default()
+            };
+            let detail = Detail { systems, ..Detail::default() };
+            let text = format!("{}{}", table_head(detail), table_row(&row, detail));
+            let (readings, damages) = parse(text.as_bytes());
+            assert!(damages.is_empty(), "{text}{damages:?}");
+            let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
+            assert_eq!(rows, [row], "{text}");
         }
     }
 

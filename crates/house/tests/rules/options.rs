@@ -9,6 +9,8 @@ const OPTION_NAMES: &[(&str, &str)] = &[
     ("crates/iozone/src/", "iozone's options"),
     ("crates/engine/src/", "the engines' own options"),
     ("crates/house/src/", "runs fio"),
+    ("crates/formats/src/sweep/label.rs", "words in the names of result files"),
+    ("crates/report/src/sources/native.rs", "options that a survey's result names as varied"),
     ("crates/formats/src/fio/", "keys of fio's JSON and labels of its text"),
     ("crates/survey/src/", "writes options for fio.sh and for sweeps, which fio's parser reads"),
     ("crates/run/src/", "names the option at fault in messages; the plan that it carries out is typed"),
