@@ -13,6 +13,7 @@ mod identities;
 mod limiter;
 mod regime;
 pub mod report_card;
+mod rounds;
 mod run_facts;
 mod samples;
 mod scaling;
@@ -26,9 +27,10 @@ pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;
 pub use regime::changes;
+pub use rounds::{Difference, RateInterval, difference, interval, median_round};
 pub use samples::{percentile_as_fact, samples_needed};
 pub use scaling::{contradiction, growth_ends, knee, queueing};
-pub use summary::{Load, Point, sentences, sentences_over, thousands};
+pub use summary::{Elsewhere, Load, Point, Rank, best_value, sentences, sentences_over, thousands};
 pub use verdict::{Judged, verdict};
 
 #[cfg(test)]

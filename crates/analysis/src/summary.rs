@@ -1,18 +1,23 @@
-//! Two summary sentences for a load sweep: its peak, and the cost of more users.
+//! Summary sentences of a sweep: its peak, and the cost of more load. Each is true of the levels that are given, or absent.
 
 use crate::percentile_as_fact;
+use crate::rounds::{Difference, difference};
 use measure::{Direction, Nanos};
 use model::{Grade, Note, RunResult};
 
 /// A rate of this fraction of the peak counts as having reached it.
 const NEAR_PEAK: f64 = 0.9;
+/// Most values that a sentence names as within the noise of the best.
+const MOST_RIVALS: usize = 3;
+/// A gain of less than half a percent would print as 0 %.
+const NO_GAIN: f64 = 0.005;
 
 /// One load level of a sweep.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Requested users, or the queue depth if that is the varied load.
     pub users: u32,
-    /// Total I/Os per second of all users.
+    /// Total I/Os per second of all users; with several rounds, of the median round.
     pub iops: f64,
     /// Total bytes per second of all users.
     pub bytes_per_second: f64,
@@ -24,6 +29,8 @@ pub struct Point {
     pub all_busy: bool,
     /// True if the data came from memory instead of the device.
     pub from_memory: bool,
+    /// I/Os per second of each round in which this level was measured.
+    pub rounds: Vec<f64>,
 }
 
 impl Point {
@@ -35,14 +42,16 @@ impl Point {
         let moved = &all.directions[direction];
         let latency = moved.latency()?;
         let grade_of = |check: &str| notes.iter().filter(|note| note.check == check).map(|note| note.grade).max();
+        let iops = moved.iops()?;
         Some(Point {
             users,
-            iops: moved.iops()?,
+            iops,
             bytes_per_second: moved.bytes as f64 / moved.runtime.as_secs_f64(),
             mean_ns: latency.moments.mean()?,
             p99: moved.latency_distribution().and_then(|latency| percentile_as_fact(latency, 99.0)),
             all_busy: grade_of("busy users").is_none_or(|grade| grade <= Grade::Trusted),
             from_memory: crate::checks::is_of_memory(notes),
+            rounds: vec![iops],
         })
     }
 }
@@ -50,126 +59,189 @@ impl Point {
 /// Quantity that is varied over a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Load {
-    /// Processes with one I/O in flight each.
+    /// Processes with one I/O in flight each, or more if a depth is given.
     #[default]
     Users,
-    /// I/Os in flight, the depth of a queue.
-    InFlight,
+    /// I/Os that each user keeps in flight.
+    Depth,
 }
 
 impl Load {
-    /// For example `1 user`, `8 I/Os in flight`.
+    /// For example `1 user`, `depth 8`.
     pub fn counted(self, count: u32) -> String {
         match (self, count) {
             (Load::Users, 1) => "1 user".to_owned(),
             (Load::Users, _) => format!("{count} users"),
-            (Load::InFlight, 1) => "1 I/O in flight".to_owned(),
-            (Load::InFlight, _) => format!("{count} I/Os in flight"),
+            (Load::Depth, _) => format!("depth {count}"),
         }
     }
 
-    /// Plural name: `users`.
+    /// Name of the axis: `users`.
     pub fn plural(self) -> &'static str {
         match self {
             Load::Users => "users",
-            Load::InFlight => "I/Os in flight",
+            Load::Depth => "depth",
+        }
+    }
+
+    /// More of it, in words.
+    fn more(self) -> &'static str {
+        match self {
+            Load::Users => "more users bring",
+            Load::Depth => "more depth brings",
+        }
+    }
+
+    fn less(self) -> &'static str {
+        match self {
+            Load::Users => "fewer stay",
+            Load::Depth => "less depth stays",
         }
     }
 
     fn reach(self, count: u32) -> String {
-        format!("{} {}", self.counted(count), if count == 1 { "reaches" } else { "reach" })
+        let verb = if self == Load::Users && count != 1 { "reach" } else { "reaches" };
+        format!("{} {verb}", self.counted(count))
     }
 }
 
-/// Two sentences about a sweep of `what` (`8k random reads`) over users; empty if nothing was measured.
+/// Further levels of the same test, apart from those that a sentence is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// Nothing: these levels are all that was measured.
+    #[default]
+    Nothing,
+    /// Further levels, which differ in another option.
+    OtherLevels,
+}
+
+/// Two sentences about a sweep of `what` (`8k random reads`) over users, the only levels of this test; empty if nothing was measured.
 pub fn sentences(what: &str, points: &[Point]) -> Vec<String> {
-    sentences_over(Load::Users, what, points)
+    sentences_over(Load::Users, what, points, Elsewhere::Nothing)
 }
 
 /// Two sentences about a sweep of `what` over any kind of load; empty if nothing was measured.
-pub fn sentences_over(load: Load, what: &str, points: &[Point]) -> Vec<String> {
-    let Some(peak) = points.iter().rev().max_by(|a, b| a.iops.total_cmp(&b.iops)) else {
+pub fn sentences_over(load: Load, what: &str, points: &[Point], elsewhere: Elsewhere) -> Vec<String> {
+    let mut points: Vec<&Point> = points.iter().collect();
+    points.sort_by_key(|point| point.users);
+    let Some(&peak) = points.iter().rev().max_by(|a, b| a.iops.total_cmp(&b.iops)) else {
         return Vec::new();
     };
-    let near = points.iter().find(|point| point.iops >= NEAR_PEAK * peak.iops).unwrap_or(peak);
+    let near = points.iter().find(|point| point.iops >= NEAR_PEAK * peak.iops).copied().unwrap_or(peak);
     let idle: Vec<u32> = points.iter().filter(|point| !point.all_busy).map(|point| point.users).collect();
     let of_memory = if points.iter().any(|point| point.from_memory) { " These are numbers of memory." } else { "" };
     if !idle.is_empty() {
+        let counted = match load {
+            Load::Users => "that number of users",
+            Load::Depth => "that number of I/Os in flight",
+        };
         return vec![
             format!("The highest rate seen for {what} is {}.{of_memory}", rate(load, peak)),
-            format!("No scaling verdict: with {} not all {} were busy.", list(load, &idle), load.plural()),
+            format!("No scaling verdict: with {} IOPS × latency does not give {counted}.", list(load, &idle)),
         ];
     }
-    vec![format!("{}{of_memory}", peak_sentence(load, what, points, [peak, near])), cost_sentence(load, points, near)]
-}
-
-fn peak_sentence(load: Load, what: &str, points: &[Point], [peak, near]: [&Point; 2]) -> String {
-    let what = capitalised(what);
-    if points.len() == 1 {
-        return format!("{what} reach {}; no other load was measured.", rate(load, peak));
-    }
-    if near.users == peak.users {
-        let lesser = points.iter().filter(|point| point.users < peak.users).max_by(|a, b| a.iops.total_cmp(&b.iops));
-        return match lesser {
-            Some(lesser) => format!(
-                "{what} peak at {}; fewer stay more than 10 % below ({} {} % of it).",
-                rate(load, peak),
-                load.reach(lesser.users),
-                percent(lesser.iops / peak.iops)
-            ),
-            None => format!("{what} peak at {} already; more {} bring nothing.", rate(load, peak), load.plural()),
-        };
-    }
-    format!(
-        "{what} peak at {}; already {} {} % of that.",
-        rate(load, peak),
-        load.reach(near.users),
-        percent(near.iops / peak.iops)
-    )
-}
-
-fn cost_sentence(load: Load, points: &[Point], near: &Point) -> String {
-    let (Some(least), Some(most)) =
-        (points.iter().min_by_key(|point| point.users), points.iter().max_by_key(|point| point.users))
-    else {
-        return String::new();
+    let first = match (points.as_slice(), elsewhere) {
+        ([one], Elsewhere::Nothing) => {
+            format!("{} reach {}; no other load was measured.", capitalised(what), rate(load, one))
+        }
+        ([one], Elsewhere::OtherLevels) => format!("{} reach {}.", capitalised(what), rate(load, one)),
+        _ => peak_sentence(load, what, &points, [peak, near]),
     };
+    vec![format!("{first}{of_memory}"), cost_sentence(load, &points, near)]
+}
+
+fn peak_sentence(load: Load, what: &str, points: &[&Point], [peak, near]: [&Point; 2]) -> String {
+    let others = || points.iter().filter(|point| point.users != peak.users);
+    let rivals: Vec<u32> = others().filter(|point| is_within_noise(point, peak)).map(|point| point.users).collect();
+    let near_clause = || format!("already {} {} % of that.", load.reach(near.users), percent(near.iops / peak.iops));
+    if !rivals.is_empty() {
+        let mut alike = rivals.clone();
+        alike.push(peak.users);
+        alike.sort_unstable();
+        let rest = if alike.contains(&near.users) { ".".to_owned() } else { format!("; {}", near_clause()) };
+        return format!(
+            "The rates of {what} with {} lie within the noise of {}; the highest is {}{rest}",
+            list(load, &alike),
+            rounds_of(peak),
+            rate(load, peak)
+        );
+    }
+    let what = capitalised(what);
+    let sure = if others().all(|point| difference(&point.rounds, &peak.rounds) == Difference::BeyondNoise) {
+        format!(", beyond the noise of {}", rounds_of(peak))
+    } else {
+        " in one round".to_owned()
+    };
+    if near.users != peak.users {
+        return format!("{what} peak at {}{sure}; {}", rate(load, peak), near_clause());
+    }
+    let lesser = points.iter().filter(|point| point.users < peak.users).max_by(|a, b| a.iops.total_cmp(&b.iops));
+    match lesser {
+        Some(lesser) => format!(
+            "{what} peak at {}{sure}; {} more than 10 % below ({} {} % of it).",
+            rate(load, peak),
+            load.less(),
+            load.reach(lesser.users),
+            // Rounded down: what is 10.4 % below is not 90 % of it.
+            percent((100.0 * lesser.iops / peak.iops).floor() / 100.0)
+        ),
+        None => format!("{what} peak at {} already{sure}; {} nothing.", rate(load, peak), load.more()),
+    }
+}
+
+/// True if both were measured in several rounds, and their intervals overlap.
+fn is_within_noise(one: &Point, other: &Point) -> bool {
+    difference(&one.rounds, &other.rounds) == Difference::WithinNoise
+}
+
+fn rounds_of(point: &Point) -> String {
+    format!("{} rounds", point.rounds.len())
+}
+
+fn cost_sentence(load: Load, points: &[&Point], near: &Point) -> String {
+    let (Some(least), Some(most)) = (points.first(), points.last()) else { return String::new() };
     if least.users == most.users {
         return format!("One request takes {} on average.", milliseconds(least.mean_ns));
     }
     // Beyond the knee more users only queue; if the knee is the last point, the whole range is described.
     let from = if near.users < most.users { near } else { least };
-    let gain = most.iops / from.iops;
-    // A gain of half a percent would print as 0 %, so it is described as no gain.
-    let gain = if gain >= 2.0 {
-        format!("{gain:.1} times the IOPS")
-    } else if (gain - 1.0).abs() < 0.005 {
-        "no more IOPS".to_owned()
-    } else if gain >= 1.0 {
-        format!("{:.0} % more IOPS", 100.0 * (gain - 1.0))
-    } else {
-        format!("{:.0} % fewer IOPS", 100.0 * (1.0 - gain))
-    };
     let tail = match (from.p99, most.p99) {
         (Some(a), Some(b)) => format!(", p99 from {} to {}", milliseconds(a.as_f64()), milliseconds(b.as_f64())),
         _ => ", p99 unknown for lack of samples".to_owned(),
     };
     format!(
-        "Going from {} to {} brings {gain} and moves the average latency from {} to {}{tail}.",
+        "Going from {} to {} brings {} and moves the average latency from {} to {}{tail}.",
         load.counted(from.users),
         most.users,
+        gain(from, most),
         milliseconds(from.mean_ns),
         milliseconds(most.mean_ns)
     )
 }
 
+/// For example `9 % more IOPS`.
+fn gain(from: &Point, most: &Point) -> String {
+    let gain = most.iops / from.iops;
+    if is_within_noise(from, most) {
+        format!("no change of IOPS beyond the noise of {}", rounds_of(most))
+    } else if gain >= 2.0 {
+        format!("{gain:.1} times the IOPS")
+    } else if (gain - 1.0).abs() < NO_GAIN {
+        "no more IOPS".to_owned()
+    } else if gain >= 1.0 {
+        format!("{:.0} % more IOPS", 100.0 * (gain - 1.0))
+    } else {
+        format!("{:.0} % fewer IOPS", 100.0 * (1.0 - gain))
+    }
+}
+
 fn rate(load: Load, point: &Point) -> String {
-    format!(
-        "{} IOPS ({} MiB/s) with {}",
-        thousands(point.iops),
-        thousands(point.bytes_per_second / f64::from(1 << 20)),
-        load.counted(point.users)
-    )
+    format!("{} with {}", amount(point), load.counted(point.users))
+}
+
+/// `73,634 IOPS (575 MiB/s)`.
+fn amount(point: &Point) -> String {
+    format!("{} IOPS ({} MiB/s)", thousands(point.iops), thousands(point.bytes_per_second / f64::from(1 << 20)))
 }
 
 fn percent(ratio: f64) -> String {
@@ -186,20 +258,94 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
+/// `8 and 16 users`, `depth 8 and 16`.
 fn list(load: Load, counts: &[u32]) -> String {
-    match counts {
-        [] => String::new(),
-        [one] => load.counted(*one),
-        [first @ .., last] => {
-            let first: Vec<String> = first.iter().map(u32::to_string).collect();
-            format!("{} and {}", first.join(", "), load.counted(*last))
-        }
+    let (Some(first), Some(last)) = (counts.first(), counts.last()) else { return String::new() };
+    if counts.len() == 1 {
+        return load.counted(*first);
+    }
+    let words = |counts: &[u32]| counts.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let before = &counts[..counts.len() - 1];
+    match load {
+        Load::Users => format!("{} and {}", words(before), load.counted(*last)),
+        Load::Depth => format!("depth {} and {last}", words(before)),
     }
 }
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The quantity by which the values of an option are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// I/Os per second.
+    Ios,
+    /// Bytes per second.
+    Bytes,
+}
+
+impl Rank {
+    fn of(self, point: &Point) -> f64 {
+        match self {
+            Rank::Ios => point.iops,
+            Rank::Bytes => point.bytes_per_second,
+        }
+    }
+
+    /// One rate per round.
+    fn rounds(self, point: &Point) -> Vec<f64> {
+        let scale = self.of(point) / point.iops;
+        point.rounds.iter().map(|iops| iops * scale).collect()
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Rank::Ios => "IOPS",
+            Rank::Bytes => "MiB/s",
+        }
+    }
+}
+
+/// The sentence on the value of an option (`blocks of 64 KiB`, `io_uring`) with which `what` does the most, and on the next
+/// best one; `None` if nothing was measured.
+pub fn best_value(what: &str, rank: Rank, values: &[(String, Point)]) -> Option<String> {
+    let by_rate = |a: &&(String, Point), b: &&(String, Point)| rank.of(&a.1).total_cmp(&rank.of(&b.1));
+    let (best, top) = values.iter().rev().max_by(by_rate)?;
+    let (what, unit) = (capitalised(what), rank.unit());
+    let of_memory =
+        if values.iter().any(|(_, point)| point.from_memory) { " These are numbers of memory." } else { "" };
+    let others = || values.iter().filter(|(name, _)| name != best);
+    let Some((next, second)) = others().rev().max_by(by_rate) else {
+        return Some(format!("{what} reach {} with {best}.{of_memory}", amount(top)));
+    };
+    let compared = |point: &Point| difference(&rank.rounds(point), &rank.rounds(top));
+    let rivals: Vec<&str> = others()
+        .filter(|(_, point)| compared(point) == Difference::WithinNoise)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !rivals.is_empty() {
+        let more = rivals.len().saturating_sub(MOST_RIVALS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let verb = if rivals.len() > 1 { "lie" } else { "lies" };
+        return Some(format!(
+            "{what}: the highest {unit} are those with {best}, {}, but {}{more} {verb} within the noise of {}.{of_memory}",
+            amount(top),
+            rivals[..rivals.len().min(MOST_RIVALS)].join(", "),
+            rounds_of(top)
+        ));
+    }
+    let sure = if others().all(|(_, point)| compared(point) == Difference::BeyondNoise) {
+        format!(", beyond the noise of {}", rounds_of(top))
+    } else {
+        " in one round".to_owned()
+    };
+    let share = percent(rank.of(second) / rank.of(top));
+    Some(format!(
+        "{what} reach the most {unit} with {best}: {}{sure}; with {next} it is {share} % of that.{of_memory}",
+        amount(top)
+    ))
 }
 
 /// Formats a number rounded to an integer with thousands separators, `73,634`; below ten with one decimal.
@@ -226,7 +372,7 @@ mod tests {
         assert_eq!(
             sentences("8k random reads", &points),
             [
-                "8k random reads peak at 73,634 IOPS (575 MiB/s) with 64 users; already 8 users reach 92 % of that.",
+                "8k random reads peak at 73,634 IOPS (575 MiB/s) with 64 users in one round; already 8 users reach 92 % of that.",
                 "Going from 8 users to 64 brings 9 % more IOPS and moves the average latency from 115 µs to 850 µs, \
                  p99 from 115 µs to 848 µs."
             ]
@@ -246,7 +392,7 @@ mod tests {
         assert_eq!(
             sentences("reads", &points),
             [
-                "Reads peak at 8,000 IOPS (62 MiB/s) with 8 users; fewer stay more than 10 % below (1 user reaches 12 % of it).",
+                "Reads peak at 8,000 IOPS (62 MiB/s) with 8 users in one round; fewer stay more than 10 % below (1 user reaches 12 % of it).",
                 "Going from 1 user to 8 brings 8.0 times the IOPS and moves the average latency from 1.00 ms to 1.00 ms, \
                  p99 unknown for lack of samples."
             ]
@@ -258,7 +404,10 @@ mod tests {
         let points = [point(1, 1_000, 1_000), point(8, 4_000, 1_000), point(16, 4_000, 1_000)];
         let found = sentences("reads", &points);
         assert_eq!(found[0], "The highest rate seen for reads is 4,000 IOPS (31 MiB/s) with 8 users.");
-        assert_eq!(found[1], "No scaling verdict: with 8 and 16 users not all users were busy.");
+        assert_eq!(
+            found[1],
+            "No scaling verdict: with 8 and 16 users IOPS × latency does not give that number of users."
+        );
     }
 
     #[test]
@@ -272,6 +421,51 @@ mod tests {
     fn nothing_measured_says_nothing_and_one_point_says_so() {
         assert_eq!(sentences("reads", &[]), Vec::<String>::new());
         assert!(sentences("reads", &[point(8, 8_000, 1_000)])[0].ends_with("no other load was measured."));
+    }
+
+    #[test]
+    fn one_level_among_others_does_not_say_that_nothing_else_was_measured() {
+        let found = sentences_over(Load::Depth, "reads", &[point(8, 8_000, 1_000)], Elsewhere::OtherLevels);
+        assert_eq!(found[0], "Reads reach 8,000 IOPS (62 MiB/s) with depth 8.");
+    }
+
+    fn rounds(users: u32, iops: [u64; 3]) -> Point {
+        let rounds = iops.map(|rate| rate as f64).to_vec();
+        Point { rounds, all_busy: true, ..point(users, iops[1], 1_000) }
+    }
+
+    #[test]
+    fn a_peak_is_named_only_beyond_the_noise_of_its_rounds() {
+        let noisy =
+            [rounds(1, [4_000, 4_010, 4_020]), rounds(2, [7_000, 8_000, 8_900]), rounds(4, [7_500, 8_100, 8_900])];
+        assert_eq!(
+            sentences("reads", &noisy)[0],
+            "The rates of reads with 2 and 4 users lie within the noise of 3 rounds; the highest is 8,100 IOPS \
+             (63 MiB/s) with 4 users."
+        );
+        assert!(
+            sentences("reads", &noisy[1..])[1].starts_with("Going from 2 users to 4 brings no change of IOPS beyond")
+        );
+        let clear = [rounds(1, [4_000, 4_010, 4_020]), rounds(2, [8_000, 8_010, 8_020])];
+        let first = &sentences("reads", &clear)[0];
+        assert!(first.contains("with 2 users, beyond the noise of 3 rounds; fewer stay"), "{first}");
+    }
+
+    #[test]
+    fn the_best_value_of_an_option_is_named_with_the_next() {
+        let named = |name: &str, point: Point| (name.to_owned(), point);
+        let once = [named("libaio", point(1, 9_000, 100)), named("io_uring", point(1, 10_000, 100))];
+        assert_eq!(
+            best_value("reads", Rank::Ios, &once).unwrap(),
+            "Reads reach the most IOPS with io_uring: 10,000 IOPS (78 MiB/s) in one round; with libaio it is 90 % of that."
+        );
+        let noisy =
+            [named("libaio", rounds(1, [7_000, 9_000, 12_000])), named("io_uring", rounds(1, [7_000, 9_100, 11_000]))];
+        assert_eq!(
+            best_value("reads", Rank::Bytes, &noisy).unwrap(),
+            "Reads: the highest MiB/s are those with io_uring, 9,100 IOPS (71 MiB/s), but libaio lies within the noise of \
+             3 rounds."
+        );
     }
 
     #[test]

@@ -28,6 +28,7 @@ plumb.charts.curve = (data, look) => {
   const latencies = plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target]);
   // The target's own words stand at the left end of its line.
   const meetsTarget = (point) => {
+    if (!(target > 0)) return false;
     const decades = Math.abs(Math.log10(point.average_ns / target)) / Math.log10(latencies.max / latencies.min);
     return look.scale !== 'linear' && decades * look.height < 24 && (point.iops / most) * (look.width - left - 60) < 120;
   };

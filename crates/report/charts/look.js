@@ -54,7 +54,8 @@ plumb.sized = (name, data, chosen) => {
 // Whether a line of latency is wanted: `avg`, `p95`, `p99`, `p99.99`, `max`.
 plumb.shows = (look, name) => !look.lines || look.lines.includes(name);
 
-plumb.target = (data, look) => look.target_ns || data.target_ns || 0;
+// The latency that is marked: the one that was chosen (0 for none), else that of the data.
+plumb.target = (data, look) => look.target_ns ?? data.target_ns ?? 0;
 
 const decimals = (value) => (value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 

@@ -5,6 +5,8 @@ plumb.charts.overlay = (data, look) => {
   const left = 96;
   const frame = plumb.frame(data, look, left);
   const names = data.systems.map(([name]) => name);
+  // A system has its colour in all pictures of a page.
+  const colour = (index) => plumb.systemColour(((data.colours || [])[index]) ?? index);
   const levels = data.systems.flatMap(([, sweep]) => sweep.levels);
   const loads = plumb.unique(levels.map((level) => level.load)).sort((one, other) => one - other);
   const labels = loads.map((load) => levels.find((level) => level.load === load).label);
@@ -29,8 +31,8 @@ plumb.charts.overlay = (data, look) => {
   const isNamed = (index, kind) => named.some((end) => end.index === index && end.kind === kind);
   const line = (system, index, panel, kind, type, width, value) => ({
     type: 'line', name: names[index], xAxisIndex: panel, yAxisIndex: panel, animation: false, symbol: 'circle', symbolSize: kind === 'avg' || panel > 0 ? 6 : 3,
-    connectNulls: true, lineStyle: { type, width, color: plumb.systemColour(index) }, itemStyle: { color: plumb.systemColour(index) },
-    endLabel: { show: panel === 0 && isNamed(index, kind), formatter: kind, color: plumb.systemColour(index), fontFamily: plumb.family, fontSize: 10 },
+    connectNulls: true, lineStyle: { type, width, color: colour(index) }, itemStyle: { color: colour(index) },
+    endLabel: { show: panel === 0 && isNamed(index, kind), formatter: kind, color: colour(index), fontFamily: plumb.family, fontSize: 10 },
     data: loads.map((load) => {
       const level = system.levels.find((one) => one.load === load);
       const found = level && value(level);

@@ -4,7 +4,7 @@
 plumb.charts.sweep = (data, look) => {
   const figures = { ...data, target_ns: plumb.target(data, look), title: look.title || data.title };
   const sheet = plumb.sweepSheet(figures, look);
-  const parts = [plumb.sweepHead, plumb.sweepStrip, plumb.sweepLatency, plumb.sweepQueueing, plumb.sweepThroughput, plumb.sweepNotes];
+  const parts = data.levels.length === 1 ? [plumb.sweepHead, plumb.sweepNumbers, plumb.sweepDistribution, plumb.sweepNotes] : [plumb.sweepHead, plumb.sweepStrip, plumb.sweepLatency, plumb.sweepQueueing, plumb.sweepThroughput, plumb.sweepNotes];
   const marks = parts.flatMap((part) => part(figures, look, sheet));
   return {
     backgroundColor: look.paper,
@@ -12,6 +12,58 @@ plumb.charts.sweep = (data, look) => {
     aria: { enabled: true, label: { description: [data.title, data.flag, ...data.sentences].filter(Boolean).join('. ') } },
     series: [plumb.marks(marks, look)],
   };
+};
+
+// One level needs no axis of loads: it is as high as its histogram.
+plumb.heights.sweep = (data, look) => {
+  if (data.levels.length !== 1) return 1190;
+  const { noteLines, headLines } = plumb.sweepSheet({ ...data, target_ns: plumb.target(data, look) }, { ...look, height: 1190 });
+  return plumb.singleTop(headLines) + Math.max(plumb.singleRow * data.levels[0].bins.length, 250) + 14 * noteLines.length + 50;
+};
+plumb.singleRow = 27;
+plumb.singleTop = (headLines) => 100 + 20 * headLines.length;
+
+// The numbers of a single level, large.
+plumb.sweepNumbers = (data, look, sheet) => {
+  const [level] = data.levels;
+  const top = plumb.singleTop(sheet.headLines);
+  const marks = [
+    { shape: plumb.text(sheet.left, top + 6, `${plumb.count(level.iops)} IOPS`, look.font(30, true), look.ink) },
+    { shape: plumb.text(sheet.left, top + 42, plumb.rate(level.rate), look.font(18), look.ink) },
+  ];
+  const times = plumb.sweepKinds(look).filter((kind) => level[kind.key] > 0).reverse().map((kind) => ({ name: kind.name, ns: level[kind.key], ink: kind.ink, bold: kind.bold }));
+  if (data.target_ns > 0) times.push({ name: 'target', ns: data.target_ns, ink: look.target, bold: true });
+  times.forEach((time, place) => {
+    const y = top + 90 + place * 24;
+    marks.push({ shape: plumb.text(sheet.left, y, time.name, look.font(13), look.soft) });
+    marks.push({ shape: plumb.text(sheet.left + 170, y, plumb.time(time.ns), look.font(15, time.bold), time.ink, 'right') });
+  });
+  if (level.rounds) {
+    const text = `${level.rounds.count} rounds: ${plumb.count(level.rounds.low_iops)} to ${plumb.count(level.rounds.high_iops)} IOPS`;
+    marks.push({ shape: plumb.text(sheet.left, top + 64, text, look.font(11), look.alarm) });
+  }
+  return marks;
+};
+
+// The histogram of a single level: a row for each range of latencies, the fastest first, as long as its share of the I/Os.
+plumb.sweepDistribution = (data, look, sheet) => {
+  const [level] = data.levels;
+  const top = plumb.singleTop(sheet.headLines);
+  const from = sheet.left + 370;
+  const room = look.width - 90 - from;
+  if (level.bins.length === 0) return [{ shape: plumb.text(from, top + 6, 'no histogram', look.font(12), look.faint) }];
+  const rows = Math.min(plumb.singleRow, (look.height - top - 40 - 14 * sheet.noteLines.length) / level.bins.length);
+  return level.bins.flatMap((bin, place) => {
+    const y = top + place * rows;
+    const range = bin.from_ns > 0 ? `${plumb.tick(bin.from_ns)} to ${plumb.tick(bin.to_ns)}` : `up to ${plumb.tick(bin.to_ns)}`;
+    const says = `${plumb.percent(bin.share)} of I/Os\n${range}`;
+    const wide = Math.max(bin.share * room, 0.6);
+    return [
+      { shape: plumb.text(from - 10, y, range, look.font(11.5), look.ink, 'right') },
+      { shape: { ...plumb.rect(from, y - rows * 0.4, wide, rows * 0.8, plumb.colourOf(bin.to_ns)), name: 'bin' }, says },
+      { shape: plumb.text(from + wide + 6, y, plumb.percent(bin.share), look.font(11.5, true), look.ink) },
+    ];
+  });
 };
 
 // Where everything stands.
@@ -42,7 +94,7 @@ plumb.sweepHeadLines = (data, look, left) => {
 };
 
 // A level's name as long as there is room for it; its bare number where not.
-plumb.sweepName = (level, room, font) => plumb.longest([level.label, plumb.count(level.load)], room, font);
+plumb.sweepName = (level, room, font) => plumb.longest([level.label, level.word || plumb.count(level.load)], room, font);
 
 plumb.sweepHead = (data, look, sheet) => {
   const room = look.width - sheet.left - 20;
@@ -126,12 +178,12 @@ plumb.sweepLatency = (data, look, sheet) => {
   const scale = plumb.sweepScale(data, look, sheet);
   const written = plumb.written();
   const marks = [];
-  const target = scale.at(data.target_ns);
+  const target = data.target_ns > 0 ? scale.at(data.target_ns) : null;
   for (const tick of scale.ticks) {
     const y = scale.at(tick);
     marks.push({ shape: plumb.line([[sheet.left, y], [sheet.right, y]], look.line, 1) });
     // The target's own value stands on the axis, too.
-    if (Math.abs(y - target) > 11) marks.push({ shape: plumb.text(sheet.left - 7, y, plumb.tick(tick), look.font(11.5), look.ink, 'right') });
+    if (target === null || Math.abs(y - target) > 11) marks.push({ shape: plumb.text(sheet.left - 7, y, plumb.tick(tick), look.font(11.5), look.ink, 'right') });
   }
   marks.push({ shape: plumb.line([[sheet.left, sheet.log.top], [sheet.left, sheet.log.bottom]], look.axis, 1) });
   const middle = (sheet.log.top + sheet.log.bottom) / 2;
@@ -141,8 +193,10 @@ plumb.sweepLatency = (data, look, sheet) => {
   const key = written.take(plumb.sweepKey(data, look, sheet, scale));
   const bars = plumb.sweepBars(data, look, sheet, scale);
   marks.push(...plumb.sweepLines(data, look, sheet, scale), ...bars);
-  marks.push({ shape: plumb.line([[sheet.left, target], [sheet.right, target]], look.target, 1.2, [9, 4]) });
-  marks.push({ shape: plumb.text(sheet.left - 7, target, plumb.tick(data.target_ns), look.font(11.5, true), look.target, 'right') });
+  if (target !== null) {
+    marks.push({ shape: plumb.line([[sheet.left, target], [sheet.right, target]], look.target, 1.2, [9, 4]) });
+    marks.push({ shape: plumb.text(sheet.left - 7, target, plumb.tick(data.target_ns), look.font(11.5, true), look.target, 'right') });
+  }
   marks.push(...points, ...key, ...plumb.sweepBarWords(data, look, sheet, scale).flatMap((candidates) => written.offer(...candidates)));
   return marks;
 };
@@ -237,9 +291,10 @@ plumb.sweepKey = (data, look, sheet, scale) => {
   const marks = [];
   const last = data.levels.length - 1;
   const kinds = last < 0 ? [] : plumb.sweepKinds(look).filter((kind) => data.levels[last][kind.key] > 0);
-  const wanted = [...kinds.map((kind) => scale.at(data.levels[last][kind.key])), scale.at(data.target_ns)];
+  const hasTarget = data.target_ns > 0;
+  const wanted = [...kinds.map((kind) => scale.at(data.levels[last][kind.key])), ...(hasTarget ? [scale.at(data.target_ns)] : [])];
   const places = plumb.apart(wanted, 13, sheet.log.top + 6, sheet.log.bottom - 6);
-  marks.push({ shape: plumb.text(sheet.right - 21, places[kinds.length], 'target', look.font(10), look.target, 'left', { backgroundColor: look.veil }) });
+  if (hasTarget) marks.push({ shape: plumb.text(sheet.right - 21, places[kinds.length], 'target', look.font(10), look.target, 'left', { backgroundColor: look.veil }) });
   kinds.forEach((kind, index) => {
     marks.push({ shape: plumb.line([[sheet.column[last] + 8, wanted[index]], [sheet.right - 24, places[index]]], look.axis, 0.6) });
     marks.push({ shape: plumb.text(sheet.right - 21, places[index], kind.name, look.font(10, kind.bold), kind.ink) });
@@ -267,6 +322,8 @@ plumb.sweepStep = (data, look, sheet, one, full, share) => {
   const [centre, room] = [(from + to) / 2, to - from - 6];
   const [head, foot] = [look.font(sheet.narrow ? 9 : 11, true), look.font(sheet.narrow ? 8.5 : 10)];
   const under = (y, texts, font, ink) => ({ shape: plumb.text(centre, y, plumb.longest(texts, room, font), font, ink, 'center') });
+  // From one word to the next there is no ratio.
+  if (data.levels[one.index].word) return [];
   if (one.missing) return [under(bottom + 12, ['not judged', '?'], head, look.faint)];
   const names = [data.levels[one.index], data.levels[one.index + 1]].map((level) => level.label);
   const [load, rate] = [plumb.times(one.load_ratio), plumb.times(one.rate_ratio)];
@@ -336,6 +393,13 @@ plumb.sweepQueueing = (data, look, sheet) => {
   return marks;
 };
 
+// The interval of the mean over the rounds of a level.
+plumb.sweepRounds = (level, look, x, at) => {
+  const { count, low_iops: low, high_iops: high } = level.rounds;
+  const says = `${level.label}\n${count} rounds: mean IOPS between ${plumb.count(low)} and ${plumb.count(high)} (95 %)`;
+  return { shape: plumb.line([[x - 4, at(low)], [x + 4, at(low)], [x, at(low)], [x, at(high)], [x - 4, at(high)], [x + 4, at(high)]], look.alarm, 1.6), says };
+};
+
 plumb.sweepThroughput = (data, look, sheet) => {
   const { top, bottom } = sheet.rate;
   const mib = (rate) => rate / 1048576;
@@ -366,6 +430,7 @@ plumb.sweepThroughput = (data, look, sheet) => {
     }
     const y = at(mib(level.rate));
     const centre = x + wide / 2;
+    if (level.rounds && level.iops > 0) marks.push(plumb.sweepRounds(level, look, x + wide - 7, (iops) => at(Math.min((mib(level.rate) * iops) / level.iops, most))));
     const star = index === peak ? '★' : '';
     const [bold, small, room] = [look.font(sheet.narrow ? 9.5 : 11.5, true), look.font(sheet.narrow ? 9 : 10), sheet.spacing - 6];
     const rate = plumb.rate(level.rate);

@@ -175,14 +175,16 @@ plumb.page = (() => {
   };
 
   const targets = () => {
-    const first = page.pictures.find((picture) => picture.data.target_ns > 0).data.target_ns;
+    const asked = page.pictures.find((picture) => picture.data.target_ns > 0);
+    const first = asked ? asked.data.target_ns : 0;
+    const shown = (ns) => (ns > 0 ? plumb.tick(ns) : '');
     const field = make('input', {
-      type: 'text', value: plumb.tick(first), 'aria-label': 'Latency target, like 10 ms',
+      type: 'text', value: shown(first), placeholder: 'none', 'aria-label': 'Latency target, like 10 ms',
       onchange: () => {
-        const wanted = latency(field.value);
+        const wanted = field.value.trim() === '' ? 0 : latency(field.value);
         field.setAttribute('aria-invalid', String(wanted === null));
         if (wanted === null) {
-          field.value = plumb.tick(chosen.target ?? first);
+          field.value = shown(chosen.target ?? first);
           return;
         }
         chosen.target = wanted;
@@ -212,7 +214,7 @@ plumb.page = (() => {
     bar.append(themes());
     if (has((_, picture) => linear.includes(picture.chart))) bar.append(scales());
     if (has((data) => levelsOf(data).length > 0)) bar.append(percentiles());
-    if (has((data) => data.target_ns > 0)) bar.append(targets());
+    if (has((_, picture) => linear.includes(picture.chart))) bar.append(targets());
     if (has((_, picture) => picture.chart === 'overlay')) bar.append(systems());
     bar.hidden = false;
   };

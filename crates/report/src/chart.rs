@@ -25,7 +25,7 @@ pub const CHARTS: &[Chart] = &[
         name: "sweep",
         title: "Latency, queueing and throughput over the load: three panels on one axis",
         source: include_str!("../charts/sweep.js"),
-        size: (1040, Some(1190)),
+        size: (1040, None),
     },
     Chart {
         name: "overlay",

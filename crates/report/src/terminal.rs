@@ -7,8 +7,8 @@ use formats::printable;
 const WIDTH: usize = 80;
 /// Width of the latency labels on the left, in columns.
 const LEFT: usize = 9;
-/// Most levels drawn; if there are more, some are omitted.
-const MOST_LEVELS: usize = 6;
+/// Most levels drawn; if there are more, some are omitted and named.
+const MOST_LEVELS: usize = 7;
 /// Block characters of 0 to 8 eighths of a cell.
 const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -41,6 +41,18 @@ pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
     text.push_str(&row("avg", shown.iter().map(|level| time(level.average_ns)).collect()));
     if shown.iter().any(|level| level.p99_ns.is_some()) {
         text.push_str(&row("p99", shown.iter().map(|level| level.p99_ns.map_or("-".into(), time)).collect()));
+    }
+    let omitted: Vec<&str> = sweep
+        .levels
+        .iter()
+        .filter(|level| !shown.iter().any(|one| std::ptr::eq(*one, *level)))
+        .map(|level| level.label.as_str())
+        .collect();
+    if !omitted.is_empty() {
+        text.push_str(&row(
+            "",
+            vec![cut(&printable::line(&format!("not shown: {}", omitted.join(", "))), WIDTH - LEFT)],
+        ));
     }
     text
 }
@@ -201,6 +213,7 @@ mod tests {
         let at = |word: &str| lines.iter().position(|line| line.trim_start().starts_with(word)).unwrap();
         assert!(at(">2s") < at("≤250µs") && at("≤250µs") < at("≤100µs") && at("≤100µs") < at("avg"), "{text}");
         assert!(text.contains("IOPS ▂▂▃▃▄▅▅▆▆▇▇█ 10.0k to 120k"), "{text}");
+        assert!(text.ends_with("not shown: 3000 users, 5000 users, 7000 users, 9000 users, 11000 users\n"), "{text}");
         assert_eq!(lines[at("≤100µs")].matches("50%").count(), MOST_LEVELS);
     }
 

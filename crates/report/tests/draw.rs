@@ -15,8 +15,7 @@ fn level(users: f64, average_us: f64, rate_mib: f64, shares: &[(f64, f64, f64)])
         bins: shares.iter().map(|&(from, to, share)| Bin { from_ns: from * 1e3, to_ns: to * 1e3, share }).collect(),
         rate: rate_mib * 1048576.0,
         iops: rate_mib * 128.0,
-        step: None,
-        at_work: None,
+        ..Level::default()
     }
 }
 
@@ -46,7 +45,7 @@ fn sweep() -> Sweep {
         ],
         flag: None,
         load: "users".into(),
-        target_ns: 10e6,
+        target_ns: Some(10e6),
         levels,
         notes: vec![
             "Bars in the top panel stand at their true latency edges; their width is the share of I/Os.".into(),

@@ -52,7 +52,8 @@ fn sweep_of(levels: Vec<Measured>) -> Sweep {
         workload: "random read 8 KiB".into(),
         plural: "8 KiB random reads".into(),
         axis: Axis::Load(Load::Users),
-        target_ns: 10e6,
+        elsewhere: analysis::Elsewhere::Nothing,
+        target_ns: Some(10e6),
         levels,
         notes: Vec::new(),
     })

@@ -56,7 +56,8 @@ fn sweep(system: &str, alone_us: f64, knee: f64) -> Sweep {
         workload: "random read 8 KiB".into(),
         plural: "8 KiB random reads".into(),
         axis: Axis::Load(Load::Users),
-        target_ns: 1e6,
+        elsewhere: analysis::Elsewhere::Nothing,
+        target_ns: Some(1e6),
         levels: [1, 2, 4, 8, 16, 32, 64].into_iter().map(level).collect(),
         notes: Vec::new(),
     })

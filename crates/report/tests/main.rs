@@ -6,4 +6,5 @@ mod kinds;
 mod of_results;
 mod old_data;
 mod overlaps;
+mod sentences;
 mod words;

@@ -19,7 +19,7 @@ fn rows(system: &str) -> Vec<Measurement> {
 }
 
 fn sweeps_of(system: &str) -> Vec<Sweep> {
-    sweeps(system, &rows(system), 10e6)
+    sweeps(system, &rows(system), None)
 }
 
 fn card_of(system: &str) -> Card {
@@ -123,7 +123,7 @@ fn blocks_of_512_bytes_and_of_a_range_stand_in_the_chart_over_block_sizes() {
     let (found, damages) = parse(table.as_bytes());
     assert!(damages.is_empty(), "{damages:?}");
     let rows: Vec<Measurement> = found.iter().flat_map(|reading| formats::sweep::measurements(reading, None)).collect();
-    let sweeps = sweeps("lab", &rows, 10e6);
+    let sweeps = sweeps("lab", &rows, None);
     let labels: Vec<&str> = sweeps.iter().flat_map(|sweep| &sweep.levels).map(|level| level.label.as_str()).collect();
     assert_eq!(labels, ["512 B", "4 KiB", "10 KiB", "64 KiB"]);
 }

@@ -62,7 +62,8 @@ fn sweep(system: &str, count: usize, latency: (f64, f64), rate: (f64, f64)) -> S
         workload: "random read 8 KiB".into(),
         plural: "8 KiB random reads".into(),
         axis: Axis::Load(Load::Users),
-        target_ns: 10e6,
+        elsewhere: analysis::Elsewhere::Nothing,
+        target_ns: Some(10e6),
         levels: (0..count).map(level).collect(),
         notes: vec!["What is known about the data, in a sentence that is long enough to be broken.".into(); 3],
     })

@@ -4,7 +4,7 @@ use crate::finished::FinishedTest;
 use crate::kind::TestKind;
 use crate::parse_values::short_size;
 use crate::test::SurveyTest;
-use analysis::{Point, thousands};
+use analysis::{Point, Rank, best_value, median_round};
 
 /// Returns the concluding sentences of a survey; empty if nothing was measured.
 pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
@@ -83,12 +83,16 @@ fn medians(rows: &[&FinishedTest]) -> Vec<Point> {
     users.dedup();
     let middle = |users: u32| {
         let of = rows.iter().filter(|row| row.test.users == users);
-        let mut points: Vec<Point> = of.filter_map(|row| point(row)).collect();
-        points.sort_by(|a, b| a.iops.total_cmp(&b.iops));
-        let at = points.len().checked_sub(1)? / 2;
-        points.into_iter().nth(at)
+        median(of.filter_map(|row| point(row)).collect())
     };
     users.into_iter().filter_map(middle).collect()
+}
+
+/// The median of the rounds of one test, with the rates of all.
+fn median(rounds: Vec<Point>) -> Option<Point> {
+    let rates: Vec<f64> = rounds.iter().map(|point| point.iops).collect();
+    let at = median_round(&rates)?;
+    rounds.into_iter().nth(at).map(|point| Point { rounds: rates, ..point })
 }
 
 fn point(row: &FinishedTest) -> Option<Point> {
@@ -96,30 +100,20 @@ fn point(row: &FinishedTest) -> Option<Point> {
     Point::of(row.test.users, &row.result, direction, &row.result.notes)
 }
 
-/// Without a sweep over users: the levels with the most IOPS and with the highest bandwidth.
+/// Without a sweep over users: the levels with the most IOPS and with the highest bandwidth, beyond the noise of their rounds.
 fn of_sweep(title: &str, rows: &[&FinishedTest]) -> Vec<String> {
-    let points: Vec<(&FinishedTest, Point)> = rows.iter().filter_map(|row| Some((*row, point(row)?))).collect();
-    let most_ios = points.iter().max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
-    let most_bytes = points.iter().max_by(|(_, a), (_, b)| a.bytes_per_second.total_cmp(&b.bytes_per_second));
-    let (Some((ios_row, ios)), Some((bytes_row, bytes))) = (most_ios, most_bytes) else { return Vec::new() };
-    let memory = if points.iter().any(|(_, point)| point.from_memory) { " These are numbers of memory." } else { "" };
-    let mean = |point: &Point| format!("{:.3} ms", point.mean_ns / 1e6);
-    vec![
-        format!(
-            "The most requests per second of {} levels of {}: {} IOPS at {}, {} each on average.{memory}",
-            points.len(),
-            title,
-            thousands(ios.iops),
-            ios_row.test.describe(),
-            mean(ios)
-        ),
-        format!(
-            "The highest rate: {} MiB/s at {}, {} each on average.",
-            thousands(bytes.bytes_per_second / f64::from(1 << 20)),
-            bytes_row.test.describe(),
-            mean(bytes)
-        ),
-    ]
+    let mut levels: Vec<(&SurveyTest, Vec<Point>)> = Vec::new();
+    for row in rows {
+        let Some(point) = point(row) else { continue };
+        match levels.iter_mut().find(|(test, _)| test.repeats(&row.test)) {
+            Some((_, rounds)) => rounds.push(point),
+            None => levels.push((&row.test, vec![point])),
+        }
+    }
+    let named: Vec<(String, Point)> =
+        levels.into_iter().filter_map(|(test, rounds)| Some((test.describe(), median(rounds)?))).collect();
+    let what = format!("the {} levels of {title}", named.len());
+    [Rank::Ios, Rank::Bytes].into_iter().filter_map(|rank| best_value(&what, rank, &named)).collect()
 }
 
 /// Returns the sentence on the test with the widest spread between its repetitions; `None` if no test was repeated.

@@ -10,7 +10,7 @@ mod scalability;
 
 pub use block_size::{AccessModel, SizePoint, access_model, is_memory, size_points};
 pub use mixture::{Mixture, MixturePoint, Part, device_rate, mixture, mixture_points};
-pub use scalability::{Scalability, UserPoint, scalability, user_points};
+pub use scalability::{Scalability, UserPoint, depth_of, scalability, user_points};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -9,7 +9,7 @@ use model::RunResult;
 /// One measured point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UserPoint {
-    /// Users, or maximum I/Os in flight.
+    /// Users, depth, or maximum I/Os in flight.
     pub users: f64,
     /// I/Os per second.
     pub iops: f64,
@@ -38,6 +38,11 @@ pub fn user_points(result: &RunResult) -> Vec<UserPoint> {
         iops: job.directions.iter().filter_map(|(_, found)| found.iops()).sum(),
     };
     rows.iter().map(point).filter(|point| point.iops > 0.0).collect()
+}
+
+/// The depth that a job reached: the requested one, or 1 with a synchronous engine.
+pub fn depth_of(job: &model::JobResult) -> u32 {
+    slots(job)
 }
 
 /// Fits the law to the points; a coefficient that would be negative is omitted. `None` with fewer than four different

@@ -1,6 +1,7 @@
 //! `plumb model`: the cost of an I/O by its size, and the gain of more users, from results of sweeps or from sweeps
 //! that it runs.
 
+mod levels;
 mod show;
 mod sweep;
 
@@ -12,7 +13,7 @@ use formats::printable;
 use measure::Direction;
 use model::{JobResult, RunResult};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Fit cost models to sweeps over block sizes, users or depth
 #[derive(Debug, clap::Args)]
@@ -23,6 +24,7 @@ Examples:
   plumb model --run . --size 1G --time 3s --output costs    save the sweeps as costs/*.json
   plumb model sweep.json            a sweep over block sizes: a job of one user for each size
   plumb model data_ssd.csv          a sweep over users, as plumb parse reads it
+  plumb model depth-*.json          a sweep over depth: a file for each depth
   for b in 4k 16k 64k 256k 1m; do words=\"$words --name=b$b --bs=$b --stonewall\"; done
   plumb fio --filename=/dev/sdX --readonly --rw=randread --direct=1 --runtime=2 --time_based \\
     $words --output-format=json | plumb model -
@@ -53,12 +55,6 @@ pub(crate) struct ModelArgs {
     strict: Option<analysis::Strictness>,
 }
 
-/// Jobs that differ only in their number of users.
-struct Sweep {
-    nature: (String, (u32, u32)),
-    result: RunResult,
-}
-
 /// Reads the sweeps, fits the models and prints them.
 pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     if let Some(target) = &args.run {
@@ -70,56 +66,57 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
         ));
     }
     let mut text = String::new();
+    // Files that give no model alone, each with a level of a sweep over several files.
+    let mut open: Vec<RunResult> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for path in &args.files {
         let (found, _) = input::read_results(path)?;
         let results: Vec<RunResult> = found.into_iter().map(|located| located.result).collect();
-        text.push_str(&of_file(path, &results));
+        let of_one = of_results(&path.display().to_string(), &results);
+        if of_one.is_empty() {
+            names.push(path.display().to_string());
+            open.extend(results);
+        }
+        text.push_str(&of_one);
+    }
+    if let [first, .., last] = names.as_slice() {
+        text.push_str(&of_results(&format!("{first} to {last}, {} files", names.len()), &[together(open)]));
     }
     if text.is_empty() {
         return Err(Failure::new(
-            "no model can be fitted: it takes three block sizes with one user each, or four numbers of users; \
+            "no model can be fitted: it takes three block sizes with one user each, or four numbers of users or depths; \
              plumb model --run TARGET measures them",
         ));
     }
     Output::stdout().write(&printable::lines(&text)).map(|()| 0)
 }
 
-fn of_file(path: &Path, results: &[RunResult]) -> String {
+/// All jobs as one result.
+fn together(results: Vec<RunResult>) -> RunResult {
+    let jobs = results.iter().flat_map(RunResult::reported_jobs).collect();
+    RunResult { jobs, ..results.into_iter().next().unwrap_or_default() }
+}
+
+fn of_results(name: &str, results: &[RunResult]) -> String {
     let mut text = String::new();
     for result in results {
         if let Some(model) = costs::access_model(&costs::size_points(result)) {
-            let _ = writeln!(text, "{}: time per I/O by block size", path.display());
+            let _ = writeln!(text, "{name}: time per I/O by block size");
             text.push_str(&show::access(&model, result));
         }
         let rate = costs::device_rate(result);
         if let Some(mixture) = rate.and_then(|rate| costs::mixture(&costs::mixture_points(result), rate)) {
-            let _ = writeln!(text, "{}: from cold to cached, by block size", path.display());
+            let _ = writeln!(text, "{name}: from cold to cached, by block size");
             text.push_str(&show::mixture(&mixture));
         }
     }
-    for sweep in sweeps(results) {
-        if let Some(law) = costs::scalability(&costs::user_points(&sweep.result)) {
-            let (pattern, (_, bytes)) = &sweep.nature;
-            let size = if *bytes > 0 { format!(" of {bytes} B") } else { String::new() };
-            let _ = writeln!(text, "{}: {pattern}{size} by users", path.display());
-            text.push_str(&show::scaling(&law));
+    for sweep in levels::sweeps(results) {
+        if let Some(law) = costs::scalability(&sweep.points) {
+            let _ = writeln!(text, "{name}: {}", sweep.title());
+            text.push_str(&show::scaling(&law, sweep.load));
         }
     }
     text
-}
-
-fn sweeps(results: &[RunResult]) -> Vec<Sweep> {
-    let mut found: Vec<Sweep> = Vec::new();
-    for result in results {
-        for job in result.reported_jobs() {
-            let nature = (pattern(&job), job.echo.block_sizes[busiest(&job)]);
-            match found.iter_mut().find(|sweep| sweep.nature == nature) {
-                Some(sweep) => sweep.result.jobs.push(job),
-                None => found.push(Sweep { nature, result: RunResult { jobs: vec![job], ..RunResult::default() } }),
-            }
-        }
-    }
-    found
 }
 
 fn pattern(job: &JobResult) -> String {

@@ -1,7 +1,7 @@
 //! Models as text: fitted parameters with confidence intervals, and measured value, prediction and error of each point.
 
 use analysis::costs::{self, AccessModel, Estimate, Mixture, Scalability};
-use analysis::thousands;
+use analysis::{Load, thousands};
 use model::RunResult;
 use std::fmt::Write;
 
@@ -35,20 +35,25 @@ pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
     text + &table(["block B", "measured µs", "predicted µs", ""], 2, points)
 }
 
-/// The scalability law over users, and each point.
-pub(super) fn scaling(law: &Scalability) -> String {
+/// The scalability law over users or depth, and each point.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of users; saturates")]
+pub(super) fn scaling(law: &Scalability, load: Load) -> String {
     let peak = law.peak.map_or_else(
         || "none: the rate never falls".to_owned(),
-        |(users, iops)| format!("{} IOPS with {users:.0} users", thousands(iops)),
+        |(level, iops)| format!("{} IOPS with {}", thousands(iops), load.counted(level.round() as u32)),
     );
+    let one = match load {
+        Load::Users => "one user",
+        Load::Depth => "depth 1",
+    };
     let text = format!(
-        "  one user      {} IOPS\n  contention    {}\n  coherency     {}\n  peak          {peak}\n",
+        "  {one:<14}{} IOPS\n  contention    {}\n  coherency     {}\n  peak          {peak}\n",
         estimate(law.alone, 1.0),
         digits(law.contention, 4),
         digits(law.coherency, 6)
     );
     let points = law.points.iter().map(|(point, predicted)| (point.users, point.iops, *predicted, String::new()));
-    text + &table(["users", "measured IOPS", "predicted IOPS", ""], 0, points)
+    text + &table([load.plural(), "measured IOPS", "predicted IOPS", ""], 0, points)
 }
 
 /// Predicted rate of a run that starts with a cold cache, from the costs of device and memory, and the point from which

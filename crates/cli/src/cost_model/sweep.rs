@@ -10,6 +10,7 @@ use crate::iozone::live::Live;
 use crate::output::Output;
 use crate::remarks;
 use crate::survey::filled_target;
+use analysis::Load;
 use analysis::costs::{self, Mixture};
 use fio::{Action, Parser};
 use formats::{native, printable};
@@ -160,7 +161,7 @@ impl<'a> Bench<'a> {
 
         let users = self.by_users()?;
         if let Some(law) = costs::scalability(&costs::user_points(&users)) {
-            let text = format!("\nUsers: random reads of 4 KiB, O_DIRECT\n{}", show::scaling(&law));
+            let text = format!("\nUsers: random reads of 4 KiB, O_DIRECT\n{}", show::scaling(&law, Load::Users));
             self.done(out, "users", &users, &text)?;
         }
         self.footer(out)

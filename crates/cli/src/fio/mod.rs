@@ -208,7 +208,7 @@ fn print_chart(result: &RunResult, request: &OutputRequest, out: &mut Output) ->
     if request.formats != [OutputFormat::NORMAL] || !out.is_stdout() || !std::io::stdout().is_terminal() {
         return Ok(());
     }
-    match report::sources::glance(result, report::sources::TARGET_NS) {
+    match report::sources::glance(result) {
         picture if picture.is_empty() => Ok(()),
         picture => out.write(&format!("\n{picture}")),
     }

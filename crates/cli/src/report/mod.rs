@@ -6,14 +6,14 @@ mod place;
 pub(crate) mod plot;
 
 use crate::failure::Failure;
-use crate::input::{self, PARTIAL};
+use crate::input::{self, NamedFile, PARTIAL};
 use crate::output::Output;
 use clap::ValueEnum;
 use place::Form;
 #[cfg(feature = "pdf")]
 use report::page::pdf_of;
 use report::page::{DrawingStyle, Page, Picture, sheet};
-use report::sources::{PageRequest, Source, TARGET_NS};
+use report::sources::{PageRequest, Source};
 use report::{ChartEngine, Scale, Theme};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,7 @@ const WHERE: &str = if cfg!(feature = "pdf") {
 Examples:
   plumb report plumb-survey-001.json -o report.html
   plumb report before.json after.json -o compare.html    two systems in the same charts
+  plumb report A= a-*.json B= b-*.json -o disks.html     each name is the system of the files after it
   plumb report users-*.json -o sweep.html                fio runs with rising numjobs, as a sweep
   plumb report data_ssd.csv -o ssd.png                   all charts as one image
   plumb report plumb-survey-001.json -o report.pdf       for paper: a page per section
@@ -44,7 +45,7 @@ The page works without a network. A file that plumb did not make is never overwr
 More: docs/report.md
 Exit status: 0; 1 if no report was written; 3 if a part could not be read")]
 pub(crate) struct ReportArgs {
-    /// Files with results, as for plumb parse; - is standard input
+    /// Files with results, as for plumb parse, NAME=FILE to name their system; - is standard input
     #[arg(required = true, value_name = "RESULT")]
     files: Vec<PathBuf>,
     #[arg(help = WHERE, short, long, value_name = "FILE", default_value = "plumb-report.html")]
@@ -59,7 +60,7 @@ pub(crate) struct ChartOptions {
     /// Title of the report [default: from the results]
     #[arg(long)]
     title: Option<String>,
-    /// Latency that is marked as the target, like 10ms or 250us [default: 10ms]
+    /// Latency that is marked as the target, like 10ms or 250us [default: none]
     #[arg(long, value_parser = latency, value_name = "TIME")]
     target: Option<f64>,
     /// Profile with the bounds of the grades: oracle-2012, ssd-2026 or nvme-2026
@@ -96,8 +97,7 @@ enum Spread {
 
 impl ChartOptions {
     fn request(&self) -> Result<PageRequest, Failure> {
-        let target_ns = self.target.unwrap_or(TARGET_NS);
-        Ok(PageRequest { title: self.title.clone(), target_ns, ..request(&self.profile)? })
+        Ok(PageRequest { title: self.title.clone(), target_ns: self.target, ..request(&self.profile)? })
     }
 
     fn style(&self) -> DrawingStyle {
@@ -114,7 +114,7 @@ impl ChartOptions {
 fn request(profile: &str) -> Result<PageRequest, Failure> {
     Ok(PageRequest {
         title: None,
-        target_ns: TARGET_NS,
+        target_ns: None,
         profile: crate::grade::profile(profile)?,
         made_by: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
         made_at: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -154,7 +154,7 @@ fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
     let request = request(DEFAULT_PROFILE)?;
     let (sources, _) = read(&[result.to_owned()])?;
     file.write(&report::sources::page(&sources, &request))?;
-    Ok(report::sources::sketches(&sources, &request).into_iter().next())
+    Ok(report::sources::sketches(&sources, &request).0.into_iter().next())
 }
 
 /// Checks that charts can be written to this path, by format and existing file.
@@ -178,8 +178,8 @@ fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
         failure.print();
         status = PARTIAL;
     };
-    for path in files {
-        match source(path) {
+    for NamedFile { name, path } in &input::named(files) {
+        match source(path, name.as_deref()) {
             Ok(source) => {
                 source.remarks.iter().for_each(|remark| print(Failure::new(remark.clone())));
                 if source.is_empty() {
@@ -191,20 +191,29 @@ fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
             Err(failure) => print(failure),
         }
     }
-    number_equal_names(&mut sources);
+    distinguish_names(&mut sources);
     if sources.is_empty() {
         return Err(Failure::new("no result was found in these files; give files that plumb parse can read"));
     }
     Ok((sources, status))
 }
 
-fn source(path: &Path) -> Result<Source, Failure> {
+fn source(path: &Path, given: Option<&str>) -> Result<Source, Failure> {
     let name = if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() };
-    Source::read(&name, input::open(path)?).map_err(|error| input::unreadable(path, &error))
+    let mut source = Source::read(&name, input::open(path)?).map_err(|error| input::unreadable(path, &error))?;
+    source.given = given.map(str::to_owned);
+    Ok(source)
 }
 
-/// Adds numbers to results with the same name.
-fn number_equal_names(sources: &mut [Source]) {
+/// Makes names of results distinct: surveys of one target are named by their files, the others get numbers.
+fn distinguish_names(sources: &mut [Source]) {
+    let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+    for source in sources.iter_mut().filter(|source| source.is_survey) {
+        if names.iter().filter(|name| **name == source.name).count() > 1 {
+            let file = source.path.rsplit('/').next().unwrap_or(&source.path);
+            source.name = file.strip_suffix(".json").unwrap_or(file).to_owned();
+        }
+    }
     let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
     for (at, source) in sources.iter_mut().enumerate() {
         let twins = names.iter().filter(|name| **name == source.name).count();
@@ -307,9 +316,13 @@ mod tests {
 
     #[test]
     fn two_results_of_one_name_get_numbers() {
-        let named = |name: &str| Source { name: name.to_owned(), ..Source::default() };
+        let named = |name: &str| {
+            let mut source = Source::default();
+            source.name = name.to_owned();
+            source
+        };
         let mut sources = [named("a"), named("b"), named("a")];
-        number_equal_names(&mut sources);
+        distinguish_names(&mut sources);
         assert_eq!(sources.map(|source| source.name), ["a (1)", "b", "a (2)"]);
     }
 }

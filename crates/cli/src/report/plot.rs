@@ -16,13 +16,14 @@ Examples:
   plumb plot --list data_ssd.csv                          list the charts of these results
   plumb plot data_ssd.csv --chart sweep:2 -o sweep.png    the second sweep
   plumb plot run.json --chart cdf --theme dark --target 2ms -o latency.svg
+  plumb plot A= a-*.json B= b-*.json -o disks.svg         disks A and B over each other
   plumb plot bw_bw.1.log iops_iops.1.log --chart series -o time.png
 
 RESULT is a file that plumb parse can read. A file that plumb did not make is never overwritten.
 More: docs/pictures.md
 Exit status: 0; 1 if nothing was drawn; 3 if a part could not be read")]
 pub(crate) struct PlotArgs {
-    /// Files with results, as for plumb parse; - is standard input
+    /// Files with results, as for plumb parse, NAME=FILE to name their system; - is standard input
     #[arg(value_name = "RESULT", required_unless_present = "list")]
     files: Vec<PathBuf>,
     /// List the charts of these results; without results, all kinds of charts
@@ -60,11 +61,17 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
         return in_letters(&sources, &request, args).map(|()| status);
     }
     let mut page = report::sources::page(&sources, &request);
+    print_remarks(&report::sources::left_out(&sources, &request));
     if args.list {
         Output::stdout().write(&listed(&page.pictures))?;
         return Ok(status);
     }
+    let all = page.pictures.len();
     page.pictures = chosen(page.pictures, args.chart.as_deref())?;
+    if args.chart.is_none() && all > 1 {
+        Failure::new(format!("the first of {all} pictures is drawn; --list names all, --chart NAME draws others"))
+            .print();
+    }
     if let Some(file) = &mut file {
         file.style = DrawingStyle { width: args.width, height: args.height, ..args.charts.style() };
         file.scale = args.charts.scale;
@@ -83,7 +90,7 @@ fn in_letters(
     if name != "sweep" {
         return Err(Failure::new(format!("--chart {name} is not drawn in letters; name a file: -o {name}.svg")));
     }
-    let mut sketches = report::sources::sketches(sources, request);
+    let (mut sketches, remarks) = report::sources::sketches(sources, request);
     if let Some(number) = number {
         sketches = sketches.into_iter().skip(number - 1).take(1).collect();
     }
@@ -93,7 +100,14 @@ fn in_letters(
             "these results have no such sweep to draw in letters; --list names what they allow, -o FILE.svg draws it",
         ));
     }
-    Output::stdout().write(&sketches.join("\n"))
+    Output::stdout().write(&sketches.join("\n"))?;
+    print_remarks(&remarks);
+    Ok(())
+}
+
+/// Names on standard error the results that no picture holds.
+fn print_remarks(remarks: &[String]) {
+    remarks.iter().for_each(|remark| Failure::new(remark.clone()).print());
 }
 
 /// Splits `sweep:2` into name and number.

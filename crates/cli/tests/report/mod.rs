@@ -1,6 +1,7 @@
 //! `plumb report` and `plumb plot` as programs: what they write, what they refuse, and the page in a browser (Debian's
 //! chromium, driven by playwright from `tools/readers.txt`).
 
+mod axes;
 mod limits;
 mod origins;
 
@@ -107,7 +108,7 @@ fn a_pdf_report_has_a_page_per_section_and_text_that_can_be_searched() {
     // A page ends with a form feed: a picture each (the first one under the title), the numbers, where it was measured.
     assert_eq!(text.matches('\u{c}').count(), listed.lines().count() + 2, "{text}");
     for word in
-        ["Storage report: a.csv", "random read 8 KiB", "saturated", "All numbers", "Where it was measured", "370 µs"]
+        ["Storage report: ssd", "random read 8 KiB", "saturated", "All numbers", "Where it was measured", "370 µs"]
     {
         assert!(text.contains(word), "{word}\n{text}");
     }

@@ -60,7 +60,7 @@ impl Curve {
         Curve {
             title: title.to_owned(),
             sentences: systems.iter().filter_map(tell).take(3).collect(),
-            target_ns: sweeps.first().map(|(_, sweep)| sweep.target_ns),
+            target_ns: sweeps.first().and_then(|(_, sweep)| sweep.target_ns),
             notes: vec!["Knee: the level with the largest rate ÷ average latency (Kleinrock's power).".to_owned()],
             systems,
         }

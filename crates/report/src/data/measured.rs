@@ -1,39 +1,73 @@
-//! Measured load levels → sweep: labels, steps, sentences and the check for idle users.
+//! Measured levels → sweep: labels, steps, sentences and the check for idle users.
 
 use super::of_result;
-use super::{AtWork, Bin, Level, Step, Sweep};
-use analysis::{Load, Point, contradiction, queueing, sentences_over, thousands};
+use super::{AtWork, Bin, Level, Rounds, Step, Sweep};
+use analysis::{Elsewhere, Load, Point, Rank, best_value, contradiction, queueing, sentences_over};
 use measure::text::{SizeStyle, exact_size};
 use measure::{Direction, Nanos};
 use model::reading::LatencyShare;
 use model::{Grade, Measurement, RunResult};
 
 /// Parameter that varies over a sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// The load: number of users, or I/Os in flight.
+    /// The load: number of users, or depth.
     Load(Load),
     /// The block size in bytes: not a load, so no queueing is computed.
     BlockSize,
+    /// The size of the data in bytes.
+    DataSize,
+    /// Another option, by its name: `ioengine`, `rwmixread`.
+    Option(String),
+}
+
+impl Default for Axis {
+    fn default() -> Self {
+        Axis::Load(Load::Users)
+    }
 }
 
 impl Axis {
-    /// Label of a level: `8 users`, `128 KiB`.
-    pub fn label(self, load: u64) -> String {
+    /// Label of a level whose value is a number: `8 users`, `depth 8`, `128 KiB`, `rwmixread=70`.
+    pub fn label(&self, load: u64) -> String {
         match self {
             Axis::Load(of) => of.counted(u32::try_from(load).unwrap_or(u32::MAX)),
-            Axis::BlockSize => size(load),
+            Axis::BlockSize | Axis::DataSize => size(load),
+            Axis::Option(name) => format!("{name}={load}"),
         }
     }
 
-    /// Name in the plural: `users`.
-    pub fn plural(self) -> &'static str {
+    /// Its name, under the axis: `users`, `depth`.
+    pub fn plural(&self) -> &str {
         match self {
             Axis::Load(of) => of.plural(),
-            Axis::BlockSize => "block size",
+            Axis::BlockSize => BLOCK_SIZE,
+            Axis::DataSize => "size of the data",
+            Axis::Option(name) => name,
         }
     }
+
+    /// The levels from the first to the last: `1–64 users`, `4 KiB to 1 MiB`.
+    pub(crate) fn range(&self, first: &Measured, last: &Measured) -> String {
+        match self {
+            _ if first.load == last.load => self.name_of(first),
+            Axis::Load(Load::Users) => format!("{}–{}", first.load, self.label(last.load)),
+            Axis::Load(Load::Depth) => format!("depth {}–{}", first.load, last.load),
+            Axis::Option(_) if first.word.is_some() => format!("{} to {}", self.name_of(first), self.name_of(last)),
+            Axis::Option(name) => format!("{name}={} to {}", first.load, last.load),
+            Axis::BlockSize => format!("{} to {}", size(first.load), size(last.load)),
+            Axis::DataSize => format!("{} to {} of data", size(first.load), size(last.load)),
+        }
+    }
+
+    /// Label of a level.
+    pub(super) fn name_of(&self, level: &Measured) -> String {
+        level.word.clone().unwrap_or_else(|| self.label(level.load))
+    }
 }
+
+/// Name of the axis of block sizes.
+const BLOCK_SIZE: &str = "block size";
 
 /// Formats a size like `8 KiB`; in bytes if it is not a multiple of a larger unit.
 pub(crate) fn size(bytes: u64) -> String {
@@ -43,8 +77,12 @@ pub(crate) fn size(bytes: u64) -> String {
 /// Numbers of one level, measured by plumb or by another tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Users, queue depth, or block size in bytes.
+    /// Users, queue depth, block size in bytes, or the value of another option; its place in the order if the value is a word.
     pub load: u64,
+    /// The value of an option that is a word: `io_uring`.
+    pub word: Option<String>,
+    /// I/Os per second of each round, if there were several; the other numbers are those of the median round.
+    pub rounds: Vec<f64>,
     /// Mean latency in nanoseconds.
     pub average_ns: f64,
     /// 95th percentile in nanoseconds, if known.
@@ -76,6 +114,8 @@ impl Measured {
         let max_ns = positive(row.max_ns);
         Some(Measured {
             load,
+            word: None,
+            rounds: Vec::new(),
             average_ns,
             p95_ns: positive(row.percentiles_ns[0]),
             p99_ns: positive(row.percentiles_ns[1]),
@@ -118,7 +158,7 @@ fn bins(shares: &[LatencyShare], max_ns: Option<f64>) -> Vec<Bin> {
 }
 
 /// Levels of one workload, from which a sweep is made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Name of the system: a machine or a file.
     pub system: String,
@@ -128,10 +168,12 @@ pub struct Table {
     pub plural: String,
     /// Parameter that varies over the levels.
     pub axis: Axis,
-    /// The latency target in nanoseconds.
-    pub target_ns: f64,
+    /// The latency target in nanoseconds, if one was asked for.
+    pub target_ns: Option<f64>,
     /// In any order.
     pub levels: Vec<Measured>,
+    /// If the result holds more of this test.
+    pub elsewhere: Elsewhere,
     /// Remarks on the data, shown as footnotes.
     pub notes: Vec<String>,
 }
@@ -148,10 +190,11 @@ impl Sweep {
         table.levels.sort_by_key(|level| level.load);
         table.levels.dedup_by_key(|level| level.load);
         let measured = &table.levels;
-        let step = |at: usize| step(table.axis, &measured[at], measured.get(at + 1)?);
+        let step = |at: usize| step(&table.axis, &measured[at], measured.get(at + 1)?);
         let level = |(at, from): (usize, &Measured)| Level {
-            label: table.axis.label(from.load),
+            label: table.axis.name_of(from),
             load: from.load as f64,
+            word: from.word.clone(),
             average_ns: from.average_ns,
             p95_ns: from.p95_ns,
             p99_ns: from.p99_ns,
@@ -162,18 +205,22 @@ impl Sweep {
             iops: from.iops,
             step: step(at),
             at_work: from.at_work,
+            rounds: Rounds::of(&from.rounds),
         };
         let range = match (measured.first(), measured.last()) {
-            (Some(first), Some(last)) if first.load < last.load => match table.axis {
-                Axis::Load(_) => format!(" · {}–{}", first.load, table.axis.label(last.load)),
-                Axis::BlockSize => format!(" · {} to {}", size(first.load), size(last.load)),
-            },
-            (Some(one), _) => format!(" · {}", table.axis.label(one.load)),
+            (Some(first), Some(last)) => format!(" · {}", table.axis.range(first, last)),
             _ => String::new(),
         };
         let mut notes = table.notes.clone();
-        notes.extend(KEY.iter().take(if table.axis == Axis::BlockSize { 1 } else { 2 }).map(|&line| line.to_owned()));
-        notes.extend(odd_means(table.axis, measured));
+        let queueing_is_drawn = matches!(table.axis, Axis::Load(_));
+        let keys = match measured.len() {
+            1 => 0,
+            _ if queueing_is_drawn => 2,
+            _ => 1,
+        };
+        notes.extend(KEY.iter().take(keys).map(|&line| line.to_owned()));
+        notes.extend(of_rounds(measured));
+        notes.extend(odd_means(&table.axis, measured));
         Sweep {
             title: format!("{} · {}{range}", table.system, table.workload),
             sentences: tell(&table),
@@ -186,21 +233,45 @@ impl Sweep {
     }
 }
 
-fn step(axis: Axis, here: &Measured, there: &Measured) -> Option<Step> {
+fn step(axis: &Axis, here: &Measured, there: &Measured) -> Option<Step> {
     let believed = here.at_work.is_none() && there.at_work.is_none() && here.rate > 0.0 && here.average_ns > 0.0;
+    let is_number = here.word.is_none() && here.load > 0;
     let load_ratio = there.load as f64 / here.load as f64;
     let share = || queueing(there.average_ns / here.average_ns, load_ratio);
-    believed.then(|| Step {
+    (believed && is_number).then(|| Step {
         load_ratio,
         rate_ratio: there.rate / here.rate,
-        queueing: if axis == Axis::BlockSize { None } else { share() },
+        queueing: if matches!(axis, Axis::Load(_)) { share() } else { None },
     })
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "nanoseconds; saturates")]
 fn tell(table: &Table) -> Vec<String> {
-    let Axis::Load(load) = table.axis else { return tell_sizes(&table.levels) };
-    let point = |level: &Measured| Point {
+    let named =
+        || table.levels.iter().map(|level| (in_a_sentence(&table.axis, level), point(level))).collect::<Vec<_>>();
+    match &table.axis {
+        Axis::Load(load) => {
+            let points: Vec<Point> = table.levels.iter().map(point).collect();
+            sentences_over(*load, &table.plural, &points, table.elsewhere)
+        }
+        Axis::BlockSize => {
+            [Rank::Bytes, Rank::Ios].into_iter().filter_map(|rank| best_value(&table.plural, rank, &named())).collect()
+        }
+        Axis::DataSize | Axis::Option(_) => best_value(&table.plural, Rank::Ios, &named()).into_iter().collect(),
+    }
+}
+
+fn in_a_sentence(axis: &Axis, level: &Measured) -> String {
+    match axis {
+        Axis::BlockSize => format!("blocks of {}", axis.name_of(level)),
+        Axis::DataSize => format!("{} of data", size(level.load)),
+        Axis::Load(_) | Axis::Option(_) => axis.name_of(level),
+    }
+}
+
+/// The level as sentences need it.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "nanoseconds; saturates")]
+pub(super) fn point(level: &Measured) -> Point {
+    Point {
         users: u32::try_from(level.load).unwrap_or(u32::MAX),
         iops: level.iops,
         bytes_per_second: level.rate,
@@ -208,25 +279,16 @@ fn tell(table: &Table) -> Vec<String> {
         p99: level.p99_ns.map(|ns| Nanos(ns as u64)),
         all_busy: level.at_work.is_none(),
         from_memory: level.from_memory,
-    };
-    sentences_over(load, &table.plural, &table.levels.iter().map(point).collect::<Vec<_>>())
+        rounds: if level.rounds.is_empty() { vec![level.iops] } else { level.rounds.clone() },
+    }
 }
 
-fn tell_sizes(levels: &[Measured]) -> Vec<String> {
-    let mib = |level: &Measured| thousands(level.rate / f64::from(1 << 20));
-    let Some(best) = levels.iter().max_by(|one, other| one.rate.total_cmp(&other.rate)) else { return Vec::new() };
-    let near = levels.iter().find(|level| level.rate >= 0.9 * best.rate).unwrap_or(best);
-    let reached = if near.load == best.load {
-        String::new()
-    } else {
-        format!("; {} already reaches 90 % of it", size(near.load))
-    };
-    let first = format!("The highest throughput is {} MiB/s with blocks of {}{reached}.", mib(best), size(best.load));
-    let most_ios = levels.iter().max_by(|one, other| one.iops.total_cmp(&other.iops)).unwrap_or(best);
-    vec![
-        first,
-        format!("The most I/Os are {} per second with blocks of {}.", thousands(most_ios.iops), size(most_ios.load)),
-    ]
+/// Remark on levels that were measured in several rounds.
+fn of_rounds(levels: &[Measured]) -> Option<String> {
+    let most = levels.iter().map(|level| level.rounds.len()).max().filter(|&most| most > 1)?;
+    Some(format!(
+        "Up to {most} rounds: the numbers of a level are those of its median round; the red mark at its throughput is the 95 % interval of the mean over the rounds."
+    ))
 }
 
 /// Reason for which the numbers are not credible.
@@ -250,11 +312,11 @@ pub(super) fn amount(users: f64) -> String {
 }
 
 /// Remark on levels whose mean is above the 95th percentile.
-fn odd_means(axis: Axis, levels: &[Measured]) -> Option<String> {
+fn odd_means(axis: &Axis, levels: &[Measured]) -> Option<String> {
     let odd: Vec<String> = levels
         .iter()
         .filter(|level| level.p95_ns.is_some_and(|p95| level.average_ns > p95))
-        .map(|level| axis.label(level.load))
+        .map(|level| axis.name_of(level))
         .collect();
     (!odd.is_empty()).then(|| {
         format!(

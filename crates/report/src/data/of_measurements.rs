@@ -1,62 +1,85 @@
 //! Rows of imported tables → sweeps and a report card.
 
 use super::measured::size;
-use super::{Axis, Band, Card, Letters, Measured, Sweep, Table, Workload};
+use super::placed::{self, Coordinate, ENGINE, Placed, Value};
+use super::{Axis, Band, Card, Distribution, Letters, Measured, Sweep, Workload};
 use analysis::Load;
 use analysis::report_card::{self, GRADES, Marks, Metric, Profile, Test};
 use model::Measurement;
 use model::measurement::{AccessOrder, AccessPattern, TestName};
 use model::reading::ReadKind;
 
-/// The sweeps in the rows of one system: each pattern and block size by users, then each single-user pattern by block
-/// size if there are at least three sizes.
-pub fn sweeps(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> {
-    let mut found = tables(system, rows, target_ns);
-    // A load sweep needs two levels, a curve over block sizes three.
-    let enough = |table: &Table| table.levels.len() >= if table.axis == Axis::BlockSize { 3 } else { 2 };
-    found.retain(enough);
-    found.sort_by_key(|table| table.axis == Axis::BlockSize);
-    found.into_iter().map(Sweep::of).collect()
+/// The sweeps in the rows of one system: over users, depth, another option, and block size.
+pub fn sweeps(system: &str, rows: &[Measurement], target_ns: Option<f64>) -> Vec<Sweep> {
+    let rows = by_direction(rows.to_vec());
+    let placed: Vec<Placed> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(run, row)| place(system, row, Origin { run, distribution: None }))
+        .collect();
+    let notes = notes(&rows);
+    let drawn = placed::sweeps(&placed, target_ns).sweeps;
+    drawn.into_iter().map(|one| with_notes(one.sweep, &notes)).collect()
 }
 
-/// The workloads in the rows of one system that were measured at a single load, as sweeps of one level each.
-pub fn singles(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> {
-    let mut found = tables(system, rows, target_ns);
-    found.retain(|table| table.axis != Axis::BlockSize && table.levels.len() == 1);
-    found.into_iter().map(Sweep::of).collect()
+/// Adds remarks on the data to a sweep, before its own.
+pub(crate) fn with_notes(mut sweep: Sweep, notes: &[String]) -> Sweep {
+    sweep.notes.splice(0..0, notes.iter().cloned());
+    sweep
 }
 
-fn tables(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Table> {
-    let mut found: Vec<Table> = Vec::new();
-    let mut add = |axis: Axis, workload: String, plural: String, level: Option<Measured>| {
-        let Some(level) = level else { return };
-        match found.iter_mut().find(|table| table.axis == axis && table.workload == workload) {
-            Some(table) => table.levels.push(level),
-            None => found.push(Table {
-                system: system.to_owned(),
-                workload,
-                plural,
-                axis,
-                target_ns,
-                levels: vec![level],
-                notes: notes(rows),
-            }),
-        }
+/// Where a row comes from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    /// Number of its run.
+    pub(crate) run: usize,
+    /// Its latency distribution, if known.
+    pub(crate) distribution: Option<Distribution>,
+}
+
+/// A row with its place on all axes; `None` without a mean latency, a throughput and IOPS, and where users, depth and block size are unknown.
+pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<Placed> {
+    let test = test_in_words(&row.test).to_owned();
+    let is_placed = row.block.is_some() || users(row).is_some() || whole(row.depth).is_some();
+    is_placed.then_some(())?;
+    Some(Placed {
+        system: system.to_owned(),
+        plural: format!("{test}s"),
+        test,
+        coordinates: coordinates(row),
+        level: Measured::of_row(1, row)?,
+        run: origin.run,
+        distribution: origin.distribution,
+    })
+}
+
+/// The values of a row on the axes that it states.
+pub(crate) fn coordinates(row: &Measurement) -> Vec<Coordinate> {
+    let block = row.block.map(|(low, high)| if low == high { Value::Number(low) } else { Value::Range(low, high) });
+    let engine = row.engine.clone().map(Value::Word);
+    let depth = whole(row.depth).map(Value::Number);
+    let axes = [
+        (Axis::Load(Load::Users), users(row).map(Value::Number)),
+        (Axis::Load(Load::Depth), depth),
+        (Axis::BlockSize, block),
+        (Axis::Option(ENGINE.to_owned()), engine),
+    ];
+    axes.into_iter().filter_map(|(axis, value)| Some(Coordinate { axis, value: value? })).collect()
+}
+
+/// Treats reads and writes of one test as separate tests.
+pub(crate) fn by_direction(mut rows: Vec<Measurement>) -> Vec<Measurement> {
+    let mixed = |test: &TestName, rows: &[Measurement]| {
+        let kinds = |kind| rows.iter().any(|row| row.test == *test && row.kind == Some(kind));
+        kinds(ReadKind::Read) && kinds(ReadKind::Write)
     };
-    for row in rows {
-        let test = test_in_words(&row.test);
-        let shown = block_in_words(row);
-        add(
-            Axis::Load(Load::Users),
-            format!("{} {shown}", test).trim_end().to_owned(),
-            format!("{shown} {}s", test).trim_start().to_owned(),
-            level(row, users(row)),
-        );
-        if users(row) == Some(1) {
-            add(Axis::BlockSize, format!("{}, 1 user", test), format!("{}s", test), level(row, middle_block(row)));
+    let both: Vec<bool> = rows.iter().map(|row| mixed(&row.test, &rows)).collect();
+    for (row, both) in rows.iter_mut().zip(both) {
+        if let (true, Some(kind)) = (both, row.kind) {
+            row.test = TestName::Other(format!("{}, {}s", test_in_words(&row.test), kind.word()));
         }
     }
-    found
+    rows
 }
 
 /// Builds the report card of one system.
@@ -124,30 +147,21 @@ fn run<'rows>(rows: &'rows [Measurement], test: &Test, wanted: u32) -> Option<&'
     rows.iter().rev().filter(fits).find(|row| users(row) == Some(u64::from(wanted)))
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count; saturates")]
 fn users(row: &Measurement) -> Option<u64> {
-    row.users.filter(|&users| users >= 1.0).map(|users| users.round() as u64)
+    whole(row.users)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count; saturates")]
+fn whole(count: Option<f64>) -> Option<u64> {
+    count.filter(|&count| count >= 1.0).map(|count| count.round() as u64)
 }
 
 fn level(row: &Measurement, load: Option<u64>) -> Option<Measured> {
     Measured::of_row(load?, row)
 }
 
-/// `8 KiB`, `4K-16K`; empty if the size is unknown.
-fn block_in_words(row: &Measurement) -> String {
-    match row.block {
-        Some((low, high)) if low == high => size(low),
-        _ => row.block_text().unwrap_or_default(),
-    }
-}
-
-/// Position on the block size axis: for a range of block sizes, its middle, which is also their mean.
-fn middle_block(row: &Measurement) -> Option<u64> {
-    row.block.map(|(low, high)| low.midpoint(high))
-}
-
 /// Remarks on data that the rows lack or have only approximately.
-fn notes(rows: &[Measurement]) -> Vec<String> {
+pub(crate) fn notes(rows: &[Measurement]) -> Vec<String> {
     let sums = rows.iter().filter_map(Measurement::buckets).map(|buckets| buckets.iter().sum::<f64>());
     let (low, high) = sums.fold((f64::INFINITY, 0.0_f64), |(low, high), sum| (low.min(sum), high.max(sum)));
     if low < 99.5 {

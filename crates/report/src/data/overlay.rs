@@ -12,10 +12,13 @@ pub struct Overlay {
     pub sentences: Vec<String>,
     /// Unit of the load, in the plural.
     pub load: String,
-    /// The latency target in nanoseconds.
-    pub target_ns: f64,
+    /// The latency target in nanoseconds, if one was asked for.
+    pub target_ns: Option<f64>,
     /// Name in the legend, and the sweep.
     pub systems: Vec<(String, Sweep)>,
+    /// Number of the colour of each, which is the same in all pictures of a page.
+    #[serde(default)]
+    pub colours: Vec<usize>,
     /// Footnotes.
     pub notes: Vec<String>,
 }
@@ -31,7 +34,8 @@ impl Overlay {
                 .filter_map(|(name, sweep)| Some(format!("{name}: {}", sweep.sentences.first()?)))
                 .collect(),
             load: first.map(|sweep| sweep.load.clone()).unwrap_or_default(),
-            target_ns: first.map_or(0.0, |sweep| sweep.target_ns),
+            target_ns: first.and_then(|sweep| sweep.target_ns),
+            colours: (0..systems.len()).collect(),
             notes: systems
                 .iter()
                 .filter_map(|(name, sweep)| Some(format!("⚠ {name}: {}", sweep.flag.as_ref()?)))

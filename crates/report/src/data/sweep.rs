@@ -11,10 +11,10 @@ pub struct Sweep {
     pub sentences: Vec<String>,
     /// Reason for which the numbers are not credible, if any: drawn in red, and scaling is not graded.
     pub flag: Option<String>,
-    /// Unit of the load, in the plural: `users`, or `I/Os in flight`.
+    /// Name of the axis: `users`, `depth`, `block size`, or the name of an option.
     pub load: String,
-    /// The latency target in nanoseconds.
-    pub target_ns: f64,
+    /// The latency target in nanoseconds, if one was asked for.
+    pub target_ns: Option<f64>,
     /// Levels in ascending order.
     pub levels: Vec<Level>,
     /// Footnotes.
@@ -26,8 +26,11 @@ pub struct Sweep {
 pub struct Level {
     /// For example `8 users`.
     pub label: String,
-    /// The load as a number, for example 8.
+    /// The load as a number, for example 8; a place in the order if the value is a word.
     pub load: f64,
+    /// The value, if it is a word: `io_uring`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub word: Option<String>,
     /// Mean latency in nanoseconds.
     pub average_ns: f64,
     /// 95th percentile in nanoseconds, if known.
@@ -49,6 +52,28 @@ pub struct Level {
     /// Number of busy users, if IOPS × latency contradicts the requested number (Little's law).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_work: Option<AtWork>,
+    /// The rounds, if there were several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
+}
+
+/// Rounds of one level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// Their number.
+    pub count: usize,
+    /// Lower end of the 95 % interval of the mean IOPS.
+    pub low_iops: f64,
+    /// Upper end of the interval.
+    pub high_iops: f64,
+}
+
+impl Rounds {
+    /// The interval over these IOPS; `None` with fewer than two rounds.
+    pub(super) fn of(rounds: &[f64]) -> Option<Rounds> {
+        let found = analysis::interval(rounds)?;
+        Some(Rounds { count: rounds.len(), low_iops: found.low.max(0.0), high_iops: found.high })
+    }
 }
 
 /// Busy and requested number of users.

@@ -1,9 +1,8 @@
 //! Terminal summary of a run.
 
 use super::native::test_of;
-use crate::data::{Axis, Measured, Sweep, Table};
+use crate::data::{Measured, Sweep, Table};
 use crate::terminal;
-use analysis::Load;
 use measure::Direction;
 use model::{Interval, RunResult};
 use serde_json::Value;
@@ -13,7 +12,7 @@ const COLUMNS: usize = 48;
 
 /// For each direction with I/O: rates with a sparkline over time, and the latency histogram. Empty if nothing was
 /// measured.
-pub fn glance(result: &RunResult, target_ns: f64) -> String {
+pub fn glance(result: &RunResult) -> String {
     let Some(test) = test_of(&Value::Null, result.clone()) else { return String::new() };
     let level = |direction| Some((direction, Measured::of(test.users, result, direction)?));
     let levels: Vec<(Direction, Measured)> = Direction::ALL.into_iter().filter_map(level).collect();
@@ -23,11 +22,8 @@ pub fn glance(result: &RunResult, target_ns: f64) -> String {
         let table = Table {
             system: result.jobs.first().map(|job| job.echo.name.clone()).unwrap_or_default(),
             workload: format!("{}{of}", test.workload),
-            plural: String::new(),
-            axis: Axis::Load(Load::Users),
-            target_ns,
             levels: vec![level],
-            notes: Vec::new(),
+            ..Table::default()
         };
         terminal::sketch_over_time(&Sweep::of(table), &over_time(result, direction))
     });

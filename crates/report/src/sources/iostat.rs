@@ -27,6 +27,11 @@ struct Report {
 
 impl Iostat {
     /// Adds a CPU line, which starts a report.
+    /// True if there is no report.
+    pub(super) fn is_empty(&self) -> bool {
+        self.reports.is_empty()
+    }
+
     pub(super) fn processors(&mut self, row: IostatRow) {
         self.open = true;
         if let Some(report) = self.report(row.date.clone()) {

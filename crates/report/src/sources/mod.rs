@@ -9,12 +9,15 @@ mod log;
 mod native;
 mod numbers;
 mod pictures;
+mod placing;
 mod surroundings;
+mod systems;
 mod time;
 
 pub use glance::glance;
 pub use native::Test;
 
+use crate::data::of_measurements::Origin;
 use crate::page::{Page, Picture};
 use analysis::report_card::Profile;
 use formats::stream::{Event, Parser};
@@ -23,8 +26,6 @@ use model::Measurement;
 use model::reading::{Damage, Found, IozoneRow, ReadRun};
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Default latency target, in nanoseconds.
-pub const TARGET_NS: f64 = 10e6;
 /// Most rows, runs and points taken from one file: bounds memory, and more could not be drawn.
 const MOST: usize = 100_000;
 /// Most damaged places reported per file.
@@ -39,8 +40,14 @@ pub struct Source {
     pub name: String,
     /// Path as given by the user.
     pub path: String,
+    /// Name of the system that was measured, if the user gave one.
+    pub given: Option<String>,
+    /// Result of a survey: a separate system.
+    pub is_survey: bool,
     /// Measurement rows.
     pub rows: Vec<Measurement>,
+    /// Where each row of another tool comes from.
+    pub(crate) origins: Vec<Origin>,
     /// fio reports.
     pub runs: Vec<ReadRun>,
     /// Rows of iozone tables.
@@ -64,8 +71,8 @@ pub struct Source {
 pub struct PageRequest {
     /// Heading; `None` to derive it from the sources.
     pub title: Option<String>,
-    /// The latency target in nanoseconds.
-    pub target_ns: f64,
+    /// The latency target in nanoseconds, if one was asked for.
+    pub target_ns: Option<f64>,
     /// Profile with the thresholds of the report card.
     pub profile: &'static Profile,
     /// Program name and version, `plumb 0.1.0`.
@@ -104,11 +111,22 @@ impl Source {
         self.rows.is_empty() && self.tests.is_empty() && self.log.is_none()
     }
 
+    /// Number of measured rows.
+    fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True if the rows are those of runs or of a table of runs, which have latencies; not of iozone, iostat or logs.
+    fn is_of_runs(&self) -> bool {
+        self.iozone.is_empty() && self.log.is_none() && self.iostat.is_empty()
+    }
+
     fn foreign(&mut self, mut reader: impl Read) -> io::Result<()> {
         let kind = LogKind::of_file(&self.name);
         let mut points = kind.map(log::Log::new);
         let mut damages: Vec<Damage> = Vec::new();
         let (mut dropped, mut damaged) = (0_usize, 0_usize);
+        let mut run = 0;
         let mut parser = Parser::new(|event| match event {
             Event::Damage(damage) => {
                 damaged += 1;
@@ -121,7 +139,10 @@ impl Source {
                     dropped += 1;
                     return;
                 }
-                self.rows.extend(formats::sweep::measurements(&reading, kind));
+                run += 1;
+                let rows = formats::sweep::measurements(&reading, kind);
+                self.origins.extend(origins(&reading.found, run, rows.len()));
+                self.rows.extend(rows);
                 match reading.found {
                     Found::Run(run) if self.runs.len() < MOST => self.runs.push(*run),
                     Found::Device(row) => self.iostat.device(*row),
@@ -159,9 +180,22 @@ impl Source {
     }
 }
 
+/// Where the rows of a reading come from; a report has a row per job and direction.
+fn origins(found: &Found, run: usize, rows: usize) -> Vec<Origin> {
+    let mut all = vec![Origin { run, distribution: None }; rows];
+    if let Found::Run(report) = found {
+        let directions = report.jobs.iter().flat_map(|job| &job.directions);
+        for (origin, direction) in all.iter_mut().zip(directions) {
+            origin.distribution = pictures::printed(direction);
+        }
+    }
+    all
+}
+
 /// Builds the page of these results.
 pub fn page(sources: &[Source], request: &PageRequest) -> Page {
-    let pictures = pictures::all(sources, request);
+    let material = pictures::Material::of(sources, request);
+    let pictures = material.all(sources, request);
     let mut sentences: Vec<String> = Vec::new();
     for source in sources {
         for sentence in &source.sentences {
@@ -170,11 +204,14 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
         }
     }
     if sentences.is_empty() {
+        sentences = material.best_of_all();
+    }
+    if sentences.is_empty() {
         sentences = pictures.iter().find_map(sentences_of).unwrap_or_default();
     }
     sentences.truncate(12);
     Page {
-        title: request.title.clone().unwrap_or_else(|| title(sources)),
+        title: request.title.clone().unwrap_or_else(|| title(&material.names)),
         made_by: request.made_by.clone(),
         made_at: request.made_at.clone(),
         sentences,
@@ -182,13 +219,19 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
         numbers: numbers::all(sources),
         checks: surroundings::checks(sources),
         runs: sources.iter().map(surroundings::of).collect(),
-        remarks: sources.iter().flat_map(|source| source.remarks.clone()).take(50).collect(),
+        remarks: sources.iter().flat_map(|source| source.remarks.clone()).chain(material.remarks).take(50).collect(),
     }
 }
 
-/// The sweeps of these results as text charts for a terminal.
-pub fn sketches(sources: &[Source], request: &PageRequest) -> Vec<String> {
-    pictures::sweeps(sources, request).iter().map(|(_, _, sweep)| crate::terminal::sketch(sweep)).collect()
+/// The sweeps of these results as text charts for a terminal, and sentences that name the results that are in none of them.
+pub fn sketches(sources: &[Source], request: &PageRequest) -> (Vec<String>, Vec<String>) {
+    let material = pictures::Material::of(sources, request);
+    (material.sweeps().map(crate::terminal::sketch).collect(), material.remarks)
+}
+
+/// Sentences that name the results that are in no picture of a sweep.
+pub fn left_out(sources: &[Source], request: &PageRequest) -> Vec<String> {
+    pictures::Material::of(sources, request).remarks
 }
 
 /// The sentences of a picture.
@@ -198,11 +241,11 @@ fn sentences_of(picture: &Picture) -> Option<Vec<String>> {
     (!sentences.is_empty()).then_some(sentences)
 }
 
-fn title(sources: &[Source]) -> String {
-    match sources {
-        [] => "Storage report".to_owned(),
-        [one] => format!("Storage report: {}", one.name),
-        [one, other] => format!("Storage report: {} and {}", one.name, other.name),
-        [one, .., last] => format!("Storage report: {} results from {} to {}", sources.len(), one.name, last.name),
+/// The heading: the names of all systems.
+fn title(systems: &[String]) -> String {
+    if systems.is_empty() {
+        "Storage report".to_owned()
+    } else {
+        format!("Storage report: {}", pictures::listed(systems))
     }
 }

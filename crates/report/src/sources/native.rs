@@ -2,17 +2,28 @@
 
 use super::Source;
 use crate::data::measured::size;
-use crate::data::{of_result, test_in_words};
+use crate::data::placed::{Coordinate, ENGINE, Value};
+use crate::data::{Axis, of_result, test_in_words};
+use analysis::Load;
 use measure::Direction;
+use measure::text::binary_size;
 use model::measurement::TestName;
 use model::{JobResult, Measurement, RunResult};
-use serde_json::Value;
+use serde_json::Value as Json;
 
 /// One run of a result file.
 #[derive(Clone, Debug)]
 pub struct Test {
     /// For example `random read 8 KiB`.
     pub workload: String,
+    /// For example `random read`.
+    pub(super) words: String,
+    /// For example `random reads`; a name that is not a pattern stays unchanged.
+    pub(super) plural: String,
+    /// Options that a survey varied, and their values.
+    pub(super) options: Vec<(String, String)>,
+    /// Size of the data, if a survey varied it.
+    pub(super) set_bytes: Option<u64>,
     /// The pattern, or the job's name if it has no pattern.
     pub test: TestName,
     /// Concurrent users.
@@ -30,6 +41,29 @@ impl Test {
     pub fn shown(&self) -> String {
         let users = if self.users == 1 { "1 user".to_owned() } else { format!("{} users", self.users) };
         format!("{}, {users}", self.workload)
+    }
+
+    /// Its values on all axes.
+    pub(super) fn coordinates(&self, direction: Direction) -> Vec<Coordinate> {
+        let mut found = Vec::new();
+        let mut add = |axis: Axis, value: Option<Value>| {
+            found.extend(value.map(|value| Coordinate { axis, value }));
+        };
+        let echo = self.result.jobs.first().map(|job| &job.echo);
+        add(Axis::Load(Load::Users), Some(Value::Number(self.users.max(1))));
+        let depth = echo.map(|echo| u64::from(echo.iodepth)).filter(|&depth| depth > 0);
+        add(Axis::Load(Load::Depth), depth.map(Value::Number));
+        let sizes = echo.map(|echo| echo.block_sizes[direction]).filter(|sizes| sizes.1 > 0);
+        add(Axis::BlockSize, sizes.map(|(low, high)| block(u64::from(low), u64::from(high))));
+        let size = self.options.iter().find(|(name, _)| name == "size").and_then(|(_, size)| binary_size(size));
+        add(Axis::DataSize, self.set_bytes.or(size).map(Value::Number));
+        let engine = echo.map(|echo| echo.engine.clone()).filter(|engine| !engine.is_empty());
+        add(Axis::Option(ENGINE.to_owned()), engine.map(Value::Word));
+        for (name, value) in &self.options {
+            let is_other = !["iodepth", "bs", "size", "numjobs", "ioengine"].contains(&name.as_str());
+            add(Axis::Option(name.clone()), is_other.then(|| number_or_word(value)));
+        }
+        found
     }
 
     /// All jobs merged.
@@ -50,6 +84,14 @@ pub(super) fn may_be_json(head: &[u8]) -> bool {
     head.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
+fn block(low: u64, high: u64) -> Value {
+    if low == high { Value::Number(low) } else { Value::Range(low, high) }
+}
+
+fn number_or_word(text: &str) -> Value {
+    text.parse().map_or_else(|_| Value::Word(text.to_owned()), Value::Number)
+}
+
 impl Source {
     /// Reads the data under plumb's key in fio's JSON; the rest is parsed as fio's output.
     pub(super) fn read_monitored_run(&mut self, text: &[u8]) {
@@ -59,17 +101,18 @@ impl Source {
         };
         if result.was_monitored() {
             result.notes = analysis::judge(&result);
-            self.monitored_runs.extend(test_of(&Value::Null, result));
+            self.monitored_runs.extend(test_of(&Json::Null, result));
         }
     }
 
     /// Reads a plumb result file; false if it is not one.
     pub(super) fn native(&mut self, text: &[u8]) -> bool {
-        let Ok(value) = serde_json::from_slice::<Value>(text) else { return false };
-        if let Some(tests) = value.get("tests").and_then(Value::as_array) {
-            let path = value.pointer("/target/path").and_then(Value::as_str);
+        let Ok(value) = serde_json::from_slice::<Json>(text) else { return false };
+        if let Some(tests) = value.get("tests").and_then(Json::as_array) {
+            self.is_survey = true;
+            let path = value.pointer("/target/path").and_then(Json::as_str);
             self.name = path.map_or_else(|| self.name.clone(), str::to_owned);
-            let sentences = value.get("sentences").and_then(Value::as_array);
+            let sentences = value.get("sentences").and_then(Json::as_array);
             self.sentences = sentences.into_iter().flatten().filter_map(|one| Some(one.as_str()?.to_owned())).collect();
             for (number, test) in tests.iter().enumerate() {
                 let Some(result) = test.get("result") else { continue };
@@ -80,7 +123,7 @@ impl Source {
             }
         } else if let Some(result) = value.get("result") {
             match formats::native::of_value(result) {
-                Ok(result) => self.take(&Value::Null, result),
+                Ok(result) => self.take(&Json::Null, result),
                 Err(error) => self.remarks.push(format!("{}: {error}", self.path)),
             }
         } else {
@@ -89,7 +132,7 @@ impl Source {
         true
     }
 
-    fn take(&mut self, said: &Value, result: RunResult) {
+    fn take(&mut self, said: &Json, result: RunResult) {
         let Some(test) = test_of(said, result) else { return };
         self.rows.extend(rows(&test));
         self.tests.push(test);
@@ -97,7 +140,7 @@ impl Source {
 }
 
 /// Converts a run to a test of its workload, with the names in the survey's entry (`said`) if there is one.
-pub(super) fn test_of(said: &Value, result: RunResult) -> Option<Test> {
+pub(super) fn test_of(said: &Json, result: RunResult) -> Option<Test> {
     let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
     let moved = |direction: Direction| -> u64 {
         directions().filter(|(of, _)| *of == direction).map(|(_, found)| found.bytes).sum()
@@ -106,7 +149,7 @@ pub(super) fn test_of(said: &Value, result: RunResult) -> Option<Test> {
     let (direction, first) = (direction?, result.jobs.first()?);
     let sizes = first.echo.block_sizes[direction];
     let block_bytes = (sizes.0 == sizes.1 && sizes.0 > 0).then(|| u64::from(sizes.0));
-    let id = said.get("test").and_then(Value::as_str);
+    let id = said.get("test").and_then(Json::as_str);
     let test = TestName::from(match (id, formats::echoed::pattern(first)) {
         (Some("random_read"), _) => "randread",
         (Some("sequential_read"), _) => "read",
@@ -116,20 +159,29 @@ pub(super) fn test_of(said: &Value, result: RunResult) -> Option<Test> {
         _ => &first.echo.name,
     });
     let words = id.map_or_else(|| test_in_words(&test).to_owned(), |id| id.replace('_', " "));
-    let users = said.get("users").and_then(Value::as_u64).unwrap_or_else(|| workers(&result));
+    let users = said.get("users").and_then(Json::as_u64).unwrap_or_else(|| workers(&result));
     let mut workload = block_bytes.map_or_else(|| words.clone(), |bytes| format!("{words} {}", size(bytes)));
     if said.is_null() && first.echo.iodepth > 1 {
         workload.push_str(&format!(", depth {}", first.echo.iodepth));
     }
+    let options = options(said);
     // Options varied by a survey make a separate workload.
-    for extra in said.get("options").and_then(Value::as_array).into_iter().flatten() {
-        let word = |at: usize| extra.get(at).and_then(Value::as_str).unwrap_or_default();
-        workload.push_str(&format!(", {}={}", word(0), word(1)));
+    for (name, value) in &options {
+        workload.push_str(&format!(", {name}={value}"));
     }
-    if let Some(bytes) = said.get("set_bytes").and_then(Value::as_u64) {
+    let set_bytes = said.get("set_bytes").and_then(Json::as_u64);
+    if let Some(bytes) = set_bytes {
         workload.push_str(&format!(" in {}", size(bytes)));
     }
-    Some(Test { workload, test, users, block_bytes, direction, result })
+    let plural = if test.pattern().is_some() { format!("{words}s") } else { words.clone() };
+    Some(Test { workload, words, plural, options, set_bytes, test, users, block_bytes, direction, result })
+}
+
+/// The options that the entry of a survey names.
+fn options(said: &Json) -> Vec<(String, String)> {
+    let all = said.get("options").and_then(Json::as_array).into_iter().flatten();
+    let word = |pair: &Json, at: usize| pair.get(at).and_then(Json::as_str).unwrap_or_default().to_owned();
+    all.map(|pair| (word(pair, 0), word(pair, 1))).collect()
 }
 
 /// Number of concurrent workers, for a result that does not state its users.

@@ -1,12 +1,19 @@
 //! Table of all numbers: a row per measurement; columns without any value are omitted.
 
-use super::Source;
+use super::{Source, systems};
 use crate::page::{Column, Numbers};
 use model::Measurement;
 use model::measurement::ms;
 use serde_json::Value;
 
-type Cell = fn(&Source, &Measurement) -> Value;
+type Cell = fn(&Origin<'_>, &Measurement) -> Value;
+
+/// The file and the system of a row.
+struct Origin<'a> {
+    source: &'a Source,
+    /// `None` if all rows are of one system.
+    system: Option<&'a str>,
+}
 
 fn text(text: Option<&str>) -> Value {
     text.map_or(Value::Null, Value::from)
@@ -18,8 +25,8 @@ fn number(value: Option<f64>) -> Value {
 
 /// Columns: name in CSV, heading and unit.
 const COLUMNS: &[(Column, Cell)] = &[
-    (column("source", "source", ""), |source, _| text(Some(&source.name))),
-    (column("system", "system", ""), |_, row| text(row.system.as_deref())),
+    (column("source", "source", ""), |origin, _| text(Some(&origin.source.name))),
+    (column("system", "system", ""), |origin, row| text(row.system.as_deref().or(origin.system))),
     (column("test", "test", ""), |_, row| text(Some(row.test.as_str()))),
     (column("direction", "direction", ""), |_, row| text(row.kind.map(|kind| kind.word()))),
     (column("users", "users", ""), |_, row| number(row.users)),
@@ -47,11 +54,18 @@ const fn column(id: &'static str, title: &'static str, unit: &'static str) -> Co
 
 /// All rows of all sources.
 pub(super) fn all(sources: &[Source]) -> Numbers {
-    let lines = || sources.iter().flat_map(|source| source.rows.iter().map(move |row| (source, row)));
-    let filled = |cell: Cell| lines().any(|(source, row)| !cell(source, row).is_null());
+    let names = systems::names(sources);
+    let several = names.iter().any(|name| *name != names[0]);
+    let origins: Vec<Origin<'_>> = sources
+        .iter()
+        .zip(&names)
+        .map(|(source, name)| Origin { source, system: several.then_some(name.as_str()) })
+        .collect();
+    let lines = || origins.iter().flat_map(|origin| origin.source.rows.iter().map(move |row| (origin, row)));
+    let filled = |cell: Cell| lines().any(|(origin, row)| !cell(origin, row).is_null());
     let kept: Vec<&(Column, Cell)> = COLUMNS.iter().filter(|(_, cell)| filled(*cell)).collect();
     Numbers {
         columns: kept.iter().map(|(column, _)| *column).collect(),
-        rows: lines().map(|(source, row)| kept.iter().map(|(_, cell)| cell(source, row)).collect()).collect(),
+        rows: lines().map(|(origin, row)| kept.iter().map(|(_, cell)| cell(origin, row)).collect()).collect(),
     }
 }

@@ -1,62 +1,153 @@
 //! Choice and order of the pictures for the results.
 
-use super::native::Test;
-use super::{PageRequest, Source};
+use super::placing::{self, AllPlaced};
+use super::{PageRequest, Source, systems};
 use crate::Chart;
-use crate::data::measured::size;
+use crate::data::of_measurements::with_notes;
+use crate::data::placed::{self, AllDrawn, Drawn};
 use crate::data::{
-    Axis, Blocks, Card, Cdf, Curve, Devices, Distribution, Measured, Overlay, Series, Surface, Sweep, Table, card,
-    singles, sweeps as sweeps_of, test_in_words,
+    Axis, Blocks, Card, Cdf, Curve, Devices, Distribution, Level, Measured, Overlay, Series, Surface, Sweep, card,
 };
 use crate::page::Picture;
-use analysis::Load;
 use model::Measurement;
-use model::measurement::TestName;
-use model::reading::ReadKind;
 use serde::Serialize;
 
 /// Most systems overlaid in one chart; more colours cannot be distinguished.
 const MOST_OVERLAID: usize = 12;
-/// Most workloads with a single load level that get a picture each.
-const MOST_SINGLES: usize = 12;
+/// Most systems with sentences at the top of a page.
+const MOST_BEST: usize = 3;
 /// Most overlaid distributions.
 const MOST_DISTRIBUTIONS: usize = 8;
 /// Fewest block sizes for a curve.
 const LEAST_SIZES: usize = 4;
 
-/// (system, workload, sweep) of everything measured at several loads; single-load workloads only if there is nothing
-/// else.
-pub(super) fn sweeps(sources: &[Source], request: &PageRequest) -> Vec<(String, String, Sweep)> {
-    let mut all = Vec::new();
-    for source in sources.iter().filter(|source| !source.tests.is_empty()) {
-        all.extend(counted(source, request));
-    }
-    for (system, rows) in systems(sources) {
-        let rows = by_direction(rows);
-        let mut found = sweeps_of(&system, &rows, request.target_ns);
-        if found.is_empty() {
-            found = singles(&system, &rows, request.target_ns);
-            found.truncate(MOST_SINGLES);
-        }
-        all.extend(found.into_iter().map(|sweep| (system.clone(), workload(&system, &sweep), sweep)));
-    }
-    all
+/// The results as rows with their places, and the sweeps over them.
+pub(super) struct Material {
+    placed: AllPlaced,
+    drawn: AllDrawn,
+    /// The systems, in order; the place of a name is its colour.
+    pub(super) names: Vec<String>,
+    /// Sentences that name the results that no sweep holds.
+    pub(super) remarks: Vec<String>,
 }
 
-/// All pictures, the most informative first.
-pub(super) fn all(sources: &[Source], request: &PageRequest) -> Vec<Picture> {
-    let mut pictures = Vec::new();
-    let sweeps = sweeps(sources, request);
-    pictures.extend(overlays(&sweeps));
-    pictures.extend(cards(sources, request));
-    pictures.extend(sweeps.iter().map(|(_, _, sweep)| picture("sweep", &sweep.title, sweep)));
-    pictures.extend(curves(&sweeps));
-    pictures.extend(sweeps.iter().filter_map(|(_, _, sweep)| blocks(sweep)));
-    pictures.extend(distributions(sources, request));
-    pictures.extend(over_time(sources));
-    pictures.extend(sources.iter().filter_map(devices));
-    pictures.extend(sources.iter().flat_map(surfaces));
-    pictures.into_iter().flatten().collect()
+impl Material {
+    /// Places all rows and draws the sweeps.
+    pub(super) fn of(sources: &[Source], request: &PageRequest) -> Material {
+        let placed = placing::all(sources);
+        let mut drawn = placed::sweeps(&placed.rows, request.target_ns);
+        for (system, notes) in &placed.notes {
+            for one in drawn.sweeps.iter_mut().filter(|one| one.system == *system) {
+                one.sweep = with_notes(std::mem::take(&mut one.sweep), notes);
+            }
+        }
+        let mut names: Vec<String> = Vec::new();
+        let unplaced = sources.iter().filter(|source| source.rows.is_empty() || !source.is_of_runs());
+        let systems = placed.rows.iter().map(|row| &row.system).chain(unplaced.map(|source| &source.name));
+        for system in systems {
+            if !names.contains(system) {
+                names.push(system.clone());
+            }
+        }
+        let remarks = placed.remarks.iter().chain(&drawn.remarks).cloned().collect();
+        Material { placed, drawn, names, remarks }
+    }
+
+    /// The sweeps.
+    pub(super) fn sweeps(&self) -> impl Iterator<Item = &Sweep> {
+        self.drawn.sweeps.iter().map(|drawn| &drawn.sweep)
+    }
+
+    /// The most IOPS and bytes of each system over all of its rows, if these are in several sweeps.
+    pub(super) fn best_of_all(&self) -> Vec<String> {
+        let several = |system: &&String| self.drawn.sweeps.iter().filter(|one| one.system == **system).count() > 1;
+        let systems = self.names.iter().filter(several).take(MOST_BEST);
+        systems.flat_map(|system| placed::best_of_all(&self.placed.rows, system)).collect()
+    }
+
+    /// All pictures, the most informative first.
+    pub(super) fn all(&self, sources: &[Source], request: &PageRequest) -> Vec<Picture> {
+        let mut pictures = Vec::new();
+        let sweeps = &self.drawn.sweeps;
+        pictures.extend(self.overlays());
+        pictures.extend(cards(sources, request));
+        pictures.extend(sweeps.iter().map(|one| picture("sweep", &one.sweep.title, &one.sweep)));
+        pictures.extend(curves(sweeps));
+        pictures.extend(sweeps.iter().filter_map(blocks));
+        pictures.extend(self.distributions(request));
+        pictures.extend(over_time(sources));
+        pictures.extend(sources.iter().filter_map(devices));
+        pictures.extend(sources.iter().flat_map(surfaces));
+        pictures.into_iter().flatten().collect()
+    }
+
+    /// Overlays sweeps of the same workload on several systems.
+    fn overlays(&self) -> Vec<Option<Picture>> {
+        let mut groups: Vec<Vec<&Drawn>> = Vec::new();
+        for one in &self.drawn.sweeps {
+            let alike = |group: &&mut Vec<&Drawn>| group[0].workload == one.workload && group[0].axis == one.axis;
+            match groups.iter_mut().find(alike) {
+                Some(group) => group.push(one),
+                None => groups.push(vec![one]),
+            }
+        }
+        groups.iter().filter(|group| group.len() > 1).map(|group| self.overlay(group)).collect()
+    }
+
+    fn overlay(&self, group: &[&Drawn]) -> Option<Picture> {
+        let shown = &group[..group.len().min(MOST_OVERLAID)];
+        let names: Vec<String> = shown.iter().map(|one| one.system.clone()).collect();
+        let levels: Vec<Measured> = shown.iter().flat_map(|one| &one.sweep.levels).map(place_of).collect();
+        let ends = levels.iter().min_by_key(|level| level.load).zip(levels.iter().max_by_key(|level| level.load));
+        let range = ends.map(|(first, last)| format!(" · {}", group[0].axis.range(first, last))).unwrap_or_default();
+        let title = format!("{} · {}{range}", listed(&names), group[0].workload);
+        let systems = shown.iter().map(|one| (one.system.clone(), one.sweep.clone())).collect();
+        let mut overlay = Overlay::of(&title, systems);
+        overlay.colours = names.iter().map(|name| self.colour(name)).collect();
+        if group.len() > shown.len() {
+            let left: Vec<String> = group[shown.len()..].iter().map(|one| one.system.clone()).collect();
+            overlay.notes.insert(
+                0,
+                format!("Not drawn, because {MOST_OVERLAID} are the most whose colours differ: {}.", left.join(", ")),
+            );
+        }
+        picture("overlay", &title, &overlay)
+    }
+
+    fn colour(&self, system: &str) -> usize {
+        self.names.iter().position(|name| name == system).unwrap_or(0)
+    }
+
+    /// Latency distributions: of the levels of each sweep, unless another sweep has them, and of levels in no sweep.
+    fn distributions(&self, request: &PageRequest) -> Vec<Option<Picture>> {
+        let mut all = Vec::new();
+        for one in self.drawn.sweeps.iter().filter(|one| one.has_new_levels) {
+            let title = format!("{} · {} · latency distribution", one.system, one.workload);
+            all.push(cdf(&title, &one.distributions, request));
+        }
+        for (system, workload, found) in &self.drawn.others {
+            let title = format!("{system} · {workload} · latency distribution");
+            all.push(cdf(&title, std::slice::from_ref(found), request));
+        }
+        all
+    }
+}
+
+/// The place of a level on its axis.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a whole number")]
+fn place_of(level: &Level) -> Measured {
+    Measured { load: level.load as u64, word: level.word.clone(), ..Measured::default() }
+}
+
+/// Names in a title: `a, b and c`.
+pub(super) fn listed(names: &[String]) -> String {
+    let shown = &names[..names.len().min(MOST_OVERLAID)];
+    match (shown.split_last(), names.len() - shown.len()) {
+        (None, _) => String::new(),
+        (Some((one, [])), 0) => one.clone(),
+        (Some((last, rest)), 0) => format!("{} and {last}", rest.join(", ")),
+        (_, more) => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 /// `None` only if the chart did not exist or its data could not be serialized, which the tests rule out.
@@ -66,150 +157,38 @@ fn picture(chart: &str, title: &str, data: &impl Serialize) -> Option<Picture> {
     Some(Picture { chart, title: title.to_owned(), size: chart.size, data })
 }
 
-/// Measurement rows of other tools by system: the `system` column, otherwise the file name; files with one row each
-/// form one sweep.
-fn systems(sources: &[Source]) -> Vec<(String, Vec<Measurement>)> {
-    let foreign: Vec<&Source> =
-        sources.iter().filter(|source| source.tests.is_empty() && !source.rows.is_empty()).collect();
-    let pooled = foreign.len() > 1 && foreign.iter().all(|source| source.rows.len() <= 2 && same_load(&source.rows));
-    let mut found: Vec<(String, Vec<Measurement>)> = Vec::new();
-    let pool = foreign.first().map(|first| format!("{} and {} more", first.name, foreign.len() - 1));
-    for source in &foreign {
-        for row in &source.rows {
-            let file = if pooled { pool.as_deref().unwrap_or(&source.name) } else { &source.name };
-            let system = row.system.as_deref().unwrap_or(file);
-            match found.iter_mut().find(|(known, _)| known == system) {
-                Some((_, rows)) => rows.push(row.clone()),
-                None => found.push((system.to_owned(), vec![row.clone()])),
-            }
-        }
-    }
-    found
-}
-
-fn same_load(rows: &[Measurement]) -> bool {
-    rows.windows(2).all(|pair| pair[0].users == pair[1].users)
-}
-
-/// Treats reads and writes of one run as separate workloads.
-fn by_direction(mut rows: Vec<Measurement>) -> Vec<Measurement> {
-    let mixed = |test: &TestName, rows: &[Measurement]| {
-        let kinds = |kind| rows.iter().any(|row| row.test == *test && row.kind == Some(kind));
-        kinds(ReadKind::Read) && kinds(ReadKind::Write)
-    };
-    let both: Vec<bool> = rows.iter().map(|row| mixed(&row.test, &rows)).collect();
-    for (row, both) in rows.iter_mut().zip(both) {
-        if let (true, Some(kind)) = (both, row.kind) {
-            row.test = TestName::Other(format!("{}, {}s", test_in_words(&row.test), kind.word()));
-        }
-    }
-    rows
-}
-
-/// The sweeps of plumb's own results, from all counters.
-fn counted(source: &Source, request: &PageRequest) -> Vec<(String, String, Sweep)> {
-    let mut tables: Vec<Table> = Vec::new();
-    let table = |workload: String, plural: String, axis: Axis| Table {
-        system: source.name.clone(),
-        workload,
-        plural,
-        axis,
-        target_ns: request.target_ns,
-        levels: Vec::new(),
-        notes: Vec::new(),
-    };
-    let mut put = |workload: String, plural: String, axis: Axis, level: Option<Measured>| {
-        let Some(level) = level else { return };
-        match tables.iter_mut().find(|table| table.axis == axis && table.workload == workload) {
-            Some(found) => found.levels.push(level),
-            None => tables.push(Table { levels: vec![level], ..table(workload, plural, axis) }),
-        }
-    };
-    for test in &source.tests {
-        let level = |load| Measured::of(load, &test.result, test.direction);
-        put(test.workload.clone(), plural(test), Axis::Load(Load::Users), level(test.users));
-        if let Some(bytes) = test.block_bytes.filter(|_| test.users == 1) {
-            put(format!("{}, 1 user", test_in_words(&test.test)), plural(test), Axis::BlockSize, level(bytes));
-        }
-    }
-    let several = tables.iter().any(|table| table.levels.len() > 1);
-    tables.retain(|table| match table.axis {
-        Axis::BlockSize => table.levels.len() >= 3,
-        Axis::Load(_) => table.levels.len() > 1 || !several,
-    });
-    tables.truncate(4 * MOST_SINGLES);
-    tables.into_iter().map(|table| (source.name.clone(), table.workload.clone(), Sweep::of(table))).collect()
-}
-
-/// `8 KiB random reads`; a name that is not a pattern stays unchanged.
-fn plural(test: &Test) -> String {
-    let pattern = test_in_words(&test.test);
-    match (test.test.pattern(), test.block_bytes) {
-        (None, _) => test.workload.clone(),
-        (_, Some(bytes)) => format!("{} {pattern}s", size(bytes)),
-        (_, None) => format!("{pattern}s"),
-    }
-}
-
-/// The workload in a sweep's title, without the system and the load range.
-fn workload(system: &str, sweep: &Sweep) -> String {
-    let rest = sweep.title.strip_prefix(system).unwrap_or(&sweep.title).trim_start_matches(" · ");
-    rest.split(" · ").next().unwrap_or(rest).to_owned()
-}
-
-/// Overlays sweeps of the same workload on several systems.
-fn overlays(sweeps: &[(String, String, Sweep)]) -> Vec<Option<Picture>> {
-    let mut workloads: Vec<&str> = Vec::new();
-    for (_, workload, _) in sweeps {
-        if !workloads.contains(&workload.as_str()) {
-            workloads.push(workload);
-        }
-    }
-    let mut all = Vec::new();
-    for workload in workloads {
-        let mut same: Vec<(String, Sweep)> = sweeps
-            .iter()
-            .filter(|(_, of, _)| of == workload)
-            .map(|(system, _, sweep)| (system.clone(), sweep.clone()))
-            .collect();
-        let found = same.len();
-        if found < 2 {
-            continue;
-        }
-        same.truncate(MOST_OVERLAID);
-        let title = format!("{workload} · {} systems", same.len());
-        let mut overlay = Overlay::of(&title, same);
-        if found > MOST_OVERLAID {
-            overlay.notes.insert(0, format!("The first {MOST_OVERLAID} of {found} systems."));
-        }
-        all.push(picture("overlay", &title, &overlay));
-    }
-    all
-}
-
 /// A report card per system with at least one workload that can be graded.
 fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Picture>> {
-    let own = sources.iter().filter(|source| !source.tests.is_empty());
-    let own = own.map(|source| (source.name.clone(), source.rows.clone()));
-    let cards = own.chain(systems(sources)).map(|(system, rows)| card(&system, &rows, request.profile));
+    let names = systems::names(sources);
+    let mut own: Vec<(String, Vec<Measurement>)> = Vec::new();
+    for (source, name) in sources.iter().zip(&names).filter(|(source, _)| !source.tests.is_empty()) {
+        match own.iter_mut().find(|(known, _)| known == name) {
+            Some((_, rows)) => rows.extend(source.rows.iter().cloned()),
+            None => own.push((name.clone(), source.rows.clone())),
+        }
+    }
+    let foreign = placing::by_system(sources, &names).into_iter();
+    let foreign = foreign.map(|(system, rows)| (system, rows.into_iter().map(|(row, _)| row).collect()));
+    let cards = own.into_iter().chain(foreign).map(|(system, rows)| card(&system, &rows, request.profile));
     let graded = |card: &Card| !card.rows.is_empty();
     cards.filter(graded).map(|card| picture("card", &card.title, &card)).collect()
 }
 
 /// Load/latency curves per system.
-fn curves(sweeps: &[(String, String, Sweep)]) -> Vec<Option<Picture>> {
-    let loads = |sweep: &Sweep| sweep.load != Axis::BlockSize.plural() && sweep.levels.len() >= 3;
+fn curves(sweeps: &[Drawn]) -> Vec<Option<Picture>> {
+    let loads = |one: &&Drawn| matches!(one.axis, Axis::Load(_)) && one.sweep.levels.len() >= 3;
     let mut systems: Vec<&str> = Vec::new();
-    for (system, _, sweep) in sweeps {
-        if loads(sweep) && !systems.contains(&system.as_str()) {
-            systems.push(system);
+    for one in sweeps.iter().filter(loads) {
+        if !systems.contains(&one.system.as_str()) {
+            systems.push(&one.system);
         }
     }
     let curve = |system: &str| {
         let of: Vec<(String, &Sweep)> = sweeps
             .iter()
-            .filter(|(whose, _, sweep)| whose == system && loads(sweep))
-            .map(|(_, workload, sweep)| (workload.clone(), sweep))
+            .filter(loads)
+            .filter(|one| one.system == system)
+            .map(|one| (one.workload.clone(), &one.sweep))
             .take(MOST_OVERLAID)
             .collect();
         let title = format!("{system} · latency over IOPS");
@@ -219,8 +198,9 @@ fn curves(sweeps: &[(String, String, Sweep)]) -> Vec<Option<Picture>> {
 }
 
 /// The cost model of a block size sweep.
-fn blocks(sweep: &Sweep) -> Option<Option<Picture>> {
-    if sweep.load != Axis::BlockSize.plural() || sweep.levels.len() < LEAST_SIZES {
+fn blocks(drawn: &Drawn) -> Option<Option<Picture>> {
+    let sweep = &drawn.sweep;
+    if drawn.axis != Axis::BlockSize || sweep.levels.len() < LEAST_SIZES {
         return None;
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size in bytes; saturates")]
@@ -231,54 +211,23 @@ fn blocks(sweep: &Sweep) -> Option<Option<Picture>> {
     Some(picture("blocks", &title, &Blocks::of(&title, &points, Vec::new())))
 }
 
-/// Latency distributions: from histograms for plumb's own results, from printed percentiles for others.
-fn distributions(sources: &[Source], request: &PageRequest) -> Vec<Option<Picture>> {
-    let mut all = Vec::new();
-    for source in sources {
-        let mut workloads: Vec<&str> = Vec::new();
-        for test in &source.tests {
-            if !workloads.contains(&test.workload.as_str()) {
-                workloads.push(&test.workload);
-            }
-        }
-        for workload in workloads {
-            let same = source.tests.iter().filter(|test| test.workload == workload);
-            let found: Vec<Distribution> = same.filter_map(distribution).take(MOST_DISTRIBUTIONS).collect();
-            all.push(cdf(&format!("{} · {workload} · latency distribution", source.name), found, request));
-        }
-        let printed: Vec<Distribution> =
-            source.runs.iter().flat_map(|run| &run.jobs).flat_map(printed).take(MOST_DISTRIBUTIONS).collect();
-        all.push(cdf(&format!("{} · latency distribution", source.name), printed, request));
-    }
-    all
-}
-
-fn cdf(title: &str, systems: Vec<Distribution>, request: &PageRequest) -> Option<Picture> {
+fn cdf(title: &str, systems: &[Distribution], request: &PageRequest) -> Option<Picture> {
     if systems.is_empty() {
         return None;
     }
-    let target_ns = Some(request.target_ns);
-    picture("cdf", title, &Cdf { title: title.to_owned(), target_ns, systems, ..Cdf::default() })
+    let shown = &systems[..systems.len().min(MOST_DISTRIBUTIONS)];
+    let left: Vec<&str> = systems[shown.len()..].iter().map(|one| one.name.as_str()).collect();
+    let notes = if left.is_empty() { Vec::new() } else { vec![format!("Not drawn: {}.", left.join(", "))] };
+    let data =
+        Cdf { title: title.to_owned(), target_ns: request.target_ns, systems: shown.to_vec(), notes, ..Cdf::default() };
+    picture("cdf", title, &data)
 }
 
-fn distribution(test: &Test) -> Option<Distribution> {
-    let merged = test.merged()?;
-    let moved = &merged.directions[test.direction];
-    let histogram = moved.latency_distribution()?.histogram.as_ref()?;
-    let name = Axis::Load(Load::Users).label(test.users);
-    Some(Distribution::of(&name, histogram)).filter(|found| found.points.len() > 2)
-}
-
-fn printed(job: &model::reading::ReadJob) -> Vec<Distribution> {
-    let name = job.name.as_deref().unwrap_or("job");
-    let several = job.directions.len() > 1;
-    let of = |direction: &model::reading::ReadDirection| {
-        let latency = direction.completion.as_ref().or(direction.total.as_ref())?;
-        let shown = if several { format!("{name}, {}s", direction.kind.word()) } else { name.to_owned() };
-        let points: Vec<(f64, f64)> = latency.percentiles.iter().copied().filter(|&(_, ns)| ns > 0.0).collect();
-        (points.len() > 2).then_some(Distribution { name: shown, points })
-    };
-    job.directions.iter().filter_map(of).collect()
+/// The distribution that a report prints: percentiles of completion latency, otherwise of total latency.
+pub(super) fn printed(direction: &model::reading::ReadDirection) -> Option<Distribution> {
+    let latency = direction.completion.as_ref().or(direction.total.as_ref())?;
+    let points: Vec<(f64, f64)> = latency.percentiles.iter().copied().filter(|&(_, ns)| ns > 0.0).collect();
+    (points.len() > 2).then_some(Distribution { name: String::new(), points })
 }
 
 /// Runs over time: from the monitor for plumb's own results, from logs for others, all on one axis.

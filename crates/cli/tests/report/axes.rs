@@ -1,0 +1,143 @@
+//! Depth and the system are axes: in pictures, tables and models, of fio's JSON and of several files.
+
+use super::{plumb, write};
+use serde_json::json;
+
+/// IOPS of a disk that follows the scalability law: 10,000 at depth 1, the most at depth 30.
+fn iops_at(depth: u32) -> f64 {
+    let depth = f64::from(depth);
+    1e4 * depth / (1.0 + 0.1 * (depth - 1.0) + 0.001 * depth * (depth - 1.0))
+}
+
+/// fio's JSON of random reads at one depth.
+fn run(depth: u32, slower: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number")]
+    let ios = (iops_at(depth) / slower * 2.0).round() as u64;
+    let iops = ios as f64 / 2.0;
+    let mean_ns = f64::from(depth) * 1e9 / iops;
+    let percentiles: serde_json::Map<String, serde_json::Value> =
+        [("50.000000", 0.9), ("95.000000", 1.5), ("99.000000", 2.0)]
+            .map(|(name, factor)| (name.to_owned(), json!((mean_ns * factor).round())))
+            .into_iter()
+            .collect();
+    let latency = json!({"min": 1000, "max": mean_ns * 9.0, "mean": mean_ns, "stddev": 10.0, "N": ios, "percentile": percentiles});
+    let read = json!({
+        "io_bytes": ios * 4096, "bw_bytes": ios * 2048, "bw": ios * 2, "iops": iops, "runtime": 2000,
+        "total_ios": ios, "clat_ns": latency, "lat_ns": latency,
+    });
+    let options =
+        json!({"rw": "randread", "bs": "4k", "iodepth": depth.to_string(), "ioengine": "libaio", "direct": "1"});
+    let levels: serde_json::Map<String, serde_json::Value> = [1, 2, 4, 8, 16, 32, 64]
+        .into_iter()
+        .map(|level| {
+            (
+                if level == 64 { ">=64".to_owned() } else { level.to_string() },
+                json!(if level == depth { 100.0 } else { 0.0 }),
+            )
+        })
+        .collect();
+    let job = json!({
+        "jobname": "randread", "groupid": 0, "error": 0, "job options": options, "read": read, "iodepth_level": levels,
+        "latency_depth": depth,
+    });
+    json!({"fio version": "fio-3.33", "timestamp": 1, "jobs": [job]}).to_string()
+}
+
+fn files(directory: &std::path::Path, disks: &[(&str, f64)], depths: &[u32]) -> Vec<String> {
+    let file = |(disk, slower): &(&str, f64), depth: u32| {
+        write(directory, &format!("{disk}-{depth}.json"), &run(depth, *slower))
+    };
+    disks.iter().flat_map(|disk| depths.iter().map(move |&depth| file(disk, depth))).collect()
+}
+
+/// The data in the page of these files.
+fn page_of_files(files: &[String], directory: &std::path::Path) -> serde_json::Value {
+    let page = directory.join("r.html").to_string_lossy().into_owned();
+    let (status, _, error) = plumb(&with(&["report", "-o", &page], files));
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    let text = std::fs::read_to_string(&page).expect("written");
+    let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
+    serde_json::from_str(rest.split_once("</script>").expect("an end").0).expect("JSON")
+}
+
+fn with<'a>(words: &[&'a str], files: &'a [String]) -> Vec<&'a str> {
+    words.iter().copied().chain(files.iter().map(String::as_str)).collect()
+}
+
+#[test]
+fn seven_depths_are_one_picture_over_depth() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = files(directory.path(), &[("randread", 1.0)], &[1, 2, 4, 8, 16, 32, 64]);
+    let (status, text, errors) = plumb(&with(&["plot"], &files));
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    assert!(text.contains("random read 4 KiB · depth 1–64") && text.contains("depth 32"), "{text}");
+    assert!(text.contains("10.0k to 62.8k, most with depth 32"), "{text}");
+    let page = page_of_files(&files, directory.path());
+    let sweep = &page["pictures"][0]["data"];
+    assert_eq!(sweep["load"], "depth");
+    assert_eq!(sweep["levels"].as_array().map(Vec::len), Some(7));
+    assert_eq!(sweep["target_ns"], serde_json::Value::Null, "a target is drawn only if it was asked for");
+}
+
+#[test]
+fn nine_files_of_three_disks_lie_over_one_another() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = files(directory.path(), &[("INTEL", 1.0), ("SAMSUNG", 1.5), ("PM833", 2.0)], &[1, 8, 64]);
+    let (_, listed, _) = plumb(&with(&["plot", "--list"], &files));
+    assert!(listed.starts_with("overlay:1    INTEL, SAMSUNG and PM833 · random read 4 KiB · depth 1–64\n"), "{listed}");
+    let page = page_of_files(&files, directory.path());
+    let overlay = &page["pictures"][0]["data"];
+    for (at, (name, slower)) in [("INTEL", 1.0), ("SAMSUNG", 1.5), ("PM833", 2.0)].into_iter().enumerate() {
+        let system = &overlay["systems"][at];
+        assert_eq!(system[0], name);
+        let levels = system[1]["levels"].as_array().expect("levels");
+        assert_eq!(
+            levels.iter().map(|level| level["load"].as_f64()).collect::<Vec<_>>(),
+            [Some(1.0), Some(8.0), Some(64.0)]
+        );
+        assert!((levels[2]["iops"].as_f64().expect("a rate") - iops_at(64) / slower).abs() < 1.0, "{name}");
+    }
+    assert_eq!(page["title"], "Storage report: INTEL, SAMSUNG and PM833");
+}
+
+#[test]
+fn a_given_name_is_the_system_of_the_files_after_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = files(directory.path(), &[("a", 1.0), ("b", 2.0)], &[1, 8]);
+    let named = [
+        format!("old disk={}", files[0]),
+        files[1].clone(),
+        "new disk=".to_owned(),
+        files[2].clone(),
+        files[3].clone(),
+    ];
+    let (_, listed, _) = plumb(&with(&["plot", "--list"], &named));
+    assert!(listed.starts_with("overlay:1    old disk and new disk · random read 4 KiB · depth 1–8\n"), "{listed}");
+    let (_, csv, _) = plumb(&with(&["parse", "--format", "csv"], &named));
+    let systems: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').next().unwrap_or_default()).collect();
+    assert_eq!(systems, ["\"old disk\"", "\"old disk\"", "\"new disk\"", "\"new disk\""]);
+}
+
+#[test]
+fn the_table_has_depth_and_system() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = files(directory.path(), &[("INTEL", 1.0), ("PM833", 2.0)], &[1, 64]);
+    let (status, table, errors) = plumb(&with(&["parse"], &files));
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    let rows: Vec<Vec<&str>> = table.lines().skip(2).map(|line| line.split_whitespace().take(4).collect()).collect();
+    // The users of this JSON are not stated.
+    assert_eq!(rows[1][1..4].iter().copied().filter(|cell| *cell == "64").count(), 1, "{table}");
+    assert!(rows.iter().take(2).all(|row| row[1] == "INTEL") && rows[3][1] == "PM833", "{table}");
+    let (_, again, errors) = plumb(&["parse", &write(directory.path(), "table.txt", &table)]);
+    assert_eq!((errors.as_str(), again.lines().count()), ("", 6), "the table is read back: {again}");
+}
+
+#[test]
+fn the_model_says_depth_where_it_was_fitted_over_depth() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = files(directory.path(), &[("randread", 1.0)], &[1, 2, 4, 8, 16]);
+    let (status, text, errors) = plumb(&with(&["model"], &files));
+    assert_eq!((status, errors.as_str()), (Some(0), ""), "{text}");
+    assert!(text.contains("5 files: randread of 4096 B by depth\n  depth 1 "), "{text}");
+    assert!(!text.contains("user"), "{text}");
+}
