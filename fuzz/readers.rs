@@ -74,7 +74,7 @@ fn any(bytes: &[u8]) {
         assert_eq!(damages, other_damages, "in pieces of 7 it is damaged elsewhere");
     }
     show(&readings);
-    for located in results::results(bytes).0 {
+    for located in results::results(bytes).found {
         write_all(&located.result);
     }
 }

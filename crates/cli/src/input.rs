@@ -1,7 +1,8 @@
 //! Input of commands: words as text, files or standard input, damage in results, and the exit status.
 
 use crate::failure::Failure;
-use formats::results::{Located, results};
+use formats::results::{Located, Results, results};
+use formats::stream::Repeats;
 use model::reading::Damage;
 use std::ffi::OsString;
 use std::fs::File;
@@ -73,10 +74,19 @@ pub(crate) fn read_results(path: &Path) -> Result<(Vec<Located>, usize), Failure
         ErrorKind::FileTooLarge => Failure::at(path, "is larger than 1 GiB; split it"),
         _ => unreadable(path, &error),
     })?;
-    let (found, damages) = results(&bytes);
+    let Results { found, damages, repeats, without_result } = results(&bytes);
     damages.iter().for_each(|damage| print_damage(path, damage));
+    print_repeats(path, &repeats);
     if found.is_empty() {
-        Failure::at(path, "no result was found; give a file that plumb parse can read").print();
+        let why = match without_result.as_slice() {
+            [] => "no result was found; give a file that plumb parse can read".to_owned(),
+            formats => format!(
+                "{} states rates or times without the jobs that they are of, so there is no result; give the report of \
+                 the run",
+                formats.join(", ")
+            ),
+        };
+        Failure::at(path, why).print();
     }
     let count = damages.len() + usize::from(found.is_empty());
     Ok((found, count))
@@ -85,6 +95,13 @@ pub(crate) fn read_results(path: &Path) -> Result<(Vec<Located>, usize), Failure
 /// Prints a message about a damaged place in a file.
 pub(crate) fn print_damage(path: &Path, damage: &Damage) {
     Failure::new(format!("{}:{}: {}", path.display(), damage.line, damage.what)).print();
+}
+
+/// Prints which reports of a file are not counted, because another one has the same run.
+pub(crate) fn print_repeats(path: &Path, repeats: &Repeats) {
+    for (line, message) in repeats.messages() {
+        Failure::new(format!("{}:{line}: {message}", path.display())).print();
+    }
 }
 
 /// Returns the exit status of a command that found `found` results and `damaged` places that could not be read: 1 if

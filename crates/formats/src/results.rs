@@ -4,11 +4,13 @@
 //! stated rate and latency.
 
 use crate::from_printed::{moments, rounded, stated};
-use crate::{FormatError, echoed, fio, result_as_reading, sniff, stream};
+use crate::stream::{Event, Parser, Repeats};
+use crate::{echoed, fio, native, result_as_reading};
 use measure::{Nanos, PerDirection};
 use model::measurement::PERCENTS;
-use model::reading::{Damage, Found, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun};
+use model::reading::{Damage, Found, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun, Reading};
 use model::{JobResult, LatencyStatistics, Measurement, RunResult};
+use serde_json::Value;
 
 /// A result and its position in a file.
 #[derive(Clone, Debug)]
@@ -21,22 +23,98 @@ pub struct Located {
     pub result: RunResult,
 }
 
-/// Returns all results in a text, and the parts that could not be read.
+/// The results in a text.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// The results, each run once.
+    pub found: Vec<Located>,
+    /// The parts that could not be read.
+    pub damages: Vec<Damage>,
+    /// The reports that are not counted.
+    pub repeats: Repeats,
+    /// The formats of readings without a result: rows of iozone and iostat, logs.
+    pub without_result: Vec<&'static str>,
+}
+
+/// Returns all results in a text.
 ///
 /// ```
 /// let table = "name,users,bs,MB,lat,min,max,std,iops\nrandread,8,8K,10.5,5.943,1,9,1,1345\n";
-/// let (found, damages) = formats::results::results(table.as_bytes());
-/// assert_eq!((found[0].line, found[0].title.as_str(), damages.len()), (2, "randread, 8 users", 0));
+/// let results = formats::results::results(table.as_bytes());
+/// let first = &results.found[0];
+/// assert_eq!((first.line, first.title.as_str(), results.damages.len()), (2, "randread, 8 users", 0));
 /// ```
-pub fn results(bytes: &[u8]) -> (Vec<Located>, Vec<Damage>) {
-    if let Some(Ok(result)) = whole(bytes) {
-        return (vec![Located { line: 1, title: title(&result), result }], Vec::new());
+pub fn results(bytes: &[u8]) -> Results {
+    let text = std::str::from_utf8(bytes).ok();
+    if let Some(found) = text.and_then(own) {
+        return Results { found, ..Results::default() };
     }
-    let (readings, damages) = stream::parse(bytes);
-    let found = readings.iter().filter_map(|reading| match &reading.found {
+    let documents = text.map(Lines::of);
+    let mut results = Results::default();
+    let mut parser = Parser::new(|event| match event {
+        Event::Reading(reading) => match located(&reading, documents.as_ref()) {
+            Some(located) => results.found.push(located),
+            None if results.without_result.contains(&reading.format) => {}
+            None => results.without_result.push(reading.format),
+        },
+        Event::Repeated(repeated) => results.repeats.add(&repeated),
+        Event::Damage(damage) => results.damages.push(damage),
+    });
+    parser.feed(bytes);
+    parser.finish();
+    results
+}
+
+/// Reads plumb's own JSON without loss: a result, or the tests of a survey.
+fn own(text: &str) -> Option<Vec<Located>> {
+    if !text.trim_start().starts_with('{') || !text.contains("\"schema\"") {
+        return None;
+    }
+    if let Ok(result) = native::read(text) {
+        return Some(vec![Located { line: 1, title: title(&result), result }]);
+    }
+    let root: Value = serde_json::from_str(text).ok()?;
+    let tests = root.get("tests")?.as_array()?;
+    let test = |(number, test): (usize, &Value)| {
+        let result = native::of_value(test.get("result")?).ok()?;
+        Some(Located { line: 1, title: format!("test {number}, {}", title(&result)), result })
+    };
+    (1..).zip(tests).map(test).collect()
+}
+
+/// The starts of the lines of a text.
+struct Lines<'text> {
+    text: &'text str,
+    starts: Vec<usize>,
+}
+
+impl<'text> Lines<'text> {
+    fn of(text: &'text str) -> Lines<'text> {
+        let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
+        Lines { text, starts: std::iter::once(0).chain(starts).collect() }
+    }
+
+    /// The document of fio that begins in this line: to the next line that is its last bracket, or this line alone.
+    fn document(&self, line: u64) -> Option<&'text str> {
+        let start = *self.starts.get(usize::try_from(line).ok()?.checked_sub(1)?)?;
+        let rest = &self.text[start..];
+        let line = rest.lines().next()?;
+        if line.len() > 1 && line.ends_with('}') {
+            return Some(line);
+        }
+        let end = rest.find("\n}\n").or_else(|| rest.find("\n}\r\n")).map_or(rest.len(), |end| end + 2);
+        Some(&rest[..end])
+    }
+}
+
+fn located(reading: &Reading, documents: Option<&Lines<'_>>) -> Option<Located> {
+    match &reading.found {
         Found::Run(run) => {
+            // A document states more than its reading has: options, goals, and the findings of plumb.
+            let document = || fio::json::read(documents?.document(reading.line)?).ok();
             let result = match reading.format {
                 "fio-terse" => fio::terse::result(run),
+                "fio-json" => document().unwrap_or_else(|| result_as_reading::result(run)),
                 _ => result_as_reading::result(run),
             };
             Some(Located { line: reading.line, title: title(&result), result })
@@ -47,14 +125,7 @@ pub fn results(bytes: &[u8]) -> (Vec<Located>, Vec<Damage>) {
             Located { line: reading.line, title: format!("{system}{}{users}", row.test.as_str()), result }
         }),
         _ => None,
-    });
-    (found.collect(), damages)
-}
-
-/// Reads a document without rounding loss: plumb's own JSON, and fio's.
-fn whole(bytes: &[u8]) -> Option<Result<RunResult, FormatError>> {
-    let read = sniff(bytes)?.read?;
-    std::str::from_utf8(bytes).ok().map(read)
+    }
 }
 
 fn title(result: &RunResult) -> String {
@@ -155,6 +226,6 @@ mod tests {
 
     #[test]
     fn text_that_holds_nothing_gives_nothing() {
-        assert!(results(b"hello\nworld\n").0.is_empty());
+        assert!(results(b"hello\nworld\n").found.is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Outputs of every generation in every wrapping that logs, mails, pages and editors put around them: the same is read.
 
-use formats::stream::parse;
+use formats::stream::{Event, Parser, Repeated};
 use formats::sweep::measurements;
 use std::path::Path;
 
@@ -103,7 +103,16 @@ fn what_stands_in_one_file_is_read_as_what_stands_alone() {
     assert!(lost.is_empty() && found.len() == alone.len(), "{} of {}, lost {lost:#?}", found.len(), alone.len());
 }
 
-/// Every measurement in a text, without the places where they stand.
+/// Every measurement in a text, also those of runs that another output has, without the places where they stand.
 fn rows(bytes: &[u8]) -> Vec<String> {
-    parse(bytes).0.iter().flat_map(|reading| measurements(reading, None)).map(|row| format!("{row:?}")).collect()
+    let mut rows = Vec::new();
+    let mut parser = Parser::new(|event| match event {
+        Event::Reading(reading) | Event::Repeated(Repeated { reading, .. }) => {
+            rows.extend(measurements(&reading, None).iter().map(|row| format!("{row:?}")));
+        }
+        Event::Damage(_) => {}
+    });
+    parser.feed(bytes);
+    parser.finish();
+    rows
 }

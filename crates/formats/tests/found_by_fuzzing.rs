@@ -23,7 +23,7 @@ fn names_with_commas_and_quotes_come_back_from_r_code() {
 fn a_row_slower_than_an_io_in_ten_seconds_is_a_result_without_latencies() {
     let table = "test users size MB ms IOPS 50us 1ms 4ms 10ms 20ms 50ms .1s 1s 2s 2s+\n\
                  randread 32 8K r 3.393 73 .043407 1 20 24 25 12 15\n";
-    let (results, _) = formats::results::results(table.as_bytes());
+    let results = formats::results::results(table.as_bytes()).found;
     let read = &results[0].result.jobs[0].directions.read;
     assert_eq!((read.ios, read.total.is_none()), (0, true));
 }

@@ -13,6 +13,7 @@ mod many;
 mod merged;
 mod native;
 mod priorities;
+mod repeated;
 mod round_trip;
 mod seeds;
 mod terse;

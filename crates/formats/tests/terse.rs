@@ -7,7 +7,7 @@ use super::fio_output::workloads;
 use fields::{differences, fields};
 use fio::TerseVersion;
 use formats::fio::{json as fio_json, terse as fio_terse};
-use formats::results::results;
+use formats::results::{Results, results};
 use formats::sniff;
 use measure::{Direction, Nanos};
 use model::{DeviceUsage, JobError, JobResult, LatencyStatistics, RunResult};
@@ -62,7 +62,7 @@ fn lines(printed: &str, version: TerseVersion) -> Vec<&str> {
 
 /// The result of all lines; a line is a run of one job.
 fn read(text: &str) -> RunResult {
-    let (found, damages) = results(text.as_bytes());
+    let Results { found, damages, .. } = results(text.as_bytes());
     assert!(damages.is_empty(), "{damages:?}\n{text}");
     let mut all = found.first().map(|found| found.result.clone()).unwrap_or_default();
     all.jobs.extend(found.into_iter().skip(1).flat_map(|found| found.result.jobs));
@@ -204,7 +204,7 @@ fn lines_are_found_among_other_output_and_a_short_one_is_refused_with_its_number
     let result = RunResult { jobs: vec![job(Direction::Read, "a", &[(4096, 5000)], 10)], ..RunResult::default() };
     let line = fio_terse::write(&result, TerseVersion::V3);
     let text = format!("a: (g=0): rw=read\nfio-3.33\n{line}\na: (groupid=0, jobs=1)\n");
-    let (found, _) = results(text.as_bytes());
+    let found = results(text.as_bytes()).found;
     assert_eq!((found[0].line, found[0].result.jobs[0].echo.name.as_str()), (3, "a"));
     assert_eq!(sniff(text.as_bytes()).map(|format| format.name), Some("fio-terse"));
     assert!(sniff(b"3;a;4;5\n").is_none());
@@ -212,7 +212,7 @@ fn lines_are_found_among_other_output_and_a_short_one_is_refused_with_its_number
         (format!("x\n{}\n", line.rsplit_once(';').unwrap().0), vec![(2, "the line ends too early")]),
         ("nothing\n".to_owned(), vec![]),
     ] {
-        let (found, damages) = results(text.as_bytes());
+        let Results { found, damages, .. } = results(text.as_bytes());
         let damages: Vec<_> = damages.iter().map(|damage| (damage.line, damage.what.as_str())).collect();
         assert!(found.is_empty() && damages == says, "{damages:?}");
     }
@@ -284,7 +284,7 @@ proptest! {
         let mut spoilt: Vec<&str> = fields(&text);
         let at = at % spoilt.len();
         spoilt[at] = &wrong;
-        for found in results(spoilt.join(";").as_bytes()).0 {
+        for found in results(spoilt.join(";").as_bytes()).found {
             let mut read = found.result;
             let again = read.jobs.clone();
             read.jobs.extend(again);

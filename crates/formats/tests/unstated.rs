@@ -1,7 +1,7 @@
 //! What a report does not state stays absent: users, depths, sectors of disks.
 
 use formats::fio::json as fio_json;
-use formats::results::results;
+use formats::results::{Results, results};
 use model::RunResult;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn a_block_of_several_jobs_has_the_depth_and_the_blocks_that_they_share() {
              Run status group 0 (all jobs):\n   READ: bw=4000KiB/s (4096kB/s), 4000KiB/s-4000KiB/s (4096kB/s-4096kB/s), \
              io=4000KiB (4096kB), run=1000-1000msec\n"
         );
-        let (mut found, damages) = results(text.as_bytes());
+        let Results { mut found, damages, .. } = results(text.as_bytes());
         assert!(damages.is_empty(), "{damages:?}");
         let job = found.remove(0).result.printed.unwrap().jobs.remove(0);
         (job.workers, job.depth, job.block_sizes.len(), job.engine)
@@ -81,7 +81,7 @@ fn a_block_of_several_jobs_has_the_depth_and_the_blocks_that_they_share() {
 fn a_row_without_users_does_not_state_them() {
     let users = |row: &str| {
         let table = format!("name,users,bs,MB,lat,min,max,std,iops\n{row}\n");
-        workers(&results(table.as_bytes()).0[0].result)
+        workers(&results(table.as_bytes()).found[0].result)
     };
     assert_eq!(users("randread,8,8K,10.5,5.943,1,9,1,1345"), [Some(8.0)]);
     assert_eq!(users("randread,,8K,10.5,5.943,1,9,1,1345"), [None]);

@@ -2,7 +2,7 @@
 
 use formats::View;
 use formats::fio::{json as fio_json, terse as fio_terse, text as fio_text};
-use formats::results::results;
+use formats::results::{Results, results};
 use measure::{Histogram, Moments, Nanos};
 use model::{JobResult, LatencyStatistics, RunResult, WalkedWrites};
 
@@ -64,7 +64,7 @@ fn what_is_read_back_holds_what_was_done() {
     assert_eq!((job.directions.write.ios, job.directions.write.bytes, job.directions.read.ios), (0, 0, 16));
     assert_eq!(fio_json::write(&again, &view()).matches("\"total_ios\" : 32").count(), 1);
     for format in ["normal", "json", "terse"] {
-        let (found, damages) = results(formats::write(format, &result, &view()).unwrap().as_bytes());
+        let Results { found, damages, .. } = results(formats::write(format, &result, &view()).unwrap().as_bytes());
         assert!(damages.is_empty(), "{format}: {damages:?}");
         let job = &found[0].result.jobs[0];
         assert_eq!((job.directions.read.bytes, job.directions.write.bytes), (64 << 10, 0), "{format}");

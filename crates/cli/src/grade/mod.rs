@@ -77,7 +77,7 @@ pub(crate) fn profile(name: &str) -> Result<&'static Profile, Failure> {
 }
 
 /// The rows by system, in order of first appearance; rows without a system belong to the first file.
-fn sweeps(found: Vec<parse::Found>) -> Vec<(String, Vec<Measurement>)> {
+fn sweeps(found: Vec<parse::Content>) -> Vec<(String, Vec<Measurement>)> {
     let unnamed = found.iter().find(|file| !file.rows.is_empty()).map(|file| file.source.clone()).unwrap_or_default();
     let mut sweeps: Vec<(String, Vec<Measurement>)> = Vec::new();
     for row in found.into_iter().flat_map(|file| file.rows) {

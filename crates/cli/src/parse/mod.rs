@@ -9,9 +9,9 @@ use crate::failure::Failure;
 use crate::input::{self, NamedFile};
 use crate::output::Output;
 use clap::ValueEnum;
-use formats::stream::{Event, Parser};
+use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::{Detail, LogKind};
-use model::reading::Reading;
+use model::reading::{Found, Reading};
 use std::path::{Path, PathBuf};
 use views::View;
 
@@ -43,7 +43,7 @@ pub(crate) struct ParseArgs {
     /// Show the latency histogram (tables only)
     #[arg(short = 'v', long)]
     histogram: bool,
-    /// Show percentiles of the completion latency (tables only)
+    /// Show percentiles of the completion latency, or of the total latency if only that has any (tables only)
     #[arg(short, long)]
     percentiles: bool,
     /// Output format
@@ -97,13 +97,20 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
     for NamedFile { name, path } in &files {
         let before = tally.readings;
         let mut failed = None;
+        let mut repeats = Repeats::default();
+        let mut hint = None;
         let read = read_file(path, |event| {
             if failed.is_some() {
                 return;
             }
             let taken = match event {
+                Event::Repeated(repeated) => {
+                    repeats.add(&repeated);
+                    view.repeated(path, &repeated)
+                }
                 Event::Reading(reading) => {
                     tally.readings += 1;
+                    hint = hint.or_else(|| hidden(&reading, log_kind(path), format, detail));
                     view.reading(path, name.as_deref(), &reading)
                 }
                 Event::Damage(damage) => {
@@ -118,6 +125,10 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
         });
         if let Some(failure) = failed {
             return Err(failure);
+        }
+        input::print_repeats(path, &repeats);
+        if let Some(hint) = hint {
+            Failure::at(path, hint).print();
         }
         match read {
             Err(failure) => {
@@ -137,6 +148,21 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
     }
     view.end()?;
     Ok(input::status(tally.readings, tally.damages + tally.empty_files))
+}
+
+/// Says where the values of a log are that have no column in this format.
+fn hidden(reading: &Reading, kind: Option<LogKind>, format: Format, detail: Detail) -> Option<&'static str> {
+    let Found::Log(log) = &reading.found else { return None };
+    match format {
+        Format::Json => None,
+        _ if !log.histograms && matches!(kind, Some(LogKind::Part) | None) => {
+            Some("the columns are of total latency; --format json has the submission or completion latency of this log")
+        }
+        Format::Table | Format::Markdown if log.histograms && !detail.percentiles => {
+            Some("a histogram log has percentiles only; -p shows them")
+        }
+        _ => None,
+    }
 }
 
 /// Returns the kind of values in a log, by its file name.
@@ -162,11 +188,13 @@ pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Fail
 }
 
 /// Returns all measurements in the files, for callers that need them at once. Damage is reported on standard error.
-pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
+pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Content>, usize), Failure> {
     let (mut found, mut damages) = (Vec::new(), 0);
     for path in files {
         let mut rows = Vec::new();
+        let mut repeats = Repeats::default();
         read_file(path, |event| match event {
+            Event::Repeated(repeated) => repeats.add(&repeated),
             Event::Reading(reading) => rows.extend(measured(path, &reading)),
             Event::Damage(damage) => {
                 damages += 1;
@@ -175,7 +203,8 @@ pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Found>, usize), Fai
                 }
             }
         })?;
-        found.push(Found { source: path.display().to_string(), rows });
+        input::print_repeats(path, &repeats);
+        found.push(Content { source: path.display().to_string(), rows });
     }
     Ok((found, damages))
 }
@@ -185,7 +214,7 @@ fn measured(path: &Path, reading: &Reading) -> Vec<model::Measurement> {
 }
 
 /// The content of one file.
-pub(crate) struct Found {
+pub(crate) struct Content {
     /// The file's name.
     pub(crate) source: String,
     /// Its measurements.

@@ -4,6 +4,7 @@ use super::{Format, output};
 use crate::failure::Failure;
 use crate::features::Feature;
 use crate::output::Output;
+use formats::stream::{Repeat, Repeated};
 #[cfg(feature = "parquet")]
 use formats::sweep::ParquetWriter;
 use formats::sweep::{self, Detail, folder_of, label_of};
@@ -45,6 +46,16 @@ struct Sourced<'reading, T: Serialize> {
     source: &'reading str,
     #[serde(flatten)]
     what: &'reading T,
+}
+
+/// A reading that does not count.
+#[derive(Serialize)]
+struct Superseded<'reading> {
+    repeat: Repeat,
+    /// The line of the reading that counts instead.
+    counts: u64,
+    #[serde(flatten)]
+    reading: &'reading Reading,
 }
 
 impl View {
@@ -115,6 +126,19 @@ impl View {
             }
         }
         Ok(())
+    }
+
+    /// Writes a reading that does not count; only JSON output contains it, with its relation to the one that counts.
+    pub(super) fn repeated(&mut self, path: &Path, repeated: &Repeated) -> Result<(), Failure> {
+        if self.format != Format::Json {
+            return Ok(());
+        }
+        let source = path.display().to_string();
+        let what = Superseded { repeat: repeated.repeat, counts: repeated.line, reading: &repeated.reading };
+        let text = json(&Sourced { source: &source, what: &what })?;
+        let comma = if self.rows > 0 { ",\n" } else { "\n" };
+        self.rows += 1;
+        self.text(&format!("{comma}{text}"))
     }
 
     /// Records damage; only JSON output contains it.

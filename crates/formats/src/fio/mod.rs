@@ -11,3 +11,6 @@ pub mod status_line;
 pub mod terse;
 pub mod text;
 mod walked;
+
+/// Name of the block with which a client of fio sums up the jobs of its servers.
+pub(crate) const CLIENTS_SUM: &str = "All clients";

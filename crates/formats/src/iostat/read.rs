@@ -12,6 +12,8 @@ struct Table {
     columns: Arc<[String]>,
     /// True if the device name is the last column, as with `-h`.
     device_last: bool,
+    /// Length of the heading: no whole row is shorter.
+    width: usize,
     rows: u64,
 }
 
@@ -32,7 +34,7 @@ impl IostatReader {
 
     /// Consumes a line if it is iostat's; returns true if it did.
     pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
-        let Line { number, text, .. } = line;
+        let Line { number, text, whole, unended, .. } = line;
         if text.is_empty() {
             self.end(sink);
             return false;
@@ -43,13 +45,13 @@ impl IostatReader {
         }
         if let Some(rest) = text.strip_prefix("avg-cpu:") {
             self.end(sink);
-            self.processors = Some(table(rest));
+            self.processors = Some(Table { width: text.len(), ..table(rest) });
             return true;
         }
         let first = if text.starts_with("Device") { text.split_whitespace().next().unwrap_or_default() } else { "" };
         if (first == "Device:" || first == "Device") && (text.contains("/s") || text.contains("tps")) {
             self.end(sink);
-            self.devices = Some(table(&text[first.len()..]));
+            self.devices = Some(Table { width: text.len(), ..table(&text[first.len()..]) });
             self.heading = number;
             return true;
         }
@@ -59,13 +61,19 @@ impl IostatReader {
             self.heading = number;
             return true;
         }
+        let open = self.devices.as_ref().or(self.processors.as_ref());
+        if unended && open.is_some_and(|table| whole.trim_end().len() < table.width) {
+            (self.devices, self.processors) = (None, None);
+            sink(Event::damage(number, "iostat's output ends here, within a line"));
+            return true;
+        }
         if let Some(processors) = self.processors.take() {
             return Self::processor_line(number, text, &processors, self.date.as_ref(), sink);
         }
         if self.devices.is_some() {
             return self.device_line(number, text, sink);
         }
-        if is_date(text) {
+        if is_date(text) || is_epoch(text) {
             self.date = Some(text.to_owned());
             return true;
         }
@@ -146,7 +154,7 @@ impl IostatReader {
 }
 
 fn table(columns: &str) -> Table {
-    Table { columns: columns.split_whitespace().map(str::to_owned).collect(), device_last: false, rows: 0 }
+    Table { columns: columns.split_whitespace().map(str::to_owned).collect(), device_last: false, width: 0, rows: 0 }
 }
 
 /// Parses `12.50`, `12,50` of some locales, `1.2k` of `-h`, `3.1%`.
@@ -166,6 +174,11 @@ fn is_date(text: &str) -> bool {
         && text.matches(':').count() >= 2
         && (['/', '.'].iter().any(|sign| text.matches(*sign).count() == 2) || text.matches('-').count() >= 2)
         && text.split_whitespace().count() <= 3
+}
+
+/// True for the seconds since 1970 of `iostat -U`, from 2001 on.
+fn is_epoch(text: &str) -> bool {
+    text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0')
 }
 
 /// Reports every device row in a document of `iostat -o JSON`.

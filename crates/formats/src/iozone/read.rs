@@ -60,7 +60,7 @@ impl IozoneReader {
 
     /// Consumes a line if it is iozone's; returns true if it did.
     pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
-        let Line { number, whole: line, text } = line;
+        let Line { number, whole, text, .. } = line;
         self.line = number;
         let begins = text.starts_with(['I', 'i', 'k', 'C', 'E', '"']);
         if !begins && !self.is_open() {
@@ -73,7 +73,7 @@ impl IozoneReader {
             return true;
         }
         if text.starts_with("kB") && text.split_whitespace().nth(1) == Some("reclen") {
-            let at = line.find("reclen").unwrap_or_default();
+            let at = whole.find("reclen").unwrap_or_default();
             self.table_shift = isize::try_from(at + "reclen".len()).ok().map(|end| end - 24);
             self.found = true;
             return true;
@@ -84,7 +84,7 @@ impl IozoneReader {
             self.complete = true;
             return true;
         }
-        self.row(number, line, sink)
+        self.row(line, sink)
             || self.throughput(number, text, sink)
             || self.report.line(number, text, self.head.as_ref(), sink)
             || self.head_line(text)
@@ -125,7 +125,8 @@ impl IozoneReader {
         true
     }
 
-    fn row(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
+    fn row(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, whole: line, unended, .. } = line;
         let Some(shift) = self.table_shift else {
             return false;
         };
@@ -142,9 +143,16 @@ impl IozoneReader {
             }
             return false;
         }
+        if unended && isize::try_from(line.len()).is_ok_and(|length| length - shift < RECORD_END.cast_signed()) {
+            sink(Event::damage(number, "iozone's output ends here, within a number"));
+            return true;
+        }
         match read_row(line, shift) {
-            Some(values) => {
-                let (file, record, values) = values;
+            Some((file, record, mut values)) => {
+                if unended && !values.is_empty() && !ends_with_a_column(line, shift) {
+                    values.pop();
+                    sink(Event::damage(number, "iozone's output ends here, within a number"));
+                }
                 self.report.seen_row(file, record, &values);
                 let row = IozoneRow {
                     head: self.head.clone().unwrap_or_default(),
@@ -226,6 +234,12 @@ fn processor_time(block: &mut IozoneThroughput, text: &str) -> bool {
     block.processor_s = after("CPU time");
     block.processor_percent = after("CPU utilization");
     block.wall_s.and(block.processor_s).and(block.processor_percent).is_some()
+}
+
+/// True if the last value of a row ends where its column does.
+fn ends_with_a_column(line: &str, shift: isize) -> bool {
+    let end = isize::try_from(line.trim_end().len()).unwrap_or(isize::MAX) - shift;
+    TESTS.iter().any(|&(column, _, _)| isize::try_from(column) == Ok(end))
 }
 
 type Row = (f64, f64, Vec<(&'static str, f64)>);

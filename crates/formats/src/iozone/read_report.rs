@@ -73,7 +73,7 @@ impl ReportReader {
                 true
             }
             Some(Open::Matrix { test, quantity, records }) => {
-                let Some((file, values)) = row(text).filter(|(_, values)| values.len() == records.len()) else {
+                let Some((file, values)) = row(text).filter(|row| is_whole(row, records)) else {
                     damaged(number, "row of a report", sink);
                     return true;
                 };
@@ -130,6 +130,12 @@ fn sizes(text: &str) -> Option<Vec<f64>> {
 fn row(text: &str) -> Option<(f64, Vec<f64>)> {
     let (size, values) = text.strip_prefix('"')?.split_once('"')?;
     Some((whole(size.trim())?, values.split_whitespace().map(whole).collect::<Option<_>>()?))
+}
+
+/// True if a row has a value for each record size, or, as iozone prints them, for each that is not larger than the file.
+fn is_whole((file, values): &(f64, Vec<f64>), records: &[f64]) -> bool {
+    let fitting = records.iter().filter(|record| *record <= file).count();
+    values.len() == records.len() || (values.len() == fitting && fitting > 0)
 }
 
 fn row_of(

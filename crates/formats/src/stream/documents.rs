@@ -169,8 +169,12 @@ impl Document {
         }
     }
 
-    /// Recovers the intact entries of the innermost lists: jobs of fio, devices of iostat.
+    /// Recovers the intact entries of the innermost lists: tests of a survey, jobs of fio, devices of iostat.
     fn salvage(&self, sink: &mut Sink<'_>) {
+        if let Some(tests) = self.tests_of_survey() {
+            self.read_survey(&whole_entries(tests), sink);
+            return;
+        }
         for list in ["jobs", "client_stats"] {
             if let Some(at) = self.text.find(&format!("\"{list}\"")) {
                 let entries = whole_entries(&self.text[at..]);
@@ -179,6 +183,9 @@ impl Document {
                     let mut root = serde_json::Map::new();
                     if let Some(version) = head.and_then(|rest| rest.split('"').next()) {
                         root.insert("fio version".to_owned(), Value::from(version));
+                    }
+                    if let Some(global) = self.whole_object("global options") {
+                        root.insert("global options".to_owned(), global);
                     }
                     root.insert(list.to_owned(), Value::from(entries));
                     fio_json::from_json(&Value::from(root), self.first_line, sink);
@@ -196,6 +203,25 @@ impl Document {
                 iostat::device_from_json(&disk, None, self.first_line, sink);
             }
         }
+    }
+}
+
+impl Document {
+    /// The text from the list of a survey's tests on; its request has a list of that name, too, of words.
+    fn tests_of_survey(&self) -> Option<&str> {
+        let is_list = |text: &&str| {
+            let after = text["\"tests\"".len()..].trim_start().strip_prefix(':').map(str::trim_start);
+            after.and_then(|after| after.strip_prefix('[')).is_some_and(|after| after.trim_start().starts_with('{'))
+        };
+        let found = self.text.match_indices("\"tests\"").map(|(at, _)| &self.text[at..]).find(is_list);
+        found.filter(|_| self.text.contains("\"schema\""))
+    }
+
+    /// The object with this key, if it is intact.
+    fn whole_object(&self, key: &str) -> Option<Value> {
+        let after = &self.text[self.text.find(&format!("\"{key}\""))? + key.len() + 2..];
+        let list = format!("[{}", after.trim_start().strip_prefix(':')?);
+        whole_entries(&list).into_iter().next()
     }
 }
 

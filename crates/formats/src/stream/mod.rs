@@ -5,8 +5,9 @@
 
 mod decode;
 mod documents;
+mod repeats;
 
-pub use crate::event::Event;
+pub use crate::event::{Event, Repeat, Repeated, Repeats};
 
 use crate::event::{Line, Sink};
 use crate::fio::log::LogReader;
@@ -19,6 +20,7 @@ use decode::{Encoding, LONGEST_LINE};
 use documents::{Collected, Documents};
 use memchr::{memchr, memchr_iter, memrchr};
 use model::reading::{Damage, Reading};
+use repeats::Held;
 
 /// Bytes that are scanned together before their lines are parsed: small enough to stay in the L1 or L2 cache between
 /// the two.
@@ -33,7 +35,10 @@ pub struct Parser<'sink> {
     undecoded: Vec<u8>,
     line: u64,
     overlong: bool,
+    /// True while the last line is read, if nothing ends it.
+    unended: bool,
     readers: Readers,
+    held: Held,
 }
 
 /// The state of every reader.
@@ -58,7 +63,9 @@ impl<'sink> Parser<'sink> {
             undecoded: Vec::new(),
             line: 0,
             overlong: false,
+            unended: false,
             readers: Readers::default(),
+            held: Held::default(),
         }
     }
 
@@ -95,9 +102,12 @@ impl<'sink> Parser<'sink> {
         }
         if !self.rest.is_empty() {
             let line = std::mem::take(&mut self.rest);
+            self.unended = true;
             self.take_line(&line);
         }
-        self.readers.finish(&mut *self.sink);
+        let Parser { mut readers, mut held, mut sink, .. } = self;
+        readers.finish(&mut |event| held.pass(event, &mut *sink));
+        held.finish(&mut *sink);
     }
 
     fn feed_utf8(&mut self, mut bytes: &[u8]) {
@@ -136,7 +146,7 @@ impl<'sink> Parser<'sink> {
             match plain {
                 Some(text) if !decode::opens_wrapped(&bytes[start..end]) => {
                     self.line += 1;
-                    self.readers.line(Line::new(self.line, &text[start..end]), &mut *self.sink);
+                    self.read(self.line, &text[start..end]);
                 }
                 _ => self.take_line(&bytes[start..end]),
             }
@@ -162,13 +172,19 @@ impl<'sink> Parser<'sink> {
         let line = match memrchr(b'\r', line) {
             Some(last) if last + 1 < line.len() => {
                 for part in line[..last].split(|&byte| byte == b'\r') {
-                    self.readers.line(Line::new(self.line, &decode::unwrapped(part)), &mut *self.sink);
+                    self.read(self.line, &decode::unwrapped(part));
                 }
                 &line[last + 1..]
             }
             _ => line,
         };
-        self.readers.line(Line::new(self.line, &decode::unwrapped(line)), &mut *self.sink);
+        self.read(self.line, &decode::unwrapped(line));
+    }
+
+    fn read(&mut self, number: u64, line: &str) {
+        let Parser { readers, held, sink, unended, .. } = self;
+        let line = Line { unended: *unended, ..Line::new(number, line) };
+        readers.line(line, &mut |event| held.pass(event, &mut **sink));
     }
 }
 
@@ -264,12 +280,13 @@ impl Readers {
     }
 }
 
-/// Parses a whole text in memory.
+/// Parses a whole text in memory: every run once.
 pub fn parse(bytes: &[u8]) -> (Vec<Reading>, Vec<Damage>) {
     let (mut readings, mut damages) = (Vec::new(), Vec::new());
     let mut parser = Parser::new(|event| match event {
         Event::Reading(reading) => readings.push(reading),
         Event::Damage(damage) => damages.push(damage),
+        Event::Repeated(_) => {}
     });
     parser.feed(bytes);
     parser.finish();

@@ -75,7 +75,7 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         max_ns: total.and_then(|total| total.max_ns),
         deviation_ns: total.and_then(|total| total.deviation_ns),
         iops: direction.iops,
-        percentiles_ns: direction.completion.as_ref().map_or([None; PERCENTS.len()], percentiles),
+        percentiles_ns: percentiles_of(direction),
         engine: job.engine.clone(),
         depth: job.depth,
         errno: job.errno.filter(|errno| *errno != 0.0),
@@ -113,6 +113,13 @@ fn buckets(job: &ReadJob, direction: &ReadDirection) -> Option<[f64; BUCKETS]> {
         buckets[bucket_below(Some(ns.next_up()))] += 100.0 * count / total;
     }
     Some(buckets)
+}
+
+/// Those of the completion latency, or of the total latency if only that one has any, as in a survey.
+fn percentiles_of(direction: &ReadDirection) -> [Option<f64>; PERCENTS.len()] {
+    let latencies = [&direction.completion, &direction.total];
+    let stated = latencies.into_iter().flatten().find(|latency| !latency.percentiles.is_empty());
+    stated.map_or([None; PERCENTS.len()], percentiles)
 }
 
 fn percentiles(latency: &ReadLatency) -> [Option<f64>; PERCENTS.len()] {

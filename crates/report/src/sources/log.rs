@@ -1,6 +1,7 @@
 //! fio's logs as points over time, in bounded memory: adjacent points are averaged when there are too many.
 
 use crate::data::{Line, Panel, Unit};
+use formats::fio::log::Point;
 use formats::sweep::LogKind;
 
 /// Points to which a line is reduced when it has twice as many; about the number of columns on a screen.
@@ -76,20 +77,11 @@ impl Log {
         }
     }
 
-    /// Parses `time in ms, value, direction, ...`; other lines are ignored.
+    /// Adds a row; other lines are ignored.
     fn line(&mut self, line: &str) {
-        let mut fields = line.split(',').map(str::trim);
-        let mut number = || fields.next()?.parse::<f64>().ok().filter(|value| value.is_finite());
-        let (Some(at), Some(value), Some(direction)) = (number(), number(), number()) else { return };
+        let Some(point) = Point::of(line) else { return };
         let unit = if self.kind == LogKind::Bandwidth { 1024.0 } else { 1.0 };
-        let line = if direction < 0.5 {
-            0
-        } else if direction < 1.5 {
-            1
-        } else {
-            2
-        };
-        self.lines[line].add(at / 1000.0, value * unit);
+        self.lines[point.direction].add(point.at_ms / 1000.0, point.value * unit);
     }
 
     /// Builds the panel of this log.
@@ -127,6 +119,18 @@ mod tests {
         assert!(points.len() <= 2 * MOST_POINTS, "{}", points.len());
         let mean = points.iter().filter_map(|point| point.1).sum::<f64>() / points.len() as f64;
         assert!((mean - 100.5).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn rows_with_both_values_of_a_window_have_their_direction_and_coarse_histograms_are_no_points() {
+        let mut log = Log::new(LogKind::Part);
+        log.feed(b"127, 77607, 3383936, 0, 0, 0\n127, 3333, 70915, 1, 0, 0\n200, 90146, 3883768, 0, 0, 0\n");
+        log.feed(format!("504, 0, 4096{}\n", ", 7".repeat(29)).as_bytes());
+        let counts = |name: &str| {
+            let panel = log.panel();
+            panel.lines.iter().find(|line| line.name == name).map_or(0, |line| line.points.len())
+        };
+        assert_eq!((counts("reads"), counts("writes"), counts("trims")), (2, 1, 0));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use native::Test;
 use crate::data::of_measurements::Origin;
 use crate::page::{Page, Picture};
 use analysis::report_card::Profile;
-use formats::stream::{Event, Parser};
+use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::LogKind;
 use model::Measurement;
 use model::reading::{Damage, Found, IozoneRow, ReadRun};
@@ -127,7 +127,9 @@ impl Source {
         let mut damages: Vec<Damage> = Vec::new();
         let (mut dropped, mut damaged) = (0_usize, 0_usize);
         let mut run = 0;
+        let mut repeats = Repeats::default();
         let mut parser = Parser::new(|event| match event {
+            Event::Repeated(repeated) => repeats.add(&repeated),
             Event::Damage(damage) => {
                 damaged += 1;
                 if damages.len() < MOST_DAMAGES {
@@ -169,6 +171,9 @@ impl Source {
         self.log = points.filter(|log| !log.is_empty());
         for damage in damages {
             self.remarks.push(format!("{}:{}: {}", self.path, damage.line, damage.what));
+        }
+        for (line, message) in repeats.messages() {
+            self.remarks.push(format!("{}:{line}: {message}", self.path));
         }
         if damaged > MOST_DAMAGES {
             self.remarks.push(format!("{}: {} more damaged places", self.path, damaged - MOST_DAMAGES));

@@ -7,6 +7,7 @@
 
 use super::write::UNKNOWN_ETA_S;
 use crate::event::{Event, Sink};
+use crate::fio::CLIENTS_SUM;
 use crate::result_as_reading::{self, longest};
 use crate::{FormatError, echoed, from_printed};
 use ::fio::EchoedJob;
@@ -65,6 +66,7 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
     if !list.iter().all(Value::is_object) {
         return Err(refused(line_before + 1, "an entry of `jobs` is not an object"));
     }
+    let (list, _) = without_sum(list);
     let entries = Entry::all(&root, list);
     let run = read_run(&root, &entries, 1);
     let mut result =
@@ -91,21 +93,37 @@ pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
         sink(Event::damage(line, "a JSON document of fio without its list `jobs`"));
         return;
     };
-    let mut run = read_run(root, &Entry::all(root, list), line);
+    let (list, sum) = without_sum(list);
+    let run = read_run(root, &Entry::all(root, list), line);
     if run.jobs.is_empty() {
         sink(Event::damage(line, "a JSON document of fio without a job"));
         return;
     }
+    report(run, line, sink);
+    if !sum.is_empty() {
+        report(ReadRun { disks: Vec::new(), ..read_run(root, &Entry::all(root, sum), line) }, line, sink);
+    }
+}
+
+fn report(mut run: ReadRun, line: u64, sink: &mut Sink<'_>) {
     for job in &mut run.jobs {
         // fio prints zeros for a direction without I/O.
         let number = |number: Option<f64>| number.is_some_and(|number| number != 0.0);
+        let states_none = job.directions.is_empty();
         job.directions.retain(|direction| number(direction.bytes) || number(direction.ios));
-        if job.directions.is_empty() && !number(job.errno) {
+        if states_none && !number(job.errno) {
             let name = job.name.as_deref().unwrap_or_default();
             sink(Event::damage(line, format!("the job `{name}` has no numbers")));
         }
     }
     sink(Event::Reading(Reading { format: "fio-json", line, found: Found::Run(Box::new(run)) }));
+}
+
+/// The list of a client ends with the sum of its entries, which no job did.
+fn without_sum(list: &[Value]) -> (&[Value], &[Value]) {
+    let is_sum = |entry: &Value| entry.get("jobname").and_then(Value::as_str) == Some(CLIENTS_SUM);
+    let jobs = if list.len() > 1 && list.last().is_some_and(is_sum) { list.len() - 1 } else { list.len() };
+    list.split_at(jobs)
 }
 
 /// The jobs of a document; `client_stats` in the output of a client.

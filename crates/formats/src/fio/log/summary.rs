@@ -6,8 +6,8 @@ use crate::read_number::leading;
 use measure::{Histogram, Nanos};
 use model::reading::{Found, LogDirection, LogSummary, ReadKind, Reading};
 
-/// Fields of a histogram line: time, direction, size and the bins, at each `log_hist_coarseness`.
-const HISTOGRAM_FIELDS: [usize; 4] = [3 + 1856, 3 + 928, 3 + 464, 3 + 232];
+/// Fields of a histogram line: time, direction, size and the bins, at each `log_hist_coarseness` from 0 to 6.
+const HISTOGRAM_FIELDS: [usize; 7] = [3 + 1856, 3 + 928, 3 + 464, 3 + 232, 3 + 116, 3 + 58, 3 + 29];
 /// Fewest and most fields of any other log line.
 const FIELDS: std::ops::RangeInclusive<usize> = 4..=8;
 
@@ -90,7 +90,10 @@ impl LogReader {
             tally.bytes += fields[2];
             tally.histogram(&fields[3..]);
         } else {
-            tally.value(fields[1], fields[direction_at(fields) + 1]);
+            let at = direction_at(fields);
+            // With `log_window_value=both` the largest of the window stands behind its mean.
+            let largest = if at == 3 { fields[2].max(fields[1]) } else { fields[1] };
+            tally.value((fields[1], largest), fields[at + 1]);
         }
     }
 
@@ -106,6 +109,36 @@ impl LogReader {
             kinds.into_iter().zip(log.directions).filter_map(|(kind, tally)| tally.summary(kind)).collect();
         let summary = LogSummary { rows: log.rows, span_ms: log.span_ms, directions, histograms: log.histograms };
         sink(Event::Reading(Reading { format: "fio-log", line: log.first_line, found: Found::Log(Box::new(summary)) }));
+    }
+}
+
+/// A row of a bandwidth, IOPS or latency log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Milliseconds since the start of the log.
+    pub at_ms: f64,
+    /// The value of the I/O, or the mean of the window.
+    pub value: f64,
+    /// 0 for reads, 1 for writes, 2 for trims.
+    pub direction: usize,
+}
+
+impl Point {
+    /// Reads a row; `None` if it is not one, and for the row of a histogram.
+    pub fn of(text: &str) -> Option<Point> {
+        let (mut few, mut any) = ([0.0; *FIELDS.end()], Vec::new());
+        let text = text.trim();
+        let fields = match short_row(text.as_bytes(), &mut few) {
+            Some(fields) => fields,
+            None if read_fields(text, &mut any) => &any,
+            None => return None,
+        };
+        if !FIELDS.contains(&fields.len()) || !is_row(fields) {
+            return None;
+        }
+        let direction = fields[direction_at(fields)];
+        let direction = [0.0, 1.0, 2.0].iter().position(|known| (known - direction).abs() < 0.1)?;
+        Some(Point { at_ms: fields[0], value: fields[1], direction })
     }
 }
 
@@ -210,9 +243,9 @@ fn is_row(fields: &[f64]) -> bool {
 }
 
 impl Tally {
-    fn value(&mut self, value: f64, bytes: f64) {
+    fn value(&mut self, (value, largest): (f64, f64), bytes: f64) {
         self.min = if self.count == 0.0 { value } else { self.min.min(value) };
-        self.max = self.max.max(value);
+        self.max = self.max.max(largest);
         self.count += 1.0;
         self.sum += value;
         self.bytes += bytes;
@@ -220,9 +253,10 @@ impl Tally {
 
     fn histogram(&mut self, bins: &[f64]) {
         let histogram = self.histogram.get_or_insert_with(|| Box::new(Histogram::new()));
+        // The latencies of a coarse bin lie in the middle of those that it joins.
         let step = 1856 / bins.len().max(1);
         for (bin, &count) in bins.iter().enumerate().filter(|(_, count)| **count > 0.0) {
-            histogram.add_to_bucket(bin * step, crate::from_printed::rounded(count));
+            histogram.add_to_bucket(bin * step + step / 2, crate::from_printed::rounded(count));
         }
     }
 

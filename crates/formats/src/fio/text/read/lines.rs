@@ -23,6 +23,25 @@ pub(super) fn shown(text: &str) -> String {
     format!("`{short}`")
 }
 
+/// The line without the name of the server that a client of fio puts before it: `<host> a: (g=0): ..`.
+pub(super) fn without_host(text: &str) -> &str {
+    let host = text.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    match host {
+        Some((host, rest)) if !host.is_empty() && !host.contains([' ', '<', '/']) => rest.trim_start(),
+        _ => text,
+    }
+}
+
+/// The text of a line that is cut, without a last word that may be a part of one. Lines of a whole report end in `msec`,
+/// `%` or a bracket.
+pub(super) fn without_broken_word(text: &str) -> &str {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '.';
+    if text.ends_with("msec") || !text.ends_with(is_part) {
+        return text;
+    }
+    text.trim_end_matches(is_part)
+}
+
 /// Parses the text after `NAME: (g=`; the second value is false if part of it is missing.
 pub(super) fn announced(name: &str, rest: &str) -> (ReadJob, bool) {
     let group = leading(rest).map(|(group, _)| group);
@@ -71,6 +90,13 @@ pub(super) fn started(text: &str) -> Option<f64> {
     let (first, rest) = leading(text.strip_prefix("Starting ")?)?;
     let second = rest.split_once(" and ").and_then(|(_, rest)| leading(rest)).map_or(0.0, |(number, _)| number);
     Some(first + second)
+}
+
+/// `fio: pid=0, err=28/file:filesetup.c:240, func=write, error=No space left on device`: errno and its words.
+pub(super) fn failure(text: &str) -> Option<(f64, &str)> {
+    let rest = text.strip_prefix("fio: pid=")?;
+    let (errno, _) = leading(after_key(rest, "err=")?)?;
+    Some((errno, after_key(rest, "error=")?.trim()))
 }
 
 /// `a: Laying out IO file(s) (1 file(s) / 3072MB)`.
@@ -175,7 +201,7 @@ pub(super) fn rate(direction: &mut ReadDirection, rest: &str) -> Option<Era> {
         let all = direction.bytes.and(direction.bytes_per_second).and(direction.iops).and(direction.runtime_ms);
         return all.map(|_| Era::Binary);
     }
-    direction.iops = rest[5..].split(',').next().and_then(count);
+    direction.iops = rest[5..].split_once(',').and_then(|(iops, _)| count(iops));
     let (_, rates) = rest.split_once("BW=")?;
     let (bandwidth, rest) = rates.split_once(' ')?;
     direction.bytes_per_second = bytes(bandwidth, Era::Decimal);

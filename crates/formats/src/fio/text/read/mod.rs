@@ -6,6 +6,7 @@
 mod lines;
 
 use crate::event::{Event, Line, Sink};
+use crate::fio::CLIENTS_SUM;
 use crate::read_number::{Era, split_at_parenthesis};
 use lines::LatencyLine;
 use model::reading::{
@@ -27,6 +28,8 @@ struct Session {
     run: ReadRun,
     /// The announcements of jobs, `NAME: (g=0): rw=..`.
     announced: Vec<ReadJob>,
+    /// The first error of a worker: errno and its words.
+    failure: Option<(f64, String)>,
     /// True once a result followed, in text or in another format.
     answered: bool,
 }
@@ -124,8 +127,10 @@ pub(crate) struct TextReader {
 impl TextReader {
     /// Consumes a line if it is part of a report; returns true if it did.
     pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
-        let Line { number, text, .. } = line;
-        let taken = match line.first() {
+        let number = line.number;
+        let text = lines::without_host(line.text);
+        let text = if line.unended { lines::without_broken_word(text) } else { text };
+        let taken = match text.as_bytes().first().copied().unwrap_or(0) {
             0 if text.is_empty() => return self.blank(),
             b'|' => self.percentile_line(number, text, sink),
             first => match Colons::of(text) {
@@ -188,10 +193,12 @@ impl TextReader {
         let Some(name) = session.announced.first().and_then(|first| first.name.as_ref()) else {
             return;
         };
-        let what = format!("the run of `{name}` that is announced here has no result");
+        let why = session.failure.as_ref().map_or_else(String::new, |(_, why)| format!(": {why}"));
+        let what = format!("the run of `{name}` that is announced here has no result{why}");
         sink(Event::damage(session.line, what));
         // The run was interrupted: the announcements are all that is known.
-        let jobs = session.announced.into_iter().map(|job| ReadJob { line: session.line, ..job }).collect();
+        let errno = session.failure.map(|(errno, _)| errno);
+        let jobs = session.announced.into_iter().map(|job| ReadJob { line: session.line, errno, ..job }).collect();
         let run = ReadRun { jobs, ..session.run };
         sink(Event::Reading(Reading { format: "fio-text", line: session.line, found: Found::Run(Box::new(run)) }));
     }
@@ -206,12 +213,14 @@ impl TextReader {
         if is_empty(&run) {
             return;
         }
-        let named = run.jobs.iter().any(|job| job.name.is_some());
+        // The sum over clients has no group lines.
+        let named = run.jobs.iter().any(|job| job.name.as_deref().is_some_and(|name| name != CLIENTS_SUM));
         if named && !saw_groups {
             sink(Event::damage(self.last_line, "the report ends here, before its `Run status group`"));
         }
-        for job in run.jobs.iter().filter(|job| job.directions.is_empty() && job.errno.is_none_or(|errno| errno == 0.0))
-        {
+        // A job without I/O, of cpuio for example, states that it issued none.
+        let is_empty = |job: &&ReadJob| job.directions.is_empty() && job.issued.is_empty();
+        for job in run.jobs.iter().filter(is_empty).filter(|job| job.errno.is_none_or(|errno| errno == 0.0)) {
             sink(Event::damage(job.line, "the job has no numbers"));
         }
         self.session.answered = true;
@@ -271,6 +280,8 @@ impl TextReader {
             run.laid_out_bytes = Some(run.laid_out_bytes.unwrap_or(0.0) + bytes);
         } else if let Some(progress) = lines::progress(text) {
             run.progress = Some(progress);
+        } else if let Some((errno, why)) = lines::failure(text) {
+            self.session.failure.get_or_insert((errno, why.to_owned()));
         } else {
             return false;
         }
