@@ -10,6 +10,7 @@ mod extremes;
 mod fio;
 mod iozone;
 mod malformed;
+mod one_truth;
 mod outputs;
 mod parse;
 mod pitfalls;
