@@ -98,7 +98,8 @@ impl Held {
         });
         let Some(mut left) = job.workers else {
             // JSON does not state the workers of the sum, but has it in one document with the runs.
-            return runs.filter(|(run, _)| run.ended_unix_s == sum.ended_unix_s).last().map(|(_, line)| line);
+            let mut same = runs.filter(|(run, _)| run.ended_unix_s == sum.ended_unix_s);
+            return same.next_back().map(|(_, line)| line);
         };
         for (run, line) in runs {
             left -= run.jobs.iter().filter_map(|job| job.workers).sum::<f64>();
