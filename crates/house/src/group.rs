@@ -9,6 +9,19 @@ use std::process::Command;
 #[derive(Debug)]
 pub struct Group(PathBuf);
 
+/// A quantity of a device that a group can limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupLimit {
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+    /// Bytes read.
+    BytesRead,
+    /// Bytes written.
+    BytesWritten,
+}
+
 impl Group {
     /// Creates a group limited to this number of reads per second from a device.
     ///
@@ -34,12 +47,26 @@ impl Group {
     /// # Errors
     /// The kernel rejects the limit.
     pub fn limit_reads(&self, device: &str, iops: u32) -> io::Result<()> {
+        self.limit(device, GroupLimit::Reads, u64::from(iops))
+    }
+
+    /// Sets a limit of the group for a device, per second; processes may already be in it.
+    ///
+    /// # Errors
+    /// The kernel rejects the limit.
+    pub fn limit(&self, device: &str, limit: GroupLimit, per_second: u64) -> io::Result<()> {
         let number = fs::read_to_string(Path::new("/sys/block").join(device).join("dev"))?;
         let number = number.trim();
-        let old = self.0.join("blkio.throttle.read_iops_device");
+        let (old, key) = match limit {
+            GroupLimit::Reads => ("read_iops", "riops"),
+            GroupLimit::Writes => ("write_iops", "wiops"),
+            GroupLimit::BytesRead => ("read_bps", "rbps"),
+            GroupLimit::BytesWritten => ("write_bps", "wbps"),
+        };
+        let old = self.0.join(format!("blkio.throttle.{old}_device"));
         match old.exists() {
-            true => fs::write(old, format!("{number} {iops}")),
-            false => fs::write(self.0.join("io.max"), format!("{number} riops={iops}")),
+            true => fs::write(old, format!("{number} {per_second}")),
+            false => fs::write(self.0.join("io.max"), format!("{number} {key}={per_second}")),
         }
     }
 

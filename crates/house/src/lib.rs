@@ -21,7 +21,7 @@ mod tree;
 pub use cases::{Cases, Outcome as CaseOutcome, run_all};
 pub use device::{LoopDevice, Mounted, Tmpfs};
 pub use fold::{Amounts, Depths, Samples, TextRules, compare_text, fold_text};
-pub use group::Group;
+pub use group::{Group, GroupLimit};
 pub use logs::sum_over_time;
 pub use neighbour::Neighbour;
 pub use own_process::in_own_process;

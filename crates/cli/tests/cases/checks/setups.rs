@@ -17,7 +17,7 @@ pub(crate) struct Setup {
 pub(crate) struct Rig {
     // Detached before the memory under it goes.
     device: LoopDevice,
-    memory: Tmpfs,
+    pub(super) memory: Tmpfs,
     folder: tempfile::TempDir,
 }
 
@@ -38,7 +38,7 @@ impl Rig {
         self.device.path().display().to_string()
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         self.device.path().file_name().expect("a name").to_string_lossy().into_owned()
     }
 
@@ -58,7 +58,7 @@ pub(super) fn shell(command: &str, at: &Path) {
 
 /// The command on a machine whose sysfs says of the device that it is on a PCIe link of one lane of the first generation
 /// (250 MB/s), in a mount namespace of its own. All other files of the device are the kernel's: its counters are true.
-fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
+pub(super) fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
     const SCRIPT: &str = "set -e; real=$(realpath /sys/block/$1); mine=$2; shift 2; mount -t tmpfs none $mine
         for file in dev stat size queue loop; do
             if test -d $real/$file; then mkdir $mine/$file; else touch $mine/$file; fi
@@ -77,7 +77,7 @@ fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
 }
 
 /// A job on the file `file` of a mounted file system.
-fn on_mounted(place: &Mounted, words: &str) -> Command {
+pub(super) fn on_mounted(place: &Mounted, words: &str) -> Command {
     fio(&format!("--name=a --filename={} {words}", place.path().join("file").display()))
 }
 
@@ -531,7 +531,7 @@ pub(crate) const LONG_SETUPS: &[Setup] = &[
 
 /// Random reads of the device for some seconds, in a group whose limit is changed. A turn is a pause in
 /// milliseconds and the new limit in reads per second.
-fn throttled_by_turns(rig: &Rig, seconds: u64, turns: &[(u64, u32)]) -> Vec<(String, String)> {
+pub(super) fn throttled_by_turns(rig: &Rig, seconds: u64, turns: &[(u64, u32)]) -> Vec<(String, String)> {
     let group = Group::unlimited().expect("a control group with I/O limits");
     let words = "--rw=randread --bs=4k --ioengine=psync --time_based --cgroup_nodelete=1 --cgroup";
     let mut run = rig.on_device(&format!("--runtime={seconds} {words}={}", group.name()));

@@ -7,7 +7,7 @@
 use super::{Bench, Row, Shown, run_tool};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -45,6 +45,8 @@ pub(super) enum Answer {
     /// So many bytes, and no more.
     Short(usize),
     Late(Duration),
+    /// At every I/O of the kind.
+    EachLate(Duration),
 }
 
 /// At which I/O of a kind, counted from 1, what happens.
@@ -64,7 +66,10 @@ pub(super) struct Fuse {
 
 impl Fuse {
     pub(super) fn mount(bench: &Bench, script: Script) -> Result<Fuse, String> {
-        let point = bench.file("fuse");
+        Fuse::mount_at(bench.file("fuse"), script)
+    }
+
+    fn mount_at(point: PathBuf, script: Script) -> Result<Fuse, String> {
         std::fs::create_dir_all(&point).map_err(|error| error.to_string())?;
         let device = File::options().read(true).write(true).open("/dev/fuse").map_err(|e| format!("/dev/fuse: {e}"))?;
         let number = std::os::fd::AsRawFd::as_raw_fd(&device);
@@ -90,6 +95,19 @@ impl Fuse {
     /// How many bytes are not what they were at the start.
     fn changed(&self) -> usize {
         self.data.lock().expect("the server does not panic").iter().filter(|&&byte| byte != 7).count()
+    }
+}
+
+/// The same file system, each of whose reads takes a time.
+pub(crate) struct SlowFuse(Fuse);
+
+impl SlowFuse {
+    pub(crate) fn mount(point: &Path, time: Duration) -> Result<SlowFuse, String> {
+        Fuse::mount_at(point.to_path_buf(), at(ask::READ, 0, Answer::EachLate(time))).map(SlowFuse)
+    }
+
+    pub(crate) fn file(&self) -> String {
+        self.0.file()
     }
 }
 
@@ -156,6 +174,7 @@ impl Server {
         if call == self.script.call {
             self.seen += 1;
             match self.script.answer {
+                Answer::EachLate(time) => std::thread::sleep(time),
                 _ if self.seen != self.script.at => {}
                 Answer::Error(errno) => return Err(errno),
                 Answer::Short(bytes) => most = bytes,

@@ -15,6 +15,7 @@ mod personalities;
 mod strangers;
 mod surroundings;
 
+pub(super) use fuse::SlowFuse;
 use house::Cases;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
