@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 
 pub(super) const ID: &str = "depth";
 
-/// If submission takes this fraction of the latency, I/Os wait in submission instead of in the queue.
+/// If submission takes this fraction of the latency, or of the workers' time, I/Os wait in submission instead of in the
+/// queue.
 const IN_SUBMISSION: f64 = 0.5;
 
 /// From this number of I/Os in flight on, it matters if the device has only few of them.
@@ -49,7 +50,9 @@ fn waiting_above(seen: &RunFacts<'_>) -> Option<Note> {
         in_flight += float(gain.in_queue_ms) / 1e3 / seen.seconds;
         at_device += float(gain.busy_ms) / 1e3 / seen.seconds;
     }
-    if seen.jobs().any(|job| !job.echo.direct || is_paced(job)) {
+    // A write that is durable when it completes waits for its flush, during which the device has no request of it.
+    let flushes = |job: &JobResult| job.workload.as_ref().is_some_and(|workload| workload.flushes.by_each_write);
+    if seen.jobs().any(|job| !job.echo.direct || is_paced(job) || flushes(job)) {
         return None;
     }
     let ios = seen.steady.ios.iter().copied().fold(0, u64::saturating_add);
@@ -116,7 +119,7 @@ fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
         let evidence = [evidence[0], evidence[1], ("waits_for", f64::from(waits_for))];
         return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
     }
-    let share = share_in_submission(job)?;
+    let (share, whole) = share_in_submission(job)?;
     (share >= IN_SUBMISSION).then(|| {
         let cause = match job.echo.direct {
             false => ", as it does without direct=1".to_owned(),
@@ -124,7 +127,7 @@ fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
             true => String::new(),
         };
         let sentence = format!(
-            "asked depth {asked}, but {:.0} % of the latency passed inside submission: {} waited for each I/O{cause}",
+            "asked depth {asked}, but {:.0} % of the {whole} passed inside submission: {} waited for each I/O{cause}",
             100.0 * share,
             engine(job)
         );
@@ -140,8 +143,9 @@ fn engine(job: &JobResult) -> String {
     }
 }
 
-/// Fraction of the latency of a queued engine that passed before its I/Os were in the queue.
-fn share_in_submission(job: &JobResult) -> Option<f64> {
+/// Fraction of the latency of a queued engine that passed before its I/Os were in the queue, or of the workers' time if
+/// that is more: the completion of an I/O includes the submissions of those behind it. And what it is a fraction of.
+fn share_in_submission(job: &JobResult) -> Option<(f64, &'static str)> {
     let sum = |latency: &Option<LatencyStatistics>| latency.as_ref().map(|latency| float(low(latency.moments.sum())));
     let (mut submission, mut completion) = (0.0, 0.0);
     for (_, direction) in job.directions.iter().filter(|(_, direction)| direction.ios > 0) {
@@ -149,8 +153,17 @@ fn share_in_submission(job: &JobResult) -> Option<f64> {
         completion += sum(&direction.completion)?;
     }
     let all = submission + completion;
+    let each = submission / float(job.ios().max(1));
+    let time = window(job).as_f64() * f64::from(job.workers.max(1));
+    // I/Os that are submitted together have the time of the one call each.
+    let of_time = (each * float(job.depth.submits) / time.max(1.0)).min(1.0);
+    let of_latency = submission / all.max(1.0);
     // Below 20 µs per I/O it is the normal CPU cost of the system call.
-    (all > 0.0 && submission / float(job.ios().max(1)) > 20_000.0).then_some(submission / all)
+    (all > 0.0 && each > 20_000.0).then_some(if of_time > of_latency {
+        (of_time, "workers' time")
+    } else {
+        (of_latency, "latency")
+    })
 }
 
 fn low(sum: u128) -> u64 {
@@ -196,6 +209,14 @@ mod tests {
         let read = &mut result.jobs[0].directions.read;
         (read.submission, read.completion) = (part(900_000), part(100_000));
         assert!(sentence(&result).unwrap().contains("90 % of the latency passed inside submission"));
+        let read = &mut result.jobs[0].directions.read;
+        (read.submission, read.completion) = (part(30_000), part(970_000));
+        assert_eq!(sentence(&result), None, "3 % of the latency");
+        result.jobs[0].depth.submits = 32_000;
+        let found = sentence(&result).unwrap();
+        assert!(found.contains("96 % of the workers' time passed inside submission"), "{found}");
+        result.jobs[0].depth.submits = 2_000;
+        assert_eq!(sentence(&result), None, "sixteen at a time: each has the time of the same call");
     }
 
     #[test]
@@ -250,6 +271,9 @@ mod tests {
             sentence(&result).unwrap(),
             "8 I/Os were in flight, and the device had 1.1 of them at a time: the others waited above it"
         );
+        workload(&mut result).flushes.by_each_write = true;
+        assert_eq!(sentence(&result), None, "they may wait for their flushes");
+        workload(&mut result).flushes.by_each_write = false;
         workload(&mut result).one_per_file = true;
         assert!(sentence(&result).unwrap().ends_with("engine `psync` does the I/Os of a file one after another"));
         result.monitored.as_mut().unwrap().devices[0].queue_requests = Some(2);

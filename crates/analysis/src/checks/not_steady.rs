@@ -15,10 +15,8 @@ pub(super) const ID: &str = "not steady";
 const INTERVALS_MIN: usize = 8;
 /// Minimum number of intervals on each side of a change point.
 const SIDE_MIN: usize = 3;
-/// Minimum number of intervals of a burst at the start.
-const BURST_MIN: usize = 2;
-/// A burst shorter than [`SIDE_MIN`] is at least this many times as fast as the rest.
-const BURST_FACTOR: f64 = 2.0;
+/// A burst at the start, shorter than [`SIDE_MIN`], is at least this many times as fast as the rest, by its length in intervals.
+const BURSTS: [f64; SIDE_MIN - 1] = [4.0, 2.0];
 /// Minimum correlation of the rates with those one period later.
 const REPEATS_MIN: f64 = 0.65;
 /// Minimum relative spread of rates that swing.
@@ -84,8 +82,9 @@ fn change_point(rates: &[f64]) -> Option<Change> {
         return None;
     }
     let all = squares(rates);
-    let is_burst = |at: usize| mean(&rates[..at]) >= BURST_FACTOR * mean(&rates[at..]);
-    let places = (BURST_MIN..=count - SIDE_MIN).filter(|&at| at >= SIDE_MIN || is_burst(at));
+    let is_burst =
+        |at: usize| BURSTS.get(at - 1).is_none_or(|factor| mean(&rates[..at]) >= factor * mean(&rates[at..]));
+    let places = (1..=count - SIDE_MIN).filter(|&at| is_burst(at));
     let splits = places.map(|at| {
         let (before, after) = rates.split_at(at);
         (at, squares(before) + squares(after))
@@ -193,6 +192,13 @@ mod tests {
         let sentence = with_rates(&[300, 300, 300, 100, 101, 99, 100, 102, 100, 99, 101, 100]).unwrap();
         assert!(sentence.starts_with("fast phase 0–2.0 s 300 MiB/s, then 100 MiB/s"), "{sentence}");
         assert_eq!(with_rates(&[300, 130, 130, 100, 101, 99, 100, 102, 100, 99, 101, 100]), None);
+        let sentence = with_rates(&[900, 900, 100, 101, 99, 100, 102, 100, 99, 101, 100]).unwrap();
+        assert!(sentence.starts_with("fast phase 0–1.0 s 900 MiB/s, then 100 MiB/s"), "a single interval: {sentence}");
+        assert_eq!(
+            with_rates(&[300, 300, 100, 101, 99, 100, 102, 100, 99, 101, 100]),
+            None,
+            "too short for three times"
+        );
     }
 
     #[test]

@@ -23,21 +23,19 @@ const SLOW_MIN: f64 = 0.002;
 /// The slow ones count from this fraction of all time.
 const TIME_MIN: f64 = 0.30;
 
-/// Workers that wait for a processor for this fraction of the time are slow for that reason, which check `client CPU` names.
-const RUN_DELAY: f64 = 0.05;
+/// Workers that wait for a processor for this fraction of the time of the slow ones make them slow, which check `client CPU`
+/// names.
+const RUN_DELAY: f64 = 0.5;
 
 /// Reports the direction and job in which the slow ones make the largest part of the time.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let waiting = RunFacts::of(result).and_then(|seen| seen.processor_shares()).map_or(0.0, |(_, waiting)| waiting);
-    if waiting >= RUN_DELAY {
-        return Vec::new();
-    }
     let directions = busy_jobs(result)
         .flat_map(|job| [Direction::Read, Direction::Write].map(|direction| (job, direction)))
         .filter(|&(job, direction)| reaches_device(job, direction));
     let found = directions.filter_map(|(job, direction)| {
         let kinds = two_kinds(histogram(&job.directions[direction])?)?;
-        Some((kinds, direction))
+        (waiting < RUN_DELAY * kinds.slow_time).then_some((kinds, direction))
     });
     let worst = found.max_by(|(one, _), (other, _)| one.slow_time.total_cmp(&other.slow_time));
     worst.map(|(kinds, direction)| describe(&kinds, direction)).into_iter().collect()

@@ -17,7 +17,7 @@ const ROUND: f64 = 0.003;
 /// Minimum number of intervals for a plateau.
 const INTERVALS_MIN: usize = 8;
 /// Minimum mean number of I/Os in such an interval.
-const COUNT_MIN: f64 = 200.0;
+const COUNT_MIN: f64 = 150.0;
 /// Latencies that vary less than this are of a device that takes the same time for each I/O.
 const UNEVEN: f64 = 0.1;
 /// A rate is too even from this part of the spread that its latencies would make.

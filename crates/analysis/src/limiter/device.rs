@@ -181,7 +181,7 @@ pub(super) fn file_system_lock(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     }
     let (on, waiting) = seen.processor_shares()?;
     let latency = seen.latency_ms()?;
-    let share_elsewhere = 1.0 - (device_await_ms(seen)? / latency).min(1.0) - (on + waiting).min(1.0);
+    let share_elsewhere = 1.0 - (device_await_ms(seen).unwrap_or(0.0) / latency).min(1.0) - (on + waiting).min(1.0);
     (share_elsewhere >= 0.5).then(|| {
         let extending =
             if extends_files(seen.result, seen.jobs()) { ", which extends a file write by write" } else { "" };
