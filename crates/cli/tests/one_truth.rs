@@ -119,7 +119,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
         Origin::Terse,
         [
             // A line states neither its pattern nor its depth nor its workers.
-            (Shown::Rows, &["  a     -      - r", "{p95}"]),
+            (Shown::Rows, &["  a     -     -      - r", "{p95}"]),
             (Shown::Readings, &["submission", "completion", "total", "depth=none"]),
             (Shown::Check, &["job a: ", "too short", "busy users"]),
             (Shown::Grade, &[NO_LEVELS]),
@@ -131,7 +131,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
     (
         Origin::Iozone,
         [
-            (Shown::Rows, &["write     -     4K w"]),
+            (Shown::Rows, &["write     -     -     4K w"]),
             (Shown::Readings, &["iozone"]),
             (Shown::Check, &[NO_JOBS]),
             (Shown::Grade, &[NO_LEVELS]),
@@ -143,7 +143,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
     (
         Origin::Log,
         [
-            (Shown::Rows, &["log     -      - r"]),
+            (Shown::Rows, &["log     -     -      - r"]),
             (Shown::Readings, &["fio-log"]),
             (Shown::Check, &[NO_JOBS]),
             (Shown::Grade, &[NO_LEVELS]),
@@ -155,7 +155,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
     (
         Origin::HistogramLog,
         [
-            (Shown::Rows, &["log     -      - r", "{p95}"]),
+            (Shown::Rows, &["log     -     -      - r", "{p95}"]),
             (Shown::Readings, &["fio-log"]),
             (Shown::Check, &[NO_JOBS]),
             (Shown::Grade, &[NO_LEVELS]),

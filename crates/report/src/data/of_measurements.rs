@@ -37,11 +37,14 @@ pub(crate) struct Origin {
     pub(crate) distribution: Option<Distribution>,
 }
 
-/// A row with its place on all axes; `None` without a mean latency, a throughput and IOPS, and where users, depth and block size are unknown.
+/// True if the row states its users, its depth or its block size.
+pub(crate) fn has_place(row: &Measurement) -> bool {
+    row.block.is_some() || users(row).is_some() || whole(row.depth).is_some()
+}
+
+/// A row with its place on all axes; `None` without a mean latency, a throughput and IOPS.
 pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<Placed> {
     let test = test_in_words(&row.test).to_owned();
-    let is_placed = row.block.is_some() || users(row).is_some() || whole(row.depth).is_some();
-    is_placed.then_some(())?;
     Some(Placed {
         system: system.to_owned(),
         plural: format!("{test}s"),

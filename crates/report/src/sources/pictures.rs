@@ -36,6 +36,7 @@ impl Material {
     pub(super) fn of(sources: &[Source], request: &PageRequest) -> Material {
         let placed = placing::all(sources);
         let mut drawn = placed::sweeps(&placed.rows, request.target_ns);
+        drawn.others.extend(placed.others.iter().cloned());
         for (system, notes) in &placed.notes {
             for one in drawn.sweeps.iter_mut().filter(|one| one.system == *system) {
                 one.sweep = with_notes(std::mem::take(&mut one.sweep), notes);

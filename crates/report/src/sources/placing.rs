@@ -2,7 +2,7 @@
 
 use super::native::Test;
 use super::{Source, systems};
-use crate::data::of_measurements::{by_direction, coordinates, notes, place};
+use crate::data::of_measurements::{by_direction, coordinates, has_place, notes, place, test_in_words};
 use crate::data::placed::Placed;
 use crate::data::{Distribution, Measured};
 use measure::Direction;
@@ -16,6 +16,8 @@ pub(super) struct AllPlaced {
     pub(super) remarks: Vec<String>,
     /// By system: remarks on its data.
     pub(super) notes: Vec<(String, Vec<String>)>,
+    /// Distributions of rows that have no place on any axis: system, workload, distribution.
+    pub(super) others: Vec<(String, String, Distribution)>,
 }
 
 /// Places all rows of all sources.
@@ -41,21 +43,29 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
         let (measurements, origins): (Vec<Measurement>, Vec<(usize, &Source, usize)>) = rows.into_iter().unzip();
         let measurements = by_direction(measurements);
         all.notes.push((system.clone(), notes(&measurements)));
-        let mut without = 0;
+        let (mut without_numbers, mut without_place) = (0, 0);
         for (row, (of_source, source, at)) in measurements.iter().zip(origins) {
             let mut origin = source.origins.get(at).cloned().unwrap_or_default();
             // Runs are numbered per source.
             origin.run += run + 1 + of_source * super::MOST;
-            match place(&system, row, origin) {
-                Some(placed) => all.rows.push(placed),
-                None => without += usize::from(source.is_of_runs()),
+            if has_place(row) {
+                match place(&system, row, origin) {
+                    Some(placed) => all.rows.push(placed),
+                    None => without_numbers += usize::from(source.is_of_runs()),
+                }
+            } else if source.is_of_runs() {
+                without_place += 1;
+                let workload = test_in_words(&row.test).to_owned();
+                all.others.extend(origin.distribution.map(|found| (system.clone(), workload, found)));
             }
         }
-        if without > 0 {
-            let are = if without == 1 { "result states" } else { "results state" };
-            all.remarks.push(format!(
-                "{system}: {without} {are} no mean latency, no throughput or no IOPS; no picture of a sweep has them."
-            ));
+        let reasons = [
+            (without_numbers, "no mean latency, no throughput or no IOPS"),
+            (without_place, "neither users nor depth nor block size"),
+        ];
+        for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
+            let (state, them) = if count == 1 { ("result states", "it") } else { ("results state", "them") };
+            all.remarks.push(format!("{system}: {count} {state} {reason}; no picture of a sweep has {them}."));
         }
     }
     all
