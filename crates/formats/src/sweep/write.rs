@@ -257,7 +257,7 @@ pub const fn r_head() -> &'static str {
     "m <- NULL\nm <- matrix(c(\n"
 }
 
-/// A row of the R matrix: the columns of fio_scripts, then [`MORE_IN_R`]; the row at position 0 has no comma before it.
+/// A row of the R matrix: the columns of fio_scripts, then those of plumb; the row at position 0 has no comma before it.
 pub fn r_row(row: &Measurement, source: &str, position: usize) -> String {
     let number = |value: Option<f64>| value.map_or_else(|| "NA".to_owned(), plain);
     let text = |text: &str| {
