@@ -132,11 +132,14 @@ fn answer_of_fio(case: &Case, oracle: &Oracle) -> Result<Answer, String> {
 }
 
 /// The answer of a fio. Debian's now and then never ends (seen in one run of some hundred, between two processes and an
-/// exit): it is asked again. Ours is asked once.
+/// exit), or gives up a job that did not start within seconds: it is asked again. Ours is asked once.
 fn answer_of(fio: &Program, case: &Case) -> Result<Answer, String> {
+    let is_stuck = |found: &Answer| {
+        found.outcome.end == End::TooLate || found.outcome.stderr.contains("fio: job startup hung? exiting.")
+    };
     let mut found = answer(case, fio)?;
     for _ in 0..2 {
-        if found.outcome.end == End::TooLate {
+        if is_stuck(&found) {
             found = answer(case, fio)?;
         }
     }
