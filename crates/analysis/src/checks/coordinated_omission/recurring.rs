@@ -152,7 +152,7 @@ mod tests {
         assert!(run(&with(|_| vec![8])).is_empty(), "a slow I/O, no stall");
         assert!(run(&with(|at| vec![20 + 9 * (at as u64 % 9)])).is_empty(), "slow I/Os of any length");
         assert!(run(&with(|_| vec![60, 40, 28, 20, 16, 12, 10, 9, 8])).is_empty(), "the end of a long tail");
-        assert!(run(&with(|_| vec![60; 100])).is_empty(), "so many that percentiles show them");
+        assert!(run(&with(|_| vec![60; 100])).is_empty(), "enough for percentiles to show them");
     }
 
     #[test]

@@ -110,7 +110,7 @@ struct Honest {
 const HONEST: &[Honest] = &[
     Honest { how: "all is verified", words: "to be verified", run: |rig| findings(rig.on_file("v", VERIFIED)) },
     Honest {
-        how: "verification is switched off in so many words",
+        how: "verification is switched off by option",
         words: "to be verified",
         run: |rig| findings(rig.on_file("v", &format!("{VERIFIED} --do_verify=0"))),
     },
