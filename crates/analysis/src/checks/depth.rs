@@ -43,13 +43,18 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     notes
 }
 
+/// Mean number of requests in flight at the topmost devices, and the sum of their fractions of busy time.
+fn at_devices(seen: &RunFacts<'_>) -> (f64, f64) {
+    let tops = seen.devices().filter(|(facts, _)| facts.top);
+    tops.fold((0.0, 0.0), |(in_flight, busy), (_, gain)| {
+        let of_time = |ms: u64| float(ms) / 1e3 / seen.seconds;
+        (in_flight + of_time(gain.in_queue_ms), busy + of_time(gain.busy_ms))
+    })
+}
+
 /// Direct I/Os that are in flight for the jobs and wait above the device: in the engine, in a lock, or for a free request.
 fn waiting_above(seen: &RunFacts<'_>) -> Option<Note> {
-    let (mut in_flight, mut at_device) = (0.0, 0.0);
-    for (_, gain) in seen.devices().filter(|(facts, _)| facts.top) {
-        in_flight += float(gain.in_queue_ms) / 1e3 / seen.seconds;
-        at_device += float(gain.busy_ms) / 1e3 / seen.seconds;
-    }
+    let (in_flight, at_device) = at_devices(seen);
     // A write that is durable when it completes waits for its flush, during which the device has no request of it.
     let flushes = |job: &JobResult| job.workload.as_ref().is_some_and(|workload| workload.flushes.by_each_write);
     if seen.jobs().any(|job| !job.echo.direct || is_paced(job) || flushes(job)) {
@@ -120,7 +125,11 @@ fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
         return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
     }
     let (share, whole) = share_in_submission(job)?;
-    (share >= IN_SUBMISSION).then(|| {
+    // Direct I/Os that are in the queue of the device did not wait for each other in the call that took long.
+    let has_queue = job.echo.direct
+        && RunFacts::of(result)
+            .is_some_and(|seen| at_devices(&seen).0 >= f64::from(asked.saturating_mul(job.workers.max(1))) / 2.0);
+    (share >= IN_SUBMISSION && !has_queue).then(|| {
         let cause = match job.echo.direct {
             false => ", as it does without direct=1".to_owned(),
             true if extends_files(result, std::iter::once(job)) => format!(": {EXTENDING}"),
@@ -154,7 +163,8 @@ fn share_in_submission(job: &JobResult) -> Option<(f64, &'static str)> {
     }
     let all = submission + completion;
     let each = submission / float(job.ios().max(1));
-    let time = window(job).as_f64() * f64::from(job.workers.max(1));
+    // Reads that verify come after the writes: then both directions' times are parts of the whole.
+    let time = (window(job).as_f64() * f64::from(job.workers.max(1))).max(job.runtime.as_f64());
     // I/Os that are submitted together have the time of the one call each.
     let of_time = (each * float(job.depth.submits) / time.max(1.0)).min(1.0);
     let of_latency = submission / all.max(1.0);
@@ -217,6 +227,23 @@ mod tests {
         assert!(found.contains("96 % of the workers' time passed inside submission"), "{found}");
         result.jobs[0].depth.submits = 2_000;
         assert_eq!(sentence(&result), None, "sixteen at a time: each has the time of the same call");
+    }
+
+    #[test]
+    fn direct_ios_that_are_in_the_queue_of_the_device_did_not_wait_for_each_other() {
+        let mut result = watched_random_read();
+        let moments = Moments::from_parts(20_000, 900_000, 900_000, 900_000 * 20_000, 0);
+        let part = || Some(LatencyStatistics { moments, histogram: None });
+        let job = &mut result.jobs[0];
+        (job.echo.iodepth, job.workers, job.depth.level[3]) = (8, 1, 20_000);
+        (job.directions.read.submission, job.directions.read.completion) = (part(), part());
+        assert!(sentence(&result).is_some_and(|sentence| sentence.contains("inside submission")));
+        result.jobs[0].echo.direct = true;
+        assert_eq!(sentence(&result), None, "8 are at the device");
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.devices[0].in_queue_ms = 1_100;
+        }
+        assert!(sentence(&result).is_some_and(|sentence| sentence.contains("inside submission")));
     }
 
     #[test]

@@ -1,15 +1,21 @@
-//! Limiter: a rate limit set on purpose, detected as a limit that is reached or as a plateau at a round number.
+//! Limiter: a rate limit set on purpose, detected as a limit that is reached, as a plateau, or by I/Os that a device which is
+//! idle has not got.
 //!
-//! Signals: limits of the control group compared with the devices' counters, rates per interval.
+//! Signals: limits of the control group compared with the devices' counters, rates per interval, latencies against the queue
+//! of the device.
 
 use super::note;
 use crate::limiter::caps;
 use crate::run_facts::RunFacts;
-use model::{Grade, Note, RunResult};
+use model::{Grade, LimitedBy, Note, RunResult};
 
 pub(super) const ID: &str = "limiter";
 
-/// A limit of the control group that is reached, otherwise a plateau.
+/// Limits that are not visible from here, by what they do.
+const OUT_OF_SIGHT: [fn(&RunFacts<'_>) -> Option<LimitedBy>; 3] =
+    [caps::plateau, caps::too_even, caps::held_above_the_device];
+
+/// A limit of the control group that is reached, otherwise what a limit out of sight does.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let Some(seen) = RunFacts::of(result) else { return Vec::new() };
     // A plateau that the plan requested is intended.
@@ -17,7 +23,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         .map(|cap| (format!("{}: a limiter, not a device", cap.sentence), cap.evidence))
         .or_else(|| match caps::of_the_plan(&seen) {
             Some(_) => None,
-            None => caps::plateau(&seen).or_else(|| caps::too_even(&seen)).map(|cap| (cap.sentence, cap.evidence)),
+            None => OUT_OF_SIGHT.iter().find_map(|rule| rule(&seen)).map(|cap| (cap.sentence, cap.evidence)),
         });
     let Some((sentence, evidence)) = found else { return Vec::new() };
     let evidence: Vec<(&str, f64)> = evidence.iter().map(|(name, value)| (name.as_str(), *value)).collect();

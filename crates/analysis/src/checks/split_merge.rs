@@ -19,6 +19,8 @@ const WHOLE: std::ops::RangeInclusive<f64> = 0.80..=1.25;
 const PIECES_LARGE: f64 = 131_072.0;
 /// With fewer flushes per request than this, the journal does not change the mean.
 const FLUSHES_FEW: f64 = 0.01;
+/// With more bytes at the device than this multiple of those asked for, requests of others are among them.
+const OWN: f64 = 1.25;
 /// Minimum number of requests for a meaningful mean size.
 const REQUESTS_MIN: u64 = 100;
 /// Minimum bytes that are enough with fewer, larger requests.
@@ -48,8 +50,9 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     let requests: u64 = tops.iter().map(|(_, gain)| gain.ios).fold(0, u64::saturating_add);
     let bytes: u64 = tops.iter().map(|(_, gain)| gain.sectors.saturating_mul(512)).fold(0, u64::saturating_add);
     // Data served from memory has no requests at the device; check `cache` reports that.
-    let mostly_there = bytes >= bytes_asked(result, direction) / 2;
-    if !mostly_there || (requests < REQUESTS_MIN && bytes < BYTES_MIN) || requests == 0 {
+    let asked = bytes_asked(result, direction);
+    let are_own = (asked / 2..).contains(&bytes) && float(bytes) <= OWN * float(asked);
+    if !are_own || (requests < REQUESTS_MIN && bytes < BYTES_MIN) || requests == 0 {
         return None;
     }
     let request = float(bytes) / float(requests);
@@ -103,6 +106,19 @@ mod tests {
         assert_eq!(run(&result)[0].sentence, "your 512 B reads reach the disk merged, as 8 KiB requests");
         result.jobs[0].echo.direct = false;
         assert_eq!(run(&result), [], "the page cache reads ahead");
+    }
+
+    #[test]
+    fn requests_of_others_are_not_those_of_this_run() {
+        let mut result = watched_random_read();
+        result.jobs[0].echo.direct = true;
+        result.jobs[0].echo.block_sizes[Direction::Read] = (8192, 8192);
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.devices[0].reads.sectors *= 2;
+        }
+        assert_eq!(run(&result), [], "twice the bytes that were asked for");
+        result.jobs[0].directions.read.bytes *= 2;
+        assert!(run(&result)[0].sentence.ends_with("merged, as 16 KiB requests"));
     }
 
     #[test]

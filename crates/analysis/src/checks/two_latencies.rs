@@ -20,6 +20,8 @@ const GAP: usize = 2;
 const EMPTY: f64 = 0.05;
 /// The slow ones count from this fraction of the I/Os: fewer are outliers.
 const SLOW_MIN: f64 = 0.002;
+/// The fast ones count from this fraction of the I/Os: with fewer, the mean describes the slow ones.
+const FAST_MIN: f64 = 0.05;
 /// The slow ones count from this fraction of all time.
 const TIME_MIN: f64 = 0.30;
 
@@ -90,7 +92,7 @@ fn two_kinds(histogram: &Histogram) -> Option<Kinds> {
         let least = float(fast_ios.min(slow_ios));
         let is_empty = gap.iter().all(|octave| float(octave.0) <= EMPTY * least);
         let (slow_share, slow_part) = (float(slow_ios) / float(total), slow_time / all_time);
-        let counts = fast_ios > 0 && slow_share >= SLOW_MIN && 1.0 - slow_share >= SLOW_MIN && slow_part >= TIME_MIN;
+        let counts = fast_ios > 0 && slow_share >= SLOW_MIN && 1.0 - slow_share >= FAST_MIN && slow_part >= TIME_MIN;
         (is_empty && counts).then(|| Kinds {
             fast_ns: fast_time / float(fast_ios),
             slow_ns: slow_time / float(slow_ios),
@@ -173,6 +175,7 @@ mod tests {
         assert_eq!(run(&with(&[(Nanos::from_micros(100), 50_000), (Nanos::from_millis(80), 3)])), [], "outliers");
         assert_eq!(run(&with(&[(Nanos::from_micros(100), 500), (Nanos::from_millis(80), 400)])), [], "too few");
         assert_eq!(run(&with(&[(Nanos::from_micros(100), 9_000), (Nanos::from_micros(250), 4_000)])), [], "no gap");
+        assert_eq!(run(&with(&[(Nanos(520), 100), (Nanos::from_micros(303), 9_900)])), [], "few fast ones");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{percent, verdict};
 use crate::run_facts::{RunFacts, bytes_of_sectors, float, size_text};
 use measure::{Direction, Moments, Nanos};
-use model::{DirectionResult, LimitedBy, Limiter};
+use model::{DirectionResult, JobResult, LimitedBy, Limiter};
 use plan::Pace;
 
 /// A limit counts as reached from this fraction of it.
@@ -18,6 +18,10 @@ const ROUND: f64 = 0.003;
 const INTERVALS_MIN: usize = 8;
 /// Minimum mean number of I/Os in such an interval.
 const COUNT_MIN: f64 = 150.0;
+/// I/Os are held back above the device if this many times as many are in flight as the device has.
+const HELD: f64 = 3.0;
+/// A limit may let a burst pass first: a shorter run says nothing about I/Os that are held back.
+const HELD_SECONDS: f64 = 2.0;
 /// Latencies that vary less than this are of a device that takes the same time for each I/O.
 const UNEVEN: f64 = 0.1;
 /// A rate is too even from this part of the spread that its latencies would make.
@@ -164,6 +168,47 @@ pub(crate) fn too_even(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         ];
         verdict(Limiter::Cap, 1.0, sentence, &evidence)
     })
+}
+
+/// Direct I/Os of a queue that a raw device has not got, though it is idle half of the time: what holds them back is between
+/// the tester and the device, where nothing but a limit waits on purpose.
+pub(crate) fn held_above_the_device(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let monitored = seen.monitored?;
+    let reaps_each = |job: &JobResult| job.workload.as_ref().is_some_and(|workload| workload.reap_min <= 1);
+    let is_queue = seen.users() > seen.workers() && seen.jobs().all(|job| job.echo.direct && reaps_each(job));
+    let is_raw = monitored.targets.iter().all(|target| target.mount.is_none());
+    let length = seen.steady.until.as_secs_f64();
+    let (on, waiting) = seen.processor_shares()?;
+    if !is_queue || !is_raw || length < HELD_SECONDS || on + waiting >= TESTER_BUSY {
+        return None;
+    }
+    let (mut at_device, mut busy, mut done) = (0.0, 0.0, 0);
+    for (_, gain) in seen.devices().filter(|(facts, _)| facts.top) {
+        at_device += float(gain.in_queue_ms) / 1e3 / seen.seconds;
+        busy = seen.share_of_time(float(gain.busy_ms) / 1e3).max(busy);
+        done += bytes_of_sectors(gain.reads.sectors.saturating_add(gain.writes.sectors));
+    }
+    let ios = seen.steady.ios.iter().copied().fold(0, u64::saturating_add);
+    let in_flight = (seen.latency_ms()? / 1e3 * seen.per_second(ios)).min(f64::from(seen.users()));
+    let in_submission = seen.jobs().filter_map(submission_ns).sum::<f64>() / 1e9 / seen.seconds;
+    let is_there = done >= seen.steady.bytes.iter().sum::<u64>() / 2;
+    let is_held = in_flight >= 2.0 && HELD * at_device <= in_flight && in_submission < 0.5 * in_flight && busy < 0.5;
+    (is_there && is_held).then(|| {
+        let share = 1.0 - at_device / in_flight;
+        let sentence = format!(
+            "{in_flight:.1} I/Os were in flight and {at_device:.1} of them at the device, which was idle {} of the time: a \
+             limit above it holds them back",
+            percent(1.0 - busy)
+        );
+        let evidence = [("in_flight", in_flight), ("at_device", at_device), ("busy_percent", 100.0 * busy)];
+        verdict(Limiter::Cap, share, sentence, &evidence)
+    })
+}
+
+/// Time that all I/Os of a job spent in submission.
+fn submission_ns(job: &JobResult) -> Option<f64> {
+    let sum = |found: &DirectionResult| Some(found.submission.as_ref()?.moments.mean()? * float(found.ios));
+    job.directions.iter().filter(|(_, found)| found.ios > 0).map(|(_, found)| sum(found)).sum()
 }
 
 /// The deviation of the latencies as a part of their mean; `None` if they were not measured.

@@ -9,6 +9,8 @@ use model::{LimitedBy, Limiter};
 const HELD_BACK: f64 = 0.10;
 /// A worker that is on a CPU, or waiting for one, for this fraction of the time does not wait for a device.
 const BUSY: f64 = 0.90;
+/// Above this fraction of the time, a worker does not wait for I/O most of the time.
+const MOST: f64 = 0.50;
 /// With a smaller fraction of idle time, the machine is saturated.
 const IDLE_MIN: f64 = 0.05;
 
@@ -23,21 +25,40 @@ pub(super) fn held_back_by_quota(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// Workers that never waited for a device, or a machine without idle CPUs.
-pub(super) fn on_the_processor(seen: &RunFacts<'_>) -> Option<LimitedBy> {
-    let polled = seen.jobs().any(polls);
-    let (on, waiting) = seen.processor_shares().filter(|_| !polled).unwrap_or((0.0, 0.0));
+/// Workers with one I/O each that spend more of the time on a processor, or waiting for one, than waiting for I/O: at
+/// checksums, at copying, beside other programs. With more I/Os in flight the two go on at the same time.
+pub(super) fn longer_than_io(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let one_each = seen.users() == seen.workers() && !seen.jobs().any(polls);
+    let (on, waiting) = seen.processor_shares().filter(|_| one_each)?;
+    (on + waiting > MOST).then(|| share_of_workers(on, waiting, ", longer than they waited for I/O"))
+}
+
+fn share_of_workers(on: f64, waiting: f64, compared: &str) -> LimitedBy {
     let share = on + waiting;
-    if share >= BUSY {
-        let waited = if waiting >= 0.05 {
-            format!(", {} of it waiting for one", percent(waiting / share))
-        } else {
-            String::new()
-        };
-        let sentence = format!("the workers were on a processor {} of the time{waited}", percent(share));
-        let evidence = [("on_cpu_percent", 100.0 * on), ("run_delay_percent", 100.0 * waiting)];
-        return Some(verdict(Limiter::ClientCpu, share, sentence, &evidence));
-    }
+    let waited = match waiting {
+        0.05.. => format!(", {} of it waiting for one", percent(waiting / share)),
+        _ => String::new(),
+    };
+    let sentence = format!("the workers were on a processor {} of the time{waited}{compared}", percent(share));
+    let evidence = [("on_cpu_percent", 100.0 * on), ("run_delay_percent", 100.0 * waiting)];
+    verdict(Limiter::ClientCpu, share, sentence, &evidence)
+}
+
+/// Mean fractions of the time on a CPU and waiting for one; 0 for workers that poll, which is waiting too.
+fn shares(seen: &RunFacts<'_>) -> (f64, f64) {
+    let polled = seen.jobs().any(polls);
+    seen.processor_shares().filter(|_| !polled).unwrap_or((0.0, 0.0))
+}
+
+/// Workers that never waited for a device.
+pub(super) fn on_the_processor(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let (on, waiting) = shares(seen);
+    (on + waiting >= BUSY).then(|| share_of_workers(on, waiting, ""))
+}
+
+/// A machine without idle CPUs. Who waits for a lock spins for a while, so the lock is asked for first.
+pub(super) fn saturated(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let (_, waiting) = shares(seen);
     let cpu = seen.steady.cpu.filter(|cpu| cpu.total() > 0)?;
     let total = float(cpu.total());
     let idle = float(cpu.idle + cpu.iowait) / total;

@@ -23,7 +23,10 @@ const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
     device::link,
     caps::plateau,
     caps::too_even,
+    caps::held_above_the_device,
     device::file_system_lock,
+    client::saturated,
+    client::longer_than_io,
     device::busy_or_shallow,
 ];
 

@@ -128,6 +128,61 @@ fn a_flat_rate_at_a_round_number_is_a_cap_and_an_uneven_one_is_not() {
 }
 
 #[test]
+fn a_worker_with_one_io_that_computes_longer_than_it_waits_is_the_limit() {
+    let busy = |depth: u32| {
+        let mut result = run(400, 1);
+        result.jobs[0].echo.iodepth = depth;
+        result.jobs[0].depth.level[0] = 1;
+        each(&mut result, |interval| {
+            interval.workers.iter_mut().for_each(|worker| {
+                worker.on_cpu = Some(Nanos::from_millis(400));
+                worker.run_delay = Some(Nanos::from_millis(200));
+            });
+            interval.devices[0].reads.ticks_ms = 8_000;
+        });
+        result
+    };
+    check(&busy(1), Limiter::ClientCpu, 59.9..=60.1, "33 % of it waiting for one, longer than they waited for I/O");
+    let mut deep = busy(8);
+    deep.jobs[0].depth.level = [0, 0, 0, 1, 0, 0, 0];
+    assert_ne!(limited_by(&deep).map(|found| found.limiter), Some(Limiter::ClientCpu), "I/Os go on meanwhile");
+}
+
+#[test]
+fn ios_that_an_idle_raw_device_has_not_got_are_held_back_by_a_limit() {
+    let held = || {
+        let mut result = run(100, 1);
+        result.jobs[0].workers = 1;
+        (result.jobs[0].echo.iodepth, result.jobs[0].echo.direct) = (8, true);
+        result.jobs[0].depth.level[3] = 1;
+        result.jobs[0].directions.read.submission = result.jobs[0].directions.read.total.clone();
+        result.jobs[0].directions.read.submission.as_mut().unwrap().moments =
+            Moments::from_parts(20_000, 10_000, 10_000, 10_000 * 20_000, 0);
+        monitored(&mut result).targets[0].mount = None;
+        result
+    };
+    check(
+        &held(),
+        Limiter::Cap,
+        80.0..=90.0,
+        "8.0 I/Os were in flight and 1.0 of them at the device, which was idle 90 %",
+    );
+    type Change = fn(&mut RunResult);
+    let unlike: [(&str, Change); 5] = [
+        ("a device at work", |result| each(result, |interval| interval.devices[0].busy_ms = 600)),
+        ("a file system in between", |result| monitored(result).targets[0].mount = Some(MountFacts::default())),
+        ("a cache in between", |result| result.jobs[0].echo.direct = false),
+        ("reaps that wait", |result| workload(result).reap_min = 8),
+        ("answers from elsewhere", |result| each(result, |interval| interval.devices[0].reads.sectors = 100)),
+    ];
+    for (name, change) in unlike {
+        let mut result = held();
+        change(&mut result);
+        assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap), "{name}");
+    }
+}
+
+#[test]
 fn workers_on_the_processor_are_the_limit_themselves() {
     let mut result = run(100, 1);
     each(&mut result, |interval| {
