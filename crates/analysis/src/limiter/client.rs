@@ -26,7 +26,7 @@ pub(super) fn held_back_by_quota(seen: &RunFacts<'_>) -> Option<LimitedBy> {
 }
 
 /// Workers with one I/O each that spend more of the time on a processor, or waiting for one, than waiting for I/O: at
-/// checksums, at copying, beside other programs. With more I/Os in flight the two go on at the same time.
+/// checksums, at copying, while other programs work. With more I/Os in flight the two go on at the same time.
 pub(super) fn longer_than_io(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let one_each = seen.users() == seen.workers() && !seen.jobs().any(polls);
     let (on, waiting) = seen.processor_shares().filter(|_| one_each)?;
