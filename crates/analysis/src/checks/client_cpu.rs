@@ -13,8 +13,9 @@ pub(super) const ID: &str = "client CPU";
 
 /// A worker that is on a CPU, or waiting for one, for this fraction of the time hardly waits for a device.
 const BUSY: f64 = 0.95;
-/// If a worker is runnable without a CPU for this fraction of the time, its latencies are caused by the machine.
-const DELAYED: f64 = 0.25;
+/// If a worker is runnable without a CPU for this fraction of the time, its latencies are those of the machine. Workers that
+/// are more than the CPUs wait for one 20 to 30 % of the time at a fast disk, as any program there would.
+const DELAYED: f64 = 0.40;
 /// If this fraction of all ticks is stolen, other guests of the hypervisor affect the result.
 const STOLEN: f64 = 0.10;
 
@@ -82,9 +83,9 @@ mod tests {
     fn a_worker_that_waits_for_a_processor_is_a_finding_and_one_that_polls_is_not() {
         let mut result = watched_random_read();
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
-            interval.workers[3].run_delay = Some(Nanos::from_millis(400));
+            interval.workers[3].run_delay = Some(Nanos::from_millis(450));
         }
-        assert!(run(&result)[0].sentence.starts_with("a worker waited for a processor 40 % of the time"));
+        assert!(run(&result)[0].sentence.starts_with("a worker waited for a processor 45 % of the time"));
         workload(&mut result).polls = true;
         assert_eq!(run(&result), []);
     }
@@ -93,14 +94,14 @@ mod tests {
     fn who_waits_for_a_processor_before_a_full_disk_would_wait_there() {
         let mut result = watched_random_read();
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
-            interval.workers.iter_mut().for_each(|worker| worker.run_delay = Some(Nanos::from_millis(280)));
+            interval.workers.iter_mut().for_each(|worker| worker.run_delay = Some(Nanos::from_millis(480)));
             (interval.devices[0].in_queue_ms, interval.devices[0].busy_ms) = (5_500, 990);
             interval.devices[0].reads.ticks_ms = 5_500;
         }
         assert_eq!(run(&result).len(), 1, "a request takes as long as any I/O: the disk does them at the same time");
         let latency = result.jobs[0].directions.read.total.as_mut().unwrap();
         latency.moments.record(Nanos::from_micros(100));
-        assert_eq!(run(&result), [], "2.8 ms instead of 0.1: they wait for each other");
+        assert_eq!(run(&result), [], "4.8 ms instead of 0.1: they wait for each other");
         result.monitored.as_mut().unwrap().devices[0].name = "loop0".into();
         assert_eq!(run(&result).len(), 1, "a processor does the work of a loop device");
         result.monitored.as_mut().unwrap().devices[0].name = "sda".into();
