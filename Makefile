@@ -8,7 +8,7 @@ CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 SOAK_MINUTES ?= 30
 
-.PHONY: help demo release check lint test test-full test-r checks faults seeds soak load features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release check lint docs test test-full test-r checks faults seeds soak load features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -67,9 +67,12 @@ check: lint
 	$(CARGO) test --workspace --locked --lib --bins --test tests --test run --test words --test merge --test rules -- --quiet $(NEEDS_MORE)
 	@echo 'check: format, lints, unit tests, simulation, golden files and house rules passed'
 
-test: oracles lint
+docs:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
-	tools/gate --workspace --locked
+
+test: oracles
+	$(CARGO) fmt --all --check
+	tools/gate --lint --workspace --locked
 	@echo 'test: format, lints, docs and tests passed'
 
 test-full: test seeds load soak sanitize
