@@ -1,5 +1,7 @@
 //! The table of charts: one row each.
 
+use crate::packed::{Packed, packed};
+
 /// A chart: a file in `charts/` that registers a builder of ECharts options under `name`.
 #[derive(Clone, Copy, Debug)]
 pub struct Chart {
@@ -9,70 +11,69 @@ pub struct Chart {
     pub title: &'static str,
     /// JavaScript source.
     #[cfg_attr(not(feature = "draw"), expect(dead_code, reason = "only drawing reads it"))]
-    pub(crate) source: &'static str,
+    pub(crate) source: Packed,
     /// Width and height in pixels at scale 1; a height of `None` depends on the data.
     pub size: (u32, Option<u32>),
 }
 
 /// Scripts shared by all charts: colours, font sizes, number formats, placement of labels.
 #[cfg(feature = "draw")]
-pub(crate) const SHARED: &[&str] =
-    &[include_str!("../charts/look.js"), include_str!("../charts/labels.js"), include_str!("../charts/frame.js")];
+pub(crate) const SHARED: [Packed; 3] = [packed!("look.js"), packed!("labels.js"), packed!("frame.js")];
 
 /// All charts.
 pub const CHARTS: &[Chart] = &[
     Chart {
         name: "sweep",
         title: "Latency, queueing and throughput over the load: three panels on one axis",
-        source: include_str!("../charts/sweep.js"),
+        source: packed!("sweep.js"),
         size: (1040, None),
     },
     Chart {
         name: "overlay",
         title: "Several sweeps over each other: latency and throughput over the load",
-        source: include_str!("../charts/overlay.js"),
+        source: packed!("overlay.js"),
         size: (1040, Some(1000)),
     },
     Chart {
         name: "card",
         title: "The report card: a grade for each workload",
-        source: include_str!("../charts/card.js"),
+        source: packed!("card.js"),
         size: (1320, None),
     },
     Chart {
         name: "series",
         title: "A run over time: rate, latency, queue and utilisation on one time axis",
-        source: include_str!("../charts/series.js"),
+        source: packed!("series.js"),
         size: (1200, None),
     },
     Chart {
         name: "cdf",
         title: "The latency distribution on a percentile axis",
-        source: include_str!("../charts/cdf.js"),
+        source: packed!("cdf.js"),
         size: (1040, Some(620)),
     },
     Chart {
         name: "curve",
         title: "What latency a rate costs, and where the knee is",
-        source: include_str!("../charts/curve.js"),
+        source: packed!("curve.js"),
         size: (1040, Some(620)),
     },
     Chart {
         name: "blocks",
         title: "Time over block size, with the fitted cost model and its errors",
-        source: include_str!("../charts/blocks.js"),
+        source: packed!("blocks.js"),
         size: (1040, Some(760)),
     },
     Chart {
         name: "devices",
         title: "What the program and its devices counted",
-        source: include_str!("../charts/devices.js"),
+        source: packed!("devices.js"),
         size: (1040, None),
     },
     Chart {
         name: "surface",
         title: "Throughput over file size and record size",
-        source: include_str!("../charts/surface.js"),
+        source: packed!("surface.js"),
         size: (1040, None),
     },
 ];

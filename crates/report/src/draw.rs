@@ -2,19 +2,9 @@
 
 use crate::chart::{Chart, SHARED};
 use crate::font::{FAMILY, Measure};
-use flate2::read::GzDecoder;
+use crate::packed::ECHARTS;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime};
 use serde::Serialize;
-use std::io::Read;
-use std::sync::LazyLock;
-
-/// ECharts, in the version fetched by `make charts`. It is embedded compressed: a third of its 1.1 MB.
-pub(crate) static ECHARTS: LazyLock<String> = LazyLock::new(|| {
-    let mut script = String::new();
-    let mut compressed = GzDecoder::new(&include_bytes!("../vendor/echarts.min.js.gz")[..]);
-    compressed.read_to_string(&mut script).expect("`make charts` compressed it");
-    script
-});
 
 /// Browser functions that ECharts expects. The chart is drawn synchronously without animation, so timers never fire.
 const BROWSER: &str = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};
@@ -189,5 +179,6 @@ fn load(ctx: &Ctx<'_>) -> Result<(), String> {
     ctx.globals().set("plumbTextWidth", width).catch(ctx).map_err(|error| error.to_string())?;
     run("echarts.setPlatformAPI({ measureText: (text, font) => ({ width: plumbTextWidth(text, font || '') }) });")?;
     run(&format!("plumb.family = '{FAMILY}';"))?;
-    SHARED.iter().copied().chain(crate::CHARTS.iter().map(|chart| chart.source)).try_for_each(run)
+    let charts = crate::CHARTS.iter().map(|chart| chart.source);
+    SHARED.iter().copied().chain(charts).try_for_each(|script| run(&script.text()))
 }

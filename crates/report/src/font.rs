@@ -1,13 +1,15 @@
 //! The embedded typeface of all pictures: they look the same on every machine, and text widths can be computed.
 
+use crate::packed::{Packed, packed};
 use skrifa::charmap::Charmap;
 use skrifa::instance::{LocationRef, Size};
 use skrifa::metrics::GlyphMetrics;
 use skrifa::{FontRef, MetadataProvider};
+use std::sync::LazyLock;
 
 /// The regular and the bold font files.
-pub(crate) const FILES: [&[u8]; 2] =
-    [include_bytes!("../vendor/fonts/DejaVuSans.ttf"), include_bytes!("../vendor/fonts/DejaVuSans-Bold.ttf")];
+pub(crate) static FILES: LazyLock<[Vec<u8>; 2]> =
+    LazyLock::new(|| [packed!("DejaVuSans.ttf"), packed!("DejaVuSans-Bold.ttf")].map(Packed::bytes));
 
 /// Font family name in SVG.
 pub(crate) const FAMILY: &str = "DejaVu Sans";
@@ -43,7 +45,7 @@ impl Face {
 impl Measure {
     /// Loads the embedded fonts; `None` if they cannot be parsed, which means that the build is broken.
     pub(crate) fn new() -> Option<Self> {
-        let [regular, bold] = FILES.map(Face::read);
+        let [regular, bold] = LazyLock::force(&FILES).each_ref().map(|file| Face::read(file));
         Some(Measure { faces: [regular?, bold?] })
     }
 

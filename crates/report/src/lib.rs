@@ -14,6 +14,7 @@ mod draw;
 #[cfg(feature = "draw")]
 mod font;
 mod marker;
+mod packed;
 pub mod page;
 #[cfg(feature = "draw")]
 mod raster;

@@ -31,7 +31,7 @@ const MOST_PIXELS: u64 = 64 << 20;
 /// Font database with the embedded fonts.
 pub(crate) fn faces() -> Arc<Database> {
     let mut faces = Database::new();
-    FILES.iter().for_each(|file| faces.load_font_data(file.to_vec()));
+    FILES.iter().for_each(|file| faces.load_font_data(file.clone()));
     faces.set_sans_serif_family(FAMILY);
     Arc::new(faces)
 }

@@ -2,14 +2,15 @@
 
 use super::{Check, Page, Picture, Surroundings, table};
 use crate::chart::{CHARTS, SHARED};
-use crate::draw::{ChartEngine, DrawError, ECHARTS, Look};
+use crate::draw::{ChartEngine, DrawError, Look};
 use crate::font::{FAMILY, FILES};
 use crate::marker;
+use crate::packed::{ECHARTS, Packed, packed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-const STYLE: &str = include_str!("../../page/page.css");
-const SCRIPTS: &[&str] = &[include_str!("../../page/page.js"), include_str!("../../page/table.js")];
+const STYLE: Packed = packed!("page.css");
+const SCRIPTS: [Packed; 2] = [packed!("page.js"), packed!("table.js")];
 const ECHARTS_NOTICE: &str = include_str!("../../vendor/echarts-NOTICE");
 
 /// Content security policy: nothing is fetched from the network, even if untrusted text manages to inject markup.
@@ -55,7 +56,7 @@ impl Page {
                 "@font-face {{ font-family: '{FAMILY}'; font-weight: {weight}; src: url(data:font/ttf;base64,{font}); }}\n"
             ));
         }
-        page.push_str(STYLE);
+        page.push_str(&STYLE.text());
         page.push_str("</style>\n</head>\n<body>\n");
     }
 
@@ -134,11 +135,11 @@ impl Page {
         page.push_str(&data.replace('<', "\\u003c"));
         page.push_str("</script>\n");
         let begin = format!("globalThis.plumb = {{ charts: {{}}, family: '{FAMILY}', live: true }};");
-        let charts = SHARED.iter().copied().chain(CHARTS.iter().map(|chart| chart.source));
         // Each chart has its own script element, so that its `'use strict'` and constants do not affect the others.
-        for script in [ECHARTS.as_str(), &begin].into_iter().chain(charts).chain(SCRIPTS.iter().copied()) {
+        let own = SHARED.iter().copied().chain(CHARTS.iter().map(|chart| chart.source)).chain(SCRIPTS);
+        for script in [ECHARTS.clone(), begin].into_iter().chain(own.map(Packed::text)) {
             page.push_str("<script>");
-            page.push_str(script);
+            page.push_str(&script);
             page.push_str("</script>\n");
         }
         page.push_str("</body>\n</html>\n");
