@@ -21,7 +21,8 @@ mod summary;
 mod verdict;
 
 pub use checks::{
-    CHECKS, Check, Needs, advice, grade, grade_title, is_finding, is_of_memory, is_shown, judge, unchecked,
+    CHECKS, Check, Needs, advice, grade, grade_title, is_finding, is_of_memory, is_shown, judge, limit_of_tester,
+    unchecked,
 };
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};

@@ -5,7 +5,7 @@
 
 mod profiles;
 
-pub use profiles::{PROFILES, Profile, Test, profile};
+pub use profiles::{Chosen, Disk, PROFILES, Profile, Test, profile, profile_of};
 
 use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
 use model::Measurement;
@@ -155,6 +155,9 @@ fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'ro
     let row = row.ok_or_else(|| format!("there is no run of {} {} by {users}", test.pattern.word(), test.block()))?;
     if let Some(errno) = row.errno {
         return Err(format!("the run by {users} ended with error {errno:.0}"));
+    }
+    if let Some(limit) = &row.limit_of_tester {
+        return Err(format!("the tester was the limit by {users}: {limit}"));
     }
     busy(row, users)?;
     Ok(row)

@@ -49,10 +49,10 @@ pub fn results(bytes: &[u8]) -> Results {
     if let Some(found) = text.and_then(own) {
         return Results { found, ..Results::default() };
     }
-    let documents = text.map(Lines::of);
+    let documents = text.map(Documents::of);
     let mut results = Results::default();
     let mut parser = Parser::new(|event| match event {
-        Event::Reading(reading) => match located(&reading, documents.as_ref()) {
+        Event::Reading(reading) => match of_reading(&reading, documents.as_ref()) {
             Some(located) => results.found.push(located),
             None if results.without_result.contains(&reading.format) => {}
             None => results.without_result.push(reading.format),
@@ -82,16 +82,18 @@ fn own(text: &str) -> Option<Vec<Located>> {
     (1..).zip(tests).map(test).collect()
 }
 
-/// The starts of the lines of a text.
-struct Lines<'text> {
+/// A text whose documents of fio are found by their lines.
+#[derive(Debug)]
+pub struct Documents<'text> {
     text: &'text str,
     starts: Vec<usize>,
 }
 
-impl<'text> Lines<'text> {
-    fn of(text: &'text str) -> Lines<'text> {
+impl<'text> Documents<'text> {
+    /// Finds the lines.
+    pub fn of(text: &'text str) -> Documents<'text> {
         let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
-        Lines { text, starts: std::iter::once(0).chain(starts).collect() }
+        Documents { text, starts: std::iter::once(0).chain(starts).collect() }
     }
 
     /// The document of fio that begins in this line: to the next line that is its last bracket, or this line alone.
@@ -107,7 +109,9 @@ impl<'text> Lines<'text> {
     }
 }
 
-fn located(reading: &Reading, documents: Option<&Lines<'_>>) -> Option<Located> {
+/// The result that a reading states: a run, or a row of a sweep. `documents` is the text that was read: a document of fio states more
+/// than its reading has.
+pub fn of_reading(reading: &Reading, documents: Option<&Documents<'_>>) -> Option<Located> {
     match &reading.found {
         Found::Run(run) => {
             // A document states more than its reading has: options, goals, and the findings of plumb.

@@ -154,6 +154,8 @@ pub struct Measurement {
     pub depth: Option<f64>,
     /// errno of a failure.
     pub errno: Option<f64>,
+    /// The sentence that names the machine that measured as the limit, if it was: the row says nothing of the storage.
+    pub limit_of_tester: Option<String>,
 }
 
 /// Number of ranges in the R matrix: those of [`LATENCY_EDGES_NS`] from 50 µs, and the one without a bound.

@@ -95,6 +95,9 @@ pub struct LowestTraffic {
 pub struct Environment {
     /// `plumb` and its version.
     pub program: String,
+    /// Name of the machine; empty if it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
     /// Command that repeats the run.
     pub command: Vec<String>,
     /// Kernel release.

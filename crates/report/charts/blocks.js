@@ -1,15 +1,17 @@
 // Time and throughput over block size, with the fitted cost model and how far it misses each point.
 'use strict';
 
+plumb.heights.blocks = (data, look) => plumb.heightOf(data, look, ['measured', 'model'], 480);
+
 plumb.charts.blocks = (data, look) => {
-  const left = 96;
+  const left = plumb.left(look);
   const frame = plumb.frame(data, look, left);
   const power = (bytes) => Math.log2(bytes);
   const unit = (value) => (value >= 2 ** 30 ? `${+(value / 2 ** 30).toPrecision(3)} GiB` : value >= 2 ** 20 ? `${+(value / 2 ** 20).toPrecision(3)} MiB` : value >= 1024 ? `${+(value / 1024).toPrecision(3)} KiB` : `${+value.toPrecision(3)} B`);
   const sizes = data.points.map((point) => power(point.bytes));
   const [low, high] = [Math.floor(Math.min(...sizes, 40)) - 0.5, Math.ceil(Math.max(...sizes, 1)) + 0.5];
   const ticks = plumb.unique(sizes.map((size) => Math.round(size)));
-  const top = frame.top + 34;
+  const top = frame.top + (look.narrow ? 44 : 34);
   const height = look.height - top - frame.below - 56;
   const panels = [{ top, height: height * 0.4 - 24 }, { top: top + height * 0.4, height: height * 0.37 - 24 }, { top: top + height * 0.77, height: height * 0.23 }];
   const x = (index) => plumb.axis(look, index === 2 ? 'block size (log scale)' : '', (value) => (index === 2 ? unit(2 ** value) : ''), {
@@ -23,10 +25,13 @@ plumb.charts.blocks = (data, look) => {
   const dots = (index, values, written) => ({
     type: 'scatter', name: 'measured', xAxisIndex: index, yAxisIndex: index, symbolSize: 8, animation: false, itemStyle: { color: measured },
     labelLayout: { hideOverlap: true },
-    label: { show: true, position: 'top', color: look.ink, fontFamily: plumb.family, fontSize: 10.5, formatter: (item) => written(data.points[item.dataIndex]) },
-    data: data.points.map((point, at) => ({ value: [power(point.bytes), values(point)], point: at })),
+    label: { show: true, position: 'top', distance: 6, color: look.ink, fontFamily: plumb.family, fontSize: 10.5, formatter: (item) => written(data.points[item.dataIndex]) },
+    data: data.points.map((point, at) => ({ value: [power(point.bytes), values(point)], point: at, label: { align: end(at) } })),
   });
   const worst = plumb.step(Math.max(0.02, ...data.points.map((point) => Math.abs(point.error || 0))) * 1.3, 1);
+  const end = (place) => (look.narrow && place === 0 ? 'left' : look.narrow && place === data.points.length - 1 ? 'right' : 'center');
+  const room = ((look.width - left - 40) / (high - low)) * 2;
+  const largest = Math.max(...data.points.map((point) => Math.abs(point.error || 0)));
   const barWidth = Math.min(26, (look.width - left - 40) / (high - low) / 2);
   const errors = {
     type: 'custom', name: 'error', xAxisIndex: 2, yAxisIndex: 2, animation: false,
@@ -39,7 +44,7 @@ plumb.charts.blocks = (data, look) => {
         type: 'group',
         children: [
           { ...plumb.rect(x - barWidth / 2, Math.min(y, zero), barWidth, Math.abs(y - zero), Math.abs(error) > 0.1 ? look.alarm : look.faint), name: 'error' },
-          plumb.text(x, error < 0 ? y + 9 : y - 9, words, look.font(10), look.ink, 'center'),
+          ...(room >= (look.narrow ? 70 : 46) || Math.abs(error) === largest ? [plumb.text(x, error < 0 ? y + 9 : y - 9, words, look.font(10), look.ink, end(params.dataIndex))] : []),
         ],
       };
     },

@@ -1,8 +1,10 @@
 // What latency a rate costs: a curve per system, its average solid and its p99 dashed, the knee marked.
 'use strict';
 
+plumb.heights.curve = (data, look) => plumb.heightOf(data, look, data.systems.map((system) => system.name), 360);
+
 plumb.charts.curve = (data, look) => {
-  const left = 96;
+  const left = plumb.left(look);
   const frame = plumb.frame(data, look, left);
   const names = data.systems.map((system) => system.name);
   const target = plumb.target(data, look);
@@ -19,18 +21,19 @@ plumb.charts.curve = (data, look) => {
     if (beyond) return { position: x <= wide + 16 ? 'right' : 'left' };
     return { position: isLow(system.points[place]) ? 'top' : 'bottom', align: x <= wide / 2 + 6 ? 'left' : 'center' };
   };
+  const high = look.height - frame.top - frame.below - 80;
   const isLow = (point) => {
     const share = look.scale === 'linear'
       ? point.average_ns / Math.max(...values)
       : Math.log10(point.average_ns / latencies.min) / Math.log10(latencies.max / latencies.min);
-    return share * look.height < 30;
+    return share * high < 30;
   };
   const latencies = plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target]);
   // The target's own words stand at the left end of its line.
   const meetsTarget = (point) => {
     if (!(target > 0)) return false;
     const decades = Math.abs(Math.log10(point.average_ns / target)) / Math.log10(latencies.max / latencies.min);
-    return look.scale !== 'linear' && decades * look.height < 24 && (point.iops / most) * (look.width - left - 60) < 120;
+    return look.scale !== 'linear' && decades * high < 24 && (point.iops / most) * (look.width - left - 60) < 220;
   };
   const series = data.systems.flatMap((system, index) => kinds.map(([key, kind, type, width]) => ({
     type: 'line', name: system.name, symbol: 'circle', symbolSize: 6, animation: false,
@@ -58,7 +61,7 @@ plumb.charts.curve = (data, look) => {
       trigger: 'item', confine: true, backgroundColor: look.paper, borderColor: look.axis, textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 },
       formatter: (item) => (item.data && item.data.point ? plumb.said([`${item.data.system}: ${item.data.point.label}`, `${item.data.kind} ${plumb.time(item.value[1])}`, `${plumb.count(item.data.point.iops)} IOPS, ${plumb.rate(item.data.point.rate)}`]) : ''),
     },
-    grid: { left, right: 60, top: frame.top + plumb.legendHeight(names, look, left) + 10, bottom: frame.below + 56 },
+    grid: { left, right: 60, top: frame.top + plumb.legendHeight(names, look, left) + (look.narrow ? 22 : 10), bottom: frame.below + 56 },
     xAxis: plumb.axis(look, 'I/Os per second', plumb.count, { min: 0, nameGap: 32 }),
     yAxis: latencies,
     series,

@@ -2,7 +2,6 @@
 'use strict';
 
 const devicesRow = 34;
-const devicesMost = 4;
 
 plumb.heights.devices = (data, look) => {
   const frame = plumb.frame(data, { ...look, height: 0 }, 48);
@@ -12,6 +11,7 @@ plumb.heights.devices = (data, look) => {
 plumb.charts.devices = (data, look) => {
   const frame = plumb.frame(data, look, 48);
   const marks = [];
+  const devicesMost = look.narrow ? 1 : 4;
   const names = plumb.unique(data.rows.flatMap((row) => row.devices.map(([name]) => name)));
   const shown = names.slice(0, devicesMost);
   const written = (row, value) => {
@@ -21,8 +21,8 @@ plumb.charts.devices = (data, look) => {
     if (row.quantity === 'latency') return plumb.time(value);
     return row.quantity === 'utilisation' ? plumb.percent(value) : value.toFixed(value < 9.95 ? 2 : 1);
   };
-  const heads = ['', 'program', ...shown, 'devices ÷ program'];
-  const [left, first, right] = [48, 200, look.width - 48];
+  const heads = ['', 'program', ...shown, look.narrow ? 'ratio' : 'devices ÷ program'];
+  const [left, first, right] = look.narrow ? [10, 112, look.width - 10] : [48, 200, look.width - 48];
   const wide = (right - first) / (heads.length - 1);
   const end = (column) => (column === 0 ? left : first + column * wide - 14);
   const put = (column, y, text, bold, ink) => marks.push({
@@ -43,7 +43,7 @@ plumb.charts.devices = (data, look) => {
       const off = Math.max(row.ratio, 1 / Math.max(row.ratio, 1e-9));
       const fill = off <= 1.1 ? look.between : off <= 2 ? look.over : look.slower;
       const x = end(heads.length - 1);
-      marks.push({ shape: { ...plumb.rect(x - 84, y - 11, 92, 22, fill), name: 'ratio' }, says: `${row.what}: devices ÷ program = ${row.ratio.toFixed(3)}` });
+      marks.push({ shape: { ...plumb.rect(x - Math.min(84, wide - 20), y - 11, Math.min(92, wide - 12), 22, fill, { stroke: off <= 1.1 ? look.betweenInk : off <= 2 ? look.overInk : look.alarm, lineWidth: 0.8 }), name: 'ratio' }, says: `${row.what}: devices ÷ program = ${row.ratio.toFixed(3)}` });
       put(heads.length - 1, y, plumb.times(row.ratio), true, off <= 1.1 ? look.betweenInk : off <= 2 ? look.overInk : look.alarm);
     }
     marks.push({ shape: plumb.line([[left, y + devicesRow / 2], [right, y + devicesRow / 2]], look.line, 1) });

@@ -1,23 +1,37 @@
 // What charts of ordinary axes share: the head, the notes, panels below each other, axes and the legend.
 'use strict';
 
-// Colours of systems, apart for every eye (Okabe and Ito).
-plumb.systems = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#7a4fbf', '#8a94a3'];
+// Colours of systems, after Okabe and Ito; each is seen on white and on black.
+plumb.systems = ['#0072b2', '#d55e00', '#00845f', '#b8508f', '#a87400', '#2d8cc4', '#7a4fbf', '#6f7a8a'];
 plumb.systemColour = (index) => plumb.systems[index % plumb.systems.length];
 
 // Title, sentences and notes: marks, where the drawing begins, and how much the notes need below it.
 plumb.frame = (data, look, left) => {
-  const room = look.width - left - 30;
-  const title = plumb.fit(look.title || data.title, room, look.font(20, true));
-  const marks = [{ shape: plumb.text(left, 34, title, look.font(20, true), look.ink) }];
-  const lines = (data.sentences || []).flatMap((text) => plumb.wrap(text, room, look.font(13.5))).slice(0, 6);
-  lines.forEach((line, index) => marks.push({ shape: plumb.text(left, 62 + index * 20, line, look.font(13.5), look.ink) }));
-  const notes = (data.notes || []).flatMap((text) => plumb.wrap(text, room, look.font(10))).slice(0, 12);
+  const from = look.narrow ? 10 : left;
+  const room = look.width - from - (look.narrow ? 10 : 30);
+  const title = plumb.title(look.title || data.title, from, room, look);
+  const { marks } = title;
+  const lines = (data.sentences || []).flatMap((text) => plumb.wrap(text, room, look.font(13.5))).slice(0, look.narrow ? 10 : 6);
+  lines.forEach((line, index) => marks.push({ shape: plumb.text(from, 62 + title.more + index * 20, line, look.font(13.5), look.ink) }));
+  const notes = (data.notes || []).flatMap((text) => plumb.wrap(text, room, look.font(10))).slice(0, look.narrow ? 20 : 12);
   if (look.height) {
-    notes.forEach((line, index) => marks.push({ shape: plumb.text(left, look.height - 14 * (notes.length - index), line, look.font(10), look.soft) }));
+    notes.forEach((line, index) => marks.push({ shape: plumb.text(from, look.height - 14 * (notes.length - index), line, look.font(10), look.soft) }));
   }
-  return { marks, top: 66 + lines.length * 20, below: 14 * notes.length + (notes.length ? 14 : 0) };
+  return { marks, top: 66 + title.more + lines.length * 20 + (look.narrow ? 8 : 0), below: 14 * notes.length + (notes.length ? 14 : 0) };
 };
+
+// The title, in as many lines as a narrow picture needs, and how many pixels the lines after the first take.
+plumb.title = (text, left, room, look) => {
+  const font = look.font(look.narrow ? 15 : 20, true);
+  const lines = look.narrow ? plumb.wrap(text, room, font).slice(0, 4) : [plumb.fit(text, room, font)];
+  return { marks: lines.map((line, index) => ({ shape: plumb.text(left, 34 + index * 20, line, font, look.ink) })), more: (lines.length - 1) * 20 };
+};
+
+// The left edge of a panel: a narrow picture has the names of its axes above them.
+plumb.left = (look) => (look.narrow ? 60 : 96);
+plumb.above = (axis, look) => (look.narrow && axis.name
+  ? { ...axis, name: axis.name.replaceAll('\n', ' '), nameLocation: 'end', nameGap: 7, nameTextStyle: { ...axis.nameTextStyle, fontSize: 10.5, width: undefined, align: 'left', verticalAlign: 'bottom' } }
+  : axis);
 
 // The parts of an option that all of these charts have.
 plumb.option = (data, look, frame, parts) => ({
@@ -26,6 +40,7 @@ plumb.option = (data, look, frame, parts) => ({
   tooltip: { trigger: 'item', confine: true, backgroundColor: look.paper, borderColor: look.axis, textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 } },
   aria: { enabled: true, label: { description: [data.title, ...(data.sentences || [])].join('. ') } },
   ...parts,
+  ...(parts.yAxis ? { yAxis: [parts.yAxis].flat().map((axis) => plumb.above(axis, look)) } : {}),
   series: [...parts.series, plumb.marks(frame.marks, look)],
 });
 
@@ -46,7 +61,14 @@ plumb.legendHeight = (names, look, left) => {
     if (x > 0 && x + wide > look.width - left - 40) [rows, x] = [rows + 1, 0];
     x += wide;
   }
-  return rows * 24;
+  // The rows of a narrow picture hold less than their width.
+  return (rows + (look.narrow && rows > 3 ? 1 : 0)) * 24;
+};
+
+// The height of a chart: its head and its legend, panels of this height, its notes.
+plumb.heightOf = (data, look, names, panels) => {
+  const frame = plumb.frame(data, { ...look, height: 0 }, plumb.left(look));
+  return frame.top + plumb.legendHeight(names, look, plumb.left(look)) + panels + frame.below;
 };
 
 plumb.unique = (names) => [...new Set(names)];

@@ -8,8 +8,45 @@ plumb.ladder = [
   [100e6, '#fd9a3a'], [250e6, '#fb6a2a'], [500e6, '#e5402a'], [1e9, '#c71b29'], [2e9, '#8f0c25'], [Infinity, '#4d0519'],
 ];
 
+// The same on black, where dark blue and dark red would not be seen.
+plumb.darkLadder = ['#3f78c9', '#4a85d3', '#5592dc', '#61a0e4', '#74b0ec', '#8cc2f2', '#a8d5f7', '#2a9d76', '#4cb98f', '#8ad8b4', '#ffe08a', '#fdc04e', '#fd9a3a', '#fb6a2a', '#f0503c', '#e8434f', '#d94a6a', '#c4537f'];
+
 // The colour of latencies up to `to` nanoseconds.
-plumb.colourOf = (to) => plumb.ladder.find(([edge]) => to <= edge * 1.0001)[1];
+plumb.colourOf = (to, look) => {
+  const place = plumb.ladder.findIndex(([edge]) => to <= edge * 1.0001);
+  return look.dark ? plumb.darkLadder[place] : plumb.ladder[place][1];
+};
+
+// One colour for one meaning, in all pictures and on both papers.
+plumb.meanings = {
+  reads: '#0072b2', writes: '#d55e00', trims: '#6f7a8a',
+  avg: '#3d8a8a', p50: '#00845f', p95: '#2d8cc4', p99: '#a87400', 'p99.9': '#d1343f',
+  user: '#b8508f', system: '#7a4fbf', iowait: '#8a7a00', steal: '#cf3a70',
+};
+// Of what has a name and no meaning: devices, logs.
+plumb.named = ['#5d8700', '#8a63d2', '#b06a3a', '#a0569e', '#4d7f9e', '#7f7f5a'];
+
+// The colour of a line by its name; `reads p99` has that of p99.
+plumb.colourOfLine = (name, names) => {
+  const word = name.split(' ').pop();
+  if (plumb.meanings[name] || plumb.meanings[word]) return plumb.meanings[name] || plumb.meanings[word];
+  const others = names.filter((other) => !plumb.meanings[other] && !plumb.meanings[other.split(' ').pop()]);
+  return plumb.named[others.indexOf(name) % plumb.named.length];
+};
+
+// How far two colours differ: the ratio of their luminances (WCAG 2), 1 to 21.
+plumb.contrast = (one, other) => {
+  const part = (colour, at) => {
+    const value = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  };
+  const light = (colour) => 0.2126 * part(colour, 1) + 0.7152 * part(colour, 3) + 0.0722 * part(colour, 5);
+  const [high, low] = [light(one), light(other)].sort((a, b) => b - a);
+  return (high + 0.05) / (low + 0.05);
+};
+
+// The style of a filled mark: what is hardly seen on the paper gets an edge that is.
+plumb.filled = (fill, look, style) => (plumb.contrast(fill, look.paper) >= 3 ? { fill, ...style } : { fill, stroke: look.edge, lineWidth: 0.8 });
 
 // Black or white, whichever can be read on a colour.
 plumb.inkOn = (colour) => {
@@ -20,12 +57,12 @@ plumb.inkOn = (colour) => {
 plumb.themes = {
   light: {
     paper: '#ffffff', ink: '#1a2433', soft: '#5b6776', faint: '#8a94a3', line: '#e3e7ec', axis: '#a9b4c2', veil: 'rgba(255,255,255,0.8)',
-    wedge: 'rgba(91,103,118,0.12)', alarm: '#a31328', target: '#c8861a', under: '#d1e1f2', between: '#d6efe4', over: '#fde3c4',
+    wedge: 'rgba(91,103,118,0.12)', edge: '#6f7a8a', alarm: '#a31328', target: '#b97a10', under: '#d1e1f2', between: '#d6efe4', over: '#fde3c4',
     underInk: '#0b559f', betweenInk: '#1f8765', overInk: '#c05a0a', slower: '#f6cfcf', falling: '#dfa1a3', faster: '#cfe1f5', average: '#000000', max: '#c71b29',
   },
   dark: {
     paper: '#141a22', ink: '#e8edf3', soft: '#a9b4c2', faint: '#7d8896', line: '#2a333f', axis: '#55606e', veil: 'rgba(20,26,34,0.75)',
-    wedge: 'rgba(169,180,194,0.16)', alarm: '#ff6b7a', target: '#e5a94b', under: '#1d3a5c', between: '#1c4637', over: '#5a3a14',
+    wedge: 'rgba(169,180,194,0.16)', edge: '#8d98a6', dark: true, alarm: '#ff6b7a', target: '#e5a94b', under: '#1d3a5c', between: '#1c4637', over: '#5a3a14',
     underInk: '#9cc9f3', betweenInk: '#85d0ad', overInk: '#fdc04e', slower: '#5a2a30', falling: '#84333c', faster: '#24466b', average: '#ffffff', max: '#ff5a66',
   },
 };
@@ -47,6 +84,8 @@ plumb.read = (json) => JSON.parse(json, (key, value) => {
 plumb.heights = {};
 plumb.sized = (name, data, chosen) => {
   const look = plumb.look(chosen);
+  look.narrow = look.width < 700;
+  look.onPaper = chosen.medium === 'paper';
   look.height = look.height || (plumb.heights[name] ? Math.ceil(plumb.heights[name](data, look)) : 620);
   return look;
 };

@@ -1,8 +1,10 @@
 // Several sweeps over each other: latency (log), average latency (linear from 0), throughput; the legend switches systems.
 'use strict';
 
+plumb.heights.overlay = (data, look) => plumb.heightOf(data, look, data.systems.map(([name]) => name), look.onPaper ? 560 : 760);
+
 plumb.charts.overlay = (data, look) => {
-  const left = 96;
+  const left = plumb.left(look);
   const frame = plumb.frame(data, look, left);
   const names = data.systems.map(([name]) => name);
   // A system has its colour in all pictures of a page.

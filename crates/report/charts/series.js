@@ -1,16 +1,17 @@
 // A run over time: panels on one time axis that zoom and pan together, with the changes of regime.
 'use strict';
 
-const seriesLeft = 96;
-const seriesPanel = 150;
+const seriesPanel = (look) => (look.onPaper ? 104 : 150);
 
 plumb.heights.series = (data, look) => {
+  const seriesLeft = plumb.left(look);
   const frame = plumb.frame(data, { ...look, height: 0 }, seriesLeft);
   const names = plumb.unique(data.panels.flatMap((panel) => panel.lines.map((line) => line.name)));
-  return frame.top + plumb.legendHeight(names, look, seriesLeft) + 24 + data.panels.length * seriesPanel + 46 + (plumb.live ? 40 : 0) + frame.below;
+  return frame.top + plumb.legendHeight(names, look, seriesLeft) + 24 + data.panels.length * seriesPanel(look) + 46 + (plumb.live ? 40 : 0) + frame.below;
 };
 
 plumb.charts.series = (data, look) => {
+  const seriesLeft = plumb.left(look);
   const frame = plumb.frame(data, look, seriesLeft);
   const names = plumb.unique(data.panels.flatMap((panel) => panel.lines.map((line) => line.name)));
   const top = frame.top + plumb.legendHeight(names, look, seriesLeft) + 24;
@@ -38,8 +39,9 @@ plumb.charts.series = (data, look) => {
   });
   const series = data.panels.flatMap((panel, index) => panel.lines.map((line, place) => ({
     type: 'line', name: line.name, xAxisIndex: index, yAxisIndex: index, symbol: 'none', animation: false, sampling: 'lttb',
-    lineStyle: { width: 1.4, color: plumb.systemColour(names.indexOf(line.name)) },
-    itemStyle: { color: plumb.systemColour(names.indexOf(line.name)) },
+    // Of two directions, one is dashed.
+    lineStyle: { width: 1.4, color: plumb.colourOfLine(line.name, names), type: /^(writes|trims) p/.test(line.name) ? [6, 3] : 'solid' },
+    itemStyle: { color: plumb.colourOfLine(line.name, names) },
     data: line.points.map(([time, value]) => [time, panel.unit === 'latency' && !(value > 0) ? null : value]),
     ...(place === 0 ? { markLine: mark(index) } : {}),
   })));

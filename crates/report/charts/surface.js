@@ -17,7 +17,7 @@ plumb.heights.surface = (data, look) => {
 
 plumb.charts.surface = (data, look) => {
   const frame = plumb.frame(data, look, 48);
-  const [left, right, top] = [130, look.width - 120, frame.top + 12];
+  const [left, right, top] = look.narrow ? [74, look.width - 12, frame.top + 12] : [130, look.width - 120, frame.top + 12];
   const bottom = look.height - frame.below - 58;
   const [wide, high] = [(right - left) / Math.max(data.records.length, 1), (bottom - top) / Math.max(data.files.length, 1)];
   const rates = data.rates.flat().filter((rate) => typeof rate === 'number');
@@ -35,9 +35,9 @@ plumb.charts.surface = (data, look) => {
         return;
       }
       const fill = plumb.heatOf(rate / most);
-      marks.push({ shape: { ...plumb.rect(x + 1, y + 1, wide - 2, high - 2, fill), name: 'cell' }, says: `file ${file}, record ${record}\n${plumb.rate(rate)}` });
+      marks.push({ shape: { ...plumb.rect(x + 1, y + 1, wide - 2, high - 2, fill, plumb.filled(fill, look)), name: 'cell' }, says: `file ${file}, record ${record}\n${plumb.rate(rate)}` });
       const text = plumb.rate(rate).replace(' MiB/s', '');
-      const font = look.font(wide < 56 ? 9 : 11);
+      const font = look.font(wide < 44 ? 8 : wide < 56 ? 9 : 11);
       if (echarts.format.getTextRect(text, font).width + 4 <= wide) marks.push({ shape: { ...plumb.text(x + wide / 2, y + high / 2, text, font, plumb.inkOn(fill), 'center'), silent: true } });
     });
   });
@@ -46,16 +46,17 @@ plumb.charts.surface = (data, look) => {
     const font = look.font(turned ? 9 : 11);
     marks.push({ shape: plumb.text(left + (column + 0.5) * wide, bottom + 14 + (turned && column % 2 ? 12 : 0), plumb.fit(record, turned ? wide * 2 - 4 : wide, font), font, look.ink, 'center') });
   });
-  marks.push({ shape: plumb.text((left + right) / 2, bottom + 42, 'record size', look.font(11.5), look.ink, 'center') });
-  marks.push({ shape: { ...plumb.text(0, 0, 'file size', look.font(11.5), look.ink, 'center'), x: 38, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
+  marks.push({ shape: plumb.text(look.narrow ? right : (left + right) / 2, bottom + 42, look.narrow ? 'record size →' : 'record size', look.font(look.narrow ? 10 : 11.5), look.ink, look.narrow ? 'right' : 'center') });
+  if (look.narrow) marks.push({ shape: plumb.text(10, bottom + 42, 'file size ↑ (MiB/s)', look.font(10), look.ink) });
+  else marks.push({ shape: { ...plumb.text(0, 0, 'file size', look.font(11.5), look.ink, 'center'), x: 38, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
   // The key: the same ramp, from 0 to the highest.
   const steps = 24;
-  for (let step = 0; step < steps; step += 1) {
+  for (let step = 0; !look.narrow && step < steps; step += 1) {
     const y = bottom - ((step + 1) / steps) * (bottom - top);
-    marks.push({ shape: plumb.rect(right + 24, y, 10, (bottom - top) / steps + 0.5, plumb.heatOf((step + 0.5) / steps)) });
+    marks.push({ shape: plumb.rect(right + 24, y, 10, (bottom - top) / steps + 0.5, plumb.heatOf((step + 0.5) / steps), plumb.filled(plumb.heatOf((step + 0.5) / steps), look)) });
   }
-  for (const part of [0, 0.5, 1]) marks.push({ shape: plumb.text(right + 40, bottom - part * (bottom - top), part === 0 ? '0' : plumb.rate(most * part).replace(' MiB/s', ''), look.font(10), look.soft) });
-  marks.push({ shape: plumb.text(right + 24, bottom + 14, 'MiB/s', look.font(10), look.soft) });
+  if (!look.narrow) for (const part of [0, 0.5, 1]) marks.push({ shape: plumb.text(right + 40, bottom - part * (bottom - top), part === 0 ? '0' : plumb.rate(most * part).replace(' MiB/s', ''), look.font(10), look.soft) });
+  if (!look.narrow) marks.push({ shape: plumb.text(right + 24, bottom + 14, 'MiB/s', look.font(10), look.soft) });
   frame.marks.push(...marks);
   return plumb.option(data, look, frame, { tooltip: { trigger: 'item', confine: true }, series: [] });
 };

@@ -16,24 +16,32 @@ plumb.charts.sweep = (data, look) => {
 
 // One level needs no axis of loads: it is as high as its histogram.
 plumb.heights.sweep = (data, look) => {
-  if (data.levels.length !== 1) return 1190;
-  const { noteLines, headLines } = plumb.sweepSheet({ ...data, target_ns: plumb.target(data, look) }, { ...look, height: 1190 });
-  return plumb.singleTop(headLines) + Math.max(plumb.singleRow * data.levels[0].bins.length, 250) + 14 * noteLines.length + 50;
+  const { noteLines, headLines, shift, moreTitle } = plumb.sweepSheet({ ...data, title: look.title || data.title }, { ...look, height: 1190 });
+  if (data.levels.length !== 1) return look.narrow ? 860 + shift + 14 * noteLines.length : look.onPaper ? 740 : 1190;
+  const rows = plumb.singleRow * data.levels[0].bins.length;
+  const numbers = 100 + 24 * plumb.singleTimes(data, look).length;
+  return plumb.singleTop(headLines, moreTitle) + (look.narrow ? numbers + rows : Math.max(rows, numbers)) + 14 * noteLines.length + 50;
 };
 plumb.singleRow = 27;
-plumb.singleTop = (headLines) => 100 + 20 * headLines.length;
+plumb.singleTop = (headLines, moreTitle) => 100 + moreTitle + 20 * headLines.length;
+
+// The latencies of a single level: name, value, colour.
+plumb.singleTimes = (data, look) => {
+  const [level] = data.levels;
+  const times = plumb.sweepKinds(look).filter((kind) => level[kind.key] > 0).reverse().map((kind) => ({ name: kind.name, ns: level[kind.key], ink: kind.ink, bold: kind.bold }));
+  if (data.target_ns > 0) times.push({ name: 'target', ns: data.target_ns, ink: look.target, bold: true });
+  return times;
+};
 
 // The numbers of a single level, large.
 plumb.sweepNumbers = (data, look, sheet) => {
   const [level] = data.levels;
-  const top = plumb.singleTop(sheet.headLines);
+  const top = plumb.singleTop(sheet.headLines, sheet.moreTitle);
   const marks = [
     { shape: plumb.text(sheet.left, top + 6, `${plumb.count(level.iops)} IOPS`, look.font(30, true), look.ink) },
     { shape: plumb.text(sheet.left, top + 42, plumb.rate(level.rate), look.font(18), look.ink) },
   ];
-  const times = plumb.sweepKinds(look).filter((kind) => level[kind.key] > 0).reverse().map((kind) => ({ name: kind.name, ns: level[kind.key], ink: kind.ink, bold: kind.bold }));
-  if (data.target_ns > 0) times.push({ name: 'target', ns: data.target_ns, ink: look.target, bold: true });
-  times.forEach((time, place) => {
+  plumb.singleTimes(data, look).forEach((time, place) => {
     const y = top + 90 + place * 24;
     marks.push({ shape: plumb.text(sheet.left, y, time.name, look.font(13), look.soft) });
     marks.push({ shape: plumb.text(sheet.left + 170, y, plumb.time(time.ns), look.font(15, time.bold), time.ink, 'right') });
@@ -48,9 +56,10 @@ plumb.sweepNumbers = (data, look, sheet) => {
 // The histogram of a single level: a row for each range of latencies, the fastest first, as long as its share of the I/Os.
 plumb.sweepDistribution = (data, look, sheet) => {
   const [level] = data.levels;
-  const top = plumb.singleTop(sheet.headLines);
-  const from = sheet.left + 370;
-  const room = look.width - 90 - from;
+  const below = look.narrow ? 100 + 24 * plumb.singleTimes(data, look).length : 0;
+  const top = plumb.singleTop(sheet.headLines, sheet.moreTitle) + below;
+  const from = look.narrow ? 132 : sheet.left + 370;
+  const room = look.width - (look.narrow ? 62 : 90) - from;
   if (level.bins.length === 0) return [{ shape: plumb.text(from, top + 6, 'no histogram', look.font(12), look.faint) }];
   const rows = Math.min(plumb.singleRow, (look.height - top - 40 - 14 * sheet.noteLines.length) / level.bins.length);
   return level.bins.flatMap((bin, place) => {
@@ -60,7 +69,7 @@ plumb.sweepDistribution = (data, look, sheet) => {
     const wide = Math.max(bin.share * room, 0.6);
     return [
       { shape: plumb.text(from - 10, y, range, look.font(11.5), look.ink, 'right') },
-      { shape: { ...plumb.rect(from, y - rows * 0.4, wide, rows * 0.8, plumb.colourOf(bin.to_ns)), name: 'bin' }, says },
+      { shape: { ...plumb.rect(from, y - rows * 0.4, wide, rows * 0.8, plumb.colourOf(bin.to_ns, look), plumb.filled(plumb.colourOf(bin.to_ns, look), look)), name: 'bin' }, says },
       { shape: plumb.text(from + wide + 6, y, plumb.percent(bin.share), look.font(11.5, true), look.ink) },
     ];
   });
@@ -68,39 +77,47 @@ plumb.sweepDistribution = (data, look, sheet) => {
 
 // Where everything stands.
 plumb.sweepSheet = (data, look) => {
-  const [left, right] = [90, look.width - 130];
   const levels = data.levels;
-  const spacing = (right - left - 82) / Math.max(levels.length, 1);
-  const column = levels.map((_, index) => left + 62 + index * spacing);
-  const noteLines = data.notes.flatMap((note) => plumb.wrap(note, look.width - left - 40, look.font(10))).slice(0, 10);
+  // A narrow picture has no key at its right: the colours stand on the axis of latencies.
+  const [left, right] = look.narrow ? [levels.length === 1 ? 12 : 54, look.width - 10] : [90, look.width - 130];
+  const lead = look.narrow ? 44 : 62;
+  const spacing = (right - left - lead - (look.narrow ? 0 : 20)) / Math.max(levels.length, 1);
+  const column = levels.map((_, index) => left + lead + index * spacing);
+  const margin = look.narrow ? 10 : left;
+  const noteLines = data.notes.flatMap((note) => plumb.wrap(note, look.width - margin - (look.narrow ? 10 : 40), look.font(10))).slice(0, look.narrow ? 24 : 10);
   const below = 30 + 14 * noteLines.length;
-  const headLines = plumb.sweepHeadLines(data, look, left);
+  const headLines = plumb.sweepHeadLines(data, look, margin);
+  const moreTitle = plumb.title(data.title, margin, look.width - margin - 20, look).more;
   // Above the panels: title, sentences, flag, level names and the strip; between them, room for words.
-  const shift = Math.max(headLines.length - 4, 0) * 20;
+  const shift = moreTitle + Math.max(headLines.length - (look.narrow ? 2 : 4), 0) * 20;
   const top = 228 + shift;
   const height = look.height - top - below - 85;
   const log = { top, bottom: top + height * 0.54 };
   const linear = { top: log.bottom + 38, bottom: log.bottom + 38 + height * 0.21 };
-  const rate = { top: linear.bottom + 47, bottom: look.height - below - 22 };
+  const rate = { top: linear.bottom + (look.narrow ? 62 : 47), bottom: look.height - below - 22 };
   const narrow = spacing < 95;
-  return { left, right, spacing, column, log, linear, rate, noteLines, headLines, shift, width: Math.min(spacing * 0.84, 130), small: narrow ? 9 : 10.5, narrow };
+  return { left, right, margin, moreTitle, spacing, column, log, linear, rate, noteLines, headLines, shift, width: Math.min(spacing * 0.84, 130), small: narrow ? 9 : 10.5, narrow };
 };
 
 // The flag and the sentences, broken into lines.
 plumb.sweepHeadLines = (data, look, left) => {
   const room = look.width - left - 20;
   const lines = [...(data.flag ? [[`⚠ ${data.flag}`, look.alarm, true]] : []), ...data.sentences.map((text) => [text, look.ink, false])];
-  return lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13, bold)).map((line) => [line, fill, bold])).slice(0, 8);
+  return lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13, bold)).map((line) => [line, fill, bold])).slice(0, look.narrow ? 14 : 8);
 };
 
 // A level's name as long as there is room for it; its bare number where not.
 plumb.sweepName = (level, room, font) => plumb.longest([level.label, level.word || plumb.count(level.load)], room, font);
 
+// The name of a panel: turned at its left, or above it where a picture is narrow.
+plumb.sweepPanelName = (text, look, x, middle, top) => (look.narrow
+  ? { shape: plumb.text(12, top - 12, text.replaceAll('\n', ' ').replace(', colour = latency', ''), look.font(10), look.soft) }
+  : { shape: { ...plumb.text(0, 0, look.onPaper ? text.replace(/\s*\n.*/, '').replace(' in MiB/s, IOPS above', '\n(MiB/s)').replace(' in MiB/s', '\n(MiB/s)').replace('average ', 'average\n') : text, look.font(text.includes('\n') ? 11 : 11.5), look.ink, 'center', { lineHeight: 14 }), x, y: middle, rotation: Math.PI / 2 } });
+
 plumb.sweepHead = (data, look, sheet) => {
-  const room = look.width - sheet.left - 20;
-  const marks = [{ shape: plumb.text(sheet.left, 34, plumb.fit(data.title, room, look.font(20, true)), look.font(20, true), look.ink) }];
+  const { marks, more } = plumb.title(data.title, sheet.margin, look.width - sheet.margin - 20, look);
   sheet.headLines.forEach(([line, fill, bold], index) => {
-    marks.push({ shape: plumb.text(sheet.left, 62 + index * 20, line, look.font(13, bold), fill) });
+    marks.push({ shape: plumb.text(sheet.margin, 62 + more + index * 20, line, look.font(13, bold), fill) });
   });
   return marks;
 };
@@ -114,11 +131,11 @@ plumb.sweepShares = (level) => {
 
 plumb.sweepStrip = (data, look, sheet) => {
   const kinds = [['under 1 ms', look.under, look.underInk], ['1–10 ms', look.between, look.betweenInk], ['over 10 ms', look.over, look.overInk]];
-  const marks = [{ shape: plumb.text(sheet.left - 12, 172 + sheet.shift, 'share of\nI/Os', look.font(10), look.soft, 'left', { lineHeight: 12 }) }];
+  const marks = look.narrow ? [] : [{ shape: plumb.text(sheet.left - 12, 172 + sheet.shift, 'share of\nI/Os', look.font(10), look.soft, 'left', { lineHeight: 12 }) }];
   kinds.forEach(([name, fill, ink], index) => {
-    const y = 160 + sheet.shift + index * 13;
-    marks.push({ shape: plumb.rect(sheet.right + 8, y - 4, 6, 8, fill, { stroke: ink, lineWidth: 1 }) });
-    marks.push({ shape: plumb.text(sheet.right + 18, y, name, look.font(10), ink) });
+    const [x, y] = look.narrow ? [12 + index * 92, 126 + sheet.shift] : [sheet.right + 8, 160 + sheet.shift + index * 13];
+    marks.push({ shape: plumb.rect(x, y - 4, 6, 8, fill, { stroke: ink, lineWidth: 1 }) });
+    marks.push({ shape: plumb.text(x + 10, y, name, look.font(10), ink) });
   });
   const written = plumb.written();
   data.levels.forEach((level, index) => {
@@ -133,7 +150,7 @@ plumb.sweepStrip = (data, look, sheet) => {
     shares.forEach((share, kind) => {
       const part = all > 0 ? (share / all) * width : 0;
       if (part <= 0) return;
-      marks.push({ shape: plumb.rect(from, 160 + sheet.shift, part, 20, kinds[kind][1]), says });
+      marks.push({ shape: plumb.rect(from, 160 + sheet.shift, part, 20, kinds[kind][1], { stroke: kinds[kind][2], lineWidth: 0.8 }), says });
       const text = plumb.percent(share);
       const font = look.font(sheet.small, true);
       if (echarts.format.getTextRect(text, font).width + 6 <= part) {
@@ -187,10 +204,14 @@ plumb.sweepLatency = (data, look, sheet) => {
   }
   marks.push({ shape: plumb.line([[sheet.left, sheet.log.top], [sheet.left, sheet.log.bottom]], look.axis, 1) });
   const middle = (sheet.log.top + sheet.log.bottom) / 2;
-  marks.push({ shape: { ...plumb.text(0, 0, look.scale === 'linear' ? 'latency (linear, from 0)' : 'latency (log scale)', look.font(11.5), look.ink, 'center'), x: 20, y: middle, rotation: Math.PI / 2 } });
+  marks.push(plumb.sweepPanelName(look.scale === 'linear' ? 'latency (linear, from 0)' : 'latency (log scale)', look, 20, middle, sheet.log.top));
   // What must be read takes its place first; a share is written only where nothing else is.
-  const points = written.take(plumb.sweepPoints(data, look, sheet, scale));
-  const key = written.take(plumb.sweepKey(data, look, sheet, scale));
+  const points = plumb.sweepPoints(data, look, sheet, scale).filter((mark) => {
+    if (look.narrow && mark.shape.type === 'text') return written.offer(mark).length > 0;
+    written.take([mark]);
+    return true;
+  });
+  const key = look.narrow ? [] : written.take(plumb.sweepKey(data, look, sheet, scale));
   const bars = plumb.sweepBars(data, look, sheet, scale);
   marks.push(...plumb.sweepLines(data, look, sheet, scale), ...bars);
   if (target !== null) {
@@ -239,10 +260,10 @@ plumb.sweepBars = (data, look, sheet, scale) => {
       const bottom = bin.from_ns > 0 ? scale.at(bin.from_ns) : sheet.log.bottom;
       const top = scale.at(bin.to_ns);
       const width = Math.max(bin.share * sheet.width, 0.6);
-      const fill = plumb.colourOf(bin.to_ns);
+      const fill = plumb.colourOf(bin.to_ns, look);
       const edges = bin.from_ns > 0 ? `${plumb.tick(bin.from_ns)} to ${plumb.tick(bin.to_ns)}` : `up to ${plumb.tick(bin.to_ns)}`;
       const says = `${level.label}\n${plumb.percent(bin.share)} of I/Os\n${edges}`;
-      marks.push({ shape: { ...plumb.rect(x, top, width, bottom - top, fill), name: 'bin' }, says });
+      marks.push({ shape: { ...plumb.rect(x, top, width, bottom - top, fill, plumb.filled(fill, look)), name: 'bin' }, says });
     }
   });
   return marks;
@@ -254,7 +275,7 @@ plumb.sweepBarWords = (data, look, sheet, scale) => data.levels.flatMap((level, 
   if (bin.share < 0.045 || bottom - top < 9) return [];
   const [x, y, width] = [sheet.column[index], (top + bottom) / 2, bin.share * sheet.width];
   const [font, text] = [look.font(sheet.small, true), plumb.percent(bin.share)];
-  const inside = { shape: { ...plumb.text(x + width - 3, y, text, font, plumb.inkOn(plumb.colourOf(bin.to_ns)), 'right'), silent: true } };
+  const inside = { shape: { ...plumb.text(x + width - 3, y, text, font, plumb.inkOn(plumb.colourOf(bin.to_ns, look)), 'right'), silent: true } };
   const outside = { shape: { ...plumb.text(x + width + 3, y, text, font, look.ink), silent: true } };
   const wide = echarts.format.getTextRect(text, font).width;
   return [[...(wide + 6 <= width ? [inside] : []), ...(x + width + wide + 4 < x + sheet.spacing ? [outside] : [])]];
@@ -303,11 +324,12 @@ plumb.sweepKey = (data, look, sheet, scale) => {
   marks.push({ shape: plumb.text(x, sheet.log.top - 9, 'colour key', look.font(10), look.soft) });
   let from = scale.low;
   const labels = [];
-  for (const [edge, colour] of plumb.ladder) {
+  for (const [edge] of plumb.ladder) {
+    const colour = plumb.colourOf(edge, look);
     const to = Math.min(edge, scale.high);
     if (to <= from) continue;
     const [top, bottom] = [scale.at(to), scale.at(from)];
-    marks.push({ shape: plumb.rect(x, top, 7, bottom - top, colour, { stroke: look.paper, lineWidth: 0.7 }) });
+    marks.push({ shape: plumb.rect(x, top, 7, bottom - top, colour, plumb.filled(colour, look, { stroke: look.paper, lineWidth: 0.7 })) });
     if (edge < scale.high) labels.push({ at: top, text: plumb.tick(edge) });
     from = to;
     if (edge >= scale.high) break;
@@ -336,7 +358,7 @@ plumb.sweepStep = (data, look, sheet, one, full, share) => {
   const y = faster ? bottom - 6 : share(one.queueing);
   const fill = falling ? look.falling : faster ? look.faster : look.slower;
   const ink = falling ? look.alarm : faster ? look.underInk : one.queueing < 0.05 ? look.soft : look.alarm;
-  const marks = [{ shape: { ...plumb.rect(from + 0.5, y, to - from - 1, bottom - y, fill), name: 'queueing' }, says }];
+  const marks = [{ shape: { ...plumb.rect(from + 0.5, y, to - from - 1, bottom - y, fill, { stroke: falling || !faster ? look.alarm : look.underInk, lineWidth: 0.7 }), name: 'queueing' }, says }];
   // A bar that is higher than the panel says so.
   if (one.queueing > full) marks.push({ shape: plumb.text(centre, y + 8, '▲', look.font(10, true), look.alarm, 'center') });
   ratios.shape.style.fill = ink;
@@ -358,18 +380,19 @@ plumb.sweepQueueing = (data, look, sheet) => {
   // The bars have a scale of their own at the right, of 150 % at least and 400 % at most.
   const full = Math.min(Math.max(1.5, ...judged.map((one) => one.queueing * 1.1)), 4);
   const share = (queueing) => bottom - (Math.min(Math.max(queueing, 0), full) / full) * (bottom - top);
-  for (const one of steps) marks.push(...plumb.sweepStep(data, look, sheet, one, full, share));
-  const points = data.levels.map((level, index) => [sheet.column[index], at(level.average_ns)]);
   const written = plumb.written();
+  for (const one of steps) marks.push(...(look.narrow ? written.take(plumb.sweepStep(data, look, sheet, one, full, share)) : plumb.sweepStep(data, look, sheet, one, full, share)));
+  const points = data.levels.map((level, index) => [sheet.column[index], at(level.average_ns)]);
   const values = data.levels.map((level, index) => ({
     shape: plumb.text(points[index][0] - 5, points[index][1] - 12, plumb.time(level.average_ns), look.font(sheet.narrow ? 9.5 : 11.5, true), look.ink, 'right', { backgroundColor: look.veil, padding: [1, 2] }),
     says: `${level.label}\navg: ${plumb.time(level.average_ns)}`,
   }));
-  written.take(values);
+  const kept = values.filter((mark) => !look.narrow || written.offer(mark).length > 0);
+  if (!look.narrow) written.take(values);
   if (judged.length > 0) {
     const y = share(1);
     marks.push({ shape: plumb.line([[sheet.left, y], [sheet.right, y]], look.alarm, 1, [4, 3]) });
-    for (let tick = 0; tick <= full * 1.001; tick += full > 2 ? 1 : 0.5) {
+    for (let tick = 0; !look.narrow && tick <= full * 1.001; tick += full > 2 ? 1 : 0.5) {
       marks.push({ shape: plumb.text(sheet.right + 6, share(tick), `${Math.round(tick * 100)} %`, look.font(10), look.soft) });
     }
     const words = ['saturated: what is added only waits', 'saturated'];
@@ -378,7 +401,7 @@ plumb.sweepQueueing = (data, look, sheet) => {
     const inside = places.filter((mark) => plumb.boxOf(mark).right < sheet.right);
     marks.push(...written.offer(...inside));
     const side = 'share of the added\nload that only queued';
-    marks.push({ shape: { ...plumb.text(0, 0, side, look.font(10), look.soft, 'center', { lineHeight: 13 }), x: sheet.right + 58, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
+    if (!look.narrow) marks.push({ shape: { ...plumb.text(0, 0, side, look.font(10), look.soft, 'center', { lineHeight: 13 }), x: sheet.right + 58, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
   }
   marks.push({ shape: plumb.line([[sheet.left, top], [sheet.left, bottom]], look.axis, 1), }, { shape: plumb.line([[sheet.right, top], [sheet.right, bottom]], look.axis, 1) });
   if (points.length > 1) marks.push({ shape: plumb.line(points, look.average, 2.2) });
@@ -386,10 +409,9 @@ plumb.sweepQueueing = (data, look, sheet) => {
     const [x, y] = points[index];
     const { says } = values[index];
     marks.push({ shape: { type: 'circle', shape: { cx: x, cy: y, r: 4 }, style: { fill: look.average, stroke: look.paper, lineWidth: 1.2 } }, says });
-    marks.push(values[index]);
+    if (kept.includes(values[index])) marks.push(values[index]);
   });
-  const title = { ...plumb.text(0, 0, 'average latency\n(linear, from 0)', look.font(11), look.ink, 'center', { lineHeight: 14 }), x: 18, y: (top + bottom) / 2, rotation: Math.PI / 2 };
-  marks.push({ shape: title });
+  marks.push(plumb.sweepPanelName('average latency\n(linear, from 0)', look, 18, (top + bottom) / 2, top));
   return marks;
 };
 
@@ -424,7 +446,7 @@ plumb.sweepThroughput = (data, look, sheet) => {
       if (!(bin.share > 0)) continue;
       const part = (mib(level.rate) * bin.share) / (all > 0 ? all : 1);
       const says = `${level.label}\n${plumb.rate(part * 1048576)} of I/Os up to ${plumb.tick(bin.to_ns)}\n${plumb.rate(level.rate)}, ${plumb.count(level.iops)} IOPS in all`;
-      const slice = plumb.rect(x, at(from + part), wide, at(from) - at(from + part), plumb.colourOf(bin.to_ns), { stroke: look.paper, lineWidth: 0.6 });
+      const slice = plumb.rect(x, at(from + part), wide, at(from) - at(from + part), plumb.colourOf(bin.to_ns, look), plumb.filled(plumb.colourOf(bin.to_ns, look), look, { stroke: look.paper, lineWidth: 0.6 }));
       marks.push({ shape: { ...slice, name: 'slice' }, says });
       from += part;
     }
@@ -449,10 +471,10 @@ plumb.sweepThroughput = (data, look, sheet) => {
   });
   marks.push({ shape: plumb.line([[sheet.left, top], [sheet.left, bottom]], look.axis, 1) });
   const sides = sheet.narrow ? 'throughput in MiB/s, IOPS above\n(linear, colour = latency)' : 'throughput in MiB/s\n(linear, colour = latency)';
-  marks.push({ shape: { ...plumb.text(0, 0, sides, look.font(11), look.ink, 'center', { lineHeight: 14 }), x: 22, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
+  marks.push(plumb.sweepPanelName(sides, look, 22, (top + bottom) / 2, top));
   return marks;
 };
 
 plumb.sweepNotes = (data, look, sheet) => sheet.noteLines.map((line, index) => ({
-  shape: plumb.text(sheet.left, look.height - 14 * (sheet.noteLines.length - index), line, look.font(10), look.soft),
+  shape: plumb.text(sheet.margin, look.height - 14 * (sheet.noteLines.length - index), line, look.font(10), look.soft),
 }));

@@ -11,9 +11,8 @@ plumb.page = (() => {
   // The lines of latency that may be left out.
   const lines = [['p95_ns', 'p95'], ['p99_ns', 'p99'], ['p9999_ns', 'p99.99'], ['max_ns', 'max']];
   const linear = ['sweep', 'overlay', 'cdf', 'curve'];
-  // The narrowest that a chart can be drawn; below that it is made smaller, and at last its reader scrolls.
-  const least = { sweep: 720, card: 1240, devices: 900 };
-  const smallest = 0.72;
+  // The narrowest that a chart is drawn; on a screen that is narrower it is made smaller.
+  const least = 340;
   const mostLive = 24;
 
   const make = (name, attributes, ...inside) => {
@@ -27,9 +26,9 @@ plumb.page = (() => {
   };
 
   // What the switches say, for a picture: its data cleaned as plumb itself cleans it, and how it is to look.
-  const dressed = (one, width, height, look) => {
+  const dressed = (one, width, height, look, medium) => {
     one.data ||= plumb.read(JSON.stringify(one.picture.data));
-    const choice = { width, height, theme: look, scale: chosen.scale, live: true, lines: ['avg', ...lines.map(([, name]) => name).filter((name) => !chosen.without.has(name))] };
+    const choice = { width, height, medium, theme: look, scale: chosen.scale, live: true, title: one.picture.heading, lines: ['avg', ...lines.map(([, name]) => name).filter((name) => !chosen.without.has(name))] };
     if (chosen.target !== null) choice.target_ns = chosen.target;
     return plumb.sized(one.picture.chart, one.data, choice);
   };
@@ -47,9 +46,9 @@ plumb.page = (() => {
   const sizeOf = (one, look) => {
     const [wide, high] = one.picture.size;
     const room = column || wide;
-    const width = Math.round(Math.min(Math.max(room, least[one.picture.chart] || Math.min(wide, 720)), wide * 1.3));
-    const scale = Math.max(Math.min(room / width, 1), smallest);
-    return { width, high, scale, dress: () => dressed(one, width, high, look) };
+    const width = Math.round(Math.min(Math.max(room, least), wide * 1.3));
+    const scale = Math.min(room / width, 1);
+    return { width, high: width < 700 ? null : high, scale, dress: () => dressed(one, width, high, look) };
   };
 
   // The place a picture takes, so that nothing jumps when it is drawn.
@@ -82,7 +81,7 @@ plumb.page = (() => {
     one.chart.setOption({ ...option, tooltip: { ...option.tooltip, className: 'tip' } }, true);
     one.figure.style.minHeight = `${Math.ceil(height * scale)}px`;
     const said = option.aria && option.aria.label && option.aria.label.description;
-    one.figure.setAttribute('aria-label', `${said || one.picture.title}. Arrow keys step through the values.`);
+    one.figure.setAttribute('aria-label', `${said || one.picture.heading}. Arrow keys step through the values.`);
   };
 
   const forget = (one) => {
@@ -125,8 +124,8 @@ plumb.page = (() => {
   // Paper: each picture as it was designed, in light colours.
   const onPaper = (one) => {
     if (one.paper) return;
-    const [width, high] = one.picture.size;
-    const dress = dressed(one, width, high, 'light');
+    const [width, high] = one.picture.paper;
+    const dress = dressed(one, width, high, 'light', 'paper');
     const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height: dress.height });
     drawing.setOption(optionOf(one, dress));
     const text = drawing.renderToSVGString({ useViewBox: true });
@@ -216,7 +215,9 @@ plumb.page = (() => {
     if (has((data) => levelsOf(data).length > 0)) bar.append(percentiles());
     if (has((_, picture) => linear.includes(picture.chart))) bar.append(targets());
     if (has((_, picture) => picture.chart === 'overlay')) bar.append(systems());
-    bar.hidden = false;
+    document.getElementById('switches').hidden = false;
+    // A narrow screen has other things to show first.
+    if (innerWidth < 700) document.getElementById('switches').open = false;
   };
 
   const dress = () => {

@@ -35,6 +35,8 @@ pub struct Look {
     pub theme: Theme,
     /// Scale of the latency axis, for charts that support both.
     pub scale: Scale,
+    /// Screen or paper.
+    pub medium: Medium,
     /// Latency lines to draw.
     pub lines: Vec<Shown>,
     /// The latency target in nanoseconds, overriding that of the data.
@@ -54,6 +56,17 @@ pub enum Scale {
     Log,
     /// Linear, from 0.
     Linear,
+}
+
+/// Medium of a picture. On paper it is as low as it can be, so that pages are filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Medium {
+    /// A screen, or a file of its size.
+    #[default]
+    Screen,
+    /// A page of A4, with other pictures.
+    Paper,
 }
 
 /// A latency line.
@@ -97,7 +110,16 @@ impl Look {
     pub fn of(chart: &Chart) -> Look {
         let (width, height) = chart.size;
         let lines = Shown::ALL.to_vec();
-        Look { width, height, theme: Theme::Light, scale: Scale::Log, lines, target_ns: None, title: None }
+        Look {
+            width,
+            height,
+            theme: Theme::Light,
+            scale: Scale::Log,
+            medium: Medium::Screen,
+            lines,
+            target_ns: None,
+            title: None,
+        }
     }
 }
 
@@ -181,4 +203,43 @@ fn load(ctx: &Ctx<'_>) -> Result<(), String> {
     run(&format!("plumb.family = '{FAMILY}';"))?;
     let charts = crate::CHARTS.iter().map(|chart| chart.source);
     SHARED.iter().copied().chain(charts).try_for_each(|script| run(&script.text()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(engine: &ChartEngine, name: &str) -> Vec<String> {
+        let text =
+            engine.context.with(|ctx| ctx.eval::<String, _>(format!("JSON.stringify(Object.values(plumb.{name}))")));
+        serde_json::from_str(&text.unwrap()).unwrap()
+    }
+
+    #[test]
+    fn each_meaning_has_a_colour_that_no_other_has() {
+        let engine = ChartEngine::new().unwrap();
+        let mut all = table(&engine, "meanings");
+        all.extend(table(&engine, "named"));
+        assert_eq!(all.len(), 18);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 18);
+        all.extend(table(&engine, "systems"));
+        let seen = |colour: &String, paper: &str| {
+            engine.context.with(|ctx| ctx.eval::<f64, _>(format!("plumb.contrast('{colour}', '{paper}')"))).unwrap()
+        };
+        for colour in &all {
+            for paper in ["#ffffff", "#141a22"] {
+                assert!(seen(colour, paper) >= 3.0, "{colour} on {paper}: {}", seen(colour, paper));
+            }
+        }
+        let of = |name: &str, names: &str| {
+            let call = format!("plumb.colourOfLine('{name}', {names})");
+            engine.context.with(|ctx| ctx.eval::<String, _>(call)).unwrap()
+        };
+        // Whatever stands next to it.
+        assert_eq!(of("reads", "['reads']"), of("reads", "['sda', 'writes', 'reads']"));
+        assert_eq!(of("writes p99", "['reads p99', 'writes p99']"), of("p99", "['p99']"));
+        assert_ne!(of("sda", "['sda', 'sdb']"), of("sdb", "['sda', 'sdb']"));
+    }
 }

@@ -23,7 +23,7 @@ mod terminal;
 
 pub use chart::{CHARTS, Chart};
 #[cfg(feature = "draw")]
-pub use draw::{ChartEngine, DrawError, Look, Scale, Shown, Theme};
+pub use draw::{ChartEngine, DrawError, Look, Medium, Scale, Shown, Theme};
 pub use marker::{LOOKED_AT, is_ours, mark_pdf, mark_png, mark_svg};
 #[cfg(feature = "draw")]
 pub use raster::{RasterError, png};

@@ -3,7 +3,7 @@
 use super::words::{Place, faults, said, words};
 use analysis::Load;
 use report::data::{AtWork, Axis, Bin, Measured, Sweep, Table};
-use report::{Chart, ChartEngine, Look};
+use report::{Chart, ChartEngine, Look, Medium, Theme};
 use resvg::usvg::roxmltree::Document;
 
 /// Rectangles by their colour, in the order of drawing.
@@ -109,6 +109,7 @@ fn spread(count: usize, latency: (f64, f64), rate: (f64, f64), spacing: Spacing)
 #[test]
 fn no_word_lies_over_another_or_leaves_the_picture() {
     let engine = ChartEngine::new().unwrap();
+    let chart = Chart::named("sweep").expect("a test's own data");
     let mut found = Vec::new();
     let latencies = [(2e3_f64, 2e3_f64), (2e3, 2e6), (5e5, 6e6), (8e6, 9e6), (3e6, 2.5e8), (2e3, 2.5e8), (9e4, 1e5)];
     let rates = [(0.1_f64, 0.1_f64), (0.1, 50_000.0), (148.0, 575.0), (50_000.0, 48_000.0)];
@@ -117,11 +118,15 @@ fn no_word_lies_over_another_or_leaves_the_picture() {
             // The panels do not touch each other: every range of each is met at every count.
             let rate = rates[at % rates.len()];
             let sweep = spread(count, latency, rate, if at % 2 == 1 { Spacing::Tight } else { Spacing::Wide });
-            let (svg, _) = svg_of(&engine, &sweep);
-            let faults = faults(&svg);
-            found.extend(
-                faults.iter().take(3).map(|fault| format!("{count} levels, {latency:?} ns, {rate:?} MiB/s: {fault}")),
-            );
+            let usual = Look::of(chart);
+            let narrow = Look { width: 376, theme: Theme::Dark, ..usual.clone() };
+            let paper = Look { medium: Medium::Paper, ..usual.clone() };
+            for look in [usual, narrow, paper] {
+                let svg = engine.svg(chart, &sweep, &look).expect("a test's own data");
+                let faults = faults(&svg).into_iter().chain(super::contrast::faint(&svg, look.theme));
+                let of = format!("{} {:?}, {count} levels, {latency:?} ns, {rate:?} MiB/s", look.width, look.medium);
+                found.extend(faults.take(3).map(|fault| format!("{of}: {fault}")));
+            }
         }
     }
     assert!(found.is_empty(), "{} faults\n{}", found.len(), found[..found.len().min(25)].join("\n"));

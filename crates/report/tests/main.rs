@@ -1,5 +1,6 @@
 //! Pictures and pages: their geometry, their words, and their data.
 
+mod contrast;
 mod draw;
 mod geometry;
 mod kinds;

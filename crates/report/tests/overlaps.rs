@@ -6,7 +6,7 @@ use report::data::{
     Axis, Band, Bin, Blocks, Card, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Mark, Measured, Overlay, Panel,
     Quantity, Row, Scaling, Series, Surface, Sweep, Table, Unit,
 };
-use report::{Chart, ChartEngine, Look};
+use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
 
 const MIB: f64 = 1048576.0;
@@ -24,13 +24,26 @@ fn check(chart: &str, data: impl Fn(usize, (f64, f64), (f64, f64)) -> serde_json
     let mut found = Vec::new();
     for (at, count) in COUNTS.into_iter().enumerate() {
         for (latency, rate) in LATENCIES.into_iter().zip(RATES).skip(at % 2).step_by(2) {
-            let svg = engine.svg(chart, &data(count, latency, rate), &Look::of(chart)).expect("is drawn");
-            let faults = super::words::faults(&svg);
-            found
-                .extend(faults.iter().take(3).map(|fault| format!("{count}, {latency:?} ns, {rate:?} MiB/s: {fault}")));
+            let data = data(count, latency, rate);
+            for look in looks(chart) {
+                let svg = engine.svg(chart, &data, &look).expect("is drawn");
+                let faults = super::words::faults(&svg).into_iter().chain(super::contrast::faint(&svg, look.theme));
+                let width = look.width;
+                found.extend(
+                    faults.take(3).map(|fault| format!("{width}: {count}, {latency:?} ns, {rate:?} MiB/s: {fault}")),
+                );
+            }
         }
     }
     assert!(found.is_empty(), "{}: {} faults\n{}", chart.name, found.len(), found[..found.len().min(20)].join("\n"));
+}
+
+/// The usual size, that of a telephone, and that of paper.
+fn looks(chart: &Chart) -> [Look; 3] {
+    let usual = Look::of(chart);
+    let (width, height) = chart.paper;
+    let narrow = Look { width: 376, height: None, theme: Theme::Dark, ..usual.clone() };
+    [usual.clone(), narrow, Look { width, height, medium: Medium::Paper, ..usual }]
 }
 
 fn value(data: impl Serialize) -> serde_json::Value {

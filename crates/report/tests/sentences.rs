@@ -514,7 +514,7 @@ fn request() -> PageRequest {
     PageRequest {
         title: None,
         target_ns: None,
-        profile: analysis::report_card::profile("ssd-2026").expect("a profile"),
+        profile: Some(analysis::report_card::profile("ssd-2026").expect("a profile")),
         made_by: "a test".to_owned(),
         made_at: "today".to_owned(),
     }

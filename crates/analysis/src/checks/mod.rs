@@ -32,7 +32,7 @@ mod two_latencies;
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
 pub(crate) use too_short::ID as TOO_SHORT;
 
-use model::{Grade, Monitored, Note, RunResult};
+use model::{Grade, LimitedBy, Limiter, Monitored, Note, RunResult};
 
 /// Signals without which a check is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,6 +330,13 @@ pub fn is_shown(note: &Note) -> bool {
 pub fn is_of_memory(notes: &[Note]) -> bool {
     let finds = |note: &&Note| note.check == cache::ID || note.check == backing::ID;
     notes.iter().filter(finds).any(|note| note.grade == Grade::NotAStorageResult)
+}
+
+/// The sentence that names the machine that measured as the limit: such a result says nothing of the storage. `None` if it was not.
+pub fn limit_of_tester<'a>(notes: &'a [Note], limited_by: Option<&'a LimitedBy>) -> Option<&'a str> {
+    let found = notes.iter().find(|note| note.check == client_cpu::ID && is_finding(note));
+    let limit = limited_by.filter(|limit| limit.limiter == Limiter::ClientCpu);
+    found.map(|note| note.sentence.as_str()).or(limit.map(|limit| limit.sentence.as_str()))
 }
 
 /// Display name of a grade.

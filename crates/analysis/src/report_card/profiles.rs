@@ -126,3 +126,52 @@ pub const PROFILES: &[Profile] = &[
 pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
+
+/// A disk, as far as its kind is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Disk {
+    /// Kernel name, such as `sda`.
+    pub name: String,
+    /// True if it reports itself as rotational; `None` if it is not known.
+    pub rotational: Option<bool>,
+}
+
+/// A profile and the reason for it.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The profile.
+    pub profile: &'static Profile,
+    /// Reason, for example `nvme0n1 is NVMe flash`; `None` if it was asked for.
+    pub reason: Option<String>,
+}
+
+/// Chooses the profile for results on these disks: of their kind if it is known, otherwise the first.
+///
+/// ```
+/// use analysis::report_card::{Disk, profile_of};
+///
+/// let chosen = profile_of(&[Disk { name: "sda".into(), rotational: Some(false) }]);
+/// assert_eq!((chosen.profile.name, chosen.reason.as_deref()), ("ssd-2026", Some("sda is flash")));
+/// ```
+pub fn profile_of(disks: &[Disk]) -> Chosen {
+    let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
+    let all = |is: fn(&Disk) -> bool| !disks.is_empty() && disks.iter().all(is);
+    let (name, kind) = if all(|disk| disk.name.starts_with("nvme")) {
+        ("nvme-2026", "NVMe flash")
+    } else if all(|disk| disk.rotational == Some(false) && !is_virtual(&disk.name)) {
+        ("ssd-2026", "flash")
+    } else if all(|disk| disk.rotational == Some(true) && !is_virtual(&disk.name)) {
+        ("oracle-2012", "a rotating disk")
+    } else {
+        ("oracle-2012", "of a kind that is not known")
+    };
+    let subject = if names.is_empty() { "the disk".to_owned() } else { names.join(", ") };
+    let verb = if names.len() > 1 { "are" } else { "is" };
+    let profile = profile(name).unwrap_or(&PROFILES[0]);
+    Chosen { profile, reason: Some(format!("{subject} {verb} {kind}")) }
+}
+
+/// True if a hypervisor or the kernel makes this device: it reports a kind that says nothing of what stores the bytes.
+fn is_virtual(name: &str) -> bool {
+    ["vd", "xvd", "loop", "zram", "nbd", "ram"].iter().any(|begin| name.starts_with(begin))
+}

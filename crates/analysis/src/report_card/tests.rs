@@ -71,3 +71,38 @@ fn bounds_of_every_profile_ascend() {
         assert!(test.bounds_ms.windows(2).all(|pair| pair[0] < pair[1]), "{test:?}");
     }
 }
+
+#[test]
+fn where_the_tester_was_the_limit_nothing_is_graded() {
+    let mut rows = [row("randread", 8192, 16, 5.0, 8.0), row("randread", 8192, 32, 10.0, 9.6)];
+    rows[1].limit_of_tester = Some("the processors were full".into());
+    let (latency, scaling) = mark(&rows, 1);
+    assert!(matches!(latency, Mark::Graded { grade: "B", .. }), "{latency:?}");
+    assert_eq!(scaling, Mark::Unknown { reason: "the tester was the limit by 32: the processors were full".into() });
+    rows[0].limit_of_tester = rows[1].limit_of_tester.clone();
+    assert_eq!(
+        mark(&rows, 1).0,
+        Mark::Unknown { reason: "the tester was the limit by 16: the processors were full".into() }
+    );
+}
+
+#[test]
+fn the_profile_is_that_of_the_device() {
+    let disk = |name: &str, rotational| Disk { name: name.into(), rotational };
+    let of = |disks: &[Disk]| {
+        let chosen = profile_of(disks);
+        (chosen.profile.name, chosen.reason.unwrap())
+    };
+    assert_eq!(of(&[disk("nvme0n1", None)]), ("nvme-2026", "nvme0n1 is NVMe flash".into()));
+    assert_eq!(of(&[disk("sda", Some(false)), disk("sdb", Some(false))]), ("ssd-2026", "sda, sdb are flash".into()));
+    assert_eq!(of(&[disk("sda", Some(true))]), ("oracle-2012", "sda is a rotating disk".into()));
+    // A virtual disk reports what its driver says of itself.
+    for open in [
+        vec![disk("vda", Some(true))],
+        vec![disk("sda", None)],
+        vec![disk("sda", Some(false)), disk("vda", Some(false))],
+    ] {
+        assert!(of(&open).1.ends_with("of a kind that is not known"), "{open:?}");
+    }
+    assert_eq!(of(&[]), ("oracle-2012", "the disk is of a kind that is not known".into()));
+}

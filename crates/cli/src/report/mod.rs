@@ -18,9 +18,6 @@ use report::{ChartEngine, Scale, Theme};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// The profile of a page without options.
-const DEFAULT_PROFILE: &str = "oracle-2012";
-
 /// Help text of `--output`.
 const WHERE: &str = if cfg!(feature = "pdf") {
     "File to write: .html, .svg, .png or .pdf"
@@ -63,9 +60,9 @@ pub(crate) struct ChartOptions {
     /// Latency that is marked as the target, like 10ms or 250us [default: none]
     #[arg(long, value_parser = latency, value_name = "TIME")]
     target: Option<f64>,
-    /// Profile with the bounds of the grades: oracle-2012, ssd-2026 or nvme-2026
-    #[arg(long, default_value = DEFAULT_PROFILE)]
-    profile: String,
+    /// Profile with the bounds of the grades: oracle-2012, ssd-2026 or nvme-2026 [default: by the disk]
+    #[arg(long)]
+    profile: Option<String>,
     /// Colours of .svg and .png (.html uses the setting of the browser)
     #[arg(long, value_enum, default_value_t = Colours::Light)]
     theme: Colours,
@@ -97,7 +94,7 @@ enum Spread {
 
 impl ChartOptions {
     fn request(&self) -> Result<PageRequest, Failure> {
-        Ok(PageRequest { title: self.title.clone(), target_ns: self.target, ..request(&self.profile)? })
+        Ok(PageRequest { title: self.title.clone(), target_ns: self.target, ..request(self.profile.as_deref())? })
     }
 
     fn style(&self) -> DrawingStyle {
@@ -111,11 +108,11 @@ impl ChartOptions {
 }
 
 /// The settings of a page without options.
-fn request(profile: &str) -> Result<PageRequest, Failure> {
+fn request(profile: Option<&str>) -> Result<PageRequest, Failure> {
     Ok(PageRequest {
         title: None,
         target_ns: None,
-        profile: crate::grade::profile(profile)?,
+        profile: profile.map(crate::grade::profile).transpose()?,
         made_by: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
         made_at: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
     })
@@ -151,7 +148,7 @@ pub(crate) fn after_survey(result: &Path) -> String {
 /// Writes the page of one result. Returns its first sweep as a text chart.
 fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
     let file = ChartFile::new(html, PdfContent::Report)?;
-    let request = request(DEFAULT_PROFILE)?;
+    let request = request(None)?;
     let (sources, _) = read(&[result.to_owned()])?;
     file.write(&report::sources::page(&sources, &request))?;
     Ok(report::sources::sketches(&sources, &request).0.into_iter().next())
@@ -166,7 +163,7 @@ pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
 pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failure> {
     let file = ChartFile::new(path, PdfContent::Charts)?;
     let source = Source::read(name, text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    file.write(&report::sources::page(&[source], &request(DEFAULT_PROFILE)?))
+    file.write(&report::sources::page(&[source], &request(None)?))
 }
 
 /// Reads the files. One that cannot be read or contains no results is reported on standard error; it is an error if

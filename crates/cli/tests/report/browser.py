@@ -197,17 +197,58 @@ with sync_playwright() as playwright:
                 check(same, f"CSV has {cell!r}, the data {value!r}")
         check(formulas > 0, "no name looks like a formula")
 
-    # Paper: one page per section.
+    # The first screen: the verdict, and each of its links leads to a finding.
+    band = page.locator(".band")
+    check(data["verdict"]["line"].split(":")[0] in band.inner_text(), "the first screen has no verdict: " + band.inner_text())
+    links = page.locator(".band a, .mark a, nav a").evaluate_all("links => links.map((link) => link.getAttribute('href'))")
+    check(len(links) > len(data["pictures"]), f"only {len(links)} links")
+    for link in links:
+        check(page.locator(link).count() == 1, f"{link} leads nowhere")
+    page.locator("nav summary").click()
+    check(page.locator("nav ol a").first.is_visible(), "the contents do not open")
+    page.locator("nav ol a").last.click()
+    check(page.evaluate("location.hash") == f"#picture-{len(data['pictures'])}", "a link of the contents leads elsewhere")
+
+    # Every control of the page can be clicked, twice, without an error.
+    page.locator("#switches summary").click()
+    check(not page.locator("#controls").is_visible(), "the switches do not close")
+    page.locator("#switches summary").click()
+    clicked = 0
+    for name in ["#controls input[type=checkbox]", "#controls input[type=radio]", "#controls button", "th button", ".downloads button"]:
+        for control in page.locator(name).all():
+            control.click()
+            control.click()
+            clicked += 1
+    check(clicked > 12, f"only {clicked} controls")
+    for theme in ["light", "dark", "auto"]:
+        page.get_by_label("Theme").select_option(theme)
+        wanted = "dark" if theme == "dark" else "light"
+        check(page.evaluate("document.documentElement.dataset.theme") == wanted, f"the theme {theme} is not {wanted}")
+    check(page.locator("#controls select, #controls input, #controls button, th button, .downloads button").count() == clicked + 2, "a control was not clicked")
+
+    # Paper: pages are filled.
     pdf = page.pdf(prefer_css_page_size=True)
     pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
     sections = page.locator("main > section").count()
-    check(pages == sections, f"{pages} pages for {sections} sections")
+    check(pages < sections * 0.7, f"{pages} pages for {sections} sections")
     page.close()
 
     # Narrow and dark: nothing wider than the screen but what scrolls by itself.
     page = opened(browser, viewport={"width": 400, "height": 800}, color_scheme="dark")
     check(page.evaluate("document.documentElement.scrollWidth") <= 400, "the page is wider than a narrow screen")
     check(page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 26, 34)", "a dark reader gets a light page")
+    # Everything can be reached: no picture is wider than the screen, no control outside of it.
+    page.locator("#switches summary").click()
+    page.locator("nav summary").click()
+    for index in range(len(data["pictures"])):
+        near(page, f"picture-{index + 1}")
+        wider = page.evaluate("(id) => { const figure = document.querySelector(`#${id} figure`); return figure.scrollWidth - figure.clientWidth; }", f"picture-{index + 1}")
+        check(wider <= 0, f"picture {index + 1} is {wider} pixels wider than a narrow screen")
+        over = overlaps(page, f"picture-{index + 1}")
+        check(not over, f"words of picture {index + 1} lie over each other on a narrow screen: {over[:3]}")
+    outside = page.evaluate("""() => [...document.querySelectorAll('summary, nav a, .band a, #controls input, #controls select, #controls button, .downloads button')]
+        .filter((one) => { const box = one.getBoundingClientRect(); return box.width === 0 || box.left < 0 || box.right > innerWidth; }).map((one) => one.outerHTML.slice(0, 80))""")
+    check(not outside, f"not on a narrow screen: {outside[:3]}")
     page.close()
 
     # Without scripts: pictures and numbers are there.

@@ -2,6 +2,7 @@
 //! chromium, driven by playwright from `tools/readers.txt`).
 
 mod axes;
+mod first_screen;
 mod limits;
 mod origins;
 
@@ -96,7 +97,7 @@ fn a_picture_is_drawn_as_svg_png_and_pdf() {
 
 /// Read back by poppler, another program than the one that wrote it.
 #[test]
-fn a_pdf_report_has_a_page_per_section_and_text_that_can_be_searched() {
+fn a_pdf_report_has_filled_pages_and_text_that_can_be_searched() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
     let pdf = directory.path().join("r.pdf").to_string_lossy().into_owned();
@@ -105,8 +106,9 @@ fn a_pdf_report_has_a_page_per_section_and_text_that_can_be_searched() {
     let output = std::process::Command::new("pdftotext").args(["-layout", &pdf, "-"]).output().expect("make oracles");
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("text");
-    // A page ends with a form feed: a picture each (the first one under the title), the numbers, where it was measured.
-    assert_eq!(text.matches('\u{c}').count(), listed.lines().count() + 2, "{text}");
+    // A page ends with a form feed; the pictures, the numbers and where it was measured share them.
+    let pages = text.matches('\u{c}').count();
+    assert!(pages * 3 <= (listed.lines().count() + 2) * 2, "{pages} pages\n{listed}{text}");
     for word in
         ["Storage report: ssd", "random read 8 KiB", "saturated", "All numbers", "Where it was measured", "370 µs"]
     {

@@ -34,11 +34,11 @@ const PERCENTS: [f64; 31] = [
 ];
 
 impl Distribution {
-    /// Builds a distribution from a histogram; percentages with fewer than ten slower I/Os are omitted.
+    /// Builds a distribution from a histogram; percentages with fewer than a hundred slower I/Os are omitted, as the
+    /// checks demand of a fact.
     pub fn of(name: &str, histogram: &Histogram) -> Distribution {
-        let total = histogram.total() as f64;
         let known: Vec<f64> =
-            PERCENTS.into_iter().filter(|percent| total * (100.0 - percent) / 100.0 >= 9.99).collect();
+            PERCENTS.into_iter().filter(|&percent| histogram.total() >= analysis::samples_needed(percent)).collect();
         let found = histogram.percentiles(&known).unwrap_or_default();
         Distribution {
             name: name.to_owned(),

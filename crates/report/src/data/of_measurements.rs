@@ -1,7 +1,7 @@
 //! Rows of imported tables → sweeps and a report card.
 
 use super::measured::size;
-use super::placed::{self, Coordinate, ENGINE, Placed, Value};
+use super::placed::{self, Coordinate, ENGINE, Placed, Subject, Value};
 use super::{Axis, Band, Card, Distribution, Letters, Measured, Sweep, Workload};
 use analysis::Load;
 use analysis::report_card::{self, GRADES, Marks, Metric, Profile, Test};
@@ -15,7 +15,7 @@ pub fn sweeps(system: &str, rows: &[Measurement], target_ns: Option<f64>) -> Vec
     let placed: Vec<Placed> = rows
         .iter()
         .enumerate()
-        .filter_map(|(run, row)| place(system, row, Origin { run, distribution: None }))
+        .filter_map(|(run, row)| place(system, row, Origin { run, ..Origin::default() }))
         .collect();
     let notes = notes(&rows);
     let drawn = placed::sweeps(&placed, target_ns).sweeps;
@@ -31,6 +31,8 @@ pub(crate) fn with_notes(mut sweep: Sweep, notes: &[String]) -> Sweep {
 /// Where a row comes from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
+    /// The result that it is of.
+    pub(crate) subject: Subject,
     /// Number of its run.
     pub(crate) run: usize,
     /// Its latency distribution, if known.
@@ -52,6 +54,7 @@ pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<P
         coordinates: coordinates(row),
         level: Measured::of_row(1, row)?,
         run: origin.run,
+        subject: origin.subject,
         distribution: origin.distribution,
     })
 }

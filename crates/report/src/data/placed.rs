@@ -45,6 +45,9 @@ impl Value {
     }
 }
 
+/// Number of a source, and number of the result in it from 1: of the test, or of the reading.
+pub(crate) type Subject = (usize, usize);
+
 /// A measured row with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
@@ -60,6 +63,8 @@ pub(crate) struct Placed {
     pub(crate) level: Measured,
     /// Number of the run that it belongs to: two rows of one run at one place are jobs next to each other, not rounds.
     pub(crate) run: usize,
+    /// The result that it is of.
+    pub(crate) subject: Subject,
     /// Its latency distribution, if known.
     pub(crate) distribution: Option<Distribution>,
 }
@@ -74,16 +79,27 @@ pub(crate) struct Drawn {
     pub(crate) sweep: Sweep,
     /// Latency distributions of the levels, each with its level's label.
     pub(crate) distributions: Vec<Distribution>,
+    /// The results of its levels, with all rounds.
+    pub(crate) subjects: Vec<Subject>,
     /// True if an earlier sweep lacks some of its levels.
     pub(crate) has_new_levels: bool,
+}
+
+/// The distribution of a level that is in no sweep.
+#[derive(Clone, Debug)]
+pub(crate) struct Other {
+    pub(crate) system: String,
+    pub(crate) workload: String,
+    pub(crate) distribution: Distribution,
+    pub(crate) subject: Subject,
 }
 
 /// The sweeps, and what is in none of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllDrawn {
     pub(crate) sweeps: Vec<Drawn>,
-    /// Distributions of levels that are in no sweep: system, workload, distribution.
-    pub(crate) others: Vec<(String, String, Distribution)>,
+    /// Distributions of levels that are in no sweep.
+    pub(crate) others: Vec<Other>,
     /// Sentences that name the rows that no sweep holds.
     pub(crate) remarks: Vec<String>,
 }
@@ -92,6 +108,7 @@ pub(crate) struct AllDrawn {
 struct Cell<'rows> {
     first: &'rows Placed,
     level: Measured,
+    subjects: Vec<Subject>,
     drawn: bool,
 }
 
@@ -224,7 +241,12 @@ impl<'rows> OneSystem<'_, 'rows> {
             let cell = &self.cells[at];
             if let Some(found) = &cell.first.distribution {
                 let found = Distribution { name: self.name(cell.first), ..found.clone() };
-                all.others.push((self.system.to_owned(), self.name(cell.first), found));
+                all.others.push(Other {
+                    system: self.system.to_owned(),
+                    workload: self.name(cell.first),
+                    distribution: found,
+                    subject: cell.first.subject,
+                });
             }
         }
         if too_many > 0 {
@@ -364,6 +386,7 @@ impl<'rows> OneSystem<'_, 'rows> {
             axis: axis.clone(),
             sweep: Sweep::of(table),
             distributions,
+            subjects: group.members.iter().flat_map(|&at| self.cells[at].subjects.iter().copied()).collect(),
             has_new_levels: group.has_new_levels,
         }
     }
@@ -442,7 +465,8 @@ fn cell<'rows>(rounds: &[&'rows Placed]) -> Option<Cell<'rows>> {
     if rates.len() > 1 {
         level.rounds = rates;
     }
-    Some(Cell { first, level, drawn: false })
+    let subjects = rounds.iter().map(|row| row.subject).collect();
+    Some(Cell { first, level, subjects, drawn: false })
 }
 
 /// The most IOPS and the most bytes of all rows of a system, if they are more than one; over all of them, not over one sweep.

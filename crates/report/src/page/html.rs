@@ -1,6 +1,6 @@
 //! The report page as one HTML file.
 
-use super::{Check, Page, Picture, Surroundings, table};
+use super::{Check, Page, Picture, Surroundings, first_screen, table};
 use crate::chart::{CHARTS, SHARED};
 use crate::draw::{ChartEngine, DrawError, Look};
 use crate::font::{FAMILY, FILES};
@@ -29,7 +29,7 @@ impl Page {
     pub fn html(&self, engine: &ChartEngine) -> Result<String, DrawError> {
         let mut page = String::with_capacity(3 << 20);
         self.head(&mut page);
-        self.top(&mut page);
+        first_screen::write(&mut page, self);
         page.push_str("<main>\n");
         for (index, picture) in self.pictures.iter().enumerate() {
             let drawn = if index < MOST_STATIC { Some(still(engine, picture)?) } else { None };
@@ -38,6 +38,7 @@ impl Page {
         self.numbers(&mut page);
         self.checks(&mut page);
         self.surroundings(&mut page);
+        first_screen::more_remarks(&mut page, self);
         page.push_str("</main>\n");
         self.foot(&mut page)?;
         Ok(page)
@@ -60,34 +61,6 @@ impl Page {
         page.push_str("</style>\n</head>\n<body>\n");
     }
 
-    fn top(&self, page: &mut String) {
-        page.push_str("<a class=\"skip\" href=\"#numbers\">Skip to the numbers</a>\n<header>\n");
-        page.push_str(&format!("<h1 dir=\"auto\">{}</h1>\n", escaped(&self.title)));
-        for sentence in &self.sentences {
-            page.push_str(&format!("<p class=\"verdict\" dir=\"auto\">{}</p>\n", escaped(sentence)));
-        }
-        for remark in &self.remarks {
-            page.push_str(&format!("<p class=\"remark\" dir=\"auto\">{}</p>\n", escaped(remark)));
-        }
-        page.push_str("<nav aria-label=\"Contents\"><ol>\n");
-        let mut entry = |anchor: &str, title: &str| {
-            page.push_str(&format!("<li><a href=\"#{anchor}\" dir=\"auto\">{}</a></li>\n", escaped(title)));
-        };
-        for (index, picture) in self.pictures.iter().enumerate() {
-            entry(&format!("picture-{}", index + 1), &picture.title);
-        }
-        entry("numbers", "All numbers");
-        if !self.checks.is_empty() {
-            entry("checks", "Checks");
-        }
-        if !self.runs.is_empty() {
-            entry("runs", "Where it was measured");
-        }
-        page.push_str("</ol></nav>\n<div id=\"controls\" role=\"toolbar\" aria-label=\"Switches\" hidden></div>\n");
-        page.push_str("<noscript><p class=\"remark\">Scripts are off: the pictures are still, all numbers are below.</p></noscript>\n");
-        page.push_str("</header>\n");
-    }
-
     fn numbers(&self, page: &mut String) {
         page.push_str(
             "<section id=\"numbers\" aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">All numbers</h2>\n",
@@ -106,7 +79,15 @@ impl Page {
         );
         page.push_str("<div class=\"wide\"><table class=\"checks\"><thead><tr><th scope=\"col\">of</th><th scope=\"col\">check</th>");
         page.push_str("<th scope=\"col\">verdict</th><th scope=\"col\">why</th><th scope=\"col\">evidence</th></tr></thead>\n<tbody>\n");
-        self.checks.iter().for_each(|check| row_of_check(page, check));
+        let mut anchored: Vec<&str> = Vec::new();
+        for check in &self.checks {
+            let is_first = is_finding(check) && !anchored.contains(&check.check.as_str());
+            if is_first {
+                anchored.push(&check.check);
+            }
+            let id = is_first.then(|| anchor(&check.check));
+            row_of_check(page, check, id.as_deref());
+        }
         page.push_str("</tbody></table></div>\n</section>\n");
     }
 
@@ -149,31 +130,49 @@ impl Page {
 
 /// The static picture for browsers without scripts.
 fn still(engine: &ChartEngine, picture: &Picture) -> Result<String, DrawError> {
-    engine.svg(picture.chart, &picture.data, &Look::of(picture.chart))
+    engine.svg(picture.chart, &picture.data, &Look { title: Some(picture.heading.clone()), ..Look::of(picture.chart) })
 }
 
 fn section_of_picture(page: &mut String, index: usize, picture: &Picture, drawn: Option<&str>) {
     let number = index + 1;
-    let title = escaped(&picture.title);
+    let title = escaped(&picture.heading);
+    let mark = picture.mark.as_ref().map(first_screen::mark).unwrap_or_default();
     page.push_str(&format!(
-        "<section class=\"picture\" id=\"picture-{number}\" aria-labelledby=\"picture-{number}-title\">\n\
-         <h2 id=\"picture-{number}-title\" dir=\"auto\">{title}</h2>\n\
-         <figure class=\"chart\" data-picture=\"{index}\" tabindex=\"0\" role=\"img\" aria-label=\"{title}\">\n<noscript>"
+        "<section class=\"picture{}\" id=\"picture-{number}\" aria-labelledby=\"picture-{number}-title\">\n\
+         <h2 id=\"picture-{number}-title\" dir=\"auto\">{title}</h2>\n{mark}\
+         <figure class=\"chart\" data-picture=\"{index}\" tabindex=\"0\" role=\"img\" aria-label=\"{title}\">\n<noscript>",
+        if picture.paper.0 < 700 { " half" } else { "" }
     ));
     page.push_str(drawn.unwrap_or("<p>Beyond the first pictures, see the numbers below.</p>"));
     page.push_str("</noscript>\n</figure>\n</section>\n");
 }
 
-fn row_of_check(page: &mut String, check: &Check) {
-    let class = match check.verdict.as_str() {
+/// The class of a verdict, for its colour.
+pub(super) fn class(verdict: &str) -> &'static str {
+    match verdict {
         "TRUSTED" => "good",
         "NOT A STORAGE RESULT" => "bad",
         "VALID WITH LIMITS" => "limits",
         _ => "open",
-    };
+    }
+}
+
+fn is_finding(check: &Check) -> bool {
+    matches!(class(&check.verdict), "bad" | "limits")
+}
+
+/// The place of the first finding of a check on the page.
+pub(super) fn anchor(check: &str) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    format!("finding-{}", check.chars().map(letter).collect::<String>())
+}
+
+fn row_of_check(page: &mut String, check: &Check, id: Option<&str>) {
+    let class = class(&check.verdict);
+    let id = id.map(|id| format!(" id=\"{id}\"")).unwrap_or_default();
     let evidence = check.evidence.iter().map(|(name, value)| format!("{} = {}", escaped(name), table::shown(*value)));
     page.push_str(&format!(
-        "<tr class=\"{class}\"><td><bdi>{}</bdi></td><td>{}</td><td><b>{}</b></td><td dir=\"auto\">{}</td><td>{}</td></tr>\n",
+        "<tr class=\"{class}\"{id}><td><bdi>{}</bdi></td><td>{}</td><td><b>{}</b></td><td dir=\"auto\">{}</td><td>{}</td></tr>\n",
         escaped(&check.of),
         escaped(&check.check),
         escaped(&check.verdict),

@@ -5,6 +5,8 @@
 //! only.
 
 #[cfg(feature = "draw")]
+mod first_screen;
+#[cfg(feature = "draw")]
 mod html;
 #[cfg(feature = "pdf")]
 mod paper;
@@ -33,7 +35,11 @@ pub struct Page {
     pub made_by: String,
     /// Creation time, `2026-11-20 14:05:09 UTC`.
     pub made_at: String,
-    /// The findings in plain sentences.
+    /// How far the results can be relied on.
+    pub verdict: Verdict,
+    /// Where and when each system was measured, for the first screen.
+    pub places: Vec<Place>,
+    /// The answer in plain sentences.
     pub sentences: Vec<String>,
     /// Pictures in order.
     pub pictures: Vec<Picture>,
@@ -53,12 +59,58 @@ pub struct Picture {
     /// The chart.
     #[serde(serialize_with = "by_name")]
     pub chart: &'static Chart,
-    /// Title, for lists and for screen readers.
+    /// Title, which is complete without the page.
     pub title: String,
+    /// Title on the page, without the parts that all pictures of it have in common.
+    pub heading: String,
+    /// The findings on the results in the picture, if there are any.
+    pub mark: Option<Mark>,
     /// Width and height in pixels at scale 1; a height of `None` depends on the data.
     pub size: (u32, Option<u32>),
+    /// The same on a page of A4.
+    pub paper: (u32, Option<u32>),
     /// The chart's data.
     pub data: Value,
+}
+
+/// How far all results of a page can be relied on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// For example `VALID WITH LIMITS: no flush (1 of 16 tests).`
+    pub line: String,
+    /// The findings by check, the worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// The findings of one check.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Finding {
+    /// Name of the check.
+    pub check: String,
+    /// `VALID WITH LIMITS` or `NOT A STORAGE RESULT`.
+    pub verdict: String,
+    /// The sentence of the worst, its range, and the step that removes the cause.
+    pub text: String,
+}
+
+/// The findings on the results of one picture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Mark {
+    /// The worst verdict.
+    pub verdict: String,
+    /// The verdict with the checks and their numbers of results.
+    pub line: String,
+    /// The checks, the worst first.
+    pub checks: Vec<String>,
+}
+
+/// Where and when a system was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Place {
+    /// Name of the system.
+    pub system: String,
+    /// Target, host, date and disk, as far as they are known: (name, value).
+    pub facts: Vec<(&'static str, String)>,
 }
 
 fn by_name<S: Serializer>(chart: &&'static Chart, serializer: S) -> Result<S::Ok, S::Error> {

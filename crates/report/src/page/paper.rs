@@ -1,8 +1,8 @@
-//! The report as PDF: A4 pages, one section per page, with text that can be searched and copied.
+//! The report as PDF: A4 pages, filled one after the other, with text that can be searched and copied.
 
-use super::text_pages::{HEIGHT, MARGIN, TextPage, WIDTH, Writer};
+use super::text_pages::{Drawing, HEIGHT, Placed, TextPage, WIDTH, Writer};
 use super::{DrawingStyle, Page, Picture, sheet};
-use crate::draw::{ChartEngine, DrawError};
+use crate::draw::{ChartEngine, DrawError, Look, Medium};
 use crate::raster::{RasterError, faces, tree};
 use krilla::destination::XyzDestination;
 use krilla::geom::{Point, Size, Transform};
@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// Points per pixel.
 const POINTS: f32 = 0.75;
-/// Minimum space for the first picture below the title, in points; with less it would be unreadable.
-const LEAST_FIRST: f32 = 430.0;
+/// A picture that is narrower takes half of the width of a page, in pixels.
+const MOST_HALF: u32 = 700;
 
 /// Errors of writing a PDF.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum PaperError {
 }
 
 impl Page {
-    /// Renders the whole report, one section per page; a table takes as many pages as it needs.
+    /// Renders the whole report: small pictures next to each other, then the numbers, the checks and the environment.
     ///
     /// # Errors
     /// A chart cannot be drawn from its data.
@@ -43,29 +43,46 @@ impl Page {
         let mut book = Book::new(&self.title, &self.made_by);
         let mut writer = Writer::new().ok_or_else(|| PaperError::Document("the embedded typeface".to_owned()))?;
         writer.top(self);
-        let mut pictures = self.pictures.iter();
-        let mut first = writer.take();
-        if let Some(picture) = pictures.next() {
-            let below = HEIGHT - MARGIN - first.last().map_or(MARGIN, |text_page| text_page.end);
-            if below < LEAST_FIRST {
-                first.push(TextPage::blank());
-            }
-            if let Some(text_page) = first.last_mut() {
-                text_page.drawing = Some(sheet(engine, &[picture], &DrawingStyle::default())?);
-            }
+        for row in rows(&self.pictures) {
+            let columns = if is_half(&row[0]) { 2 } else { 1 };
+            let drawings: Result<Vec<Drawing<'_>>, PaperError> =
+                row.iter().map(|picture| drawing(engine, picture, &book.faces)).collect();
+            writer.drawings(drawings?, columns);
         }
-        book.chapter(&self.title, first)?;
-        for picture in pictures {
-            let drawing = Some(sheet(engine, &[picture], &DrawingStyle::default())?);
-            book.chapter(&picture.title, vec![TextPage { drawing, ..TextPage::blank() }])?;
-        }
-        for (title, write) in Writer::SECTIONS {
-            if write(&mut writer, self) {
-                book.chapter(title, writer.take())?;
-            }
+        Writer::SECTIONS.iter().for_each(|write| write(&mut writer, self));
+        let (text_pages, outline) = writer.finish();
+        text_pages.into_iter().try_for_each(|text_page| book.text_page(text_page))?;
+        for (title, number, y) in outline {
+            book.outline.push_child(OutlineNode::new(title, XyzDestination::new(number, Point::from_xy(0.0, y))));
         }
         book.bound()
     }
+}
+
+/// True if a picture takes half of the width of a page.
+fn is_half(picture: &Picture) -> bool {
+    picture.paper.0 < MOST_HALF
+}
+
+/// The pictures in rows: two that are next to each other and take half of the width, otherwise one.
+fn rows(pictures: &[Picture]) -> impl Iterator<Item = &[Picture]> {
+    let mut rest = pictures;
+    std::iter::from_fn(move || {
+        let both = rest.len() > 1 && is_half(&rest[0]) && is_half(&rest[1]);
+        let (row, left) = rest.split_at_checked(if both { 2 } else { 1 })?;
+        rest = left;
+        Some(row)
+    })
+}
+
+/// A picture as it is on paper.
+fn drawing<'a>(engine: &ChartEngine, picture: &'a Picture, faces: &Arc<Database>) -> Result<Drawing<'a>, PaperError> {
+    let (width, height) = picture.paper;
+    let title = Some(picture.heading.clone());
+    let look = Look { width, height, medium: Medium::Paper, title, ..Look::of(picture.chart) };
+    let svg = engine.svg(picture.chart, &picture.data, &look)?;
+    let pixels = size(&tree(&svg, faces)?);
+    Ok(Drawing { svg, pixels, heading: &picture.heading, mark: picture.mark.as_ref() })
 }
 
 /// Renders pictures as a PDF, each on a page of its size.
@@ -87,9 +104,6 @@ pub fn pdf_of(
     book.bound()
 }
 
-/// A drawing, the position of its corner, and its size, in points.
-type Placed = (String, (f32, f32), (f32, f32));
-
 /// A document to which pages are added.
 struct Book {
     document: Document,
@@ -105,24 +119,12 @@ impl Book {
         Book { document, outline: Outline::new(), pages: 0, faces: faces() }
     }
 
-    /// Adds the pages of a section, and its title to the outline.
-    fn chapter(&mut self, title: &str, text_pages: Vec<TextPage>) -> Result<(), PaperError> {
-        self.entry(title);
-        for text_page in text_pages {
-            let mut placed = Vec::new();
-            if !text_page.words.is_empty() {
-                placed.push((text_page.svg(), (0.0, 0.0), (WIDTH, HEIGHT)));
-            }
-            if let Some(drawing) = text_page.drawing {
-                let (width, height) = size(&tree(&drawing, &self.faces)?);
-                let (wide, high) = (WIDTH - 2.0 * MARGIN, HEIGHT - MARGIN - text_page.end);
-                let scale = (wide / width).min(high / height).min(POINTS);
-                let left = (WIDTH - width * scale) / 2.0;
-                placed.push((drawing, (left, text_page.end), (width * scale, height * scale)));
-            }
-            self.page((WIDTH, HEIGHT), &placed)?;
-        }
-        Ok(())
+    /// Adds a page of A4.
+    fn text_page(&mut self, text_page: TextPage) -> Result<(), PaperError> {
+        let words = Placed { svg: text_page.svg(), corner: (0.0, 0.0), size: (WIDTH, HEIGHT) };
+        let has_words = !text_page.words.is_empty();
+        let placed: Vec<Placed> = has_words.then_some(words).into_iter().chain(text_page.drawings).collect();
+        self.page((WIDTH, HEIGHT), &placed)
     }
 
     /// Adds a picture on a page of its size.
@@ -130,7 +132,7 @@ impl Book {
         let (width, height) = size(&tree(drawing, &self.faces)?);
         let points = (width * POINTS, height * POINTS);
         self.entry(title);
-        self.page(points, &[(drawing.to_owned(), (0.0, 0.0), points)])
+        self.page(points, &[Placed { svg: drawing.to_owned(), corner: (0.0, 0.0), size: points }])
     }
 
     fn entry(&mut self, title: &str) {
@@ -142,10 +144,10 @@ impl Book {
         let failed = || PaperError::Document(format!("a page of {width} × {height} points"));
         let mut page = self.document.start_page_with(PageSettings::from_wh(width, height).ok_or_else(failed)?);
         let mut surface = page.surface();
-        for (drawing, (left, top), (wide, high)) in placed {
-            let tree = tree(drawing, &self.faces)?;
-            surface.push_transform(&Transform::from_translate(*left, *top));
-            let size = Size::from_wh(*wide, *high).ok_or_else(failed)?;
+        for Placed { svg, corner, size } in placed {
+            let tree = tree(svg, &self.faces)?;
+            surface.push_transform(&Transform::from_translate(corner.0, corner.1));
+            let size = Size::from_wh(size.0, size.1).ok_or_else(failed)?;
             surface.draw_svg(&tree, size, SvgSettings::default()).ok_or_else(failed)?;
             surface.pop();
         }

@@ -3,6 +3,8 @@
 use super::Picture;
 use crate::draw::{ChartEngine, DrawError, Look, Scale, Theme};
 
+/// Narrower pictures have their axes' names above the panels, and titles of several lines.
+const LEAST_WIDE: u32 = 700;
 /// Pixels between two pictures.
 const GAP: u32 = 24;
 
@@ -28,9 +30,11 @@ pub struct DrawingStyle {
 pub fn sheet(engine: &ChartEngine, pictures: &[&Picture], style: &DrawingStyle) -> Result<String, DrawError> {
     let look = |picture: &Picture| {
         let usual = Look::of(picture.chart);
+        let width = style.width.unwrap_or(usual.width);
         Look {
-            width: style.width.unwrap_or(usual.width),
-            height: style.height.or(usual.height),
+            width,
+            // A narrow picture is as high as its data needs.
+            height: style.height.or(usual.height.filter(|_| width >= LEAST_WIDE)),
             theme: style.theme,
             scale: style.scale,
             title: style.title.clone().filter(|_| pictures.len() == 1),

@@ -1,8 +1,8 @@
 //! Text pages of the PDF: headings, paragraphs and tables in the embedded font, broken into lines and pages.
 
-use super::html::escaped;
+use super::html::{class, escaped};
 use super::table::shown;
-use super::{Check, Page};
+use super::{Check, Mark, Page};
 use crate::font::{FAMILY, Measure};
 use serde_json::Value;
 
@@ -15,6 +15,9 @@ pub(super) const MARGIN: f32 = 32.0;
 /// Most rows of the table of numbers in the PDF; the HTML page and its CSV have all rows.
 const MOST_ROWS: usize = 2000;
 
+/// Height of a line, as a multiple of the font size.
+const LINE: f32 = 1.45;
+
 const INK: &str = "#1a2433";
 const SOFT: &str = "#5b6776";
 
@@ -25,14 +28,40 @@ pub(super) struct TextPage {
     pub(super) words: String,
     /// Vertical position of the end of the text, in points.
     pub(super) end: f32,
-    /// A picture below the text.
-    pub(super) drawing: Option<String>,
+    /// The pictures on it.
+    pub(super) drawings: Vec<Placed>,
 }
+
+/// A drawing on a page, in points.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// The drawing, as SVG.
+    pub(super) svg: String,
+    /// Distance of its corner from that of the page.
+    pub(super) corner: (f32, f32),
+    /// Width and height.
+    pub(super) size: (f32, f32),
+}
+
+/// A drawing that is to be placed.
+pub(super) struct Drawing<'a> {
+    /// The drawing, as SVG.
+    pub(super) svg: String,
+    /// Width and height in pixels.
+    pub(super) pixels: (f32, f32),
+    /// Its title in the outline.
+    pub(super) heading: &'a str,
+    /// The findings on its results.
+    pub(super) mark: Option<&'a Mark>,
+}
+
+/// An entry of the outline: title, number of its page from 0, and distance from the top.
+pub(super) type Entry = (String, usize, f32);
 
 impl TextPage {
     /// An empty page.
     pub(super) fn blank() -> TextPage {
-        TextPage { words: String::new(), end: MARGIN, drawing: None }
+        TextPage { words: String::new(), end: MARGIN, drawings: Vec::new() }
     }
 
     /// The text as an SVG document.
@@ -64,29 +93,47 @@ const FINE: Type = Type { size: 7.0, weight: "normal", ink: SOFT };
 pub(super) struct Writer {
     measure: Measure,
     text_pages: Vec<TextPage>,
+    outline: Vec<Entry>,
 }
 
-/// Writes a section; returns false if it is empty.
-type Section = fn(&mut Writer, &Page) -> bool;
+/// Writes a section, unless it is empty.
+type Section = fn(&mut Writer, &Page);
+
+/// Points per pixel of a drawing, at most.
+const POINTS: f32 = 0.75;
+/// Points between two drawings.
+const GAP: f32 = 10.0;
 
 impl Writer {
     /// Sections after the pictures.
-    pub(super) const SECTIONS: [(&'static str, Section); 3] =
-        [("All numbers", Writer::numbers), ("Checks", Writer::checks), ("Where it was measured", Writer::surroundings)];
+    pub(super) const SECTIONS: [Section; 3] = [Writer::numbers, Writer::checks, Writer::surroundings];
 
     /// Creates an empty writer; `None` if the embedded font cannot be parsed.
     pub(super) fn new() -> Option<Writer> {
-        Some(Writer { measure: Measure::new()?, text_pages: Vec::new() })
+        Some(Writer { measure: Measure::new()?, text_pages: Vec::new(), outline: Vec::new() })
     }
 
-    /// Returns the pages written since the last call.
-    pub(super) fn take(&mut self) -> Vec<TextPage> {
-        std::mem::take(&mut self.text_pages)
+    /// The pages, and the entries of the outline.
+    pub(super) fn finish(self) -> (Vec<TextPage>, Vec<Entry>) {
+        (self.text_pages, self.outline)
     }
 
-    /// Writes title, sentences and remarks.
+    /// Writes title, verdict, places, sentences and remarks.
     pub(super) fn top(&mut self, page: &Page) {
         self.paragraph(&page.title, TITLE, MARGIN);
+        self.outline.push((page.title.clone(), 0, 0.0));
+        self.gap(3.0);
+        let (verdict, _) = page.verdict.line.split_once(": ").unwrap_or((&page.verdict.line, ""));
+        self.paragraph(&page.verdict.line, Type { weight: "bold", ink: ink(verdict), ..BODY }, MARGIN);
+        for finding in page.verdict.findings.iter().take(1) {
+            self.paragraph(&format!("{}: {}", finding.check, finding.text), FINE, MARGIN);
+        }
+        self.gap(3.0);
+        for place in &page.places {
+            let facts: Vec<String> = place.facts.iter().map(|(what, which)| format!("{what} {which}")).collect();
+            let of = if page.places.len() > 1 { format!("{}: ", place.system) } else { String::new() };
+            self.paragraph(&format!("{of}{}", facts.join("  ·  ")), Type { ink: SOFT, ..BODY }, MARGIN);
+        }
         self.gap(3.0);
         page.sentences.iter().for_each(|sentence| self.paragraph(sentence, BODY, MARGIN));
         page.remarks.iter().for_each(|remark| self.paragraph(remark, REMARK, MARGIN));
@@ -94,12 +141,66 @@ impl Writer {
         self.gap(8.0);
     }
 
-    fn numbers(&mut self, page: &Page) -> bool {
+    /// Places drawings next to each other in `columns`, on a new page if this one has no room for them.
+    pub(super) fn drawings(&mut self, row: Vec<Drawing<'_>>, columns: u8) {
+        let columns = f32::from(columns.max(1));
+        let wide = (WIDTH - 2.0 * MARGIN - GAP * (columns - 1.0)) / columns;
+        let highest = HEIGHT - 2.0 * MARGIN;
+        let placed: Vec<(Vec<String>, f32, Drawing<'_>)> = row
+            .into_iter()
+            .map(|drawing| {
+                let lines =
+                    drawing.mark.map_or_else(Vec::new, |mark| self.lines(&format!("! {}", mark.line), FINE, wide));
+                let room = highest - lines.len() as f32 * LINE * FINE.size;
+                let scale = (wide / drawing.pixels.0).min(room / drawing.pixels.1).min(POINTS);
+                (lines, scale, drawing)
+            })
+            .collect();
+        let high = |(lines, scale, drawing): &(Vec<String>, f32, Drawing<'_>)| {
+            lines.len() as f32 * LINE * FINE.size + scale * drawing.pixels.1
+        };
+        let needed = placed.iter().map(high).fold(0.0, f32::max);
+        self.keep(needed);
+        if self.text_pages.is_empty() {
+            self.text_pages.push(TextPage::blank());
+        }
+        let top = self.text_pages.last().map_or(MARGIN, |text_page| text_page.end);
+        let page_number = self.text_pages.len() - 1;
+        let mut left = MARGIN;
+        for (lines, scale, drawing) in placed {
+            self.outline.push((drawing.heading.to_owned(), page_number, top));
+            let mut y = top;
+            let ink = drawing.mark.map_or(SOFT, |mark| ink(&mark.verdict));
+            for line in &lines {
+                y += LINE * FINE.size;
+                self.put(left, y - FINE.size * 0.4, line, Type { ink, ..FINE }, "start");
+            }
+            let size = (drawing.pixels.0 * scale, drawing.pixels.1 * scale);
+            let indent = if columns > 1.0 { 0.0 } else { (wide - size.0) / 2.0 };
+            if let Some(text_page) = self.text_pages.last_mut() {
+                text_page.drawings.push(Placed { svg: drawing.svg, corner: (left + indent, y), size });
+            }
+            left += wide + GAP;
+        }
+        self.gap(needed + GAP);
+    }
+
+    /// Writes the title of a section, with room for a few lines below it on the same page.
+    fn section(&mut self, title: &str) {
+        self.gap(12.0);
+        self.keep(90.0);
+        self.paragraph(title, HEAD, MARGIN);
+        let number = self.text_pages.len().saturating_sub(1);
+        let end = self.text_pages.last().map_or(0.0, |text_page| text_page.end);
+        self.outline.push((title.to_owned(), number, end - LINE * HEAD.size));
+    }
+
+    fn numbers(&mut self, page: &Page) {
         let (columns, rows) = (&page.numbers.columns, &page.numbers.rows);
         if rows.is_empty() {
-            return false;
+            return;
         }
-        self.paragraph("All numbers", HEAD, MARGIN);
+        self.section("All numbers");
         let heads: Vec<String> = columns
             .iter()
             .map(|column| {
@@ -118,14 +219,13 @@ impl Writer {
             let left_out = rows.len() - MOST_ROWS;
             self.paragraph(&format!("{left_out} more rows are in the page (.html) and its CSV."), FINE, MARGIN);
         }
-        true
     }
 
-    fn checks(&mut self, page: &Page) -> bool {
+    fn checks(&mut self, page: &Page) {
         if page.checks.is_empty() {
-            return false;
+            return;
         }
-        self.paragraph("Checks", HEAD, MARGIN);
+        self.section("Checks");
         let mut of = None;
         for check in &page.checks {
             if of != Some(&check.of) {
@@ -136,17 +236,10 @@ impl Writer {
             }
             self.check(check);
         }
-        true
     }
 
     fn check(&mut self, check: &Check) {
-        let ink = match check.verdict.as_str() {
-            "TRUSTED" => "#1d7f5a",
-            "NOT A STORAGE RESULT" => "#a31328",
-            "VALID WITH LIMITS" => "#96600a",
-            _ => SOFT,
-        };
-        let head = Type { size: 7.5, weight: "bold", ink };
+        let head = Type { size: 7.5, weight: "bold", ink: ink(&check.verdict) };
         self.paragraph(&format!("{} · {}", check.check, check.verdict), head, MARGIN + 10.0);
         self.paragraph(&check.sentence, BODY, MARGIN + 10.0);
         let evidence: Vec<String> =
@@ -155,11 +248,11 @@ impl Writer {
         self.gap(2.0);
     }
 
-    fn surroundings(&mut self, page: &Page) -> bool {
+    fn surroundings(&mut self, page: &Page) {
         if page.runs.is_empty() {
-            return false;
+            return;
         }
-        self.paragraph("Where it was measured", HEAD, MARGIN);
+        self.section("Where it was measured");
         for run in &page.runs {
             self.gap(6.0);
             self.keep(60.0);
@@ -171,7 +264,6 @@ impl Writer {
                 self.fact("to repeat it", command);
             }
         }
-        true
     }
 
     /// Writes a name on the left and its value on the right.
@@ -260,7 +352,7 @@ impl Writer {
             self.text_pages.push(TextPage::blank());
         }
         let Some(text_page) = self.text_pages.last_mut() else { return MARGIN };
-        text_page.end += face.size * 1.45;
+        text_page.end += face.size * LINE;
         text_page.end - face.size * 0.4
     }
 
@@ -339,6 +431,16 @@ impl Writer {
             lines.push(line);
         }
         lines
+    }
+}
+
+/// Colour of a verdict.
+fn ink(verdict: &str) -> &'static str {
+    match class(verdict) {
+        "good" => "#1d7f5a",
+        "bad" => "#a31328",
+        "limits" => "#96600a",
+        _ => SOFT,
     }
 }
 

@@ -5,10 +5,12 @@
 
 mod glance;
 mod iostat;
+mod judged;
 mod log;
 mod native;
 mod numbers;
 mod pictures;
+mod place;
 mod placing;
 mod surroundings;
 mod systems;
@@ -20,8 +22,10 @@ pub use native::Test;
 use crate::data::of_measurements::Origin;
 use crate::page::{Page, Picture};
 use analysis::report_card::Profile;
+use formats::results::{Documents, of_reading};
 use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::LogKind;
+use judged::Judged;
 use model::Measurement;
 use model::reading::{Damage, Found, IozoneRow, ReadRun};
 use std::io::{self, BufRead, BufReader, Read};
@@ -56,6 +60,12 @@ pub struct Source {
     pub tests: Vec<Test>,
     /// Runs in fio's JSON with plumb's key: what was found during the run, and its samples if the document has them.
     pub monitored_runs: Vec<Test>,
+    /// Every result after the checks.
+    pub(crate) judged: Vec<Judged>,
+    /// Where and when the results were measured.
+    pub(crate) places: place::Facts,
+    /// The formats of what is not a result: rows of iozone and iostat, logs.
+    pub(crate) formats: Vec<&'static str>,
     /// Sentences of a survey.
     pub sentences: Vec<String>,
     /// Points of a fio log over time.
@@ -73,8 +83,8 @@ pub struct PageRequest {
     pub title: Option<String>,
     /// The latency target in nanoseconds, if one was asked for.
     pub target_ns: Option<f64>,
-    /// Profile with the thresholds of the report card.
-    pub profile: &'static Profile,
+    /// Profile with the thresholds of the report card; `None` for that of the disks.
+    pub profile: Option<&'static Profile>,
     /// Program name and version, `plumb 0.1.0`.
     pub made_by: String,
     /// Creation time.
@@ -99,9 +109,10 @@ impl Source {
                 return Ok(source);
             }
             source.read_monitored_run(&text);
-            source.foreign(&text[..])?;
+            let documents = std::str::from_utf8(&text).ok().map(Documents::of);
+            source.foreign(&text[..], documents.as_ref())?;
         } else {
-            source.foreign(reader)?;
+            source.foreign(reader, None)?;
         }
         Ok(source)
     }
@@ -121,7 +132,7 @@ impl Source {
         self.iozone.is_empty() && self.log.is_none() && self.iostat.is_empty()
     }
 
-    fn foreign(&mut self, mut reader: impl Read) -> io::Result<()> {
+    fn foreign(&mut self, mut reader: impl Read, documents: Option<&Documents<'_>>) -> io::Result<()> {
         let kind = LogKind::of_file(&self.name);
         let mut points = kind.map(log::Log::new);
         let mut damages: Vec<Damage> = Vec::new();
@@ -142,7 +153,18 @@ impl Source {
                     return;
                 }
                 run += 1;
-                let rows = formats::sweep::measurements(&reading, kind);
+                let mut rows = formats::sweep::measurements(&reading, kind);
+                match of_reading(&reading, documents) {
+                    Some(mut located) => {
+                        let judged = Judged::of(run, located.title, &mut located.result);
+                        let limit = judged.limit_of_tester().map(str::to_owned);
+                        rows.iter_mut().for_each(|row| row.limit_of_tester.clone_from(&limit));
+                        self.places.add(&located.result);
+                        self.judged.push(judged);
+                    }
+                    None if self.formats.contains(&reading.format) => {}
+                    None => self.formats.push(reading.format),
+                }
                 self.origins.extend(origins(&reading.found, run, rows.len()));
                 self.rows.extend(rows);
                 match reading.found {
@@ -187,7 +209,7 @@ impl Source {
 
 /// Where the rows of a reading come from; a report has a row per job and direction.
 fn origins(found: &Found, run: usize, rows: usize) -> Vec<Origin> {
-    let mut all = vec![Origin { run, distribution: None }; rows];
+    let mut all = vec![Origin { run, ..Origin::default() }; rows];
     if let Found::Run(report) = found {
         let directions = report.jobs.iter().flat_map(|job| &job.directions);
         for (origin, direction) in all.iter_mut().zip(directions) {
@@ -200,7 +222,7 @@ fn origins(found: &Found, run: usize, rows: usize) -> Vec<Origin> {
 /// Builds the page of these results.
 pub fn page(sources: &[Source], request: &PageRequest) -> Page {
     let material = pictures::Material::of(sources, request);
-    let pictures = material.all(sources, request);
+    let mut pictures = material.all(sources, request);
     let mut sentences: Vec<String> = Vec::new();
     for source in sources {
         for sentence in &source.sentences {
@@ -214,15 +236,18 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
     if sentences.is_empty() {
         sentences = pictures.iter().find_map(sentences_of).unwrap_or_default();
     }
-    sentences.truncate(12);
+    sentences.truncate(if material.names.len() > 1 { 6 } else { 2 });
+    headings(&mut pictures, &material.names);
     Page {
         title: request.title.clone().unwrap_or_else(|| title(&material.names)),
         made_by: request.made_by.clone(),
         made_at: request.made_at.clone(),
+        verdict: judged::verdict(sources),
+        places: place::all(sources),
         sentences,
         pictures,
         numbers: numbers::all(sources),
-        checks: surroundings::checks(sources),
+        checks: judged::checks(sources),
         runs: sources.iter().map(surroundings::of).collect(),
         remarks: sources.iter().flat_map(|source| source.remarks.clone()).chain(material.remarks).take(50).collect(),
     }
@@ -239,6 +264,31 @@ pub fn left_out(sources: &[Source], request: &PageRequest) -> Vec<String> {
     pictures::Material::of(sources, request).remarks
 }
 
+/// Titles on the page: without the name of the only system, and without the directory that all systems are in.
+fn headings(pictures: &mut [Picture], names: &[String]) {
+    let directory = match names {
+        [] | [_] => None,
+        names => common_directory(names),
+    };
+    for picture in pictures {
+        picture.heading = match (names, directory) {
+            ([name], _) => picture.title.strip_prefix(&format!("{name} · ")).unwrap_or(&picture.title).to_owned(),
+            (_, Some(directory)) => picture.title.replace(directory, ""),
+            _ => picture.title.clone(),
+        };
+    }
+}
+
+/// The directory that all names begin with, with its last slash.
+fn common_directory(names: &[String]) -> Option<&str> {
+    let (first, rest) = names.split_first()?;
+    let mut end = first.rfind('/')? + 1;
+    while !rest.iter().all(|name| name.starts_with(&first[..end])) {
+        end = first[..end - 1].rfind('/')? + 1;
+    }
+    (end > 1).then(|| &first[..end])
+}
+
 /// The sentences of a picture.
 fn sentences_of(picture: &Picture) -> Option<Vec<String>> {
     let sentences = picture.data.get("sentences")?.as_array()?;
@@ -252,5 +302,22 @@ fn title(systems: &[String]) -> String {
         "Storage report".to_owned()
     } else {
         format!("Storage report: {}", pictures::listed(systems))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_share_a_directory_as_far_as_all_have_it() {
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            common_directory(&names).map(str::to_owned)
+        };
+        assert_eq!(of(&["/mnt/a/x", "/mnt/a/y"]).as_deref(), Some("/mnt/a/"));
+        assert_eq!(of(&["/mnt/a/x", "/mnt/ab/x"]).as_deref(), Some("/mnt/"));
+        assert_eq!(of(&["/a", "/b"]), None);
+        assert_eq!(of(&["INTEL", "/b"]), None);
     }
 }

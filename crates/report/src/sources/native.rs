@@ -1,6 +1,7 @@
 //! plumb's result files: a run, or a survey with one run per test.
 
 use super::Source;
+use super::judged::Judged;
 use crate::data::measured::size;
 use crate::data::placed::{Coordinate, ENGINE, Value};
 use crate::data::{Axis, of_result, test_in_words};
@@ -112,6 +113,7 @@ impl Source {
             self.is_survey = true;
             let path = value.pointer("/target/path").and_then(Json::as_str);
             self.name = path.map_or_else(|| self.name.clone(), str::to_owned);
+            self.places.surveyed = path.map(str::to_owned);
             let sentences = value.get("sentences").and_then(Json::as_array);
             self.sentences = sentences.into_iter().flatten().filter_map(|one| Some(one.as_str()?.to_owned())).collect();
             for (number, test) in tests.iter().enumerate() {
@@ -132,9 +134,15 @@ impl Source {
         true
     }
 
-    fn take(&mut self, said: &Json, result: RunResult) {
+    fn take(&mut self, said: &Json, mut result: RunResult) {
+        let number = self.tests.len() + 1;
+        let mut judged = Judged::of(number, String::new(), &mut result);
+        self.places.add(&result);
         let Some(test) = test_of(said, result) else { return };
-        self.rows.extend(rows(&test));
+        judged.title = test.shown();
+        let limit = judged.limit_of_tester().map(str::to_owned);
+        self.rows.extend(rows(&test).into_iter().map(|row| Measurement { limit_of_tester: limit.clone(), ..row }));
+        self.judged.push(judged);
         self.tests.push(test);
     }
 }

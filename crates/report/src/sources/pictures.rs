@@ -1,14 +1,16 @@
 //! Choice and order of the pictures for the results.
 
 use super::placing::{self, AllPlaced};
-use super::{PageRequest, Source, systems};
+use super::{PageRequest, Source, judged, systems};
 use crate::Chart;
 use crate::data::of_measurements::with_notes;
-use crate::data::placed::{self, AllDrawn, Drawn};
+use crate::data::placed::{self, AllDrawn, Drawn, Subject};
 use crate::data::{
-    Axis, Blocks, Card, Cdf, Curve, Devices, Distribution, Level, Measured, Overlay, Series, Surface, Sweep, card,
+    Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Measured, Overlay, Series, Surface, Sweep, card,
 };
 use crate::page::Picture;
+use analysis::report_card::{Chosen, Disk, profile_of};
+use analysis::samples_needed;
 use model::Measurement;
 use serde::Serialize;
 
@@ -18,6 +20,8 @@ const MOST_OVERLAID: usize = 12;
 const MOST_BEST: usize = 3;
 /// Most overlaid distributions.
 const MOST_DISTRIBUTIONS: usize = 8;
+/// Size of the picture of one level on a page of A4.
+const SINGLE_ON_PAPER: (u32, Option<u32>) = (520, None);
 /// Fewest block sizes for a curve.
 const LEAST_SIZES: usize = 4;
 
@@ -66,24 +70,25 @@ impl Material {
         systems.flat_map(|system| placed::best_of_all(&self.placed.rows, system)).collect()
     }
 
-    /// All pictures, the most informative first.
+    /// All pictures, the most informative first, each marked with the findings on its results.
     pub(super) fn all(&self, sources: &[Source], request: &PageRequest) -> Vec<Picture> {
-        let mut pictures = Vec::new();
+        let mut pictures: Vec<Option<Drawing>> = Vec::new();
         let sweeps = &self.drawn.sweeps;
         pictures.extend(self.overlays());
         pictures.extend(cards(sources, request));
-        pictures.extend(sweeps.iter().map(|one| picture("sweep", &one.sweep.title, &one.sweep)));
+        pictures.extend(sweeps.iter().map(|one| drawing("sweep", &one.sweep.title, &one.sweep, &one.subjects)));
         pictures.extend(curves(sweeps));
         pictures.extend(sweeps.iter().filter_map(blocks));
         pictures.extend(self.distributions(request));
         pictures.extend(over_time(sources));
-        pictures.extend(sources.iter().filter_map(devices));
+        pictures.extend(sources.iter().enumerate().filter_map(|(number, source)| devices(number, source)));
         pictures.extend(sources.iter().flat_map(surfaces));
-        pictures.into_iter().flatten().collect()
+        let marked = |drawing: Drawing| Picture { mark: judged::mark(sources, &drawing.subjects), ..drawing.picture };
+        pictures.into_iter().flatten().map(marked).collect()
     }
 
     /// Overlays sweeps of the same workload on several systems.
-    fn overlays(&self) -> Vec<Option<Picture>> {
+    fn overlays(&self) -> Vec<Option<Drawing>> {
         let mut groups: Vec<Vec<&Drawn>> = Vec::new();
         for one in &self.drawn.sweeps {
             let alike = |group: &&mut Vec<&Drawn>| group[0].workload == one.workload && group[0].axis == one.axis;
@@ -95,7 +100,7 @@ impl Material {
         groups.iter().filter(|group| group.len() > 1).map(|group| self.overlay(group)).collect()
     }
 
-    fn overlay(&self, group: &[&Drawn]) -> Option<Picture> {
+    fn overlay(&self, group: &[&Drawn]) -> Option<Drawing> {
         let shown = &group[..group.len().min(MOST_OVERLAID)];
         let names: Vec<String> = shown.iter().map(|one| one.system.clone()).collect();
         let levels: Vec<Measured> = shown.iter().flat_map(|one| &one.sweep.levels).map(place_of).collect();
@@ -112,7 +117,8 @@ impl Material {
                 format!("Not drawn, because {MOST_OVERLAID} are the most whose colours differ: {}.", left.join(", ")),
             );
         }
-        picture("overlay", &title, &overlay)
+        let subjects: Vec<Subject> = shown.iter().flat_map(|one| one.subjects.iter().copied()).collect();
+        drawing("overlay", &title, &overlay, &subjects)
     }
 
     fn colour(&self, system: &str) -> usize {
@@ -120,15 +126,15 @@ impl Material {
     }
 
     /// Latency distributions: of the levels of each sweep, unless another sweep has them, and of levels in no sweep.
-    fn distributions(&self, request: &PageRequest) -> Vec<Option<Picture>> {
+    fn distributions(&self, request: &PageRequest) -> Vec<Option<Drawing>> {
         let mut all = Vec::new();
         for one in self.drawn.sweeps.iter().filter(|one| one.has_new_levels) {
             let title = format!("{} · {} · latency distribution", one.system, one.workload);
-            all.push(cdf(&title, &one.distributions, request));
+            all.push(cdf(&title, &one.distributions, &one.subjects, request));
         }
-        for (system, workload, found) in &self.drawn.others {
-            let title = format!("{system} · {workload} · latency distribution");
-            all.push(cdf(&title, std::slice::from_ref(found), request));
+        for one in &self.drawn.others {
+            let title = format!("{} · {} · latency distribution", one.system, one.workload);
+            all.push(cdf(&title, std::slice::from_ref(&one.distribution), &[one.subject], request));
         }
         all
     }
@@ -151,15 +157,26 @@ pub(super) fn listed(names: &[String]) -> String {
     }
 }
 
+/// A picture and the results in it.
+struct Drawing {
+    picture: Picture,
+    subjects: Vec<Subject>,
+}
+
 /// `None` only if the chart did not exist or its data could not be serialized, which the tests rule out.
-fn picture(chart: &str, title: &str, data: &impl Serialize) -> Option<Picture> {
+fn drawing(chart: &str, title: &str, data: &impl Serialize, subjects: &[Subject]) -> Option<Drawing> {
     let chart = Chart::named(chart)?;
     let data = serde_json::to_value(data).ok()?;
-    Some(Picture { chart, title: title.to_owned(), size: chart.size, data })
+    let (title, heading) = (title.to_owned(), title.to_owned());
+    // One level has no panels over a load.
+    let is_single = chart.name == "sweep" && data["levels"].as_array().is_some_and(|levels| levels.len() == 1);
+    let paper = if is_single { SINGLE_ON_PAPER } else { chart.paper };
+    let picture = Picture { chart, title, heading, mark: None, size: chart.size, paper, data };
+    Some(Drawing { picture, subjects: subjects.to_vec() })
 }
 
 /// A report card per system with at least one workload that can be graded.
-fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Picture>> {
+fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Drawing>> {
     let names = systems::names(sources);
     let mut own: Vec<(String, Vec<Measurement>)> = Vec::new();
     for (source, name) in sources.iter().zip(&names).filter(|(source, _)| !source.tests.is_empty()) {
@@ -170,13 +187,32 @@ fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Picture>> {
     }
     let foreign = placing::by_system(sources, &names).into_iter();
     let foreign = foreign.map(|(system, rows)| (system, rows.into_iter().map(|(row, _)| row).collect()));
-    let cards = own.into_iter().chain(foreign).map(|(system, rows)| card(&system, &rows, request.profile));
-    let graded = |card: &Card| !card.rows.is_empty();
-    cards.filter(graded).map(|card| picture("card", &card.title, &card)).collect()
+    let card = |(system, rows): (String, Vec<Measurement>)| {
+        let of: Vec<usize> = (0..sources.len()).filter(|&number| names[number] == system).collect();
+        let chosen = chosen(sources, &of, request);
+        let mut card = card(&system, &rows, chosen.profile);
+        if let Some(reason) = chosen.reason {
+            card.notes
+                .insert(0, format!("Profile {}, because {reason}; --profile chooses another.", chosen.profile.name));
+        }
+        let judged = |&number: &usize| sources[number].judged.iter().map(move |one| (number, one.number));
+        let subjects: Vec<Subject> = of.iter().flat_map(judged).collect();
+        (!card.rows.is_empty()).then(|| drawing("card", &card.title, &card, &subjects))
+    };
+    own.into_iter().chain(foreign).filter_map(card).collect()
+}
+
+/// The profile that was asked for, or that of the disks of these sources.
+fn chosen(sources: &[Source], of: &[usize], request: &PageRequest) -> Chosen {
+    let asked = request.profile.map(|profile| Chosen { profile, reason: None });
+    asked.unwrap_or_else(|| {
+        let disks: Vec<Disk> = of.iter().flat_map(|&number| sources[number].places.kinds.iter().cloned()).collect();
+        profile_of(&disks)
+    })
 }
 
 /// Load/latency curves per system.
-fn curves(sweeps: &[Drawn]) -> Vec<Option<Picture>> {
+fn curves(sweeps: &[Drawn]) -> Vec<Option<Drawing>> {
     let loads = |one: &&Drawn| matches!(one.axis, Axis::Load(_)) && one.sweep.levels.len() >= 3;
     let mut systems: Vec<&str> = Vec::new();
     for one in sweeps.iter().filter(loads) {
@@ -185,21 +221,17 @@ fn curves(sweeps: &[Drawn]) -> Vec<Option<Picture>> {
         }
     }
     let curve = |system: &str| {
-        let of: Vec<(String, &Sweep)> = sweeps
-            .iter()
-            .filter(loads)
-            .filter(|one| one.system == system)
-            .map(|one| (one.workload.clone(), &one.sweep))
-            .take(MOST_OVERLAID)
-            .collect();
+        let drawn = || sweeps.iter().filter(loads).filter(|one| one.system == system).take(MOST_OVERLAID);
+        let of: Vec<(String, &Sweep)> = drawn().map(|one| (one.workload.clone(), &one.sweep)).collect();
+        let subjects: Vec<Subject> = drawn().flat_map(|one| one.subjects.iter().copied()).collect();
         let title = format!("{system} · latency over IOPS");
-        picture("curve", &title, &Curve::of(&title, &of))
+        drawing("curve", &title, &Curve::of(&title, &of), &subjects)
     };
     systems.into_iter().map(curve).collect()
 }
 
 /// The cost model of a block size sweep.
-fn blocks(drawn: &Drawn) -> Option<Option<Picture>> {
+fn blocks(drawn: &Drawn) -> Option<Option<Drawing>> {
     let sweep = &drawn.sweep;
     if drawn.axis != Axis::BlockSize || sweep.levels.len() < LEAST_SIZES {
         return None;
@@ -209,10 +241,10 @@ fn blocks(drawn: &Drawn) -> Option<Option<Picture>> {
     let points: Vec<(u64, f64, f64)> =
         sweep.levels.iter().map(|level| (bytes(level.load), level.average_ns, level.rate)).collect();
     let title = format!("{} · cost of an I/O", sweep.title);
-    Some(picture("blocks", &title, &Blocks::of(&title, &points, Vec::new())))
+    Some(self::drawing("blocks", &title, &Blocks::of(&title, &points, Vec::new()), &drawn.subjects))
 }
 
-fn cdf(title: &str, systems: &[Distribution], request: &PageRequest) -> Option<Picture> {
+fn cdf(title: &str, systems: &[Distribution], subjects: &[Subject], request: &PageRequest) -> Option<Drawing> {
     if systems.is_empty() {
         return None;
     }
@@ -221,20 +253,24 @@ fn cdf(title: &str, systems: &[Distribution], request: &PageRequest) -> Option<P
     let notes = if left.is_empty() { Vec::new() } else { vec![format!("Not drawn: {}.", left.join(", "))] };
     let data =
         Cdf { title: title.to_owned(), target_ns: request.target_ns, systems: shown.to_vec(), notes, ..Cdf::default() };
-    picture("cdf", title, &data)
+    drawing("cdf", title, &data, subjects)
 }
 
-/// The distribution that a report prints: percentiles of completion latency, otherwise of total latency.
+/// The distribution that a report prints: percentiles of completion latency, otherwise of total latency. Those with too few I/Os for
+/// a fact are omitted, if the report states how many it had.
 pub(super) fn printed(direction: &model::reading::ReadDirection) -> Option<Distribution> {
     let latency = direction.completion.as_ref().or(direction.total.as_ref())?;
-    let points: Vec<(f64, f64)> = latency.percentiles.iter().copied().filter(|&(_, ns)| ns > 0.0).collect();
+    let count = latency.count.or(direction.ios);
+    let is_fact = |percent: f64| count.is_none_or(|count| count >= samples_needed(percent) as f64);
+    let percentiles = latency.percentiles.iter().copied();
+    let points: Vec<(f64, f64)> = percentiles.filter(|&(percent, ns)| ns > 0.0 && is_fact(percent)).collect();
     (points.len() > 2).then_some(Distribution { name: String::new(), points })
 }
 
 /// Runs over time: from the monitor for plumb's own results, from logs for others, all on one axis.
-fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
+fn over_time(sources: &[Source]) -> Vec<Option<Drawing>> {
     let mut all = Vec::new();
-    for source in sources {
+    for (number, source) in sources.iter().enumerate() {
         // Only the highest load of each workload: the other levels are in the sweep.
         let watched = || source.tests.iter().chain(&source.monitored_runs);
         for (at, test) in watched().enumerate() {
@@ -243,36 +279,46 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
                 .any(|(other, one)| one.workload == test.workload && (one.users, other) > (test.users, at));
             let Some(monitored) = test.result.monitored.as_ref().filter(|_| !heavier) else { continue };
             let title = format!("{} · {} · over time", source.name, test.shown());
-            all.extend(super::time::series(&title, monitored).map(|series| picture("series", &title, &series)));
+            all.extend(
+                super::time::series(&title, monitored)
+                    .map(|series| drawing("series", &title, &series, &[subject(source, number, at)])),
+            );
         }
     }
     for source in sources {
         let title = format!("{} · over time", source.name);
-        all.extend(source.iostat.series(&title).map(|series| picture("series", &title, &series)));
+        all.extend(source.iostat.series(&title).map(|series| drawing("series", &title, &series, &[])));
     }
     let panels: Vec<_> = sources.iter().filter_map(|source| Some((source, source.log.as_ref()?.panel()))).collect();
     if let Some((first, _)) = panels.first() {
         let more = if panels.len() > 1 { format!(" and {} more", panels.len() - 1) } else { String::new() };
         let title = format!("{}{more} · over time", first.name);
         let panels = panels.iter().map(|(_, panel)| panel.clone()).collect();
-        all.push(picture("series", &title, &Series::of(&title, panels, Vec::new())));
+        all.push(drawing("series", &title, &Series::of(&title, panels, Vec::new()), &[]));
     }
     all
 }
 
-/// Counters of the program and of the devices, at the highest load.
-fn devices(source: &Source) -> Option<Option<Picture>> {
-    let heaviest = source.tests.iter().chain(&source.monitored_runs).max_by_key(|test| test.users)?;
-    let title = format!("{} · {} · with its devices", source.name, heaviest.shown());
-    Devices::of(&title, &heaviest.result).map(|devices| picture("devices", &title, &devices))
+/// The result of a test, by its place among the tests and monitored runs of its source; a document of fio is one run.
+fn subject(source: &Source, number: usize, at: usize) -> Subject {
+    (number, if at < source.tests.len() { at + 1 } else { 1 })
 }
 
-fn surfaces(source: &Source) -> Vec<Option<Picture>> {
+/// Counters of the program and of the devices, at the highest load.
+fn devices(number: usize, source: &Source) -> Option<Option<Drawing>> {
+    let all = source.tests.iter().chain(&source.monitored_runs).enumerate();
+    let (at, heaviest) = all.max_by_key(|(_, test)| test.users)?;
+    let title = format!("{} · {} · with its devices", source.name, heaviest.shown());
+    Devices::of(&title, &heaviest.result)
+        .map(|devices| drawing("devices", &title, &devices, &[subject(source, number, at)]))
+}
+
+fn surfaces(source: &Source) -> Vec<Option<Drawing>> {
     let rows: Vec<_> = source.iozone.iter().collect();
     let several = |surface: &Surface| surface.records.len() > 1 || surface.files.len() > 1;
     Surface::of(&source.name, &rows)
         .iter()
         .filter(|(_, surface)| several(surface))
-        .map(|(_, surface)| picture("surface", &surface.title, surface))
+        .map(|(_, surface)| drawing("surface", &surface.title, surface, &[]))
         .collect()
 }

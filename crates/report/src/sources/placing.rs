@@ -3,7 +3,7 @@
 use super::native::Test;
 use super::{Source, systems};
 use crate::data::of_measurements::{by_direction, coordinates, has_place, notes, place, test_in_words};
-use crate::data::placed::Placed;
+use crate::data::placed::{Other, Placed, Subject};
 use crate::data::{Distribution, Measured};
 use measure::Direction;
 use model::Measurement;
@@ -16,8 +16,8 @@ pub(super) struct AllPlaced {
     pub(super) remarks: Vec<String>,
     /// By system: remarks on its data.
     pub(super) notes: Vec<(String, Vec<String>)>,
-    /// Distributions of rows that have no place on any axis: system, workload, distribution.
-    pub(super) others: Vec<(String, String, Distribution)>,
+    /// Distributions of rows that have no place on any axis.
+    pub(super) others: Vec<Other>,
 }
 
 /// Places all rows of all sources.
@@ -25,10 +25,11 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
     let mut all = AllPlaced::default();
     let names = systems::names(sources);
     let mut run = 0;
-    for (source, name) in sources.iter().zip(&names).filter(|(source, _)| !source.tests.is_empty()) {
-        for test in &source.tests {
+    let own = sources.iter().zip(&names).enumerate().filter(|(_, (source, _))| !source.tests.is_empty());
+    for (number, (source, name)) in own {
+        for (test, at) in source.tests.iter().zip(1..) {
             run += 1;
-            let found = of_test(test, name, run);
+            let found = of_test(test, name, run, (number, at));
             if found.is_empty() {
                 all.remarks.push(format!(
                     "{}: {} has no latency and is in no picture of a sweep.",
@@ -46,6 +47,7 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
         let (mut without_numbers, mut without_place) = (0, 0);
         for (row, (of_source, source, at)) in measurements.iter().zip(origins) {
             let mut origin = source.origins.get(at).cloned().unwrap_or_default();
+            origin.subject = (of_source, origin.run);
             // Runs are numbered per source.
             origin.run += run + 1 + of_source * super::MOST;
             if has_place(row) {
@@ -56,7 +58,9 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
             } else if source.is_of_runs() {
                 without_place += 1;
                 let workload = test_in_words(&row.test).to_owned();
-                all.others.extend(origin.distribution.map(|found| (system.clone(), workload, found)));
+                let subject = origin.subject;
+                let other = |distribution| Other { system: system.clone(), workload, distribution, subject };
+                all.others.extend(origin.distribution.map(other));
             }
         }
         let reasons = [
@@ -96,7 +100,7 @@ pub(super) fn places(source: &Source) -> Vec<String> {
 }
 
 /// One row per direction with I/O.
-fn of_test(test: &Test, system: &str, run: usize) -> Vec<Placed> {
+fn of_test(test: &Test, system: &str, run: usize, subject: Subject) -> Vec<Placed> {
     let Some(merged) = test.merged() else { return Vec::new() };
     let moved = |direction: &Direction| merged.directions[*direction].ios > 0;
     let directions: Vec<Direction> = Direction::ALL.into_iter().filter(moved).collect();
@@ -111,6 +115,7 @@ fn of_test(test: &Test, system: &str, run: usize) -> Vec<Placed> {
             coordinates: test.coordinates(direction),
             level: Measured::of(1, &test.result, direction)?,
             run,
+            subject,
             distribution: distribution.filter(|found| found.points.len() > 2),
         })
     };

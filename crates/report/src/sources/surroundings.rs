@@ -1,10 +1,9 @@
 //! Environment of results, the command to repeat them, and the checks on them.
 
 use super::Source;
-use super::native::Test;
 use crate::data::measured::size;
-use crate::page::{Check, Surroundings};
-use model::{Grade, RunResult};
+use crate::page::Surroundings;
+use model::RunResult;
 
 /// Facts about a source.
 pub(super) fn of(source: &Source) -> Surroundings {
@@ -33,6 +32,7 @@ fn machine(facts: &mut Vec<(String, String)>, result: &RunResult) {
             facts.push((what.to_owned(), which));
         }
     };
+    fact("host", here.host.clone());
     fact("program", here.program.clone());
     fact("kernel", here.kernel.clone());
     fact("processor", here.processor.clone());
@@ -93,7 +93,7 @@ fn devices(facts: &mut Vec<(String, String)>, result: &RunResult) {
 }
 
 /// Formats a size as `15.5 GiB`.
-fn about(bytes: u64) -> String {
+pub(super) fn about(bytes: u64) -> String {
     let value = bytes as f64;
     let unit = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|&(shift, _)| bytes >> shift > 0);
     unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{:.1} {name}", value / (1_u64 << shift) as f64))
@@ -108,66 +108,6 @@ fn shell(words: &[String]) -> String {
         if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
     };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-/// Results of the checks on all tests of all sources.
-pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
-    let tests = || {
-        sources
-            .iter()
-            .flat_map(|source| source.tests.iter().chain(&source.monitored_runs).map(move |test| (source, test)))
-    };
-    let of = |source: &Source, test: &Test| {
-        if sources.len() > 1 { format!("{}: {}", source.name, test.shown()) } else { test.shown() }
-    };
-    let mut all = Vec::new();
-    for (source, test) in tests() {
-        let judged;
-        let notes = if test.result.notes.is_empty() {
-            judged = analysis::judge(&test.result);
-            &judged
-        } else {
-            &test.result.notes
-        };
-        if notes.is_empty() {
-            all.push(nothing_against(of(source, test)));
-        }
-        all.extend(notes.iter().map(|note| Check {
-            of: of(source, test),
-            check: note.check.clone(),
-            verdict: verdict(note.grade).to_owned(),
-            sentence: note.sentence.clone(),
-            evidence: note.evidence.clone(),
-        }));
-        all.extend(test.result.limited_by.iter().map(|limit| Check {
-            of: of(source, test),
-            check: "limited by".to_owned(),
-            verdict: limit.limiter.title().to_owned(),
-            sentence: limit.sentence.clone(),
-            evidence: limit.evidence.clone(),
-        }));
-    }
-    all
-}
-
-fn nothing_against(of: String) -> Check {
-    let checked: Vec<&str> = analysis::CHECKS.iter().map(|check| check.id).collect();
-    Check {
-        of,
-        check: "all".to_owned(),
-        verdict: verdict(Grade::Trusted).to_owned(),
-        sentence: format!("Nothing against it; checked: {}.", checked.join(", ")),
-        evidence: Vec::new(),
-    }
-}
-
-fn verdict(grade: Grade) -> &'static str {
-    match grade {
-        Grade::NotChecked => "NOT CHECKED",
-        Grade::Trusted => "TRUSTED",
-        Grade::ValidWithLimits => "VALID WITH LIMITS",
-        Grade::NotAStorageResult => "NOT A STORAGE RESULT",
-    }
 }
 
 #[cfg(test)]

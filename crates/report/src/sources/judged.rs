@@ -1,0 +1,142 @@
+//! The checks on the results of the sources: verdicts and findings, in the words of `plumb check`.
+
+use super::Source;
+use crate::data::placed::Subject;
+use crate::page::{Check, Finding, Mark, Verdict};
+use analysis::{FindingGroup, by_check, grade_title, unchecked, verdict_line};
+use model::{Grade, LimitedBy, Note, RunResult};
+
+/// A result after the checks.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    /// Number of the result in its source, from 1.
+    pub(super) number: usize,
+    /// For example `random read 8 KiB, 16 users` or `job a`.
+    pub(super) title: String,
+    /// Remarks of the checks.
+    pub(super) notes: Vec<Note>,
+    /// The bottleneck, if one was found.
+    pub(super) limited_by: Option<LimitedBy>,
+    /// The checks that were impossible.
+    pub(super) unchecked: Vec<&'static str>,
+}
+
+impl Judged {
+    /// Applies the checks to a result.
+    pub(super) fn of(number: usize, title: String, result: &mut RunResult) -> Judged {
+        // What the run itself found stays if its samples are not in the document.
+        if !result.samples_left_out {
+            result.limited_by = analysis::limited_by(result);
+        }
+        result.notes = analysis::judge(result);
+        Judged {
+            number,
+            title,
+            notes: result.notes.clone(),
+            limited_by: result.limited_by.clone(),
+            unchecked: unchecked(result),
+        }
+    }
+
+    /// The sentence that names the machine that measured as the limit.
+    pub(super) fn limit_of_tester(&self) -> Option<&str> {
+        analysis::limit_of_tester(&self.notes, self.limited_by.as_ref())
+    }
+}
+
+/// The word for several results: tests of surveys, otherwise results.
+fn word(sources: &[Source]) -> &'static str {
+    if sources.iter().all(|source| source.is_survey) { "tests" } else { "results" }
+}
+
+/// The verdict on all results.
+pub(super) fn verdict(sources: &[Source]) -> Verdict {
+    let all: Vec<&Judged> = sources.iter().flat_map(|source| &source.judged).collect();
+    if all.is_empty() {
+        return without_result(sources);
+    }
+    let notes: Vec<&[Note]> = all.iter().map(|one| one.notes.as_slice()).collect();
+    let groups = by_check(&notes);
+    let is_open = |id: &str| all.iter().any(|one| one.unchecked.contains(&id));
+    let open: Vec<&str> = analysis::CHECKS.iter().map(|check| check.id).filter(|id| is_open(id)).collect();
+    let word = word(sources);
+    let line = verdict_line(&groups, &open, all.len(), word);
+    let finding = |group: &FindingGroup<'_>| Finding {
+        check: group.check.to_owned(),
+        verdict: grade_title(group.grade).to_owned(),
+        text: group.text(word),
+    };
+    Verdict { line, findings: groups.iter().map(finding).collect() }
+}
+
+/// The verdict on tables and logs, which state no runs.
+fn without_result(sources: &[Source]) -> Verdict {
+    let mut formats: Vec<&str> = sources.iter().flat_map(|source| source.formats.iter().copied()).collect();
+    formats.dedup();
+    let title = grade_title(Grade::NotChecked);
+    let line = if formats.is_empty() {
+        format!("{title}: there is no result in these files.")
+    } else {
+        let formats = formats.join(", ");
+        format!("{title}: {formats} states rates or times without the jobs that they are of.")
+    };
+    Verdict { line, findings: Vec::new() }
+}
+
+/// The findings on these results, as a mark at a picture of them; `None` without findings.
+pub(super) fn mark(sources: &[Source], subjects: &[Subject]) -> Option<Mark> {
+    let mut distinct = subjects.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let of = |&(source, number): &Subject| {
+        let judged = &sources.get(source)?.judged;
+        Some(judged.iter().find(|one| one.number == number)?.notes.as_slice())
+    };
+    let notes: Vec<&[Note]> = distinct.iter().filter_map(of).collect();
+    let mut groups = by_check(&notes);
+    groups.retain(|group| group.grade > Grade::Trusted);
+    let worst = groups.first()?.grade;
+    Some(Mark {
+        verdict: grade_title(worst).to_owned(),
+        line: verdict_line(&groups, &[], notes.len(), word(sources)),
+        checks: groups.iter().map(|group| group.check.to_owned()).collect(),
+    })
+}
+
+/// Results of the checks on all results of all sources.
+pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
+    let mut all = Vec::new();
+    for (source, judged) in sources.iter().flat_map(|source| source.judged.iter().map(move |one| (source, one))) {
+        let of = if sources.len() > 1 { format!("{}: {}", source.name, judged.title) } else { judged.title.clone() };
+        if judged.notes.is_empty() {
+            all.push(nothing_against(&of, judged));
+        }
+        all.extend(judged.notes.iter().map(|note| Check {
+            of: of.clone(),
+            check: note.check.clone(),
+            verdict: grade_title(note.grade).to_owned(),
+            sentence: note.sentence.clone(),
+            evidence: note.evidence.clone(),
+        }));
+        all.extend(judged.limited_by.iter().map(|limit| Check {
+            of: of.clone(),
+            check: "limited by".to_owned(),
+            verdict: limit.limiter.title().to_owned(),
+            sentence: limit.sentence.clone(),
+            evidence: limit.evidence.clone(),
+        }));
+    }
+    all
+}
+
+fn nothing_against(of: &str, judged: &Judged) -> Check {
+    let line = verdict_line(&[], &judged.unchecked, 1, "");
+    let (verdict, sentence) = line.split_once(": ").unwrap_or((&line, ""));
+    Check {
+        of: of.to_owned(),
+        check: "all".to_owned(),
+        verdict: verdict.to_owned(),
+        sentence: sentence.to_owned(),
+        evidence: Vec::new(),
+    }
+}
