@@ -1,12 +1,14 @@
 //! Analysis of results as pure functions: is a number valid, and what does it mean?
 //!
-//! Owns the checks, the verdict on the bottleneck of a run, and the summary sentences of a survey. Leaves measuring to
+//! Owns the checks, the verdict on the bottleneck of a run, the summary sentences of a survey, statistics of repeated results and the
+//! comparison of two sets of them. Leaves measuring to
 //! `run` and display to `cli`.
 
 #![forbid(unsafe_code)]
 
 mod checks;
 mod closed_loop;
+pub mod compare;
 pub mod costs;
 mod findings;
 mod identities;
@@ -17,6 +19,7 @@ mod rounds;
 mod run_facts;
 mod samples;
 mod scaling;
+pub mod statistics;
 mod summary;
 mod verdict;
 

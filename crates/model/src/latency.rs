@@ -52,6 +52,12 @@ impl LatencyCounts {
         self.0.iter().fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
     }
 
+    /// Number of latencies in buckets above the one of `value`, the middle of a bucket as [`Self::percentile`] returns it.
+    pub fn slower_than(&self, value: Nanos) -> u64 {
+        let slower = self.0.iter().filter(|(bucket, _)| middle(*bucket) > value);
+        slower.fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
+    }
+
     /// The latency that `percent` % of all do not exceed, as the middle of its bucket; `None` if nothing was counted.
     pub fn percentile(&self, percent: f64) -> Option<Nanos> {
         let total = self.total() as f64;
@@ -61,11 +67,16 @@ impl LatencyCounts {
             sum >= total * percent / 100.0
         };
         let (bucket, _) = self.0.iter().find(reached).or(self.0.last())?;
-        let first = (usize::from(*bucket) * TOGETHER).min(BUCKETS - TOGETHER);
-        let (low, _) = Histogram::bucket_edges(first);
-        let (_, high) = Histogram::bucket_edges(first + TOGETHER - 1);
-        Some(Nanos(low.get() + (high.get() - low.get()) / 2))
+        Some(middle(*bucket))
     }
+}
+
+/// The middle of a bucket.
+fn middle(bucket: u16) -> Nanos {
+    let first = (usize::from(bucket) * TOGETHER).min(BUCKETS - TOGETHER);
+    let (low, _) = Histogram::bucket_edges(first);
+    let (_, high) = Histogram::bucket_edges(first + TOGETHER - 1);
+    Nanos(low.get() + (high.get() - low.get()) / 2)
 }
 
 /// For serde: true if no direction has counts.
@@ -93,6 +104,8 @@ mod tests {
             assert!((found / exact - 1.0).abs() <= 1.0 / 32.0, "{percent}: {found}");
         }
         assert_eq!(LatencyCounts::default().percentile(50.0), None);
+        let slower = [95.0, 99.0, 100.0].map(|percent| coarse.slower_than(coarse.percentile(percent).unwrap()));
+        assert_eq!(slower, [50, 1, 0]);
     }
 
     #[test]

@@ -1,0 +1,22 @@
+//! Comparison of two sets of results: which tests were the same, what differed around them, and by how much each number
+//! changed.
+//!
+//! Owns the pairing of tests and the verdicts. Leaves reading of files and display to `cli`, and the mathematics to
+//! `statistics`.
+
+mod observation;
+mod pairing;
+mod rows;
+mod sentences;
+mod surroundings;
+mod within_run;
+
+pub use observation::{Asked, Metric, Observation, Said, observe};
+pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
+pub use rows::{ComparedTest, Row, Verdict, compare, percent_of};
+pub use sentences::{Summary, summary};
+pub use surroundings::{Difference, FactSet};
+pub use within_run::Within;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,388 @@
+//! What one result says of each of its tests: what was asked, and the numbers that are known.
+
+use super::within_run::{self, Within};
+use crate::samples::samples_needed;
+use measure::text::{SizeStyle, exact_size};
+use measure::{Direction, Histogram, Nanos};
+use model::measurement::{AccessOrder, AccessPattern};
+use model::reading::{ReadJob, ReadKind, ReadLatency};
+use model::{DirectionResult, Grade, JobResult, RunResult};
+use plan::{Flushes, Mix, Pace};
+
+/// A number that is compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metric {
+    /// I/Os per second.
+    Iops,
+    /// Mean latency.
+    Mean,
+    /// Percentile of the latency, in percent.
+    Percentile(f64),
+}
+
+impl Metric {
+    /// The numbers of every comparison.
+    pub const USUAL: [Metric; 5] =
+        [Metric::Iops, Metric::Mean, Metric::Percentile(50.0), Metric::Percentile(99.0), Metric::Percentile(99.9)];
+    /// The percentiles of a shift function.
+    pub const SHIFT: [Metric; 11] = [
+        Metric::Percentile(10.0),
+        Metric::Percentile(20.0),
+        Metric::Percentile(30.0),
+        Metric::Percentile(40.0),
+        Metric::Percentile(50.0),
+        Metric::Percentile(60.0),
+        Metric::Percentile(70.0),
+        Metric::Percentile(80.0),
+        Metric::Percentile(90.0),
+        Metric::Percentile(99.0),
+        Metric::Percentile(99.9),
+    ];
+
+    /// `iops`, `mean`, `p99.9`.
+    pub fn word(self) -> String {
+        match self {
+            Metric::Iops => "iops".to_owned(),
+            Metric::Mean => "mean".to_owned(),
+            Metric::Percentile(percent) => format!("p{percent}"),
+        }
+    }
+
+    /// The metric of this word; `None` if no comparison has it.
+    pub fn from_word(word: &str) -> Option<Metric> {
+        Metric::USUAL.into_iter().chain(Metric::SHIFT).find(|metric| metric.word() == word)
+    }
+
+    /// Name in tables.
+    pub fn title(self) -> String {
+        if self == Metric::Iops { "IOPS".to_owned() } else { self.word() }
+    }
+
+    /// True if more of it is better.
+    pub fn grows_better(self) -> bool {
+        self == Metric::Iops
+    }
+}
+
+/// Facts about a test that the file with its result states, and the result does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// ID of the test.
+    pub test: Option<String>,
+    /// Users.
+    pub users: Option<u32>,
+    /// Size of the data, if it was varied.
+    pub set_bytes: Option<u64>,
+    /// Options that were varied.
+    pub options: Vec<(String, String)>,
+}
+
+/// What a test was asked to do. Two tests are compared if this is equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The access pattern.
+    pub pattern: Option<AccessPattern>,
+    /// The test's name, if it has no pattern.
+    pub name: Option<String>,
+    /// Direction of the I/Os.
+    pub direction: Direction,
+    /// Smallest and largest block size in bytes, if stated.
+    pub block: Option<(u32, u32)>,
+    /// Number of workers.
+    pub users: u32,
+    /// I/Os that each of them keeps in flight.
+    pub depth: u32,
+    /// Size of the data, if it was varied.
+    pub set_bytes: Option<u64>,
+    /// Options that were varied.
+    pub options: Vec<(String, String)>,
+}
+
+impl Asked {
+    /// `random reads 8K ×16`.
+    pub fn label(&self) -> String {
+        let mut text = match (self.pattern, &self.name) {
+            (Some(pattern), _) => self.words(pattern),
+            (None, Some(name)) => name.clone(),
+            (None, None) => plural(self.direction).to_owned(),
+        };
+        let size = |bytes: u32| exact_size(u64::from(bytes), SizeStyle::Table);
+        if let Some((low, high)) = self.block {
+            let block = if low == high { size(low) } else { format!("{}-{}", size(low), size(high)) };
+            text.push_str(&format!(" {block}"));
+        }
+        text.push_str(&format!(" ×{}", self.users));
+        if self.depth > 1 {
+            text.push_str(&format!(", depth {}", self.depth));
+        }
+        if let Some(bytes) = self.set_bytes {
+            text.push_str(&format!(", in {}", exact_size(bytes, SizeStyle::Spelled)));
+        }
+        self.options.iter().for_each(|(name, value)| text.push_str(&format!(", {name}={value}")));
+        text
+    }
+
+    fn words(&self, pattern: AccessPattern) -> String {
+        let order = match pattern.order {
+            AccessOrder::Random => "random",
+            AccessOrder::Sequential => "sequential",
+        };
+        let of_mix = if pattern.kind == ReadKind::Mixed { " of a mix" } else { "" };
+        format!("{order} {}{of_mix}", plural(self.direction))
+    }
+}
+
+fn plural(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Read => "reads",
+        Direction::Write => "writes",
+        Direction::Trim => "trims",
+    }
+}
+
+/// Settings that must be equal, as far as both sides state them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Size of the region that is used, in bytes.
+    pub region_bytes: Option<u64>,
+    /// Calls and flags that make writes durable.
+    pub flushes: Option<Flushes>,
+    /// Rate limits and pauses.
+    pub pace: Option<Pace>,
+    /// Percentage of reads in a mix.
+    pub read_percent: Option<u8>,
+}
+
+/// The numbers of one test in one result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// What was asked.
+    pub asked: Asked,
+    /// Name of the job or test.
+    pub name: String,
+    /// Number of the file that it is from.
+    pub file: usize,
+    /// End of the run, in milliseconds since 1970 UTC.
+    pub ended_unix_ms: Option<u64>,
+    /// Settings that must not differ.
+    pub settings: Settings,
+    /// Errors of the job.
+    pub failed: Option<String>,
+    /// Why its numbers are not of the storage.
+    pub not_storage: Option<String>,
+    /// The numbers, or the reason why one is not known.
+    numbers: Vec<(Metric, Result<f64, Missing>)>,
+    /// Interval of rate and percentiles within the run.
+    within: Vec<(Metric, Within)>,
+}
+
+/// Reason why a number is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Missing {
+    /// The result does not state it.
+    NotStated,
+    /// Fewer than a hundred I/Os were slower.
+    TooFew,
+    /// There was no I/O.
+    Nothing,
+}
+
+impl Missing {
+    /// In words, after the number's name.
+    pub fn words(self) -> &'static str {
+        match self {
+            Missing::NotStated => "is not stated",
+            Missing::TooFew => "is not known: fewer than 100 I/Os were slower",
+            Missing::Nothing => "is not known: no I/O was done",
+        }
+    }
+}
+
+impl Observation {
+    /// The number.
+    ///
+    /// # Errors
+    /// The reason why it is not known.
+    pub fn number(&self, metric: Metric) -> Result<f64, Missing> {
+        let found = self.numbers.iter().find(|(known, _)| *known == metric);
+        found.map_or(Err(Missing::NotStated), |(_, number)| *number)
+    }
+
+    /// Interval of the number within the run.
+    pub fn within(&self, metric: Metric) -> Option<Within> {
+        self.within.iter().find(|(known, _)| *known == metric).map(|(_, within)| *within)
+    }
+}
+
+/// The tests of a result, one per group of equal jobs and direction. `said` is of a file that states what its tests are; then
+/// the jobs of the result are one test.
+pub fn observe(result: &RunResult, said: Option<&Said>, file: usize) -> Vec<Observation> {
+    let mut found = Vec::new();
+    let groups = groups(result, said);
+    let is_alone = groups.len() == 1;
+    for group in &groups {
+        let Some(merged) = merged(result, group) else { continue };
+        for direction in Direction::ALL {
+            let moved = &merged.directions[direction];
+            let failed = failure(result, group);
+            if moved.ios == 0 && moved.bytes == 0 && (failed.is_none() || !is_asked(&merged, direction)) {
+                continue;
+            }
+            let within = if is_alone { within_run::of(result, direction) } else { Vec::new() };
+            found.push(Observation {
+                asked: asked(&merged, direction, said),
+                name: said.and_then(|said| said.test.clone()).unwrap_or_else(|| merged.echo.name.clone()),
+                file,
+                ended_unix_ms: Some(result.ended_unix_ms).filter(|&ended| ended > 0),
+                settings: settings(&merged),
+                failed,
+                not_storage: not_storage(result),
+                numbers: numbers(result, group, moved, direction),
+                within,
+            });
+        }
+    }
+    found
+}
+
+fn merged(result: &RunResult, group: &[usize]) -> Option<JobResult> {
+    let mut jobs = group.iter().map(|&at| &result.jobs[at]);
+    let mut all = jobs.next()?.clone();
+    jobs.for_each(|job| all.merge(job));
+    Some(all)
+}
+
+/// The jobs of each test, by their index.
+fn groups(result: &RunResult, said: Option<&Said>) -> Vec<Vec<usize>> {
+    let shown = || (0..result.jobs.len()).filter(|&at| !result.jobs[at].style.hidden);
+    if said.is_some() {
+        return vec![shown().collect()];
+    }
+    let like = |job: &JobResult| (job.echo.name.clone(), job.echo.block_sizes, job.echo.iodepth, pattern(job));
+    let is_like = |a: &JobResult, b: &JobResult| like(a) == like(b);
+    let mut found: Vec<Vec<usize>> = Vec::new();
+    for at in shown() {
+        match found.iter_mut().find(|group| is_like(&result.jobs[group[0]], &result.jobs[at])) {
+            Some(group) => group.push(at),
+            None => found.push(vec![at]),
+        }
+    }
+    found
+}
+
+fn pattern(job: &JobResult) -> Option<AccessPattern> {
+    let workload = job.workload.as_ref().filter(|_| job.pass.is_none())?;
+    AccessPattern::from_word(workload.pattern())
+}
+
+/// True if the job was to do I/O in this direction.
+fn is_asked(job: &JobResult, direction: Direction) -> bool {
+    match job.workload.as_ref().map(|workload| workload.mix) {
+        Some(Mix::Only(only)) => only == direction,
+        Some(Mix::ReadWrite) => direction != Direction::Trim,
+        Some(Mix::TrimWrite) => direction != Direction::Read,
+        None => direction == Direction::Read,
+    }
+}
+
+fn asked(job: &JobResult, direction: Direction, said: Option<&Said>) -> Asked {
+    let nothing = Said::default();
+    let said = said.unwrap_or(&nothing);
+    let pattern = pattern(job);
+    let name = said.test.as_ref().unwrap_or(&job.echo.name);
+    Asked {
+        pattern,
+        name: (pattern.is_none() && !name.is_empty()).then(|| name.replace('_', " ")),
+        direction,
+        block: Some(job.echo.block_sizes[direction]).filter(|sizes| sizes.1 > 0),
+        users: said.users.unwrap_or(job.workers).max(1),
+        depth: job.echo.iodepth.max(1),
+        set_bytes: said.set_bytes,
+        options: said.options.clone(),
+    }
+}
+
+fn settings(job: &JobResult) -> Settings {
+    // Of another program's report only the pattern may be known.
+    let stated = job.workload.as_ref().filter(|workload| !workload.is_outline);
+    Settings {
+        region_bytes: Some(job.echo.region_bytes).filter(|&bytes| bytes > 0),
+        flushes: stated.map(|workload| workload.flushes),
+        pace: stated.map(|workload| workload.pace.clone()),
+        read_percent: stated.filter(|workload| workload.mix == Mix::ReadWrite).map(|workload| workload.read_percent),
+    }
+}
+
+fn failure(result: &RunResult, group: &[usize]) -> Option<String> {
+    let of = |job: &JobResult| match &job.error {
+        Some(error) if !error.message.is_empty() => Some(error.message.clone()),
+        Some(error) => Some(format!("error {}", error.errno)),
+        None if job.forgiven_errors > 0 => Some(format!("{} I/O errors", job.forgiven_errors)),
+        None => None,
+    };
+    group.iter().find_map(|&at| of(&result.jobs[at]))
+}
+
+fn not_storage(result: &RunResult) -> Option<String> {
+    let note = result.notes.iter().find(|note| note.grade == Grade::NotAStorageResult)?;
+    Some(format!("{}: {}", note.check, note.sentence))
+}
+
+fn numbers(
+    result: &RunResult,
+    group: &[usize],
+    moved: &DirectionResult,
+    direction: Direction,
+) -> Vec<(Metric, Result<f64, Missing>)> {
+    let missing = if moved.ios == 0 { Missing::Nothing } else { Missing::NotStated };
+    let stated = moved.stated.and_then(|stated| stated.iops).filter(|_| group.len() == 1);
+    let rate = stated.or_else(|| moved.iops()).filter(|&rate| rate > 0.0).ok_or(missing);
+    let mean = moved.latency().and_then(|latency| latency.moments.mean());
+    let mut found = vec![(Metric::Iops, rate), (Metric::Mean, mean.filter(|&mean| mean > 0.0).ok_or(missing))];
+    let printed: Option<Vec<&ReadJob>> =
+        result.printed.as_ref().map(|run| group.iter().filter_map(|&at| run.jobs.get(at)).collect());
+    let histogram = moved.latency_distribution().and_then(|latency| latency.histogram.as_deref());
+    for metric in Metric::SHIFT.into_iter() {
+        let Metric::Percentile(percent) = metric else { continue };
+        let is_known = printed.as_ref().is_none_or(|jobs| is_printed(jobs, percent, direction));
+        let number = match histogram.filter(|_| is_known) {
+            None => Err(missing),
+            Some(histogram) if histogram.total() < samples_needed(percent) => Err(Missing::TooFew),
+            Some(histogram) => percentile(histogram, percent, moved).ok_or(missing),
+        };
+        found.push((metric, number));
+    }
+    found
+}
+
+/// The middle of a bucket may be above the largest latency.
+fn percentile(histogram: &Histogram, percent: f64, moved: &DirectionResult) -> Option<f64> {
+    let value = histogram.percentile(percent)?;
+    let largest = moved.latency_distribution().and_then(|latency| latency.moments.maximum());
+    let value = largest.map_or(value, |largest| value.min(largest)).as_f64();
+    (value > Nanos::ZERO.as_f64()).then_some(value)
+}
+
+/// True if the report has this percentile: in a list, or by the bins of all its jobs. A histogram that was rebuilt from a list
+/// has only the percentiles of the list.
+fn is_printed(jobs: &[&ReadJob], percent: f64, direction: Direction) -> bool {
+    let kind = match direction {
+        Direction::Read => ReadKind::Read,
+        Direction::Write => ReadKind::Write,
+        Direction::Trim => ReadKind::Trim,
+    };
+    let has_bins = |job: &&&ReadJob| latency(job, kind).is_some_and(|latency| !latency.bins.is_empty());
+    if !jobs.is_empty() && jobs.iter().filter(has_bins).count() == jobs.len() {
+        return true;
+    }
+    let [job] = jobs else { return false };
+    latency(job, kind)
+        .is_some_and(|latency| latency.percentiles.iter().any(|(known, _)| (known - percent).abs() < 1e-9))
+}
+
+/// The latency with percentiles or bins.
+fn latency(job: &ReadJob, kind: ReadKind) -> Option<&ReadLatency> {
+    let read = job.directions.iter().find(|read| read.kind == kind || read.kind == ReadKind::Mixed)?;
+    let both = [&read.total, &read.completion].into_iter().flatten();
+    both.into_iter().find(|latency| !latency.percentiles.is_empty() || !latency.bins.is_empty())
+}

@@ -1,0 +1,157 @@
+//! The numbers of both sides of a test, their change, and the verdict on it.
+
+use super::observation::Missing;
+use super::within_run::Within;
+use super::{Design, Matched, Metric, Order, order_of};
+use crate::statistics::{ALPHA, Change, between_pairs, between_sets, between_watched_pairs, rejected};
+
+/// Verdict on one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole interval is within the tolerance.
+    Same,
+    /// It changed for the better, by more than the tolerance as estimated.
+    Better,
+    /// It changed for the worse, by more than the tolerance as estimated.
+    Worse,
+    /// It changed, by less than the tolerance as estimated.
+    Slight,
+    /// The interval holds no change and one beyond the tolerance, or there is no interval.
+    CannotTell,
+}
+
+/// One number of a test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The number.
+    pub metric: Metric,
+    /// Geometric mean of the old runs, if all of them have it.
+    pub old: Option<f64>,
+    /// Geometric mean of the new runs.
+    pub new: Option<f64>,
+    /// The change, if the noise between runs is known.
+    pub change: Option<Change>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// True if it differs when all numbers of the comparison are taken together (Holm).
+    pub is_sure: bool,
+    /// Intervals within the run, of a side with one run.
+    pub within: [Option<Within>; 2],
+    /// Why there is no change: the number is not known, or there is one run a side.
+    pub reason: Option<String>,
+}
+
+impl Row {
+    /// New ÷ old as a logarithm, whether or not its noise is known.
+    pub fn ratio(&self) -> Option<f64> {
+        self.change.map(|change| change.estimate).or_else(|| Some((self.new? / self.old?).ln()))
+    }
+
+    /// The change counted so that negative is worse.
+    pub fn gain(&self) -> Option<Change> {
+        self.change.map(|change| if self.metric.grows_better() { change } else { change.reversed() })
+    }
+}
+
+/// A test of both sides with its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedTest {
+    /// `random reads 8K ×16`.
+    pub label: String,
+    /// Runs of the old and the new side.
+    pub runs: [usize; 2],
+    /// The order in which they were made.
+    pub order: Order,
+    /// The numbers.
+    pub rows: Vec<Row>,
+    /// Errors of one side, or of both.
+    pub failed: [Option<String>; 2],
+}
+
+/// Logarithm → percent: 0.0953 is 10 %.
+pub fn percent_of(logarithm: f64) -> f64 {
+    100.0 * logarithm.exp_m1()
+}
+
+/// Compares these numbers of each test.
+pub fn compare(tests: &[Matched], metrics: &[Metric], tolerance: f64, design: Design) -> Vec<ComparedTest> {
+    let mut found: Vec<ComparedTest> =
+        tests.iter().map(|test| compared(test, metrics, tolerance.ln_1p(), design)).collect();
+    let mut rows: Vec<&mut Row> = found.iter_mut().flat_map(|test| &mut test.rows).collect();
+    rows.retain(|row| row.change.is_some());
+    let probabilities: Vec<f64> =
+        rows.iter().map(|row| row.change.map_or(1.0, |change| change.probability())).collect();
+    for (row, is_sure) in rows.into_iter().zip(rejected(&probabilities, ALPHA)) {
+        row.is_sure = is_sure;
+    }
+    found
+}
+
+fn compared(test: &Matched, metrics: &[Metric], tolerance: f64, design: Design) -> ComparedTest {
+    let order = order_of(test);
+    let failed = [&test.old, &test.new].map(|side| side.runs.iter().find_map(|run| run.failed.clone()));
+    let rows = metrics.iter().map(|&metric| row(test, metric, (tolerance, design, order))).collect();
+    let runs = [test.old.runs.len(), test.new.runs.len()];
+    ComparedTest { label: test.old.label(), runs, order, rows, failed }
+}
+
+fn row(test: &Matched, metric: Metric, (tolerance, design, order): (f64, Design, Order)) -> Row {
+    let sides = [&test.old, &test.new];
+    let numbers = sides.map(|side| side.numbers(metric));
+    let within = sides.map(|side| match side.runs.as_slice() {
+        [only] => only.within(metric),
+        _ => None,
+    });
+    let [old, new] = numbers.clone().map(|side| side.ok().and_then(|values| geometric_mean(&values)));
+    let change = match &numbers {
+        [Ok(old), Ok(new)] => match (design, order) {
+            (Design::WatchedPairs, _) => between_watched_pairs(old, new),
+            (Design::AsMade, Order::Turns) => between_pairs(old, new),
+            (Design::AsMade, _) => between_sets(old, new),
+        },
+        _ => None,
+    };
+    let reason = match &change {
+        Some(_) => None,
+        None => Some(reason(&numbers, metric)),
+    };
+    let mut row = Row { metric, old, new, change, verdict: Verdict::CannotTell, is_sure: false, within, reason };
+    row.verdict = row.gain().map_or(Verdict::CannotTell, |gain| verdict(&gain, tolerance));
+    row
+}
+
+fn reason(numbers: &[Result<Vec<f64>, Missing>; 2], metric: Metric) -> String {
+    let (old, new) = match numbers {
+        [Err(old), Err(new)] => return format!("{} {}", metric.title(), old.max(new).words()),
+        [Err(why), Ok(_)] => return format!("{} of the old side {}", metric.title(), why.words()),
+        [Ok(_), Err(why)] => return format!("{} of the new side {}", metric.title(), why.words()),
+        [Ok(old), Ok(new)] => (old.len(), new.len()),
+    };
+    match (old, new) {
+        (1, 1) => "one run each: nothing is known of the noise between runs".to_owned(),
+        (1, _) | (_, 1) => "one run on a side: it needs 8 or more on the other, or 2 or more on both".to_owned(),
+        _ => "the numbers of all runs are equal as printed: it needs 4 runs a side".to_owned(),
+    }
+}
+
+fn verdict(gain: &Change, tolerance: f64) -> Verdict {
+    let (low, high) = gain.interval(ALPHA);
+    let excludes_zero = low > 0.0 || high < 0.0 || (low == high && low != 0.0);
+    if excludes_zero && gain.estimate > tolerance {
+        Verdict::Better
+    } else if excludes_zero && gain.estimate < -tolerance {
+        Verdict::Worse
+    } else if excludes_zero {
+        Verdict::Slight
+    } else if low > -tolerance && high < tolerance {
+        Verdict::Same
+    } else {
+        Verdict::CannotTell
+    }
+}
+
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    let mean = (sum / measure::float(values.len() as u64)).exp();
+    (mean.is_finite() && mean > 0.0).then_some(mean)
+}

@@ -1,0 +1,125 @@
+//! The two sentences that end a comparison: what changed, and what would settle the rest.
+
+use super::{ComparedTest, Order, Row, Verdict, percent_of};
+use crate::statistics::ALPHA;
+
+/// Most tests that a sentence names.
+const MOST_NAMED: usize = 4;
+
+/// The conclusion of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Two sentences.
+    pub sentences: [String; 2],
+    /// Remarks on how the runs were made.
+    pub remarks: Vec<String>,
+}
+
+/// The conclusion from these tests; `tolerance` is a share (0.05).
+pub fn summary(tests: &[ComparedTest], tolerance: f64) -> Summary {
+    let mut remarks = Vec::new();
+    let any = |order: Order| tests.iter().any(|test| test.order == order);
+    let drift = "a drift of the machine looks like a change. Take turns: old, new, new, old, ...";
+    if any(Order::OldFirst) {
+        remarks.push(format!("All old runs were made before all new ones: {drift}"));
+    }
+    if any(Order::NewFirst) {
+        remarks.push(format!("All new runs were made before all old ones: {drift}"));
+    }
+    if any(Order::NotKnown) {
+        remarks.push(format!("The times of the runs are not known. If all old ones were made first: {drift}"));
+    }
+    Summary { sentences: [changes(tests, tolerance), rest(tests, tolerance)], remarks }
+}
+
+fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
+    let failed: Vec<&str> = tests
+        .iter()
+        .filter(|test| test.failed[0].is_none() && test.failed[1].is_some())
+        .map(|test| test.label.as_str())
+        .collect();
+    let of = |verdict: Verdict| named(tests, |row| row.verdict == verdict && row.is_sure);
+    let (worse, better) = (of(Verdict::Worse), of(Verdict::Better));
+    let mut parts = Vec::new();
+    if !failed.is_empty() {
+        parts.push(format!("new errors in {}", failed.join(", ")));
+    }
+    if !worse.is_empty() {
+        parts.push(format!("worse: {worse}"));
+    }
+    if !better.is_empty() {
+        parts.push(format!("better: {better}"));
+    }
+    let rows = || tests.iter().flat_map(|test| &test.rows).filter(|row| row.old.is_some() && row.new.is_some());
+    let is_inside = |row: &Row| {
+        row.change.is_some_and(|change| {
+            let (low, high) = change.interval(ALPHA);
+            low > -tolerance.ln_1p() && high < tolerance.ln_1p()
+        })
+    };
+    if parts.is_empty() {
+        return match rows().all(is_inside) && rows().next().is_some() {
+            true => format!("Nothing changed by more than {}.", share(tolerance)),
+            false => "No change beyond the noise can be shown.".to_owned(),
+        };
+    }
+    let text = parts.join("; ");
+    let mut letters = text.chars();
+    letters.next().map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str())).unwrap_or_default()
+}
+
+/// `random reads 8K ×16 (IOPS −11.6 %, p99 +29.0 %)` for the tests with such rows.
+fn named(tests: &[ComparedTest], is_such: impl Fn(&Row) -> bool) -> String {
+    let of = |test: &ComparedTest| {
+        let rows = test.rows.iter().filter(|row| is_such(row));
+        let shown: Vec<String> =
+            rows.filter_map(|row| Some(format!("{} {}", row.metric.title(), signed(row.ratio()?)))).collect();
+        (!shown.is_empty()).then(|| format!("{} ({})", test.label, shown.join(", ")))
+    };
+    let all: Vec<String> = tests.iter().filter_map(of).collect();
+    let more = all.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!(" and {more} more tests") } else { String::new() };
+    format!("{}{more}", all[..all.len().min(MOST_NAMED)].join(", "))
+}
+
+/// A logarithm as `−11.6 %`.
+fn signed(logarithm: f64) -> String {
+    let percent = percent_of(logarithm);
+    format!("{}{:.1} %", if percent < 0.0 { '−' } else { '+' }, percent.abs())
+}
+
+fn share(tolerance: f64) -> String {
+    format!("{} %", (tolerance * 1000.0).round() / 10.0)
+}
+
+fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
+    let rows = || tests.iter().flat_map(|test| test.rows.iter().map(move |row| (test, row)));
+    let compared = || rows().filter(|(_, row)| row.old.is_some() && row.new.is_some());
+    let open: Vec<_> = compared().filter(|(_, row)| row.verdict == Verdict::CannotTell).collect();
+    let all = compared().count();
+    if all == 0 {
+        return "Cannot tell anything: no number is known on both sides.".to_owned();
+    }
+    if tests.iter().all(|test| test.runs.contains(&1)) && open.len() == all {
+        return "Cannot tell: one run on a side shows nothing of the noise between runs; make five a side, in turns."
+            .to_owned();
+    }
+    if open.is_empty() {
+        let visible = compared().filter_map(|(_, row)| row.change).map(|change| change.smallest_visible());
+        return match visible.fold(0.0, f64::max) {
+            0.0 => "All runs of a side are equal, so any change would have been seen.".to_owned(),
+            largest => format!("A change of {:.1} % would have been seen in every number.", percent_of(largest)),
+        };
+    }
+    let needed = |row: &Row| row.change.map(|change| change.runs_to_see(tolerance.ln_1p(), ALPHA));
+    let wanted: Vec<Option<usize>> = open.iter().filter_map(|(_, row)| needed(row)).collect();
+    let count = format!("Cannot tell for {} of {all} numbers", open.len());
+    match wanted.iter().copied().collect::<Option<Vec<usize>>>() {
+        _ if wanted.is_empty() => format!("{count}; make five runs a side, in turns."),
+        Some(runs) => {
+            let most = runs.into_iter().max().unwrap_or(0);
+            format!("{count}; {most} runs a side would show a change of {} in each.", share(tolerance))
+        }
+        None => format!("{count}; more than 200 runs a side would be needed to show a change of {}.", share(tolerance)),
+    }
+}

@@ -1,0 +1,312 @@
+//! Change between two sets of results, with the noise between runs.
+//!
+//! Owns intervals and probabilities of three designs: two sets, pairs, and pairs that are looked at after every round.
+
+use super::{ALPHA, float, mean_and_squares, t_quantile, two_sided};
+
+/// Fewest values of a side if all of them are equal: printed numbers are rounded, so two equal ones show no noise.
+const FEWEST_EQUAL: usize = 4;
+/// Fewest values of a set that a single result can be compared with.
+const FEWEST_AGAINST_ONE: usize = 8;
+/// Variance of the prior over effects, in units of the noise: when looks are frequent, effects of two deviations are found soonest.
+const PRIOR_VARIANCE: f64 = 4.0;
+/// Quantile of the normal distribution for a chance of 80 % to see an effect.
+const POWER: f64 = 0.84;
+/// Most runs of a side that are proposed.
+const MOST_RUNS: usize = 200;
+
+/// A change as the logarithm of new ÷ old, and its noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// Mean of the logarithms.
+    pub estimate: f64,
+    design: Design,
+}
+
+/// Values of a set or of pairs: their number and variance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Noise {
+    count: f64,
+    variance: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Design {
+    /// Two sets of any order: Welch's t.
+    Sets(Noise, Noise),
+    /// Pairs, their number fixed beforehand: Student's t.
+    Pairs(Noise),
+    /// Pairs, looked at after every round: the interval holds for all looks together. With its probability.
+    Watched(Noise, f64),
+}
+
+/// Logarithms of positive finite values; `None` for any other value.
+fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+    let logarithm = |value: &f64| (*value > 0.0 && value.is_finite()).then(|| value.ln());
+    values.iter().map(logarithm).collect()
+}
+
+/// Mean and noise; `None` with fewer than two values.
+fn noise(values: &[f64]) -> Option<(f64, Noise)> {
+    let (mean, squares) = mean_and_squares(values)?;
+    let count = float(values.len());
+    (values.len() > 1).then_some((mean, Noise { count, variance: squares / (count - 1.0) }))
+}
+
+/// The change from `old` to `new`, two sets of results that were made in any order (Welch's t on logarithms).
+///
+/// `None` if the noise between runs is not known: a side has one value and the other fewer than 8, all values are equal
+/// and a side has fewer than 4, or a value is not positive.
+pub fn between_sets(old: &[f64], new: &[f64]) -> Option<Change> {
+    let (old, new) = (logarithms(old)?, logarithms(new)?);
+    let fewest = old.len().min(new.len());
+    let (one, many) = if old.len() < new.len() { (&old, &new) } else { (&new, &old) };
+    if fewest == 1 && many.len() >= FEWEST_AGAINST_ONE {
+        let (mean, noise) = noise(many)?;
+        let estimate = if old.len() == 1 { mean - one[0] } else { one[0] - mean };
+        let single = Noise { count: 1.0, ..noise };
+        let sides = if old.len() == 1 { (single, noise) } else { (noise, single) };
+        return Some(Change { estimate, design: Design::Sets(sides.0, sides.1) });
+    }
+    let ((old_mean, old_noise), (new_mean, new_noise)) = (noise(&old)?, noise(&new)?);
+    if old_noise.variance + new_noise.variance == 0.0 && fewest < FEWEST_EQUAL {
+        return None;
+    }
+    Some(Change { estimate: new_mean - old_mean, design: Design::Sets(old_noise, new_noise) })
+}
+
+fn differences(old: &[f64], new: &[f64]) -> Option<Vec<f64>> {
+    if old.len() != new.len() {
+        return None;
+    }
+    let (old, new) = (logarithms(old)?, logarithms(new)?);
+    Some(new.iter().zip(&old).map(|(new, old)| new - old).collect())
+}
+
+/// The change over pairs: the n-th value of each side was measured next to the other. The number of pairs was fixed
+/// beforehand.
+///
+/// `None` with sets of different size, fewer than two pairs, fewer than four with equal changes, or a value that is not
+/// positive.
+pub fn between_pairs(old: &[f64], new: &[f64]) -> Option<Change> {
+    let changes = differences(old, new)?;
+    let (estimate, noise) = noise(&changes)?;
+    let known = noise.variance > 0.0 || changes.len() >= FEWEST_EQUAL;
+    known.then_some(Change { estimate, design: Design::Pairs(noise) })
+}
+
+/// The change over pairs in random order, for a reader who looks after every pair and may stop at any of them.
+///
+/// `None` in the same cases as [`between_pairs`]. The interval is infinite below four pairs.
+pub fn between_watched_pairs(old: &[f64], new: &[f64]) -> Option<Change> {
+    let Change { estimate, design: Design::Pairs(all) } = between_pairs(old, new)? else { return None };
+    let changes = differences(old, new)?;
+    let looks = (2..=changes.len()).filter_map(|count| noise(&changes[..count]));
+    let p = looks.map(|(mean, noise)| watched_probability(mean, noise)).fold(1.0, f64::min);
+    Some(Change { estimate, design: Design::Watched(all, p) })
+}
+
+/// 1 ÷ Bayes factor against no effect: a normal prior over the effect in units of the noise, any scale of the noise.
+fn watched_probability(mean: f64, noise: Noise) -> f64 {
+    if noise.variance == 0.0 {
+        let decided = mean != 0.0 && noise.count >= float(FEWEST_EQUAL);
+        return if decided { 0.0 } else { 1.0 };
+    }
+    let (freedom, weight) = (noise.count - 1.0, 1.0 + noise.count * PRIOR_VARIANCE);
+    let t2 = mean * mean * noise.count / noise.variance;
+    if !t2.is_finite() {
+        return 1.0;
+    }
+    let ratio = (1.0 + t2 / (freedom * weight)) / (1.0 + t2 / freedom);
+    (weight.sqrt() * ratio.powf(f64::midpoint(freedom, 1.0))).min(1.0)
+}
+
+impl Change {
+    /// Half of the width of the interval with this error probability, in logarithms; infinite if nothing is known.
+    pub fn half(&self, alpha: f64) -> f64 {
+        half(self.design, alpha)
+    }
+
+    /// The ends of the interval with this error probability, in logarithms.
+    pub fn interval(&self, alpha: f64) -> (f64, f64) {
+        let half = self.half(alpha);
+        (self.estimate - half, self.estimate + half)
+    }
+
+    /// Probability of such a change or a larger one if there is none.
+    pub fn probability(&self) -> f64 {
+        if let Design::Watched(_, p) = self.design {
+            return p;
+        }
+        let (error, freedom) = error_and_freedom(self.design);
+        if error == 0.0 {
+            return if self.estimate == 0.0 { 1.0 } else { 0.0 };
+        }
+        two_sided(self.estimate / error, freedom).unwrap_or(1.0)
+    }
+
+    /// The smallest change that would have been seen with 80 %, in logarithms.
+    pub fn smallest_visible(&self) -> f64 {
+        reach(self.design, ALPHA)
+    }
+
+    /// The number of runs of each side (or of pairs) with which a change of `distance` is seen with 80 %, in logarithms;
+    /// `None` if 200 are not enough.
+    pub fn runs_to_see(&self, distance: f64, alpha: f64) -> Option<usize> {
+        (2..=MOST_RUNS).find(|&runs| reach(with_runs(self.design, float(runs)), alpha) <= distance)
+    }
+
+    /// The change with `new` and `old` swapped: a rate becomes a time.
+    pub fn reversed(&self) -> Change {
+        Change { estimate: -self.estimate, ..*self }
+    }
+}
+
+/// Interval and chance together: an effect of this size is outside of its interval in 80 % of all cases.
+fn reach(design: Design, alpha: f64) -> f64 {
+    half(design, alpha) + POWER * error_and_freedom(design).0
+}
+
+fn with_runs(design: Design, count: f64) -> Design {
+    let of = |noise: Noise| Noise { count, ..noise };
+    match design {
+        Design::Sets(old, new) => Design::Sets(of(old), of(new)),
+        Design::Pairs(pairs) => Design::Pairs(of(pairs)),
+        Design::Watched(pairs, p) => Design::Watched(of(pairs), p),
+    }
+}
+
+/// Standard error of the estimate, and its degrees of freedom.
+fn error_and_freedom(design: Design) -> (f64, f64) {
+    match design {
+        Design::Pairs(pairs) | Design::Watched(pairs, _) => ((pairs.variance / pairs.count).sqrt(), pairs.count - 1.0),
+        Design::Sets(old, new) => {
+            let [one, other] = [old, new].map(|side| side.variance / side.count);
+            let error = (one + other).sqrt();
+            // A side with one value has no variance: it has that of the other.
+            let freedom = match (old.count > 1.0, new.count > 1.0) {
+                (false, _) => new.count - 1.0,
+                (_, false) => old.count - 1.0,
+                // Satterthwaite's number, from shares of the error: its squares would vanish for small variances.
+                _ => {
+                    let share = one / (one + other);
+                    1.0 / (share * share / (old.count - 1.0) + (1.0 - share).powi(2) / (new.count - 1.0))
+                }
+            };
+            (error, freedom)
+        }
+    }
+}
+
+fn half(design: Design, alpha: f64) -> f64 {
+    let (error, freedom) = error_and_freedom(design);
+    if let Design::Watched(pairs, _) = design {
+        return watched_half(pairs, alpha);
+    }
+    if error == 0.0 {
+        return 0.0;
+    }
+    t_quantile(1.0 - alpha / 2.0, freedom).map_or(f64::INFINITY, |quantile| quantile * error)
+}
+
+/// The set of effects that the Bayes factor does not reject.
+fn watched_half(pairs: Noise, alpha: f64) -> f64 {
+    let Noise { count, variance } = pairs;
+    if variance == 0.0 {
+        return if count >= float(FEWEST_EQUAL) { 0.0 } else { f64::INFINITY };
+    }
+    let weight = 1.0 + count * PRIOR_VARIANCE;
+    let bound = (weight.sqrt() / alpha).powf(2.0 / count);
+    if !bound.is_finite() || bound >= weight {
+        return f64::INFINITY;
+    }
+    ((count - 1.0) * (bound - 1.0) / (1.0 - bound / weight)).sqrt() * (variance / count).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_change_is_a_ratio_and_has_the_same_interval_in_both_directions() {
+        let (old, new) = ([100.0, 102.0, 98.0, 101.0], [90.0, 91.0, 89.0, 92.0]);
+        let (down, up) = (between_sets(&old, &new).unwrap(), between_sets(&new, &old).unwrap());
+        assert!((down.estimate + up.estimate).abs() < 1e-12 && (down.half(ALPHA) - up.half(ALPHA)).abs() < 1e-12);
+        assert!(down.interval(ALPHA).1 < 0.0 && down.probability() < 0.001, "{down:?}");
+        assert_eq!(down.reversed().interval(ALPHA), (-down.interval(ALPHA).1, -down.interval(ALPHA).0));
+    }
+
+    #[test]
+    fn one_run_a_side_says_nothing() {
+        assert_eq!(between_sets(&[100.0], &[50.0]), None);
+        assert_eq!(between_sets(&[100.0, 101.0], &[50.0]), None);
+        assert_eq!(between_sets(&[], &[50.0]), None);
+        assert_eq!(between_pairs(&[100.0], &[50.0]), None);
+    }
+
+    #[test]
+    fn one_run_against_eight_has_their_noise() {
+        let many = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1];
+        let far = between_sets(&many, &[80.0]).unwrap();
+        let near = between_sets(&many, &[100.3]).unwrap();
+        assert!(far.interval(ALPHA).1 < 0.0 && near.interval(ALPHA).0 < 0.0 && near.interval(ALPHA).1 > 0.0);
+        let other_way = between_sets(&[80.0], &many).unwrap();
+        assert!((other_way.estimate + far.estimate).abs() < 1e-12 && other_way.half(ALPHA) > 0.01);
+    }
+
+    #[test]
+    fn equal_numbers_are_noise_free_only_if_there_are_four() {
+        assert_eq!(between_sets(&[100.0; 3], &[90.0; 3]), None);
+        let found = between_sets(&[100.0; 4], &[90.0; 4]).unwrap();
+        assert_eq!((found.half(ALPHA), found.probability()), (0.0, 0.0));
+        assert_eq!(between_watched_pairs(&[100.0; 3], &[90.0; 3]), None);
+        assert_eq!(between_watched_pairs(&[100.0; 4], &[90.0; 4]).unwrap().half(ALPHA), 0.0);
+    }
+
+    #[test]
+    fn three_watched_pairs_decide_nothing_and_more_need_less_room() {
+        let old = [100.0, 102.0, 99.0, 101.0, 100.0, 98.0, 103.0, 100.0];
+        let new = [90.0, 91.0, 92.0, 90.5, 89.0, 91.5, 90.0, 90.0];
+        let half = |count: usize| between_watched_pairs(&old[..count], &new[..count]).unwrap().half(ALPHA);
+        assert!(half(3).is_infinite() && half(4).is_finite() && half(8) < half(4));
+        assert!(half(8) > between_pairs(&old, &new).unwrap().half(ALPHA), "looking has its price");
+    }
+
+    #[test]
+    fn more_runs_see_a_smaller_change_and_none_see_nothing() {
+        let change = between_sets(&[100.0, 104.0, 96.0], &[100.0, 103.0, 97.0]).unwrap();
+        let visible = change.smallest_visible();
+        assert!(change.runs_to_see(visible, ALPHA).unwrap() <= 3);
+        assert!(change.runs_to_see(visible / 4.0, ALPHA).unwrap() > 10);
+        assert_eq!(change.runs_to_see(0.0, ALPHA), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_give_an_answer_or_none(
+            old in proptest::collection::vec(any::<f64>(), 0..12),
+            new in proptest::collection::vec(any::<f64>(), 0..12),
+            alpha in 0.0..1.0_f64,
+        ) {
+            for found in [between_sets(&old, &new), between_pairs(&old, &new), between_watched_pairs(&old, &new)] {
+                let Some(found) = found else { continue };
+                prop_assert!(found.half(alpha) >= 0.0 && (0.0..=1.0).contains(&found.probability()));
+                prop_assert!(!found.smallest_visible().is_nan());
+                let _ = found.runs_to_see(0.05, ALPHA);
+            }
+        }
+
+        #[test]
+        fn the_probability_and_the_interval_agree(
+            old in proptest::collection::vec(90.0..110.0_f64, 2..9),
+            new in proptest::collection::vec(90.0..110.0_f64, 2..9),
+        ) {
+            let Some(found) = between_sets(&old, &new) else { return Ok(()) };
+            let (low, high) = found.interval(ALPHA);
+            let p = found.probability();
+            prop_assume!((p - ALPHA).abs() > 1e-6);
+            prop_assert_eq!(low > 0.0 || high < 0.0, p < ALPHA);
+        }
+    }
+}

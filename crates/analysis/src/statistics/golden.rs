@@ -1,0 +1,74 @@
+//! The golden tables of `crates/analysis/tests/golden/statistics.py`, which computes each rule with mpmath: 20 inputs each,
+//! nine digits.
+
+use super::*;
+
+const TABLE: &str = include_str!("../../tests/golden/statistics.txt");
+
+/// The rows of a rule: its lists of inputs, and its values.
+fn rows(rule: &str) -> Vec<(Vec<Vec<f64>>, Vec<f64>)> {
+    let numbers = |text: &str| -> Vec<f64> { text.split_whitespace().map(|word| word.parse().unwrap()).collect() };
+    let of_rule = TABLE.lines().filter_map(|line| line.strip_prefix(rule)?.strip_prefix(' '));
+    let split = of_rule.map(|line| line.split_once('|').unwrap());
+    let found: Vec<_> =
+        split.map(|(inputs, values)| (inputs.split('/').map(numbers).collect(), numbers(values))).collect();
+    assert_eq!(found.len(), 20, "{rule}");
+    found
+}
+
+fn same(rule: &str, found: &[f64], expected: &[f64]) {
+    let near = |found: f64, expected: f64| found == expected || (found - expected).abs() <= 1e-9 * expected.abs();
+    let all =
+        found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| near(*found, *expected));
+    assert!(all, "{rule}: {found:?} is not {expected:?}");
+}
+
+fn numbers_of(change: &Change) -> [f64; 5] {
+    let halves = [change.half(ALPHA), change.half(ALPHA / 5.0)];
+    [change.estimate, halves[0], halves[1], change.probability(), change.smallest_visible()]
+}
+
+#[test]
+fn the_interval_of_a_series_is_that_of_the_golden_table() {
+    for (inputs, expected) in rows("M1") {
+        let found = series_interval(&inputs[0]).unwrap();
+        same("M1", &[found.mean, found.half, found.effective], &expected);
+    }
+}
+
+#[test]
+fn the_shares_of_a_percentile_are_those_of_the_golden_table() {
+    for (inputs, expected) in rows("M2") {
+        let counts: Vec<(f64, f64)> = inputs[1].iter().copied().zip(inputs[2].iter().copied()).collect();
+        let found = percentile_shares(inputs[0][0], &counts).unwrap();
+        same("M2", &[found.low, found.high.unwrap_or(-1.0)], &expected);
+    }
+}
+
+#[test]
+fn the_change_between_sets_and_pairs_is_that_of_the_golden_table() {
+    type Rule = fn(&[f64], &[f64]) -> Option<Change>;
+    let rules: [(&str, Rule); 4] =
+        [("M3sets", between_sets), ("M3one", between_sets), ("M3pairs", between_pairs), ("M4", between_watched_pairs)];
+    for (rule, function) in rules {
+        for (inputs, expected) in rows(rule) {
+            let found = function(&inputs[0], &inputs[1]).unwrap();
+            same(rule, &numbers_of(&found), &expected);
+        }
+    }
+}
+
+#[test]
+fn the_answer_of_a_gate_is_that_of_the_golden_table() {
+    for (inputs, expected) in rows("M6") {
+        let change = between_sets(&inputs[2], &inputs[3]).unwrap();
+        let (tolerance, metrics) = (inputs[0][0], inputs[1][0] as usize);
+        let code = match answer(&change, tolerance, metrics) {
+            Answer::Ok => 0.0,
+            Answer::Worse => 1.0,
+            Answer::CannotTell => 2.0,
+        };
+        let to_go = runs_to_go(&change, tolerance, metrics).unwrap_or(0);
+        same("M6", &[code, float(to_go)], &expected);
+    }
+}

@@ -1,0 +1,60 @@
+//! Statistics of repeated measurements: the interval of one run, the change between two sets of runs, and the conclusion
+//! of a gate.
+//!
+//! Pure functions on slices. No input panics: values that are not finite, or too few, give no answer. Rates and latencies
+//! are compared as logarithms, so a change is a ratio and its interval is symmetric. docs/decisions.md explains each rule;
+//! `crates/analysis/tests/golden/statistics.py` computes the golden values of the tests.
+
+mod change;
+mod gate;
+mod holm;
+mod one_run;
+
+pub use change::{Change, between_pairs, between_sets, between_watched_pairs};
+pub use gate::{Answer, answer, answer_of_all, runs_to_go};
+pub use holm::rejected;
+pub use one_run::{SeriesInterval, ShareBounds, percentile_shares, series_interval};
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Error probability of an interval: 5 %.
+pub const ALPHA: f64 = 0.05;
+/// Most degrees of freedom that are computed with; beyond, the distribution is normal to nine digits.
+const MOST_FREEDOM: f64 = 1e10;
+
+/// Quantile of Student's t distribution; `None` for arguments that it is not defined for.
+fn t_quantile(share: f64, freedom: f64) -> Option<f64> {
+    if !(share > 0.0 && share < 1.0 && freedom > 0.0) {
+        return None;
+    }
+    let found = StudentsT::new(0.0, 1.0, freedom.min(MOST_FREEDOM)).ok()?.inverse_cdf(share);
+    found.is_finite().then_some(found)
+}
+
+/// Probability that |t| is at least this large without a difference.
+fn two_sided(t: f64, freedom: f64) -> Option<f64> {
+    if t.is_nan() || freedom.is_nan() || freedom <= 0.0 {
+        return None;
+    }
+    let below = StudentsT::new(0.0, 1.0, freedom.min(MOST_FREEDOM)).ok()?.cdf(-t.abs());
+    Some((2.0 * below).clamp(0.0, 1.0))
+}
+
+/// Mean, and sum of squared deviations from it; `None` without values, or if a value or a result is not finite.
+fn mean_and_squares(values: &[f64]) -> Option<(f64, f64)> {
+    let count = float(values.len());
+    let mean = values.iter().sum::<f64>() / count;
+    // The mean of equal values is that value; a rounded sum would give them a deviation.
+    let mean = if values.windows(2).all(|pair| pair[0] == pair[1]) { *values.first()? } else { mean };
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (mean.is_finite() && squares.is_finite()).then_some((mean, squares))
+}
+
+fn float(count: usize) -> f64 {
+    measure::float(count as u64)
+}
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod simulated;

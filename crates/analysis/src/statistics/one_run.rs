@@ -1,0 +1,129 @@
+//! Intervals within one run, from what it did in each of its intervals of time.
+//!
+//! Neighbouring intervals of a run are alike, so the error of a mean is not the deviation divided by √N. The correlation
+//! is estimated at several widths and the widest result counts. Such an interval is about this run: the noise between
+//! runs is not in it.
+
+use super::{ALPHA, float, mean_and_squares, t_quantile};
+
+/// Fewest values with which a correlation can be estimated.
+const FEWEST: usize = 15;
+/// Numbers of neighbours that are averaged.
+const WIDTHS: [usize; 4] = [1, 2, 4, 8];
+/// Largest correlation that is computed with.
+const MOST_CORRELATION: f64 = 0.99;
+
+/// Interval of the mean of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeriesInterval {
+    /// The mean.
+    pub mean: f64,
+    /// Half of the width: the mean of a longer run of the same kind is within mean ± half with 95 %.
+    pub half: f64,
+    /// Number of independent values that the series is worth.
+    pub effective: f64,
+}
+
+/// The interval of the mean of a series of equal intervals of time; `None` with fewer than 15 values, or if one is not
+/// finite.
+pub fn series_interval(values: &[f64]) -> Option<SeriesInterval> {
+    if values.len() < FEWEST {
+        return None;
+    }
+    let (mean, _) = mean_and_squares(values)?;
+    let mut widest: Option<SeriesInterval> = None;
+    for width in WIDTHS.into_iter().filter(|width| values.len() / width >= FEWEST) {
+        let whole = &values[values.len() % width..];
+        let means: Vec<f64> = whole.chunks(width).map(|part| part.iter().sum::<f64>() / float(width)).collect();
+        let (half, effective) = half_of(&means)?;
+        if widest.is_none_or(|widest| half > widest.half) {
+            widest = Some(SeriesInterval { mean, half, effective });
+        }
+    }
+    widest
+}
+
+/// Half width and effective number of values, for values with the correlation of an AR(1) process.
+fn half_of(values: &[f64]) -> Option<(f64, f64)> {
+    let count = float(values.len());
+    let (mean, squares) = mean_and_squares(values)?;
+    if squares == 0.0 {
+        return Some((0.0, count));
+    }
+    let products = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
+    let r = products / squares;
+    // Kendall's correction: the estimate is too small in short series.
+    let r = (r + (1.0 + 3.0 * r) / count).clamp(0.0, MOST_CORRELATION);
+    let effective = (count * (1.0 - r) / (1.0 + r)).max(2.0);
+    let variance = squares / (count - (1.0 + r) / (1.0 - r)).max(1.0);
+    let half = t_quantile(1.0 - ALPHA / 2.0, (effective - 1.0).max(1.0))? * (variance / effective).sqrt();
+    half.is_finite().then_some((half, effective))
+}
+
+/// Shares of a run's I/Os between which the true percentile is, with 95 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareBounds {
+    /// Lower end, as a share of the run's I/Os.
+    pub low: f64,
+    /// Upper end; `None` if the run cannot bound the percentile above.
+    pub high: Option<f64>,
+}
+
+/// The interval of the percentile `share` (0.99), as shares of the run's I/Os: the latencies at these shares are its ends.
+/// `intervals` has the I/Os of each interval of time, and how many of them were slower than the run's percentile.
+///
+/// `None` with fewer than 15 intervals, or with a number that is not a count.
+pub fn percentile_shares(share: f64, intervals: &[(f64, f64)]) -> Option<ShareBounds> {
+    let counts = intervals.iter().all(|&(ios, slower)| ios.is_finite() && slower >= 0.0 && slower <= ios);
+    let all: f64 = intervals.iter().map(|(ios, _)| ios).sum();
+    if !counts || !(share > 0.0 && share < 1.0) || intervals.len() < FEWEST || all <= 0.0 {
+        return None;
+    }
+    let mut sorted: Vec<f64> = intervals.iter().map(|(ios, _)| *ios).collect();
+    sorted.sort_by(f64::total_cmp);
+    let median = sorted[sorted.len() / 2];
+    let even = intervals.iter().all(|&(ios, _)| ios > 0.0 && ios <= 2.0 * median && median <= 2.0 * ios);
+    // Intervals of different weight: the error of a ratio of two sums.
+    let mean_share = intervals.iter().map(|(_, slower)| slower).sum::<f64>() / all;
+    let mean_ios = all / float(intervals.len());
+    let of_interval = |&(ios, slower): &(f64, f64)| {
+        if even { slower / ios } else { mean_share + (slower - mean_share * ios) / mean_ios }
+    };
+    let half = series_interval(&intervals.iter().map(of_interval).collect::<Vec<_>>())?.half;
+    let high = share + half;
+    Some(ShareBounds { low: (share - half).max(0.0), high: (high < 1.0).then_some(high) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_series_has_no_width_and_a_short_one_no_interval() {
+        let found = series_interval(&[0.1; 40]).unwrap();
+        assert_eq!((found.mean, found.half), (0.1, 0.0));
+        assert_eq!(series_interval(&[1.0; 14]), None);
+        assert_eq!(series_interval(&[f64::NAN; 40]), None);
+    }
+
+    #[test]
+    fn a_slow_wave_is_worth_fewer_values_than_noise() {
+        let noise: Vec<f64> = (0..64).map(|at| f64::from(at * 37 % 64)).collect();
+        let wave: Vec<f64> = (0..64).map(f64::from).collect();
+        let [noise, wave] = [noise, wave].map(|series| series_interval(&series).unwrap());
+        assert!(wave.effective < 4.0 && noise.effective > 4.0 * wave.effective, "{noise:?} {wave:?}");
+        assert!(wave.half > 2.0 * noise.half, "{noise:?} {wave:?}");
+    }
+
+    #[test]
+    fn a_percentile_that_moves_too_much_is_open_above() {
+        let calm: Vec<(f64, f64)> = (0..60).map(|at| (1000.0, f64::from(8 + at * 7 % 5))).collect();
+        let bounds = percentile_shares(0.99, &calm).unwrap();
+        assert!(bounds.low < 0.99 && bounds.high.is_some_and(|high| high > 0.99 && high < 0.995), "{bounds:?}");
+        let burst: Vec<(f64, f64)> = (0..60).map(|at| (1000.0, if at < 6 { 100.0 } else { 0.0 })).collect();
+        assert_eq!(percentile_shares(0.99, &burst).unwrap().high, None);
+        assert_eq!(percentile_shares(0.99, &calm[..14]), None);
+        assert_eq!(percentile_shares(0.99, &[(0.0, 0.0); 60]), None);
+        assert_eq!(percentile_shares(0.99, &[(1.0, 2.0); 60]), None);
+    }
+}

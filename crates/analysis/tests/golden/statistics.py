@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Golden values of crates/analysis/src/statistics, computed in 40 digits with mpmath, independently of the Rust code.
+
+Needs mpmath (Debian: python3-mpmath). Run in this directory: python3 statistics.py > statistics.txt
+A line is RULE, the inputs (lists separated by /), and after | the values in 12 digits.
+"""
+import random
+
+from mpmath import betainc, exp, findroot, inf, isinf, log, mp, mpf, sqrt
+
+mp.dps = 40
+ALPHA = mpf("0.05")
+
+
+def t_cdf(t, nu):
+    """Of Student's t: by the incomplete beta function."""
+    tail = betainc(nu / 2, mpf(1) / 2, 0, nu / (nu + t * t), regularized=True) / 2
+    return 1 - tail if t > 0 else tail
+
+
+def t_quantile(p, nu):
+    """By bisection of t_cdf, then Newton's method on it."""
+    low, high = mpf(0), mpf(10)
+    while t_cdf(high, nu) < p:
+        high *= 10
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_cdf(middle, nu) < p else (low, middle)
+    return findroot(lambda t: t_cdf(t, nu) - p, (low, high), solver="secant", tol=mpf(10) ** -30)
+
+
+def mean(x):
+    return sum(x) / len(x)
+
+
+def variance(x):
+    m = mean(x)
+    return sum((v - m) ** 2 for v in x) / (len(x) - 1)
+
+
+def m1(x):
+    """Mean, half width and effective number of a series."""
+    best = None
+    for k in (1, 2, 4, 8):
+        if len(x) // k < 15:
+            break
+        drop = len(x) % k
+        y = [mean(x[i:i + k]) for i in range(drop, len(x), k)]
+        m = mpf(len(y))
+        d = [v - mean(y) for v in y]
+        v = sum(e * e for e in d)
+        if v == 0:
+            half, e = mpf(0), m
+        else:
+            r = sum(a * b for a, b in zip(d, d[1:])) / v
+            r = min(max(r + (1 + 3 * r) / m, mpf(0)), mpf("0.99"))
+            e = max(m * (1 - r) / (1 + r), mpf(2))
+            s2 = v / max(m - (1 + r) / (1 - r), mpf(1))
+            half = t_quantile(mpf("0.975"), max(e - 1, mpf(1))) * sqrt(s2 / e)
+        if best is None or half > best[0]:
+            best = (half, e)
+    return [mean(x), best[0], best[1]]
+
+
+def m2(q, ios, slower):
+    """Shares between which a percentile lies; -1 for an open end."""
+    n, k = sum(ios), sum(slower)
+    median = sorted(ios)[len(ios) // 2]
+    if all(0 < i <= 2 * median and median <= 2 * i for i in ios):
+        p = [b / a for a, b in zip(ios, slower)]
+    else:
+        p = [k / n + (b - k / n * a) / (n / len(ios)) for a, b in zip(ios, slower)]
+    half = m1(p)[1]
+    return [max(q - half, mpf(0)), q + half if q + half < 1 else mpf(-1)]
+
+
+def welch(a, b):
+    """Estimate, half width at 5 % and at 1 %, probability, smallest visible change."""
+    a, b = [log(v) for v in a], [log(v) for v in b]
+    va, vb = variance(a) / len(a), variance(b) / len(b)
+    se = sqrt(va + vb)
+    nu = (va + vb) ** 2 / (va ** 2 / (len(a) - 1) + vb ** 2 / (len(b) - 1))
+    return of_t(mean(b) - mean(a), se, nu)
+
+
+def one_against(a, b):
+    """The same for one value against eight or more."""
+    b = log(b[0])
+    a = [log(v) for v in a]
+    return of_t(b - mean(a), sqrt(variance(a) * (1 + mpf(1) / len(a))), mpf(len(a) - 1))
+
+
+def paired(a, b):
+    d = [log(y) - log(x) for x, y in zip(a, b)]
+    return of_t(mean(d), sqrt(variance(d) / len(d)), mpf(len(d) - 1))
+
+
+def of_t(estimate, se, nu):
+    half = [t_quantile(1 - alpha / 2, nu) * se for alpha in (ALPHA, ALPHA / 5)]
+    p = 2 * t_cdf(-abs(estimate / se), nu)
+    return [estimate, *half, p, half[0] + mpf("0.84") * se]
+
+
+def watched(a, b):
+    """The same for pairs that are looked at after each: the effects that a Bayes factor of 1/alpha does not exclude."""
+    d = [log(y) - log(x) for x, y in zip(a, b)]
+    n, s2 = mpf(len(d)), variance(d)
+
+    def inverse_factor(effect, x):
+        """Student's density ratio of a mixture with variance 4 to the point `effect`, inverted."""
+        k = mpf(len(x))
+        t2 = (mean(x) - effect) ** 2 * k / variance(x)
+        w = 1 + 4 * k
+        return sqrt(w) * ((1 + t2 / ((k - 1) * w)) / (1 + t2 / (k - 1))) ** (k / 2)
+
+    # The half width by bisection of the definition, not by its solved form.
+    def half(alpha):
+        if inverse_factor(mpf(10) ** 30, d) > alpha:
+            return inf
+        low, high = mpf(0), mpf(10) ** 6
+        for _ in range(160):
+            middle = (low + high) / 2
+            low, high = (middle, high) if inverse_factor(mean(d) - middle, d) > alpha else (low, middle)
+        return high
+
+    p = min([mpf(1)] + [inverse_factor(mpf(0), d[:k]) for k in range(2, len(d) + 1)])
+    return [mean(d), half(ALPHA), half(ALPHA / 5), p, half(ALPHA) + mpf("0.84") * sqrt(s2 / n)]
+
+
+def gate(tolerance, metrics, a, b):
+    """1 worse, 0 ok, 2 cannot tell; then the runs a side that settle it, 0 for none up to 200."""
+    a, b = [log(v) for v in a], [log(v) for v in b]
+    va, vb = variance(a), variance(b)
+
+    def t_of(n_a, n_b, alpha):
+        x, y = va / n_a, vb / n_b
+        nu = (x + y) ** 2 / (x ** 2 / (n_a - 1) + y ** 2 / (n_b - 1))
+        return t_quantile(1 - alpha / 2, nu) * sqrt(x + y), sqrt(x + y)
+
+    bound = -log(1 + tolerance)
+    estimate = mean(b) - mean(a)
+    wide, narrow = t_of(len(a), len(b), ALPHA / metrics)[0], t_of(len(a), len(b), ALPHA)[0]
+    verdict = 1 if estimate + wide < bound else 0 if estimate - narrow > bound else 2
+    alpha = ALPHA / metrics if estimate < bound else ALPHA
+    for n in range(2, 201):
+        half, se = t_of(n, n, alpha)
+        if half + mpf("0.84") * se <= abs(estimate - bound):
+            return [mpf(verdict), mpf(n)]
+    return [mpf(verdict), mpf(0)]
+
+
+def line(rule, inputs, found):
+    shown = ["inf" if isinf(v) else mp.nstr(v, 12, min_fixed=-20, max_fixed=20) for v in found]
+    print(rule, " / ".join(" ".join(str(v) for v in part) for part in inputs), "|", " ".join(shown))
+
+
+def exact(values):
+    return [mpf(str(v)) for v in values]
+
+
+def lognormal(rng, count, level, spread):
+    return [float(f"{level * rng.lognormvariate(0, spread):.6g}") for _ in range(count)]
+
+
+def main():
+    rng = random.Random(20)
+    for case in range(20):
+        length = [15, 17, 29, 30, 31, 47, 60, 61, 77, 90, 119, 120, 121, 133, 150, 180, 200, 240, 255, 300][case]
+        correlation, level, x = [0, 0.3, 0.8, 0.95][case % 4], 0.0, []
+        for _ in range(length):
+            level = correlation * level + rng.gauss(0, 1)
+            x.append(float(f"{1000 + 40 * level:.7g}"))
+        line("M1", [x], m1(exact(x)))
+    for case in range(20):
+        length, q = [15, 20, 30, 45, 60, 61, 90, 120, 150, 240][case % 10], [0.5, 0.99, 0.999][case % 3]
+        even = case < 12
+        ios = [rng.randint(900, 1100) if even else rng.randint(0, 3000) for _ in range(length)]
+        slower = [sum(rng.random() < (1 - q) * 1.2 for _ in range(i)) for i in ios]
+        line("M2", [[q], ios, slower], m2(mpf(str(q)), exact(ios), exact(slower)))
+    sizes = [(2, 2), (2, 3), (3, 3), (3, 5), (4, 4), (5, 3), (5, 5), (6, 6), (8, 5), (9, 12)] * 2
+    for case, (n, m) in enumerate(sizes):
+        spread = [0.002, 0.01, 0.05, 0.3][case % 4]
+        a = lognormal(rng, n, [80000, 0.4, 12.5][case % 3], spread)
+        b = lognormal(rng, m, [80000, 0.4, 12.5][case % 3] * [1, 0.97, 0.9, 1.2][case % 4], spread * 1.5)
+        line("M3sets", [a, b], welch(exact(a), exact(b)))
+    for case in range(20):
+        a = lognormal(rng, 8 + case, 100, [0.01, 0.1][case % 2])
+        b = lognormal(rng, 1, [100, 93][case % 2], 0.03)
+        line("M3one", [a, b], one_against(exact(a), exact(b)))
+    for rule, function, first in (("M3pairs", paired, 2), ("M4", watched, 2)):
+        for case in range(20):
+            count = first + case
+            a = lognormal(rng, count, 5000, 0.1)
+            factor = [1, 0.98, 1.05, 0.8][case % 4]
+            b = [float(f"{v * factor * rng.lognormvariate(0, 0.02):.6g}") for v in a]
+            line(rule, [a, b], function(exact(a), exact(b)))
+    for case in range(20):
+        count, metrics = 3 + case % 6, [1, 2, 6, 18][case % 4]
+        a = lognormal(rng, count, 5000, 0.02)
+        b = lognormal(rng, count + case % 2, 5000 * [1, 0.98, 0.94, 0.88, 1.04][case % 5], 0.02)
+        line("M6", [[0.05], [metrics], a, b], gate(mpf("0.05"), metrics, exact(a), exact(b)))
+
+
+main()
