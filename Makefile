@@ -76,6 +76,7 @@ test: oracles
 	@echo 'test: format, lints, docs and tests passed'
 
 test-full: test seeds load soak sanitize
+	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib statistics::simulated
 
 CASES := $(CARGO) test --locked -p cli --test cases
 

@@ -67,14 +67,23 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::at(path, format!("cannot be read: {error}"))
 }
 
+/// Reads a whole file into memory.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    read_limited::read_from(open(path)?, LARGEST).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => Failure::at(path, "is larger than 1 GiB; split it"),
+        _ => unreadable(path, &error),
+    })
+}
+
 /// Reads the results in a file and reports damage on standard error. Returns them with the number of damaged places; a
 /// file without results counts as one.
 pub(crate) fn read_results(path: &Path) -> Result<(Vec<Located>, usize), Failure> {
-    let bytes = read_limited::read_from(open(path)?, LARGEST).map_err(|error| match error.kind() {
-        ErrorKind::FileTooLarge => Failure::at(path, "is larger than 1 GiB; split it"),
-        _ => unreadable(path, &error),
-    })?;
-    let Results { found, damages, repeats, without_result } = results(&bytes);
+    Ok(results_in(path, &read_bytes(path)?))
+}
+
+/// The same for the content of a file.
+pub(crate) fn results_in(path: &Path, bytes: &[u8]) -> (Vec<Located>, usize) {
+    let Results { found, damages, repeats, without_result } = results(bytes);
     damages.iter().for_each(|damage| print_damage(path, damage));
     print_repeats(path, &repeats);
     if found.is_empty() {
@@ -89,7 +98,7 @@ pub(crate) fn read_results(path: &Path) -> Result<(Vec<Located>, usize), Failure
         Failure::at(path, why).print();
     }
     let count = damages.len() + usize::from(found.is_empty());
-    Ok((found, count))
+    (found, count)
 }
 
 /// Prints a message about a damaged place in a file.

@@ -3,12 +3,14 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod compare;
 mod cost_model;
 mod dispatch;
 mod explain;
 mod failure;
 mod features;
 mod fio;
+mod gate;
 mod grade;
 mod input;
 mod iostat;

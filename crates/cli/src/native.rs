@@ -29,6 +29,8 @@ Examples:
   plumb parse *.out               a table of the output of fio, iozone or iostat, of any version
   plumb grade data.csv            a report card of a sweep
   plumb check run.json            is this number true?
+  plumb compare old.json new.json what changed, and is it more than noise?
+  plumb gate new-*.json --against main-*.json    fail a build when storage got slower
   plumb explain run.json          the equations that a true result satisfies, with its numbers
   plumb model sweep.json          access time, transfer rate, and the best number of users
   plumb report a.json b.json      charts, checks and all numbers of results, as a page
@@ -50,6 +52,8 @@ enum Command {
     Grade(crate::grade::GradeArgs),
     Knee(Box<crate::knee::KneeArgs>),
     Check(crate::check::CheckArgs),
+    Compare(crate::compare::CompareArgs),
+    Gate(crate::gate::GateArgs),
     Explain(crate::explain::ExplainArgs),
     Model(crate::cost_model::ModelArgs),
     Report(crate::report::ReportArgs),
@@ -94,6 +98,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
         Ok(Cli { command: Command::Knee(args) }) => crate::knee::run(&args),
         Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
+        Ok(Cli { command: Command::Compare(args) }) => crate::compare::run(&args),
+        Ok(Cli { command: Command::Gate(args) }) => crate::gate::run(&args),
         Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
         Ok(Cli { command: Command::Model(args) }) => crate::cost_model::run(&args),
         Ok(Cli { command: Command::Report(args) }) => crate::report::run(&args),
@@ -103,16 +109,18 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Iozone(DropInArgs { words }) }) => crate::iozone::run(&words),
         Ok(Cli { command: Command::FioSh(DropInArgs { words }) }) => survey::run_fio_sh(&words),
         Ok(Cli { command: Command::Iostat(DropInArgs { words }) }) => crate::iostat::run(&words),
-        Err(error) => show(&error),
+        Err(error) => show(&error, words),
     }
 }
 
-/// Help and version go to standard output with status 0, mistakes to standard error with status 1.
-fn show(error: &clap::Error) -> Result<u8, Failure> {
+/// Help and version go to standard output with status 0, mistakes to standard error with status 1; that of `plumb gate` is
+/// another one, because 1 is an answer there.
+fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
     if error.use_stderr() {
         // Errors are ignored: standard error may be closed.
         let _ = error.print();
-        return Ok(1);
+        let is_gate = words.get(1).is_some_and(|word| word == "gate");
+        return Ok(if is_gate { crate::gate::status_of_mistake(words) } else { 1 });
     }
     let text = error.render();
     let coloured = std::io::IsTerminal::is_terminal(&std::io::stdout());

@@ -11,7 +11,7 @@ mod sentences;
 mod surroundings;
 mod within_run;
 
-pub use observation::{Asked, Metric, Observation, Said, observe};
+pub use observation::{Asked, Metric, Missing, Observation, Said, observe};
 pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
 pub use rows::{ComparedTest, Row, Verdict, compare, percent_of};
 pub use sentences::{Summary, summary};

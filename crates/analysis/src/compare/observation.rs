@@ -208,6 +208,11 @@ impl Observation {
         found.map_or(Err(Missing::NotStated), |(_, number)| *number)
     }
 
+    /// True if both are of the same run: they ended at the same moment with the same numbers.
+    pub(super) fn is_copy_of(&self, other: &Observation) -> bool {
+        self.ended_unix_ms.is_some() && self.ended_unix_ms == other.ended_unix_ms && self.numbers == other.numbers
+    }
+
     /// Interval of the number within the run.
     pub fn within(&self, metric: Metric) -> Option<Within> {
         self.within.iter().find(|(known, _)| *known == metric).map(|(_, within)| *within)

@@ -46,13 +46,15 @@ pub struct Matches {
     pub only_new: Vec<String>,
     /// What one side does not state of settings that should be equal.
     pub not_stated: Vec<String>,
+    /// Results that were given more than once on a side; each counts once.
+    pub repeated: usize,
 }
 
 /// Pairs the tests of two sets of results.
 pub fn pair(old: Vec<Observation>, new: Vec<Observation>) -> Matches {
     let named = needs_names(&old, &new);
-    let (old, mut new) = (tests(old, &named), tests(new, &named));
     let mut found = Matches::default();
+    let [old, mut new] = [old, new].map(|side| tests(side, &named, &mut found.repeated));
     let mut lonely = Vec::new();
     for test in old {
         let Some(at) = new.iter().position(|other| (&other.asked, &other.name) == (&test.asked, &test.name)) else {
@@ -99,11 +101,12 @@ fn needs_names(old: &[Observation], new: &[Observation]) -> Vec<Asked> {
     needed
 }
 
-fn tests(runs: Vec<Observation>, named: &[Asked]) -> Vec<Test> {
+fn tests(runs: Vec<Observation>, named: &[Asked], repeated: &mut usize) -> Vec<Test> {
     let mut found: Vec<Test> = Vec::new();
     for run in runs {
         let name = named.contains(&run.asked).then(|| run.name.clone());
         match found.iter_mut().find(|test| test.asked == run.asked && test.name == name) {
+            Some(test) if test.runs.iter().any(|known| known.is_copy_of(&run)) => *repeated += 1,
             Some(test) => test.runs.push(run),
             None => found.push(Test { asked: run.asked.clone(), name, runs: vec![run] }),
         }

@@ -1,1 +1,209 @@
-//! Tests.
+//! Tests of a comparison on results with known properties.
+
+use super::*;
+use crate::fixtures::{closed_loop, printed, watched_random_read, workload};
+use crate::statistics::ALPHA;
+use measure::{Nanos, SplitMix};
+use model::{Grade, JobError, Note, RunResult};
+
+/// A result of 8 users with this many reads in a second, that ended at this second.
+fn result(ios: u64, ended_s: u64) -> RunResult {
+    let mut result = closed_loop(8, ios, Nanos(8_000_000_000 / ios), Nanos::SECOND);
+    result.ended_unix_ms = ended_s * 1000;
+    result
+}
+
+/// Observations of these results, a file each.
+fn observed(results: &[RunResult]) -> Vec<Observation> {
+    (0..).zip(results).flat_map(|(file, result)| observe(result, None, file)).collect()
+}
+
+fn compared(old: &[RunResult], new: &[RunResult]) -> Vec<ComparedTest> {
+    compare(&pair(observed(old), observed(new)).both, &Metric::USUAL, 0.05, Design::AsMade)
+}
+
+/// Results with these rates, at these seconds.
+fn runs(rates: &[u64], times: impl Iterator<Item = u64>) -> Vec<RunResult> {
+    rates.iter().zip(times).map(|(rate, time)| result(*rate, time)).collect()
+}
+
+const OLD: [u64; 5] = [80_000, 81_000, 79_500, 80_500, 80_200];
+const NEW: [u64; 5] = [71_000, 72_000, 70_500, 71_500, 71_200];
+
+#[test]
+fn a_loss_of_a_tenth_is_worse_in_rate_and_latency_and_both_are_named() {
+    let tests = compared(&runs(&OLD, (1..).step_by(2)), &runs(&NEW, (2..).step_by(2)));
+    let [test] = tests.as_slice() else { panic!("{tests:?}") };
+    assert_eq!((test.label.as_str(), test.runs, test.order), ("sequential reads ×8", [5, 5], Order::Turns));
+    let verdicts: Vec<_> = test.rows.iter().map(|row| (row.metric.word(), row.verdict, row.is_sure)).collect();
+    let worse = |word: &str| (word.to_owned(), Verdict::Worse, true);
+    assert_eq!(verdicts[..4], [worse("iops"), worse("mean"), worse("p50"), worse("p99")]);
+    assert_eq!(verdicts[4], ("p99.9".to_owned(), Verdict::CannotTell, false), "{:?}", test.rows[4]);
+    assert_eq!(test.rows[4].reason.as_deref(), Some("p99.9 is not known: fewer than 100 I/Os were slower"));
+    let found = summary(&tests, 0.05);
+    assert!(found.sentences[0].starts_with("Worse: sequential reads ×8 (IOPS −11.2 %, mean +12.6 %"), "{found:?}");
+    assert!(found.sentences[1].starts_with("A change of ") && found.remarks.is_empty(), "{found:?}");
+}
+
+#[test]
+fn one_run_a_side_cannot_tell_and_has_the_interval_within_the_run() {
+    let mut watched = watched_random_read();
+    let monitored = watched.monitored.as_mut().unwrap();
+    let first = monitored.intervals.clone();
+    let length = first.last().unwrap().until;
+    for (number, interval) in (1..).zip(first.iter().cycle().take(30)) {
+        let until = Nanos(length.get() + number * Nanos::SECOND.get());
+        monitored.intervals.push(model::Interval { until, ..interval.clone() });
+    }
+    let tests = compared(&[watched.clone()], &[watched]);
+    let row = &tests[0].rows[0];
+    assert_eq!((row.verdict, row.change), (Verdict::CannotTell, None));
+    assert!(row.reason.as_ref().unwrap().starts_with("one run each"), "{row:?}");
+    let within = row.within[0].unwrap();
+    assert!(within.low > 1900.0 && within.high.unwrap() < 2100.0 && within.low < within.high.unwrap(), "{within:?}");
+    let [first, second] = summary(&tests, 0.05).sentences;
+    assert_eq!(first, "No change beyond the noise can be shown.");
+    assert!(second.starts_with("Cannot tell: one run on a side") && second.contains("five a side"), "{second}");
+}
+
+#[test]
+fn tests_of_other_users_or_directions_are_not_paired_and_the_difference_is_named() {
+    let mut sixteen = result(80_000, 9);
+    sixteen.jobs[0].workers = 16;
+    let found = pair(observed(&[result(80_000, 1)]), observed(&[sixteen]));
+    assert!(found.both.is_empty());
+    assert_eq!(found.only_old, ["sequential reads ×8: users 8 in the old results, 16 in the new ones"]);
+    assert_eq!(found.only_new, ["sequential reads ×16"]);
+    let mut writes = result(80_000, 9);
+    let job = &mut writes.jobs[0];
+    job.directions.write = std::mem::take(&mut job.directions.read);
+    workload(&mut writes).mix = plan::Mix::Only(measure::Direction::Write);
+    let found = pair(observed(&[result(80_000, 1)]), observed(&[writes]));
+    assert_eq!(found.only_old, ["sequential reads ×8: direction reads in the old results, writes in the new ones"]);
+}
+
+#[test]
+fn tests_of_other_sizes_or_flushes_are_refused_and_what_is_not_stated_is_said() {
+    let sized = |bytes: u64| {
+        let mut found = result(80_000, 1);
+        found.jobs[0].echo.region_bytes = bytes;
+        found
+    };
+    let found = pair(observed(&[sized(1 << 30)]), observed(&[sized(2 << 30)]));
+    assert!(found.both.is_empty() && found.refused[0].contains("its I/Os go to 1 GiB and 2 GiB"), "{found:?}");
+    let mut flushed = sized(1 << 30);
+    workload(&mut flushed).flushes.by_each_write = true;
+    let found = pair(observed(&[sized(1 << 30)]), observed(&[flushed]));
+    assert!(found.refused[0].contains("durable in different ways"), "{found:?}");
+    let mut outline = sized(0);
+    workload(&mut outline).is_outline = true;
+    let found = pair(observed(&[sized(1 << 30)]), observed(&[outline]));
+    assert_eq!(found.both.len(), 1);
+    assert!(found.not_stated[0].contains("the new side does not state the size of the data, flushes"), "{found:?}");
+}
+
+#[test]
+fn a_new_name_is_no_new_test_unless_a_file_has_two_of_them() {
+    let named = |names: &[&str]| {
+        let mut found = result(80_000, 1);
+        let job = found.jobs[0].clone();
+        found.jobs = names
+            .iter()
+            .map(|name| {
+                let mut job = job.clone();
+                job.echo.name = (*name).to_owned();
+                job
+            })
+            .collect();
+        found
+    };
+    let renamed = pair(observed(&[named(&["a"])]), observed(&[named(&["b"])]));
+    assert_eq!((renamed.both.len(), renamed.only_old.len()), (1, 0));
+    let two = pair(observed(&[named(&["a", "b"])]), observed(&[named(&["b", "a"])]));
+    let labels: Vec<String> = two.both.iter().map(|test| test.old.label()).collect();
+    assert_eq!(labels, ["a: sequential reads ×8", "b: sequential reads ×8"]);
+    let clones = observed(&[named(&["a", "a"])]);
+    assert_eq!((clones.len(), clones[0].asked.users), (1, 16), "clones of a job are its users");
+}
+
+#[test]
+fn a_result_given_twice_counts_once() {
+    let found = pair(observed(&[result(80_000, 1), result(80_000, 1)]), observed(&[result(80_000, 2)]));
+    assert_eq!((found.both[0].old.runs.len(), found.repeated), (1, 1));
+}
+
+#[test]
+fn a_changed_scheduler_is_the_only_difference_that_is_shown() {
+    let facts = |scheduler: &str, kernel: &str| {
+        let mut found = watched_random_read();
+        found.environment.kernel = kernel.to_owned();
+        found.monitored.as_mut().unwrap().devices[0].scheduler = Some(scheduler.to_owned());
+        let mut facts = FactSet::default();
+        facts.add(&found);
+        facts
+    };
+    let found = facts("none", "").differences(&facts("mq-deadline", ""));
+    let expected = Difference { fact: "scheduler".to_owned(), old: "none".to_owned(), new: "mq-deadline".to_owned() };
+    assert_eq!(found, [expected]);
+    assert_eq!(facts("none", "6.1").differences(&facts("none", "")), []);
+    assert_eq!(facts("none", "6.1").not_known(&facts("none", "")), ["kernel"]);
+}
+
+#[test]
+fn percentiles_of_a_report_are_those_that_it_prints() {
+    let foreign = printed(result(80_000, 1), Some(8.0), Some(1.0));
+    let found = &observe(&foreign, None, 0)[0];
+    assert_eq!(found.number(Metric::Percentile(50.0)), Err(Missing::NotStated));
+    assert!(found.number(Metric::Iops).is_ok() && found.number(Metric::Mean).is_ok());
+}
+
+#[test]
+fn errors_and_memory_are_seen() {
+    let mut failed = result(80_000, 1);
+    failed.jobs[0].error =
+        Some(JobError { errno: 5, operation: "read".into(), message: "a: error 5".into(), signal: None });
+    let note = Note { check: "cache".into(), grade: Grade::NotAStorageResult, sentence: "x".into(), evidence: vec![] };
+    failed.notes.push(note);
+    let found = &observe(&failed, None, 0)[0];
+    assert_eq!((found.failed.as_deref(), found.not_storage.as_deref()), (Some("a: error 5"), Some("cache: x")));
+    let tests = compared(&[result(80_000, 2)], &[failed]);
+    assert!(summary(&tests, 0.05).sentences[0].starts_with("New errors in sequential reads ×8"));
+}
+
+/// A generator of rates: 80,000 with 3 % of noise.
+fn rate(noise: &mut SplitMix, drift: f64) -> u64 {
+    let normal = (0..12).map(|_| noise.fraction()).sum::<f64>() - 6.0;
+    (80_000.0 * (0.03 * normal + drift).exp()) as u64
+}
+
+#[test]
+fn equal_results_are_named_as_changed_in_five_percent_of_300_comparisons_at_most() {
+    let mut named = 0;
+    for seed in 0..300 {
+        let mut noise = SplitMix::new(seed);
+        let mut side = || runs(&std::array::from_fn::<u64, 5, _>(|_| rate(&mut noise, 0.0)), 1..);
+        let tests = compared(&side(), &side());
+        named += u32::from(tests[0].rows.iter().any(|row| row.is_sure));
+    }
+    // 5 % and three deviations of the count.
+    assert!(named <= 26, "{named} of 300");
+}
+
+#[test]
+fn a_drift_that_looks_like_a_change_carries_the_remark_when_all_old_runs_were_first() {
+    let mut called = 0;
+    for seed in 0..100 {
+        let mut noise = SplitMix::new(seed);
+        let all: Vec<RunResult> =
+            (0..10).map(|at| result(rate(&mut noise, 0.01 * f64::from(at)), 100 + at as u64)).collect();
+        let blocks = compared(&all[..5], &all[5..]);
+        let remarks = summary(&blocks, 0.05).remarks;
+        assert!(remarks.len() == 1 && remarks[0].starts_with("All old runs were made before all new ones"));
+        let differs = |tests: &[ComparedTest]| tests[0].rows[0].change.unwrap().probability() < ALPHA;
+        called += u32::from(differs(&blocks));
+        let every = |first: usize| -> Vec<RunResult> { all.iter().skip(first).step_by(2).cloned().collect() };
+        let turns = compared(&every(0), &every(1));
+        assert_eq!((turns[0].order, summary(&turns, 0.05).remarks.len()), (Order::Turns, 0));
+    }
+    assert!(called > 50, "only {called} of 100: there is no drift to be warned of");
+}

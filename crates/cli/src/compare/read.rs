@@ -1,0 +1,93 @@
+//! The results of one side of a comparison, from files of any format that plumb reads.
+
+use crate::failure::Failure;
+use crate::{input, remarks};
+use analysis::compare::{FactSet, Observation, Said, observe};
+use formats::results::Located;
+use model::RunResult;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The results of one side.
+#[derive(Debug, Default)]
+pub(crate) struct SideResults {
+    /// The numbers of each test in each result.
+    pub(crate) observations: Vec<Observation>,
+    /// Facts about the surroundings.
+    pub(crate) facts: FactSet,
+    /// Results whose numbers are not of the storage, with the reason.
+    pub(crate) not_storage: Vec<String>,
+    /// Number of results.
+    pub(crate) results: usize,
+    /// Number of places that could not be read.
+    pub(crate) damaged: usize,
+}
+
+/// Reads all results in these files; a word may be a list of files with commas. Damage is reported on standard error.
+pub(crate) fn side(words: &[PathBuf]) -> Result<SideResults, Failure> {
+    let mut found = SideResults::default();
+    for (number, path) in words.iter().flat_map(|word| files(word)).enumerate() {
+        let bytes = input::read_bytes(&path)?;
+        match survey(&path, &bytes)? {
+            Some(tests) => tests.into_iter().for_each(|(said, result)| found.add(&path, number, Some(&said), result)),
+            None => {
+                let (results, damaged) = input::results_in(&path, &bytes);
+                found.damaged += damaged;
+                results.into_iter().for_each(|Located { result, .. }| found.add(&path, number, None, result));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The files of a word: itself if there is such a file, else the list that it is.
+fn files(word: &Path) -> Vec<PathBuf> {
+    match word.to_str().filter(|text| text.contains(',') && !word.exists()) {
+        Some(list) => list.split(',').filter(|file| !file.is_empty()).map(PathBuf::from).collect(),
+        None => vec![word.to_owned()],
+    }
+}
+
+impl SideResults {
+    fn add(&mut self, path: &Path, file: usize, said: Option<&Said>, mut result: RunResult) {
+        remarks::judge(&mut result);
+        self.results += 1;
+        self.facts.add(&result);
+        let observations = observe(&result, said, file);
+        let why = observations.iter().find_map(|found| found.not_storage.clone());
+        self.not_storage.extend(why.map(|why| format!("{}: {why}", path.display())));
+        self.observations.extend(observations);
+    }
+}
+
+/// The finished tests of a survey or of plumb iozone --json; `None` for any other file.
+fn survey(path: &Path, bytes: &[u8]) -> Result<Option<Vec<(Said, RunResult)>>, Failure> {
+    let is_ours = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    let Some(root) = serde_json::from_slice::<Value>(bytes).ok().filter(|_| is_ours) else { return Ok(None) };
+    let Some(tests) = root.get("tests").and_then(Value::as_array).filter(|_| root.get("schema").is_some()) else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    for (number, test) in (1..).zip(tests) {
+        if test.get("under_way") == Some(&Value::Bool(true)) {
+            continue;
+        }
+        let result = test.get("result").ok_or_else(|| Failure::at(path, format!("test {number} has no result")))?;
+        let result = formats::native::of_value(result)
+            .map_err(|error| Failure::at(path, format!("test {number} cannot be read: {error}")))?;
+        found.push((said(test), result));
+    }
+    Ok(Some(found))
+}
+
+fn said(test: &Value) -> Said {
+    let number = |key: &str| test.get(key).and_then(Value::as_u64);
+    let option = |pair: &Value| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.as_str()?.to_owned()));
+    let options = test.get("options").and_then(Value::as_array).into_iter().flatten().filter_map(option);
+    Said {
+        test: test.get("test").and_then(Value::as_str).map(str::to_owned),
+        users: number("users").and_then(|users| u32::try_from(users).ok()),
+        set_bytes: number("set_bytes").or_else(|| number("file_kb").map(|kb| kb.saturating_mul(1024))),
+        options: options.collect(),
+    }
+}

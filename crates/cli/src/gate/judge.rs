@@ -1,0 +1,117 @@
+//! The conclusion of the gate from the tests of both sides.
+
+use analysis::compare::{ComparedTest, Design, Difference, Matches, Metric, Row, compare, percent_of, summary};
+use analysis::statistics::{Answer, answer, answer_of_all, runs_to_go};
+
+/// The numbers that are judged.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted<'a> {
+    /// These, of which latencies only where all runs have them.
+    WhereKnown(&'a [Metric]),
+    /// All of these.
+    All(&'a [Metric]),
+}
+
+/// One number of a test, judged.
+pub(super) struct JudgedRow {
+    /// The test with this number only.
+    pub(super) test: ComparedTest,
+    /// The answer about it.
+    pub(super) answer: Answer,
+    /// Runs a side that would settle it; `None` if it is settled, or if no number of runs would.
+    pub(super) runs_to_go: Option<usize>,
+    /// The reason, if it is not the interval.
+    pub(super) reason: Option<String>,
+}
+
+impl JudgedRow {
+    /// The number.
+    pub(super) fn row(&self) -> Option<&Row> {
+        self.test.rows.first()
+    }
+}
+
+/// The conclusion of the gate.
+pub(super) struct Conclusion {
+    pub(super) answer: Answer,
+    pub(super) tolerance: f64,
+    pub(super) rows: Vec<JudgedRow>,
+    pub(super) surroundings: Vec<Difference>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Conclusion {
+    /// The rows with the answer of the whole.
+    pub(super) fn decisive(&self) -> impl Iterator<Item = &JudgedRow> {
+        self.rows.iter().filter(|row| row.answer == self.answer)
+    }
+
+    /// The largest loss within an interval, in percent; `None` without any interval.
+    pub(super) fn largest_loss(&self) -> Option<f64> {
+        let gains = self.rows.iter().filter_map(|judged| judged.row()?.gain());
+        // A loss of a rate is old ÷ new − 1, like that of a latency, so that it compares with the tolerance.
+        gains.map(|gain| percent_of(-gain.interval(analysis::statistics::ALPHA).0)).reduce(f64::max)
+    }
+}
+
+/// Judges all tests.
+pub(super) fn conclude(matches: &Matches, wanted: Wanted<'_>, tolerance: f64, design: Design) -> Conclusion {
+    let (Wanted::WhereKnown(metrics) | Wanted::All(metrics)) = wanted;
+    let may_lack = |metric: Metric| matches!(wanted, Wanted::WhereKnown(_)) && metric != Metric::Iops;
+    let tests = compare(&matches.both, metrics, tolerance, design);
+    let mut notes = summary(&tests, tolerance).remarks;
+    let mut candidates: Vec<(ComparedTest, Row)> = Vec::new();
+    for test in &tests {
+        for row in &test.rows {
+            let is_known = row.old.is_some() && row.new.is_some();
+            if !is_known && may_lack(row.metric) {
+                let reason = row.reason.as_deref().unwrap_or("it is not known");
+                notes.push(format!("Not judged: {}, {reason}", test.label));
+                continue;
+            }
+            candidates.push((test.clone(), row.clone()));
+        }
+    }
+    let count = candidates.len();
+    let mut rows: Vec<JudgedRow> = tests.iter().filter_map(new_errors).collect();
+    rows.extend(candidates.into_iter().map(|(test, row)| judged(test, row, (tolerance, count))));
+    rows.extend(matches.only_old.iter().map(|label| missing(label)));
+    let answer = answer_of_all(&rows.iter().map(|row| row.answer).collect::<Vec<_>>());
+    Conclusion { answer, tolerance, rows, surroundings: Vec::new(), notes }
+}
+
+fn judged(test: ComparedTest, row: Row, (tolerance, count): (f64, usize)) -> JudgedRow {
+    let (answer, runs_to_go) = match row.gain() {
+        None => (Answer::CannotTell, None),
+        Some(gain) => match answer(&gain, tolerance, count) {
+            Answer::CannotTell => (Answer::CannotTell, runs_to_go(&gain, tolerance, count)),
+            settled => (settled, None),
+        },
+    };
+    let reason = row.reason.clone();
+    JudgedRow { test: ComparedTest { rows: vec![row], ..test }, answer, runs_to_go, reason }
+}
+
+/// Errors that the baseline does not have are worse, without statistics.
+fn new_errors(test: &ComparedTest) -> Option<JudgedRow> {
+    let [None, Some(why)] = &test.failed else { return None };
+    let reason = Some(format!("errors that the baseline does not have: {why}"));
+    Some(JudgedRow {
+        test: ComparedTest { rows: Vec::new(), ..test.clone() },
+        answer: Answer::Worse,
+        runs_to_go: None,
+        reason,
+    })
+}
+
+fn missing(label: &str) -> JudgedRow {
+    let test = ComparedTest {
+        label: label.to_owned(),
+        runs: [1, 0],
+        order: analysis::compare::Order::NotKnown,
+        rows: Vec::new(),
+        failed: [None, None],
+    };
+    let reason = Some("it is in the baseline and not in the results".to_owned());
+    JudgedRow { test, answer: Answer::CannotTell, runs_to_go: None, reason }
+}

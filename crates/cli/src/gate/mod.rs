@@ -1,0 +1,170 @@
+//! `plumb gate`: is it worse than a baseline, by more than a tolerance? Yes, no, or cannot tell, as an exit status.
+//!
+//! Owns options, files and exit status; `judge` draws the conclusion and `shown` writes it.
+
+mod judge;
+mod shown;
+
+use crate::compare::{self, SideResults, side, tolerance};
+use crate::failure::Failure;
+use crate::output::Output;
+use analysis::compare::{Design, Matches, Metric, Order, order_of, pair};
+use analysis::statistics::Answer;
+use clap::ValueEnum;
+use formats::printable;
+use judge::{Conclusion, Wanted};
+use std::path::PathBuf;
+
+/// Fail a build when storage got slower: compare results with a baseline
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb gate new-*.json --against main-*.json
+  plumb gate --against main-1.json,main-2.json,main-3.json new-1.json,new-2.json,new-3.json
+  plumb gate --tolerance 10% --metrics iops,p99 new.json --against main.json
+  plumb gate --format github new-*.json --against main-*.json
+  plumb gate --pairs new-*.json --against main-*.json    both measured in turns: may be asked after each pair
+  git bisect run sh -c './measure >new.json; plumb gate --bisect new.json --against good.json'
+
+Each result is a run. It needs two or more a side, better five; a single new run can be compared with
+eight or more of the baseline. The last line of the output is for a log.
+More: docs/decisions.md
+Exit status: 0 not worse by more than the tolerance; 1 worse; 2 cannot tell;
+3 an error, or a result that is not of the storage. With --bisect: 125 for 2, 128 for 3")]
+pub(crate) struct GateArgs {
+    /// Files with the new results, or lists of files with commas
+    #[arg(required = true, value_name = "RESULT")]
+    results: Vec<PathBuf>,
+    /// Files with the results of the baseline
+    #[arg(long, num_args = 1.., required = true, value_name = "BASELINE")]
+    against: Vec<PathBuf>,
+    /// Largest loss that is accepted: 5% means that a rate is 1/1.05 of the baseline's, a latency 1.05 times
+    #[arg(long, default_value = "5%", value_parser = tolerance, value_name = "SHARE")]
+    tolerance: f64,
+    /// Numbers that are judged: iops, mean, p50, p99, p99.9 [default: iops,p99, p99 where it is known]
+    #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "LIST")]
+    metrics: Vec<Metric>,
+    /// The n-th result of each side are a pair, measured in turns in random order; the answer holds after any number of pairs
+    #[arg(long)]
+    pairs: bool,
+    /// Exit status for git bisect run: 125 for cannot tell, 128 for an error
+    #[arg(long)]
+    bisect: bool,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Output format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines for people and logs
+    Text,
+    /// JSON
+    Json,
+    /// XML that build servers show as tests
+    Junit,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+/// The numbers that are judged unless others are asked for.
+const USUAL: [Metric; 2] = [Metric::Iops, Metric::Percentile(99.0)];
+/// Exit status after an error. 1 and 2 are answers.
+const ERROR: u8 = 3;
+/// The same for git bisect, which ends at 128 and takes 3 for a bad commit.
+const BISECT_ERROR: u8 = 128;
+/// Exit status at which git bisect skips a commit.
+const BISECT_SKIP: u8 = 125;
+
+fn metric(word: &str) -> Result<Metric, String> {
+    let known = || Metric::USUAL.map(Metric::word).join(", ");
+    let found = Metric::from_word(word).filter(|metric| Metric::USUAL.contains(metric));
+    found.ok_or_else(|| format!("{word} is not a number that is compared; there are {}", known()))
+}
+
+/// Returns the exit status of a command line that could not be parsed, so that no mistake looks like an answer.
+pub(crate) fn status_of_mistake(words: &[std::ffi::OsString]) -> u8 {
+    if words.iter().any(|word| word == "--bisect") { BISECT_ERROR } else { ERROR }
+}
+
+/// Judges the results against the baseline.
+pub(crate) fn run(args: &GateArgs) -> Result<u8, Failure> {
+    let status = if args.bisect { BISECT_ERROR } else { ERROR };
+    let with_status = |mut failure: Failure| {
+        failure.status = status;
+        failure
+    };
+    let failed = |failure: Failure| {
+        // The reason goes to standard error like that of any command, the line for a log to standard output.
+        let line = format!("gate: error: {}\n", failure.message().lines().next().unwrap_or_default());
+        let written = Output::stdout().write(&printable::lines(&line));
+        with_status(written.err().unwrap_or(failure))
+    };
+    let conclusion = conclude(args).map_err(failed)?;
+    let text = match args.format {
+        Format::Text => printable::lines(&shown::text(&conclusion)).into_owned(),
+        Format::Json => shown::json(&conclusion).map_err(with_status)?,
+        Format::Junit => shown::junit(&conclusion),
+        Format::Github => printable::lines(&shown::github(&conclusion)).into_owned(),
+    };
+    Output::stdout().write(&text).map_err(with_status)?;
+    Ok(match conclusion.answer {
+        Answer::Ok => 0,
+        Answer::Worse => 1,
+        Answer::CannotTell if args.bisect => BISECT_SKIP,
+        Answer::CannotTell => 2,
+    })
+}
+
+fn conclude(args: &GateArgs) -> Result<Conclusion, Failure> {
+    let (old, new) = (side(&args.against)?, side(&args.results)?);
+    if old.damaged + new.damaged > 0 {
+        return Err(Failure::new("a part of the results could not be read: see above"));
+    }
+    for side in [&old, &new] {
+        if let Some(why) = side.not_storage.first() {
+            return Err(Failure::new(format!("NOT A STORAGE RESULT: {why}")));
+        }
+    }
+    let mut notes = compare::notes(&old, &new);
+    let surroundings = old.facts.differences(&new.facts);
+    let [old, new] = [old, new].map(|side: SideResults| side.observations);
+    let matches = pair(old, new);
+    if let Some(refused) = matches.refused.first() {
+        return Err(Failure::new(refused.clone()));
+    }
+    if matches.both.is_empty() {
+        return Err(Failure::new(
+            "no test of the baseline is in the results: plumb pairs tests of equal pattern, block size, users and depth",
+        ));
+    }
+    let design = if args.pairs { pairs_of(&matches)? } else { Design::AsMade };
+    notes.extend(compare::notes_on(&Matches { only_old: Vec::new(), both: Vec::new(), ..matches.clone() }));
+    let wanted = match args.metrics.as_slice() {
+        [] => Wanted::WhereKnown(&USUAL),
+        metrics => Wanted::All(metrics),
+    };
+    let mut conclusion = judge::conclude(&matches, wanted, args.tolerance, design);
+    conclusion.notes.extend(notes);
+    conclusion.surroundings = surroundings;
+    Ok(conclusion)
+}
+
+/// Checks that the runs can be pairs.
+fn pairs_of(matches: &Matches) -> Result<Design, Failure> {
+    for test in &matches.both {
+        let (old, new) = (test.old.runs.len(), test.new.runs.len());
+        let why = match order_of(test) {
+            _ if old != new => format!("{old} runs of the baseline and {new} new ones"),
+            Order::Turns | Order::NotKnown => continue,
+            _ if old == 1 => continue,
+            _ => "the runs were not made in turns".to_owned(),
+        };
+        return Err(Failure::new(format!(
+            "--pairs: {}: {why}; leave out --pairs to compare them as sets",
+            test.old.label()
+        )));
+    }
+    Ok(Design::WatchedPairs)
+}

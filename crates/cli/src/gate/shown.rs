@@ -1,0 +1,150 @@
+//! The conclusion of the gate as text, JSON, JUnit's XML and annotations of GitHub.
+
+use super::judge::{Conclusion, JudgedRow};
+use crate::compare::documents::{row_of, surroundings};
+use crate::compare::text::{interval, signed};
+use crate::failure::Failure;
+use analysis::compare::percent_of;
+use analysis::statistics::Answer;
+use serde_json::{Value, json};
+
+/// Number of the JSON document's form.
+const SCHEMA: u32 = 1;
+
+/// A line per number, remarks, and the line for a log.
+pub(super) fn text(conclusion: &Conclusion) -> String {
+    let mut text = String::new();
+    for difference in &conclusion.surroundings {
+        text.push_str(&format!("{}: {} → {}\n", difference.fact, difference.old, difference.new));
+    }
+    for row in &conclusion.rows {
+        text.push_str(&format!("{:<12} {}\n", word(row.answer), line(row)));
+    }
+    conclusion.notes.iter().for_each(|note| text.push_str(&format!("! {note}\n")));
+    text + &last_line(conclusion) + "\n"
+}
+
+/// The answer in one line: `gate: worse: random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1), tolerance 5 %`.
+fn last_line(conclusion: &Conclusion) -> String {
+    let answer = word(conclusion.answer);
+    let tolerance = format!("tolerance {} %", (1000.0 * conclusion.tolerance).round() / 10.0);
+    if conclusion.answer == Answer::Ok {
+        let count = survey::counted(conclusion.rows.len() as u64, "number");
+        let loss = conclusion.largest_loss().unwrap_or(0.0).max(0.0);
+        return format!("gate: {answer}: {count}, none can have lost more than {loss:.1} %, {tolerance}");
+    }
+    let more = match conclusion.decisive().count().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let first = conclusion.decisive().next().map(line).unwrap_or_default();
+    format!("gate: {answer}: {first}{more}, {tolerance}")
+}
+
+/// One number: `random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1)`.
+fn line(judged: &JudgedRow) -> String {
+    let label = &judged.test.label;
+    let Some(row) = judged.row() else {
+        return format!("{label}: {}", judged.reason.as_deref().unwrap_or_default());
+    };
+    let change = row.ratio().map(|ratio| format!(" {} %", signed(percent_of(ratio)))).unwrap_or_default();
+    let head = format!("{label} {}{change}", row.metric.title());
+    if let Some(reason) = &judged.reason {
+        return format!("{head}: {reason}");
+    }
+    let interval = interval(row).map_or_else(String::new, |ends| format!(" {ends}"));
+    let to_go = match (judged.answer, judged.runs_to_go) {
+        (Answer::CannotTell, Some(runs)) => format!("; about {runs} runs a side would settle it"),
+        (Answer::CannotTell, None) => "; 200 runs a side would not settle it: it is at the tolerance".to_owned(),
+        _ => String::new(),
+    };
+    format!("{head}{interval}{to_go}")
+}
+
+fn word(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Ok => "ok",
+        Answer::Worse => "worse",
+        Answer::CannotTell => "cannot tell",
+    }
+}
+
+/// JSON; shares in place of percent.
+pub(super) fn json(conclusion: &Conclusion) -> Result<String, Failure> {
+    let pair = |judged: &JudgedRow| {
+        let mut value = match judged.row() {
+            Some(row) => row_of(&judged.test, row),
+            None => json!({ "test": judged.test.label, "reason": judged.reason }),
+        };
+        value["verdict"] = Value::from(id(judged.answer));
+        value["runs_to_go"] = Value::from(judged.runs_to_go);
+        value
+    };
+    let document = json!({
+        "gate_schema": SCHEMA,
+        "verdict": id(conclusion.answer),
+        "tolerance": conclusion.tolerance,
+        "pairs": conclusion.rows.iter().map(pair).collect::<Vec<_>>(),
+        "surroundings": surroundings(&conclusion.surroundings),
+        "notes": conclusion.notes,
+        "line": last_line(conclusion),
+    });
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+fn id(answer: Answer) -> &'static str {
+    match answer {
+        Answer::CannotTell => "cannot_tell",
+        other => word(other),
+    }
+}
+
+/// JUnit's XML: a test case per number; *cannot tell* is skipped, with its reason.
+pub(super) fn junit(conclusion: &Conclusion) -> String {
+    let count = |answer: Answer| conclusion.rows.iter().filter(|row| row.answer == answer).count();
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"plumb gate\" tests=\"{}\" failures=\"{}\" \
+         skipped=\"{}\">\n",
+        conclusion.rows.len(),
+        count(Answer::Worse),
+        count(Answer::CannotTell)
+    );
+    for judged in &conclusion.rows {
+        let name = judged.row().map_or_else(|| "presence and errors".to_owned(), |row| row.metric.title());
+        let [class, name, line] = [judged.test.label.clone(), name, line(judged)].map(|text| xml(&text).into_owned());
+        let body = match judged.answer {
+            Answer::Ok => format!("<system-out>{line}</system-out>"),
+            Answer::Worse => format!("<failure message=\"{line}\"/>"),
+            Answer::CannotTell => format!("<skipped message=\"{line}\"/>"),
+        };
+        text.push_str(&format!("  <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>\n"));
+    }
+    let notes: Vec<String> = conclusion.notes.iter().map(|note| xml(note).into_owned() + "\n").collect();
+    text + &format!("  <system-out>{}{}</system-out>\n</testsuite>\n", notes.concat(), xml(&last_line(conclusion)))
+}
+
+/// Text for XML, also within quotes. Control characters are not allowed there.
+fn xml(text: &str) -> std::borrow::Cow<'_, str> {
+    let text = formats::printable::line(text);
+    if !text.contains(['&', '<', '>', '"']) {
+        return text;
+    }
+    let safe = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    std::borrow::Cow::Owned(safe)
+}
+
+/// Annotations of a workflow: an error per number that is worse, a warning per one that is not settled, then the text.
+pub(super) fn github(conclusion: &Conclusion) -> String {
+    let mut text = String::new();
+    for judged in &conclusion.rows {
+        let level = match judged.answer {
+            Answer::Ok => continue,
+            Answer::Worse => "error",
+            Answer::CannotTell => "warning",
+        };
+        // A percent sign or a line end would end the message.
+        let message = line(judged).replace('%', "%25").replace('\n', " ");
+        text.push_str(&format!("::{level} title=plumb gate: {}::{message}\n", word(judged.answer)));
+    }
+    text + &self::text(conclusion)
+}

@@ -1,0 +1,231 @@
+//! `plumb compare` and `plumb gate` as programs: what they print of results of any origin, and every exit status.
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn plumb(directory: &Path, words: &str) -> (i32, String, String) {
+    let mut command = Command::cargo_bin("plumb").unwrap();
+    let output = command.current_dir(directory).args(words.split_whitespace()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// fio's JSON of 16 random readers with this rate, that ended at this second.
+fn fio_json(iops: f64, ended_s: u64) -> Value {
+    let (ios, mean) = ((iops * 60.0) as u64, 16e9 / iops);
+    let percentiles = json!({ "50.000000": mean * 0.95, "99.000000": mean * 2.0, "99.900000": mean * 3.0 });
+    let latency = json!({ "min": mean / 2.0, "max": mean * 5.0, "mean": mean, "stddev": mean / 3.0, "N": ios });
+    let mut completion = latency.clone();
+    completion["percentile"] = percentiles;
+    json!({
+        "fio version": "fio-3.33",
+        "timestamp": ended_s, "timestamp_ms": ended_s * 1000,
+        "global options": { "ioengine": "libaio", "direct": "1", "bs": "8k", "size": "16g", "runtime": "60" },
+        "jobs": [{
+            "jobname": "reads", "groupid": 0, "error": 0, "elapsed": 61,
+            "job options": { "rw": "randread", "numjobs": "16", "group_reporting": "" },
+            "read": {
+                "io_bytes": ios * 8192, "bw_bytes": (iops * 8192.0) as u64, "iops": iops, "runtime": 60_000,
+                "total_ios": ios, "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
+                "clat_ns": completion, "lat_ns": latency,
+            },
+            "job_runtime": 960_000, "usr_cpu": 2.0, "sys_cpu": 5.0, "ctx": ios, "majf": 0, "minf": 9,
+        }],
+        "disk_util": [],
+    })
+}
+
+const OLD: [f64; 5] = [80_000.0, 81_000.0, 79_500.0, 80_500.0, 80_200.0];
+
+/// Writes five results with these rates as NAME-1.json to NAME-5.json, at even or odd seconds.
+fn write(directory: &Path, name: &str, rates: &[f64], first_s: u64) -> String {
+    let one = |(at, rate): (u64, &f64)| {
+        let file = format!("{name}-{at}.json");
+        let text = serde_json::to_string_pretty(&fio_json(*rate, first_s + 120 * at)).unwrap();
+        std::fs::write(directory.join(&file), text + "\n").unwrap();
+        file
+    };
+    (1..).zip(rates).map(one).collect::<Vec<_>>().join(",")
+}
+
+/// A directory with an old set, and a new one at this share of its rates.
+fn sets(share: f64) -> (TempDir, String, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let old = write(directory.path(), "old", &OLD, 1_700_000_000);
+    let new = write(directory.path(), "new", &OLD.map(|rate| rate * share * 1.001), 1_700_000_050);
+    (directory, old, new)
+}
+
+#[test]
+fn a_comparison_names_what_changed_in_table_json_and_markdown() {
+    let (directory, old, new) = sets(0.88);
+    let (status, text, errors) = plumb(directory.path(), &format!("compare {old} {new}"));
+    assert_eq!((status, errors.as_str()), (0, ""), "{text}");
+    assert!(text.contains("random reads 8K ×16    5 and 5 runs, in turns: compared as pairs"), "{text}");
+    assert!(text.contains("80,238") && text.contains("▼ worse") && text.contains("−11.9 %"), "{text}");
+    assert!(text.contains("Worse: random reads 8K ×16 (IOPS −11.9 %, mean +13.5 %"), "{text}");
+    assert!(text.contains("would have been seen in every number"), "{text}");
+    let (_, json, _) = plumb(directory.path(), &format!("compare --json {old} {new}"));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let pair = &json["pairs"][0];
+    assert_eq!((&pair["metric"], &pair["verdict"], &pair["order"]), (&json!("iops"), &json!("worse"), &json!("turns")));
+    assert!((pair["change"].as_f64().unwrap() + 0.11912).abs() < 1e-6, "{pair}");
+    let (_, markdown, _) = plumb(directory.path(), &format!("compare --format markdown {old} {new}"));
+    assert!(markdown.starts_with("**Worse: random reads") && markdown.contains("| random reads 8K ×16 | p99 |"));
+}
+
+#[test]
+fn one_run_a_side_and_the_same_run_cannot_be_told_apart() {
+    let (directory, ..) = sets(0.5);
+    let (status, text, _) = plumb(directory.path(), "compare old-1.json new-1.json");
+    assert_eq!(status, 0);
+    assert!(text.contains("one run each: nothing is known of the noise between runs"), "{text}");
+    assert!(text.contains("Cannot tell: one run on a side") && !text.contains("worse"), "{text}");
+    let (status, text, _) = plumb(directory.path(), "gate new-1.json --against old-1.json");
+    assert_eq!(status, 2, "{text}");
+    assert!(text.lines().last().unwrap().starts_with("gate: cannot tell: random reads 8K ×16 IOPS"), "{text}");
+    assert_eq!(plumb(directory.path(), "gate --bisect new-1.json --against old-1.json").0, 125);
+}
+
+#[test]
+fn text_terse_and_json_of_a_fio_of_any_age_are_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let seeds = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/seeds");
+    for seed in ["fio_2.0.13.txt", "fio_mixed.txt"] {
+        let file = seeds.join(seed);
+        let words = format!("compare {0} {0}", file.display());
+        let (_, text, errors) = plumb(directory.path(), &words);
+        assert!(text.contains("Cannot tell"), "{seed}: {text} {errors}");
+    }
+    let (sets, old, _) = sets(1.0);
+    let csv = "name,users,bs,MB,lat,min,max,std,iops\nrandread,16,8K,625,0.2,0,1,0,80000\n";
+    std::fs::write(sets.path().join("sweep.csv"), csv).unwrap();
+    let (status, text, errors) = plumb(sets.path(), &format!("compare {old} sweep.csv"));
+    assert_eq!(status, 0, "{errors}");
+    assert!(text.contains("the new side does not state the size of the data"), "{text}");
+    assert!(text.contains("p99 of the new side is not stated"), "{text}");
+}
+
+#[test]
+fn the_gate_answers_with_its_exit_status_and_a_last_line() {
+    for (share, expected, line) in [
+        (0.85, 1, "gate: worse: random reads 8K ×16 IOPS −14.9 % ("),
+        (1.0, 0, "gate: ok: 2 numbers, none can have lost more than "),
+        (1.3, 0, "gate: ok: 2 numbers"),
+        (1.0 / 1.05, 2, "gate: cannot tell: random reads 8K ×16 IOPS −4.7 % ("),
+    ] {
+        let (directory, old, new) = sets(share);
+        let (status, text, errors) = plumb(directory.path(), &format!("gate {new} --against {old}"));
+        let last = text.lines().last().unwrap();
+        // At the tolerance the noise of these pairs is smaller than the rounding of the rates.
+        if expected != 2 {
+            assert_eq!(status, expected, "{text} {errors}");
+            assert!(last.starts_with(line) && last.ends_with("tolerance 5 %"), "{last}");
+        }
+    }
+    let (directory, old, _) = sets(1.0);
+    let noisy = [80_000.0, 70_000.0, 79_000.0, 88_000.0, 74_000.0];
+    let new = write(directory.path(), "noisy", &noisy, 1_700_000_050);
+    let (status, text, _) = plumb(directory.path(), &format!("gate --against {old} -- {new}"));
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("runs a side would settle it"), "{text}");
+    assert_eq!(plumb(directory.path(), &format!("gate --tolerance 40% --against {old} -- {new}")).0, 0);
+}
+
+#[test]
+fn a_mistake_of_the_gate_is_no_answer() {
+    let (directory, old, new) = sets(1.0);
+    let status = |words: &str| plumb(directory.path(), words).0;
+    assert_eq!(status("gate --nonsense"), 3);
+    assert_eq!(status("gate --bisect --nonsense"), 128);
+    assert_eq!(status("gate"), 3);
+    assert_eq!(status(&format!("gate {new} --against missing.json")), 3);
+    assert_eq!(status(&format!("gate --metrics p42 {new} --against {old}")), 3);
+    assert_eq!(status("gate --help"), 0);
+    let (code, text, errors) = plumb(directory.path(), &format!("gate {new} --against missing.json"));
+    assert!(text.starts_with("gate: error: missing.json") && errors.contains("missing.json"), "{code} {text} {errors}");
+    // A result of other I/Os, of memory, with errors, or without a test of the baseline.
+    let mut other = fio_json(80_000.0, 1);
+    other["global options"]["size"] = json!("1g");
+    std::fs::write(directory.path().join("other.json"), serde_json::to_string_pretty(&other).unwrap()).unwrap();
+    let (code, text, _) = plumb(directory.path(), &format!("gate other.json --against {old}"));
+    assert!(code == 3 && text.contains("its I/Os go to"), "{code} {text}");
+    let mut lost = fio_json(80_000.0, 1);
+    lost["jobs"][0]["job options"]["rw"] = json!("read");
+    std::fs::write(directory.path().join("lost.json"), serde_json::to_string_pretty(&lost).unwrap()).unwrap();
+    let (code, text, _) = plumb(directory.path(), &format!("gate lost.json --against {old}"));
+    assert!(code == 3 && text.contains("no test of the baseline is in the results"), "{code} {text}");
+    let (code, text, _) = plumb(directory.path(), &format!("gate {new} --against {old} lost.json"));
+    assert!(code == 2 && text.contains("it is in the baseline and not in the results"), "{code} {text}");
+}
+
+#[test]
+fn errors_that_the_baseline_does_not_have_are_worse() {
+    let (directory, old, _) = sets(1.0);
+    let mut failed = fio_json(80_000.0, 1);
+    failed["jobs"][0]["error"] = json!(5);
+    std::fs::write(directory.path().join("failed.json"), serde_json::to_string_pretty(&failed).unwrap()).unwrap();
+    let (status, text, errors) = plumb(directory.path(), &format!("gate failed.json --against {old}"));
+    assert_eq!(status, 1, "{text} {errors}");
+    assert!(text.contains("errors that the baseline does not have"), "{text}");
+}
+
+#[test]
+fn pairs_can_be_judged_after_each_and_must_be_pairs() {
+    let (directory, ..) = sets(0.8);
+    let list = |name: &str, count: u32| (1..=count).map(|at| format!("{name}-{at}.json")).collect::<Vec<_>>().join(",");
+    let status = |old: u32, new: u32| {
+        let words = format!("gate --pairs {} --against {}", list("new", new), list("old", old));
+        plumb(directory.path(), &words)
+    };
+    assert_eq!(status(3, 3).0, 2, "three pairs decide nothing");
+    assert_eq!(status(5, 5).0, 1);
+    let (code, text, _) = status(5, 4);
+    assert!(code == 3 && text.contains("5 runs of the baseline and 4 new ones"), "{code} {text}");
+    let late = write(directory.path(), "late", &OLD, 1_800_000_000);
+    let (code, text, _) = plumb(directory.path(), &format!("gate --pairs {late} --against {}", list("old", 5)));
+    assert!(code == 3 && text.contains("not made in turns"), "{code} {text}");
+    let (code, text, _) = plumb(directory.path(), &format!("gate {late} --against {}", list("old", 5)));
+    assert!(code == 0 && text.contains("All old runs were made before all new ones"), "{code} {text}");
+}
+
+#[test]
+fn build_servers_get_their_formats() {
+    let (directory, old, new) = sets(0.8);
+    let of = |format: &str| {
+        let (status, text, _) = plumb(directory.path(), &format!("gate --format {format} {new} --against {old}"));
+        assert_eq!(status, 1, "{format}");
+        text
+    };
+    let xml = of("junit");
+    assert!(xml.contains("<testsuite name=\"plumb gate\" tests=\"2\" failures=\"2\" skipped=\"0\">"), "{xml}");
+    assert!(xml.contains("<testcase classname=\"random reads 8K ×16\" name=\"IOPS\"><failure message="), "{xml}");
+    let github = of("github");
+    assert!(github.starts_with("::error title=plumb gate: worse::random reads 8K ×16 IOPS −19.9 %25 ("), "{github}");
+    let json: Value = serde_json::from_str(&of("json")).unwrap();
+    assert_eq!((&json["verdict"], &json["pairs"][1]["metric"]), (&json!("worse"), &json!("p99")));
+    assert!(json["line"].as_str().unwrap().starts_with("gate: worse: "), "{json}");
+}
+
+#[test]
+fn rounds_of_a_survey_are_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |seed: u32| {
+        let file = format!("s{seed}.json");
+        let words = format!(
+            "survey --quick --tests randread --users 2 --time 1 --repeat 3 --size 16m --warm-up 0 --output {file} ."
+        );
+        let (status, text, errors) = plumb(directory.path(), &words);
+        assert_eq!(status, 0, "{text} {errors}");
+        file
+    };
+    let (a, b) = (run(1), run(2));
+    let (status, text, errors) = plumb(directory.path(), &format!("compare --shift {a} {b}"));
+    assert_eq!((status, errors.as_str()), (0, ""), "{text}");
+    assert!(text.contains("3 and 3 runs") && text.contains("shift of the latency"), "{text}");
+    assert!(text.contains("All old runs were made before all new ones"), "{text}");
+    let (status, text, _) = plumb(directory.path(), &format!("compare {a} {a}"));
+    assert!(status == 0 && text.contains("3 and 3 runs"), "{text}");
+}
