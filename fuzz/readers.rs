@@ -8,7 +8,7 @@ use fio::{Files, Parser, Surroundings};
 use formats::fio::log as fio_log;
 use formats::iolog;
 use formats::stream::{Event, Parser as Stream, parse};
-use formats::sweep::{self, Detail, LogKind, ParquetWriter};
+use formats::sweep::{self, Detail, Layout, LogKind, ParquetWriter};
 use formats::{FORMATS, View, result_as_reading, results};
 use model::Measurement;
 use model::reading::{Found, Reading};
@@ -85,20 +85,28 @@ fn show(readings: &[Reading]) {
     if readings.is_empty() {
         return;
     }
-    let detail = Detail { buckets: true, percentiles: true, systems: true };
+    let layout = Layout::new(Detail {
+        buckets: true,
+        percentiles: true,
+        systems: true,
+        hosts: true,
+        rounds: true,
+        origins: true,
+        width: None,
+    });
     let mut file = ParquetWriter::new(Vec::new()).expect("a Parquet file in memory");
     let (mut matrix, mut table, mut rows, mut plain) = (String::from(sweep::r_head()), sweep::csv_head(), 0, true);
     for reading in readings {
         serde_json::to_string(reading).expect("a reading as JSON");
         for log in [None, Some(LogKind::Bandwidth), Some(LogKind::Iops), Some(LogKind::Total), Some(LogKind::Part)] {
             for row in sweep::measurements(reading, log) {
-                sweep::table_row(&row, detail);
-                sweep::markdown_row(&row, detail);
+                layout.table_row(&row, "a.json");
+                layout.markdown_row(&row, "a.json");
                 matrix += &sweep::r_row(&row, "a.json", rows);
                 table += &sweep::csv_row(&row, "a \"b\", c", reading.line);
                 rows += 1;
                 plain &= is_plain(&row);
-                file.row(&row, "a").expect("a row of a Parquet file");
+                file.row(&row, "a", reading.line).expect("a row of a Parquet file");
             }
         }
     }
@@ -112,7 +120,7 @@ fn show(readings: &[Reading]) {
 
 /// Whether its words cannot be taken for a line of something else, such as a job called `3;a` or `b: (groupid=0`.
 fn is_plain(row: &Measurement) -> bool {
-    let words = [Some(row.test.as_str()), row.system.as_deref(), row.engine.as_deref()];
+    let words = [Some(row.test.as_str()), row.system.as_deref(), row.engine.as_deref(), row.host.as_deref()];
     let letter = |letter: char| letter.is_ascii_alphanumeric() || " ,\"\\'-_".contains(letter);
     words.into_iter().flatten().all(|word| word.chars().all(letter))
 }

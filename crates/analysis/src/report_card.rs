@@ -147,11 +147,17 @@ fn scaling(base: &Run<'_>, more: &Run<'_>, metric: Metric, users: f64) -> Result
     Ok(Mark::Graded { grade: grade_of(value, &SCALING), value })
 }
 
-/// The run of a test with this number of users, if they were busy.
+/// The run of a test with this number of users, if they were busy: each a user with one I/O in flight, or, where there is no such run, as
+/// many I/Os in flight of fewer users. A sweep over depth is graded like a sweep over users.
 fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'rows> {
-    let wanted =
-        |row: &&Measurement| test.fits(row) && row.users.is_some_and(|found| (found - f64::from(users)).abs() < 0.5);
-    let row = rows.iter().rev().find(wanted);
+    let is = |found: f64| (found - f64::from(users)).abs() < 0.5;
+    let by_users = |row: &&Measurement| test.fits(row) && row.users.is_some_and(is);
+    let in_flight = |row: &&Measurement| {
+        test.fits(row) && row.users.is_some_and(|users| is(users * row.depth.unwrap_or(1.0).max(1.0)))
+    };
+    let one_each = |row: &&Measurement| by_users(row) && in_flight(row);
+    let newest = || rows.iter().rev();
+    let row = newest().find(one_each).or_else(|| newest().find(in_flight)).or_else(|| newest().find(by_users));
     let row = row.ok_or_else(|| format!("there is no run of {} {} by {users}", test.pattern.word(), test.block()))?;
     if let Some(errno) = row.errno {
         return Err(format!("the run by {users} ended with error {errno:.0}"));

@@ -1,6 +1,6 @@
 //! The error that ends a command before its work is done.
 
-use crate::output::print_error;
+use crate::output::{print_error, print_remark};
 use std::error::Error;
 use std::fmt::Display;
 use std::io;
@@ -45,6 +45,15 @@ impl Failure {
     pub(crate) fn print(&self) {
         if !self.message.is_empty() {
             print_error(&format!("plumb: {}", self.message.trim_end()));
+        }
+    }
+}
+
+impl Failure {
+    /// Prints the message as a remark, which `--quiet` silences.
+    pub(crate) fn remark(&self) {
+        if !self.message.is_empty() {
+            print_remark(&format!("plumb: {}", self.message.trim_end()));
         }
     }
 }

@@ -109,7 +109,7 @@ pub(crate) fn print_damage(path: &Path, damage: &Damage) {
 /// Prints which reports of a file are not counted, because another one has the same run.
 pub(crate) fn print_repeats(path: &Path, repeats: &Repeats) {
     for (line, message) in repeats.messages() {
-        Failure::new(format!("{}:{line}: {message}", path.display())).print();
+        Failure::new(format!("{}:{line}: {message}", path.display())).remark();
     }
 }
 

@@ -24,10 +24,12 @@ mod remarks;
 mod report;
 mod result_file;
 mod safe_files;
+mod streams;
 mod stuck_workers;
 mod survey;
 #[cfg_attr(not(feature = "live"), path = "absent/watch.rs")]
 mod watch;
+mod width;
 
 use std::process::ExitCode;
 

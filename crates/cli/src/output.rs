@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A place for results.
 pub(crate) struct Output {
@@ -29,6 +30,14 @@ impl Output {
     /// A file that plumb creates, or created earlier; other existing files are refused.
     pub(crate) fn made(path: &Path) -> Result<Self, Failure> {
         Ok(Self::of(path, crate::safe_files::stream(path)?))
+    }
+
+    /// Standard output if no file or `-` is asked for, else the file as in [`Output::made`].
+    pub(crate) fn asked(path: Option<&Path>) -> Result<Self, Failure> {
+        match path.filter(|path| !crate::streams::is_stdout(path)) {
+            Some(path) => Self::made(path),
+            None => Ok(Self::stdout()),
+        }
     }
 
     /// A file that is created or truncated, even if plumb did not create it, as fio and iozone do.
@@ -62,6 +71,31 @@ impl Output {
     pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
         let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
         written.map_err(|error| Failure::writing(&self.name, &error))
+    }
+}
+
+/// True after [`keep_quiet`].
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Silences remarks and progress in this process, as `--quiet` asks.
+pub(crate) fn keep_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// True if remarks and progress are not printed.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// True if progress goes to standard error: it is a terminal, and `--quiet` was not given.
+pub(crate) fn shows_progress() -> bool {
+    !is_quiet() && io::stderr().is_terminal()
+}
+
+/// Prints a remark like an error, unless `--quiet` was given.
+pub(crate) fn print_remark(text: &str) {
+    if !is_quiet() {
+        print_error(text);
     }
 }
 

@@ -69,6 +69,11 @@ impl ResultFile {
     }
 }
 
+/// The name of this machine for results, if the user gives one with the environment variable `PLUMB_HOST`.
+pub(crate) fn host() -> Option<String> {
+    std::env::var("PLUMB_HOST").ok().filter(|name| !name.is_empty())
+}
+
 /// The note in a result that was written before its run ended.
 pub(crate) fn under_way() -> Note {
     Note {

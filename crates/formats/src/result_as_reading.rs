@@ -30,6 +30,7 @@ pub fn reading(result: &RunResult, format: &'static str, line: u64) -> Reading {
     let program = &result.environment.program;
     let mut run = ReadRun {
         version: (!program.is_empty()).then(|| program.clone()),
+        host: result.environment.host.clone(),
         ended_unix_s: (result.ended_unix_ms > 0).then(|| float(result.ended_unix_ms) / 1000.0),
         jobs: result.reported_jobs().iter().map(|job| read_job(job, line)).collect(),
         ..ReadRun::default()
@@ -186,6 +187,7 @@ pub fn result(run: &ReadRun) -> RunResult {
 pub(crate) fn result_over(run: &ReadRun, settings: impl Iterator<Item = JobResult>) -> RunResult {
     let mut result = RunResult::default();
     result.environment.program = run.version.clone().unwrap_or_default();
+    result.environment.host.clone_from(&run.host);
     result.ended_unix_ms = count(run.ended_unix_s.map(|seconds| seconds * 1000.0));
     for ((number, job), mut found) in (1..).zip(&run.jobs).zip(settings) {
         found.echo.number = number;

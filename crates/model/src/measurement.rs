@@ -156,6 +156,12 @@ pub struct Measurement {
     pub errno: Option<f64>,
     /// The sentence that names the machine that measured as the limit, if it was: the row says nothing of the storage.
     pub limit_of_tester: Option<String>,
+    /// Name of the machine, if the result states it.
+    pub host: Option<String>,
+    /// End of the run: `2026-11-23T12:33:00Z`, without the Z if the zone is not known, or as printed.
+    pub time: Option<String>,
+    /// Round of a survey that measured everything several times.
+    pub round: Option<f64>,
 }
 
 /// Number of ranges in the R matrix: those of [`LATENCY_EDGES_NS`] from 50 µs, and the one without a bound.
@@ -242,6 +248,9 @@ struct Columns<'row> {
     engine: Option<&'row str>,
     depth: Option<f64>,
     errno: Option<f64>,
+    host: Option<&'row str>,
+    time: Option<&'row str>,
+    round: Option<f64>,
 }
 
 impl Serialize for Measurement {
@@ -264,6 +273,9 @@ impl Serialize for Measurement {
             engine: self.engine.as_deref(),
             depth: self.depth,
             errno: self.errno,
+            host: self.host.as_deref(),
+            time: self.time.as_deref(),
+            round: self.round,
         };
         columns.serialize(serializer)
     }

@@ -81,6 +81,10 @@ impl ReadKind {
 pub struct ReadRun {
     /// Program name and version as printed.
     pub version: Option<String>,
+    /// Name of the machine, if the report states it.
+    pub host: Option<String>,
+    /// Round of a survey that measured everything several times, from 1.
+    pub round: Option<f64>,
     /// Number of started workers.
     pub started_workers: Option<f64>,
     /// Bytes of the files that were laid out before.

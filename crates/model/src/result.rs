@@ -95,11 +95,11 @@ pub struct LowestTraffic {
 pub struct Environment {
     /// `plumb` and its version.
     pub program: String,
-    /// Name of the machine; empty if it is not known.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub host: String,
     /// Command that repeats the run.
     pub command: Vec<String>,
+    /// Name of the machine; `None` if it is not known, or if the user does not want it in the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Kernel release.
     pub kernel: String,
     /// CPU model.

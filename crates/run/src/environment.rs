@@ -26,8 +26,8 @@ pub(crate) fn describe_machine(
     let report = clock.report();
     Environment {
         program: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
-        host: sys::machine::host::name(root).unwrap_or_default(),
         command: Vec::new(),
+        host: sys::machine::host::name(root),
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         processor: after(&processors, "model name").unwrap_or_default().to_owned(),
         cpus: std::thread::available_parallelism().map_or(0, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),

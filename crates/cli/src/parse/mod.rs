@@ -7,7 +7,7 @@ mod views;
 
 use crate::failure::Failure;
 use crate::input::{self, NamedFile};
-use crate::output::Output;
+use crate::streams::Written;
 use clap::ValueEnum;
 use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::{Detail, LogKind};
@@ -26,6 +26,7 @@ const MOST_MESSAGES: usize = 50;
 Examples:
   plumb parse *.out                     a table of all runs, as fioparse.sh shows it
   plumb parse -v -p run.txt             with histogram and percentiles
+  plumb parse -l *.json                 with the time of each run and its file
   plumb parse A= a-*.json B= b-*.json   each name is the system of the files after it
   plumb parse -r -n lab run.txt >lab.r  R: source(\"lab.r\") makes the data frame m
   plumb parse --format csv *.json >a.csv
@@ -46,18 +47,20 @@ pub(crate) struct ParseArgs {
     /// Show percentiles of the completion latency, or of the total latency if only that has any (tables only)
     #[arg(short, long)]
     percentiles: bool,
+    /// Show the time at which each run ended, and its file (tables only)
+    #[arg(short = 'l', long)]
+    origins: bool,
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    #[arg(short, long, value_enum, default_value_t = Format::Table, conflicts_with = "json")]
     format: Format,
     /// The same as --format r
-    #[arg(short, conflicts_with = "format")]
+    #[arg(short, conflicts_with_all = ["format", "json"])]
     r: bool,
     /// Name of the test in R code, the variable testtype [default: none]
     #[arg(short, long)]
     name: Option<String>,
-    /// File for the output [default: standard output]
-    #[arg(short, long)]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// Output format.
@@ -74,6 +77,9 @@ pub(crate) enum Format {
     #[cfg_attr(feature = "parquet", doc = "A Parquet file")]
     #[cfg_attr(not(feature = "parquet"), doc = "A Parquet file (not in this build: feature `parquet`)")]
     Parquet,
+    #[cfg_attr(feature = "workbook", doc = "A workbook of a spreadsheet")]
+    #[cfg_attr(not(feature = "workbook"), doc = "A workbook of a spreadsheet (not in this build: feature `workbook`)")]
+    Xlsx,
     /// A Markdown table
     Markdown,
 }
@@ -89,10 +95,19 @@ struct Tally {
 /// Reads the files and prints their content.
 pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
     let files = input::named(&args.files);
-    let systems = files.len() > 1;
-    let detail = Detail { buckets: args.histogram, percentiles: args.percentiles, systems };
-    let format = if args.r { Format::R } else { args.format };
-    let mut view = View::begin(format, detail, args.name.as_deref(), args.output.as_deref())?;
+    let detail = Detail {
+        buckets: args.histogram,
+        percentiles: args.percentiles,
+        systems: files.len() > 1,
+        origins: args.origins,
+        ..Detail::default()
+    };
+    let format = match args.written.streams.json {
+        true => Format::Json,
+        false if args.r => Format::R,
+        false => args.format,
+    };
+    let mut view = View::begin(format, detail, args.name.as_deref(), &args.written)?;
     let mut tally = Tally::default();
     for NamedFile { name, path } in &files {
         let before = tally.readings;
@@ -128,7 +143,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
         }
         input::print_repeats(path, &repeats);
         if let Some(hint) = hint {
-            Failure::at(path, hint).print();
+            Failure::at(path, hint).remark();
         }
         match read {
             Err(failure) => {
@@ -219,9 +234,4 @@ pub(crate) struct Content {
     pub(crate) source: String,
     /// Its measurements.
     pub(crate) rows: Vec<model::Measurement>,
-}
-
-/// Returns standard output, or the requested file.
-fn output(path: Option<&Path>) -> Result<Output, Failure> {
-    path.map_or_else(|| Ok(Output::stdout()), Output::made)
 }

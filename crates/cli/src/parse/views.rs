@@ -1,17 +1,21 @@
 //! Output formats of `plumb parse`: each takes readings one by one and writes them.
 
-use super::{Format, output};
+use super::Format;
 use crate::failure::Failure;
 use crate::features::Feature;
 use crate::output::Output;
+use crate::streams::{Written, is_stdout};
+use crate::width;
 use formats::stream::{Repeat, Repeated};
 #[cfg(feature = "parquet")]
 use formats::sweep::ParquetWriter;
-use formats::sweep::{self, Detail, folder_of, label_of};
+#[cfg(feature = "workbook")]
+use formats::sweep::WorkbookWriter;
+use formats::sweep::{self, Detail, Layout, folder_of, label_of};
 use model::Measurement;
 use model::reading::{Damage, Found, Reading};
 use serde::Serialize;
-#[cfg(feature = "parquet")]
+#[cfg(any(feature = "parquet", feature = "workbook"))]
 use std::fs::File;
 use std::path::Path;
 
@@ -24,6 +28,8 @@ const MOST_DAMAGES: usize = 10_000;
 pub(super) struct View {
     format: Format,
     detail: Detail,
+    /// The columns of a table for people, chosen at its first row.
+    layout: Option<Layout>,
     name: Option<String>,
     to: Target,
     rows: usize,
@@ -38,6 +44,31 @@ enum Target {
     },
     #[cfg(feature = "parquet")]
     Parquet(Box<ParquetWriter<File>>),
+    #[cfg(feature = "workbook")]
+    Workbook(Box<WorkbookWriter>, File),
+}
+
+impl Target {
+    /// Opens the output of a format.
+    fn of(format: Format, written: &Written) -> Result<Target, Failure> {
+        let (what, feature) = match format {
+            Format::Parquet => ("a Parquet file", Feature::Parquet),
+            Format::Xlsx => ("a workbook", Feature::Workbook),
+            _ => return Ok(Target::Text { output: written.open()?, pending: String::new() }),
+        };
+        feature.require(if format == Format::Xlsx { "--format xlsx" } else { "--format parquet" })?;
+        written.streams.apply();
+        let Some(path) = written.output.as_deref().filter(|path| !is_stdout(path)) else {
+            return Err(Failure::new(format!("{what} is not text: say where it goes with --output FILE")));
+        };
+        match format {
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Ok(Target::Parquet(Box::new(ParquetWriter::new(crate::safe_files::stream(path)?)?))),
+            #[cfg(feature = "workbook")]
+            Format::Xlsx => Ok(Target::Workbook(Box::new(WorkbookWriter::new()?), crate::safe_files::stream(path)?)),
+            _ => Err(Failure::at(path, "is in no format of this build")),
+        }
+    }
 }
 
 /// A reading in JSON, with its source.
@@ -62,26 +93,24 @@ impl View {
     /// Writes the text before the first reading.
     pub(super) fn begin(
         format: Format,
-        detail: Detail,
+        mut detail: Detail,
         name: Option<&str>,
-        path: Option<&Path>,
+        written: &Written,
     ) -> Result<View, Failure> {
-        if format == Format::Parquet {
-            Feature::Parquet.require("--format parquet")?;
+        let to = Target::of(format, written)?;
+        if matches!(&to, Target::Text { output, .. } if output.is_stdout()) {
+            detail.width = width::of_stdout();
         }
-        let to = match (format, path) {
-            (Format::Parquet, None) => {
-                return Err(Failure::new("a Parquet file is not text: say where it goes with --output FILE"));
-            }
-            #[cfg(feature = "parquet")]
-            (Format::Parquet, Some(path)) => {
-                let file = crate::safe_files::stream(path)?;
-                Target::Parquet(Box::new(ParquetWriter::new(file)?))
-            }
-            _ => Target::Text { output: output(path)?, pending: String::new() },
+        let mut view = View {
+            format,
+            detail,
+            layout: None,
+            name: name.map(str::to_owned),
+            to,
+            rows: 0,
+            damages: Vec::new(),
+            more_damages: 0,
         };
-        let mut view =
-            View { format, detail, name: name.map(str::to_owned), to, rows: 0, damages: Vec::new(), more_damages: 0 };
         match format {
             Format::R => view.text(sweep::r_head())?,
             Format::Csv => view.text(&sweep::csv_head())?,
@@ -89,7 +118,7 @@ impl View {
                 let program = format!("plumb {}", env!("CARGO_PKG_VERSION"));
                 view.text(&format!("{{\"parse_schema\": 1, \"program\": \"{program}\", \"readings\": ["))?;
             }
-            Format::Table | Format::Markdown | Format::Parquet => {}
+            Format::Table | Format::Markdown | Format::Parquet | Format::Xlsx => {}
         }
         Ok(view)
     }
@@ -105,27 +134,38 @@ impl View {
         }
         for row in sweep::measurements(reading, super::log_kind(path)) {
             let row = with_system(row, system, &source, reading);
-            let text = match self.format {
-                Format::Table => {
-                    let head = if self.rows == 0 { sweep::table_head(self.detail) } else { String::new() };
-                    head + &sweep::table_row(&row, self.detail)
-                }
-                Format::Markdown => {
-                    let head = if self.rows == 0 { sweep::markdown_head(self.detail) } else { String::new() };
-                    head + &sweep::markdown_row(&row, self.detail)
-                }
-                Format::R => sweep::r_row(&row, &source, self.rows),
-                Format::Csv => sweep::csv_row(&row, &source, reading.line),
-                Format::Parquet | Format::Json => String::new(),
-            };
+            let text = self.row_as_text(&row, &source, reading.line);
             self.rows += 1;
             match &mut self.to {
                 #[cfg(feature = "parquet")]
-                Target::Parquet(file) => file.row(&row, &source)?,
+                Target::Parquet(file) => file.row(&row, &source, reading.line)?,
+                #[cfg(feature = "workbook")]
+                Target::Workbook(book, _) => book.row(&row, &source, reading.line)?,
                 Target::Text { .. } => self.text(&text)?,
             }
         }
         Ok(())
+    }
+
+    /// A row in a format of text, with the heading before the first one; empty in others.
+    fn row_as_text(&mut self, row: &Measurement, source: &str, line: u64) -> String {
+        match self.format {
+            Format::Table | Format::Markdown => {}
+            Format::R => return sweep::r_row(row, source, self.rows),
+            Format::Csv => return sweep::csv_row(row, source, line),
+            Format::Parquet | Format::Xlsx | Format::Json => return String::new(),
+        }
+        let mut text = String::new();
+        let is_text = self.format == Format::Table;
+        let layout = self.layout.get_or_insert_with(|| {
+            // A table is written row by row, so its columns are those that its first row needs.
+            let (hosts, rounds) = (row.host.is_some(), row.round.is_some());
+            let width = self.detail.width.filter(|_| is_text);
+            let layout = Layout::new(Detail { hosts, rounds, width, ..self.detail });
+            text = if is_text { layout.table_head() } else { layout.markdown_head() };
+            layout
+        });
+        text + &if is_text { layout.table_row(row, source) } else { layout.markdown_row(row, source) }
     }
 
     /// Writes a reading that does not count; only JSON output contains it, with its relation to the one that counts.
@@ -166,10 +206,15 @@ impl View {
                 let more = self.more_damages;
                 self.text(&format!("\n], \"damages\": [\n{damages}\n], \"more_damages\": {more}}}\n"))?;
             }
-            Format::Table | Format::Csv | Format::Markdown | Format::Parquet => {}
+            Format::Table | Format::Csv | Format::Markdown | Format::Parquet | Format::Xlsx => {}
         }
         match self.to {
             Target::Text { mut output, pending } => output.write(&pending),
+            #[cfg(feature = "workbook")]
+            Target::Workbook(book, mut file) => {
+                let bytes = book.finish()?;
+                std::io::Write::write_all(&mut file, &bytes).map_err(|error| Failure::writing("the workbook", &error))
+            }
             #[cfg(feature = "parquet")]
             Target::Parquet(file) => file.finish().map_err(Failure::from),
         }
@@ -180,6 +225,8 @@ impl View {
             Target::Text { output, pending } => (output, pending),
             #[cfg(feature = "parquet")]
             Target::Parquet(_) => return Ok(()),
+            #[cfg(feature = "workbook")]
+            Target::Workbook(..) => return Ok(()),
         };
         pending.push_str(text);
         if pending.len() >= ENOUGH {

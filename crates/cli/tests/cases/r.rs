@@ -61,7 +61,7 @@ fn r_reads_surveys_of_a_disk_and_of_a_loop_device() {
         run(Command::new(plumb).args(words.split(' ')).arg(target).current_dir(place.path()));
         let expected = iops(&result);
         run(Command::new(plumb).args(["parse", "-r", "-n", "lab", "-o", "s.R", "s.json"]).current_dir(place.path()));
-        check(place.path(), "source('s.R'); stopifnot(testtype == 'lab', ncol(m) == 31)", &expected);
+        check(place.path(), "source('s.R'); stopifnot(testtype == 'lab', ncol(m) == 38)", &expected);
         let words = ["parse", "--format", "csv", "-o", "s.csv", "s.json"];
         run(Command::new(plumb).args(words).current_dir(place.path()));
         check(place.path(), "m <- read.csv('s.csv')", &expected);

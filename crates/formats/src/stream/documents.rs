@@ -3,6 +3,7 @@
 use crate::event::{Event, Line, Sink};
 use crate::fio::json as fio_json;
 use crate::iostat;
+use model::reading::Found;
 use serde_json::Value;
 
 /// Size of the largest document read, in bytes.
@@ -156,10 +157,16 @@ impl Document {
 
     /// Reads the results of a survey, one run per test.
     fn read_survey(&self, tests: &[Value], sink: &mut Sink<'_>) {
+        let round = |test: &Value| test.get("round").and_then(Value::as_f64);
+        let is_repeated = tests.iter().filter_map(round).any(|round| round > 1.0);
         for (number, test) in tests.iter().enumerate() {
             match test.get("result").map(crate::native::of_value) {
                 Some(Ok(result)) => {
-                    sink(Event::Reading(crate::result_as_reading::reading(&result, "native", self.first_line)))
+                    let mut reading = crate::result_as_reading::reading(&result, "native", self.first_line);
+                    if let (Found::Run(run), true) = (&mut reading.found, is_repeated) {
+                        run.round = round(test);
+                    }
+                    sink(Event::Reading(reading));
                 }
                 Some(Err(error)) => {
                     sink(Event::damage(self.first_line, format!("test {} of a survey: {error}", number + 1)))

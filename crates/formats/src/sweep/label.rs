@@ -1,7 +1,7 @@
 //! The name of a disk or machine in the name of a result file: what is left of it without the words and numbers of a sweep.
 
 /// Words that say what was measured, and not on which disk.
-const WORDS: [&str; 34] = [
+const WORDS: [&str; 37] = [
     "read",
     "write",
     "randread",
@@ -17,6 +17,9 @@ const WORDS: [&str; 34] = [
     "seq",
     "fio",
     "plumb",
+    "survey",
+    "knee",
+    "watch",
     "iozone",
     "result",
     "results",
@@ -84,6 +87,7 @@ mod tests {
             ("randread-64-1.json", None),
             ("depth-8.json", None),
             ("users-16.out", None),
+            ("plumb-survey-001.json", None),
             ("before.json", Some("before")),
             ("wd-red-round2.json", Some("wd-red")),
             ("nvme0n1-8.json", Some("nvme0n1")),

@@ -4,19 +4,26 @@
 
 use model::measurement::{BUCKETS, PERCENTS};
 
+mod columns;
+mod human;
 mod label;
 mod of_reading;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod read;
+#[cfg(feature = "workbook")]
+mod workbook;
 mod write;
 
+pub use human::{Detail, Layout};
 pub use label::{folder_of, label_of};
 pub use of_reading::{LogKind, measurements};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetWriter;
 pub(crate) use read::SweepReader;
-pub use write::{Detail, csv_head, csv_row, markdown_head, markdown_row, r_head, r_row, r_tail, table_head, table_row};
+#[cfg(feature = "workbook")]
+pub use workbook::WorkbookWriter;
+pub use write::{csv_head, csv_row, r_head, r_row, r_tail};
 
 /// Column names of the R matrix for its latency buckets; the bucket edges are [`model::measurement::bucket_edge_ns`].
 pub const BUCKET_NAMES: [&str; BUCKETS] = [

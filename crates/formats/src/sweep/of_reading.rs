@@ -1,6 +1,7 @@
 //! Readings → rows of measurements, for those readings that have a row.
 
 use crate::from_printed::rounded;
+use crate::local_time::{sortable, utc};
 use model::Measurement;
 use model::measurement::{BUCKETS, MIB, PERCENTS, TestName, bucket_below, ns_of_ms};
 use model::reading::{
@@ -79,6 +80,9 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         engine: job.engine.clone(),
         depth: job.depth,
         errno: job.errno.filter(|errno| *errno != 0.0),
+        host: run.host.clone(),
+        time: run.ended_unix_s.map(utc).or_else(|| job.date.as_deref().map(sortable)),
+        round: run.round,
         ..Measurement::default()
     };
     if let Some(buckets) = buckets(job, direction) {
@@ -222,6 +226,7 @@ fn of_device(row: &IostatRow) -> Vec<Measurement> {
             bytes_per_second,
             iops,
             mean_ns: row.value(&[columns.mean_ms]).map(ns_of_ms),
+            time: row.date.clone(),
             ..Measurement::default()
         })
     };

@@ -1,50 +1,31 @@
 //! Measurements as a Parquet file, written in row groups, so that memory does not grow with the number of rows.
 
-use super::{BUCKET_NAMES, PERCENTILE_NAMES};
+use super::columns::{self, Column, Placed};
 use crate::FormatError;
 use model::Measurement;
-use model::measurement::{BUCKETS, PERCENTS, ms};
-use model::reading::ReadKind;
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
 /// Rows per row group.
 const GROUP: usize = 65_536;
 
-/// A text column: name and value.
-struct Text(&'static str, fn(&Measurement) -> Option<Cow<'_, str>>);
-struct Number(&'static str, fn(&Measurement) -> Option<f64>);
-
-const TEXTS: &[Text] = &[
-    Text("system", |row| row.system.as_deref().map(Cow::Borrowed)),
-    Text("name", |row| Some(Cow::Borrowed(row.test.as_str()))),
-    Text("block_size", |row| row.block_text().map(Cow::Owned)),
-    Text("direction", |row| row.kind.map(ReadKind::word).map(Cow::Borrowed)),
-    Text("engine", |row| row.engine.as_deref().map(Cow::Borrowed)),
-];
-const NUMBERS: &[Number] = &[
-    Number("users", |row| row.users),
-    Number("depth", |row| row.depth),
-    Number("mib_per_second", Measurement::mib_per_second),
-    Number("iops", |row| row.iops),
-    Number("mean_ms", |row| ms(row.mean_ns)),
-    Number("min_ms", |row| ms(row.min_ns)),
-    Number("max_ms", |row| ms(row.max_ns)),
-    Number("deviation_ms", |row| ms(row.deviation_ns)),
-    Number("errno", |row| row.errno),
-];
+/// A row with its file and line, until its group is written.
+struct Pending {
+    row: Measurement,
+    source: String,
+    line: u64,
+}
 
 /// Writes rows to a file as they arrive.
 pub struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    rows: Vec<(Measurement, String)>,
+    rows: Vec<Pending>,
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
@@ -53,28 +34,23 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// The header cannot be written.
     pub fn new(to: W) -> Result<Self, FormatError> {
-        let mut schema = String::from("message measurements {");
-        for name in TEXTS.iter().map(|text| text.0).chain(["source"]) {
-            schema += &format!(" optional binary {name} (UTF8);");
-        }
-        let names = NUMBERS.iter().map(|number| number.0);
-        let tables = BUCKET_NAMES.into_iter().chain(PERCENTILE_NAMES);
-        for name in names.chain(tables) {
-            schema += &format!(" optional double {name};");
-        }
-        schema.push('}');
-        let schema = parse_message_type(&schema)?;
+        let column = |column: &Column| match column.is_number() {
+            true => format!(" optional double {};", column.long_name),
+            false => format!(" optional binary {} (UTF8);", column.long_name),
+        };
+        let columns: String = columns::all().iter().map(column).collect();
+        let schema = parse_message_type(&format!("message measurements {{{columns}}}"))?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))?;
         Ok(ParquetWriter { file, rows: Vec::new() })
     }
 
-    /// Adds a row of `source`.
+    /// Adds a row.
     ///
     /// # Errors
     /// Rows cannot be written.
-    pub fn row(&mut self, row: &Measurement, source: &str) -> Result<(), FormatError> {
-        self.rows.push((row.clone(), source.to_owned()));
+    pub fn row(&mut self, row: &Measurement, source: &str, line: u64) -> Result<(), FormatError> {
+        self.rows.push(Pending { row: row.clone(), source: source.to_owned(), line });
         if self.rows.len() >= GROUP { self.flush() } else { Ok(()) }
     }
 
@@ -100,34 +76,27 @@ impl From<ParquetError> for FormatError {
     }
 }
 
-fn write_group<W: Write + Send>(
-    file: &mut SerializedFileWriter<W>,
-    rows: &[(Measurement, String)],
-) -> Result<(), FormatError> {
+fn write_group<W: Write + Send>(file: &mut SerializedFileWriter<W>, rows: &[Pending]) -> Result<(), FormatError> {
+    let placed: Vec<Placed<'_>> = rows.iter().map(|from| Placed::new(&from.row, &from.source, from.line)).collect();
     let mut group = file.next_row_group()?;
-    let texts = TEXTS.iter().map(|text| rows.iter().map(|(row, _)| text.1(row)).collect::<Vec<_>>());
-    let sources: Vec<_> = rows.iter().map(|(_, source)| Some(Cow::Borrowed(source.as_str()))).collect();
-    for column in texts.chain([sources]) {
-        let levels: Vec<i16> = column.iter().map(|cell| i16::from(cell.is_some())).collect();
-        let values: Vec<ByteArray> = column.into_iter().flatten().map(|text| ByteArray::from(text.as_ref())).collect();
-        if let Some(mut writer) = group.next_column()? {
-            writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
-            writer.close()?;
+    for column in columns::all() {
+        let Some(mut writer) = group.next_column()? else { continue };
+        if column.is_number() {
+            let cells: Vec<Option<f64>> = placed.iter().map(|placed| column.number(placed)).collect();
+            let values: Vec<f64> = cells.iter().flatten().copied().collect();
+            writer.typed::<DoubleType>().write_batch(&values, Some(&levels(&cells)), None)?;
+        } else {
+            let cells: Vec<_> = placed.iter().map(|placed| column.text(placed)).collect();
+            let values: Vec<ByteArray> = cells.iter().flatten().map(|text| ByteArray::from(text.as_ref())).collect();
+            writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels(&cells)), None)?;
         }
-    }
-    let numbers = NUMBERS.iter().map(|number| rows.iter().map(|(row, _)| number.1(row)).collect::<Vec<_>>());
-    let folded: Vec<_> = rows.iter().map(|(row, _)| row.buckets()).collect();
-    let buckets = (0..BUCKETS).map(|at| folded.iter().map(|buckets| Some((*buckets)?[at])).collect::<Vec<_>>());
-    let percentiles =
-        (0..PERCENTS.len()).map(|at| rows.iter().map(|(row, _)| ms(row.percentiles_ns[at])).collect::<Vec<_>>());
-    for column in numbers.chain(buckets).chain(percentiles) {
-        let levels: Vec<i16> = column.iter().map(|cell| i16::from(cell.is_some())).collect();
-        let values: Vec<f64> = column.into_iter().flatten().collect();
-        if let Some(mut writer) = group.next_column()? {
-            writer.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?;
-            writer.close()?;
-        }
+        writer.close()?;
     }
     group.close()?;
     Ok(())
+}
+
+/// 1 for each cell that is there.
+fn levels<T>(cells: &[Option<T>]) -> Vec<i16> {
+    cells.iter().map(|cell| i16::from(cell.is_some())).collect()
 }

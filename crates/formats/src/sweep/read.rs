@@ -1,6 +1,6 @@
 //! Readers of measurement tables: fioparse.sh's text table, its R matrix, data frames printed by R, CSV files.
 
-use super::write::{COMPUTED, MORE_IN_R};
+use super::write::{COMPUTED, MATRIX, MORE_IN_R};
 use super::{BUCKET_NAMES, PERCENTILE_NAMES};
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{contains, count, leading, percent, whole};
@@ -9,9 +9,6 @@ use model::Measurement;
 use model::measurement::{BUCKETS, MIB, ns_of_ms};
 use model::reading::{Found, ReadKind, Reading};
 use std::borrow::Cow;
-
-/// Columns of the R matrix of fio_scripts; ours has [`MORE_IN_R`] after them.
-const MATRIX: usize = 31;
 
 /// The table that is open.
 #[derive(Debug, Default)]
@@ -165,7 +162,8 @@ fn cell(text: &str) -> Option<Option<f64>> {
 }
 
 fn matrix_row(cells: &[&str]) -> Option<Measurement> {
-    if cells.len() != MATRIX && cells.len() != MATRIX + MORE_IN_R.len() {
+    // An earlier plumb wrote the first four of its columns.
+    if ![MATRIX, MATRIX + 4, MATRIX + MORE_IN_R.len()].contains(&cells.len()) {
         return None;
     }
     let named: Vec<(&str, &str)> = frame_heading().chain(MORE_IN_R).zip(cells.iter().copied()).collect();
@@ -251,6 +249,9 @@ fn row_of(named: &[(&str, &str)]) -> Option<Measurement> {
             "engine" => row.engine = words(text),
             "depth" => row.depth = cell(text)?,
             "errno" => row.errno = cell(text)?,
+            "host" => row.host = words(text),
+            "time" => row.time = words(text),
+            "round" => row.round = cell(text)?,
             _ => {
                 if let Some(at) = BUCKET_NAMES.iter().position(|&bucket| bucket == name) {
                     buckets[at] = cell(text)?;
@@ -295,13 +296,17 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
     let mut cells = text.split_whitespace();
     let mut row = Measurement { test: cells.next()?.into(), ..Measurement::default() };
     let known = |text: &str| Some(text.to_owned()).filter(|text| text != ABSENT);
-    let has = |name: &str| columns.iter().any(|column| column == name);
-    if has("system") {
-        row.system = known(cells.next()?);
-    }
-    row.users = optional(cells.next()?)?;
-    if has("depth") {
-        row.depth = optional(cells.next()?)?;
+    for name in columns.iter().skip(1).map(String::as_str).take_while(|&name| name != "size") {
+        match name {
+            "system" => row.system = known(cells.next()?),
+            "host" => row.host = known(cells.next()?),
+            "round" => row.round = optional(cells.next()?)?,
+            "time" => row.time = known(cells.next()?),
+            "source" => drop(cells.next()?),
+            "users" => row.users = optional(cells.next()?)?,
+            "depth" => row.depth = optional(cells.next()?)?,
+            _ => {}
+        }
     }
     row.block = block(cells.next()?);
     let direction = cells.next()?;

@@ -1,135 +1,107 @@
-//! Writers of measurements: text table, CSV, R, Markdown. Each row is formatted independently, so memory does not grow
-//! with the number of rows.
+//! Writers of measurements for programs: CSV and R. Each row is formatted independently, so memory does not grow with
+//! the number of rows.
 
-use super::{BUCKET_NAMES, PERCENTILE_NAMES};
+use super::columns::{self, Cell, Column, Placed};
 use crate::printable;
 use model::Measurement;
-use model::measurement::{BUCKETS, PERCENTS, ms};
-use model::reading::ReadKind;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
-/// Optional columns of the text table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Detail {
-    /// The latency histogram.
-    pub buckets: bool,
-    /// The percentiles.
-    pub percentiles: bool,
-    /// The system of each row, for results of several files.
-    pub systems: bool,
-}
-
-/// Histogram columns of the text table: heading, and the last of the buckets summed in it.
-const SHOWN_BUCKETS: [(&str, usize); 10] = [
-    ("50us", 0),
-    ("1ms", 4),
-    ("4ms", 6),
-    ("10ms", 7),
-    ("20ms", 8),
-    ("50ms", 9),
-    (".1s", 10),
-    ("1s", 13),
-    ("2s", 14),
-    ("2s+", 15),
-];
-/// Headings of the percentile columns.
-const SHOWN_PERCENTILES: [&str; PERCENTS.len()] = ["95%", "99%", "99.5%", "99.9%", "99.95%", "99.99%"];
 /// Typical size of a CSV line in bytes; a capacity hint.
 const CSV_ROW: usize = 384;
-/// Columns of the R matrix after those of fio_scripts: a number, then words.
-pub(super) const MORE_IN_R: [&str; 4] = ["depth", "engine", "system", "source"];
-/// Cell for an unknown value.
-const ABSENT: &str = "-";
+/// Columns of the R matrix after those of fio_scripts.
+pub(super) const MORE_IN_R: [&str; 7] = ["depth", "engine", "system", "source", "host", "time", "round"];
+/// Number of columns of the R matrix of fio_scripts.
+pub(super) const MATRIX: usize = 31;
 
-/// The columns of the text table and the Markdown table: width in text, name and unit.
-fn columns(detail: Detail) -> Vec<(usize, &'static str, &'static str)> {
-    let mut columns = vec![(14, "test", "")];
-    if detail.systems {
-        columns.push((14, "system", ""));
-    }
-    columns.extend([(5, "users", ""), (5, "depth", ""), (6, "size", ""), (1, "", ""), (9, "MiB/s", "")]);
-    columns.extend([(9, "ms", "mean"), (9, "min", "ms"), (9, "max", "ms"), (9, "std", "ms"), (9, "IOPS", "")]);
-    if detail.buckets {
-        columns.extend(SHOWN_BUCKETS.map(|(name, _)| (5, name, "%")));
-    }
-    if detail.percentiles {
-        columns.extend(SHOWN_PERCENTILES.map(|name| (9, name, "ms")));
-    }
-    columns
+/// The first line of a CSV file: the columns of fio_scripts' CSV files, then plumb's additional ones.
+pub fn csv_head() -> String {
+    let names: Vec<&str> = columns::all().iter().map(|column| column.name).collect();
+    names.join(",") + "\n"
 }
 
-/// A line of the text table: cells at the right of their columns.
-fn aligned<'cells>(detail: Detail, cells: impl Iterator<Item = &'cells str>) -> String {
-    let cells = columns(detail).into_iter().zip(cells).map(|((width, ..), cell)| format!("{cell:>width$}"));
-    cells.collect::<Vec<_>>().join(" ")
-}
-
-/// The two heading lines of the text table.
-pub fn table_head(detail: Detail) -> String {
-    let names = aligned(detail, columns(detail).into_iter().map(|(_, name, _)| name));
-    let units = aligned(detail, columns(detail).into_iter().map(|(_, _, unit)| unit));
-    format!("{}\n{}\n", names.trim_end(), units.trim_end())
-}
-
-/// One line of the text table.
-pub fn table_row(row: &Measurement, detail: Detail) -> String {
-    // A blank in a name would be two cells.
-    let cells = cells(row, detail, |text| printable::line(text).replace(' ', "_"));
-    let mut line = aligned(detail, cells.iter().map(String::as_str));
-    if let Some(errno) = row.errno {
-        let _ = write!(line, "  errno {}", plain(errno));
-    }
-    line.push('\n');
-    line
-}
-
-/// The cells of a row; `text` makes names safe to print.
-fn cells(row: &Measurement, detail: Detail, text: fn(&str) -> String) -> Vec<String> {
-    let fixed = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.3}"));
-    let iops = |iops: f64| if iops < 10.0 { format!("{iops:.2}") } else { format!("{iops:.0}") };
-    let mut cells = vec![text(row.test.as_str())];
-    if detail.systems {
-        cells.push(text(row.system.as_deref().unwrap_or(ABSENT)));
-    }
-    cells.extend([
-        row.users.map_or_else(|| ABSENT.to_owned(), plain),
-        row.depth.map_or_else(|| ABSENT.to_owned(), plain),
-        text(row.block_text().as_deref().unwrap_or(ABSENT)),
-        row.kind.map_or("", |kind| &kind.word()[..1]).to_owned(),
-        fixed(row.mib_per_second()),
-        fixed(ms(row.mean_ns)),
-        fixed(ms(row.min_ns)),
-        fixed(ms(row.max_ns)),
-        fixed(ms(row.deviation_ns)),
-        row.iops.map_or_else(|| ABSENT.to_owned(), iops),
-    ]);
-    if detail.buckets {
-        let (buckets, mut from) = (row.buckets(), 0);
-        for (_, last) in SHOWN_BUCKETS {
-            let share = buckets.map(|buckets| buckets[from..=last].iter().sum::<f64>());
-            from = last + 1;
-            cells.push(share.map_or_else(|| ABSENT.to_owned(), shown_share));
+/// One line of a CSV file; unknown values are empty.
+pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
+    let placed = Placed::new(row, source, line);
+    let mut text = String::with_capacity(CSV_ROW);
+    for (at, column) in columns::all().iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        match column.cell(&placed) {
+            Cell::Text(Some(word)) => text.push_str(&quoted(&word)),
+            Cell::Number(Some(value)) => push_plain(&mut text, value),
+            Cell::Text(None) | Cell::Number(None) => {}
         }
     }
-    if detail.percentiles {
-        cells.extend(row.percentiles_ns.map(|value| fixed(ms(value))));
-    }
-    cells
+    text.push('\n');
+    text
 }
 
-/// Formats a share: blank for 0, `<1` below 1 %, otherwise rounded.
-fn shown_share(share: f64) -> String {
-    if share <= 0.0 {
-        String::new()
-    } else if share < 0.5 {
-        "<1".to_owned()
-    } else {
-        format!("{share:.0}")
+/// First characters that make a spreadsheet evaluate a cell as a formula: `=cmd|'/C calc'!A0` runs a program.
+pub(super) const COMPUTED: [char; 4] = ['=', '+', '-', '@'];
+
+/// A text cell, quoted if needed; a leading apostrophe makes spreadsheets treat it as text, and the CSV reader removes
+/// it.
+fn quoted(text: &str) -> String {
+    let mut text = printable::line(text);
+    if text.len() > 1 && text.starts_with(COMPUTED) {
+        text = format!("'{text}").into();
     }
+    if text.contains([',', '"', ' ']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into_owned() }
+}
+
+/// The columns of the R matrix: those of fio_scripts, then those of plumb.
+fn in_r() -> &'static [&'static Column] {
+    static IN_R: LazyLock<Vec<&'static Column>> = LazyLock::new(|| {
+        let of_scripts = columns::all().iter().skip(1).take(MATRIX);
+        of_scripts.chain(MORE_IN_R.into_iter().map(columns::named)).collect()
+    });
+    &IN_R
+}
+
+/// The R code before the rows of the matrix.
+pub const fn r_head() -> &'static str {
+    "m <- NULL\nm <- matrix(c(\n"
+}
+
+/// A row of the R matrix; the row at position 0 has no comma before it.
+pub fn r_row(row: &Measurement, source: &str, position: usize) -> String {
+    let placed = Placed::new(row, source, 0);
+    let cell = |column: &&Column| match column.cell(&placed) {
+        Cell::Text(Some(word)) => r_text(&word),
+        Cell::Number(Some(value)) => plain(value),
+        Cell::Text(None) | Cell::Number(None) => "NA".to_owned(),
+    };
+    let cells: Vec<String> = in_r().iter().map(cell).collect();
+    format!("{}{}\n", if position == 0 { "  " } else { ", " }, cells.join(", "))
+}
+
+/// A string literal of R.
+fn r_text(text: &str) -> String {
+    format!("\"{}\"", printable::line(text).replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The R code after the rows: column names, and conversion of the numeric columns.
+pub fn r_tail(name: Option<&str>) -> String {
+    let names: Vec<String> = in_r().iter().map(|column| format!("\"{}\"", column.name)).collect();
+    let words = (1..).zip(in_r()).filter(|(_, column)| !column.is_number());
+    let words: Vec<String> = words.map(|(place, _): (usize, _)| place.to_string()).collect();
+    let words = words.join(", ");
+    let mut tail = format!(
+        "),nrow={})\nm <- t(m)\ncolnames(m) <- c({})\nm <- data.frame(m, stringsAsFactors = FALSE)\n\
+         m[-c({words})] <- lapply(m[-c({words})], as.numeric)\n",
+        names.len(),
+        names.join(",")
+    );
+    if let Some(name) = name {
+        let _ = writeln!(tail, "testtype <- {}", r_text(name));
+    }
+    tail
 }
 
 /// A number with at most six decimals, without trailing zeros: nanoseconds as milliseconds.
-fn plain(value: f64) -> String {
+pub(super) fn plain(value: f64) -> String {
     let mut text = String::new();
     push_plain(&mut text, value);
     text
@@ -193,143 +165,6 @@ fn in_millionths(value: f64) -> Option<(u64, u64)> {
     })
 }
 
-/// The numeric columns after name, users and size, in the order of the R matrix.
-fn numbers(row: &Measurement) -> impl Iterator<Item = Option<f64>> {
-    let first = [row.mib_per_second(), ms(row.mean_ns), ms(row.min_ns), ms(row.max_ns), ms(row.deviation_ns), row.iops];
-    let buckets = row.buckets().map_or([None; BUCKETS], |buckets| buckets.map(Some));
-    first.into_iter().chain(buckets).chain(row.percentiles_ns.map(ms))
-}
-
-/// The column names after `name`, `users` and `bs`.
-fn names() -> Vec<&'static str> {
-    let first = ["MB", "lat", "min", "max", "std", "iops"];
-    first.into_iter().chain(BUCKET_NAMES).chain(PERCENTILE_NAMES).collect()
-}
-
-/// The first line of a CSV file: the columns of fio_scripts' CSV files, then plumb's additional ones.
-pub fn csv_head() -> String {
-    format!("system,name,users,bs,{},direction,depth,engine,errno,source,line\n", names().join(","))
-}
-
-/// One line of a CSV file; unknown values are empty.
-pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
-    let mut text = String::with_capacity(CSV_ROW);
-    let number = |text: &mut String, value: Option<f64>| {
-        text.push(',');
-        if let Some(value) = value {
-            push_plain(text, value);
-        }
-    };
-    text.push_str(&quoted(row.system.as_deref().unwrap_or_default()));
-    text.push(',');
-    text.push_str(&quoted(row.test.as_str()));
-    number(&mut text, row.users);
-    text.push(',');
-    text.push_str(&quoted(&row.block_text().unwrap_or_default()));
-    for value in numbers(row) {
-        number(&mut text, value);
-    }
-    text.push(',');
-    text.push_str(row.kind.map_or("", ReadKind::word));
-    number(&mut text, row.depth);
-    text.push(',');
-    text.push_str(&quoted(row.engine.as_deref().unwrap_or_default()));
-    number(&mut text, row.errno);
-    let _ = writeln!(text, ",{},{line}", quoted(source));
-    text
-}
-
-/// First characters that make a spreadsheet evaluate a cell as a formula: `=cmd|'/C calc'!A0` runs a program.
-pub(super) const COMPUTED: [char; 4] = ['=', '+', '-', '@'];
-
-/// A text cell, quoted if needed; a leading apostrophe makes spreadsheets treat it as text, and the CSV reader removes
-/// it.
-fn quoted(text: &str) -> String {
-    let mut text = printable::line(text);
-    if text.len() > 1 && text.starts_with(COMPUTED) {
-        text = format!("'{text}").into();
-    }
-    if text.contains([',', '"', ' ']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into_owned() }
-}
-
-/// The R code before the rows of the matrix.
-pub const fn r_head() -> &'static str {
-    "m <- NULL\nm <- matrix(c(\n"
-}
-
-/// A row of the R matrix: the columns of fio_scripts, then those of plumb; the row at position 0 has no comma before it.
-pub fn r_row(row: &Measurement, source: &str, position: usize) -> String {
-    let number = |value: Option<f64>| value.map_or_else(|| "NA".to_owned(), plain);
-    let text = |text: &str| {
-        let text = printable::line(text).replace('\\', "\\\\").replace('"', "\\\"");
-        format!("\"{text}\"")
-    };
-    let mut cells = vec![
-        text(row.test.as_str()),
-        number(row.users),
-        row.block_text().map_or_else(|| "NA".to_owned(), |size| text(&size)),
-    ];
-    cells.extend(numbers(row).map(number));
-    cells.push(number(row.depth));
-    cells.extend(
-        [row.engine.as_deref(), row.system.as_deref(), Some(source)]
-            .map(|word| word.map_or_else(|| "NA".to_owned(), text)),
-    );
-    format!("{}{}\n", if position == 0 { "  " } else { ", " }, cells.join(", "))
-}
-
-/// The R code after the rows: column names, and conversion of the numeric columns.
-pub fn r_tail(name: Option<&str>) -> String {
-    let all = ["name", "users", "bs"].into_iter().chain(names()).chain(MORE_IN_R);
-    let columns: Vec<String> = all.map(|name| format!("\"{name}\"")).collect();
-    let count = columns.len();
-    let mut tail = format!(
-        "),nrow={})\nm <- t(m)\ncolnames(m) <- c({})\nm <- data.frame(m, stringsAsFactors = FALSE)\n\
-         m[-c(1, 3, {engine}:{count})] <- lapply(m[-c(1, 3, {engine}:{count})], as.numeric)\n",
-        count,
-        columns.join(","),
-        engine = count - 2
-    );
-    if let Some(name) = name {
-        let name = printable::line(name).replace('\\', "\\\\").replace('"', "\\\"");
-        let _ = writeln!(tail, "testtype <- \"{name}\"");
-    }
-    tail
-}
-
-/// The heading of a Markdown table.
-pub fn markdown_head(detail: Detail) -> String {
-    let named = |(_, name, unit): (usize, &str, &str)| match (name, unit) {
-        (name, "mean") => format!("mean {name}"),
-        (name, "") => name.to_owned(),
-        (name, unit) => format!("{name} {unit}"),
-    };
-    let names: Vec<String> = columns(detail).into_iter().map(named).collect();
-    let is_text = |name: &str| matches!(name, "test" | "system" | "size" | "");
-    let rule: String = (0..names.len()).map(|at| if is_text(names[at].as_str()) { "---|" } else { "--:|" }).collect();
-    format!("| {} |\n|{rule}\n", names.join(" | "))
-}
-
-/// A row of a Markdown table.
-pub fn markdown_row(row: &Measurement, detail: Detail) -> String {
-    format!("| {} |\n", cells(row, detail, markdown_text).join(" | "))
-}
-
-/// Escapes untrusted text so that no Markdown renderer treats it as a tag, link, image or emphasis.
-fn markdown_text(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in printable::line(text).chars() {
-        match letter {
-            '<' => shown.push_str("&lt;"),
-            '>' => shown.push_str("&gt;"),
-            '&' => shown.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '|' => shown.extend(['\\', letter]),
-            _ => shown.push(letter),
-        }
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,24 +186,24 @@ mod tests {
     }
 
     #[test]
-    fn the_text_table_is_read_back_with_its_systems_and_depths() {
-        for systems in [false, true] {
-            let row = Measurement {
-                system: systems.then(|| "disk_a".to_owned()),
-                test: "randread".into(),
-                users: Some(4.0),
-                depth: Some(16.0),
-                block: Some((4096, 4096)),
-                kind: Some(ReadKind::Read),
-                iops: Some(1234.0),
-                ..Measurement::default()
-            };
-            let detail = Detail { systems, ..Detail::default() };
-            let text = format!("{}{}", table_head(detail), table_row(&row, detail));
+    fn csv_and_r_are_read_back_with_their_origin() {
+        let row = Measurement {
+            system: Some("disk_a".to_owned()),
+            test: "randread".into(),
+            users: Some(1.0),
+            depth: Some(16.0),
+            host: Some("db1, rack 2".to_owned()),
+            time: Some("2026-11-23T12:33:00Z".to_owned()),
+            round: Some(2.0),
+            ..Measurement::default()
+        };
+        let csv = format!("{}{}", csv_head(), csv_row(&row, "a.json", 7));
+        let r = format!("{}{}{}", r_head(), r_row(&row, "a.json", 0), r_tail(None));
+        for text in [csv, r] {
             let (readings, damages) = parse(text.as_bytes());
             assert!(damages.is_empty(), "{text}{damages:?}");
             let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
-            assert_eq!(rows, [row], "{text}");
+            assert_eq!(rows, std::slice::from_ref(&row), "{text}");
         }
     }
 

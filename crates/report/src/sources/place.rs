@@ -34,9 +34,7 @@ impl Facts {
         for target in monitored.into_iter().flat_map(|monitored| &monitored.targets) {
             push_new(&mut self.targets, target.path.clone());
         }
-        if !result.environment.host.is_empty() {
-            push_new(&mut self.hosts, result.environment.host.clone());
-        }
+        result.environment.host.iter().for_each(|host| push_new(&mut self.hosts, host.clone()));
         let bottom = monitored.into_iter().flat_map(|monitored| &monitored.devices).filter(|device| device.leaf);
         for device in bottom {
             push_new(&mut self.disks, in_words(device));

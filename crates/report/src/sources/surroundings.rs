@@ -32,7 +32,7 @@ fn machine(facts: &mut Vec<(String, String)>, result: &RunResult) {
             facts.push((what.to_owned(), which));
         }
     };
-    fact("host", here.host.clone());
+    fact("host", here.host.clone().unwrap_or_default());
     fact("program", here.program.clone());
     fact("kernel", here.kernel.clone());
     fact("processor", here.processor.clone());

@@ -222,8 +222,12 @@ fn take_out_walked(job: &mut ReadJob) {
 
 fn read_run(root: &Value, entries: &[Entry<'_>], line: u64) -> ReadRun {
     let disks = root.get("disk_util").and_then(Value::as_array);
+    // The clients of one server have one name; a sum over several has none.
+    let mut hosts = entries.iter().map(|entry| entry.job.get("hostname").and_then(Value::as_str));
+    let host = hosts.next().flatten().filter(|first| hosts.all(|other| other == Some(*first)));
     ReadRun {
         version: root.get("fio version").and_then(Value::as_str).map(str::to_owned),
+        host: host.map(str::to_owned),
         ended_unix_s: number(root.get("timestamp_ms")).map(|ms| ms / 1000.0).or_else(|| number(root.get("timestamp"))),
         jobs: entries.iter().map(|entry| read_job(entry, line)).collect(),
         disks: disks.into_iter().flatten().filter_map(Value::as_object).map(read_disk).collect(),

@@ -1,0 +1,62 @@
+//! Options that plumb's own commands share: JSON on standard output, quiet, and a file for the output.
+//!
+//! docs/scripts.md has the table of what each command does with them.
+
+use crate::failure::Failure;
+use crate::output::{self, Output};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Form of the output.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Streams {
+    /// Print the result as JSON on standard output, and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print only the result and errors: no progress, no headings, no remarks on what was read
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Streams {
+    /// Applies `--quiet` to all that this process prints later.
+    pub(crate) fn apply(&self) {
+        if self.quiet {
+            output::keep_quiet();
+        }
+    }
+}
+
+/// Form and place of the output.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Written {
+    #[command(flatten)]
+    pub(crate) streams: Streams,
+    /// File for the output; - is standard output [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl Written {
+    /// Opens the output, before anything is read.
+    pub(crate) fn open(&self) -> Result<Output, Failure> {
+        self.streams.apply();
+        Output::asked(self.output.as_deref())
+    }
+}
+
+/// True for `-`, which is standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// A document of a command as text: its schema under a name of its command, the program, then its own parts.
+pub(crate) fn document(command: &str, parts: Value) -> Result<String, Failure> {
+    let mut root = serde_json::Map::new();
+    root.insert(format!("{command}_schema"), Value::from(1));
+    root.insert("program".to_owned(), Value::from(concat!("plumb ", env!("CARGO_PKG_VERSION"))));
+    if let Value::Object(parts) = parts {
+        root.extend(parts);
+    }
+    Ok(serde_json::to_string_pretty(&root)? + "\n")
+}
