@@ -4,6 +4,7 @@
 //! reading to `sampling`, input to `keys`, the meaning of keys to `state` and drawing to `screen`.
 
 mod keys;
+mod lines;
 mod processes;
 mod sampling;
 mod save;
@@ -35,7 +36,7 @@ const CLOSED: u8 = 129;
 #[command(
     next_line_help = false,
     long_about = "\
-Shows the activity of the disks live on the terminal: I/Os and bytes per second, request size, queue length, await and \
+Shows the activity of the disks live on the terminal: Reads, writes and discards per second, bytes, request size, queue length, await and \
 utilisation of each device with its curve, and the processes that cause the most I/O.",
     after_help = "\
 Keys: q quit, p pause, s sort, arrows choose a device, + - interval, w save, ? help
@@ -45,8 +46,9 @@ Examples:
   plumb watch nvme0n1 sda1        these devices
   plumb watch --interval 0.5      two samples per second
   sudo plumb watch                show the processes of all users
+  plumb watch --json --count 60 >minute.jsonl
 
-Without a terminal (pipes, logs) use plumb iostat -x 1.
+Without a terminal (pipes, logs) use --json, or plumb iostat -x 1.
 More: docs/watch.md
 Exit status: 0; 1 if it cannot be shown; 128 + signal after a signal, 129 if its terminal was closed"
 )]
@@ -57,6 +59,12 @@ pub(crate) struct WatchArgs {
     /// Seconds between two samples, from 0.1 to 3600
     #[arg(long, short, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
     interval: Duration,
+    /// Print a line of JSON for each interval on standard output; needs no terminal
+    #[arg(long)]
+    json: bool,
+    /// End after this number of lines [default: until a signal]
+    #[arg(long, value_name = "LINES", requires = "json", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
     /// Read DIR/proc and DIR/sys instead of /proc and /sys [default: the environment variable PLUMB_ROOT, or /]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -79,16 +87,20 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
             "{missing}: there is no such block device; lsblk shows those that there are"
         )));
     }
+    let host = sys::machine::host::name(&root).unwrap_or_default();
+    let source = Source { root: &root, names: &names, host: &host };
+    if args.json {
+        return lines::run(&source, &mut machine, (args.interval, args.count), &Watch::begin()?);
+    }
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(Failure::new(
-            "plumb watch needs a terminal; without one, plumb iostat -x 1 prints the same numbers",
+            "plumb watch needs a terminal; without one, plumb watch --json or plumb iostat -x 1 prints the same numbers",
         ));
     }
     let signals = Watch::begin()?;
-    let host = sys::machine::host::name(&root).unwrap_or_default();
     let mut screen = Screen::open()?;
     let mut state = State::new(args.interval);
-    watch(&mut screen.terminal, &Source { root: &root, names: &names, host: &host }, &mut machine, &mut state, &signals)
+    watch(&mut screen.terminal, &source, &mut machine, &mut state, &signals)
 }
 
 /// Returns the sysfs name of a device: `/dev/disk/by-id/x` becomes `sda`.

@@ -1,7 +1,10 @@
 //! Saves the samples to a file that is always new.
 
+use super::processes::Rate;
 use super::sampling::Machine;
 use crate::safe_files::{AtomicFile, Durability};
+use measure::Nanos;
+use model::DeviceActivity;
 use serde_json::{Value, json};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,48 +18,51 @@ pub(super) fn save(directory: &Path, host: &str, machine: &Machine) -> io::Resul
     Ok(file.path().to_owned())
 }
 
+/// A sample of a device. IOPS is the sum of reads, writes and discards.
+pub(super) fn sample((at, now): &(Nanos, DeviceActivity)) -> Value {
+    json!({
+        "uptime_s": at.as_secs_f64(),
+        "iops": now.together.per_second,
+        "reads_per_second": now.reads.per_second,
+        "writes_per_second": now.writes.per_second,
+        "discards_per_second": now.discards.per_second,
+        "flushes_per_second": now.flushes.per_second,
+        "read_bytes_per_second": now.reads.sectors_per_second * 512.0,
+        "written_bytes_per_second": now.writes.sectors_per_second * 512.0,
+        "discarded_bytes_per_second": now.discards.sectors_per_second * 512.0,
+        "request_bytes": now.together.request_sectors.map(|sectors| sectors * 512.0),
+        "read_await_ms": now.reads.await_ms,
+        "write_await_ms": now.writes.await_ms,
+        "discard_await_ms": now.discards.await_ms,
+        "queue": now.queue,
+        "utilisation_percent": now.utilisation_percent,
+    })
+}
+
+/// The processes with the most I/O.
+pub(super) fn processes(machine: &Machine) -> Vec<Value> {
+    let process = |rate: &Rate| {
+        json!({
+            "process": rate.process,
+            "name": rate.name,
+            "read_bytes_per_second": rate.read_bytes,
+            "written_bytes_per_second": rate.written_bytes,
+        })
+    };
+    machine.busiest.iter().map(process).collect()
+}
+
 fn document(host: &str, machine: &Machine) -> Value {
-    let devices: Vec<Value> = machine
+    let devices = machine
         .devices
         .iter()
-        .map(|(name, track)| {
-            let samples = track.history.iter().map(|(at, now)| {
-                json!({
-                    "uptime_s": at.as_secs_f64(),
-                    "reads_per_second": now.reads.per_second,
-                    "writes_per_second": now.writes.per_second,
-                    "discards_per_second": now.discards.per_second,
-                    "flushes_per_second": now.flushes.per_second,
-                    "read_bytes_per_second": now.reads.sectors_per_second * 512.0,
-                    "written_bytes_per_second": now.writes.sectors_per_second * 512.0,
-                    "request_bytes": now.together.request_sectors.map(|sectors| sectors * 512.0),
-                    "read_await_ms": now.reads.await_ms,
-                    "write_await_ms": now.writes.await_ms,
-                    "queue": now.queue,
-                    "utilisation_percent": now.utilisation_percent,
-                })
-            });
-            json!({ "name": name, "samples": samples.collect::<Vec<_>>() })
-        })
-        .collect();
-    let processes: Vec<Value> = machine
-        .busiest
-        .iter()
-        .map(|rate| {
-            json!({
-                "process": rate.process,
-                "name": rate.name,
-                "read_bytes_per_second": rate.read_bytes,
-                "written_bytes_per_second": rate.written_bytes,
-            })
-        })
-        .collect();
+        .map(|(name, track)| json!({ "name": name, "samples": track.history.iter().map(sample).collect::<Vec<_>>() }));
     json!({
         "schema": model::SCHEMA,
         "program": concat!("plumb ", env!("CARGO_PKG_VERSION")),
         "command": "watch",
         "host": host,
-        "devices": devices,
-        "processes": processes,
+        "devices": devices.collect::<Vec<_>>(),
+        "processes": processes(machine),
     })
 }

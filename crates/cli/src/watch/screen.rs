@@ -12,27 +12,29 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table};
 
 /// Minimum size of the terminal, in columns and rows.
-const SMALLEST: (u16, u16) = (80, 24);
+const SMALLEST: (u16, u16) = (60, 24);
 /// Rows of the part about the device in focus, including the heading.
 const FOCUS_ROWS: u16 = 5;
 /// Minimum number of rows for the processes, including the heading.
 const PROCESS_ROWS: u16 = 5;
 
-const KEYS: &str = " q quit  p pause  s sort  ↑↓ device  +- interval  w save  ? help";
+/// The keys of the bottom line, the most important first; those that have no room are in the help.
+const KEYS: [&str; 7] = ["q quit", "? help", "p pause", "s sort", "↑↓ device", "+- interval", "w save"];
 const HELP: &[&str] = &[
     "q, Esc, Ctrl-C   quit",
     "p, space         pause and go on",
-    "s                sort by the next: util, IOPS, throughput,",
-    "                 queue, await, name",
+    "s                sort by the next: util, IOPS,",
+    "                 throughput, queue, await, name",
     "↑ ↓, k j         the device whose curves are shown",
     "+ -              look less often, more often",
-    "w                save what was seen: plumb-watch-NNN.json",
+    "w                save it: plumb-watch-NNN.json",
     "? h              this help, and away with it",
     "",
-    "size, await      mean of a request; the time with its queue",
+    "r/s w/s d/s      reads, writes, discards: sum is IOPS",
+    "size, await      mean of a request; time with its queue",
     "queue            mean number of requests under way",
-    "util             time with a request under way; a device that",
-    "                 works on many at once can do more at 100 %",
+    "util             time with a request under way; with many",
+    "                 at once it can do more at 100 %",
 ];
 
 pub(super) fn draw(frame: &mut Frame<'_>, machine: &Machine, state: &State, host: &str) {
@@ -58,15 +60,28 @@ pub(super) fn draw(frame: &mut Frame<'_>, machine: &Machine, state: &State, host
     ];
     let [title, cpu, devices, focus, processes, bottom] = Layout::vertical(rows).areas(area);
     frame.render_widget(title_line(machine, state, host), title);
-    frame.render_widget(cpu_line(machine), cpu);
+    frame.render_widget(cpu_line(machine, cpu.width), cpu);
     draw_devices(frame, devices, machine, state, &names);
     draw_focus(frame, focus, machine, state.focused(&names));
     draw_processes(frame, processes, machine);
-    let message = state.message.as_deref().map_or(KEYS.to_owned(), |message| format!(" {}", shown(message)));
+    let message = state.message.as_deref().map_or_else(|| keys(area.width), |message| format!(" {}", shown(message)));
     frame.render_widget(Paragraph::new(message).style(Style::new().add_modifier(Modifier::REVERSED)), bottom);
     if state.help {
         draw_help(frame, area);
     }
+}
+
+/// The bottom line: as many keys as have room.
+fn keys(width: u16) -> String {
+    let mut text = String::new();
+    for key in KEYS {
+        let longer = format!("{text} {key} ");
+        if longer.chars().count() > usize::from(width) {
+            break;
+        }
+        text = longer;
+    }
+    text
 }
 
 /// Makes text from outside safe: a single line without control characters.
@@ -90,7 +105,7 @@ fn title_line(machine: &Machine, state: &State, host: &str) -> Line<'static> {
     ])
 }
 
-fn cpu_line(machine: &Machine) -> Line<'static> {
+fn cpu_line(machine: &Machine, width: u16) -> Line<'static> {
     let Some(cpu) = machine.cpu else { return Line::from("CPU  a moment, please: rates need two looks") };
     let shares = [
         ("user", cpu.user + cpu.nice),
@@ -99,14 +114,55 @@ fn cpu_line(machine: &Machine) -> Line<'static> {
         ("steal", cpu.steal),
         ("idle", cpu.idle),
     ];
-    Line::from(format!("CPU{}", shares.map(|(name, share)| format!("  {name} {share:.1} %")).concat()))
+    let spelled = |gap: &str, unit: &str| -> String {
+        shares.iter().map(|(name, share)| format!("{gap}{name} {share:.1}{unit}")).collect()
+    };
+    let long = format!("CPU{}", spelled("  ", " %"));
+    Line::from(if long.chars().count() <= usize::from(width) { long } else { format!("CPU %{}", spelled(" ", "")) })
 }
 
+/// A column of the table of devices.
+struct Column {
+    name: &'static str,
+    width: u16,
+    /// Width of the terminal from which on it is shown.
+    from: u16,
+    value: fn(&DeviceActivity) -> String,
+}
+
+/// The columns between the name and the utilisation. Reads, writes and discards add up to the IOPS of the curve in every width.
+const COLUMNS: [Column; 9] = [
+    Column { name: "r/s", width: 6, from: 0, value: |now| count(now.reads.per_second) },
+    Column { name: "w/s", width: 6, from: 0, value: |now| count(now.writes.per_second) },
+    Column { name: "d/s", width: 6, from: 0, value: |now| count(now.discards.per_second) },
+    Column { name: "read/s", width: 6, from: 80, value: |now| amount(now.reads.sectors_per_second * 512.0) },
+    Column { name: "write/s", width: 7, from: 80, value: |now| amount(now.writes.sectors_per_second * 512.0) },
+    Column { name: "disc/s", width: 6, from: 100, value: |now| amount(now.discards.sectors_per_second * 512.0) },
+    Column {
+        name: "size",
+        width: 5,
+        from: 80,
+        value: |now| now.together.request_sectors.map_or_else(|| "-".into(), |sectors| amount(sectors * 512.0)),
+    },
+    Column { name: "queue", width: 5, from: 0, value: |now| count(now.queue) },
+    Column {
+        name: "await",
+        width: 7,
+        from: 0,
+        value: |now| now.together.await_ms.map_or_else(|| "-".into(), |ms| format!("{} ms", brief(ms))),
+    },
+];
+const NAME_WIDTH: u16 = 9;
+const UTIL_WIDTH: u16 = 5;
+
 fn draw_devices(frame: &mut Frame<'_>, area: Rect, machine: &Machine, state: &State, names: &[&str]) {
-    const WIDTHS: [u16; 9] = [9, 8, 8, 8, 8, 6, 6, 7, 5];
-    let curve = usize::from(area.width.saturating_sub(WIDTHS.iter().sum::<u16>() + 9));
-    let heads = ["r/s", "w/s", "read/s", "write/s", "size", "queue", "await", "util"];
-    let heads = std::iter::once(Cell::from("Device")).chain(heads.map(right)).chain([Cell::from("IOPS")]);
+    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| area.width >= column.from).collect();
+    let widths: Vec<u16> =
+        std::iter::once(NAME_WIDTH).chain(columns.iter().map(|column| column.width)).chain([UTIL_WIDTH]).collect();
+    let taken = widths.iter().map(|width| width + 1).sum::<u16>();
+    let curve = usize::from(area.width.saturating_sub(taken));
+    let heads = columns.iter().map(|column| column.name).chain(["util"]).map(right);
+    let heads = std::iter::once(Cell::from("Device")).chain(heads).chain([Cell::from("IOPS")]);
     let focus = state.focused(names);
     let body = usize::from(area.height.saturating_sub(1));
     // Scroll so that the device in focus is always visible.
@@ -114,9 +170,9 @@ fn draw_devices(frame: &mut Frame<'_>, area: Rect, machine: &Machine, state: &St
     let skipped = (at + 1).saturating_sub(body);
     let rows = names.iter().skip(skipped).filter_map(|&name| {
         let style = if Some(name) == focus { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
-        Some(device_row(name, machine.devices.get(name)?, curve).style(style))
+        Some(device_row((name, machine.devices.get(name)?), &columns, curve).style(style))
     });
-    let widths = WIDTHS.map(Constraint::Length).into_iter().chain([Constraint::Min(3)]);
+    let widths = widths.into_iter().map(Constraint::Length).chain([Constraint::Min(3)]);
     let header = Row::new(heads).style(Style::new().add_modifier(Modifier::UNDERLINED));
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1), area);
 }
@@ -125,7 +181,7 @@ fn right(text: impl Into<String>) -> Cell<'static> {
     Cell::from(Line::from(text.into()).right_aligned())
 }
 
-fn device_row(name: &str, track: &Track, curve: usize) -> Row<'static> {
+fn device_row((name, track): (&str, &Track), columns: &[&Column], curve: usize) -> Row<'static> {
     let name = Cell::from(shown(name));
     let Some(now) = track.now() else { return Row::new([name]) };
     let util = now.utilisation_percent;
@@ -135,18 +191,7 @@ fn device_row(name: &str, track: &Track, curve: usize) -> Row<'static> {
         _ => Style::new(),
     };
     let mut cells = vec![name];
-    cells.extend(
-        [
-            count(now.reads.per_second),
-            count(now.writes.per_second),
-            amount(now.reads.sectors_per_second * 512.0),
-            amount(now.writes.sectors_per_second * 512.0),
-            now.together.request_sectors.map_or_else(|| "-".into(), |sectors| amount(sectors * 512.0)),
-            count(now.queue),
-            now.together.await_ms.map_or_else(|| "-".into(), |ms| format!("{} ms", brief(ms))),
-        ]
-        .map(right),
-    );
+    cells.extend(columns.iter().map(|column| right((column.value)(now))));
     cells.push(right(format!("{util:.0}%")).style(colour));
     cells.push(
         Cell::from(sparks(&values(track, |now| now.together.per_second), curve)).style(Style::new().fg(Color::Cyan)),
@@ -242,13 +287,13 @@ fn brief(value: f64) -> String {
     }
 }
 
-/// Formats a number in at most six columns: 0.04, 789, 12345, 123 k.
+/// Formats a number in at most five columns: 0.04, 789, 12345, 123k.
 fn count(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
-        _ if value >= 1e9 => format!("{} G", brief(value / 1e9)),
-        _ if value >= 1e7 => format!("{} M", brief(value / 1e6)),
-        _ if value >= 1e5 => format!("{} k", brief(value / 1e3)),
+        _ if value >= 999.5e6 => format!("{}G", brief(value / 1e9)),
+        _ if value >= 999.5e3 => format!("{}M", brief(value / 1e6)),
+        _ if value >= 99_999.5 => format!("{}k", brief(value / 1e3)),
         _ => brief(value),
     }
 }

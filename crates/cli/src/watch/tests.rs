@@ -75,6 +75,54 @@ fn a_wide_screen_has_longer_curves() {
 }
 
 #[test]
+fn screens_of_60_and_200_columns_show_all_rates() {
+    for width in [60, 200] {
+        insta::assert_snapshot!(format!("screen_at_{width}"), drawn(&watched(&[]), &state(), width, 24));
+    }
+    let (machine, mut helped) = (watched(&[]), state());
+    press(&mut helped, &machine, KeyCode::Char('?'));
+    insta::assert_snapshot!("help_at_60", drawn(&machine, &helped, 60, 24));
+}
+
+#[test]
+fn reads_writes_and_discards_add_up_to_the_curve_in_every_width() {
+    let root = tempfile::tempdir().unwrap();
+    let mut machine = Machine::default();
+    for n in 1..=3u64 {
+        record(root.path(), n);
+        // 23 reads, 2 writes and 1246 discards a second, as a trim of a file system makes them.
+        let stat = format!(
+            "{} 0 {} 5 {} 0 {} 3 0 {} {} {} 0 {} 9\n",
+            23 * n,
+            184 * n,
+            2 * n,
+            16 * n,
+            20 * n,
+            20 * n,
+            1246 * n,
+            9968 * n
+        );
+        let folder = root.path().join("sys/block/vda");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("stat"), stat).unwrap();
+        machine.look(root.path(), &["vda".to_owned()]).unwrap();
+    }
+    for width in [60, 80, 100, 200] {
+        let text = drawn(&machine, &state(), width, 24);
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let heads = lines.iter().find(|line| line.first() == Some(&"Device")).unwrap();
+        let row = lines.iter().find(|line| line.first() == Some(&"vda") && line.len() > 4).unwrap();
+        let rates = ["r/s", "w/s", "d/s"].map(|name| {
+            let at = heads.iter().position(|head| *head == name).unwrap();
+            row[at].parse::<f64>().unwrap()
+        });
+        assert_eq!(rates, [23.0, 2.0, 1246.0], "{text}");
+        let curve = lines.iter().find(|line| line.first() == Some(&"IOPS")).unwrap();
+        assert_eq!(curve[1].parse::<f64>().unwrap(), rates.iter().sum::<f64>(), "{text}");
+    }
+}
+
+#[test]
 fn help_lies_over_the_screen() {
     let (machine, mut state) = (watched(&[]), state());
     press(&mut state, &machine, KeyCode::Char('?'));
@@ -95,8 +143,8 @@ fn the_first_look_has_no_rates_and_says_so() {
 
 #[test]
 fn a_screen_that_is_too_small_says_how_much_it_needs() {
-    assert!(drawn(&watched(&[]), &state(), 79, 24).contains("needs 80 × 24"));
-    for (width, height) in [(1, 1), (10, 3), (80, 23)] {
+    assert!(drawn(&watched(&[]), &state(), 59, 24).contains("needs 60 × 24"));
+    for (width, height) in [(1, 1), (10, 3), (60, 23)] {
         drawn(&watched(&[]), &state(), width, height);
     }
 }

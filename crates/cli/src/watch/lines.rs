@@ -1,0 +1,55 @@
+//! `plumb watch --json`: a line of JSON for each interval, for programs and logs.
+
+use super::sampling::Machine;
+use super::{SIGNAL_PAUSE, Source, save};
+use crate::failure::{Failure, signal_status};
+use crate::output::Output;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use sys::processes::signals::Watch;
+
+/// Prints a line after each interval until a signal comes or `count` lines are printed. Returns 0, or 128 + signal.
+pub(super) fn run(
+    source: &Source<'_>,
+    machine: &mut Machine,
+    (interval, count): (Duration, Option<u64>),
+    signals: &Watch,
+) -> Result<u8, Failure> {
+    let mut out = Output::stdout();
+    let began = Instant::now();
+    for number in 1..=count.unwrap_or(u64::MAX) {
+        let due = interval.saturating_mul(u32::try_from(number).unwrap_or(u32::MAX));
+        while began.elapsed() < due {
+            if let Some(signal) = signals.caught() {
+                return Ok(signal_status(signal));
+            }
+            std::thread::sleep(due.saturating_sub(began.elapsed()).min(SIGNAL_PAUSE));
+        }
+        machine.look(source.root, source.names)?;
+        out.write(&(line(source.host, machine).to_string() + "\n"))?;
+    }
+    Ok(0)
+}
+
+/// The latest sample of everything.
+fn line(host: &str, machine: &Machine) -> Value {
+    let cpu = machine.cpu.map(|cpu| {
+        json!({
+            "user_percent": cpu.user + cpu.nice, "system_percent": cpu.system, "iowait_percent": cpu.iowait,
+            "steal_percent": cpu.steal, "idle_percent": cpu.idle,
+        })
+    });
+    let devices = machine.devices.iter().filter_map(|(name, track)| {
+        let mut sample = save::sample(track.history.back()?);
+        sample["name"] = Value::from(name.as_str());
+        Some(sample)
+    });
+    json!({
+        "watch_schema": 1,
+        "time": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+        "host": host,
+        "cpu": cpu,
+        "devices": devices.collect::<Vec<_>>(),
+        "processes": save::processes(machine),
+    })
+}
