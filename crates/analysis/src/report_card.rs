@@ -174,7 +174,7 @@ fn busy(row: &Measurement, users: u32) -> Result<(), String> {
     let (Some(iops), Some(mean_ns)) = (row.iops, row.mean_ns) else {
         return Err("IOPS or mean latency are not known, so it is not known whether the users were busy".to_owned());
     };
-    let asked = f64::from(users) * row.depth.unwrap_or(1.0).max(1.0);
+    let asked = row.users.unwrap_or(f64::from(users)) * row.depth.unwrap_or(1.0).max(1.0);
     let busy = iops * mean_ns / 1e9;
     if (LEAST_BUSY_SHARE..=MOST_BUSY_SHARE).contains(&(busy / asked)) {
         return Ok(());

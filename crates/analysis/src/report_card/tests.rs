@@ -106,3 +106,23 @@ fn the_profile_is_that_of_the_device() {
     }
     assert_eq!(of(&[]), ("oracle-2012", "the disk is of a kind that is not known".into()));
 }
+
+#[test]
+fn a_sweep_over_depth_is_graded_like_one_over_users() {
+    let deep = |depth: f64, mean_ms: f64| {
+        let row = row("randread", 8192, 1, mean_ms, 2.0 * mean_ms);
+        Measurement { depth: Some(depth), iops: Some(1000.0 * depth / mean_ms), ..row }
+    };
+    let rows = [deep(1.0, 0.5), deep(16.0, 1.5), deep(32.0, 3.1)];
+    let marks = |rows: &[Measurement]| card("disk", rows, &PROFILES[0]).lines[0].marks[0].clone();
+    let found = marks(&rows);
+    assert_eq!(found.latency, Mark::Graded { grade: "A+", value: 1.5 });
+    assert!(matches!(found.scaling, Mark::Graded { .. }), "{found:?}");
+    // A run with as many users counts first, whatever the depth of another.
+    let users = row("randread", 8192, 16, 3.0, 6.0);
+    let mixed = [&[users][..], &rows].concat();
+    assert_eq!(marks(&mixed).latency, Mark::Graded { grade: "A", value: 3.0 });
+    // A depth that was not reached is named.
+    let idle = Measurement { iops: Some(1000.0), ..deep(16.0, 1.5) };
+    assert!(matches!(marks(&[idle]).latency, Mark::Unknown { reason } if reason.contains("1.5 of 16 users")));
+}
