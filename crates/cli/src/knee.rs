@@ -4,7 +4,8 @@
 //! iozone's throughput tests with rising numbers of children.
 
 use crate::failure::Failure;
-use crate::survey::{IoArgs, Numbers, tests_named};
+use crate::streams::is_stdout;
+use crate::survey::{IoArgs, Numbers, ResultArgs, tests_named};
 use crate::{iozone, survey};
 use ::survey::SurveyRequest;
 use std::path::PathBuf;
@@ -50,9 +51,11 @@ pub(crate) struct KneeArgs {
     size: Option<u64>,
     #[command(flatten)]
     io: IoArgs,
-    /// File for the result as JSON [default: plumb-survey-NNN.json, or plumb-knee-NNN.json with --iozone]
+    /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json, or plumb-knee-NNN.json with --iozone]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    result: ResultArgs,
     /// Run iozone's throughput tests with these options of iozone; must be the last option
     #[arg(
         long,
@@ -60,7 +63,7 @@ pub(crate) struct KneeArgs {
         num_args = 1..,
         allow_hyphen_values = true,
         conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered",
-                              "file_per_user", "stuck_after", "overwrite"]
+                              "file_per_user", "stuck_after", "overwrite", "json", "quiet", "no_report", "host"]
     )]
     iozone: Vec<String>,
 }
@@ -68,7 +71,9 @@ pub(crate) struct KneeArgs {
 /// Runs the search for the knee.
 pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
     if args.iozone.is_empty() {
-        survey::find_knee(args.request()?)
+        survey::find_knee(args.request()?, args.result.clone())
+    } else if args.output.as_deref().is_some_and(is_stdout) {
+        Err(Failure::new("knee --iozone prints its table on standard output; name a file for the result: -o FILE"))
     } else {
         iozone::find_knee(&args.iozone, args.output.as_deref())
     }
@@ -89,6 +94,7 @@ impl KneeArgs {
             // `quick` selects a small file unless a size is given; the time is always given above.
             quick: true,
             output: self.output.clone(),
+            host: self.result.host(),
             ..self.io.request()
         })
     }

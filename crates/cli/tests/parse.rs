@@ -220,7 +220,7 @@ fn every_format_holds_the_same_rows() {
     let (_, table, _) = plumb(&["parse", "-v", "-p", &file], "");
     assert_eq!(again, table, "the CSV read back is the same table");
     let (_, r, _) = plumb(&["parse", "-r", "-n", "lab", &file], "");
-    assert!(r.contains("nrow=35") && r.contains("testtype <- \"lab\""), "{r}");
+    assert!(r.contains("nrow=38") && r.contains("testtype <- \"lab\""), "{r}");
     let (_, markdown, _) = plumb(&["parse", "--format", "markdown", &file], "");
     assert_eq!(markdown.lines().count(), 6);
     let (_, json, _) = plumb(&["parse", "--format", "json", &file], "");

@@ -31,6 +31,8 @@ impl Stage {
     fn command(&self, words: &[&str]) -> std::process::Command {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
         command.args(["survey", "--output"]).arg(self.result()).args(words).arg(self.surveyed.path());
+        // A line for each test, as standard error is not a terminal here.
+        command.env("PLUMB_REMARKS", "always");
         command
     }
 
@@ -383,6 +385,7 @@ fn a_survey_that_was_cut_short_is_gone_on_with() {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
             .args(["survey", "--resume"])
             .arg(stage.result())
+            .env("PLUMB_REMARKS", "always")
             .output()
             .unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -412,6 +415,7 @@ fn what_cannot_be_gone_on_with_is_named() {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
             .args(["survey", "--resume"])
             .arg(stage.result())
+            .env("PLUMB_REMARKS", "always")
             .output()
             .unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

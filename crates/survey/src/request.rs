@@ -95,6 +95,9 @@ pub struct SurveyRequest {
     /// Directory for the result file.
     #[serde(serialize_with = "shown", skip_serializing_if = "Option::is_none")]
     pub output_dir: Option<PathBuf>,
+    /// Name of the machine, for the results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 /// Reads `strict` of a survey file: true, false, or the findings as text.
@@ -172,6 +175,7 @@ impl SurveyRequest {
             overwrite: list(self.overwrite, file.overwrite),
             output: self.output.or(file.output),
             output_dir: self.output_dir.or(file.output_dir),
+            host: self.host.or(file.host),
         }
     }
 

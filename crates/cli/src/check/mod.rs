@@ -2,12 +2,14 @@
 
 use crate::failure::Failure;
 use crate::input;
-use crate::output::Output;
 use crate::remarks::{self, STRICT};
+use crate::streams::{self, Written};
 use analysis::Strictness;
 use formats::printable;
 use formats::results::Located;
 use model::Note;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +22,7 @@ Examples:
   plumb check --strict old.txt    exit status 4 if a check finds a problem
   plumb check --remarks *.csv     every remark with its line, also of a file with more than five
   fio job.fio --output-format=json | plumb check -
+  plumb check --json run.json | jq '.results[].notes[].check'
 
 Each line has file, line and result, the check, a sentence, and a grade: VALID WITH LIMITS or
 NOT A STORAGE RESULT.
@@ -37,6 +40,8 @@ pub(crate) struct CheckArgs {
     /// Print every remark instead of one line per check for a file with more than five
     #[arg(long)]
     remarks: bool,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// Most remarks of a file that are printed one by one.
@@ -54,8 +59,9 @@ struct Tally {
 
 /// Reads the files and checks the results in them.
 pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
-    let mut out = Output::stdout();
+    let mut out = args.written.open()?;
     let mut tally = Tally::default();
+    let mut documents = Vec::new();
     for path in &args.files {
         let (mut found, damaged) = input::read_results(path)?;
         tally.damaged += damaged;
@@ -63,11 +69,17 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
             remarks::judge(&mut located.result);
             tally.add(located, args);
         }
+        if args.written.streams.json {
+            documents.extend(found.iter().map(|located| document(path, located)));
+            continue;
+        }
         let shown = found.iter().map(|located| remarks::shown(&located.result.notes).count()).sum::<usize>();
         let text = if args.remarks || shown <= MOST { one_by_one(path, &found) } else { by_check(path, &found) };
         out.write(&printable::lines(&text))?;
     }
-    if tally.results > 0 {
+    if args.written.streams.json {
+        out.write(&streams::document("check", json!({ "results": documents }))?)?;
+    } else if tally.results > 0 && !args.written.streams.quiet {
         out.write(&summary(&tally))?;
     }
     Ok(if tally.refused > 0 { STRICT } else { input::status(tally.results, tally.damaged) })
@@ -81,6 +93,22 @@ impl Tally {
         self.refused += usize::from(args.strict.as_ref().is_some_and(|strict| strict.fails(notes)));
         analysis::unchecked(result).into_iter().for_each(|name| survey::push_new(&mut self.unchecked, name));
     }
+}
+
+/// A result with its notes, each with what to do about it.
+fn document(path: &Path, located: &Located) -> Value {
+    let note = |note: &Note| {
+        json!({
+            "check": note.check, "grade": note.grade, "sentence": note.sentence, "advice": analysis::advice(&note.check),
+            "evidence": note.evidence.iter().cloned().collect::<BTreeMap<String, f64>>(),
+        })
+    };
+    json!({
+        "source": path.display().to_string(), "line": located.line, "title": located.title,
+        "notes": located.result.notes.iter().map(note).collect::<Vec<_>>(),
+        "limited_by": located.result.limited_by,
+        "not_checked": analysis::unchecked(&located.result),
+    })
 }
 
 fn one_by_one(path: &Path, found: &[Located]) -> String {

@@ -1,6 +1,7 @@
 //! `plumb model`: the cost of an I/O by its size, and the gain of more users, from results of sweeps or from sweeps
 //! that it runs.
 
+mod document;
 mod levels;
 mod show;
 mod sweep;
@@ -8,11 +9,12 @@ mod sweep;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
+use crate::streams::{self, Streams};
 use analysis::costs;
 use formats::printable;
 use measure::Direction;
 use model::{JobResult, RunResult};
-use std::fmt::Write;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Fit cost models to sweeps over block sizes, users or depth
@@ -53,10 +55,13 @@ pub(crate) struct ModelArgs {
     /// Exit with status 4 if a check finds a problem in a measurement of the device, or one of a LIST of checks
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = analysis::Strictness::read)]
     strict: Option<analysis::Strictness>,
+    #[command(flatten)]
+    streams: Streams,
 }
 
 /// Reads the sweeps, fits the models and prints them.
 pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
+    args.streams.apply();
     if let Some(target) = &args.run {
         return sweep::run(target, args);
     }
@@ -65,7 +70,7 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
             "--size, --time, --output and --strict are for sweeps that are measured: plumb model --run TARGET",
         ));
     }
-    let mut text = String::new();
+    let mut models: Vec<Named> = Vec::new();
     // Files that give no model alone, each with a level of a sweep over several files.
     let mut open: Vec<RunResult> = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -77,18 +82,37 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
             names.push(path.display().to_string());
             open.extend(results);
         }
-        text.push_str(&of_one);
+        models.extend(of_one);
     }
     if let [first, .., last] = names.as_slice() {
-        text.push_str(&of_results(&format!("{first} to {last}, {} files", names.len()), &[together(open)]));
+        models.extend(of_results(&format!("{first} to {last}, {} files", names.len()), &[together(open)]));
     }
-    if text.is_empty() {
+    if models.is_empty() {
         return Err(Failure::new(
             "no model can be fitted: it takes three block sizes with one user each, or four numbers of users or depths; \
              plumb model --run TARGET measures them",
         ));
     }
+    if args.streams.json {
+        let models: Vec<Value> = models.into_iter().map(|model| model.document).collect();
+        return Output::stdout().write(&streams::document("model", json!({ "models": models }))?).map(|()| 0);
+    }
+    let text: String = models.into_iter().map(|model| model.text).collect();
     Output::stdout().write(&printable::lines(&text)).map(|()| 0)
+}
+
+/// A fitted model for a person and for a program.
+struct Named {
+    text: String,
+    document: Value,
+}
+
+impl Named {
+    fn new((source, title): (&str, &str), shown: &str, mut document: Value) -> Self {
+        document["source"] = Value::from(source);
+        document["title"] = Value::from(title);
+        Named { text: format!("{source}: {title}\n{shown}"), document }
+    }
 }
 
 /// All jobs as one result.
@@ -97,26 +121,26 @@ fn together(results: Vec<RunResult>) -> RunResult {
     RunResult { jobs, ..results.into_iter().next().unwrap_or_default() }
 }
 
-fn of_results(name: &str, results: &[RunResult]) -> String {
-    let mut text = String::new();
+fn of_results(name: &str, results: &[RunResult]) -> Vec<Named> {
+    let mut found = Vec::new();
     for result in results {
         if let Some(model) = costs::access_model(&costs::size_points(result)) {
-            let _ = writeln!(text, "{name}: time per I/O by block size");
-            text.push_str(&show::access(&model, result));
+            let title = "time per I/O by block size";
+            found.push(Named::new((name, title), &show::access(&model, result), document::access(&model, result)));
         }
         let rate = costs::device_rate(result);
         if let Some(mixture) = rate.and_then(|rate| costs::mixture(&costs::mixture_points(result), rate)) {
-            let _ = writeln!(text, "{name}: from cold to cached, by block size");
-            text.push_str(&show::mixture(&mixture));
+            let title = "from cold to cached, by block size";
+            found.push(Named::new((name, title), &show::mixture(&mixture), document::mixture(&mixture)));
         }
     }
     for sweep in levels::sweeps(results) {
         if let Some(law) = costs::scalability(&sweep.points) {
-            let _ = writeln!(text, "{name}: {}", sweep.title());
-            text.push_str(&show::scaling(&law, sweep.load));
+            let shown = show::scaling(&law, sweep.load);
+            found.push(Named::new((name, &sweep.title()), &shown, document::scaling(&law, sweep.load)));
         }
     }
-    text
+    found
 }
 
 fn pattern(job: &JobResult) -> String {

@@ -3,12 +3,13 @@
 //! Four sweeps: the device by block size (random reads with O_DIRECT), memory by block size (cached reads), runs that
 //! start with a cold cache and end cached, and users. Nothing except plumb's own work file is ever written.
 
-use super::{ModelArgs, show};
+use super::{ModelArgs, document, show};
 use crate::failure::{Failure, signal_status};
 use crate::fio::Machine;
 use crate::iozone::live::Live;
 use crate::output::Output;
 use crate::remarks;
+use crate::streams;
 use crate::survey::filled_target;
 use analysis::Load;
 use analysis::costs::{self, Mixture};
@@ -18,6 +19,7 @@ use measure::Nanos;
 use measure::text::{TimeUnit, duration};
 use model::{LowestTraffic, Note, RunResult};
 use run::RunOptions;
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -59,8 +61,14 @@ pub(super) fn run(target: &Path, args: &ModelArgs) -> Result<u8, Failure> {
     let place = filled_target(target, args.size.unwrap_or(USUAL_SIZE), &mut Live::new("filling"))?;
     let mut bench = Bench::new(&place, args, signals)?;
     let mut out = Output::stdout();
-    out.write(&printable::lines(&bench.heading()))?;
+    if !args.streams.quiet {
+        bench.text(&mut out, &bench.heading())?;
+    }
     let outcome = bench.all(&mut out);
+    if args.streams.json && bench.signal.is_none() && outcome.is_ok() {
+        let models = json!({ "target": bench.place.shown, "models": bench.models, "notes": bench.notes });
+        out.write(&streams::document("model", models)?)?;
+    }
     match (bench.signal, outcome) {
         (Some(signal), _) => Ok(signal_status(signal)),
         (None, Err(failure)) => Err(failure),
@@ -82,6 +90,8 @@ struct Bench<'a> {
     signals: Watch,
     signal: Option<i32>,
     notes: Vec<Note>,
+    /// The fitted models, for `--json`.
+    models: Vec<Value>,
 }
 
 /// Measurements of one kind.
@@ -117,7 +127,19 @@ impl<'a> Bench<'a> {
         let held = File::open(&path).map_err(|error| Failure::at(&path, format!("cannot be opened: {error}")))?;
         let (parser, machine) = (Parser::new(engine::ENGINES), Machine::here());
         let time = args.time.unwrap_or(USUAL_TIME_MS);
-        Ok(Bench { place, args, time, path, _held: held, parser, machine, signals, signal: None, notes: Vec::new() })
+        Ok(Bench {
+            place,
+            args,
+            time,
+            path,
+            _held: held,
+            parser,
+            machine,
+            signals,
+            signal: None,
+            notes: Vec::new(),
+            models: Vec::new(),
+        })
     }
 
     fn heading(&self) -> String {
@@ -144,6 +166,7 @@ impl<'a> Bench<'a> {
             return self.unless_cut_short("the device's times do not grow with the block size: no line fits them");
         };
         let text = format!("\nDevice: one random read, O_DIRECT\n{}", show::access(&model, &device));
+        self.models.push(document::access(&model, &device));
         self.done(out, "device", &device, &text)?;
 
         let mut passes = Sweep::default();
@@ -155,6 +178,7 @@ impl<'a> Bench<'a> {
             return self.unless_cut_short("memory's times do not grow with the block size: no line fits them");
         };
         let text = format!("\nMemory: one read in order, cached\n{}", show::access(&memory_model, &memory));
+        self.models.push(document::access(&memory_model, &memory));
         self.done(out, "memory", &memory, &text)?;
 
         self.cold_to_cached(out, passes, &memory_model)?;
@@ -162,6 +186,7 @@ impl<'a> Bench<'a> {
         let users = self.by_users()?;
         if let Some(law) = costs::scalability(&costs::user_points(&users)) {
             let text = format!("\nUsers: random reads of 4 KiB, O_DIRECT\n{}", show::scaling(&law, Load::Users));
+            self.models.push(document::scaling(&law, Load::Users));
             self.done(out, "users", &users, &text)?;
         }
         self.footer(out)
@@ -191,6 +216,7 @@ impl<'a> Bench<'a> {
             spelled(time),
             show::mixture(&mixture)
         );
+        self.models.push(document::mixture(&mixture));
         self.done(out, "mixture", &found, &text)
     }
 
@@ -267,7 +293,12 @@ impl<'a> Bench<'a> {
             let text = native::write(found)?;
             Output::made(&folder.join(format!("{name}.json")))?.write(&text)?;
         }
-        out.write(&printable::lines(text))
+        self.text(out, text)
+    }
+
+    /// Prints text for a person; nothing with `--json`.
+    fn text(&self, out: &mut Output, text: &str) -> Result<(), Failure> {
+        if self.args.streams.json { Ok(()) } else { out.write(&printable::lines(text)) }
     }
 
     fn unless_cut_short(&self, why: &str) -> Result<(), Failure> {
@@ -297,7 +328,7 @@ impl<'a> Bench<'a> {
         if let Some(folder) = &self.args.output {
             let _ = writeln!(text, "Sweeps: {}/*.json", folder.display());
         }
-        out.write(&printable::lines(&text))
+        self.text(out, &text)
     }
 }
 

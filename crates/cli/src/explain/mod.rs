@@ -1,13 +1,14 @@
 //! `plumb explain`: both sides of every identity with the result's numbers, and the conclusion.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::streams::{self, Written};
 use crate::{input, remarks};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
 use formats::results::Located;
+use serde_json::{Value, json};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Check the equations that every true result satisfies, with its numbers
 #[derive(Debug, clap::Args)]
@@ -16,6 +17,7 @@ Examples:
   plumb explain run.json          plumb's or fio's JSON
   plumb explain old-run.txt       fio's text of any version, as far as it has the numbers
   plumb fio job.fio --output-format=json | plumb explain -
+  plumb explain --json run.json | jq '.results[].identities[].verdict'
 
 For each equation: holds, BROKEN or cannot tell; its left side, its right side with the numbers,
 their difference, the allowed difference, and why. First come the equations of the jobs, then those
@@ -26,22 +28,60 @@ pub(crate) struct ExplainArgs {
     /// Files to read; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// Reads the files and explains the results in them.
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
-    let mut out = Output::stdout();
+    let mut out = args.written.open()?;
     let (mut explained, mut damaged) = (0, 0);
+    let mut documents = Vec::new();
     for path in &args.files {
         let (found, places) = input::read_results(path)?;
         damaged += places;
         for located in found {
             explained += 1;
+            if args.written.streams.json {
+                documents.push(document(path, located));
+                continue;
+            }
             let head = format!("{}:{}: {}\n", path.display(), located.line, located.title);
             out.write(&printable::lines(&(head + &explanation(located))))?;
         }
     }
+    if args.written.streams.json {
+        out.write(&streams::document("explain", json!({ "results": documents }))?)?;
+    }
     Ok(input::status(explained, damaged))
+}
+
+/// A result with all of its identities.
+fn document(path: &Path, mut located: Located) -> Value {
+    remarks::judge(&mut located.result);
+    let identity = |identity: &Identity| {
+        let (verdict, why) = match &identity.verdict {
+            Verdict::Holds => ("holds", None),
+            Verdict::Broken(why) => ("broken", Some(why)),
+            Verdict::CannotTell(why) => ("cannot_tell", Some(why)),
+        };
+        json!({
+            "subject": identity.subject, "equation": identity.equation, "left": identity.left, "right": identity.right,
+            "numbers": identity.numbers, "unit": identity.unit, "apart": identity.apart(),
+            "tolerance": identity.tolerance, "because": identity.because, "verdict": verdict, "why": why,
+        })
+    };
+    let side = |side: &Side| json!({ "quantity": side.quantity, "jobs": side.jobs, "device": side.device, "column": side.column });
+    let sides = analysis::sides(&located.result)
+        .map(|(device, sides)| json!({ "device": device, "quantities": sides.iter().map(side).collect::<Vec<_>>() }));
+    json!({
+        "source": path.display().to_string(), "line": located.line, "title": located.title,
+        "identities": identities(&located.result).iter().map(identity).collect::<Vec<_>>(),
+        "sides": sides,
+        "limited_by": located.result.limited_by,
+        "notes": located.result.notes,
+        "not_checked": analysis::unchecked(&located.result),
+    })
 }
 
 fn explanation(mut located: Located) -> String {

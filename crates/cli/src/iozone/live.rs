@@ -4,7 +4,7 @@ use crate::stuck_workers;
 use formats::printable;
 use measure::Nanos;
 use run::{Event, Observer, Progress};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 /// A status line on standard error, redrawn in place; nothing if that is not a terminal.
 pub(crate) struct Live {
@@ -19,9 +19,9 @@ impl Live {
         Live { title: title.to_owned(), shown: false, before: (Nanos::ZERO, 0) }
     }
 
-    /// Interval of updates; `None` if standard error is not a terminal.
+    /// Interval of updates; `None` if no progress is shown.
     pub(crate) fn interval() -> Option<Nanos> {
-        std::io::stderr().is_terminal().then(|| Nanos::from_millis(500))
+        crate::output::shows_progress().then(|| Nanos::from_millis(500))
     }
 
     pub(crate) fn clear(&mut self) {

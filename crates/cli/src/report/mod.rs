@@ -8,6 +8,7 @@ pub(crate) mod plot;
 use crate::failure::Failure;
 use crate::input::{self, NamedFile, PARTIAL};
 use crate::output::Output;
+use crate::streams::{self, Streams, is_stdout};
 use clap::ValueEnum;
 use place::Form;
 #[cfg(feature = "pdf")]
@@ -20,9 +21,9 @@ use std::path::{Path, PathBuf};
 
 /// Help text of `--output`.
 const WHERE: &str = if cfg!(feature = "pdf") {
-    "File to write: .html, .svg, .png or .pdf"
+    "File to write: .html, .svg, .png or .pdf; - is standard output, for a page"
 } else {
-    "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`)"
+    "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`); - is standard output, for a page"
 };
 
 /// Write a report of results: charts, checks and all numbers in one file
@@ -35,6 +36,8 @@ Examples:
   plumb report users-*.json -o sweep.html                fio runs with rising numjobs, as a sweep
   plumb report data_ssd.csv -o ssd.png                   all charts as one image
   plumb report plumb-survey-001.json -o report.pdf       for paper: a page per section
+  plumb report plumb-survey-001.json -o - | ssh web 'cat >disk.html'
+  plumb report --json plumb-survey-001.json              what the page holds
 
 RESULT is a file that plumb parse can read: results of plumb, text, JSON and logs of fio, tables,
 text of iozone.
@@ -45,10 +48,12 @@ pub(crate) struct ReportArgs {
     /// Files with results, as for plumb parse, NAME=FILE to name their system; - is standard input
     #[arg(required = true, value_name = "RESULT")]
     files: Vec<PathBuf>,
-    #[arg(help = WHERE, short, long, value_name = "FILE", default_value = "plumb-report.html")]
+    #[arg(help = WHERE, short, long, value_name = "FILE", default_value = "plumb-report.html", conflicts_with = "json")]
     output: PathBuf,
     #[command(flatten)]
     charts: ChartOptions,
+    #[command(flatten)]
+    streams: Streams,
 }
 
 /// Options that both commands share.
@@ -120,13 +125,29 @@ fn request(profile: Option<&str>) -> Result<PageRequest, Failure> {
 
 /// Reads results and writes a report about them.
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
+    args.streams.apply();
+    let request = args.charts.request()?;
+    if args.streams.json {
+        let (sources, status) = read(&args.files)?;
+        let page = report::sources::page(&sources, &request);
+        Output::stdout().write(&streams::document("report", serde_json::to_value(&page)?)?)?;
+        return Ok(status);
+    }
+    if is_stdout(&args.output) {
+        let (sources, status) = read(&args.files)?;
+        let engine = ChartEngine::new().map_err(|error| Failure::new(error.to_string()))?;
+        let html = report::sources::page(&sources, &request).html(&engine);
+        Output::stdout().write(&html.map_err(|error| Failure::new(error.to_string()))?)?;
+        return Ok(status);
+    }
     // Check the destination before anything is read or drawn.
     let mut file = ChartFile::new(&args.output, PdfContent::Report)?;
     (file.style, file.scale) = (args.charts.style(), args.charts.scale);
-    let request = args.charts.request()?;
     let (sources, status) = read(&args.files)?;
     file.write(&report::sources::page(&sources, &request))?;
-    Output::stdout().write(&formats::printable::lines(&format!("Report: {}\n", args.output.display())))?;
+    if !args.streams.quiet {
+        Output::stdout().write(&formats::printable::lines(&format!("Report: {}\n", args.output.display())))?;
+    }
     Ok(status)
 }
 

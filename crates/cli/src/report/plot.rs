@@ -3,9 +3,10 @@
 use super::{ChartFile, ChartOptions, PdfContent, read};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::streams::{self, Streams, is_stdout};
 use formats::printable;
-use report::CHARTS;
-use report::page::{DrawingStyle, Picture};
+use report::page::{DrawingStyle, Page, Picture, sheet};
+use report::{CHARTS, ChartEngine};
 use std::path::PathBuf;
 
 /// Draw a chart of results, in a file or as text
@@ -18,6 +19,8 @@ Examples:
   plumb plot run.json --chart cdf --theme dark --target 2ms -o latency.svg
   plumb plot A= a-*.json B= b-*.json -o disks.svg         disks A and B over each other
   plumb plot bw_bw.1.log iops_iops.1.log --chart series -o time.png
+  plumb plot run.json --chart cdf -o - | rsvg-convert -o cdf.png
+  plumb plot --json run.json                              the data of the pictures
 
 RESULT is a file that plumb parse can read. A file that plumb did not make is never overwritten.
 More: docs/pictures.md
@@ -27,7 +30,7 @@ pub(crate) struct PlotArgs {
     #[arg(value_name = "RESULT", required_unless_present = "list")]
     files: Vec<PathBuf>,
     /// List the charts of these results; without results, all kinds of charts
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     list: bool,
     /// Chart to draw: all of this name, or with :N only the Nth [default: the first of --list]
     #[arg(long, value_name = "NAME[:N]")]
@@ -38,15 +41,26 @@ pub(crate) struct PlotArgs {
     /// Height of each chart in pixels [default: by chart]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(150..=8000))]
     height: Option<u32>,
-    #[arg(help = super::WHERE, short, long, value_name = "FILE")]
+    #[arg(help = WHERE, short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
     #[command(flatten)]
     charts: ChartOptions,
+    #[command(flatten)]
+    streams: Streams,
 }
+
+/// Help text of `--output`.
+const WHERE: &str = if cfg!(feature = "pdf") {
+    "File to write: .html, .svg, .png or .pdf; - is standard output, for a drawing as SVG"
+} else {
+    "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`); - is standard output, for SVG"
+};
 
 /// Lists or draws the charts.
 pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
-    let mut file = args.output.as_deref().map(|path| ChartFile::new(path, PdfContent::Charts)).transpose()?;
+    args.streams.apply();
+    let to_file = args.output.as_deref().filter(|path| !is_stdout(path));
+    let mut file = to_file.map(|path| ChartFile::new(path, PdfContent::Charts)).transpose()?;
     if let Some(chart) = &args.chart {
         known(chart)?;
     }
@@ -57,7 +71,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
     }
     let request = args.charts.request()?;
     let (sources, status) = read(&args.files)?;
-    if let (None, false) = (&file, args.list) {
+    if args.output.is_none() && !args.list && !args.streams.json {
         return in_letters(&sources, &request, args).map(|()| status);
     }
     let mut page = report::sources::page(&sources, &request);
@@ -67,17 +81,38 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
         return Ok(status);
     }
     let all = page.pictures.len();
-    page.pictures = chosen(page.pictures, args.chart.as_deref())?;
+    if !args.streams.json || args.chart.is_some() {
+        page.pictures = chosen(page.pictures, args.chart.as_deref())?;
+    }
+    if args.streams.json {
+        Output::stdout().write(&streams::document("plot", serde_json::json!({ "pictures": page.pictures }))?)?;
+        return Ok(status);
+    }
     if args.chart.is_none() && all > 1 {
         Failure::new(format!("the first of {all} pictures is drawn; --list names all, --chart NAME draws others"))
-            .print();
+            .remark();
     }
-    if let Some(file) = &mut file {
-        file.style = DrawingStyle { width: args.width, height: args.height, ..args.charts.style() };
-        file.scale = args.charts.scale;
-        file.write(&page)?;
+    let style = DrawingStyle { width: args.width, height: args.height, ..args.charts.style() };
+    match &mut file {
+        Some(file) => {
+            (file.style, file.scale) = (style, args.charts.scale);
+            file.write(&page)?;
+        }
+        None => Output::stdout().write(&svg_of(&page, &style)?)?,
     }
     Ok(status)
+}
+
+/// The pictures as one drawing.
+fn svg_of(page: &Page, style: &DrawingStyle) -> Result<String, Failure> {
+    let pictures: Vec<&Picture> = page.pictures.iter().collect();
+    if pictures.is_empty() {
+        return Err(Failure::new("these results have no chart; plumb report has their numbers"));
+    }
+    let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+    let engine = ChartEngine::new().map_err(|error| failed(&error))?;
+    let svg = sheet(&engine, &pictures, style).map_err(|error| failed(&error))?;
+    Ok(report::mark_svg(&svg, &page.made_by))
 }
 
 /// Draws sweeps as text charts; other charts need a file.
@@ -107,7 +142,7 @@ fn in_letters(
 
 /// Names on standard error the results that no picture holds.
 fn print_remarks(remarks: &[String]) {
-    remarks.iter().for_each(|remark| Failure::new(remark.clone()).print());
+    remarks.iter().for_each(|remark| Failure::new(remark.clone()).remark());
 }
 
 /// Splits `sweep:2` into name and number.

@@ -1,6 +1,7 @@
 //! The command line of `plumb survey`.
 
 use crate::failure::Failure;
+use crate::streams::Streams;
 use analysis::Strictness;
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ Examples:
   plumb survey --tests randread --users 1,4,16 --repeat 3 --shuffle /data
   plumb survey --config nightly.toml /data
   plumb survey --resume plumb-survey-001.json   continue after Ctrl-C
+  plumb survey --quick --json --quiet . | jq .sentences
   sudo plumb survey /dev/nvme0n1          read a device directly
 
 Tests: randread, read, write, randrw, all. An axis of --vary is bs, users, size or any job option of fio.
@@ -88,7 +90,7 @@ pub(crate) struct SurveyArgs {
     /// Seed of the random order, to repeat it [default: from the clock]
     #[arg(long, value_name = "NUMBER", requires = "shuffle")]
     seed: Option<u64>,
-    /// File for the result as JSON [default: plumb-survey-NNN.json in the current directory]
+    /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json in the current directory]
     #[arg(long, short, value_name = "FILE", conflicts_with = "output_dir")]
     output: Option<PathBuf>,
     /// Directory for the result, which is created if needed [default: the current directory]
@@ -113,6 +115,29 @@ pub(crate) struct SurveyArgs {
     /// Show the tests with time, bytes and wear, and do not run them
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) result: ResultArgs,
+}
+
+/// Options of `plumb survey` and `plumb knee`: what is made of the result.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ResultArgs {
+    #[command(flatten)]
+    pub(crate) streams: Streams,
+    /// Make no page of the result
+    #[arg(long)]
+    pub(crate) no_report: bool,
+    /// Record the name of this machine in the result, or the given NAME [default: the environment variable PLUMB_HOST, or none]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    host: Option<String>,
+}
+
+impl ResultArgs {
+    /// The name of the machine for the result, if one was asked for.
+    pub(crate) fn host(&self) -> Option<String> {
+        let Some(name) = self.host.clone() else { return crate::result_file::host() };
+        if name.is_empty() { sys::machine::host::name(Path::new("/")) } else { Some(name) }
+    }
 }
 
 /// Options of `plumb survey` and `plumb knee`: the I/O of all tests.
@@ -167,7 +192,7 @@ pub(crate) fn tests_named(words: &[String]) -> Result<Vec<survey::TestKind>, Fai
 const REQUESTED: &[&str] = &[
     "targets", "size", "reserve", "time", "quick", "output", "output_dir", "keep", "tests", "users", "block_sizes", "vary",
     "engine", "direct", "buffered", "warm_up", "repeat", "shuffle", "seed", "precondition", "file_per_user", "strict",
-    "stuck_after", "overwrite", "config",
+    "stuck_after", "overwrite", "config", "host",
 ];
 
 impl SurveyArgs {
@@ -199,6 +224,7 @@ impl SurveyArgs {
             strict: self.strict.clone(),
             output: self.output.clone(),
             output_dir: self.output_dir.clone(),
+            host: self.result.host(),
             ..self.io.request()
         };
         self.vary.iter().for_each(|axis| request.add_axis(axis.clone()));
@@ -229,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_result_to_go_on_with_says_all_that_was_asked() {
-        let own = ["untrusted", "resume", "dry_run", "remarks"];
+        let own = ["untrusted", "resume", "dry_run", "remarks", "json", "quiet", "no_report"];
         let all: Vec<String> =
             SurveyArgs::command().get_arguments().map(|argument| argument.get_id().to_string()).collect();
         let others: Vec<&str> = all.iter().map(String::as_str).filter(|name| !own.contains(name)).collect();

@@ -58,9 +58,11 @@ impl Autosave<'_> {
         stuck_workers::report_stuck(result, || {
             let row = row(self.test, result.clone());
             let survey = (self.survey)().and_under_way(&row).ended(&[], result.ended_by_signal);
-            print_error(&match self.file.write(&survey) {
-                Ok(path) => format!("plumb: the result, with the interrupted test: {}", path.display()),
-                Err(failure) => format!("plumb: {}", failure.message()),
+            let finished = self.file.finish(&survey);
+            print_error(&match (finished, self.file.path()) {
+                (Ok(()), Some(path)) => format!("plumb: the result, with the interrupted test: {}", path.display()),
+                (Ok(()), None) => "plumb: the result has the interrupted test".to_owned(),
+                (Err(failure), _) => format!("plumb: {}", failure.message()),
             });
         });
     }

@@ -9,10 +9,10 @@ const MOST_LINES: usize = 200;
 const GB: f64 = 1e9;
 
 /// The whole plan as text.
-pub(super) fn render(prepared: &Preparation) -> String {
+pub(super) fn render(prepared: &Preparation, width: usize) -> String {
     let Preparation { request, found, suite, time, warm_up, .. } = prepared;
     let estimate = Estimate::of(&suite.tests, *time, found.prepared_bytes(request));
-    let mut text = wrapped(&format!("Dry run: nothing is done. {}", found.describe()), "");
+    let mut text = wrapped(&format!("Dry run: nothing is done. {}", found.describe()), "", width);
     text.push('\n');
     for (number, test) in suite.tests.iter().take(MOST_LINES).enumerate() {
         text.push_str(&format!("{:>5}  {}\n", number + 1, test.describe()));
@@ -22,12 +22,12 @@ pub(super) fn render(prepared: &Preparation) -> String {
     }
     let left: Vec<&str> = suite.left_out.iter().map(|kind| kind.title()).collect();
     if !left.is_empty() {
-        text.push_str(&wrapped(&format!("Left out, because it would overwrite data: {}.", left.join(", ")), ""));
+        text.push_str(&wrapped(&format!("Left out, because it would overwrite data: {}.", left.join(", ")), "", width));
     }
     text.push('\n');
-    text.push_str(&wrapped(&duration(*time, *warm_up, &estimate), "  "));
-    text.push_str(&wrapped(&wear(&estimate), "  "));
-    text.push_str(&wrapped(&format!("Engine: {}.", suite.engine), "  "));
+    text.push_str(&wrapped(&duration(*time, *warm_up, &estimate), "  ", width));
+    text.push_str(&wrapped(&wear(&estimate), "  ", width));
+    text.push_str(&wrapped(&format!("Engine: {}.", suite.engine), "  ", width));
     text
 }
 
@@ -46,7 +46,8 @@ fn duration(time: TestTime, warm_up: WarmUp, estimate: &Estimate) -> String {
     }
 }
 
-fn wear(estimate: &Estimate) -> String {
+/// The line on what is written, before and during the tests.
+pub(super) fn wear(estimate: &Estimate) -> String {
     if estimate.prepared_bytes == 0 && estimate.writing == Nanos::ZERO {
         return "Wear: nothing is written.".to_owned();
     }

@@ -69,7 +69,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(())
     });
     if !rows.is_empty() {
-        write_text(&directory.join("fio_summary.out"), &table::render(&rows))?;
+        write_text(&directory.join("fio_summary.out"), &table::render(&rows, None))?;
     }
     status
 }

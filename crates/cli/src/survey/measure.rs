@@ -90,7 +90,7 @@ impl<'a> SurveyRun<'a> {
             let line = super::table::one_line(row);
             match file.write(&SavedSurvey::of(open, &self.prepared.request, tests.len(), &found.rows)) {
                 // Printed after the write, so that the result is on disk when the line appears.
-                Ok(_) => self.display.tested(&line),
+                Ok(()) => self.display.tested(&line),
                 Err(failure) => found.failure = Some(failure),
             }
         }
@@ -127,6 +127,7 @@ impl<'a> SurveyRun<'a> {
             execute(plan.clone(), self.prepared, &mut observer)?
         };
         result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        result.environment.host.clone_from(&self.prepared.request.host);
         if result.ended_by_signal.is_some() {
             found.signal = result.ended_by_signal;
             found.under_way = interrupted(test, result);

@@ -12,21 +12,22 @@ mod progress;
 mod read_only_target;
 mod remarks;
 mod save;
+mod screen;
 mod table;
 
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
-use ::measure::Nanos;
-pub(crate) use args::{IoArgs, Numbers, SurveyArgs, tests_named};
+use crate::width;
+pub(crate) use args::{IoArgs, Numbers, ResultArgs, SurveyArgs, tests_named};
 pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
 use measure::{Findings, SurveyRun, check};
 pub(crate) use read_only_target::filled_target;
 use remarks::Extent;
+use screen::{Form, Screen};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use survey::{Access, FinishedTest, OpenTarget, Preparation, Reach, Suite, SurveyRequest, TestKind};
-use survey::{TargetKind, WarmUp, counted};
+use survey::{FinishedTest, OpenTarget, Preparation, Reach, SurveyRequest};
 use sys::processes::signals::Watch;
 
 /// A survey to run, with the results of earlier tests if it is resumed.
@@ -37,6 +38,7 @@ struct SurveyOrder {
     fill: Fill,
     reach: Reach,
     remarks: Extent,
+    result: ResultArgs,
 }
 
 impl SurveyOrder {
@@ -49,6 +51,7 @@ impl SurveyOrder {
             fill: Fill::WhereNeeded,
             reach: Reach::Whole,
             remarks: Extent::FirstFive,
+            result: ResultArgs::default(),
         }
     }
 }
@@ -79,13 +82,14 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
         return Output::stdout().write(&printable::lines(&outline(order.request)?)).map(|()| 0);
     }
     let remarks = if args.remarks { Extent::All } else { Extent::FirstFive };
-    conduct(SurveyOrder { remarks, ..order }, &mut |_, _, _| Ok(()))
+    conduct(SurveyOrder { remarks, result: args.result.clone(), ..order }, &mut |_, _, _| Ok(()))
 }
 
 /// Runs a survey over users that ends when throughput stops growing; the user counts of the request are the levels, in
 /// ascending order.
-pub(crate) fn find_knee(request: SurveyRequest) -> Result<u8, Failure> {
-    conduct(SurveyOrder { reach: Reach::UntilGrowthEnds, ..SurveyOrder::new(request) }, &mut |_, _, _| Ok(()))
+pub(crate) fn find_knee(request: SurveyRequest, result: ResultArgs) -> Result<u8, Failure> {
+    let order = SurveyOrder { reach: Reach::UntilGrowthEnds, result, ..SurveyOrder::new(request) };
+    conduct(order, &mut |_, _, _| Ok(()))
 }
 
 fn seed_from_clock() -> u64 {
@@ -97,24 +101,26 @@ fn seed_from_clock() -> u64 {
 fn outline(request: SurveyRequest) -> Result<String, Failure> {
     let prepared = Preparation::new(request, Reach::Whole, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
-    Ok(dry_run::render(&prepared))
+    Ok(dry_run::render(&prepared, width::of_text(width::of_stdout())))
 }
 
 /// Runs a survey, calls `each` after every test, then saves and prints the results.
 fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
-    let mut out = Output::stdout();
-    let SurveyOrder { request, done, output, fill, reach, remarks } = order;
+    let SurveyOrder { request, done, output, fill, reach, remarks, result } = order;
+    result.streams.apply();
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
-    let mut file = save::SurveyFile::reserve(output.as_deref(), prepared.request.output_dir.as_deref())?;
+    let directory = prepared.request.output_dir.as_deref();
+    let mut file = save::SurveyFile::reserve(output.as_deref(), directory, &result.streams)?;
     let mut open = OpenTarget::open(&prepared.found, &prepared.request)?;
     check(&prepared, &open.target)?;
     if fill == Fill::Always {
         open.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
     }
     prepared.settle(&open);
-    out.write(&printable::lines(&heading(&open, &prepared, done.len())))?;
+    let mut screen = Screen::new(if file.prints() { Form::Json } else { Form::Text }, remarks);
+    screen.begin(&open, &prepared, &done)?;
     let mut run = SurveyRun::new(&prepared, done, &signals);
     let mut found = run.measure_all(&mut open, &mut file, each);
     run.clear();
@@ -122,40 +128,35 @@ fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     let sentences = prepared.conclusions(&found.rows);
     // Save before printing: a closed pipe would end the command.
     let saved = save_all(&mut file, (&open, &prepared), &found, &sentences);
-    out.write(&report((&open, &prepared.suite), &found, &sentences, remarks))?;
-    out.write(&printable::lines(&saved?))?;
+    screen.result((&open, &prepared.suite), &found, &sentences)?;
+    let (planned, is_saved) = saved?;
+    if let (Some(path), true) = (file.path(), is_saved) {
+        let page = if result.no_report { String::new() } else { crate::report::after_survey(path) };
+        screen.end(path, &page, (planned, &found))?;
+    }
     found.failure.take().map_or_else(|| Ok(status(&found, &prepared.request)), Err)
 }
 
-/// Saves the results, if there are any. Returns the text to print about it.
+/// Saves the results, if there are any. Returns the number of planned tests, and true if there was something to save.
 fn save_all(
     file: &mut save::SurveyFile,
     (open, prepared): (&OpenTarget, &Preparation),
     found: &Findings,
     sentences: &[String],
-) -> Result<String, Failure> {
-    if found.rows.is_empty() && found.under_way.is_none() {
-        return Ok(String::new());
-    }
+) -> Result<(usize, bool), Failure> {
     // A sweep that ended early is complete.
     let planned = match prepared.reach {
         Reach::Whole => prepared.suite.tests.len(),
         Reach::UntilGrowthEnds => found.rows.len(),
     };
+    if found.rows.is_empty() && found.under_way.is_none() {
+        return Ok((planned, false));
+    }
     let mut survey = save::SavedSurvey::of(open, &prepared.request, planned, &found.rows);
     if let Some(row) = &found.under_way {
         survey = survey.and_under_way(row);
     }
-    let path = file.write(&survey.ended(sentences, found.signal))?;
-    let shown = path.display();
-    let mut text = format!("\n{}Result: {shown}\n", crate::report::after_survey(path));
-    if found.rows.len() < planned {
-        text.push_str(&format!("Continue with: plumb survey --resume {shown}\n"));
-        if found.under_way.is_some() {
-            text.push_str("This measures the interrupted test again.\n");
-        }
-    }
-    Ok(text)
+    file.finish(&survey.ended(sentences, found.signal)).map(|()| (planned, true))
 }
 
 fn status(found: &Findings, request: &SurveyRequest) -> u8 {
@@ -164,98 +165,4 @@ fn status(found: &Findings, request: &SurveyRequest) -> u8 {
     let Some(strict) = &request.strict else { return status };
     let after = |status, row: &FinishedTest| crate::remarks::strict_status(status, strict, &row.result.notes);
     found.rows.iter().fold(status, after)
-}
-
-fn heading(open: &OpenTarget, prepared: &Preparation, done: usize) -> String {
-    let access = match open.target.access {
-        Access::Direct => "O_DIRECT",
-        Access::Buffered => "through the page cache",
-    };
-    let (suite, time) = (&prepared.suite, prepared.time);
-    let before = match prepared.warm_up {
-        WarmUp::Steady => " once it is steady".to_owned(),
-        WarmUp::Seconds(_) if time.ramp == Nanos::ZERO => String::new(),
-        WarmUp::Seconds(_) => format!(" after {} s of warm-up", time.ramp.as_secs_f64()),
-    };
-    let engine =
-        if suite.engine == plan::DEFAULT_ENGINE { String::new() } else { format!(", engine {}", suite.engine) };
-    let what = format!(
-        "Survey of {}: {}, {access}{engine}, {} of {} s{before}.",
-        open.shown,
-        open.describe(),
-        counted(suite.tests.len() as u64, "test"),
-        time.time.as_secs_f64()
-    );
-    let mut text = remarks::wrapped(&what, "");
-    if done > 0 {
-        text.push_str(&remarks::wrapped(&format!("Resumed: {} finished before.", counted(done as u64, "test")), ""));
-    }
-    if suite.tests.iter().any(|test| open.target.access == Access::Direct && test.goes_through_cache(&open.target)) {
-        let multiple = open.target.direct_multiple;
-        let why = format!("Note: log writes below {multiple} bytes go through the page cache, O_DSYNC empties it.");
-        text.push_str(&remarks::wrapped(&why, ""));
-    }
-    for remark in &open.remarks {
-        text.push_str(&remarks::wrapped(&format!("Note: {remark}."), ""));
-    }
-    text
-}
-
-fn report((open, suite): (&OpenTarget, &Suite), found: &Findings, sentences: &[String], extent: Extent) -> String {
-    let mut text = String::new();
-    if let Some(signal) = found.signal {
-        text.push_str(&format!("Cut short by signal {signal}; "));
-        text.push_str(if found.rows.is_empty() { "no test was finished.\n" } else { "these tests were finished:\n" });
-    }
-    if let Some(row) = &found.under_way {
-        let kept = format!("The interrupted test, {}, is kept with its results so far.", row.test.describe());
-        text.push_str(&printable::lines(&remarks::wrapped(&kept, "")));
-    }
-    if found.rows.is_empty() {
-        return text;
-    }
-    text.push('\n');
-    text.push_str(&table::render(&found.rows));
-    text.push('\n');
-    for sentence in sentences {
-        text.push_str(&remarks::wrapped(sentence, ""));
-    }
-    text.push('\n');
-    text.push_str(&remarks::render(&found.rows, extent));
-    if !suite.left_out.is_empty() {
-        let named = |kind: &TestKind| if *kind == TestKind::Mixed { "mixes" } else { "log writes" };
-        let kinds = suite.left_out.iter().map(named).collect::<Vec<_>>().join(" and ");
-        let kinds = format!("{}{}", kinds[..1].to_uppercase(), &kinds[1..]);
-        let instead = match open.target.kind {
-            TargetKind::Device => "they would overwrite the device; survey a directory on it, or see --overwrite",
-            _ => "they would overwrite the file; survey a directory",
-        };
-        text.push_str(&remarks::wrapped(&format!("{kinds}: skipped, {instead}."), ""));
-        text.push('\n');
-    }
-    for line in limits(&found.rows) {
-        text.push_str(&remarks::wrapped(&line, "  "));
-    }
-    if let Some(spread) = survey::spread(&found.rows) {
-        text.push_str(&remarks::wrapped(&spread, "  "));
-    }
-    text
-}
-
-/// The limiting resource of each kind of test, at its heaviest load.
-fn limits(rows: &[FinishedTest]) -> Vec<String> {
-    let heaviest =
-        |row: &&FinishedTest| !rows.iter().any(|one| one.test.is_like(&row.test) && one.test.users > row.test.users);
-    let mut shown_titles = Vec::new();
-    let lines = rows.iter().filter(heaviest).filter_map(|row| {
-        // Of several rows with the same number of users, the first one represents the kind.
-        if shown_titles.contains(&row.test.title()) {
-            return None;
-        }
-        shown_titles.push(row.test.title());
-        let line = crate::remarks::limit_line(row.result.limited_by.as_ref()?);
-        let users = counted(row.test.users.into(), "user");
-        Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.title())).into_owned())
-    });
-    lines.collect()
 }

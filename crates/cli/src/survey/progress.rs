@@ -1,12 +1,13 @@
-//! Progress of a survey: a bar with the remaining time on a terminal, plain lines elsewhere.
+//! Progress of a survey on a terminal: a bar, the remaining time, the activity and its rate in one line.
 
-use crate::output::print_error;
+use crate::output::{self, print_error};
+use crate::remarks;
 use crate::stuck_workers;
+use crate::width;
 use analysis::thousands;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Nanos;
 use run::{Event, Observer, Progress};
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use survey::{SurveyTest, TestKind, short_size};
 
@@ -31,6 +32,8 @@ enum Unit {
 /// Shows the survey's progress on standard error.
 pub(crate) struct Display {
     bar: Option<ProgressBar>,
+    /// True if a line is printed for each test, because there is no bar and `PLUMB_REMARKS=always` asks for it.
+    has_lines: bool,
     phase: Phase,
     /// Measuring time of the tests before the current one, of the current one, and of all.
     before: Nanos,
@@ -44,19 +47,19 @@ pub(crate) struct Display {
 impl Display {
     /// Creates a display for tests with a total measuring time of `total`.
     pub(crate) fn new(total: Nanos) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = output::shows_progress().then(|| {
             // No steady tick: it starts a thread, and workers are forked from this process, which must be
             // single-threaded for that.
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
-            // Not `wide_msg`: it fills the line to the last column, and the `^C` that a terminal echoes would then
-            // start a new line.
-            if let Ok(style) = ProgressStyle::with_template("{bar:16} {percent:>3} %  {msg}") {
-                bar.set_style(style.progress_chars("━╸─"));
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
+                bar.set_style(style);
             }
             bar
         });
+        let has_lines = bar.is_none() && !output::is_quiet() && remarks::are_wanted();
         Display {
             bar,
+            has_lines,
             phase: Phase::Fill { bytes: 0 },
             before: Nanos::ZERO,
             this: Nanos::ZERO,
@@ -70,7 +73,7 @@ impl Display {
     /// Called when the work file is being written.
     pub(crate) fn filling(&mut self, bytes: u64) {
         self.begin(Phase::Fill { bytes });
-        if self.bar.is_none() {
+        if self.has_lines {
             print_error(&format!("writing {} of random data", short_size(bytes)));
         }
     }
@@ -100,9 +103,9 @@ impl Display {
         self.total = self.total.saturating_sub(time);
     }
 
-    /// Called when a test has ended; prints a line with its result if there is no bar.
+    /// Called when a test has ended; prints a line with its result if lines are printed.
     pub(crate) fn tested(&mut self, found: &str) {
-        if let (None, Phase::Test { number, count, title, .. }) = (&self.bar, &self.phase) {
+        if let (true, Phase::Test { number, count, title, .. }) = (self.has_lines, &self.phase) {
             print_error(&format!("[{number}/{count}] {title}: {found}"));
         }
     }
@@ -140,24 +143,9 @@ impl Display {
         let Some(bar) = &self.bar else {
             return;
         };
-        bar.set_position(thousandths(done));
-        bar.set_message(self.message(left));
+        let columns = width::of_stderr().unwrap_or(width::USUAL);
+        bar.set_message(line(&self.phase, self.rate, (done, left), columns));
         bar.tick();
-    }
-
-    /// The text of the bar, the most important part first, because a narrow terminal truncates it.
-    fn message(&self, left: Option<Duration>) -> String {
-        let left = left.map_or_else(String::new, |left| format!("{} left  ", minutes(left)));
-        let rate = match &self.phase {
-            _ if self.rate <= 0.0 => String::new(),
-            Phase::Test { unit: Unit::Iops, .. } => format!("  {} IOPS", thousands(self.rate)),
-            _ => format!("  {} MiB/s", thousands(self.rate / f64::from(1 << 20))),
-        };
-        match &self.phase {
-            Phase::Fill { bytes } => format!("{left}writing {} of random data{rate}", short_size(*bytes)),
-            Phase::Warm { number, count, title } => format!("{left}{number}/{count} warming up for {title}{rate}"),
-            Phase::Test { number, count, title, .. } => format!("{left}{number}/{count} {title}{rate}"),
-        }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
@@ -212,9 +200,52 @@ impl Display {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]
-fn thousandths(share: f64) -> u64 {
-    (share.clamp(0.0, 1.0) * 1000.0).round() as u64
+/// Columns at the end that stay free, so that the `^C` that a terminal echoes does not start a new line.
+const FREE: usize = 3;
+
+/// The line on a terminal of this width: the share that is done, the time left, the activity and its rate. In a narrow
+/// one the bar is shorter, then the rate goes, then the end of the activity.
+fn line(phase: &Phase, rate: f64, (done, left): (f64, Option<Duration>), columns: usize) -> String {
+    let bar = match columns {
+        80.. => bar(done, 16) + " ",
+        60.. => bar(done, 8) + " ",
+        _ => String::new(),
+    };
+    let left = left.map_or_else(String::new, |left| format!("{} left  ", minutes(left)));
+    let start = format!("{bar}{:>3.0} %  {left}", 100.0 * done.clamp(0.0, 1.0));
+    let activity = match phase {
+        Phase::Fill { bytes } => format!("writing {} of random data", short_size(*bytes)),
+        Phase::Warm { number, count, title } => format!("{number}/{count} warming up for {title}"),
+        Phase::Test { number, count, title, .. } => format!("{number}/{count} {title}"),
+    };
+    let rate = match phase {
+        _ if rate <= 0.0 => String::new(),
+        Phase::Test { unit: Unit::Iops, .. } => format!("  {} IOPS", thousands(rate)),
+        _ => format!("  {} MiB/s", thousands(rate / f64::from(1 << 20))),
+    };
+    let room = columns.saturating_sub(FREE + start.chars().count());
+    let long = activity.chars().count();
+    if long + rate.chars().count() <= room {
+        return start + &activity + &rate;
+    }
+    if long <= room {
+        return start + &activity;
+    }
+    let kept: String = activity.chars().take(room.saturating_sub(1)).collect();
+    format!("{start}{}…", kept.trim_end())
+}
+
+/// `━━━━╸───`: what is done of a whole.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "at most the width"
+)]
+fn bar(done: f64, width: usize) -> String {
+    let full = ((done.clamp(0.0, 1.0) * width as f64) as usize).min(width);
+    let head = if full < width { "╸" } else { "" };
+    format!("{}{head}{}", "━".repeat(full), "─".repeat((width - full).saturating_sub(1)))
 }
 
 fn minutes(left: Duration) -> String {
@@ -231,6 +262,25 @@ mod tests {
     fn time_left_is_rounded_up() {
         for (milliseconds, text) in [(0, "0:00"), (1, "0:01"), (59_001, "1:00"), (61_000, "1:01")] {
             assert_eq!(minutes(Duration::from_millis(milliseconds)), text);
+        }
+    }
+
+    #[test]
+    fn the_line_fits_the_terminal_and_keeps_the_most_important_part() {
+        let title = "8k random reads, 64 users, iodepth=32".to_owned();
+        let test = Phase::Test { number: 112, count: 112, title, unit: Unit::Iops };
+        let fill = Phase::Fill { bytes: 16 << 30 };
+        let left = Some(Duration::from_secs(271));
+        for columns in [40, 60, 80, 200] {
+            let all: Vec<String> = [(&test, 1_234_567.0), (&fill, 3.2e9), (&fill, 0.0)]
+                .into_iter()
+                .flat_map(|(phase, rate)| [0.0, 0.43, 1.0].map(|done| line(phase, rate, (done, left), columns)))
+                .collect();
+            for one in &all {
+                assert!(one.chars().count() + FREE <= columns, "{one}");
+                assert!(one.contains(" %  4:31 left"), "{one}");
+            }
+            insta::assert_snapshot!(format!("progress_at_{columns}"), all.join("\n"));
         }
     }
 }

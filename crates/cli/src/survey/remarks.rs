@@ -7,9 +7,6 @@ use survey::{FinishedTest, SurveyTest, TestKind, joined, push_new, short_size};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// Width of text in columns.
-const WIDTH: usize = 80;
-
 /// How much is printed of the remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -23,7 +20,7 @@ pub(crate) enum Extent {
 const MOST: usize = 5;
 
 /// The verdict on all rows, then what the checks found.
-pub(crate) fn render(rows: &[FinishedTest], extent: Extent) -> String {
+pub(crate) fn render(rows: &[FinishedTest], extent: Extent, width: usize) -> String {
     if rows.is_empty() {
         return "\n".to_owned();
     }
@@ -32,12 +29,12 @@ pub(crate) fn render(rows: &[FinishedTest], extent: Extent) -> String {
     let is_unchecked = |id: &str| rows.iter().any(|row| analysis::unchecked(&row.result).contains(&id));
     let unchecked: Vec<&str> = analysis::CHECKS.iter().map(|check| check.id).filter(|id| is_unchecked(id)).collect();
     let verdict = analysis::verdict_line(&groups, &unchecked, rows.len(), "tests");
-    let mut text = wrapped(&format!("Verdict: {verdict}"), "");
+    let mut text = wrapped(&format!("Verdict: {verdict}"), "", width);
     match extent {
-        Extent::All => text.push_str(&all_sentences(rows)),
+        Extent::All => text.push_str(&all_sentences(rows, width)),
         Extent::FirstFive => {
             for group in groups.iter().take(MOST) {
-                text.push_str(&wrapped(&finding(group, rows), "  "));
+                text.push_str(&wrapped(&finding(group, rows), "  ", width));
             }
             if groups.len() > MOST {
                 text.push_str(&format!("{} more findings: --remarks prints all.\n", groups.len() - MOST));
@@ -54,7 +51,7 @@ fn finding(group: &FindingGroup<'_>, rows: &[FinishedTest]) -> String {
 }
 
 /// Every sentence once, with the rows that it applies to.
-fn all_sentences(rows: &[FinishedTest]) -> String {
+fn all_sentences(rows: &[FinishedTest], width: usize) -> String {
     let mut remarks: Vec<(Grade, &str, Vec<&FinishedTest>)> = Vec::new();
     for row in rows {
         for note in &row.result.notes {
@@ -67,7 +64,7 @@ fn all_sentences(rows: &[FinishedTest]) -> String {
     let mut text = String::new();
     for (grade, sentence, holds_for) in remarks {
         let remark = format!("! {}: {sentence} [{}]", names(&holds_for, rows), grade_title(grade));
-        text.push_str(&wrapped(&remark, "  "));
+        text.push_str(&wrapped(&remark, "  ", width));
     }
     text
 }
@@ -116,10 +113,10 @@ fn user_list(users: &[u32]) -> String {
     format!("{} {}", joined(&words), if users == [1] { "user" } else { "users" })
 }
 
-/// Wraps text at 80 columns; all lines except the first begin with `indent`. Ends with a line break. A number is never
+/// Wraps text at a width; all lines except the first begin with `indent`. Ends with a line break. A number is never
 /// separated from its unit.
-pub(crate) fn wrapped(text: &str, indent: &str) -> String {
-    let options = Options::new(WIDTH)
+pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
+    let options = Options::new(width)
         .subsequent_indent(indent)
         .word_separator(WordSeparator::Custom(words))
         .word_splitter(WordSplitter::NoHyphenation)
@@ -153,6 +150,8 @@ mod tests {
     use super::*;
     use model::{Note, RunResult};
 
+    const WIDTH: usize = 80;
+
     fn row(kind: TestKind, users: u32, sentence: &str) -> FinishedTest {
         let mut result = RunResult::default();
         if !sentence.is_empty() {
@@ -177,14 +176,14 @@ mod tests {
             row(TestKind::SequentialRead, 1, "slow"),
         ];
         assert_eq!(
-            render(&rows, Extent::FirstFive),
+            render(&rows, Extent::FirstFive, WIDTH),
             "Verdict: VALID WITH LIMITS: x (3 of 4 tests).\n! x: 8k rand read, 1 and 8 users; 1M seq read, 1 user: slow \
              [VALID WITH LIMITS]\n\n"
         );
-        let all = render(&rows, Extent::All);
+        let all = render(&rows, Extent::All, WIDTH);
         assert!(all.ends_with("! 8k rand read, 8 users: slower [VALID WITH LIMITS]\n\n"), "{all}");
         let alike = [row(TestKind::RandomRead, 1, "slow"), row(TestKind::LogWrite, 1, "slow")];
-        assert!(render(&alike, Extent::FirstFive).contains("\n! x: all tests: slow [VALID WITH LIMITS]\n"));
+        assert!(render(&alike, Extent::FirstFive, WIDTH).contains("\n! x: all tests: slow [VALID WITH LIMITS]\n"));
     }
 
     #[test]
@@ -194,40 +193,53 @@ mod tests {
             let (check, sentence) = (check.id.to_owned(), format!("{} it is", check.id));
             many.result.notes.push(Note { check, grade: Grade::ValidWithLimits, sentence, evidence: Vec::new() });
         }
-        let text = render(std::slice::from_ref(&many), Extent::FirstFive);
+        let text = render(std::slice::from_ref(&many), Extent::FirstFive, WIDTH);
         assert_eq!(text.lines().filter(|line| line.starts_with("! ")).count(), 5, "{text}");
         assert!(text.contains("\n2 more findings: --remarks prints all.\n"), "{text}");
-        assert_eq!(render(&[many], Extent::All).matches("it is [VALID WITH LIMITS]").count(), 7);
+        assert_eq!(render(&[many], Extent::All, WIDTH).matches("it is [VALID WITH LIMITS]").count(), 7);
     }
 
     #[test]
     fn no_notes_mean_that_all_was_checked() {
         let mut watched = row(TestKind::LogWrite, 1, "");
         watched.result.monitored = Some(model::Monitored::default());
-        let text = render(&[watched], Extent::FirstFive);
+        let text = render(&[watched], Extent::FirstFive, WIDTH);
         assert!(
             text.starts_with("Verdict: TRUSTED: all bytes reached the device, all users were busy, no errors;"),
             "{text}"
         );
-        let message = render(&[row(TestKind::LogWrite, 1, "")], Extent::FirstFive);
+        let message = render(&[row(TestKind::LogWrite, 1, "")], Extent::FirstFive, WIDTH);
         assert!(message.starts_with("Verdict: NOT CHECKED: backing, cache, holes,"), "{message}");
-        assert_eq!(render(&[], Extent::FirstFive), "\n", "nothing measured, nothing checked");
+        assert_eq!(render(&[], Extent::FirstFive, WIDTH), "\n", "nothing measured, nothing checked");
     }
 
     #[test]
     fn text_is_wrapped_at_words() {
-        let text = wrapped(&"seven77 ".repeat(25), "  ");
+        let text = wrapped(&"seven77 ".repeat(25), "  ", WIDTH);
         for line in text.lines() {
             assert!(line.chars().count() <= WIDTH, "{text}");
         }
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("  seven77 "));
-        assert_eq!(wrapped("a b", ""), "a b\n");
+        assert_eq!(wrapped("a b", "", WIDTH), "a b\n");
     }
 
     #[test]
     fn a_number_stays_with_its_unit() {
-        let text = wrapped(&format!("{} and 9 tests of 4 s, 12,345 IOPS (95 %), 3.", "x".repeat(73)), "");
+        let text = wrapped(&format!("{} and 9 tests of 4 s, 12,345 IOPS (95 %), 3.", "x".repeat(73)), "", WIDTH);
         assert_eq!(text, format!("{} and\n9 tests of 4 s, 12,345 IOPS (95 %), 3.\n", "x".repeat(73)));
+    }
+
+    #[test]
+    fn remarks_are_as_wide_as_the_terminal() {
+        let sentence =
+            "IOPS × latency says that 5.9 of 16 users were busy, which is 37 %: the rate is that of fewer users";
+        let rows = [row(TestKind::RandomRead, 1, sentence), row(TestKind::RandomRead, 8, "")];
+        for terminal in [60, 80, 200] {
+            let width = crate::width::of_text(Some(terminal));
+            let text = render(&rows, Extent::All, width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            insta::assert_snapshot!(format!("remarks_at_{terminal}"), text);
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The survey's result on disk: native JSON with every test's RunResult, written again after each test.
 
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
+use crate::streams::{Streams, is_stdout};
 use model::{Grade, RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -144,18 +146,27 @@ pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, R
     Ok((request, ended.map(|test| (test.key, test.result)).collect()))
 }
 
-/// The result file. It is created before anything is measured, so that no survey ends without a place for its result.
+/// The place of the result. A file is created before anything is measured, so that no survey ends without a place for its
+/// result.
 #[derive(Debug)]
-pub(crate) struct SurveyFile(AtomicFile);
+pub(crate) struct SurveyFile {
+    /// `None` if the result goes to standard output only.
+    file: Option<AtomicFile>,
+    /// True if the result goes to standard output at the end.
+    prints: bool,
+}
 
 impl SurveyFile {
-    /// Creates the file `asked`, or a new numbered file in `directory` or the working directory.
-    pub(crate) fn reserve(asked: Option<&Path>, directory: Option<&Path>) -> Result<Self, Failure> {
+    /// Creates the file `asked`, or a new numbered file in `directory` or the working directory; none for `-`.
+    pub(crate) fn reserve(asked: Option<&Path>, directory: Option<&Path>, streams: &Streams) -> Result<Self, Failure> {
+        if asked.is_some_and(is_stdout) {
+            return Ok(SurveyFile { file: None, prints: true });
+        }
         if let Some(directory) = directory {
             std::fs::create_dir_all(directory)
                 .map_err(|error| Failure::at(directory, format!("cannot be made: {error}")))?;
         }
-        match asked {
+        let file = match asked {
             Some(path) => Self::at(path).map_err(|error| {
                 let why = match error.kind() {
                     io::ErrorKind::AlreadyExists => safe_files::part_exists(path),
@@ -163,37 +174,52 @@ impl SurveyFile {
                 };
                 Failure::at(path, format!("the result cannot be written there: {why}"))
             }),
-            None => AtomicFile::numbered(directory.unwrap_or(Path::new(".")), "plumb-survey").map(SurveyFile).map_err(
-                |error| {
-                    Failure::new(format!(
-                        "the result cannot be written here: {error}; name another place with --output"
-                    ))
-                },
-            ),
-        }
+            None => AtomicFile::numbered(directory.unwrap_or(Path::new(".")), "plumb-survey").map_err(|error| {
+                Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
+            }),
+        };
+        Ok(SurveyFile { file: Some(file?), prints: streams.json })
     }
 
-    fn at(path: &Path) -> io::Result<Self> {
+    fn at(path: &Path) -> io::Result<AtomicFile> {
         if !safe_files::may_replace(path)? {
             return Err(io::Error::other(safe_files::FOREIGN));
         }
-        AtomicFile::reserve(path).map(SurveyFile)
+        AtomicFile::reserve(path)
     }
 
-    /// Writes the survey with an atomic rename and flushes it to the medium. Returns its path.
-    pub(crate) fn write(&mut self, survey: &SavedSurvey<'_>) -> Result<&Path, Failure> {
+    /// The path of the file, if there is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(AtomicFile::path)
+    }
+
+    /// True if standard output is for the result alone.
+    pub(crate) const fn prints(&self) -> bool {
+        self.prints
+    }
+
+    /// Writes the survey so far with an atomic rename and flushes it to the medium.
+    pub(crate) fn write(&mut self, survey: &SavedSurvey<'_>) -> Result<(), Failure> {
         self.put(survey, Durability::Synced)
     }
 
     /// Same as `write` during a test: not flushed, because the flush would be part of the I/O that the test measures.
-    pub(crate) fn write_unsynced(&mut self, survey: &SavedSurvey<'_>) -> Result<&Path, Failure> {
+    pub(crate) fn write_unsynced(&mut self, survey: &SavedSurvey<'_>) -> Result<(), Failure> {
         self.put(survey, Durability::Unsynced)
     }
 
-    fn put(&mut self, survey: &SavedSurvey<'_>, durability: Durability) -> Result<&Path, Failure> {
-        let mut text = serde_json::to_vec(survey)?;
-        text.push(b'\n');
-        self.0.write(&text, durability)?;
-        Ok(self.0.path())
+    /// Writes the ended survey: to the file, then to standard output.
+    pub(crate) fn finish(&mut self, survey: &SavedSurvey<'_>) -> Result<(), Failure> {
+        self.write(survey)?;
+        if self.prints { Output::stdout().write(&text(survey)?) } else { Ok(()) }
     }
+
+    fn put(&mut self, survey: &SavedSurvey<'_>, durability: Durability) -> Result<(), Failure> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.write(text(survey)?.as_bytes(), durability)
+    }
+}
+
+fn text(survey: &SavedSurvey<'_>) -> Result<String, Failure> {
+    Ok(serde_json::to_string(survey)? + "\n")
 }

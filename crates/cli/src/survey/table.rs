@@ -1,7 +1,7 @@
 //! The survey's table: one row per test, every column with its unit, and no percentile without enough samples.
 
 use analysis::{percentile_as_fact, thousands};
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use measure::{Direction, Nanos};
 use model::{DirectionResult, LatencyStatistics};
 use survey::{FinishedTest, SurveyTest, TestKind, push_new, short_size};
@@ -21,34 +21,76 @@ const AFTER: [Head; 8] = [
     ("max", "ms", 7),
 ];
 
-/// The table as text; fits into 80 columns unless options are swept. A row with notes has a `!`.
-pub(crate) fn render(rows: &[FinishedTest]) -> String {
-    let swept = swept(rows);
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    let heads = |heads: &[Head]| heads.iter().map(|(name, unit, _)| format!("{name}\n{unit}")).collect::<Vec<_>>();
-    let names = swept.iter().map(|name| format!("{name}\n"));
-    table.set_header(heads(&BEFORE).into_iter().chain(names).chain(heads(&AFTER)).map(cell));
-    for row in rows {
-        for &direction in row.test.kind.directions() {
-            table.add_row(cells(row, direction, &swept).into_iter().map(cell));
+/// Columns that a narrow terminal does without, the first of them first.
+const DISPENSABLE: [&str; 5] = ["p50", "p95", "p99.9", "max", "p99"];
+
+/// The columns of a table and its rows.
+struct Content {
+    heads: Vec<(String, &'static str, u16)>,
+    rows: Vec<Vec<String>>,
+}
+
+/// The table as text. A row with notes has a `!`. It fits into 80 columns unless options are swept, and into a terminal
+/// of `columns` by doing without some, which it names.
+pub(crate) fn render(rows: &[FinishedTest], columns: Option<usize>) -> String {
+    let mut content = Content::of(rows);
+    let mut text = content.drawn();
+    let width = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let mut left_out = Vec::new();
+    for name in DISPENSABLE {
+        if columns.is_none_or(|columns| width(&text) <= columns) {
+            break;
+        }
+        content.remove(name);
+        left_out.push(name);
+        text = content.drawn();
+    }
+    if !left_out.is_empty() {
+        text.push_str(&format!("Not shown here for lack of room: {}.\n", left_out.join(", ")));
+    }
+    text
+}
+
+impl Content {
+    fn of(rows: &[FinishedTest]) -> Self {
+        let swept = swept(rows);
+        let heads = |heads: &[Head]| heads.iter().map(|&(name, unit, width)| (name.to_owned(), unit, width)).collect();
+        let mut all: Vec<(String, &'static str, u16)> = heads(&BEFORE);
+        all.extend(swept.iter().map(|name| (name.clone(), "", 4)));
+        all.extend::<Vec<_>>(heads(&AFTER));
+        let of_row = |row| -> Vec<Vec<String>> {
+            let row: &FinishedTest = row;
+            row.test.kind.directions().iter().map(|&direction| cells(row, direction, &swept)).collect()
+        };
+        Content { heads: all, rows: rows.iter().flat_map(of_row).collect() }
+    }
+
+    fn remove(&mut self, name: &str) {
+        if let Some(at) = self.heads.iter().position(|head| head.0 == name) {
+            self.heads.remove(at);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
         }
     }
-    let widths: Vec<u16> = BEFORE
-        .iter()
-        .map(|head| head.2)
-        .chain(swept.iter().map(|_| 4))
-        .chain(AFTER.iter().map(|head| head.2))
-        .collect();
-    for (index, (column, width)) in table.column_iter_mut().zip(&widths).enumerate() {
-        column.set_padding((0, if index + 1 == widths.len() { 0 } else { 1 }));
-        column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(*width)));
+
+    fn drawn(&self) -> String {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        // Its own idea of the terminal would wrap cells.
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(self.heads.iter().map(|(name, unit, _)| cell(format!("{name}\n{unit}"))));
+        for row in &self.rows {
+            table.add_row(row.iter().cloned().map(cell));
+        }
+        for (index, (column, head)) in table.column_iter_mut().zip(&self.heads).enumerate() {
+            column.set_padding((0, if index + 1 == self.heads.len() { 0 } else { 1 }));
+            column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(head.2)));
+        }
+        let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+        let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+        lines.insert(2.min(lines.len()), "─".repeat(width));
+        lines.join("\n") + "\n"
     }
-    let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-    lines.insert(2.min(lines.len()), "─".repeat(width));
-    lines.join("\n") + "\n"
 }
 
 /// Names of swept options other than users and block sizes, without duplicates.
@@ -197,7 +239,7 @@ mod tests {
 
     #[test]
     fn percentiles_without_enough_samples_are_dashes() {
-        let text = render(&[row(8, 12_000, Nanos::MILLISECOND)]);
+        let text = render(&[row(8, 12_000, Nanos::MILLISECOND)], None);
         let line = text.lines().last().unwrap();
         let cells: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(cells[..6], ["rand", "read", "8", "8k", "93.8", "12,000"], "{text}");
@@ -209,7 +251,7 @@ mod tests {
     #[test]
     fn the_table_fits_eighty_columns_with_large_numbers() {
         let wide = row(64, 2_345_678, Nanos(1_693_000_000));
-        let text = render(&[wide.clone(), wide]);
+        let text = render(&[wide.clone(), wide], None);
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{} columns\n{text}", line.chars().count());
         }
@@ -221,7 +263,7 @@ mod tests {
         deep.test.extras = vec![("iodepth".into(), "16".into())];
         let mut mixed = row(1, 12_000, Nanos::MILLISECOND);
         mixed.test.kind = TestKind::Mixed;
-        let text = render(&[deep, mixed]);
+        let text = render(&[deep, mixed], None);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0][3], "iodepth", "{text}");
         assert_eq!(lines[3][..5], ["rand", "read", "1", "8k", "16"], "{text}");
@@ -238,6 +280,27 @@ mod tests {
             sentence: String::new(),
             evidence: Vec::new(),
         });
-        assert!(render(&[noted]).contains("rand read !"));
+        assert!(render(&[noted], None).contains("rand read !"));
+    }
+
+    #[test]
+    fn a_table_is_as_wide_as_the_terminal() {
+        let mut noted = row(64, 2_345_678, Nanos(1_693_000_000));
+        noted.result.notes.push(model::Note {
+            check: "cache".into(),
+            grade: model::Grade::NotChecked,
+            sentence: String::new(),
+            evidence: Vec::new(),
+        });
+        let mut deep = row(1, 120_000, Nanos::MILLISECOND);
+        deep.test.extras = vec![("iodepth".into(), "16".into())];
+        for columns in [60, 80, 200] {
+            let plain = render(&[row(1, 12_000, Nanos::MILLISECOND), noted.clone()], Some(columns));
+            let swept = render(&[deep.clone(), noted.clone()], Some(columns));
+            for line in plain.lines().chain(swept.lines()) {
+                assert!(line.chars().count() <= columns, "{plain}{swept}");
+            }
+            insta::assert_snapshot!(format!("table_at_{columns}"), format!("{plain}\n{swept}"));
+        }
     }
 }

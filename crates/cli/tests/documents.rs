@@ -1,0 +1,90 @@
+//! The commands of the documents: each block that is marked as shell runs as it stands, with sizes and times cut.
+
+use std::path::Path;
+use std::process::Command;
+
+/// The blocks of a document that are shell.
+fn blocks(document: &str) -> Vec<String> {
+    document.split("```sh\n").skip(1).filter_map(|rest| Some(rest.split("```").next()?.to_owned())).collect()
+}
+
+/// The same commands on small files for a short time, in directories of the test.
+fn cut(block: &str, place: &Path) -> String {
+    let mut text = block.to_owned();
+    for (long, short) in [
+        ("--time 10s", "--time 1s --warm-up 0"),
+        ("--size 4G", "--size 64M"),
+        ("--size=1g", "--size=16m"),
+        ("--runtime=10", "--runtime=1"),
+        ("--strict=cache,errors", "--strict=errors"),
+    ] {
+        text = text.replace(long, short);
+    }
+    for directory in ["/data", "/mnt/a", "/mnt/b"] {
+        text = text.replace(directory, &place.join(directory.trim_start_matches('/')).display().to_string());
+    }
+    text
+}
+
+/// Runs all blocks of a document, one after the other, in one directory; each must end with status 0. Returns the names of the files
+/// that they leave.
+fn run(document: &str) -> Vec<String> {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for directory in ["data", "mnt/a", "mnt/b", "bin", "work"] {
+        std::fs::create_dir_all(place.path().join(directory)).unwrap();
+    }
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumb"), place.path().join("bin/plumb")).unwrap();
+    let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let blocks = blocks(document);
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let script = format!("set -euo pipefail\n{}", cut(&block, place.path()));
+        let mut command = Command::new("bash");
+        command.args(["-c", &script]).env("PATH", &path).current_dir(place.path().join("work"));
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{script}\n{}\n{}", text(&output.stdout), text(&output.stderr));
+    }
+    let files = std::fs::read_dir(place.path().join("work")).unwrap();
+    let mut names: Vec<String> = files.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_commands_of_a_depth_sweep_run() {
+    let files = run(include_str!("../../../docs/depth-sweep.md"));
+    for name in ["depth.json", "depth.html", "depth.svg", "depth-64.json", "fio-depth.svg"] {
+        assert!(files.iter().any(|file| file == name), "{name} is not in {files:?}");
+    }
+}
+
+#[test]
+fn the_commands_of_two_disks_run() {
+    let files = run(include_str!("../../../docs/two-disks.md"));
+    for name in ["old.json", "new.json", "disks.svg", "disks.html", "disks.csv"] {
+        assert!(files.iter().any(|file| file == name), "{name} is not in {files:?}");
+    }
+}
+
+#[test]
+fn the_commands_of_a_job_in_continuous_integration_run() {
+    let files = run(include_str!("../../../docs/ci.md"));
+    assert_eq!(
+        files,
+        ["findings.json", "summary.md", "today-readings.json", "today.csv", "today.html", "today.json"],
+        "and no page of the survey"
+    );
+}
+
+#[test]
+fn the_commands_in_a_container_run() {
+    let files = run(include_str!("../../../docs/container.md"));
+    assert_eq!(files, ["findings.json", "result-2.json", "result.html", "result.json"]);
+}
+
+#[test]
+fn the_commands_in_scripts_run() {
+    let files = run(include_str!("../../../docs/scripts.md"));
+    assert!(files.contains(&"disk.html".to_owned()), "{files:?}");
+}

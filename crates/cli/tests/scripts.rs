@@ -1,0 +1,296 @@
+//! plumb's own commands in pipes and scripts: JSON alone on standard output, quiet, exit statuses, closed pipes.
+//!
+//! Owns the table of commands and exit statuses, which is compared with that of docs/scripts.md.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A sweep over users in which everyone is busy: IOPS × latency is the number of users.
+const SWEEP: &str = "name,users,bs,MB,lat,min,max,std,iops\n\
+                     randread,1,8K,7.8125,1,0.9,2,0.1,1000\n\
+                     randread,2,8K,15.625,1,0.9,2,0.1,2000\n\
+                     randread,4,8K,29.7619,1.05,0.9,2,0.1,3809.5\n\
+                     randread,8,8K,54.3478,1.15,0.9,2,0.1,6956.5\n\
+                     randread,16,8K,83.3333,1.5,0.9,4,0.1,10666.7\n\
+                     randread,32,8K,100,2.5,0.9,9,0.1,12800\n";
+
+/// A row of a sweep in which half of the users were idle.
+const IDLE: &str = "name,users,bs,MB,lat,min,max,std,iops\nrandread,32,8K,50,2.5,0.9,9,0.1,6400\n";
+
+/// The words of a survey that moves nothing and lasts a second.
+const SIMULATED: &str = "--engine sim --tests randread --users 1 --time 1 --warm-up 0 --size 16M";
+
+/// A command, the words after it, and its exit status.
+const STATUSES: &[(&str, &str, i32)] = &[
+    ("survey", "--engine sim --tests randread --users 1 --time 1 --warm-up 0 --size 16M --no-report disk", 0),
+    ("survey", "/does/not/exist", 1),
+    ("survey", "--engine null --strict --tests randread --users 1 --time 1 --warm-up 0 --size 16M --no-report disk", 4),
+    ("knee", "--users 1,2 --time 1s --size 16M --no-report disk", 0),
+    ("knee", "/does/not/exist", 1),
+    ("parse", "sweep.csv", 0),
+    ("parse", "none.txt", 1),
+    ("parse", "part.csv", 3),
+    ("grade", "sweep.csv", 0),
+    ("grade", "none.txt", 1),
+    ("grade", "part.csv", 3),
+    ("check", "sweep.csv", 0),
+    ("check", "none.txt", 1),
+    ("check", "part.csv", 3),
+    ("check", "--strict idle.csv", 4),
+    ("explain", "sweep.csv", 0),
+    ("explain", "none.txt", 1),
+    ("explain", "part.csv", 3),
+    ("model", "sweep.csv", 0),
+    ("model", "none.txt", 1),
+    ("report", "sweep.csv -o -", 0),
+    ("report", "none.txt -o -", 1),
+    ("report", "part.csv -o -", 3),
+    ("plot", "sweep.csv", 0),
+    ("plot", "none.txt", 1),
+    ("plot", "part.csv", 3),
+    ("watch", "--json --count 1 --interval 0.1", 0),
+    ("watch", "", 1),
+];
+
+/// Statuses of the document that other tests show: signals, the terminal of `watch`, and what takes a minute.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("survey", "128 + signal"), // survey::an_interrupt_keeps_what_is_done
+    ("knee", "128 + signal"),   // a_signal_is_in_the_status
+    ("watch", "128 + signal"),  // a_signal_is_in_the_status, device::screen
+    ("watch", "129"),           // device::screen::the_screen_ends_with_its_terminal
+    ("model", "4"),             // the same function as in survey
+    ("model", "128 + signal"),  // a_signal_is_in_the_status
+];
+
+/// A directory with the files of the table.
+fn stage() -> TempDir {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
+    write("sweep.csv", SWEEP);
+    write("idle.csv", IDLE);
+    write("part.csv", &format!("{SWEEP}randread,64,8K,many,3,1,2,3,4\n"));
+    write("none.txt", "hello\n");
+    std::fs::create_dir(place.path().join("disk")).unwrap();
+    place
+}
+
+fn plumb(place: &Path, command: &str, words: &str) -> Command {
+    let mut plumb = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    plumb.current_dir(place).arg(command).args(words.split_whitespace()).stdin(Stdio::null());
+    plumb
+}
+
+fn run(place: &Path, command: &str, words: &str) -> Output {
+    plumb(place, command, words).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn every_command_ends_with_its_documented_statuses() {
+    let place = stage();
+    for &(command, words, status) in STATUSES {
+        let output = run(place.path(), command, words);
+        let shown = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(status), "plumb {command} {words}\n{shown}");
+        assert!(status == 0 || status == 4 || !output.stderr.is_empty(), "plumb {command} {words} does not say why");
+    }
+}
+
+#[test]
+fn the_document_has_the_statuses_that_were_tested() {
+    let document = include_str!("../../../docs/scripts.md");
+    let (_, table) = document.split_once("| status |").expect("the table of statuses");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let mut documented: BTreeSet<(String, String)> = BTreeSet::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let commands = cells[2].split(',').map(|name| name.trim().trim_matches('`').to_owned());
+        documented.extend(commands.map(|command| (command, cells[0].to_owned())));
+    }
+    let tested = STATUSES.iter().map(|(command, _, status)| (command.to_string(), status.to_string()));
+    let elsewhere = ELSEWHERE.iter().map(|&(command, status)| (command.to_owned(), status.to_owned()));
+    assert_eq!(documented, tested.chain(elsewhere).collect());
+}
+
+#[test]
+fn a_signal_is_in_the_status() {
+    let place = stage();
+    for (command, words) in [
+        ("knee", "--users 1 --time 30s --size 16M --no-report disk"),
+        ("watch", "--json --interval 0.1"),
+        ("model", "--run disk --size 64M --time 5s"),
+    ] {
+        let mut child =
+            plumb(place.path(), command, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = [0];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).expect("it has begun");
+        std::thread::sleep(Duration::from_millis(300));
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(143), "plumb {command}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_every_command_quietly() {
+    let place = stage();
+    for &(command, words, status) in STATUSES.iter().filter(|(.., status)| *status == 0) {
+        for form in ["", "--json"] {
+            let words = match (command, form) {
+                ("watch", _) => words.to_owned(),
+                ("report", "--json") => "--json sweep.csv".to_owned(),
+                _ => format!("{form} {words}"),
+            };
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let output = plumb(place.path(), command, &words).stdout(writer).output().unwrap();
+            let error = text(&output.stderr);
+            // A survey has said what it will write before it meets the pipe.
+            let said: Vec<&str> = error.lines().filter(|line| !line.starts_with("plumb: Wear: ")).collect();
+            assert_eq!(said, [""; 0], "plumb {command} {words}");
+            assert_eq!((output.status.code(), status), (Some(1), 0), "plumb {command} {words}");
+        }
+    }
+}
+
+#[test]
+fn json_is_alone_on_standard_output() {
+    let place = stage();
+    for (command, words, key) in [
+        ("survey", SIMULATED, "tests"),
+        ("knee", "--users 1 --time 1s --size 16M", "tests"),
+        ("parse", "sweep.csv", "readings"),
+        ("grade", "sweep.csv", "cards"),
+        ("check", "idle.csv", "results"),
+        ("explain", "sweep.csv", "results"),
+        ("model", "sweep.csv", "models"),
+        ("report", "sweep.csv", "numbers"),
+        ("plot", "sweep.csv", "pictures"),
+        ("watch", "--count 1 --interval 0.1", "devices"),
+    ] {
+        let target = if ["survey", "knee"].contains(&command) { "disk" } else { "" };
+        let output = run(place.path(), command, &format!("--json {words} {target}"));
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", text(&output.stderr));
+        let value: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{command}: {error}: {}", text(&output.stdout)));
+        let shown = &value[key];
+        assert!(
+            shown.is_object() || shown.as_array().is_some_and(|list| !list.is_empty() || command == "watch"),
+            "{value}"
+        );
+    }
+}
+
+#[test]
+fn a_result_goes_into_a_pipe_without_a_file() {
+    let place = stage();
+    let disk = place.path().join("disk");
+    let output = run(place.path(), "survey", &format!("{SIMULATED} -o - {}", disk.display()));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["tests"].as_array().map(Vec::len), Some(1));
+    let mut left: Vec<String> = std::fs::read_dir(place.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["disk", "idle.csv", "none.txt", "part.csv", "sweep.csv"], "no result, no page, no file called -");
+    let error = text(&output.stderr);
+    assert!(
+        error.starts_with("plumb: Wear: 16M are written before the first test") && error.lines().count() == 1,
+        "{error}"
+    );
+    // What came through the pipe is a result like any other.
+    std::fs::write(place.path().join("s.json"), &output.stdout).unwrap();
+    let parsed = text(&run(place.path(), "parse", "s.json").stdout);
+    assert!(parsed.contains("randread"), "{parsed}");
+}
+
+#[test]
+fn quiet_is_the_result_and_nothing_else() {
+    let place = stage();
+    let quiet = run(place.path(), "survey", &format!("--quiet --no-report {SIMULATED} disk"));
+    let shown = text(&quiet.stdout);
+    assert_eq!((quiet.status.code(), text(&quiet.stderr).as_str()), (Some(0), ""));
+    assert!(shown.trim_start().starts_with("test "), "the table is first: {shown}");
+    assert!(!shown.contains("Survey of") && !shown.contains("Result:") && !shown.contains("Report:"), "{shown}");
+    let usual = text(&run(place.path(), "survey", &format!("--no-report {SIMULATED} disk")).stdout);
+    assert!(usual.contains("Wear: 16M are written before the first test") && usual.contains("Result:"), "{usual}");
+    let pages = std::fs::read_dir(place.path()).unwrap();
+    let pages = pages.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "html"));
+    assert_eq!(pages.count(), 0, "--no-report");
+
+    // The same run as JSON and as text: one of the two counts, and a remark says so.
+    let words = "--name=a --ioengine=null --size=1m --output-format=json,normal --output=twice.txt";
+    assert!(run(place.path(), "fio", words).status.success());
+    for command in ["parse", "check", "explain"] {
+        let loud = run(place.path(), command, "twice.txt");
+        let still = run(place.path(), command, "--quiet twice.txt");
+        assert!(text(&loud.stderr).contains("twice.txt:"), "{command}: {}", text(&loud.stderr));
+        assert_eq!(text(&still.stderr), "", "{command}");
+        assert_eq!(still.status.code(), loud.status.code());
+    }
+    let summed = text(&run(place.path(), "check", "twice.txt").stdout);
+    let findings = text(&run(place.path(), "check", "--quiet twice.txt").stdout);
+    assert!(summed.contains("1 result judged") && summed.starts_with(&findings) && !findings.is_empty(), "{findings}");
+}
+
+#[test]
+fn output_goes_to_a_file_or_to_standard_output() {
+    let place = stage();
+    for command in ["parse", "grade", "check", "explain"] {
+        let plain = run(place.path(), command, "sweep.csv");
+        let dash = run(place.path(), command, "-o - sweep.csv");
+        assert_eq!(text(&dash.stdout), text(&plain.stdout), "{command}");
+        let file = run(place.path(), command, "-o out.txt sweep.csv");
+        assert_eq!(text(&file.stdout), "", "{command}");
+        assert_eq!(std::fs::read_to_string(place.path().join("out.txt")).unwrap(), text(&plain.stdout), "{command}");
+    }
+    let svg = text(&run(place.path(), "plot", "sweep.csv -o -").stdout);
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{}", &svg[..svg.len().min(200)]);
+    let page = text(&run(place.path(), "report", "sweep.csv -o -").stdout);
+    assert!(page.to_lowercase().starts_with("<!doctype html>"), "{}", &page[..page.len().min(200)]);
+}
+
+#[test]
+fn a_host_is_in_the_result_only_if_asked_for() {
+    let place = stage();
+    // Not simulated: rounds of equal numbers would count as one report that was copied.
+    let saved = |words: &str| -> Value {
+        let tests = "--tests randread --users 1 --time 1 --warm-up 0 --size 16M";
+        let output = run(place.path(), "survey", &format!("{tests} -o - -q {words} disk"));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+    };
+    let host = |value: &Value| value["tests"][0]["result"]["environment"]["host"].clone();
+    assert_eq!(host(&saved("")), Value::Null);
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert_eq!(host(&saved("--host")), own.trim());
+    let named = saved("--host=rack-7 --repeat 2");
+    assert_eq!(host(&named), "rack-7");
+    std::fs::write(place.path().join("named.json"), named.to_string()).unwrap();
+    let table = text(&run(place.path(), "parse", "-l named.json").stdout);
+    let heads: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(heads[..7], ["test", "host", "round", "time", "source", "users", "depth"], "{table}");
+    let rounds: Vec<&str> = table.lines().skip(2).map(|line| line.split_whitespace().nth(2).unwrap()).collect();
+    assert_eq!(rounds, ["1", "2"], "{table}");
+    for (format, cells) in [("csv", ",rack-7,20"), ("markdown", "| rack-7 | 2 | 20"), ("r", "\"rack-7\", \"20")] {
+        let shown = text(&run(place.path(), "parse", &format!("-l -f {format} named.json")).stdout);
+        assert!(shown.contains(cells), "{format}: {shown}");
+    }
+    let sheet = run(place.path(), "parse", "-f xlsx -o a.xlsx named.json");
+    assert!(sheet.status.success(), "{}", text(&sheet.stderr));
+    let script = "import zipfile; print(zipfile.ZipFile('a.xlsx').read('xl/sharedStrings.xml').decode())";
+    let cells = Command::new("python3").args(["-c", script]).current_dir(place.path()).output().unwrap();
+    let cells = text(&cells.stdout);
+    assert!(cells.contains(">host<") && cells.contains(">rack-7<") && cells.contains(">mib_per_second<"), "{cells}");
+    let page = text(&run(place.path(), "report", "named.json -o -").stdout);
+    assert!(page.contains("rack-7"), "the page has the host among its facts");
+}
