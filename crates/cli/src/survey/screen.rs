@@ -16,7 +16,7 @@ use std::path::Path;
 use survey::{Access, Estimate, FinishedTest, OpenTarget, Preparation, Suite, SurveyTest, TargetKind, TestKind};
 use survey::{WarmUp, counted};
 
-/// What standard output is for.
+/// Use of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Text for a person.
@@ -142,7 +142,7 @@ impl Screen {
     }
 }
 
-/// What is left to do: the tests that are not done, and the passes over a target that is not filled.
+/// The work that is left: the tests that are not done, and the passes over a target that is not filled.
 fn estimate(open: &OpenTarget, prepared: &Preparation, done: &HashMap<String, RunResult>) -> Estimate {
     let due = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key()));
     let due: Vec<SurveyTest> = due.cloned().collect();
