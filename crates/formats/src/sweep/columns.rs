@@ -57,6 +57,10 @@ pub(super) struct Column {
     /// Name in CSV and R: that of fio_scripts, where it has the column.
     pub(super) name: &'static str,
     /// Name in Parquet and in workbooks, with the unit.
+    #[cfg_attr(
+        not(any(feature = "parquet", feature = "workbook")),
+        expect(dead_code, reason = "only these formats have it")
+    )]
     pub(super) long_name: &'static str,
     value: Value,
 }
