@@ -94,7 +94,7 @@ impl KneeArgs {
             // `quick` selects a small file unless a size is given; the time is always given above.
             quick: true,
             output: self.output.clone(),
-            host: self.result.host(),
+            host: self.result.host.clone(),
             ..self.io.request()
         })
     }

@@ -69,9 +69,12 @@ impl ResultFile {
     }
 }
 
-/// The name of this machine for results, if the user gives one with the environment variable `PLUMB_HOST`.
-pub(crate) fn host() -> Option<String> {
-    std::env::var("PLUMB_HOST").ok().filter(|name| !name.is_empty())
+/// Gives the machine in the result another name: `given`, or that of the environment variable `PLUMB_HOST`. An empty name
+/// records none.
+pub(crate) fn name_host(result: &mut RunResult, given: Option<String>) {
+    if let Some(name) = given.or_else(|| std::env::var("PLUMB_HOST").ok()) {
+        result.environment.host = Some(name).filter(|name| !name.is_empty());
+    }
 }
 
 /// The note in a result that was written before its run ended.

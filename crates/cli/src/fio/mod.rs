@@ -138,7 +138,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
     result.warnings = warnings;
-    result.environment.host = crate::result_file::host();
+    crate::result_file::name_host(&mut result, None);
     remarks::judge(&mut result);
     let saved = kept.map_or(Ok(()), |mut kept| kept.write(&result));
     report(&result, invocation, talk, out)?;

@@ -127,17 +127,10 @@ pub(crate) struct ResultArgs {
     /// Make no page of the result
     #[arg(long)]
     pub(crate) no_report: bool,
-    /// Record the name of this machine in the result, or the given NAME [default: the environment variable PLUMB_HOST, or none]
-    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    host: Option<String>,
-}
-
-impl ResultArgs {
-    /// The name of the machine for the result, if one was asked for.
-    pub(crate) fn host(&self) -> Option<String> {
-        let Some(name) = self.host.clone() else { return crate::result_file::host() };
-        if name.is_empty() { sys::machine::host::name(Path::new("/")) } else { Some(name) }
-    }
+    /// Name of the machine in the result; an empty one records none [default: the environment variable PLUMB_HOST, or
+    /// the machine's own]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Option<String>,
 }
 
 /// Options of `plumb survey` and `plumb knee`: the I/O of all tests.
@@ -224,7 +217,7 @@ impl SurveyArgs {
             strict: self.strict.clone(),
             output: self.output.clone(),
             output_dir: self.output_dir.clone(),
-            host: self.result.host(),
+            host: self.result.host.clone(),
             ..self.io.request()
         };
         self.vary.iter().for_each(|axis| request.add_axis(axis.clone()));

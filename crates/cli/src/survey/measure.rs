@@ -127,7 +127,7 @@ impl<'a> SurveyRun<'a> {
             execute(plan.clone(), self.prepared, &mut observer)?
         };
         result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        result.environment.host.clone_from(&self.prepared.request.host);
+        crate::result_file::name_host(&mut result, self.prepared.request.host.clone());
         if result.ended_by_signal.is_some() {
             found.signal = result.ended_by_signal;
             found.under_way = interrupted(test, result);
