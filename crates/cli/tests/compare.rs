@@ -13,6 +13,7 @@ fn plumb(directory: &Path, words: &str) -> (i32, String, String) {
 }
 
 /// fio's JSON of 16 random readers with this rate, that ended at this second.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of some 80,000")]
 fn fio_json(iops: f64, ended_s: u64) -> Value {
     let (ios, mean) = ((iops * 60.0) as u64, 16e9 / iops);
     let percentiles = json!({ "50.000000": mean * 0.95, "99.000000": mean * 2.0, "99.900000": mean * 3.0 });

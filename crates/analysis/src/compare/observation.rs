@@ -77,7 +77,7 @@ pub struct Said {
     pub options: Vec<(String, String)>,
 }
 
-/// What a test was asked to do. Two tests are compared if this is equal.
+/// The work that a test was asked to do. Two tests are compared if it is equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The access pattern.
@@ -156,7 +156,7 @@ pub struct Settings {
 /// The numbers of one test in one result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// What was asked.
+    /// The work that was asked for.
     pub asked: Asked,
     /// Name of the job or test.
     pub name: String,

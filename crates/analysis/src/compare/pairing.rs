@@ -6,7 +6,7 @@ use super::{Asked, Metric, Observation};
 /// The results of one test on one side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
-    /// What was asked.
+    /// The work that was asked for.
     pub asked: Asked,
     /// Name of the job, if tests of several names were asked the same.
     pub name: Option<String>,
@@ -44,7 +44,7 @@ pub struct Matches {
     pub only_old: Vec<String>,
     /// Tests that only the new side has.
     pub only_new: Vec<String>,
-    /// What one side does not state of settings that should be equal.
+    /// Settings that should be equal, and that a side does not state.
     pub not_stated: Vec<String>,
     /// Results that were given more than once on a side; each counts once.
     pub repeated: usize,
@@ -78,7 +78,7 @@ pub fn pair(old: Vec<Observation>, new: Vec<Observation>) -> Matches {
     found
 }
 
-/// The tests that must be told apart by name: a file has several of them, or both sides have the same several names.
+/// The tests that only their names distinguish: a file has several of them, or both sides have the same several names.
 fn needs_names(old: &[Observation], new: &[Observation]) -> Vec<Asked> {
     let names = |side: &[Observation], asked: &Asked, file: Option<usize>| -> Vec<String> {
         let of = side.iter().filter(|run| run.asked == *asked && file.is_none_or(|file| run.file == file));
@@ -200,7 +200,7 @@ fn differs_in(old: &Asked, new: &Asked) -> Option<String> {
         return None;
     }
     let mut differ = points.into_iter().filter(|(differs, ..)| *differs);
-    let (_, what, old, new) = differ.next().filter(|_| true)?;
+    let (_, what, old, new) = differ.next()?;
     differ.next().is_none().then(|| format!("{what} {old} in the old results, {new} in the new ones"))
 }
 

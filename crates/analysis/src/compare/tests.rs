@@ -171,6 +171,7 @@ fn errors_and_memory_are_seen() {
 }
 
 /// A generator of rates: 80,000 with 3 % of noise.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of some 80,000")]
 fn rate(noise: &mut SplitMix, drift: f64) -> u64 {
     let normal = (0..12).map(|_| noise.fraction()).sum::<f64>() - 6.0;
     (80_000.0 * (0.03 * normal + drift).exp()) as u64
@@ -195,7 +196,7 @@ fn a_drift_that_looks_like_a_change_carries_the_remark_when_all_old_runs_were_fi
     for seed in 0..100 {
         let mut noise = SplitMix::new(seed);
         let all: Vec<RunResult> =
-            (0..10).map(|at| result(rate(&mut noise, 0.01 * f64::from(at)), 100 + at as u64)).collect();
+            (0..10_u32).map(|at| result(rate(&mut noise, 0.01 * f64::from(at)), 100 + u64::from(at))).collect();
         let blocks = compared(&all[..5], &all[5..]);
         let remarks = summary(&blocks, 0.05).remarks;
         assert!(remarks.len() == 1 && remarks[0].starts_with("All old runs were made before all new ones"));

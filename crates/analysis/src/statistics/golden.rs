@@ -62,7 +62,7 @@ fn the_change_between_sets_and_pairs_is_that_of_the_golden_table() {
 fn the_answer_of_a_gate_is_that_of_the_golden_table() {
     for (inputs, expected) in rows("M6") {
         let change = between_sets(&inputs[2], &inputs[3]).unwrap();
-        let (tolerance, metrics) = (inputs[0][0], inputs[1][0] as usize);
+        let (tolerance, metrics) = (inputs[0][0], (1..=18).find(|&count| float(count) == inputs[1][0]).unwrap());
         let code = match answer(&change, tolerance, metrics) {
             Answer::Ok => 0.0,
             Answer::Worse => 1.0,

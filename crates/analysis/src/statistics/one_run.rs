@@ -76,7 +76,8 @@ pub struct ShareBounds {
 pub fn percentile_shares(share: f64, intervals: &[(f64, f64)]) -> Option<ShareBounds> {
     let counts = intervals.iter().all(|&(ios, slower)| ios.is_finite() && slower >= 0.0 && slower <= ios);
     let all: f64 = intervals.iter().map(|(ios, _)| ios).sum();
-    if !counts || !(share > 0.0 && share < 1.0) || intervals.len() < FEWEST || all <= 0.0 {
+    let is_share = share > 0.0 && share < 1.0;
+    if !counts || !is_share || intervals.len() < FEWEST || all <= 0.0 {
         return None;
     }
     let mut sorted: Vec<f64> = intervals.iter().map(|(ios, _)| *ios).collect();

@@ -174,6 +174,7 @@ fn two_equal_runs_with_slow_noise_have_overlapping_intervals() {
 }
 
 #[test]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
 fn the_interval_of_a_percentile_holds_it_when_the_level_wanders() {
     /// I/Os of an interval.
     const IOS: u32 = 500;

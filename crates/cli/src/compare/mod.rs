@@ -109,7 +109,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     let tests = of(&Metric::USUAL);
     let comparison = Comparison {
         summary: summary(&tests, args.tolerance),
-        shifts: if args.shift { of(&Metric::SHIFT) } else { Vec::new() },
+        shifts: if args.shift { shifts(of(&Metric::SHIFT)) } else { Vec::new() },
         tests,
         surroundings,
         notes,
@@ -124,6 +124,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     };
     Output::stdout().write(&text)?;
     Ok(input::status(comparison.tests.len(), damaged + matches.refused.len()))
+}
+
+/// The percentiles that both sides have. A report lists some of them only.
+fn shifts(mut tests: Vec<ComparedTest>) -> Vec<ComparedTest> {
+    tests.iter_mut().for_each(|test| test.rows.retain(|row| row.old.is_some() && row.new.is_some()));
+    tests
 }
 
 /// Notes about the results of both sides, before their tests are paired.

@@ -19,7 +19,7 @@ pub(super) fn render(comparison: &Comparison) -> String {
         text.push_str(&format!("\n{}\n", heading(test)));
         text.push_str(&table(&test.rows));
         if let Some(shift) = comparison.shifts.iter().find(|shift| shift.label == test.label) {
-            text.push_str("  shift of the latency\n");
+            text.push_str("  shift of the latency, of the percentiles that both sides state\n");
             text.push_str(&table(&shift.rows));
         }
         for (side, failed) in ["old", "new"].iter().zip(&test.failed) {
@@ -72,7 +72,7 @@ fn table(rows: &[Row]) -> String {
 fn cells(row: &Row) -> [String; 7] {
     let value = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| value(row.metric, number));
     let visible = row.change.map(|change| percent_of(change.smallest_visible()));
-    let visible = visible.filter(|visible| visible.is_finite()).map(|visible| format!("{visible:.1} %"));
+    let visible = visible.filter(|visible| visible.is_finite()).map(up_to_999);
     [
         row.metric.title(),
         value(row.old),
@@ -110,8 +110,16 @@ pub(crate) fn interval(row: &Row) -> Option<String> {
     ends.iter().all(|end| end.is_finite()).then(|| format!("({} to {})", signed(ends[0]), signed(ends[1])))
 }
 
-/// A number with its sign: `−11.6`, `+0.8`.
+/// A change in percent, at most 999 %: `2.1 %`.
+fn up_to_999(percent: f64) -> String {
+    if percent > 999.0 { "> 999 %".to_owned() } else { format!("{percent:.1} %") }
+}
+
+/// A number with its sign: `−11.6`, `+0.8`, `> 999`.
 pub(crate) fn signed(percent: f64) -> String {
+    if percent > 999.0 {
+        return "> 999".to_owned();
+    }
     let digits = format!("{:.1}", percent.abs());
     match digits.as_str() {
         "0.0" => digits,
@@ -162,6 +170,6 @@ mod tests {
         {
             assert_eq!(value(Metric::Mean, ns), expected);
         }
-        assert_eq!([-11.62, 0.84, 0.02, -0.04].map(signed), ["−11.6", "+0.8", "0.0", "0.0"]);
+        assert_eq!([-11.62, 0.84, 0.02, -0.04, 2e6].map(signed), ["−11.6", "+0.8", "0.0", "0.0", "> 999"]);
     }
 }

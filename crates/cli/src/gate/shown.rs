@@ -55,7 +55,7 @@ fn line(judged: &JudgedRow) -> String {
     let interval = interval(row).map_or_else(String::new, |ends| format!(" {ends}"));
     let to_go = match (judged.answer, judged.runs_to_go) {
         (Answer::CannotTell, Some(runs)) => format!("; about {runs} runs a side would settle it"),
-        (Answer::CannotTell, None) => "; 200 runs a side would not settle it: it is at the tolerance".to_owned(),
+        (Answer::CannotTell, None) => "; 200 runs a side would not settle it".to_owned(),
         _ => String::new(),
     };
     format!("{head}{interval}{to_go}")
