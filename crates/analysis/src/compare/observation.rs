@@ -1,5 +1,6 @@
 //! What one result says of each of its tests: what was asked, and the numbers that are known.
 
+use super::surroundings;
 use super::within_run::{self, Within};
 use crate::samples::samples_needed;
 use measure::text::{SizeStyle, exact_size};
@@ -170,6 +171,8 @@ pub struct Observation {
     pub failed: Option<String>,
     /// Why its numbers are not of the storage.
     pub not_storage: Option<String>,
+    /// Facts of the job: engine, O_DIRECT, time.
+    pub(super) facts: Vec<(String, String)>,
     /// The numbers, or the reason why one is not known.
     numbers: Vec<(Metric, Result<f64, Missing>)>,
     /// Interval of rate and percentiles within the run.
@@ -242,6 +245,7 @@ pub fn observe(result: &RunResult, said: Option<&Said>, file: usize) -> Vec<Obse
                 settings: settings(&merged),
                 failed,
                 not_storage: not_storage(result),
+                facts: surroundings::of_job(&merged),
                 numbers: numbers(result, group, moved, direction),
                 within,
             });

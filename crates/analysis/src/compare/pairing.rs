@@ -1,7 +1,7 @@
 //! Tests of two sets of results, paired by what was asked, and the order in which they were made.
 
 use super::observation::Settings;
-use super::{Asked, Metric, Observation};
+use super::{Asked, Difference, FactSet, Metric, Observation};
 
 /// The results of one test on one side.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +48,18 @@ pub struct Matches {
     pub not_stated: Vec<String>,
     /// Results that were given more than once on a side; each counts once.
     pub repeated: usize,
+}
+
+impl Matches {
+    /// The facts of the jobs in which the compared tests differ.
+    pub fn differences(&self) -> Vec<Difference> {
+        let [mut old, mut new] = [FactSet::default(), FactSet::default()];
+        for test in &self.both {
+            test.old.runs.iter().for_each(|run| old.include(run.facts.clone()));
+            test.new.runs.iter().for_each(|run| new.include(run.facts.clone()));
+        }
+        old.differences(&new)
+    }
 }
 
 /// Pairs the tests of two sets of results.

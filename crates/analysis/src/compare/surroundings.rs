@@ -1,7 +1,7 @@
 //! Facts about the surroundings of results: machine, devices, mounts, engine; and how those of two sets differ.
 
 use measure::text::{SizeStyle, exact_size};
-use model::{DeviceFacts, RunResult};
+use model::{DeviceFacts, JobResult, RunResult};
 
 /// Facts of a set of results: the values of each, in the order of their first mention.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +21,12 @@ pub struct Difference {
 impl FactSet {
     /// Adds the facts that a result states.
     pub fn add(&mut self, result: &RunResult) {
-        for (fact, value) in facts(result).into_iter().filter(|(_, value)| !value.is_empty()) {
+        self.include(facts(result));
+    }
+
+    /// Adds facts of a job.
+    pub(super) fn include(&mut self, facts: Vec<(String, String)>) {
+        for (fact, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
             match self.0.iter_mut().find(|(known, _)| *known == fact) {
                 Some((_, values)) if values.contains(&value) => {}
                 Some((_, values)) => values.push(value),
@@ -54,6 +59,17 @@ impl FactSet {
     }
 }
 
+/// Facts of one job.
+pub(super) fn of_job(job: &JobResult) -> Vec<(String, String)> {
+    let mut found = vec![("engine".to_owned(), job.echo.engine.clone())];
+    if let Some(workload) = job.workload.as_ref().filter(|workload| !workload.is_outline) {
+        found.push(("O_DIRECT".to_owned(), if job.echo.direct { "yes" } else { "no" }.to_owned()));
+        let time = workload.runtime.map(|time| format!("{} s", time.as_secs_f64()));
+        found.push(("time of a run".to_owned(), time.unwrap_or_default()));
+    }
+    found
+}
+
 fn facts(result: &RunResult) -> Vec<(String, String)> {
     let here = &result.environment;
     let mut found = Vec::new();
@@ -64,15 +80,6 @@ fn facts(result: &RunResult) -> Vec<(String, String)> {
     add("CPUs", number(u64::from(here.cpus)));
     add("memory", if here.memory_bytes > 0 { about(here.memory_bytes) } else { String::new() });
     add("clock", here.clock.as_ref().map(|clock| clock.source.clone()).unwrap_or_default());
-    for job in &result.jobs {
-        add("engine", job.echo.engine.clone());
-        let stated = job.workload.as_ref().filter(|workload| !workload.is_outline);
-        if let Some(workload) = stated {
-            add("O_DIRECT", if job.echo.direct { "yes" } else { "no" }.to_owned());
-            let time = workload.runtime.map(|time| format!("{} s", time.as_secs_f64()));
-            add("time of a run", time.unwrap_or_default());
-        }
-    }
     for system in &here.file_systems {
         add("file system", system.kind.clone());
     }

@@ -150,6 +150,20 @@ fn a_changed_scheduler_is_the_only_difference_that_is_shown() {
 }
 
 #[test]
+fn the_engine_of_a_job_that_is_not_compared_is_no_difference() {
+    let mut two = result(80_000, 1);
+    let mut other = two.jobs[0].clone();
+    other.echo.engine = "libaio".into();
+    other.echo.iodepth = 8;
+    two.jobs.push(other);
+    let found = pair(observed(&[result(80_000, 1)]), observed(&[two.clone()]));
+    assert_eq!((found.both.len(), found.differences()), (1, vec![]));
+    two.jobs[0].echo.engine = "mmap".into();
+    let found = pair(observed(&[result(80_000, 1)]), observed(&[two])).differences();
+    assert_eq!((found[0].fact.as_str(), found[0].new.as_str()), ("engine", "mmap"));
+}
+
+#[test]
 fn percentiles_of_a_report_are_those_that_it_prints() {
     let foreign = printed(result(80_000, 1), Some(8.0), Some(1.0));
     let found = &observe(&foreign, None, 0)[0];

@@ -97,9 +97,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     };
     let damaged = old.damaged + new.damaged;
     let results = [old.results, new.results];
-    let surroundings = old.facts.differences(&new.facts);
+    let mut surroundings = old.facts.differences(&new.facts);
     let mut notes = notes(&old, &new);
     let matches = pair(old.observations, new.observations);
+    surroundings.extend(matches.differences());
     notes.extend(notes_on(&matches));
     if matches.both.is_empty() && matches.refused.is_empty() {
         let why = "no test is in both: plumb pairs tests of equal pattern, block size, users and depth";

@@ -128,7 +128,7 @@ fn conclude(args: &GateArgs) -> Result<Conclusion, Failure> {
         }
     }
     let mut notes = compare::notes(&old, &new);
-    let surroundings = old.facts.differences(&new.facts);
+    let mut surroundings = old.facts.differences(&new.facts);
     let [old, new] = [old, new].map(|side: SideResults| side.observations);
     let matches = pair(old, new);
     if let Some(refused) = matches.refused.first() {
@@ -139,6 +139,7 @@ fn conclude(args: &GateArgs) -> Result<Conclusion, Failure> {
             "no test of the baseline is in the results: plumb pairs tests of equal pattern, block size, users and depth",
         ));
     }
+    surroundings.extend(matches.differences());
     let design = if args.pairs { pairs_of(&matches)? } else { Design::AsMade };
     notes.extend(compare::notes_on(&Matches { only_old: Vec::new(), both: Vec::new(), ..matches.clone() }));
     let wanted = match args.metrics.as_slice() {
