@@ -1,13 +1,13 @@
 // A run over time: panels on one time axis that zoom and pan together, with the changes of regime.
 'use strict';
 
-const seriesPanel = (look) => (look.onPaper ? 104 : 150);
+const seriesPanel = (look) => (look.onPaper ? 100 : 150);
 
 plumb.heights.series = (data, look) => {
   const seriesLeft = plumb.left(look);
   const frame = plumb.frame(data, { ...look, height: 0 }, seriesLeft);
   const names = plumb.unique(data.panels.flatMap((panel) => panel.lines.map((line) => line.name)));
-  return frame.top + plumb.legendHeight(names, look, seriesLeft) + 24 + data.panels.length * seriesPanel(look) + 46 + (plumb.live ? 40 : 0) + frame.below;
+  return frame.top + plumb.legendHeight(names, look, seriesLeft) + 24 + data.panels.length * seriesPanel(look) + 46 + (plumb.live && !look.onPaper ? 40 : 0) + frame.below;
 };
 
 plumb.charts.series = (data, look) => {
@@ -15,7 +15,7 @@ plumb.charts.series = (data, look) => {
   const frame = plumb.frame(data, look, seriesLeft);
   const names = plumb.unique(data.panels.flatMap((panel) => panel.lines.map((line) => line.name)));
   const top = frame.top + plumb.legendHeight(names, look, seriesLeft) + 24;
-  const below = frame.below + 46 + (plumb.live ? 40 : 0);
+  const below = frame.below + 46 + (plumb.live && !look.onPaper ? 40 : 0);
   const each = (look.height - top - below) / Math.max(data.panels.length, 1);
   const all = data.panels.map((_, index) => index);
   const times = data.panels.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point[0])));
@@ -56,7 +56,7 @@ plumb.charts.series = (data, look) => {
       ]),
     },
     axisPointer: { link: [{ xAxisIndex: 'all' }] },
-    dataZoom: plumb.live ? [{ type: 'inside', xAxisIndex: all }, { type: 'slider', xAxisIndex: all, height: 22, bottom: frame.below + 8, left: seriesLeft, right: 40 }] : [],
+    dataZoom: plumb.live && !look.onPaper ? [{ type: 'inside', xAxisIndex: all }, { type: 'slider', xAxisIndex: all, height: 22, bottom: frame.below + 8, left: seriesLeft, right: 40 }] : [],
     grid: all.map((index) => ({ left: seriesLeft, right: 40, top: top + index * each, height: each - 22 })),
     xAxis: all.map((index) => plumb.axis(look, '', index === all.length - 1 ? seconds : () => '', {
       gridIndex: index, ...range, splitLine: { show: false },

@@ -17,7 +17,7 @@ plumb.charts.sweep = (data, look) => {
 // One level needs no axis of loads: it is as high as its histogram.
 plumb.heights.sweep = (data, look) => {
   const { noteLines, headLines, shift, moreTitle } = plumb.sweepSheet({ ...data, title: look.title || data.title }, { ...look, height: 1190 });
-  if (data.levels.length !== 1) return look.narrow ? 860 + shift + 14 * noteLines.length : look.onPaper ? 740 : 1190;
+  if (data.levels.length !== 1) return look.narrow ? (look.onPaper ? 640 : 860) + shift + 14 * noteLines.length : look.onPaper ? 700 : 1190;
   const rows = plumb.singleRow * data.levels[0].bins.length;
   const numbers = 100 + 24 * plumb.singleTimes(data, look).length;
   return plumb.singleTop(headLines, moreTitle) + (look.narrow ? numbers + rows : Math.max(rows, numbers)) + 14 * noteLines.length + 50;
@@ -80,7 +80,7 @@ plumb.sweepSheet = (data, look) => {
   const levels = data.levels;
   // A narrow picture has no key at its right: the colours stand on the axis of latencies.
   const [left, right] = look.narrow ? [levels.length === 1 ? 12 : 54, look.width - 10] : [90, look.width - 130];
-  const lead = look.narrow ? 44 : 62;
+  const lead = look.narrow ? 50 : 62;
   const spacing = (right - left - lead - (look.narrow ? 0 : 20)) / Math.max(levels.length, 1);
   const column = levels.map((_, index) => left + lead + index * spacing);
   const margin = look.narrow ? 10 : left;
@@ -299,7 +299,7 @@ plumb.sweepPoints = (data, look, sheet, scale) => {
       marks.push({ shape: dot, says });
     }
     labelled.forEach((kind, place) => {
-      const font = look.font(kind.bold ? (sheet.narrow ? 9.5 : 12.5) : sheet.small, kind.bold);
+      const font = look.font(kind.bold ? (sheet.narrow ? 9.5 : look.narrow ? 10.5 : 12.5) : sheet.small, kind.bold);
       const veil = { backgroundColor: look.veil, padding: [1, 2] };
       marks.push({ shape: plumb.text(x - 6, places[place], plumb.time(level[kind.key]), font, kind.ink, 'right', veil), says });
     });
@@ -384,7 +384,7 @@ plumb.sweepQueueing = (data, look, sheet) => {
   for (const one of steps) marks.push(...(look.narrow ? written.take(plumb.sweepStep(data, look, sheet, one, full, share)) : plumb.sweepStep(data, look, sheet, one, full, share)));
   const points = data.levels.map((level, index) => [sheet.column[index], at(level.average_ns)]);
   const values = data.levels.map((level, index) => ({
-    shape: plumb.text(points[index][0] - 5, points[index][1] - 12, plumb.time(level.average_ns), look.font(sheet.narrow ? 9.5 : 11.5, true), look.ink, 'right', { backgroundColor: look.veil, padding: [1, 2] }),
+    shape: plumb.text(points[index][0] - 5, points[index][1] - 12, plumb.time(level.average_ns), look.font(sheet.narrow ? 9.5 : look.narrow ? 10 : 11.5, true), look.ink, 'right', { backgroundColor: look.veil, padding: [1, 2] }),
     says: `${level.label}\navg: ${plumb.time(level.average_ns)}`,
   }));
   const kept = values.filter((mark) => !look.narrow || written.offer(mark).length > 0);

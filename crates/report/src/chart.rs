@@ -50,7 +50,7 @@ pub const CHARTS: &[Chart] = &[
         title: "A run over time: rate, latency, queue and utilisation on one time axis",
         source: packed!("series.js"),
         size: (1200, None),
-        paper: (1040, None),
+        paper: (520, None),
     },
     Chart {
         name: "cdf",

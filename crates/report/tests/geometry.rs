@@ -120,7 +120,8 @@ fn no_word_lies_over_another_or_leaves_the_picture() {
             let sweep = spread(count, latency, rate, if at % 2 == 1 { Spacing::Tight } else { Spacing::Wide });
             let usual = Look::of(chart);
             let narrow = Look { width: 376, theme: Theme::Dark, ..usual.clone() };
-            let paper = Look { medium: Medium::Paper, ..usual.clone() };
+            let width = if count <= 4 { 520 } else { 1040 };
+            let paper = Look { medium: Medium::Paper, width, ..usual.clone() };
             for look in [usual, narrow, paper] {
                 let svg = engine.svg(chart, &sweep, &look).expect("a test's own data");
                 let faults = faults(&svg).into_iter().chain(super::contrast::faint(&svg, look.theme));

@@ -37,6 +37,8 @@ pub(crate) struct Origin {
     pub(crate) run: usize,
     /// Its latency distribution, if known.
     pub(crate) distribution: Option<Distribution>,
+    /// Number of I/Os that its percentiles are of, if the report states it.
+    pub(crate) count: Option<f64>,
 }
 
 /// True if the row states its users, its depth or its block size.
@@ -52,11 +54,22 @@ pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<P
         plural: format!("{test}s"),
         test,
         coordinates: coordinates(row),
-        level: Measured::of_row(1, row)?,
+        level: facts_only(Measured::of_row(1, row)?, origin.count),
         run: origin.run,
         subject: origin.subject,
         distribution: origin.distribution,
     })
+}
+
+/// Without the percentiles for which this number of I/Os is too small.
+fn facts_only(level: Measured, count: Option<f64>) -> Measured {
+    let is_fact = |percent: f64| count.is_none_or(|count| count >= analysis::samples_needed(percent) as f64);
+    Measured {
+        p95_ns: level.p95_ns.filter(|_| is_fact(95.0)),
+        p99_ns: level.p99_ns.filter(|_| is_fact(99.0)),
+        p9999_ns: level.p9999_ns.filter(|_| is_fact(99.99)),
+        ..level
+    }
 }
 
 /// The values of a row on the axes that it states.

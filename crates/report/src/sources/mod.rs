@@ -213,6 +213,8 @@ fn origins(found: &Found, run: usize, rows: usize) -> Vec<Origin> {
     if let Found::Run(report) = found {
         let directions = report.jobs.iter().flat_map(|job| &job.directions);
         for (origin, direction) in all.iter_mut().zip(directions) {
+            let latency = direction.completion.as_ref().or(direction.total.as_ref());
+            origin.count = latency.and_then(|latency| latency.count).or(direction.ios);
             origin.distribution = pictures::printed(direction);
         }
     }

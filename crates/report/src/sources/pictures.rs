@@ -20,8 +20,10 @@ const MOST_OVERLAID: usize = 12;
 const MOST_BEST: usize = 3;
 /// Most overlaid distributions.
 const MOST_DISTRIBUTIONS: usize = 8;
-/// Size of the picture of one level on a page of A4.
-const SINGLE_ON_PAPER: (u32, Option<u32>) = (520, None);
+/// Most levels of a sweep for which half of the width of a page of A4 is enough.
+const MOST_ON_HALF: usize = 4;
+/// Size of such a picture.
+const HALF: (u32, Option<u32>) = (520, None);
 /// Fewest block sizes for a curve.
 const LEAST_SIZES: usize = 4;
 
@@ -168,9 +170,9 @@ fn drawing(chart: &str, title: &str, data: &impl Serialize, subjects: &[Subject]
     let chart = Chart::named(chart)?;
     let data = serde_json::to_value(data).ok()?;
     let (title, heading) = (title.to_owned(), title.to_owned());
-    // One level has no panels over a load.
-    let is_single = chart.name == "sweep" && data["levels"].as_array().is_some_and(|levels| levels.len() == 1);
-    let paper = if is_single { SINGLE_ON_PAPER } else { chart.paper };
+    let levels = data["levels"].as_array().map_or(0, Vec::len);
+    let is_small = chart.name == "sweep" && levels <= MOST_ON_HALF;
+    let paper = if is_small { HALF } else { chart.paper };
     let picture = Picture { chart, title, heading, mark: None, size: chart.size, paper, data };
     Some(Drawing { picture, subjects: subjects.to_vec() })
 }
