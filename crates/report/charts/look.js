@@ -28,9 +28,9 @@ plumb.named = ['#5d8700', '#8a63d2', '#b06a3a', '#a0569e', '#4d7f9e', '#7f7f5a']
 
 // The colour of a line by its name; `reads p99` has that of p99.
 plumb.colourOfLine = (name, names) => {
-  const word = name.split(' ').pop();
-  if (plumb.meanings[name] || plumb.meanings[word]) return plumb.meanings[name] || plumb.meanings[word];
-  const others = names.filter((other) => !plumb.meanings[other] && !plumb.meanings[other.split(' ').pop()]);
+  const meaning = (text) => plumb.meanings[text] || plumb.meanings[`${text}s`] || plumb.meanings[text.split(' ').pop()];
+  if (meaning(name)) return meaning(name);
+  const others = names.filter((other) => !meaning(other));
   return plumb.named[others.indexOf(name) % plumb.named.length];
 };
 

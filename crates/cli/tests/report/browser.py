@@ -147,9 +147,9 @@ with sync_playwright() as playwright:
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 200)
     page.mouse.wheel(0, -400)
     page.wait_for_timeout(150)
-    near = extents()
-    check(len(near) >= 2 and all(one == near[0] for one in near), f"the panels do not zoom together: {near}")
-    check(near[0] != whole[0], "turning the wheel does not zoom")
+    zoomed = extents()
+    check(len(zoomed) >= 2 and all(one == zoomed[0] for one in zoomed), f"the panels do not zoom together: {zoomed}")
+    check(zoomed[0] != whole[0], "turning the wheel does not zoom")
 
     # The overlay toggles, in all pictures that know the system.
     overlay = next(i for i, picture in enumerate(data["pictures"]) if picture["chart"] == "overlay")
