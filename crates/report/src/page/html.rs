@@ -177,7 +177,7 @@ fn row_of_check(page: &mut String, check: &Check, id: Option<&str>) {
         escaped(&check.check),
         escaped(&check.verdict),
         escaped(&check.sentence),
-        evidence.collect::<Vec<_>>().join("<br>")
+        evidence.collect::<Vec<_>>().join(", <br>")
     ));
 }
 
