@@ -46,7 +46,9 @@ plumb.page = (() => {
   const sizeOf = (one, look) => {
     const [wide, high] = one.picture.size;
     const room = column || wide;
-    const width = Math.round(Math.min(Math.max(room, least), wide * 1.3));
+    // A card is made a little smaller before its columns stand below each other.
+    const floor = one.picture.chart === 'card' && room >= 1000 ? 1240 : least;
+    const width = Math.round(Math.min(Math.max(room, floor), wide * 1.3));
     const scale = Math.min(room / width, 1);
     return { width, high: width < 700 ? null : high, scale, dress: () => dressed(one, width, high, look) };
   };

@@ -4,7 +4,7 @@ use super::Source;
 use crate::data::placed::Subject;
 use crate::page::{Check, Finding, Mark, Verdict};
 use analysis::{FindingGroup, by_check, grade_title, unchecked, verdict_line};
-use model::{Grade, LimitedBy, Note, RunResult};
+use model::{Grade, LimitedBy, Measurement, Note, RunResult};
 
 /// A result after the checks.
 #[derive(Clone, Debug)]
@@ -38,9 +38,11 @@ impl Judged {
         }
     }
 
-    /// The sentence that names the machine that measured as the limit.
-    pub(super) fn limit_of_tester(&self) -> Option<&str> {
-        analysis::limit_of_tester(&self.notes, self.limited_by.as_ref())
+    /// Marks the rows of this result if the machine that measured was the limit.
+    pub(super) fn and_mark(self, rows: &mut [Measurement]) -> Judged {
+        let limit = analysis::limit_of_tester(&self.notes, self.limited_by.as_ref()).map(str::to_owned);
+        rows.iter_mut().for_each(|row| row.limit_of_tester.clone_from(&limit));
+        self
     }
 }
 

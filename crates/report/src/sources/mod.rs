@@ -156,11 +156,8 @@ impl Source {
                 let mut rows = formats::sweep::measurements(&reading, kind);
                 match of_reading(&reading, documents) {
                     Some(mut located) => {
-                        let judged = Judged::of(run, located.title, &mut located.result);
-                        let limit = judged.limit_of_tester().map(str::to_owned);
-                        rows.iter_mut().for_each(|row| row.limit_of_tester.clone_from(&limit));
                         self.places.add(&located.result);
-                        self.judged.push(judged);
+                        self.judged.push(Judged::of(run, located.title, &mut located.result).and_mark(&mut rows));
                     }
                     None if self.formats.contains(&reading.format) => {}
                     None => self.formats.push(reading.format),

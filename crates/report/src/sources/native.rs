@@ -140,9 +140,9 @@ impl Source {
         self.places.add(&result);
         let Some(test) = test_of(said, result) else { return };
         judged.title = test.shown();
-        let limit = judged.limit_of_tester().map(str::to_owned);
-        self.rows.extend(rows(&test).into_iter().map(|row| Measurement { limit_of_tester: limit.clone(), ..row }));
-        self.judged.push(judged);
+        let mut rows = rows(&test);
+        self.judged.push(judged.and_mark(&mut rows));
+        self.rows.extend(rows);
         self.tests.push(test);
     }
 }
