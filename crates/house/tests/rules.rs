@@ -33,6 +33,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("survey", 4),
     ("report", 4),
     ("run", 4),
+    ("store", 4),
     ("cli", 5),
 ];
 

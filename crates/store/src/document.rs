@@ -1,0 +1,241 @@
+//! A result as it was written → its tests, with what makes a test comparable and its numbers.
+
+use crate::error::StoreError;
+use crate::facts::{Fact, of_result};
+use measure::text::{SizeStyle, exact_size};
+use measure::{Direction, Nanos};
+use model::{DirectionResult, Grade, JobResult, Layer, MountFacts, RunResult};
+use plan::{Mix, Order, Start, Workload};
+use serde_json::Value;
+
+/// A result of plumb, read for the store.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Start of the run, in milliseconds since 1970 UTC; 0 if it is not known.
+    pub began_unix_ms: u64,
+    /// `survey`, `iozone` or `fio`.
+    pub command: String,
+    /// `plumb` and its version.
+    pub program: String,
+    /// The worst grade of its tests.
+    pub grade: Grade,
+    /// The tests in which there was I/O, in their order.
+    pub tests: Vec<TestResult>,
+    /// The surroundings, as far as the result states them.
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// One test of a document: the jobs that are reported as one.
+#[derive(Clone, Debug)]
+pub struct TestResult {
+    /// Name for people: `random reads 8k, 16 users`.
+    pub label: String,
+    /// The file, directory or device that was measured.
+    pub path: String,
+    /// Its grade.
+    pub grade: Grade,
+    /// Numbers by name, with the unit in the name.
+    pub metrics: Vec<(String, f64)>,
+    /// All of the test that makes it comparable, as text.
+    pub(crate) work: String,
+    pub(crate) place: Place,
+}
+
+/// The place that a test measured, as its result states it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The devices below which nothing is visible: kernel name, model, size.
+    pub(crate) leaves: Vec<(String, Option<String>, Option<u64>)>,
+    pub(crate) mount: Option<MountFacts>,
+    /// Files that hold a layer: of loop devices.
+    pub(crate) held_by: Vec<String>,
+}
+
+/// The percentiles that are kept, with their names.
+const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50_ns"), (99.0, "p99_ns"), (99.9, "p99_9_ns")];
+
+impl Document {
+    /// Reads a result: of a survey, of `plumb iozone --json`, or of a single run.
+    ///
+    /// # Errors
+    /// The text is not a result of plumb, or there was no I/O.
+    pub fn read(bytes: Vec<u8>) -> Result<Document, StoreError> {
+        let refused = |why: String| StoreError::NotAResult { why };
+        let text = std::str::from_utf8(&bytes).map_err(|error| refused(error.to_string()))?;
+        let root: Value = serde_json::from_str(text).map_err(|error| refused(error.to_string()))?;
+        if root.get("schema").is_none() {
+            return Err(refused("it has no `schema`".to_owned()));
+        }
+        let results = match root.get("tests").and_then(Value::as_array) {
+            Some(tests) => tests
+                .iter()
+                .filter(|test| test.get("under_way").and_then(Value::as_bool) != Some(true))
+                .filter_map(|test| Some(formats::native::of_value(test.get("result")?)))
+                .collect::<Result<Vec<RunResult>, _>>()
+                .map_err(|error| refused(error.to_string()))?,
+            None => vec![formats::native::read(text).map_err(|error| refused(error.to_string()))?],
+        };
+        let target = root.pointer("/target/path").and_then(Value::as_str).filter(|path| path.starts_with('/'));
+        let mut tests: Vec<TestResult> = results.iter().flat_map(|result| of_run(result, target)).collect();
+        tests.retain(|test| !test.metrics.is_empty());
+        if tests.is_empty() {
+            return Err(refused("there was no I/O in it".to_owned()));
+        }
+        let command = match root.get("command").and_then(Value::as_str) {
+            Some("survey") => "survey",
+            Some(_) => "iozone",
+            None => "fio",
+        };
+        Ok(Document {
+            began_unix_ms: results.iter().filter_map(began).min().unwrap_or(0),
+            command: command.to_owned(),
+            program: root.get("program").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            grade: tests.iter().map(|test| test.grade).max().unwrap_or(Grade::NotChecked),
+            facts: of_result(&results),
+            tests,
+            bytes,
+        })
+    }
+}
+
+/// Start of a run; `None` if it states no time.
+fn began(result: &RunResult) -> Option<u64> {
+    let monitored = result.monitored.as_ref().map(|monitored| monitored.began_unix_ms);
+    let jobs = result.jobs.iter().map(|job| job.started_unix_ms).filter(|&ms| ms > 0).min();
+    monitored.filter(|&ms| ms > 0).or(jobs).or((result.ended_unix_ms > 0).then_some(result.ended_unix_ms))
+}
+
+/// The tests of one run.
+fn of_run(result: &RunResult, target: Option<&str>) -> Vec<TestResult> {
+    let jobs = result.reported_jobs();
+    let mut all: Vec<String> = jobs.iter().map(work).collect();
+    let together = if all.len() > 1 {
+        all.sort();
+        format!(" with {}", all.join(" and "))
+    } else {
+        String::new()
+    };
+    let grade = analysis::grade(&result.notes);
+    jobs.iter()
+        .map(|job| TestResult {
+            label: label(job),
+            path: path(result, job, target),
+            grade,
+            metrics: metrics(job),
+            work: format!("{}{together}", work(job)),
+            place: place(result, job),
+        })
+        .collect()
+}
+
+/// The parts of a job that make two of them comparable. Times of ramp and measurement are no part of it.
+fn work(job: &JobResult) -> String {
+    let workload = job.workload.as_ref().map(|workload| Workload {
+        ramp: Nanos::ZERO,
+        ramp_bytes: 0,
+        runtime: None,
+        start: Start::default(),
+        ..workload.clone()
+    });
+    let echo = &job.echo;
+    serde_json::json!([
+        workload,
+        echo.block_sizes,
+        job.workers.max(1),
+        echo.iodepth,
+        echo.engine,
+        echo.direct,
+        echo.region_bytes
+    ])
+    .to_string()
+}
+
+fn label(job: &JobResult) -> String {
+    let users = job.workers.max(1);
+    let plural = if users == 1 { "" } else { "s" };
+    let mut text = match job.workload.as_ref() {
+        Some(workload) => pattern(workload),
+        None => job.echo.name.clone(),
+    };
+    if let Some((low, high)) = block(job) {
+        let size = |bytes: u32| exact_size(u64::from(bytes), SizeStyle::Option);
+        text.push_str(&if low == high { format!(" {}", size(low)) } else { format!(" {}-{}", size(low), size(high)) });
+    }
+    text.push_str(&format!(", {users} user{plural}"));
+    if job.echo.iodepth > 1 {
+        text.push_str(&format!(", depth {}", job.echo.iodepth));
+    }
+    text
+}
+
+fn pattern(workload: &Workload) -> String {
+    let order = if workload.order == Order::Sequential { "sequential" } else { "random" };
+    let durable = if workload.flushes.by_each_write { ", each durable" } else { "" };
+    match workload.mix {
+        Mix::Only(Direction::Read) => format!("{order} reads"),
+        Mix::Only(Direction::Write) => format!("{order} writes{durable}"),
+        Mix::Only(Direction::Trim) => format!("{order} trims"),
+        Mix::ReadWrite => format!("{order} mix of {} % reads", workload.read_percent),
+        Mix::TrimWrite => format!("{order} trims and writes{durable}"),
+    }
+}
+
+/// The block sizes of the directions that had I/O, smallest and largest.
+fn block(job: &JobResult) -> Option<(u32, u32)> {
+    let used = Direction::ALL.into_iter().filter(|&direction| job.directions[direction].ios > 0);
+    let sizes = used.map(|direction| job.echo.block_sizes[direction]).filter(|&(_, high)| high > 0);
+    sizes.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+}
+
+fn metrics(job: &JobResult) -> Vec<(String, f64)> {
+    let used: Vec<(&str, &DirectionResult)> = [Direction::Read, Direction::Write, Direction::Trim]
+        .into_iter()
+        .zip(["read_", "write_", "trim_"])
+        .map(|(direction, prefix)| (prefix, &job.directions[direction]))
+        .filter(|(_, direction)| direction.ios > 0)
+        .collect();
+    let mut found = Vec::new();
+    let Some(iops) = job.mixed().iops().filter(|iops| !used.is_empty() && *iops > 0.0) else { return found };
+    found.push(("iops".to_owned(), iops));
+    for (prefix, direction) in &used {
+        let prefix = if used.len() == 1 { "" } else { prefix };
+        let mean = direction.latency().and_then(|latency| latency.moments.mean());
+        found.extend(mean.map(|mean| (format!("{prefix}mean_ns"), mean)));
+        let Some(latency) = direction.latency_distribution() else { continue };
+        for (percent, name) in PERCENTILES {
+            let value = analysis::percentile_as_fact(latency, percent);
+            found.extend(value.map(|value: Nanos| (format!("{prefix}{name}"), value.as_f64())));
+        }
+    }
+    found.retain(|(_, value)| value.is_finite() && *value > 0.0);
+    found
+}
+
+/// The target in messages: of the survey, or the first file of the job with its full path if that is known.
+fn path(result: &RunResult, job: &JobResult, target: Option<&str>) -> String {
+    if let Some(target) = target {
+        return target.to_owned();
+    }
+    let monitored = result.monitored.as_ref();
+    let mount = || monitored?.targets.first()?.mount.as_ref().map(|mount| mount.point.clone());
+    let own = job.echo.paths.first().filter(|path| path.starts_with('/')).cloned();
+    let directory = result.environment.file_systems.first().map(|system| system.path.clone());
+    own.or_else(mount).or(directory).or_else(|| job.echo.paths.first().cloned()).unwrap_or_default()
+}
+
+fn place(result: &RunResult, job: &JobResult) -> Place {
+    let Some(monitored) = &result.monitored else { return Place::default() };
+    let own = monitored.targets.iter().find(|target| job.echo.paths.contains(&target.path));
+    let target = own.or(monitored.targets.first());
+    let leaves = monitored.devices.iter().filter(|device| device.leaf);
+    let mut leaves: Vec<_> =
+        leaves.map(|device| (device.name.clone(), device.model.clone(), device.size_bytes)).collect();
+    leaves.sort();
+    let held = |layer: &Layer| layer.held_by.clone().filter(|_| layer.kind == "loop");
+    Place {
+        leaves,
+        mount: target.and_then(|target| target.mount.clone()),
+        held_by: target.map(|target| target.layers.iter().filter_map(held).collect()).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,30 @@
+//! The store: the results of all runs in one SQLite file, and the history of each series of equal tests.
+//!
+//! Owns the file with its tables, the series that a test belongs to, and the facts about the surroundings of a run. Leaves
+//! statistics to `analysis`; where the file is, and what is printed, to `cli`. It is the only crate that names rusqlite.
+//!
+//! A result is kept whole, deflated, as it was written; all else in the file is derived from it and from what was read of the
+//! machine at the time (see [`Host`]), and can be made again: [`Store::rebuild`].
+
+#![forbid(unsafe_code)]
+
+mod derive;
+mod document;
+mod error;
+mod facts;
+mod history;
+mod host;
+mod redact;
+mod runs;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub use document::{Document, TestResult};
+pub use error::StoreError;
+pub use facts::{Change, Fact, FactKind, changes};
+pub use history::{Decision, Point, Series};
+pub use host::{EPOCH, Host};
+pub use redact::redacted;
+pub use runs::{Checked, Kept, Rebuilt, RunLine};
+pub use schema::Store;
