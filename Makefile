@@ -8,7 +8,7 @@ CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 SOAK_MINUTES ?= 30
 
-.PHONY: help demo release check lint docs test test-full test-r checks faults seeds soak load features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release check lint docs test test-full test-r checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -18,7 +18,7 @@ help:
 	@echo 'The gate, in tiers'
 	@echo '  make check        no root, no other tools: format, lints, unit tests, simulation, golden files, house rules'
 	@echo '  make test         all that README claims, held against fio, iostat and iozone; CI runs this; as root'
-	@echo '  make test-full    make test, then the long ones: seeds, load, soak, sanitize; as root'
+	@echo '  make test-full    make test, then the long ones: seeds, load, store, soak, sanitize; as root'
 	@echo 'One part of it'
 	@echo '  make checks       the checks as a detector: what is caught, what is accused wrongly, and 400 reports of fio; 25 min on a'
 	@echo '                    quiet machine; as root'
@@ -26,6 +26,7 @@ help:
 	@echo '  make seeds        the seven seed runs at 256 MiB and 5 s'
 	@echo '  make soak         random job files over all options for SOAK_MINUTES (30); as root'
 	@echo '  make load         4,096 jobs, 100,000 files, a day simulated, 10^8 rows of a log: time and memory'
+	@echo '  make store        the store: killed while it writes 200 times, full disks, two writers, 10,000 surveys; as root'
 	@echo '  make features     check that plumb compiles without its cargo features, and with each alone'
 	@echo '  make sanitize     unsafe code under AddressSanitizer and ThreadSanitizer (nightly); as root'
 	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
@@ -45,6 +46,7 @@ demo:
 	@mkdir -p $(DEMO_OUTPUT)
 	target/release/plumb survey --quick --output $(DEMO_OUTPUT)/survey.json . | tee $(DEMO_OUTPUT)/survey.txt
 	@echo 'The report has pictures, checks and all numbers: open it in a browser. The table is in $(DEMO_OUTPUT)/survey.txt.'
+	@echo "The result is also in the store: $$(target/release/plumb store where | sed -n 1p)"
 
 # A debugger and a backtrace find plumb.debug by the link in plumb, where both are in one directory.
 release:
@@ -75,7 +77,7 @@ test: oracles
 	tools/gate --lint --workspace --locked
 	@echo 'test: format, lints, docs and tests passed'
 
-test-full: test seeds load soak sanitize
+test-full: test seeds load store soak sanitize
 	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib statistics::simulated
 
 CASES := $(CARGO) test --locked -p cli --test cases
@@ -97,8 +99,12 @@ load:
 	$(CARGO) build --release --locked --bin plumb
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) load::full:: -- --ignored
 
+store:
+	$(CARGO) build --release --locked --bin plumb
+	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) store::full:: -- --ignored
+
 # The builds of docs/building.md; only compiled, so it is not in the gate.
-FEATURES := report pdf parquet workbook live
+FEATURES := report pdf parquet workbook live store
 features:
 	$(CARGO) clippy --locked -p cli --no-default-features -- -D warnings
 	for feature in $(FEATURES); do $(CARGO) clippy --locked -p cli --no-default-features --features $$feature -- -D warnings; done

@@ -18,11 +18,14 @@ pub(crate) enum Feature {
     Workbook,
     /// The screen of `plumb watch`.
     Live,
+    /// The store of results, their history and trend.
+    Store,
 }
 
 impl Feature {
     /// All features, in the order of the version text.
-    const ALL: [Feature; 5] = [Feature::Report, Feature::Pdf, Feature::Parquet, Feature::Workbook, Feature::Live];
+    const ALL: [Feature; 6] =
+        [Feature::Report, Feature::Pdf, Feature::Parquet, Feature::Workbook, Feature::Live, Feature::Store];
 
     /// The name in Cargo.toml, and true if this build has the feature.
     const fn row(self) -> (&'static str, bool) {
@@ -32,6 +35,7 @@ impl Feature {
             Feature::Parquet => ("parquet", cfg!(feature = "parquet")),
             Feature::Workbook => ("workbook", cfg!(feature = "workbook")),
             Feature::Live => ("live", cfg!(feature = "live")),
+            Feature::Store => ("store", cfg!(feature = "store")),
         }
     }
 

@@ -55,12 +55,19 @@ pub(crate) fn named(files: &[PathBuf]) -> Vec<NamedFile> {
     found
 }
 
-/// Opens a file, or standard input for `-`.
+/// Opens a file, the result of a run in the store (by its ID, a name, `last`), or standard input for `-`. A file comes first.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin()));
     }
-    Ok(Box::new(File::open(path).map_err(|error| unreadable(path, &error))?))
+    match File::open(path) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(error) if error.kind() == ErrorKind::NotFound => match crate::store::stored(path)? {
+            Some(bytes) => Ok(Box::new(io::Cursor::new(bytes))),
+            None => Err(unreadable(path, &error)),
+        },
+        Err(error) => Err(unreadable(path, &error)),
+    }
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {

@@ -4,6 +4,7 @@
 //! iozone's throughput tests with rising numbers of children.
 
 use crate::failure::Failure;
+use crate::store::KeepArgs;
 use crate::streams::is_stdout;
 use crate::survey::{IoArgs, Numbers, ResultArgs, tests_named};
 use crate::{iozone, survey};
@@ -56,6 +57,8 @@ pub(crate) struct KneeArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     result: ResultArgs,
+    #[command(flatten)]
+    store: KeepArgs,
     /// Run iozone's throughput tests with these options of iozone; must be the last option
     #[arg(
         long,
@@ -71,11 +74,11 @@ pub(crate) struct KneeArgs {
 /// Runs the search for the knee.
 pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
     if args.iozone.is_empty() {
-        survey::find_knee(args.request()?, args.result.clone())
+        survey::find_knee(args.request()?, args.result.clone(), &args.store)
     } else if args.output.as_deref().is_some_and(is_stdout) {
         Err(Failure::new("knee --iozone prints its table on standard output; name a file for the result: -o FILE"))
     } else {
-        iozone::find_knee(&args.iozone, args.output.as_deref())
+        iozone::find_knee(&args.iozone, args.output.as_deref(), &args.store)
     }
 }
 

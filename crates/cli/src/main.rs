@@ -24,6 +24,8 @@ mod remarks;
 mod report;
 mod result_file;
 mod safe_files;
+#[cfg_attr(not(feature = "store"), path = "absent/store.rs")]
+mod store;
 mod streams;
 mod stuck_workers;
 mod survey;

@@ -36,6 +36,10 @@ Examples:
   plumb report a.json b.json      charts, checks and all numbers of results, as a page
   plumb plot data.csv             a chart of a sweep, as text or in a file
 
+  plumb history /data             earlier runs of the same tests
+  plumb trend /data               since when is it slower, and what changed then?
+  plumb report last~1 last        any result in the store, by its ID or name
+
 fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
     arg_required_else_help = true
 )]
@@ -59,6 +63,9 @@ enum Command {
     Report(crate::report::ReportArgs),
     Plot(crate::report::plot::PlotArgs),
     Watch(watch::WatchArgs),
+    History(crate::store::history::HistoryArgs),
+    Trend(crate::store::trend::TrendArgs),
+    Store(crate::store::StoreArgs),
     // The dispatcher handles the following before clap does; the entries exist for the list of commands.
     /// Run fio command lines and job files as fio does
     #[command(
@@ -105,6 +112,9 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Report(args) }) => crate::report::run(&args),
         Ok(Cli { command: Command::Plot(args) }) => crate::report::plot::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
+        Ok(Cli { command: Command::History(args) }) => crate::store::history::run(&args),
+        Ok(Cli { command: Command::Trend(args) }) => crate::store::trend::run(&args),
+        Ok(Cli { command: Command::Store(args) }) => crate::store::run(&args),
         Ok(Cli { command: Command::Fio(DropInArgs { words }) }) => crate::fio::run(&words),
         Ok(Cli { command: Command::Iozone(DropInArgs { words }) }) => crate::iozone::run(&words),
         Ok(Cli { command: Command::FioSh(DropInArgs { words }) }) => survey::run_fio_sh(&words),

@@ -21,6 +21,7 @@ mod readers;
 mod replay;
 mod report;
 mod scripts;
+mod store;
 mod survey;
 mod survey_options;
 mod verify;

@@ -7,6 +7,7 @@ use model::Grade;
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Writes the rows of a run.
 pub(crate) fn derive(db: &Connection, run: i64, document: &Document, host: &Host) -> rusqlite::Result<()> {
@@ -31,7 +32,11 @@ pub(crate) fn derive(db: &Connection, run: i64, document: &Document, host: &Host
         let key = series_key(test, host);
         let round = *rounds.entry(key).and_modify(|round| *round += 1).or_insert(1);
         series.execute(params![key, test.label, device(&test.place)])?;
-        row.execute(params![key, began, run, round, grade_number(test.grade), test.path])?;
+        let path = match &host.directory {
+            Some(directory) => Path::new(directory).join(&test.path).to_string_lossy().into_owned(),
+            None => test.path.clone(),
+        };
+        row.execute(params![key, began, run, round, grade_number(test.grade), path])?;
         for (name, value) in &test.metrics {
             number.execute(params![key, began, run, round, name, value])?;
         }

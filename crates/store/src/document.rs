@@ -212,16 +212,15 @@ fn metrics(job: &JobResult) -> Vec<(String, f64)> {
     found
 }
 
-/// The target in messages: of the survey, or the first file of the job with its full path if that is known.
+/// The target in messages: of the survey, or the first file of the job.
 fn path(result: &RunResult, job: &JobResult, target: Option<&str>) -> String {
     if let Some(target) = target {
         return target.to_owned();
     }
     let monitored = result.monitored.as_ref();
     let mount = || monitored?.targets.first()?.mount.as_ref().map(|mount| mount.point.clone());
-    let own = job.echo.paths.first().filter(|path| path.starts_with('/')).cloned();
-    let directory = result.environment.file_systems.first().map(|system| system.path.clone());
-    own.or_else(mount).or(directory).or_else(|| job.echo.paths.first().cloned()).unwrap_or_default()
+    let directory = || result.environment.file_systems.first().map(|system| system.path.clone());
+    job.echo.paths.first().cloned().or_else(mount).or_else(directory).unwrap_or_default()
 }
 
 fn place(result: &RunResult, job: &JobResult) -> Place {

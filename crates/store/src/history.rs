@@ -78,7 +78,7 @@ impl Store {
     pub fn series(&self) -> Result<Vec<Series>, StoreError> {
         let sql = "SELECT key, label, device, count(DISTINCT run), min(began_unix_ms), max(began_unix_ms),
             (SELECT path FROM test AS newest WHERE newest.series = key ORDER BY began_unix_ms DESC LIMIT 1),
-            group_concat(DISTINCT path)
+            (SELECT group_concat(path, char(10)) FROM (SELECT DISTINCT path FROM test AS every WHERE every.series = key))
             FROM series JOIN test ON series = key GROUP BY key ORDER BY 7, label, key";
         self.ask(|db| {
             let mut statement = db.prepare(sql)?;

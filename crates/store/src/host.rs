@@ -27,12 +27,14 @@ pub struct Host {
     pub(crate) serials: BTreeMap<String, String>,
     /// UUIDs of file systems, by mount point.
     pub(crate) file_systems: BTreeMap<String, String>,
+    /// The directory that relative paths start from.
+    pub(crate) directory: Option<String>,
 }
 
 impl Host {
     /// Reads the machine under this root (`/`, or a recorded one), with the devices and file systems of a document that was
-    /// measured on it just now.
-    pub fn read(root: &Path, document: &Document) -> Host {
+    /// measured on it just now, in this working directory.
+    pub fn read(root: &Path, document: &Document, directory: Option<&Path>) -> Host {
         let places: Vec<&Place> = document.tests.iter().map(|test| &test.place).collect();
         let mut names: Vec<&str> = places.iter().flat_map(|place| &place.leaves).map(|leaf| leaf.0.as_str()).collect();
         names.sort_unstable();
@@ -53,6 +55,7 @@ impl Host {
             facts,
             serials: serials.collect(),
             file_systems: file_systems.collect(),
+            directory: directory.map(|directory| directory.to_string_lossy().into_owned()),
         }
     }
 }

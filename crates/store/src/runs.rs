@@ -186,11 +186,11 @@ impl Store {
     pub fn name(&mut self, word: &str, name: &str) -> Result<(String, Option<String>), StoreError> {
         let bad = |why| Err(StoreError::BadName { word: name.to_owned(), why });
         let plain = |letter: char| letter.is_alphanumeric() || "-_.+".contains(letter);
-        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) || name.starts_with(['-', '.']) {
-            return bad("use up to 64 letters, digits, - _ . and +, and start with a letter or digit");
-        }
         if steps_back(name).is_some() || is_id(name) {
             return bad("it stands for a run already");
+        }
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) || name.starts_with(['-', '.']) {
+            return bad("use up to 64 letters, digits, - _ . and +, and start with a letter or digit");
         }
         let number = self.number(word)?;
         let earlier = self.find(name)?;

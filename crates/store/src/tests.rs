@@ -169,7 +169,7 @@ fn another_epoch_machine_device_or_block_size_is_another_series() {
 fn derived_tables_are_the_same_when_they_are_made_again() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
-    let host = Host::read(Path::new("/"), &document(1, 1, "none"));
+    let host = Host::read(Path::new("/"), &document(1, 1, "none"), None);
     for number in 0..20 {
         let scheduler = if number % 3 == 0 { "none" } else { "bfq" };
         store.add(&document(1000 - number, 900 + number, scheduler), &host, "2026-11-22").unwrap();

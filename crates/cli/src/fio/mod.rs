@@ -15,6 +15,7 @@ use crate::input;
 use crate::output::{Output, print_error};
 use crate::remarks;
 use crate::result_file::ResultFile;
+use crate::store::{KeepArgs, Keeping};
 use bandwidth::BandwidthLog;
 use fio::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser};
 use formats::fio::{log as fio_log, text as fio_text};
@@ -129,6 +130,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let interim = Interim::new(invocation.side.status_interval, surroundings::dump_request());
+    let store = KeepArgs::in_file(invocation.side.store.as_deref())?;
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
     let mut watch =
         Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
@@ -146,6 +148,10 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
         print_error(&format!("fio: {}", printable::line(&sentence)));
     }
     watched.and(saved)?;
+    if result.ended_by_signal.is_none() && result.has_ios() {
+        // fio's output has no line for the run's ID; plumb store list shows it.
+        let _ = crate::store::keep_result(&result, &store, Keeping::Asked);
+    }
     let status = status(&result);
     Ok(strict.map_or(status, |strict| remarks::strict_status(status, &strict, &result.notes)))
 }

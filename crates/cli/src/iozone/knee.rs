@@ -7,6 +7,7 @@ use super::throughput::run_test;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::AtomicFile;
+use crate::store::{KeepArgs, Keeping};
 use analysis::growth_ends;
 use iozone::{Mode, PassFailure, Settings, Unit, throughput_tests};
 use serde_json::json;
@@ -31,7 +32,7 @@ impl Curve {
 }
 
 /// Runs the tests with rising numbers of children. Returns the exit status.
-pub(crate) fn find(words: &[String], output: Option<&Path>) -> Result<u8, Failure> {
+pub(crate) fn find(words: &[String], output: Option<&Path>, store: &KeepArgs) -> Result<u8, Failure> {
     let settings = match iozone::read("iozone", words) {
         Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
@@ -63,6 +64,9 @@ pub(crate) fn find(words: &[String], output: Option<&Path>) -> Result<u8, Failur
     sentences.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
     text.push_str(&format!("\nResult: {}\n", path.display()));
     run.write(&formats::printable::lines(&text))?;
+    if failed.is_none() && run.json_report.has_tests() {
+        run.write(&crate::store::keep_file(&path, store, Keeping::Unasked))?;
+    }
     if let Some(failure) = failed {
         return run.fail(&failure);
     }

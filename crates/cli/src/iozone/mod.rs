@@ -16,6 +16,7 @@ mod throughput;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::is_block_device;
+use crate::store::{KeepArgs, Keeping};
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{BINDING, MACHINE, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
@@ -52,7 +53,12 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Mode::Single | Mode::Auto => rows::run(&mut run),
         Mode::Throughput => throughput::run(&mut run),
     }?;
-    run.finish(status)
+    let status = run.finish(status)?;
+    if let Some(path) = settings.json.as_deref().filter(|path| status == 0 && path.is_file()) {
+        // iozone's output has no line for the run's ID; plumb store list shows it.
+        let _ = crate::store::keep_file(path, &KeepArgs::default(), Keeping::Asked);
+    }
+    Ok(status)
 }
 
 /// Refuses output files that cannot be written, before anything is measured.

@@ -1,6 +1,7 @@
 //! The command line of `plumb survey`.
 
 use crate::failure::Failure;
+use crate::store::KeepArgs;
 use crate::streams::Streams;
 use analysis::Strictness;
 use clap::Parser;
@@ -112,6 +113,8 @@ pub(crate) struct SurveyArgs {
     /// Refuse devices, commands and paths outside of this directory in the file of --config or --resume
     #[arg(long, requires = "given")]
     untrusted: bool,
+    #[command(flatten)]
+    pub(crate) store: KeepArgs,
     /// Show the tests with time, bytes and wear, and do not run them
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_result_to_go_on_with_says_all_that_was_asked() {
-        let own = ["untrusted", "resume", "dry_run", "remarks", "json", "quiet", "no_report"];
+        let own = ["untrusted", "resume", "dry_run", "remarks", "json", "quiet", "no_report", "store", "no_store"];
         let all: Vec<String> =
             SurveyArgs::command().get_arguments().map(|argument| argument.get_id().to_string()).collect();
         let others: Vec<&str> = all.iter().map(String::as_str).filter(|name| !own.contains(name)).collect();

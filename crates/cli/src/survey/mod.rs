@@ -17,6 +17,7 @@ mod table;
 
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
+use crate::store::{KeepArgs, Keeping};
 use crate::width;
 pub(crate) use args::{IoArgs, Numbers, ResultArgs, SurveyArgs, tests_named};
 pub(crate) use fio_sh::run as run_fio_sh;
@@ -39,6 +40,7 @@ struct SurveyOrder {
     reach: Reach,
     remarks: Extent,
     result: ResultArgs,
+    store: (KeepArgs, Keeping),
 }
 
 impl SurveyOrder {
@@ -52,6 +54,7 @@ impl SurveyOrder {
             reach: Reach::Whole,
             remarks: Extent::FirstFive,
             result: ResultArgs::default(),
+            store: (KeepArgs::default(), Keeping::Unasked),
         }
     }
 }
@@ -82,13 +85,15 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
         return Output::stdout().write(&printable::lines(&outline(order.request)?)).map(|()| 0);
     }
     let remarks = if args.remarks { Extent::All } else { Extent::FirstFive };
-    conduct(SurveyOrder { remarks, result: args.result.clone(), ..order }, &mut |_, _, _| Ok(()))
+    let (result, store) = (args.result.clone(), (args.store.clone(), Keeping::Unasked));
+    conduct(SurveyOrder { remarks, result, store, ..order }, &mut |_, _, _| Ok(()))
 }
 
 /// Runs a survey over users that ends when throughput stops growing; the user counts of the request are the levels, in
 /// ascending order.
-pub(crate) fn find_knee(request: SurveyRequest, result: ResultArgs) -> Result<u8, Failure> {
-    let order = SurveyOrder { reach: Reach::UntilGrowthEnds, result, ..SurveyOrder::new(request) };
+pub(crate) fn find_knee(request: SurveyRequest, result: ResultArgs, store: &KeepArgs) -> Result<u8, Failure> {
+    let store = (store.clone(), Keeping::Unasked);
+    let order = SurveyOrder { reach: Reach::UntilGrowthEnds, result, store, ..SurveyOrder::new(request) };
     conduct(order, &mut |_, _, _| Ok(()))
 }
 
@@ -107,7 +112,7 @@ fn outline(request: SurveyRequest) -> Result<String, Failure> {
 /// Runs a survey, calls `each` after every test, then saves and prints the results.
 fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
-    let SurveyOrder { request, done, output, fill, reach, remarks, result } = order;
+    let SurveyOrder { request, done, output, fill, reach, remarks, result, store } = order;
     result.streams.apply();
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
@@ -133,8 +138,17 @@ fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     if let (Some(path), true) = (file.path(), is_saved) {
         let page = if result.no_report { String::new() } else { crate::report::after_survey(path) };
         screen.end(path, &page, (planned, &found))?;
+        if is_whole(&prepared, &found) {
+            screen.kept(&crate::store::keep_file(path, &store.0, store.1))?;
+        }
     }
     found.failure.take().map_or_else(|| Ok(status(&found, &prepared.request)), Err)
+}
+
+/// True if the survey did all of its tests: what was interrupted does not compare with the runs before it.
+fn is_whole(prepared: &Preparation, found: &Findings) -> bool {
+    let complete = prepared.reach == Reach::UntilGrowthEnds || found.rows.len() >= prepared.suite.tests.len();
+    complete && !found.rows.is_empty() && found.signal.is_none() && found.failure.is_none()
 }
 
 /// Saves the results, if there are any. Returns the number of planned tests, and true if there was something to save.

@@ -78,6 +78,11 @@ impl Screen {
         }
     }
 
+    /// Prints what the store says of the result.
+    pub(super) fn kept(&mut self, text: &str) -> Result<(), Failure> {
+        if self.form == Form::Json || output::is_quiet() { Ok(()) } else { self.out.write(text) }
+    }
+
     /// Prints where the result is, after `page` about it.
     pub(super) fn end(&mut self, path: &Path, page: &str, (planned, found): (usize, &Findings)) -> Result<(), Failure> {
         if self.form == Form::Json || output::is_quiet() {

@@ -22,6 +22,7 @@ mod paragraphs;
 mod r;
 mod seeds;
 mod soak;
+mod store;
 
 fn main() -> std::process::ExitCode {
     let tables = [
@@ -36,6 +37,7 @@ fn main() -> std::process::ExitCode {
         soak::groups(),
         load::groups(),
         r::groups(),
+        store::groups(),
     ];
     let mut tables: Vec<house::Cases> = tables.into_iter().flatten().collect();
     let listed = tables.iter().flat_map(house::Cases::names).map(str::to_owned).collect();

@@ -314,6 +314,7 @@ impl<'a> Reader<'a> {
             Effect::StatusInterval => self.result.side.status_interval = self.positive_time(option, text, place),
             Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
             Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
+            Effect::StoreFile => self.result.side.store = Some(PathBuf::from(text)),
             Effect::Strict => self.result.side.strict = Some(value.unwrap_or("usual").to_owned()),
             Effect::InflateLog => self.answer(Action::InflateLog(PathBuf::from(text))),
             Effect::WarningsFatal => self.result.warnings_fatal = true,

@@ -1,0 +1,238 @@
+//! `plumb trend`: since when a series is faster or slower, and what changed in its surroundings.
+
+use super::series::{self, accepted, columns, comparable, head, logarithms, percent, shown, title};
+use super::{open, place};
+use crate::failure::Failure;
+use crate::output::Output;
+use ::store::{Decision, Point, Series, Store, changes};
+use analysis::statistics::{Chance, FEWEST, HistoryChange, MOST, history_changes};
+use clap::ValueEnum;
+use formats::printable;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Exit status if a change was found.
+const FOUND: u8 = 1;
+/// Exit status if no series has enough runs.
+const CANNOT_TELL: u8 = 2;
+/// Exit status of an error.
+const ERROR: u8 = 3;
+
+/// Show since when a test is faster or slower, and what changed at that time
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb trend                                    all series
+  plumb trend /data                              the tests of this directory or device
+  plumb trend 4f1c --accept 2026-11-22-0001      the change is known: the history starts again there
+  plumb trend 4f1c --dismiss 2026-11-22-0001     it is not a change: it is not shown again
+  plumb trend /data --format json
+
+A change is found in a history without one in 0.2 % of cases, and is 3 % at least. It takes 8 runs
+since the last accepted change. Runs that are NOT A STORAGE RESULT are left out.
+More: docs/history.md
+Exit status: 0 no change; 1 a change; 2 cannot tell: no series has 8 runs; 3 an error")]
+pub(crate) struct TrendArgs {
+    /// Directory, file or device that was measured, or the start of a series' ID
+    #[arg(value_name = "PATH|SERIES")]
+    what: Option<String>,
+    /// Accept the change at this run: the history starts again with it
+    #[arg(long, value_name = "RUN", conflicts_with = "dismiss")]
+    accept: Option<String>,
+    /// Dismiss the change at this run: it is not shown again
+    #[arg(long, value_name = "RUN")]
+    dismiss: Option<String>,
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+    /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+/// Format of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// A change of one number of a series.
+struct Found {
+    name: String,
+    change: HistoryChange,
+    /// The last run before it.
+    before: String,
+    /// The first run after it.
+    at: String,
+}
+
+/// The trend of one series.
+struct Trend {
+    series: Series,
+    found: Vec<Found>,
+    /// For each run with a change, the facts that differ from those of the run before it.
+    facts: Vec<(String, Vec<::store::Change>)>,
+    /// Runs that can be compared.
+    runs: usize,
+}
+
+impl Trend {
+    fn cannot_tell(&self) -> Option<String> {
+        (self.runs < FEWEST).then(|| {
+            format!("{} that can be compared; a trend needs {FEWEST}", survey::counted(self.runs as u64, "run"))
+        })
+    }
+}
+
+/// Prints the trend, or stores a decision about a change.
+pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
+    answer(args).map_err(|mut failure| {
+        failure.status = ERROR;
+        failure
+    })
+}
+
+fn answer(args: &TrendArgs) -> Result<u8, Failure> {
+    let path = place::of_option(args.store.as_deref())?;
+    let store = open(&path)?;
+    let series = series::selected(&store, args.what.as_deref())?;
+    let mut out = Output::stdout();
+    let decision = match (&args.accept, &args.dismiss) {
+        (Some(run), _) => Some((run, Decision::Accepted)),
+        (_, Some(run)) => Some((run, Decision::Dismissed)),
+        _ => None,
+    };
+    if let Some((run, decision)) = decision {
+        let text = decide(&mut Store::to_write(&path)?, &series, run, decision)?;
+        return out.write(&printable::lines(&text)).map(|()| 0);
+    }
+    let trends = series.into_iter().map(|series| trend(&store, series)).collect::<Result<Vec<Trend>, Failure>>()?;
+    let text = match args.format {
+        Form::Text => trends.iter().map(text).collect(),
+        Form::Json => serde_json::to_string_pretty(&trends.iter().flat_map(as_json).collect::<Vec<Value>>())? + "\n",
+    };
+    out.write(&printable::lines(&text))?;
+    let changed = trends.iter().any(|trend| !trend.found.is_empty());
+    let known = trends.iter().any(|trend| trend.cannot_tell().is_none());
+    Ok(if changed { FOUND } else { u8::from(!known) * CANNOT_TELL })
+}
+
+/// Stores a decision for all selected series that contain the run.
+fn decide(store: &mut Store, all: &[Series], run: &str, decision: Decision) -> Result<String, Failure> {
+    let id =
+        store.find(run)?.ok_or_else(|| Failure::new(format!("there is no run `{run}`; plumb store list shows all")))?;
+    let mut decided = Vec::new();
+    for series in all {
+        if store.points(series, u32::MAX)?.iter().any(|point| point.run == id) {
+            store.decide(series, &id, decision)?;
+            decided.push(head(series));
+        }
+    }
+    if decided.is_empty() {
+        return Err(Failure::new(format!("{id} is a run of none of these series; plumb history shows which it is of")));
+    }
+    Ok(format!("{} at {id}:\n  {}\n", decision.word(), decided.join("\n  ")))
+}
+
+fn trend(store: &Store, series: Series) -> Result<Trend, Failure> {
+    // More than are looked at, because some may not be comparable.
+    let most = u32::try_from(4 * MOST).unwrap_or(u32::MAX);
+    let points = store.points(&series, most)?;
+    let accepted = accepted(store, &series, &points)?;
+    let decisions = store.decisions(&series)?;
+    let usable = comparable(&points, accepted.as_deref());
+    let is_open = |run: &str| !decisions.iter().any(|(known, _)| known == run);
+    let mut found = Vec::new();
+    for name in columns(&points) {
+        let (values, places) = logarithms(&usable, &name);
+        for change in history_changes(&values, Chance::OneInFiveHundred).unwrap_or_default() {
+            let run = |at: usize| usable[places[at]].run.clone();
+            let (before, at) = (run(change.at - 1), run(change.at));
+            if is_open(&at) {
+                found.push(Found { name: name.clone(), change, before, at });
+            }
+        }
+    }
+    let mut facts: Vec<(String, Vec<::store::Change>)> = Vec::new();
+    for one in &found {
+        if !facts.iter().any(|(at, _)| *at == one.at) {
+            facts.push((one.at.clone(), differences(store, &usable, one)?));
+        }
+    }
+    Ok(Trend { series, found, facts, runs: usable.len() })
+}
+
+fn differences(store: &Store, points: &[&Point], found: &Found) -> Result<Vec<::store::Change>, Failure> {
+    let facts = |run: &str| match points.iter().find(|point| point.run == run) {
+        Some(point) => store.facts(point),
+        None => Ok(Vec::new()),
+    };
+    Ok(changes(&facts(&found.before)?, &facts(&found.at)?))
+}
+
+fn text(trend: &Trend) -> String {
+    let mut text = format!("{}: {}\n", head(&trend.series), survey::counted(trend.runs as u64, "run"));
+    if let Some(why) = trend.cannot_tell() {
+        return format!("{text}  cannot tell: {why}\n");
+    }
+    if trend.found.is_empty() {
+        text.push_str("  no change found\n");
+    }
+    for (at, facts) in &trend.facts {
+        for found in trend.found.iter().filter(|found| found.at == *at) {
+            let Found { name, change, before, .. } = found;
+            let (old, new) = (shown(name, change.before.exp()), shown(name, change.after.exp()));
+            let by = percent(change.after - change.before);
+            let (low, high) = (percent(change.low), percent(change.high));
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                "  {} changed between {before} and {at}: {old} -> {new}, {by} % ({low} to {high})",
+                title(name)
+            );
+        }
+        let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+        let listed: Vec<String> = facts
+            .iter()
+            .map(|fact| format!("    {}: {} -> {}\n", fact.key, known(&fact.before), known(&fact.after)))
+            .collect();
+        if listed.is_empty() {
+            text.push_str("  In between nothing changed that plumb knows of.\n");
+        } else {
+            let _ = write!(text, "  In between:\n{}", listed.concat());
+        }
+    }
+    text
+}
+
+/// One value for each number of the series, as in the documentation.
+fn as_json(trend: &Trend) -> Vec<Value> {
+    let mut names: Vec<&String> = trend.found.iter().map(|found| &found.name).collect();
+    names.dedup();
+    let of = |metric: &str, changes: Vec<Value>| {
+        json!({
+            "series": trend.series.id, "test": trend.series.label, "path": trend.series.path, "metric": metric,
+            "changes": changes, "alpha": 0.002, "runs": trend.runs, "cannot_tell": trend.cannot_tell(),
+        })
+    };
+    if names.is_empty() {
+        return vec![of("iops", Vec::new())];
+    }
+    let change = |found: &Found| {
+        let facts =
+            trend.facts.iter().find(|(at, _)| *at == found.at).map(|(_, facts)| facts.as_slice()).unwrap_or_default();
+        let facts: Vec<Value> = facts.iter().map(|fact| json!([fact.key, fact.before, fact.after])).collect();
+        let change = &found.change;
+        json!({
+            "at": found.at, "after_run": found.before, "before": change.before.exp(), "after": change.after.exp(),
+            "change": (change.after - change.before).exp_m1(), "low": change.low.exp_m1(), "high": change.high.exp_m1(),
+            "facts": facts,
+        })
+    };
+    let changes = |name: &str| trend.found.iter().filter(|found| found.name == name).map(change).collect();
+    names.into_iter().map(|name| of(name, changes(name))).collect()
+}

@@ -1,0 +1,261 @@
+//! The store under bad conditions and with many runs: killed while it writes, on a full disk, with two writers.
+//!
+//! `store::NAME` is a slice, `store::full::NAME` (`--ignored`, `make store`) all of it. `PLUMB_LOAD_PROGRAM` names the release
+//! build, which the limits of time are for.
+
+use house::{Cases, Tmpfs};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Bytes of the store for each run of a short survey: 300 MB for 10,000.
+const BYTES_PER_RUN: u64 = 30_000;
+
+/// One row: what is tried, and how often.
+struct Row {
+    what: &'static str,
+    slice: u64,
+    full: u64,
+    run: fn(u64) -> Result<String, String>,
+}
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    Row { what: "killed while adding", slice: 40, full: 200, run: killed },
+    Row { what: "a full disk", slice: 1, full: 5, run: full_disk },
+    Row { what: "two writers", slice: 10, full: 100, run: two_writers },
+    Row { what: "many surveys", slice: 200, full: 10_000, run: many_surveys },
+];
+
+/// The rows, one at a time: time is what some of them measure.
+pub(super) fn groups() -> Vec<Cases> {
+    let mut cases = Cases::new("store", 1);
+    for row in ROWS {
+        cases = cases.case(row.what, || carried(row, row.slice));
+        cases = cases.on_request(&format!("full::{}", row.what), || carried(row, row.full));
+    }
+    vec![cases]
+}
+
+fn carried(row: &Row, amount: u64) -> Result<(), String> {
+    println!("{} | {amount} | {}", row.what, (row.run)(amount)?);
+    Ok(())
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn program() -> PathBuf {
+    std::env::var_os("PLUMB_LOAD_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_plumb").into()).into()
+}
+
+fn plumb(store: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    command.args(words).env("PLUMB_STORE", store).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn answer(store: &Path, words: &[&str]) -> Result<Output, String> {
+    plumb(store, words).output().map_err(said)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Fails unless the command ends with status 0; returns what it printed.
+fn good(store: &Path, words: &[&str]) -> Result<String, String> {
+    let output = answer(store, words)?;
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(format!("{words:?}: {}: {}", output.status, text(&output.stderr))),
+    }
+}
+
+fn place() -> Result<tempfile::TempDir, String> {
+    tempfile::Builder::new().prefix("store-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(said)
+}
+
+/// A run that was measured here, in half a second.
+fn measured(place: &Path) -> Result<Value, String> {
+    let result = place.join("one.json");
+    let mut command = Command::new(program());
+    command.args([
+        "fio",
+        "--name=a",
+        "--rw=randread",
+        "--size=1m",
+        "--runtime=500ms",
+        "--time_based",
+        "--output=/dev/null",
+    ]);
+    command.arg(format!("--result={}", result.display())).current_dir(place).env_remove("PLUMB_STORE");
+    let status = command.status().map_err(said)?;
+    if !status.success() {
+        return Err(format!("the run: {status}"));
+    }
+    serde_json::from_str(&std::fs::read_to_string(result).map_err(said)?).map_err(said)
+}
+
+/// A short survey of nine tests of four seconds: the run with other numbers of users, and each interval with other counts.
+fn survey(one: &Value, number: u64) -> Value {
+    let mut random = measure::SplitMix::new(number);
+    let began = 1_700_000_000_000_u64 + number * 86_400_000;
+    let tests: Vec<Value> = (0..9_u64)
+        .map(|test| {
+            let mut result = one["result"].clone();
+            result["jobs"][0]["workers"] = json!(1 + test);
+            result["jobs"][0]["started_unix_ms"] = json!(began);
+            result["jobs"][0]["directions"]["read"]["ios"] = json!(100_000 + random.next_word() % 1000);
+            result["monitored"]["began_unix_ms"] = json!(began + test);
+            result["notes"] = json!([]);
+            let first = result["monitored"]["intervals"][0].clone();
+            let intervals = (1..=8_u64).map(|at| {
+                let mut interval = first.clone();
+                interval["until"] = json!(at * 500_000_000 + random.next_word() % 100_000);
+                interval["ios"][0] = json!(10_000 + random.next_word() % 500);
+                let counts = (0..40).map(|bucket| json!([100 + bucket, random.next_word() % 2000]));
+                interval["latencies"] = json!([counts.collect::<Vec<_>>(), [], []]);
+                interval
+            });
+            result["monitored"]["intervals"] = Value::Array(intervals.collect());
+            json!({ "test": "random_read", "users": 1 + test, "round": 1, "result": result })
+        })
+        .collect();
+    json!({ "schema": 1, "program": "plumb 0.1.0", "command": "survey", "target": { "path": "/data" }, "tests": tests })
+}
+
+fn document(place: &Path, number: u64, one: &Value) -> Result<PathBuf, String> {
+    let path = place.join(format!("survey-{number}.json"));
+    std::fs::write(&path, survey(one, number).to_string()).map_err(said)?;
+    Ok(path)
+}
+
+/// The number of runs, after a check of the whole store.
+fn sound(store: &Path) -> Result<usize, String> {
+    good(store, &["store", "check"])?;
+    Ok(good(store, &["store", "list"])?.lines().count())
+}
+
+/// A program that is killed at any moment of adding leaves whole runs or none.
+fn killed(tries: u64) -> Result<String, String> {
+    let place = place()?;
+    let store = place.path().join("plumb.db");
+    let one = measured(place.path())?;
+    let begun = Instant::now();
+    let first = document(place.path(), 0, &one)?;
+    good(&store, &["store", "add", &first.to_string_lossy()])?;
+    let usual = begun.elapsed().as_micros().max(1);
+    let mut random = measure::SplitMix::new(11);
+    let mut ended = 0;
+    for number in 1..=tries {
+        let path = document(place.path(), number, &one)?;
+        let mut child = plumb(&store, &["store", "add", &path.to_string_lossy()]).spawn().map_err(said)?;
+        let after = u64::try_from(u128::from(random.next_word()) % (usual * 5 / 4)).unwrap_or(0);
+        std::thread::sleep(Duration::from_micros(after));
+        let _ = child.kill();
+        ended += usize::from(child.wait().map_err(said)?.success());
+        std::fs::remove_file(path).map_err(said)?;
+        if number % 20 == 0 {
+            sound(&store)?;
+        }
+    }
+    let runs = sound(&store)?;
+    if runs <= ended {
+        return Err(format!("{runs} runs, but {ended} and the first were added"));
+    }
+    good(&store, &["history", "/data"])?;
+    Ok(format!("{tries} kills, {ended} too late, {runs} whole runs"))
+}
+
+/// On a full disk a run is refused by name, the others stay, and there is room again when one is forgotten.
+fn full_disk(times: u64) -> Result<String, String> {
+    let place = place()?;
+    let one = measured(place.path())?;
+    let mut kept = 0;
+    for time in 0..times {
+        let disk = Tmpfs::new((1 << 20) + time * 300_000).map_err(said)?;
+        let store = disk.path().join("plumb.db");
+        let mut added = 0;
+        let refusal = loop {
+            let path = document(place.path(), added, &one)?;
+            let output = answer(&store, &["store", "add", &path.to_string_lossy()])?;
+            if !output.status.success() {
+                break text(&output.stderr);
+            }
+            added += 1;
+            if added > 1000 {
+                return Err("the disk is never full".to_owned());
+            }
+        };
+        if !refusal.contains("no space left") {
+            return Err(format!("refused with: {refusal}"));
+        }
+        let runs = sound(&store)?;
+        if runs as u64 != added || added == 0 {
+            return Err(format!("{runs} runs of {added}"));
+        }
+        kept += runs;
+        // A measurement does not fail because of it.
+        let mut survey =
+            plumb(&store, &["survey", "--size", "16M", "--time", "1", "--tests", "randread", "--users", "1"]);
+        let output = survey.arg("--output").arg(place.path().join(format!("s-{time}.json"))).arg(place.path()).output();
+        let output = output.map_err(said)?;
+        if !output.status.success() || !text(&output.stderr).contains("the result is not in the store") {
+            return Err(format!("a survey with a full store: {}: {}", output.status, text(&output.stderr)));
+        }
+    }
+    Ok(format!("{kept} runs on {times} full disks"))
+}
+
+/// Two programs that add at the same time both succeed.
+fn two_writers(each: u64) -> Result<String, String> {
+    let place = place()?;
+    let store = place.path().join("plumb.db");
+    let one = measured(place.path())?;
+    for number in 0..each {
+        let paths = [document(place.path(), 2 * number, &one)?, document(place.path(), 2 * number + 1, &one)?];
+        let start = |path: &PathBuf| plumb(&store, &["store", "add", &path.to_string_lossy()]).spawn().map_err(said);
+        for child in paths.iter().map(start).collect::<Result<Vec<_>, _>>()? {
+            let output = child.wait_with_output().map_err(said)?;
+            if !output.status.success() {
+                return Err(text(&output.stderr));
+            }
+        }
+    }
+    let runs = sound(&store)?;
+    if runs as u64 == 2 * each { Ok(format!("{runs} runs")) } else { Err(format!("{runs} runs, not {}", 2 * each)) }
+}
+
+/// Many surveys: the size of the store, and the time of `plumb history`.
+fn many_surveys(count: u64) -> Result<String, String> {
+    let place = place()?;
+    let path = place.path().join("plumb.db");
+    let one = measured(place.path())?;
+    let mut store = store::Store::to_write(&path).map_err(said)?;
+    for number in 0..count {
+        let document = store::Document::read(survey(&one, number).to_string().into_bytes()).map_err(said)?;
+        store.add(&document, &store::Host::default(), "2026-11-22").map_err(said)?;
+    }
+    drop(store);
+    let size = std::fs::metadata(&path).map_err(said)?.len();
+    if size > count.max(50) * BYTES_PER_RUN {
+        return Err(format!("{size} bytes of {count} surveys"));
+    }
+    let mut longest = Duration::ZERO;
+    for words in [&["history"][..], &["history", "/data"], &["history", "--last", "100", "/data"]] {
+        let begun = Instant::now();
+        let shown = good(&path, words)?;
+        longest = longest.max(begun.elapsed());
+        if !shown.contains("random reads 4k, 9 users") {
+            return Err(shown);
+        }
+    }
+    let limit = if std::env::var_os("PLUMB_LOAD_PROGRAM").is_some() { 100 } else { 1500 };
+    if longest > Duration::from_millis(limit) {
+        return Err(format!("history took {longest:?}, {limit} ms are allowed"));
+    }
+    Ok(format!("{} bytes each, history in {longest:?}", size / count))
+}

@@ -1,0 +1,272 @@
+//! `plumb store`, `plumb history`, `plumb trend`: what is kept and when, how runs are found again, and what is said of them.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A home of its own, with a directory to measure.
+struct Home {
+    directory: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        Home { directory: tempfile::Builder::new().prefix("home").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The usual store.
+    fn usual(&self) -> PathBuf {
+        self.path("data/plumb/plumb.db")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+        command.args(words).current_dir(self.directory.path());
+        command.env_remove("PLUMB_STORE").env("XDG_DATA_HOME", self.path("data"));
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> (Option<i32>, String, String) {
+        shown(&self.command(words).output().unwrap())
+    }
+
+    fn good(&self, words: &[&str]) -> String {
+        let (status, out, error) = self.run(words);
+        // A survey shows its progress there.
+        assert!(status == Some(0) && complaints(&error).is_empty(), "{words:?}: {out}{error}");
+        out
+    }
+
+    /// A result of fio, in half a second.
+    fn measured(&self) -> Value {
+        let words =
+            ["fio", "--name=a", "--rw=randread", "--size=1m", "--runtime=500ms", "--time_based", "--result=one.json"];
+        self.good(&words);
+        serde_json::from_slice(&std::fs::read(self.path("one.json")).unwrap()).unwrap()
+    }
+
+    /// Adds a night of this rate, as it was measured here on a later day.
+    fn night(&self, one: &Value, day: u64, iops: u64, kernel: &str) {
+        let mut night = one.clone();
+        let result = &mut night["result"];
+        let began = 1_700_000_000_000_u64 + day * 86_400_000;
+        result["jobs"][0]["started_unix_ms"] = json!(began);
+        result["monitored"]["began_unix_ms"] = json!(began);
+        result["jobs"][0]["echo"]["paths"] = json!([self.path("a.0.0")]);
+        result["jobs"][0]["directions"]["read"]["ios"] = json!(iops);
+        result["jobs"][0]["directions"]["read"]["runtime"] = json!(1_000_000_000_u64);
+        result["environment"]["kernel"] = json!(kernel);
+        result["notes"] = json!([]);
+        let path = self.path("night.json");
+        std::fs::write(&path, night.to_string()).unwrap();
+        self.good(&["store", "add", "night.json"]);
+    }
+}
+
+fn shown(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The messages on standard error.
+fn complaints(error: &str) -> Vec<&str> {
+    error.lines().filter(|line| line.starts_with("plumb: ")).collect()
+}
+
+const SURVEY: [&str; 10] =
+    ["survey", "--size", "16M", "--time", "1", "--warm-up", "0", "--tests", "randread", "--users=1"];
+
+fn survey<'words>(more: &[&'words str]) -> Vec<&'words str> {
+    [&SURVEY[..], more, &["."]].concat()
+}
+
+#[test]
+fn tests_do_not_write_into_the_store_of_a_person() {
+    assert_eq!(
+        std::env::var("PLUMB_STORE").as_deref(),
+        Ok("off"),
+        ".cargo/config.toml says so; run tests through cargo"
+    );
+}
+
+#[test]
+fn a_survey_is_kept_and_says_where_once() {
+    let home = Home::new();
+    let first = home.good(&survey(&[]));
+    assert!(first.contains("\nKept: 2") && first.contains("data/plumb/plumb.db from now on"), "{first}");
+    let second = home.good(&survey(&[]));
+    assert!(second.contains("\nKept: 2") && !second.contains("from now on"), "{second}");
+    let history = home.good(&["history", "."]);
+    assert!(history.contains("random reads 8k, 1 user") && history.contains("2 runs since"), "{history}");
+    assert!(home.good(&["store", "where"]).contains("2 runs"), "where");
+    // Not kept: an option, the variable, and the word `off`.
+    assert!(!home.good(&survey(&["--no-store"])).contains("Kept"));
+    let (status, out, _) = shown(&home.command(&survey(&[])).env("PLUMB_STORE", "off").output().unwrap());
+    assert!(status == Some(0) && !out.contains("Kept"), "{out}");
+    home.good(&["store", "off"]);
+    assert!(!home.good(&survey(&[])).contains("Kept"));
+    assert!(home.good(&survey(&["--store", "own.db"])).contains("Kept"), "a store that is named is meant");
+    home.good(&["store", "on"]);
+    assert!(home.good(&survey(&[])).contains("Kept"));
+    assert_eq!(home.good(&["store", "list"]).lines().count(), 3);
+}
+
+#[test]
+fn programs_that_plumb_replaces_keep_results_only_where_they_are_asked_to() {
+    let home = Home::new();
+    home.measured();
+    assert!(!home.path("data").exists(), "fio leaves no file");
+    let words = ["fio", "--name=a", "--rw=read", "--size=1m", "--output=/dev/null"];
+    home.good(&[&words[..], &["--store=own.db"]].concat());
+    assert_eq!(home.good(&["store", "--store", "own.db", "list"]).lines().count(), 1);
+    let output = home.command(&words).env("PLUMB_STORE", home.path("own.db")).output().unwrap();
+    assert_eq!(shown(&output), (Some(0), String::new(), String::new()));
+    let iozone = ["iozone", "-i", "0", "-s", "64k", "-r", "4k", "-w", "--json", "iozone.json"];
+    let output = home.command(&iozone).env("PLUMB_STORE", home.path("own.db")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let list = home.good(&["store", "--store", "own.db", "list"]);
+    assert!(list.lines().count() == 3 && list.contains("iozone"), "{list}");
+    assert!(!home.path("data").exists());
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_is_one_line_and_not_a_failed_run() {
+    let home = Home::new();
+    std::fs::write(home.path("thesis"), "mine ".repeat(100)).unwrap();
+    for store in ["thesis", "thesis/below.db", "."] {
+        let (status, out, error) = home.run(&survey(&["--store", store]));
+        assert_eq!((status, complaints(&error).len()), (Some(0), 1), "{store}: {error}");
+        assert!(error.contains("the result is not in the store: ") && out.contains("Result: "), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(home.path("thesis")).unwrap(), "mine ".repeat(100));
+    let (status, _, error) = home.run(&["history"]);
+    assert!(status == Some(1) && error.contains("there are no results yet"), "{error}");
+    let (status, _, error) = home.run(&["trend"]);
+    assert!(status == Some(3) && error.contains("there are no results yet"), "{error}");
+    assert!(!home.usual().exists(), "reading makes no store");
+}
+
+#[test]
+fn a_run_is_read_by_its_id_its_name_and_as_the_last() {
+    let home = Home::new();
+    let one = home.measured();
+    home.night(&one, 1, 1000, "6.12");
+    home.night(&one, 2, 2000, "6.12");
+    home.good(&["store", "name", "last~1", "main"]);
+    let list = home.good(&["store", "list"]);
+    assert!(list.contains("2023-11-15-0001") && list.contains("[main]"), "{list}");
+    for (word, iops) in [("last", "2000"), ("last~1", "1000"), ("main", "1000"), ("2023-11-15-0001", "1000")] {
+        let table = home.good(&["parse", "--format", "csv", word]);
+        assert!(table.contains(iops), "{word}: {table}");
+        assert!(home.good(&["check", word]).contains("1 result judged"), "{word}");
+    }
+    // What was added is given back, byte by byte.
+    let night = std::fs::read(home.path("night.json")).unwrap();
+    assert_eq!(home.command(&["store", "export", "last"]).output().unwrap().stdout, night);
+    // A file comes before a run, and a word that is neither is a file that does not exist.
+    std::fs::write(home.path("main"), "no result").unwrap();
+    assert_eq!(home.run(&["check", "main"]).0, Some(1));
+    let (status, _, error) = home.run(&["check", "last~7"]);
+    assert!(status == Some(1) && error.contains("last~7: cannot be read"), "{error}");
+    assert!(home.good(&["store", "forget", "main"]).contains("2023-11-15-0001"));
+    assert!(home.run(&["store", "export", "2023-11-15-0001"]).2.contains("there is no run"));
+}
+
+#[test]
+fn an_export_can_leave_out_names_of_places() {
+    let home = Home::new();
+    let mut one = home.measured();
+    let secret = home.path("a").display().to_string();
+    one["result"]["environment"]["command"] = json!(["plumb", format!("--filename={secret}")]);
+    home.night(&one, 1, 1000, "6.12");
+    let text = home.good(&["store", "export", "last", "--redact"]);
+    assert!(!text.contains(&secret) && text.contains("redacted-") && text.contains("\"ios\""), "{text}");
+    home.good(&["store", "export", "last", "-o", "kept.json"]);
+    assert!(std::fs::read_to_string(home.path("kept.json")).unwrap().contains(&secret));
+}
+
+#[test]
+fn a_slower_kernel_is_found_with_the_kernel_as_what_changed() {
+    let home = Home::new();
+    let one = home.measured();
+    for day in 0..12 {
+        home.night(&one, day, 80_000 + 400 * (day % 3), "6.12.48");
+    }
+    assert_eq!(home.run(&["trend"]).0, Some(0), "no change");
+    home.night(&one, 12, 71_000, "6.12.51");
+    let history = home.good(&["history", "--last", "3", "."]);
+    assert!(history.contains("! unusual: IOPS -11.") && history.contains("run it once more"), "{history}");
+    assert_eq!(history.lines().filter(|line| line.starts_with("  20")).count(), 3, "{history}");
+    home.night(&one, 13, 71_300, "6.12.51");
+    assert!(home.good(&["history"]).contains("changed, twice in a row"));
+    home.night(&one, 14, 70_900, "6.12.51");
+    let (status, trend, _) = home.run(&["trend"]);
+    assert_eq!(status, Some(1), "{trend}");
+    assert!(
+        trend.contains("IOPS changed between 2023-11-25-0001 and 2023-11-26-0001: 80.4k -> 71.1k, -11.6 % ("),
+        "{trend}"
+    );
+    let between: Vec<&str> = trend.lines().skip_while(|line| !line.contains("In between")).skip(1).collect();
+    assert_eq!(between, ["    kernel: 6.12.48 -> 6.12.51"], "{trend}");
+    let json: Value = serde_json::from_str(&home.run(&["trend", "--format", "json"]).1).unwrap();
+    assert_eq!(json[0]["changes"][0]["facts"], json!([["kernel", "6.12.48", "6.12.51"]]), "{json}");
+    // Dismissed, it is not shown; accepted, the history starts again with it, and is too short then.
+    assert!(home.good(&["trend", "--dismiss", "2023-11-26-0001"]).contains("dismissed"));
+    assert_eq!(home.run(&["trend"]).0, Some(0));
+    assert!(home.good(&["trend", ".", "--accept", "2023-11-26-0001"]).contains("accepted"));
+    let (status, trend, _) = home.run(&["trend"]);
+    assert!(status == Some(2) && trend.contains("cannot tell: 3 runs"), "{trend}");
+}
+
+#[test]
+fn history_is_for_programs_too() {
+    let home = Home::new();
+    let one = home.measured();
+    home.night(&one, 1, 1000, "6.12");
+    home.night(&one, 2, 1100, "6.12");
+    let csv = home.good(&["history", "--format", "csv"]);
+    assert!(
+        csv.starts_with("series,test,path,run,began,grade,number,value\n") && csv.contains(",iops,1100\n"),
+        "{csv}"
+    );
+    let json: Value = serde_json::from_str(&home.good(&["history", "--format", "json"])).unwrap();
+    let series = &json["series"][0];
+    assert_eq!((&series["runs"][1]["values"]["iops"], &series["runs_in_all"]), (&json!(1100.0), &json!(2)));
+    let id = series["series"].as_str().unwrap();
+    assert!(home.good(&["history", &id[..4]]).contains("2 runs"));
+    let (status, _, error) = home.run(&["history", "/nowhere"]);
+    assert!(status == Some(1) && error.contains("there is no series of `/nowhere`"), "{error}");
+    let rebuilt = home.good(&["store", "rebuild"]);
+    assert!(rebuilt.starts_with("2 runs"), "{rebuilt}");
+    assert_eq!(home.good(&["history", "--format", "csv"]), csv);
+    assert!(home.good(&["store", "check"]).contains("no damage"));
+}
+
+#[test]
+fn what_cannot_be_done_names_the_reason() {
+    let home = Home::new();
+    std::fs::write(home.path("text.json"), "{\"a\": 1}").unwrap();
+    let (status, _, error) = home.run(&["store", "add", "text.json", "gone.json"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("text.json: is not a result of plumb: it has no `schema`"), "{error}");
+    assert!(error.contains("gone.json: cannot be read"), "{error}");
+    let one = home.measured();
+    home.night(&one, 1, 1000, "6.12");
+    for (words, why) in [
+        (&["store", "name", "last", "last~3"][..], "stands for a run already"),
+        (&["store", "name", "last", "a b"], "cannot be the name of a run"),
+        (&["store", "name", "--remove", "main"], "there is no run with the name"),
+        (&["store", "forget", "yesterday"], "there is no run `yesterday`"),
+        (&["trend", "--accept", "yesterday"], "there is no run `yesterday`"),
+        (&["store", "--store", "text.json", "list"], "is not a store of plumb"),
+        (&["store", "export", "last", "-o", "text.json"], "plumb did not make it"),
+    ] {
+        let (status, _, error) = home.run(words);
+        assert!(status.is_some_and(|status| status > 0) && error.contains(why), "{words:?}: {error}");
+    }
+    assert!(Path::new(&home.usual()).exists());
+}
