@@ -103,6 +103,10 @@ fn a_survey_is_kept_and_says_where_once() {
     let history = home.good(&["history", "."]);
     assert!(history.contains("random reads 8k, 1 user") && history.contains("2 runs since"), "{history}");
     assert!(home.good(&["store", "where"]).contains("2 runs"), "where");
+    // A series for each number of users: too few runs of each, in one line.
+    home.good(&["survey", "--size", "16M", "--time", "1", "--warm-up", "0", "--tests", "randread", "--users=2", "."]);
+    let (status, trend, _) = home.run(&["trend"]);
+    assert_eq!((status, trend.lines().count()), (Some(2), 1), "{trend}");
     // Not kept: an option, the variable, and the word `off`.
     assert!(!home.good(&survey(&["--no-store"])).contains("Kept"));
     let (status, out, _) = shown(&home.command(&survey(&[])).env("PLUMB_STORE", "off").output().unwrap());
@@ -112,7 +116,7 @@ fn a_survey_is_kept_and_says_where_once() {
     assert!(home.good(&survey(&["--store", "own.db"])).contains("Kept"), "a store that is named is meant");
     home.good(&["store", "on"]);
     assert!(home.good(&survey(&[])).contains("Kept"));
-    assert_eq!(home.good(&["store", "list"]).lines().count(), 3);
+    assert_eq!(home.good(&["store", "list"]).lines().count(), 4);
 }
 
 #[test]

@@ -166,18 +166,20 @@ fn label(job: &JobResult) -> String {
     if job.echo.iodepth > 1 {
         text.push_str(&format!(", depth {}", job.echo.iodepth));
     }
+    if job.workload.as_ref().is_some_and(|workload| workload.flushes.by_each_write) && job.directions.write.ios > 0 {
+        text.push_str(", each write durable");
+    }
     text
 }
 
 fn pattern(workload: &Workload) -> String {
     let order = if workload.order == Order::Sequential { "sequential" } else { "random" };
-    let durable = if workload.flushes.by_each_write { ", each durable" } else { "" };
     match workload.mix {
         Mix::Only(Direction::Read) => format!("{order} reads"),
-        Mix::Only(Direction::Write) => format!("{order} writes{durable}"),
+        Mix::Only(Direction::Write) => format!("{order} writes"),
         Mix::Only(Direction::Trim) => format!("{order} trims"),
         Mix::ReadWrite => format!("{order} mix of {} % reads", workload.read_percent),
-        Mix::TrimWrite => format!("{order} trims and writes{durable}"),
+        Mix::TrimWrite => format!("{order} trims and writes"),
     }
 }
 

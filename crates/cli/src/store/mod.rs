@@ -160,7 +160,7 @@ fn whereabouts(path: &Path) -> Result<String, Failure> {
     let runs = survey::counted(store.runs()?.len() as u64, "run");
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     let keeps = if store.is_keeping()? { "results are kept" } else { "results are kept only when asked for" };
-    Ok(format!("{}\n{runs}, {}B; {keeps}\n", path.display(), measure::text::rounded_size(measure::float(bytes))))
+    Ok(format!("{}\n{runs}, {}; {keeps}\n", path.display(), measure::text::rounded_size(measure::float(bytes))))
 }
 
 fn list(store: &Store) -> Result<String, Failure> {
@@ -235,7 +235,7 @@ fn check(store: &Store, out: &mut Output) -> Result<u8, Failure> {
     let (runs, wrong) = (survey::counted(checked.runs, "run"), checked.findings.len());
     let size = measure::text::rounded_size(measure::float(checked.bytes));
     let verdict = if wrong == 0 { "no damage".to_owned() } else { survey::counted(wrong as u64, "finding") };
-    out.write(&format!("{runs}, {size}B: {verdict}\n"))?;
+    out.write(&format!("{runs}, {size}: {verdict}\n"))?;
     Ok(u8::from(wrong > 0))
 }
 

@@ -112,7 +112,7 @@ fn answer(args: &TrendArgs) -> Result<u8, Failure> {
     }
     let trends = series.into_iter().map(|series| trend(&store, series)).collect::<Result<Vec<Trend>, Failure>>()?;
     let text = match args.format {
-        Form::Text => trends.iter().map(text).collect(),
+        Form::Text => texts(&trends),
         Form::Json => serde_json::to_string_pretty(&trends.iter().flat_map(as_json).collect::<Vec<Value>>())? + "\n",
     };
     out.write(&printable::lines(&text))?;
@@ -172,6 +172,24 @@ fn differences(store: &Store, points: &[&Point], found: &Found) -> Result<Vec<::
         None => Ok(Vec::new()),
     };
     Ok(changes(&facts(&found.before)?, &facts(&found.at)?))
+}
+
+/// The trends of which something can be said; the others in one line, if there are several.
+fn texts(trends: &[Trend]) -> String {
+    let (short, long): (Vec<&Trend>, Vec<&Trend>) = trends.iter().partition(|trend| trend.cannot_tell().is_some());
+    let mut shown: String = long.into_iter().map(text).collect();
+    match short.as_slice() {
+        [one] => shown.push_str(&text(one)),
+        [] => {}
+        several => {
+            let _ = writeln!(
+                shown,
+                "cannot tell of {} series: each has fewer than {FEWEST} runs that can be compared",
+                several.len()
+            );
+        }
+    }
+    shown
 }
 
 fn text(trend: &Trend) -> String {
