@@ -184,7 +184,7 @@ fn texts(trends: &[Trend]) -> String {
         several => {
             let _ = writeln!(
                 shown,
-                "cannot tell of {} series: each has fewer than {FEWEST} runs that can be compared",
+                "no answer yet in {} series: each has fewer than {FEWEST} runs that can be compared",
                 several.len()
             );
         }
