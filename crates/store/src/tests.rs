@@ -18,8 +18,8 @@ pub(crate) fn result(began_s: u64, ios: u64, scheduler: &str) -> RunResult {
     let read = &mut job.directions.read;
     (read.ios, read.bytes, read.runtime) = (ios, ios * 8192, Nanos::from_secs(1));
     let mut latency = LatencyStatistics { moments: Moments::new(), histogram: Some(Box::new(Histogram::new())) };
-    for number in 0..2000_u64 {
-        let ns = Nanos::from_micros(100 + number);
+    for number in 0..20_000_u64 {
+        let ns = Nanos::from_micros(100 + number / 10);
         latency.moments.record(ns);
         latency.histogram.as_mut().unwrap().record(ns);
     }
