@@ -7,6 +7,10 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 SOAK_MINUTES ?= 30
+# Where nothing is compiled yet, notes for the next compilation cost more than they save.
+ifeq ($(wildcard target/debug/incremental),)
+export CARGO_INCREMENTAL := 0
+endif
 
 .PHONY: help demo release check lint docs test test-full test-r checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
@@ -78,6 +82,7 @@ test: oracles
 	@echo 'test: format, lints, docs and tests passed'
 
 test-full: test seeds load store soak sanitize
+	$(CASES) newest_fio:: -- --ignored
 	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib statistics::simulated
 
 CASES := $(CARGO) test --locked -p cli --test cases

@@ -13,6 +13,9 @@ fn cut(block: &str, place: &Path) -> String {
     let mut text = block.to_owned();
     for (long, short) in [
         ("--time 10s", "--time 1s --warm-up 0"),
+        ("--tests randread,write", "--tests randread,write --block-sizes 8k"),
+        ("--users 1,4,16", "--users 1,4"),
+        ("--repeat 3", "--repeat 2"),
         ("--size 4G", "--size 64M"),
         ("--size=1g", "--size=16m"),
         ("--runtime=10", "--runtime=1"),

@@ -368,7 +368,9 @@ pub fn judge(result: &RunResult) -> Vec<Note> {
         let found_by_the_run = result.notes.iter().filter(|note| note.check != contradiction::ID);
         return contradiction::run(result).into_iter().chain(found_by_the_run.cloned()).collect();
     }
-    CHECKS.iter().flat_map(|check| (check.run)(result)).collect()
+    // What a run says of itself (it had not ended, it was never steady) no check can find again.
+    let own = result.notes.iter().filter(|note| CHECKS.iter().all(|check| check.id != note.check));
+    CHECKS.iter().flat_map(|check| (check.run)(result)).chain(own.cloned()).collect()
 }
 
 /// The grade of a result with these notes: the worst of theirs; not checked if there are no findings but a check was
@@ -393,6 +395,18 @@ mod tests {
     fn a_clean_run_stays_silent() {
         assert_eq!(judge(&clean_random_read()), []);
         assert_eq!(judge(&watched_random_read()), []);
+    }
+
+    #[test]
+    fn what_a_run_says_of_itself_stays_when_it_is_judged_again() {
+        let mut result = clean_random_read();
+        result.notes = vec![
+            note("under_way", Grade::ValidWithLimits, "it had not ended".into(), &[]),
+            note(cache::ID, Grade::ValidWithLimits, "old".into(), &[]),
+        ];
+        let again = judge(&result);
+        assert_eq!(again.iter().map(|note| note.check.as_str()).collect::<Vec<_>>(), ["under_way"]);
+        assert_eq!(judge(&RunResult { notes: again.clone(), ..clean_random_read() }), again);
     }
 
     #[test]

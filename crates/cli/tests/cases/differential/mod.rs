@@ -5,7 +5,7 @@
 //! folding (the rules stand in `house::fold`). What one refuses the other refuses.
 //!
 //! The newest fio that Debian has answers them, too: `newest_fio::NAME`, but for those that [`newest::DIFFERS`] lists with
-//! the reason.
+//! the reason. Cases that both fio know are compared with the newest on request (`make test-full`).
 //!
 //! Each case is a test, `differential::NAME`, and so is each option that a case shows to work,
 //! `differential::NAME::without_OPTION`. On request (`--ignored`): `fio_itself::NAME` compares fio with itself, which
@@ -84,11 +84,13 @@ pub(super) fn groups() -> Vec<Cases> {
     for case in all_cases() {
         let (name, oracle) = (case.name, Oracle::default());
         if newest::is_alike(name) {
-            let case = case.clone();
-            newest = newest.case(name, move || {
-                let theirs = answer_of(&newest::fio(), &case)?;
-                held(differences_that_stay(&case, &newest::fio(), &theirs)?)
-            });
+            let (asked, is_only) = (case.clone(), case.newest_only);
+            let compared = move || {
+                let theirs = answer_of(&newest::fio(), &asked)?;
+                held(differences_that_stay(&asked, &newest::fio(), &theirs)?)
+            };
+            // Where both fio answer alike, the comparison with one of them finds what changes in plumb.
+            newest = if is_only { newest.case(name, compared) } else { newest.on_request(name, compared) };
         }
         if case.newest_only {
             continue;
