@@ -402,7 +402,7 @@ mod tests {
         let mut result = clean_random_read();
         result.notes = vec![
             note("under_way", Grade::ValidWithLimits, "it had not ended".into(), &[]),
-            note(cache::ID, Grade::ValidWithLimits, "old".into(), &[]),
+            note("cache", Grade::ValidWithLimits, "old".into(), &[]),
         ];
         let again = judge(&result);
         assert_eq!(again.iter().map(|note| note.check.as_str()).collect::<Vec<_>>(), ["under_way"]);
