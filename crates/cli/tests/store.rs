@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A home of its own, with a directory to measure.
+/// A home directory for one test, with a directory to measure.
 struct Home {
     directory: tempfile::TempDir,
 }
