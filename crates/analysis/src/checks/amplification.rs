@@ -8,8 +8,10 @@ use model::{DeviceGain, Grade, Note, RunResult};
 
 pub(super) const ID: &str = "amplification";
 
-/// A device that transferred more than this multiple of the requested bytes has amplification.
+/// A device that read more than this multiple of the requested bytes has amplification.
 const MOST_SHARE: f64 = 1.05;
+/// And a device that wrote more than this: extents and their journal are a tenth of small writes to a new file.
+const MOST_WRITTEN: f64 = 1.25;
 /// Less than this many bytes is file system metadata.
 const LEAST_BYTES: f64 = 1_048_576.0;
 /// A flush makes a file system write its journal: this many bytes at most are the price of the flush, and no news.
@@ -54,7 +56,7 @@ fn judge(result: &RunResult) -> Option<Note> {
             (format!("the device read {times:.1} times what was asked for: read-ahead or larger blocks below"), times)
         } else if written > 0.0
             && on_files(monitored)
-            && device_written > MOST_SHARE * written
+            && device_written > MOST_WRITTEN * written
             && device_written - written > LEAST_BYTES + journal
         {
             let times = device_written / written;
@@ -94,6 +96,18 @@ mod tests {
         assert_eq!(run(&result), [], "on a device it is a neighbour");
         result.monitored.as_mut().unwrap().targets[0].mount = Some(MountFacts::default());
         assert!(run(&result)[0].sentence.starts_with("the device wrote 2.0 times"));
+        let written = |result: &mut RunResult, sectors| {
+            for interval in &mut result.monitored.as_mut().unwrap().intervals {
+                interval.devices[0].writes.sectors = sectors;
+            }
+        };
+        written(&mut result, 2_000 * 16);
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.bytes[1] = 1_800 * 8192;
+        }
+        assert_eq!(run(&result), [], "extents and journal, 11 %");
+        written(&mut result, 2_400 * 16);
+        assert!(run(&result)[0].sentence.starts_with("the device wrote 1.3 times"));
         result.jobs[0].sync.count = 2_000;
         assert_eq!(run(&result), [], "each flush makes the file system write its journal");
     }

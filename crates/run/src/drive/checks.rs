@@ -16,6 +16,8 @@ pub(super) struct Checks<'w> {
     /// True if each I/O that completed in full must be inspected: for verification, logs, priorities, debug lines, or
     /// checks of marks and position patterns.
     pub(super) each_io: bool,
+    /// True if the inspection takes time, as a checksum does, which is part of no I/O's latency.
+    pub(super) takes_time: bool,
     /// True if only the timed pass inspects its records; they then take the loop with one clock read per I/O.
     pub(super) pass_only: bool,
 }
@@ -35,6 +37,7 @@ impl<'w> Checks<'w> {
             || job.record.debug.follows_ios();
         let placed = job.buffers.placed.is_some();
         Checks {
+            takes_time: verify.is_some() || placed,
             verify,
             each_io: traced || placed || pass.as_ref().is_some_and(TimedPass::checks_reads),
             pass_only: !traced && !placed && pass.is_some(),

@@ -296,14 +296,12 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
 
     /// Passes an I/O that completed in full to everything that inspects each I/O.
     #[inline]
-    pub(super) fn observe_completed(&mut self, slot: u32, request: &Request, times: IoTimes) {
-        if self.checks.each_io {
-            self.show_each(slot, request, times);
-        }
+    pub(super) fn observe_completed(&mut self, slot: u32, request: &Request, times: IoTimes) -> Nanos {
+        if self.checks.each_io { self.show_each(slot, request, times) } else { times.reaped }
     }
 
     #[cold]
-    fn show_each(&mut self, slot: u32, request: &Request, times: IoTimes) {
+    fn show_each(&mut self, slot: u32, request: &Request, times: IoTimes) -> Nanos {
         if self.engine.spec().capabilities.work != Work::Metadata || self.engine.made_call() {
             self.statistics.log(request, times);
         }
@@ -315,6 +313,12 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.check_marks(slot, request);
         self.check_positions(slot, request);
         self.load.note_completed(request);
+        self.after_checks(times.reaped)
+    }
+
+    /// The time at which the next I/O can begin, after those that were reaped at `reaped` were inspected.
+    pub(super) fn after_checks(&self, reaped: Nanos) -> Nanos {
+        if self.checks.takes_time { self.clock.now() } else { reaped }
     }
 
     /// Prepares the buffer of `slot` for `request`.

@@ -124,7 +124,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut equal = EqualIos::NONE;
         self.finish(completion, now, &mut equal)?;
         self.statistics.queued::<LATENCY>(equal);
-        Ok(now)
+        Ok(self.after_checks(now))
     }
 
     /// [`Drive::submit_here`] as a call, for rare callers outside the loop.
@@ -180,8 +180,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let in_flight = self.slots.busy() - (self.slots.queued() - taken);
         self.statistics.record.submitted(taken, in_flight);
         self.slots.accept(taken, now);
-        self.count_completions(done, reaped, now)?;
-        Ok(now)
+        self.count_completions(done, reaped, now)
     }
 
     /// Waits for one completion.
@@ -208,10 +207,9 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
         if reaped == 0 {
             self.slots.give_back(done);
-        } else {
-            self.count_completions(done, reaped, now)?;
+            return Ok(now);
         }
-        Ok(now)
+        self.count_completions(done, reaped, now)
     }
 
     /// Waits until nothing is in flight.
@@ -239,13 +237,12 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut done = self.slots.take_done();
         let reaped = self.engine.reap(least, self.job.depth.reap_max.max(least).max(1), &mut done)?;
         let now = self.now(now);
-        self.count_completions(done, reaped, now)?;
-        Ok(now)
+        self.count_completions(done, reaped, now)
     }
 
-    /// Counts the completions that a reap call returned at `now`.
+    /// Counts the completions that a reap call returned at `now`. Returns the time at which the next I/O can begin.
     #[inline(never)]
-    fn count_completions(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<(), EngineError> {
+    fn count_completions(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<Nanos, EngineError> {
         self.watch_time(now);
         self.statistics.record.reaped(reaped);
         let mut equal = EqualIos::NONE;
@@ -254,7 +251,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
         self.statistics.queued::<LATENCY>(equal);
         self.slots.give_back(done);
-        Ok(())
+        Ok(self.after_checks(now))
     }
 
     /// Finishes an I/O. While it equals those before it, it is only added to their count; the caller records the last

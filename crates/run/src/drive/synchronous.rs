@@ -75,13 +75,14 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     }
                     _ => self.statistics.synchronous::<LATENCY>(direction, u64::from(request.length), times),
                 }
-                if PASS {
+                let ready = if PASS {
                     self.check_marks_inline(request);
+                    reaped
                 } else {
-                    self.observe_completed(0, request, times);
-                }
+                    self.observe_completed(0, request, times)
+                };
                 self.load.completed(request);
-                Ok(reaped)
+                Ok(ready)
             }
             _ if self.engine.spec().capabilities.work == Work::Stream && result == 0 => {
                 self.wait_for_peer(request, times)
@@ -107,7 +108,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Counts an I/O that was performed with nothing else in flight, with this result of its first attempt; continues a
-    /// short transfer. Returns the time at its end.
+    /// short transfer. Returns the time at which the next can begin.
     pub(super) fn finish_alone(
         &mut self,
         slot: u32,
@@ -126,7 +127,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 match self.classify(slot, request, &mut moved, result) {
                     Outcome::Whole => {
                         self.statistics.synchronous::<LATENCY>(direction, u64::from(moved), times);
-                        self.observe_completed(slot, request, times);
+                        times.reaped = self.observe_completed(slot, request, times);
                         break;
                     }
                     Outcome::Failed => {
@@ -198,9 +199,9 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 result if result == i64::from(request.length) => {
                     let times = IoTimes { reaped: self.clock.now(), ..times };
                     self.statistics.synchronous::<LATENCY>(direction, u64::from(request.length), times);
-                    self.observe_completed(0, request, times);
+                    let ready = self.observe_completed(0, request, times);
                     self.load.completed(request);
-                    return Ok(times.reaped);
+                    return Ok(ready);
                 }
                 result => return self.carry_on(request, times, result),
             }

@@ -46,6 +46,19 @@ fn every_write_is_read_back_once_by_every_kind_of_engine() {
 }
 
 #[test]
+fn the_time_of_a_check_is_in_no_latency() {
+    for engine in ["psync", "libaio"] {
+        let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+        let mut job = checked(directory.path(), engine, Mix::Only(Direction::Write));
+        job.verify = Some(verify(VerifyMethod::Digest(Digest::Sha3_512)));
+        job.load.block_size = measure::PerDirection::all(plan::BlockSize::Fixed(1 << 18));
+        let read = run(job).directions.read;
+        let (in_latency, phase) = (read.total.unwrap().moments.sum(), u128::from(read.runtime.get()));
+        assert!(2 * in_latency < phase, "{engine}: {in_latency} of {phase} ns, most of which were checksums");
+    }
+}
+
+#[test]
 fn a_backlog_reads_as_much_as_the_end_would() {
     let directory = tempfile::tempdir().unwrap();
     let mut job = checked(directory.path(), "psync", Mix::Only(Direction::Write));
