@@ -10,6 +10,8 @@ use model::reading::{
 };
 use model::{LatencyBins, RunResult};
 
+/// Width of a bucket of fio's histograms, as a share of its latency.
+const BUCKET: f64 = 1.0 / 64.0;
 /// Fields of a direction before its percentiles, and after them before version 5.
 const BEFORE_PERCENTILES: usize = 12;
 const AFTER_PERCENTILES: usize = 9;
@@ -188,7 +190,14 @@ fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
     percentiles.sort_by(|one, other| one.0.total_cmp(&other.0));
     let after = BEFORE_PERCENTILES + PERCENTILE_PLACES;
     let (mut completion, mut total) = (latency(8), latency(after));
-    if let Some(measured) = completion.as_mut().or(total.as_mut()) {
+    // A line does not say of which latency its percentiles are: of the total with `lat_percentiles`. No completion takes
+    // longer than the longest, give or take a bucket.
+    let most = percentiles.last().map_or(0.0, |(_, ns)| *ns);
+    let longest = |latency: &Option<ReadLatency>| latency.as_ref().and_then(|latency| latency.max_ns);
+    let of_total = longest(&completion).is_some_and(|longest| most > longest * (1.0 + BUCKET));
+    let fit_total = longest(&total).is_some_and(|longest| most <= longest * (1.0 + BUCKET));
+    let measured = if of_total && fit_total { total.as_mut() } else { completion.as_mut().or(total.as_mut()) };
+    if let Some(measured) = measured {
         measured.percentiles = percentiles;
     }
     let at = after + 4;
