@@ -13,7 +13,6 @@ pub mod costs;
 mod findings;
 mod identities;
 mod limiter;
-mod regime;
 pub mod report_card;
 mod rounds;
 mod run_facts;
@@ -30,7 +29,6 @@ pub use checks::{
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;
-pub use regime::changes;
 pub use rounds::{Difference, RateInterval, difference, interval, median_round};
 pub use samples::{percentile_as_fact, samples_needed};
 pub use scaling::{contradiction, growth_ends, knee, queueing};

@@ -1,5 +1,5 @@
 //! Statistics of repeated measurements: the interval of one run, the change between two sets of runs, the conclusion of a
-//! gate, and changes in a history of runs.
+//! gate, and changes within a run and in a history of runs.
 //!
 //! Pure functions on slices. No input panics: values that are not finite, or too few, give no answer. Rates and latencies
 //! are compared as logarithms, so a change is a ratio and its interval is symmetric. docs/decisions.md explains each rule;
@@ -9,12 +9,14 @@ mod change;
 mod gate;
 mod history;
 mod holm;
+mod levels;
 mod one_run;
 
 pub use change::{Change, between_pairs, between_sets, between_watched_pairs};
 pub use gate::{Answer, answer, answer_of_all, runs_to_go};
 pub use history::{Chance, FEWEST, HistoryChange, MOST, Newest, history_changes, newest};
 pub use holm::rejected;
+pub use levels::level_changes;
 pub use one_run::{SeriesInterval, ShareBounds, percentile_shares, series_interval};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};

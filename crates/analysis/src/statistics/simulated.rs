@@ -194,3 +194,30 @@ fn the_interval_of_a_percentile_holds_it_when_the_level_wanders() {
     });
     at_least(0.94, held, "the interval holds the true p99");
 }
+
+/// A level with noise of 8 % whose neighbours have this correlation, and which falls by `fall` after two fifths.
+fn levels(noise: &mut Noise, count: usize, correlation: f64, fall: f64) -> Vec<f64> {
+    let level = |at: usize| if 5 * at < 2 * count { 1.0 } else { 1.0 - fall };
+    noise.slow(count, correlation).iter().enumerate().map(|(at, noise)| (1.0 + 0.08 * noise) * level(at)).collect()
+}
+
+#[test]
+fn a_run_without_a_change_seldom_has_one() {
+    for (length, correlation) in [(120, 0.0), (120, 0.5), (120, 0.8), (240, 0.3), (240, 0.9)] {
+        let found = count(|noise| {
+            level_changes(&levels(noise, length, correlation, 0.0)).is_some_and(|changes| !changes.is_empty())
+        });
+        at_most(0.05, found, &format!("{length} values, correlation {correlation}"));
+    }
+}
+
+#[test]
+fn a_fall_by_half_is_found_where_it_is() {
+    for (length, correlation, least) in [(60, 0.0, 0.98), (120, 0.5, 0.97), (120, 0.8, 0.78)] {
+        let found = count(|noise| {
+            let changes = level_changes(&levels(noise, length, correlation, 0.5)).unwrap_or_default();
+            changes.iter().any(|&at| at.abs_diff(2 * length / 5) <= 1)
+        });
+        at_least(least, found, &format!("{length} values, correlation {correlation}"));
+    }
+}

@@ -1,6 +1,6 @@
 //! Data of a run over time.
 
-use analysis::changes;
+use analysis::statistics::level_changes;
 use serde::{Deserialize, Serialize};
 
 /// Panels with a common time axis.
@@ -84,12 +84,14 @@ impl Series {
     /// the throughput does not change.
     pub fn of(title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Series {
         let first = panels.first();
-        let mut changes: Vec<Change> =
-            first.iter().flat_map(|panel| panel.lines.iter().flat_map(|line| of_line(panel, line, 1.0))).collect();
+        let of_first: Vec<Option<Vec<Change>>> =
+            first.iter().flat_map(|panel| panel.lines.iter().map(|line| of_line(panel, line, 1.0))).collect();
+        let is_known = !of_first.is_empty() && of_first.iter().all(Option::is_some);
+        let mut changes: Vec<Change> = of_first.into_iter().flatten().flatten().collect();
         // A jump of the median latency is marked only if the throughput does not jump at the same time.
         let latency = panels.iter().skip(1).find(|panel| panel.unit == Unit::Latency);
         let usual = latency.and_then(|panel| Some((panel, panel.lines.first()?)));
-        for change in usual.iter().flat_map(|(panel, line)| of_line(panel, line, LEAST_FACTOR)) {
+        for change in usual.iter().filter_map(|(panel, line)| of_line(panel, line, LEAST_FACTOR)).flatten() {
             let near = duration(&panels) / 20.0;
             if changes.iter().all(|known| (known.at_s - change.at_s).abs() > near) {
                 changes.push(change);
@@ -100,7 +102,7 @@ impl Series {
             .iter()
             .take(2)
             .map(|change| format!("At {:.0} s the regime changes: {}.", change.at_s, change.says));
-        let sentences = if changes.is_empty() && first.is_some() {
+        let sentences = if changes.is_empty() && is_known {
             vec!["No change of regime: the rate stays what it is from beginning to end.".to_owned()]
         } else {
             sentence.collect()
@@ -115,11 +117,11 @@ fn duration(panels: &[Panel]) -> f64 {
     (times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min)).max(0.0)
 }
 
-/// Change points of a line: the mean changes by a factor of `least` or more.
-fn of_line(panel: &Panel, line: &Line, least: f64) -> Vec<Change> {
+/// Change points of a line: the mean changes by a factor of `least` or more. `None` if it is too short or too slow to tell.
+fn of_line(panel: &Panel, line: &Line, least: f64) -> Option<Vec<Change>> {
     let known: Vec<(f64, f64)> = line.points.iter().filter_map(|&(at, value)| Some((at, value?))).collect();
     let values: Vec<f64> = known.iter().map(|&(_, value)| value).collect();
-    let cuts = changes(&values);
+    let cuts = level_changes(&values)?;
     let mean = |from: usize, to: usize| values[from..to].iter().sum::<f64>() / (to - from) as f64;
     let shown = |value: f64| match panel.unit {
         Unit::Count => analysis::thousands(value),
@@ -128,7 +130,7 @@ fn of_line(panel: &Panel, line: &Line, least: f64) -> Vec<Change> {
         Unit::Share => format!("{:.0} %", 100.0 * value),
     };
     let edges: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
-    edges
+    let changes = edges
         .windows(3)
         .filter(|edge| {
             let (before, after) = (mean(edge[0], edge[1]), mean(edge[1], edge[2]));
@@ -144,5 +146,6 @@ fn of_line(panel: &Panel, line: &Line, least: f64) -> Vec<Change> {
                 shown(mean(edge[1], edge[2]))
             ),
         })
-        .collect()
+        .collect();
+    Some(changes)
 }
