@@ -1,7 +1,7 @@
 //! Comparison of two sets of results: which tests were the same, what differed around them, and by how much each number
 //! changed.
 //!
-//! Owns the pairing of tests and the verdicts. Leaves reading of files and display to `cli`, and the mathematics to
+//! Owns the pairing of tests, the verdicts, and the standing of two sides that are measured in turns. Leaves reading of files and display to `cli`, and the mathematics to
 //! `statistics`.
 
 mod observation;
@@ -9,6 +9,7 @@ mod pairing;
 mod rows;
 mod sentences;
 mod surroundings;
+mod turns;
 mod within_run;
 
 pub use observation::{Asked, Metric, Missing, Observation, Said, observe};
@@ -16,6 +17,7 @@ pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
 pub use rows::{ComparedTest, Row, Verdict, compare, percent_of};
 pub use sentences::{Summary, summary};
 pub use surroundings::{Difference, FactSet};
+pub use turns::{Goal, OrderEffect, Question, Round, Standing, standing, turns_progress, turns_sentences};
 pub use within_run::Within;
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ enum Design {
 }
 
 /// Logarithms of positive finite values; `None` for any other value.
-fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+pub(super) fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     let logarithm = |value: &f64| (*value > 0.0 && value.is_finite()).then(|| value.ln());
     values.iter().map(logarithm).collect()
 }

@@ -72,3 +72,13 @@ fn the_answer_of_a_gate_is_that_of_the_golden_table() {
         same("M6", &[code, float(to_go)], &expected);
     }
 }
+
+#[test]
+fn the_width_after_each_round_is_that_of_the_golden_table() {
+    for (inputs, expected) in rows("M5") {
+        let share = inputs[0][0];
+        let found = watched_mean(&inputs[1]).unwrap();
+        let is_known = if found.is_known_to(share) { 1.0 } else { 0.0 };
+        same("M5", &[found.estimate, found.half(), is_known, float(found.rounds_to(share).unwrap_or(0))], &expected);
+    }
+}

@@ -1,5 +1,5 @@
 //! Statistics of repeated measurements: the interval of one run, the change between two sets of runs, the conclusion of a
-//! gate, and changes within a run and in a history of runs.
+//! gate, when enough rounds were measured, and changes within a run and in a history of runs.
 //!
 //! Pure functions on slices. No input panics: values that are not finite, or too few, give no answer. Rates and latencies
 //! are compared as logarithms, so a change is a ratio and its interval is symmetric. docs/decisions.md explains each rule;
@@ -11,6 +11,8 @@ mod history;
 mod holm;
 mod levels;
 mod one_run;
+mod precise;
+mod turns;
 
 pub use change::{Change, between_pairs, between_sets, between_watched_pairs};
 pub use gate::{Answer, answer, answer_of_all, runs_to_go};
@@ -18,6 +20,8 @@ pub use history::{Chance, FEWEST, HistoryChange, MOST, Newest, history_changes, 
 pub use holm::rejected;
 pub use levels::level_changes;
 pub use one_run::{SeriesInterval, ShareBounds, percentile_shares, series_interval};
+pub use precise::{WatchedMean, watched_mean};
+pub use turns::{Decision, decision, order_effect, rounds_to_decide};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -60,5 +64,7 @@ fn float(count: usize) -> f64 {
 
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod proofs;
 #[cfg(test)]
 mod simulated;

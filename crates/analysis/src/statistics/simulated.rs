@@ -6,7 +6,7 @@ use super::*;
 use measure::SplitMix;
 
 /// Number of simulated comparisons.
-fn seeds() -> u64 {
+pub(super) fn seeds() -> u64 {
     std::env::var("PLUMB_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
 }
 
@@ -23,15 +23,15 @@ fn at_least(nominal: f64, cases: u64, what: &str) {
 }
 
 /// Noise of results.
-struct Noise(SplitMix);
+pub(super) struct Noise(SplitMix);
 
 impl Noise {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Noise(SplitMix::new(seed.wrapping_mul(0x1_0001).wrapping_add(77)))
     }
 
     /// A standard normal number.
-    fn normal(&mut self) -> f64 {
+    pub(super) fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.0.fraction(), self.0.fraction());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
@@ -42,7 +42,7 @@ impl Noise {
     }
 
     /// A series of the AR(1) process with variance 1.
-    fn slow(&mut self, count: usize, correlation: f64) -> Vec<f64> {
+    pub(super) fn slow(&mut self, count: usize, correlation: f64) -> Vec<f64> {
         let mut level = self.normal();
         let mut next = |noise: &mut Noise| {
             level = correlation * level + (1.0 - correlation * correlation).sqrt() * noise.normal();

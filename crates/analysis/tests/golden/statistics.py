@@ -149,6 +149,19 @@ def gate(tolerance, metrics, a, b):
     return [mpf(verdict), mpf(0)]
 
 
+def precise(share, x):
+    """Mean, half width, 1 if it is known to the share, rounds to that width, 0 for none up to 200."""
+    x = [log(v) for v in x]
+    s = sqrt(variance(x))
+
+    def half(n):
+        return inf if n < 5 else t_quantile(mpf("0.985"), mpf(n - 1)) * s / sqrt(mpf(n))
+
+    wanted = log(1 + share)
+    rounds = next((n for n in range(5, 201) if half(n) <= wanted), 0)
+    return [mean(x), half(len(x)), mpf(half(len(x)) <= wanted), mpf(rounds)]
+
+
 def line(rule, inputs, found):
     shown = ["inf" if isinf(v) else mp.nstr(v, 12, min_fixed=-20, max_fixed=20) for v in found]
     print(rule, " / ".join(" ".join(str(v) for v in part) for part in inputs), "|", " ".join(shown))
@@ -199,6 +212,10 @@ def main():
         a = lognormal(rng, count, 5000, 0.02)
         b = lognormal(rng, count + case % 2, 5000 * [1, 0.98, 0.94, 0.88, 1.04][case % 5], 0.02)
         line("M6", [[0.05], [metrics], a, b], gate(mpf("0.05"), metrics, exact(a), exact(b)))
+    for case in range(20):
+        share = [0.03, 0.01, 0.002][case % 3]
+        x = lognormal(rng, 2 + case, [80000, 0.4, 1.02][case % 3], [0.002, 0.02, 0.1][case // 3 % 3])
+        line("M5", [[share], x], precise(mpf(str(share)), exact(x)))
 
 
 main()
