@@ -266,6 +266,15 @@ const TESTS: &[(&str, &str, &str)] = &[
         "a_minimum_of_0_polls_after_each_io_and_waits_only_when_full",
     ),
     ("stonewall", "crates/run/tests/run/life.rs", "a_stonewalled_job_starts_after_all_before_it_ended"),
+    (
+        "sim_sigma",
+        "crates/engine/tests/conformance/simulated.rs",
+        "the_spread_of_lognormal_times_is_that_of_their_logarithm",
+    ),
+    ("sim_noise", "crates/engine/tests/conformance/simulated.rs", "a_series_of_runs_has_its_own_level_drift_and_draws"),
+    ("sim_run", "crates/engine/tests/conformance/simulated.rs", "a_series_of_runs_has_its_own_level_drift_and_draws"),
+    ("sim_level", "crates/engine/tests/conformance/simulated.rs", "a_series_of_runs_has_its_own_level_drift_and_draws"),
+    ("sim_drift", "crates/engine/tests/conformance/simulated.rs", "a_series_of_runs_has_its_own_level_drift_and_draws"),
     ("io_submit_mode", "crates/cli/tests/calls.rs", "each_io_of_the_depth_has_its_thread_and_its_cpu_time_is_the_jobs"),
 ];
 

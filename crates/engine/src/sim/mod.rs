@@ -5,22 +5,26 @@
 //! that is free and ends after its service time: `sim_service_time`, drawn from `sim_distribution` with that mean, plus
 //! its length divided by `sim_rate`, plus the delays of the fault plan. Depth 4 with 4 servers of 100 µs is therefore
 //! exactly 40,000 I/Os per second.
+//!
+//! `sim_noise` makes some intervals of a run slower than others. `sim_run` is the number of a run in a series; `sim_level`
+//! and `sim_drift` make some runs slower than others.
 
 mod faults;
 mod journal;
+mod noise;
+mod service;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use faults::FaultPlan;
 use journal::Journal;
-use measure::{Clock, Nanos, SplitMix, VirtualClock};
+use measure::{Clock, Nanos, VirtualClock};
 use plan::option::{Kind, OptionSpec, TimeUnit, works};
-use plan::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
+use plan::{Capabilities, EngineSpec, Submission, Work};
+use service::ServiceTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const NAME: &str = "sim";
-/// Default service time.
-const SERVICE_TIME: Nanos = Nanos::from_micros(100);
 
 /// The simulated device.
 #[derive(Debug)]
@@ -74,7 +78,7 @@ impl Engine for Sim {
         Ok(Sim {
             clock: setup.clock,
             depth,
-            service: ServiceTime::new(setup.options),
+            service: ServiceTime::new(setup.options).map_err(wrong_options)?,
             faults: FaultPlan::parse(setup.options.text("sim_faults").unwrap_or_default()).map_err(wrong_options)?,
             journal: setup.options.text("sim_journal").map(Journal::create).transpose()?,
             queued: Vec::with_capacity(depth),
@@ -159,71 +163,6 @@ impl Sim {
     }
 }
 
-/// Service time of an I/O.
-#[derive(Clone, Debug)]
-struct ServiceTime {
-    mean: Nanos,
-    distribution: Distribution,
-    /// Bytes per second; `None` for no transfer time.
-    rate: Option<u64>,
-    /// Period over which the mean falls from twice its value to its value (`sim_settling`); zero for none.
-    settling: Nanos,
-    random: SplitMix,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Distribution {
-    Fixed,
-    Uniform,
-    Exponential,
-}
-
-impl ServiceTime {
-    fn new(options: &EngineOptions) -> Self {
-        let positive = |name: &str| options.integer(name).and_then(|value| u64::try_from(value).ok());
-        ServiceTime {
-            mean: positive("sim_service_time").map_or(SERVICE_TIME, Nanos),
-            distribution: match options.text("sim_distribution") {
-                Some("uniform") => Distribution::Uniform,
-                Some("exponential") => Distribution::Exponential,
-                _ => Distribution::Fixed,
-            },
-            rate: positive("sim_rate").filter(|&rate| rate > 0),
-            settling: positive("sim_settling").map_or(Nanos::ZERO, Nanos),
-            random: SplitMix::new(positive("sim_seed").unwrap_or(1)),
-        }
-    }
-
-    #[inline]
-    fn draw(&mut self, length: u32, now: Nanos) -> Nanos {
-        let own = self.mean_at(now);
-        let mean = own.as_f64();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time ≥ 0; the cast saturates")]
-        let access = match self.distribution {
-            Distribution::Fixed => own,
-            Distribution::Uniform => Nanos((2.0 * mean * self.random.fraction()) as u64),
-            Distribution::Exponential => Nanos((-mean * (1.0 - self.random.fraction()).ln()) as u64),
-        };
-        let transfer = self.rate.map_or(0, |rate| {
-            let nanoseconds = u128::from(length) * u128::from(Nanos::SECOND.get()) / u128::from(rate);
-            u64::try_from(nanoseconds).unwrap_or(u64::MAX)
-        });
-        // At least 1 ns: with no time at all, virtual time would stand still, and a job with a runtime would never end.
-        access.saturating_add(Nanos(transfer)).max(Nanos(1))
-    }
-
-    /// Mean service time of an I/O that is flushed at `now`.
-    #[inline]
-    fn mean_at(&self, now: Nanos) -> Nanos {
-        let left = self.settling.saturating_sub(now).get();
-        if left == 0 {
-            return self.mean;
-        }
-        let more = u128::from(self.mean.get()) * u128::from(left) / u128::from(self.settling.get());
-        self.mean.saturating_add(Nanos(u64::try_from(more).unwrap_or(u64::MAX)))
-    }
-}
-
 fn wrong_options(message: String) -> EngineError {
     EngineError { engine: NAME, operation: "options", message, errno: libc::EINVAL }
 }
@@ -241,6 +180,7 @@ const OPTIONS: &[OptionSpec] = &[
             ("fixed", "Always the service time"),
             ("uniform", "Anything between 0 and twice the service time"),
             ("exponential", "Exponential with the service time as its mean"),
+            ("lognormal", "Lognormal with the service time as its mean and sim_sigma as its spread"),
         ]),
         Some("fixed"),
         "How service times are spread",
@@ -250,6 +190,38 @@ const OPTIONS: &[OptionSpec] = &[
         Kind::Integer { least: 0, most: i64::MAX },
         Some("1"),
         "Seed of the service times that are drawn",
+    ),
+    works(
+        "sim_sigma",
+        Kind::Floats { most: 1 },
+        Some("0.5"),
+        "Spread of lognormal service times: the deviation of their logarithm",
+    ),
+    works(
+        "sim_noise",
+        Kind::Floats { most: 3 },
+        None,
+        "Slow and fast intervals of a run, DEVIATION:CORRELATION:SECONDS like 0.03:0.8:0.5: a factor on the service time, the \
+         logarithm of which is an AR(1) process over intervals of this length (0.5)",
+    ),
+    works(
+        "sim_run",
+        Kind::Integer { least: 1, most: 100_000 },
+        Some("1"),
+        "Number of this run in a series: its service times are drawn separately, and sim_level and sim_drift are of this run",
+    ),
+    works(
+        "sim_level",
+        Kind::Floats { most: 2 },
+        None,
+        "Slow and fast runs of a series, DEVIATION:CORRELATION like 0.02:0.9: a factor on the service time of run sim_run, the \
+         logarithm of which is an AR(1) process over runs",
+    ),
+    works(
+        "sim_drift",
+        Kind::Floats { most: 1 },
+        None,
+        "Share by which each run of a series is slower than the one before, like 0.002; below 0 if it is faster",
     ),
     works(
         "sim_parallelism",

@@ -138,6 +138,18 @@ fn a_wrong_fault_plan_is_an_error_of_the_options() {
 }
 
 #[test]
+fn a_wrong_noise_is_an_error_of_the_options() {
+    for (values, expected) in [
+        (vec![("sim_noise", Value::Floats(vec![0.1, 1.5]))], "sim_noise: a correlation of 1.5"),
+        (vec![("sim_sigma", Value::Floats(vec![0.5]))], "add sim_distribution=lognormal"),
+    ] {
+        let place = Place::memory();
+        let error = dispatch("sim", Read { place: &place, values: &values }).unwrap().unwrap_err();
+        assert!(error.operation == "options" && error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn names_of_options_are_one_word_and_their_help_is_one_line() {
     for engine in engine::ENGINES {
         for option in engine.options {

@@ -77,7 +77,7 @@ fn faults_come_where_the_plan_says() {
 
 #[test]
 fn drawn_times_repeat_with_their_seed_and_keep_their_mean() {
-    for word in ["uniform", "exponential"] {
+    for word in ["uniform", "exponential", "lognormal"] {
         let values = |seed| [("sim_distribution", Value::Text(word.into())), ("sim_seed", Value::Integer(seed))];
         let (once, again, other) =
             (check(&values(7), 1, 20_000), check(&values(7), 1, 20_000), check(&values(8), 1, 20_000));
@@ -87,6 +87,38 @@ fn drawn_times_repeat_with_their_seed_and_keep_their_mean() {
         let mean = last(&once).as_f64() / 20_000.0;
         assert!((mean - 100_000.0).abs() < 3_000.0, "{word}: {mean}");
     }
+}
+
+#[test]
+fn the_spread_of_lognormal_times_is_that_of_their_logarithm() {
+    let values = [("sim_distribution", Value::Text("lognormal".into())), ("sim_sigma", Value::Floats(vec![0.8]))];
+    let ended = check(&values, 1, 20_000);
+    let moments: Vec<f64> = std::iter::once(0.0).chain(ended.iter().map(|(moment, _)| moment.as_f64())).collect();
+    let logarithms: Vec<f64> = moments.windows(2).map(|pair| (pair[1] - pair[0]).ln()).collect();
+    let mean = logarithms.iter().sum::<f64>() / 20_000.0;
+    let deviation = (logarithms.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / 20_000.0).sqrt();
+    assert!((deviation - 0.8).abs() < 0.02, "{deviation}");
+    assert!((mean - (100_000_f64.ln() - 0.32)).abs() < 0.02, "{mean}");
+}
+
+#[test]
+fn a_series_of_runs_has_its_own_level_drift_and_draws() {
+    let rate = |run: i64, values: &[(&'static str, Value)]| {
+        let mut values = values.to_vec();
+        values.push(("sim_run", Value::Integer(run)));
+        last(&check(&values, 1, 1_000)).as_f64()
+    };
+    let drift = [("sim_drift", Value::Floats(vec![0.01]))];
+    assert!((rate(1, &drift) - 1e8).abs() < 1.0);
+    assert!((rate(11, &drift) / 1e8 - 1.01_f64.powi(10)).abs() < 1e-4);
+    let level = [("sim_level", Value::Floats(vec![0.05, 0.5]))];
+    let rates: Vec<f64> = (1..=6).map(|run| rate(run, &level)).collect();
+    assert!(rates.windows(2).all(|pair| (pair[0] / pair[1]).ln().abs() > 1e-4), "{rates:?}");
+    assert_eq!(rates[3], rate(4, &level), "a run can be repeated");
+    let drawn = [("sim_distribution", Value::Text("exponential".into()))];
+    assert_ne!(rate(1, &drawn), rate(2, &drawn));
+    let noise = [("sim_noise", Value::Floats(vec![0.2, 0.5, 0.01]))];
+    assert!((rate(1, &noise) / 1e8).ln().abs() > 1e-3);
 }
 
 #[test]

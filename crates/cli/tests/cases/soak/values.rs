@@ -147,6 +147,11 @@ const POOLS: &[(&str, &[&str])] = &[
     // Engines' own.
     ("sim_faults", &["read:100:error=EIO", "any:7:short=512", "write:50:error=ENOSPC,read:30:delay=500", "sync:2:error=EIO"]),
     ("sim_journal", &["journal.txt"]),
+    ("sim_sigma", &["0", "0.5", "5"]),
+    ("sim_noise", &["0.03", "0.1:0.8", "0.5:0.99:0.001"]),
+    ("sim_run", &["1", "7", "100000"]),
+    ("sim_level", &["0.03", "0.1:0.9"]),
+    ("sim_drift", &["0", "0.001", "-0.0001"]),
     ("sim_parallelism", &["1", "2", "64"]),
     ("sim_rate", &["1m", "1g", "1"]),
     // None at all is a nanosecond of virtual time per I/O, and 300 ms of that are minutes of ours: found.rs has a short one.
