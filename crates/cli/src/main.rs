@@ -29,6 +29,7 @@ mod store;
 mod streams;
 mod stuck_workers;
 mod survey;
+mod versus;
 #[cfg_attr(not(feature = "live"), path = "absent/watch.rs")]
 mod watch;
 mod width;

@@ -31,6 +31,7 @@ Examples:
   plumb check run.json            is this number true?
   plumb compare old.json new.json what changed, and is it more than noise?
   plumb gate new-*.json --against main-*.json    fail a build when storage got slower
+  plumb versus --a /mnt/old --b /mnt/new -- job.fio    which one is faster? measures in turns until it is decided
   plumb explain run.json          the equations that a true result satisfies, with its numbers
   plumb model sweep.json          access time, transfer rate, and the best number of users
   plumb report a.json b.json      charts, checks and all numbers of results, as a page
@@ -58,6 +59,7 @@ enum Command {
     Check(crate::check::CheckArgs),
     Compare(crate::compare::CompareArgs),
     Gate(crate::gate::GateArgs),
+    Versus(Box<crate::versus::VersusArgs>),
     Explain(crate::explain::ExplainArgs),
     Model(crate::cost_model::ModelArgs),
     Report(crate::report::ReportArgs),
@@ -107,6 +109,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
         Ok(Cli { command: Command::Compare(args) }) => crate::compare::run(&args),
         Ok(Cli { command: Command::Gate(args) }) => crate::gate::run(&args),
+        Ok(Cli { command: Command::Versus(args) }) => crate::versus::run(&args),
         Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
         Ok(Cli { command: Command::Model(args) }) => crate::cost_model::run(&args),
         Ok(Cli { command: Command::Report(args) }) => crate::report::run(&args),
@@ -123,14 +126,17 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
 }
 
-/// Help and version go to standard output with status 0, mistakes to standard error with status 1; that of `plumb gate` is
-/// another one, because 1 is an answer there.
+/// Help and version go to standard output with status 0, mistakes to standard error with status 1; those of `plumb gate` and
+/// `plumb versus` are others, because 1 is an answer of a gate.
 fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
     if error.use_stderr() {
         // Errors are ignored: standard error may be closed.
         let _ = error.print();
-        let is_gate = words.get(1).is_some_and(|word| word == "gate");
-        return Ok(if is_gate { crate::gate::status_of_mistake(words) } else { 1 });
+        return Ok(match words.get(1).and_then(|word| word.to_str()) {
+            Some("gate") => crate::gate::status_of_mistake(words),
+            Some("versus") => crate::versus::ERROR,
+            _ => 1,
+        });
     }
     let text = error.render();
     let coloured = std::io::IsTerminal::is_terminal(&std::io::stdout());

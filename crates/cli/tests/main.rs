@@ -25,4 +25,5 @@ mod store;
 mod survey;
 mod survey_options;
 mod verify;
+mod versus;
 mod workload;

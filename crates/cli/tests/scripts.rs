@@ -54,6 +54,9 @@ const STATUSES: &[(&str, &str, i32)] = &[
     ("plot", "part.csv", 3),
     ("watch", "--json --count 1 --interval 0.1", 0),
     ("watch", "", 1),
+    ("versus", "--accept nothing-moved --rest 0 -- --name=a --ioengine=sim --size=1m --rw=read", 0),
+    ("versus", "--accept nothing-moved --rest 0 --rounds 1 -- --name=a --ioengine=sim --size=1m --rw=read", 2),
+    ("versus", "none.txt", 3),
 ];
 
 /// Statuses of the document that other tests show: signals, the terminal of `watch`, and what takes a minute.
@@ -64,6 +67,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("watch", "129"),           // device::screen::the_screen_ends_with_its_terminal
     ("model", "4"),             // the same function as in survey
     ("model", "128 + signal"),  // a_signal_is_in_the_status
+    ("versus", "1"),            // a_closed_pipe_ends_every_command_quietly
+    ("versus", "128 + signal"), // versus::an_interrupt_keeps_the_complete_rounds
 ];
 
 /// A directory with the files of the table.
@@ -174,6 +179,7 @@ fn json_is_alone_on_standard_output() {
         ("model", "sweep.csv", "models"),
         ("report", "sweep.csv", "numbers"),
         ("plot", "sweep.csv", "pictures"),
+        ("versus", "--accept nothing-moved --rest 0 -- --name=a --ioengine=sim --size=1m --rw=read", "pairs"),
         ("watch", "--count 1 --interval 0.1", "devices"),
     ] {
         let target = if ["survey", "knee"].contains(&command) { "disk" } else { "" };

@@ -16,8 +16,8 @@ pub enum Goal {
 /// One run of each side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {
-    /// The side that was measured first: 0 for A, 1 for B.
-    pub first: usize,
+    /// The side that was measured first: 0 for A, 1 for B; `None` if both ran at the same time.
+    pub first: Option<usize>,
     /// The tests of A and of B.
     pub sides: [Vec<Observation>; 2],
 }
@@ -165,9 +165,10 @@ fn ratios(test: &Matched, metric: Metric) -> Option<Vec<f64>> {
 
 fn order(rounds: &[Round], test: &Matched, (label, metric): (&str, Metric)) -> Option<OrderEffect> {
     let (a, b) = (test.old.numbers(metric).ok()?, test.new.numbers(metric).ok()?);
-    let in_order = rounds.iter().zip(a.iter().zip(&b));
+    let orders: Option<Vec<usize>> = rounds.iter().map(|round| round.first).collect();
+    let in_order = orders?.into_iter().zip(a.into_iter().zip(b));
     let (first, second): (Vec<f64>, Vec<f64>) =
-        in_order.map(|(round, (&a, &b))| if round.first == 0 { (a, b) } else { (b, a) }).unzip();
+        in_order.map(|(first, (a, b))| if first == 0 { (a, b) } else { (b, a) }).unzip();
     Some(OrderEffect { test: label.to_owned(), metric, change: order_effect(&first, &second)? })
 }
 

@@ -15,7 +15,7 @@ fn result(ios: u64) -> RunResult {
 fn rounds(a: &[u64], b: &[u64]) -> Vec<Round> {
     let of = |ios: u64| observe(&result(ios), None, 0);
     let pairs = a.iter().zip(b).enumerate();
-    pairs.map(|(at, (&a, &b))| Round { first: at % 2, sides: [of(a), of(b)] }).collect()
+    pairs.map(|(at, (&a, &b))| Round { first: Some(at % 2), sides: [of(a), of(b)] }).collect()
 }
 
 const A: [u64; 8] = [80_000, 81_000, 79_500, 80_500, 80_200, 79_800, 80_900, 80_100];
@@ -86,6 +86,9 @@ fn an_order_that_counts_is_a_remark() {
     }
     let found = standing(&rounds(&a, &b), &[Metric::Iops], Goal::Decided, 0.05).unwrap();
     let [effect] = found.order.as_slice() else { panic!("{:?}", found.order) };
+    let mut at_once = rounds(&a, &b);
+    at_once.iter_mut().for_each(|round| round.first = None);
+    assert_eq!(standing(&at_once, &[Metric::Iops], Goal::Decided, 0.05).unwrap().order, []);
     assert!(effect.sentence().contains("ran second in a round had −5.0 % IOPS ("), "{}", effect.sentence());
 }
 

@@ -8,7 +8,7 @@ mod autosave;
 mod dry_run;
 mod fio_sh;
 mod measure;
-mod progress;
+pub(crate) mod progress;
 mod read_only_target;
 mod remarks;
 mod save;
@@ -97,7 +97,7 @@ pub(crate) fn find_knee(request: SurveyRequest, result: ResultArgs, store: &Keep
     conduct(order, &mut |_, _, _| Ok(()))
 }
 
-fn seed_from_clock() -> u64 {
+pub(crate) fn seed_from_clock() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     // Below 2^53, so that every JSON reader can represent the seed exactly.
     u64::from(now.subsec_nanos()) ^ now.as_secs()

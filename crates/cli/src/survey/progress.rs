@@ -18,6 +18,8 @@ enum Phase {
     Fill { bytes: u64 },
     /// I/O before a test, until the rate is steady.
     Warm { number: usize, count: usize, title: String },
+    /// A run of `plumb versus`, of a length that is known after the first round.
+    Round { title: String, left: Option<Nanos> },
     /// Test `number` of `count`.
     Test { number: usize, count: usize, title: String, unit: Unit },
 }
@@ -98,6 +100,21 @@ impl Display {
         self.begin(Phase::Test { number, count, title: test.describe(), unit });
     }
 
+    /// Called when a run of two that are measured in turns begins. `done` and `this` are the times before it and of it; `total` is that
+    /// of all, once it is known.
+    pub(crate) fn round(&mut self, title: String, [done, this]: [Nanos; 2], total: Option<Nanos>) {
+        (self.before, self.this, self.total) = (done, this, total.unwrap_or(Nanos::ZERO));
+        self.begin(Phase::Round { title, left: total });
+    }
+
+    /// Prints with `print` above the bar, which is removed for that time.
+    pub(crate) fn between<T>(&mut self, print: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
     /// Called when a test of length `time` is skipped.
     pub(crate) fn skip(&mut self, time: Nanos) {
         self.total = self.total.saturating_sub(time);
@@ -131,8 +148,8 @@ impl Display {
         self.seen = (Nanos::ZERO, 0);
         self.rate = 0.0;
         match self.phase {
-            Phase::Fill { .. } => self.draw(0.0, None),
-            Phase::Test { .. } | Phase::Warm { .. } => {
+            Phase::Fill { .. } | Phase::Round { left: None, .. } => self.draw(0.0, None),
+            Phase::Round { .. } | Phase::Test { .. } | Phase::Warm { .. } => {
                 let left = self.total.saturating_sub(self.before).as_duration();
                 self.draw(self.before.as_f64() / self.total.as_f64().max(1.0), Some(left));
             }
@@ -150,7 +167,7 @@ impl Display {
 
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     fn follow_rate(&mut self, progress: &Progress) {
-        let counts_ios = matches!(self.phase, Phase::Test { unit: Unit::Iops, .. });
+        let counts_ios = matches!(self.phase, Phase::Round { .. } | Phase::Test { unit: Unit::Iops, .. });
         let amount: u64 = progress
             .workers
             .iter()
@@ -191,7 +208,8 @@ impl Display {
                     (done > 0.02).then(|| self.started.elapsed().div_f64(done).saturating_sub(self.started.elapsed()));
                 self.draw(done, left);
             }
-            Phase::Test { .. } | Phase::Warm { .. } => {
+            Phase::Round { left: None, .. } => self.draw(progress.done.unwrap_or(0.0), None),
+            Phase::Round { .. } | Phase::Test { .. } | Phase::Warm { .. } => {
                 let elapsed = self.before + progress.elapsed.min(self.this);
                 let done = elapsed.as_f64() / self.total.as_f64().max(1.0);
                 self.draw(done, Some(self.total.saturating_sub(elapsed).as_duration()));
@@ -217,10 +235,11 @@ fn line(phase: &Phase, rate: f64, (done, left): (f64, Option<Duration>), columns
         Phase::Fill { bytes } => format!("writing {} of random data", short_size(*bytes)),
         Phase::Warm { number, count, title } => format!("{number}/{count} warming up for {title}"),
         Phase::Test { number, count, title, .. } => format!("{number}/{count} {title}"),
+        Phase::Round { title, .. } => title.clone(),
     };
     let rate = match phase {
         _ if rate <= 0.0 => String::new(),
-        Phase::Test { unit: Unit::Iops, .. } => format!("  {} IOPS", thousands(rate)),
+        Phase::Round { .. } | Phase::Test { unit: Unit::Iops, .. } => format!("  {} IOPS", thousands(rate)),
         _ => format!("  {} MiB/s", thousands(rate / f64::from(1 << 20))),
     };
     let room = columns.saturating_sub(FREE + start.chars().count());

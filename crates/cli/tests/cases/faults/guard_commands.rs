@@ -40,6 +40,7 @@ const CASES: &[Case] = &[
     Case { fault: "guard: knee --overwrite", words: "knee --output r.json --tests write --users 1 --time 1 --overwrite x {device}", status: 1,
         says: "is not overwritten" },
     Case { fault: "guard: knee --iozone", words: "knee --output r.json --iozone -i 0 -s 64 -r 4 -t 1 -F {device}", status: 44, says: "ext4" },
+    Case { fault: "guard: versus", words: "versus --rounds 1 --rest 0 --b bs=8k -- --name=a --filename={device} --rw=write --size=1m", status: 3, says: "ext4" },
     Case { fault: "guard: model --run", words: "model --run {device} --size 16M --time 10ms", status: 0, says: "" },
     Case { fault: "guard: iozone --json goes there", words: "iozone -i 0 -s 64 -r 4 -f z --json={device}", status: 1, says: "exists and plumb did not make it" },
 ];

@@ -1,0 +1,345 @@
+//! The rounds: runs both sides in random order, again and again, until it is enough.
+
+use super::save::Folder;
+use super::shown::Screen;
+use super::sides::{NAMES, Parsed, ReadOnly, Turn, Words};
+use super::together;
+use crate::failure::Failure;
+use crate::remarks;
+use crate::survey::progress::Display;
+use analysis::compare::{Goal, Metric, Observation, Round, Standing, observe, standing, turns_progress};
+use measure::{Nanos, SplitMix};
+use model::{Grade, RunResult};
+use run::RunOptions;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use sys::processes::signals::Watch;
+
+/// How long a pause goes on without a look at the signals.
+const NAP: Duration = Duration::from_millis(50);
+
+/// What is to be measured.
+pub(super) struct Order {
+    pub(super) words: Words,
+    /// Shell commands before each run of A and of B.
+    pub(super) before: [Option<String>; 2],
+    pub(super) limits: Limits,
+    /// The numbers that have to be decided.
+    pub(super) metrics: Vec<Metric>,
+    pub(super) tolerance: f64,
+    /// Checks whose finding that a result is not of the storage is accepted.
+    pub(super) accepted: Vec<String>,
+    /// Time between two runs.
+    pub(super) rest: Duration,
+    pub(super) seed: u64,
+    pub(super) pairing: Pairing,
+}
+
+/// When the rounds end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limits {
+    pub(super) goal: Goal,
+    /// Most rounds.
+    pub(super) most: usize,
+    pub(super) may_end_early: EndEarly,
+    /// No round is begun that would end later.
+    pub(super) time: Duration,
+}
+
+/// Fewer rounds than the most may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EndEarly {
+    /// As soon as the goal is reached.
+    Yes,
+    /// All rounds are made.
+    No,
+}
+
+/// How the two runs of a round are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pairing {
+    /// One after the other.
+    InTurns,
+    /// At the same time.
+    Together,
+}
+
+/// Reason why the rounds ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// The goal was reached.
+    Settled,
+    /// All rounds were made.
+    Rounds,
+    /// The time is over.
+    Time,
+    /// A signal came.
+    Signal(i32),
+    /// A run failed.
+    Failed(Failure),
+}
+
+/// End of a run or a round that is not a result.
+enum Cut {
+    Signal(i32),
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Cut {
+    fn from(error: E) -> Self {
+        Cut::Failed(error.into())
+    }
+}
+
+impl Order {
+    /// Checks both sides before anything is measured.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let [a, b] = [0, 1].map(|side| self.words.plan(side, Turn { round: 1, run: side + 1 }));
+        let (a, b) = (a?, b?);
+        let mut warnings = [a.warnings, b.warnings].concat();
+        warnings.dedup();
+        warnings.iter().for_each(|warning| crate::output::print_remark(&format!("plumb: {warning}")));
+        match self.pairing {
+            Pairing::InTurns => Ok(()),
+            Pairing::Together => together::check([&a.plan, &b.plan]),
+        }
+    }
+}
+
+/// The rounds so far.
+pub(super) struct Measurement<'a> {
+    order: &'a Order,
+    signals: &'a Watch,
+    pub(super) folder: Folder,
+    display: Display,
+    pub(super) rounds: Vec<Round>,
+    /// The results of each round, A and B, if they are printed at the end.
+    pub(super) results: Vec<[RunResult; 2]>,
+    pub(super) standing: Option<Standing>,
+    /// Remarks on the results, each once.
+    pub(super) remarks: Vec<String>,
+    began: Instant,
+    /// Number of runs that were begun.
+    runs: usize,
+    /// Time that runs took, with what is around them.
+    took: Duration,
+    random: SplitMix,
+}
+
+impl<'a> Measurement<'a> {
+    /// Nothing is measured yet.
+    pub(super) fn new(order: &'a Order, signals: &'a Watch, folder: Folder) -> Self {
+        Measurement {
+            order,
+            signals,
+            folder,
+            display: Display::new(Nanos::ZERO),
+            rounds: Vec::new(),
+            results: Vec::new(),
+            standing: None,
+            remarks: Vec::new(),
+            began: Instant::now(),
+            runs: 0,
+            took: Duration::ZERO,
+            random: SplitMix::new(order.seed),
+        }
+    }
+
+    /// Removes the progress display.
+    pub(super) fn clear(&mut self) {
+        self.display.clear();
+    }
+
+    /// True if the goal is reached.
+    pub(super) fn is_settled(&self) -> bool {
+        self.standing.as_ref().is_some_and(Standing::is_settled)
+    }
+
+    /// Mean time of a round, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        let rounds = u32::try_from(self.rounds.len()).unwrap_or(u32::MAX).max(1);
+        (self.took / rounds).as_secs_f64()
+    }
+
+    /// Makes rounds until they are enough. All complete ones are kept, however it ends.
+    pub(super) fn all(&mut self, screen: &mut Screen) -> Ending {
+        let Limits { most, may_end_early, time, .. } = self.order.limits;
+        while self.rounds.len() < most {
+            let next = Duration::from_secs_f64(if self.rounds.is_empty() { 0.0 } else { self.seconds() });
+            if self.began.elapsed() + next > time {
+                return Ending::Time;
+            }
+            match self.round(screen) {
+                Ok(()) => {}
+                Err(Cut::Signal(signal)) => return Ending::Signal(signal),
+                Err(Cut::Failed(failure)) => return Ending::Failed(failure),
+            }
+            if may_end_early == EndEarly::Yes && self.is_settled() {
+                return Ending::Settled;
+            }
+        }
+        Ending::Rounds
+    }
+
+    fn round(&mut self, screen: &mut Screen) -> Result<(), Cut> {
+        let began = Instant::now();
+        let first = usize::from(self.random.fraction() >= 0.5);
+        let (results, first) = match self.order.pairing {
+            Pairing::Together => (self.fit(first, Self::both)?, None),
+            Pairing::InTurns => {
+                let [one] = self.fit(first, Self::one)?;
+                let [other] = self.fit(1 - first, Self::one)?;
+                (if first == 0 { [one, other] } else { [other, one] }, Some(first))
+            }
+        };
+        let number = self.rounds.len() + 1;
+        let sides: [Vec<Observation>; 2] = [0, 1].map(|side| observe(&results[side], None, number));
+        self.rounds.push(Round { first, sides });
+        let Order { metrics, limits, tolerance, .. } = self.order;
+        let found = standing(&self.rounds, metrics, limits.goal, *tolerance).map_err(|why| {
+            self.rounds.pop();
+            Failure::new(why)
+        })?;
+        self.folder.round(number, [&results[0], &results[1]])?;
+        if self.folder.path().is_none() {
+            self.results.push(results);
+        }
+        self.took += began.elapsed();
+        let shown = &self.rounds;
+        self.display.between(|| screen.round(shown, &found, limits.goal))?;
+        self.standing = Some(found);
+        Ok(())
+    }
+
+    /// Runs, once more if a result is not of the storage.
+    fn fit<const COUNT: usize>(
+        &mut self,
+        side: usize,
+        run: impl Fn(&mut Self, usize) -> Result<[RunResult; COUNT], Cut>,
+    ) -> Result<[RunResult; COUNT], Cut> {
+        let found = run(self, side)?;
+        if self.unfit(&found).is_none() {
+            return Ok(found);
+        }
+        let again = run(self, side)?;
+        match self.unfit(&again) {
+            None => Ok(again),
+            Some(why) => {
+                let word = why.check.replace(' ', "-");
+                Err(Cut::Failed(Failure::new(format!(
+                    "round {}: NOT A STORAGE RESULT, twice: {}: {}; to compare it all the same: --accept {word}",
+                    self.rounds.len() + 1,
+                    why.check,
+                    why.sentence
+                ))))
+            }
+        }
+    }
+
+    /// The finding that these results are not of the storage; accepted ones are remarked once.
+    fn unfit(&mut self, results: &[RunResult]) -> Option<model::Note> {
+        let notes = results.iter().flat_map(|result| &result.notes);
+        for note in notes.filter(|note| note.grade == Grade::NotAStorageResult) {
+            if !self.order.accepted.contains(&note.check) {
+                return Some(note.clone());
+            }
+            let line = format!("NOT A STORAGE RESULT, and accepted: {}: {}", note.check, note.sentence);
+            if !self.remarks.iter().any(|known| known.contains(&format!("accepted: {}:", note.check))) {
+                self.remarks.push(line);
+            }
+        }
+        None
+    }
+
+    /// One run of a side.
+    fn one(&mut self, side: usize) -> Result<[RunResult; 1], Cut> {
+        self.rest()?;
+        self.prepare(side)?;
+        let parsed = self.order.words.plan(side, self.next_turn())?;
+        Ok([self.execute(parsed, NAMES[side])?])
+    }
+
+    /// Both sides at the same time.
+    fn both(&mut self, _side: usize) -> Result<[RunResult; 2], Cut> {
+        self.rest()?;
+        let turn = self.next_turn();
+        let a = self.order.words.plan(0, turn)?;
+        let b = self.order.words.plan(1, self.next_turn())?;
+        let workers = together::workers(&a.plan);
+        let result = self.execute(together::merged([a, b]), "A and B")?;
+        Ok(together::apart(result, workers))
+    }
+
+    fn next_turn(&mut self) -> Turn {
+        self.runs += 1;
+        Turn { round: self.rounds.len() + 1, run: self.runs }
+    }
+
+    /// Waits between two runs.
+    fn rest(&self) -> Result<(), Cut> {
+        let until = Instant::now() + if self.runs == 0 { Duration::ZERO } else { self.order.rest };
+        loop {
+            if let Some(signal) = self.signals.caught() {
+                return Err(Cut::Signal(signal));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(NAP));
+        }
+    }
+
+    /// Runs the command before a side.
+    fn prepare(&self, side: usize) -> Result<(), Cut> {
+        let Some(command) = &self.order.before[side] else { return Ok(()) };
+        // Standard output is for the result.
+        let status = Command::new("/bin/sh").arg("-c").arg(command).stdout(Stdio::from(std::io::stderr())).status();
+        if let Some(signal) = self.signals.caught() {
+            return Err(Cut::Signal(signal));
+        }
+        let why = match status {
+            Ok(status) if status.success() => return Ok(()),
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
+        Err(Cut::Failed(Failure::new(format!("the command before {} failed: {command}: {why}", NAMES[side]))))
+    }
+
+    fn execute(&mut self, parsed: Parsed, name: &str) -> Result<RunResult, Cut> {
+        self.show(name);
+        let options = RunOptions {
+            read_only: parsed.is_read_only == ReadOnly::Yes,
+            progress_interval: Some(Nanos::from_millis(250)),
+            ..RunOptions::default()
+        };
+        let mut result = run::execute(&parsed.plan, &options, &mut self.display)?;
+        result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        crate::result_file::name_host(&mut result, None);
+        if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
+            return Err(Cut::Signal(signal));
+        }
+        if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
+            let round = self.rounds.len() + 1;
+            return Err(Cut::Failed(Failure::new(format!("round {round}, {name}: {}", error.message))));
+        }
+        remarks::judge(&mut result);
+        Ok(result)
+    }
+
+    /// Shows the run that begins, the change so far, and the time that is left.
+    fn show(&mut self, name: &str) {
+        let Limits { goal, most, time, .. } = self.order.limits;
+        let done = self.rounds.len();
+        let question = self.standing.as_ref().and_then(|found| found.questions.first());
+        let change = question.and_then(|question| turns_progress(question, goal));
+        let change = change.map(|change| format!("  B ÷ A {change}")).unwrap_or_default();
+        let title = format!("round {} of at most {most}, {name}{change}", done + 1);
+        let needed = self.standing.as_ref().and_then(Standing::rounds).filter(|&needed| needed > done);
+        let total = Duration::from_secs_f64(self.seconds() * measure::float(needed.unwrap_or(most).min(most) as u64));
+        let this = Duration::from_secs_f64(self.seconds() / 2.0);
+        let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let left = if done == 0 { None } else { Some(nanos(total.min(time))) };
+        self.display.round(title, [nanos(self.took), nanos(this)], left);
+    }
+}

@@ -1,0 +1,306 @@
+//! Text and JSON of the rounds: a line per round as it ends, then the numbers and two sentences.
+
+use super::rounds::{EndEarly, Ending, Measurement, Order, Pairing};
+use super::sides::NAMES;
+use crate::compare::documents::row_of;
+use crate::compare::text::{interval, signed, value, word};
+use crate::failure::Failure;
+use crate::output::{self, Output};
+use crate::streams;
+use analysis::compare::{
+    ComparedTest, Goal, OrderEffect, Question, Round, Row, Standing, percent_of, turns_progress, turns_sentences,
+};
+use analysis::statistics::Decision;
+use formats::printable;
+use model::RunResult;
+use serde_json::{Value, json};
+
+/// Use of standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Text for a person.
+    Text,
+    /// The document alone.
+    Json,
+}
+
+/// Standard output.
+pub(super) struct Screen {
+    out: Output,
+    form: Form,
+}
+
+impl Screen {
+    /// Standard output in this form.
+    pub(super) fn new(form: Form) -> Self {
+        Screen { out: Output::stdout(), form }
+    }
+
+    /// Writes text as it is.
+    pub(super) fn write(&mut self, text: &str) -> Result<(), Failure> {
+        self.out.write(text)
+    }
+
+    fn lines(&mut self, text: &str) -> Result<(), Failure> {
+        if self.form == Form::Json { Ok(()) } else { self.out.write(&printable::lines(text)) }
+    }
+
+    /// What is going to be measured.
+    pub(super) fn begin(&mut self, order: &Order) -> Result<(), Failure> {
+        if output::is_quiet() { Ok(()) } else { self.lines(&heading(order)) }
+    }
+
+    /// The line of a round that ended.
+    pub(super) fn round(&mut self, rounds: &[Round], found: &Standing, goal: Goal) -> Result<(), Failure> {
+        let Some(question) = found.questions.first().filter(|_| !output::is_quiet()) else { return Ok(()) };
+        let head = if rounds.len() == 1 { table_head(question) } else { String::new() };
+        let text = round_line(rounds, found, goal).unwrap_or_default();
+        self.lines(&(head + &text))
+    }
+
+    /// The conclusion.
+    pub(super) fn end(&mut self, order: &Order, measured: &Measurement<'_>, ending: &Ending) -> Result<(), Failure> {
+        let mut text = String::new();
+        let Some(found) = &measured.standing else { return Ok(()) };
+        for test in &found.tests {
+            text.push_str(&format!("\n{}\n{}", test.label, table(&test.rows)));
+        }
+        text.push_str(&format!("\n{}", sentences(order, measured, found).join("\n")));
+        text.push('\n');
+        if !output::is_quiet() {
+            text.push_str(&format!("{}\n", on_intervals(order)));
+        }
+        remarks(measured, ending).iter().for_each(|remark| text.push_str(&format!("! {remark}\n")));
+        if let (Some(path), false) = (measured.folder.path(), output::is_quiet()) {
+            let path = path.display();
+            text.push_str(&format!(
+                "Results: {path}\nThe same numbers: plumb compare --old {path}/a-*.json --new {path}/b-*.json\n"
+            ));
+        }
+        let text = if output::is_quiet() { text.trim_start().to_owned() } else { text };
+        self.lines(&text)
+    }
+}
+
+fn heading(order: &Order) -> String {
+    let limits = order.limits;
+    let mut text = String::new();
+    for (side, name) in NAMES.iter().enumerate() {
+        text.push_str(&format!("{name}: {}\n", order.words.describe(side)));
+    }
+    if !order.words.job().is_empty() {
+        text.push_str(&format!("Job: {}\n", order.words.job()));
+    }
+    let how = match (limits.may_end_early, limits.goal) {
+        (EndEarly::No, _) => format!("{} rounds", limits.most),
+        (_, Goal::Decided) => format!("Until it is decided, at most {} rounds", limits.most),
+        (_, Goal::Known(share)) => {
+            format!("Until B ÷ A is known to ±{} %, at most {} rounds", digits(share), limits.most)
+        }
+    };
+    let order_of = match order.pairing {
+        Pairing::InTurns => format!("random order from seed {}", order.seed),
+        Pairing::Together => "both at the same time".to_owned(),
+    };
+    text + &format!("{how}; {order_of}.\n")
+}
+
+fn digits(share: f64) -> f64 {
+    (1000.0 * share).round() / 10.0
+}
+
+fn table_head(question: &Question) -> String {
+    let title = question.metric.title();
+    let head = format!(
+        "{:>5}  {:<5} {:>12} {:>12} {:>9}   so far",
+        "round",
+        "order",
+        format!("A {title}"),
+        format!("B {title}"),
+        "B ÷ A"
+    );
+    format!("\n{}\n{}\n", question.test, head.trim_end())
+}
+
+/// The last round: its numbers of the first question, and the interval of all so far.
+fn round_line(rounds: &[Round], found: &Standing, goal: Goal) -> Option<String> {
+    let (last, question) = (rounds.last()?, found.questions.first()?);
+    let numbers = last.sides.each_ref().map(|side| side.first()?.number(question.metric).ok());
+    let order = match last.first {
+        Some(0) => "A, B",
+        Some(_) => "B, A",
+        None => "both",
+    };
+    let shown = numbers.map(|number| number.map_or_else(|| "-".to_owned(), |number| value(question.metric, number)));
+    let change = match numbers {
+        [Some(a), Some(b)] => format!("{} %", signed(percent_of((b / a).ln()))),
+        _ => "-".to_owned(),
+    };
+    let so_far = turns_progress(question, goal).filter(|_| rounds.len() > 1).unwrap_or_default();
+    let settled = found.questions.iter().filter(|question| question.is_settled).count();
+    let count = match found.questions.len() {
+        1 => String::new(),
+        all => format!("  {settled} of {all} settled"),
+    };
+    let line =
+        format!("{:>5}  {order:<5} {:>12} {:>12} {change:>9}   {so_far}{count}", rounds.len(), shown[0], shown[1]);
+    Some(format!("{}\n", line.trim_end()))
+}
+
+/// The numbers of a test.
+fn table(rows: &[Row]) -> String {
+    let head = ["", "A", "B", "B ÷ A", "95 % interval", "B is", "visible from"].map(str::to_owned);
+    let lines: Vec<[String; 7]> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 7] = std::array::from_fn(width);
+    let mut text = String::new();
+    for line in &lines {
+        let mut row = String::from(" ");
+        for (column, cell) in line.iter().enumerate() {
+            let pad = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
+            // Words to the left, numbers to the right.
+            row.push_str(&if [0, 5].contains(&column) { format!(" {cell}{pad} ") } else { format!(" {pad}{cell} ") });
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn cells(row: &Row) -> [String; 7] {
+    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| value(row.metric, number));
+    let visible = row.change.map(|change| percent_of(change.smallest_visible())).filter(|visible| *visible < 1000.0);
+    [
+        row.metric.title(),
+        number(row.old),
+        number(row.new),
+        row.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{} %", signed(percent_of(ratio)))),
+        interval(row).unwrap_or_default(),
+        if row.old.is_some() && row.new.is_some() { word(row.verdict).to_owned() } else { "not known".to_owned() },
+        visible.map(|visible| format!("{visible:.1} %")).unwrap_or_default(),
+    ]
+}
+
+fn sentences(order: &Order, measured: &Measurement<'_>, found: &Standing) -> [String; 2] {
+    turns_sentences(found, (order.limits.goal, order.tolerance), measured.rounds.len(), measured.seconds())
+}
+
+/// How the numbers are meant.
+fn on_intervals(order: &Order) -> String {
+    let words: Vec<String> = order.metrics.iter().map(|metric| metric.title()).collect();
+    format!(
+        "Intervals: 95 %, for all looks together; tolerance {} %. Decided by {}.",
+        digits(order.tolerance),
+        words.join(", ")
+    )
+}
+
+fn remarks(measured: &Measurement<'_>, ending: &Ending) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let rounds = survey::counted(measured.rounds.len() as u64, "complete round");
+    match ending {
+        Ending::Signal(signal) => found.push(format!("Cut short by signal {signal} after {rounds}.")),
+        Ending::Failed(_) => found.push(format!("Ended by an error after {rounds}.")),
+        Ending::Time => found.push(format!("--max-time is over after {rounds}.")),
+        Ending::Settled | Ending::Rounds => {}
+    }
+    let standing = measured.standing.iter();
+    found.extend(standing.clone().flat_map(|found| &found.notes).cloned());
+    found.extend(standing.flat_map(|found| &found.order).map(OrderEffect::sentence));
+    found.extend(measured.remarks.iter().cloned());
+    found
+}
+
+/// Results that are printed in the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// The conclusion alone: the results are in a directory.
+    Conclusion,
+    /// The result of each run, too.
+    Results,
+}
+
+/// The JSON document.
+pub(super) fn document(
+    order: &Order,
+    measured: &Measurement<'_>,
+    ending: &Ending,
+    holds: Holds,
+) -> Result<String, Failure> {
+    let standing = measured.standing.as_ref();
+    let rows = |test: &ComparedTest| test.rows.iter().map(|row| row_of(test, row)).collect::<Vec<_>>();
+    let sentences = standing.map(|found| sentences(order, measured, found).to_vec()).unwrap_or_default();
+    let goal = match order.limits.goal {
+        Goal::Decided => Value::from("decided"),
+        Goal::Known(share) => Value::from(share),
+    };
+    let mut parts = json!({
+        "verdict": verdict(order.limits.goal, standing),
+        "ended": ended(ending),
+        "until": goal,
+        "tolerance": order.tolerance,
+        "rounds": measured.rounds.len(),
+        "seed": order.seed,
+        "together": order.pairing == Pairing::Together,
+        "sides": { "a": order.words.describe(0), "b": order.words.describe(1), "job": order.words.job() },
+        "first": measured.rounds.iter().map(|round| round.first.map(|first| ["a", "b"][first])).collect::<Vec<_>>(),
+        "questions": standing.iter().flat_map(|found| &found.questions).map(|one| question(one, order.limits.goal)).collect::<Vec<_>>(),
+        "pairs": standing.iter().flat_map(|found| &found.tests).flat_map(rows).collect::<Vec<_>>(),
+        "sentences": sentences,
+        "notes": remarks(measured, ending),
+        "results": measured.folder.path().map(|path| path.display().to_string()),
+    });
+    if holds == Holds::Results {
+        let native = |result: &RunResult| -> Result<Value, Failure> {
+            Ok(serde_json::from_str(&formats::native::write(result)?)?)
+        };
+        let side =
+            |side: usize| measured.results.iter().map(|round| native(&round[side])).collect::<Result<Vec<_>, _>>();
+        parts["a"] = Value::from(side(0)?);
+        parts["b"] = Value::from(side(1)?);
+    }
+    streams::document("versus", parts)
+}
+
+fn question(question: &Question, goal: Goal) -> Value {
+    let share = |logarithm: f64| Some(logarithm.exp_m1()).filter(|share| share.is_finite());
+    let (low, high) = question.interval(goal);
+    json!({
+        "test": question.test,
+        "metric": question.metric.word(),
+        "change": question.estimate().and_then(share),
+        "low": share(low).filter(|_| low.is_finite()),
+        "high": share(high),
+        "settled": question.is_settled,
+        "decision": decision(question.decision),
+        "rounds_to_settle": question.rounds,
+    })
+}
+
+fn decision(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Differs => "differs",
+        Decision::Same => "same",
+        Decision::Open => "cannot_tell",
+    }
+}
+
+/// The verdict over all questions: one that differs makes the sides differ.
+fn verdict(goal: Goal, found: Option<&Standing>) -> &'static str {
+    let Some(found) = found.filter(|found| found.is_settled()) else { return "cannot_tell" };
+    match goal {
+        Goal::Known(_) => "known",
+        Goal::Decided if found.questions.iter().any(|one| one.decision == Decision::Differs) => "differs",
+        Goal::Decided => "same",
+    }
+}
+
+fn ended(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Settled => "settled",
+        Ending::Rounds => "rounds",
+        Ending::Time => "time",
+        Ending::Signal(_) => "signal",
+        Ending::Failed(_) => "error",
+    }
+}

@@ -1,0 +1,359 @@
+//! The two sides: words → the Plan of a run.
+//!
+//! A side is the job's words with its own: a target, a job file, or options of fio. Its options are added to every job, so
+//! that nothing of the job hides them.
+
+use crate::failure::Failure;
+use crate::fio::Machine;
+use fio::{Action, EtaRequest, Files, Invocation, Parser, RealFiles, SideOutputs, Surroundings, TriggerRequest};
+use plan::Plan;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The names of the sides.
+pub(super) const NAMES: [&str; 2] = ["A", "B"];
+
+/// The words of the job and of each side.
+pub(super) struct Words {
+    job: Vec<String>,
+    sides: [Own; 2],
+}
+
+/// A side's own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Own {
+    /// Options that are added to each job.
+    Options(Vec<String>),
+    /// A job file, in place of the job's words.
+    File(String),
+}
+
+/// The place of a run in the measurement, for `{round}` and `{run}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// Number of the round, from 1.
+    pub(super) round: usize,
+    /// Number of the run over both sides, from 1.
+    pub(super) run: usize,
+}
+
+/// A parsed run.
+pub(super) struct Parsed {
+    pub(super) plan: Plan,
+    pub(super) is_read_only: ReadOnly,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Writes may be forbidden by `--readonly`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadOnly {
+    Yes,
+    No,
+}
+
+impl Words {
+    /// Reads the words of the command line: of each side if it was given, and of the job.
+    pub(super) fn new(sides: [Option<&str>; 2], job: Vec<String>) -> Result<Self, Failure> {
+        let [a, b] = sides.map(|side| own(side.unwrap_or_default(), &job));
+        let words = Words { job, sides: [a?, b?] };
+        if words.job.is_empty() && words.sides.iter().any(|own| *own == Own::Options(Vec::new())) {
+            return Err(Failure::new(
+                "there is no job: name it after --, like plumb versus --a direct=0 --b direct=1 -- job.fio",
+            ));
+        }
+        Ok(words)
+    }
+
+    /// True if a file of unknown authors may be read: `--untrusted` is among the words.
+    pub(super) fn has_untrusted(&self) -> bool {
+        let of_sides = self.sides.iter().flat_map(|own| match own {
+            Own::Options(words) => words.as_slice(),
+            Own::File(_) => &[],
+        });
+        // Abbreviations, too.
+        let is_it = |word: &String| {
+            let name = word.trim_start_matches('-');
+            word.starts_with('-') && name.len() > 1 && "untrusted".starts_with(name)
+        };
+        self.job.iter().chain(of_sides).any(is_it)
+    }
+
+    /// The words of a side for people.
+    pub(super) fn describe(&self, side: usize) -> String {
+        match &self.sides[side] {
+            Own::File(path) => path.clone(),
+            Own::Options(words) if words.is_empty() => "the job as it is".to_owned(),
+            Own::Options(words) => words.iter().map(|word| word.trim_start_matches('-')).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// The words of the job for people.
+    pub(super) fn job(&self) -> String {
+        self.job.join(" ")
+    }
+
+    /// The Plan of a side's run.
+    ///
+    /// # Errors
+    /// The words are wrong; the message names the side if its own words are.
+    pub(super) fn plan(&self, side: usize, turn: Turn) -> Result<Parsed, Failure> {
+        let (words, added) = match &self.sides[side] {
+            Own::File(path) => (vec![path.clone()], Vec::new()),
+            Own::Options(own) => (in_each_job(&self.job, own), own.clone()),
+        };
+        let filled = |words: &[String]| words.iter().map(|word| fill(word, turn)).collect::<Vec<_>>();
+        let machine = Machine::here();
+        let files = EachSection { files: &words, added: &filled(&added) };
+        let around = Surroundings { files: &files, ..machine.surroundings() };
+        let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
+        let name = NAMES[side];
+        let invocation = parser.command_line(&filled(&words), &around).map_err(|error| {
+            // With a mistake in the job itself, its own message has the right line.
+            let alone = parser.command_line(&filled(&self.job), &machine.surroundings());
+            match alone {
+                Err(own) if !self.job.is_empty() && !added.is_empty() => Failure::new(own.to_string()),
+                _ => Failure::new(format!("side {name}: {error}")),
+            }
+        })?;
+        parsed(invocation).map_err(|why| Failure::new(format!("side {name}: {why}")))
+    }
+}
+
+/// Reads a side's own words.
+fn own(text: &str, job: &[String]) -> Result<Own, Failure> {
+    let path = Path::new(text);
+    let found = std::fs::metadata(path).ok().filter(|_| !text.is_empty());
+    Ok(match found {
+        Some(found) if found.is_dir() => Own::Options(vec![format!("--directory={}", escaped(text))]),
+        Some(found) if found.is_file() && job.is_empty() => Own::File(text.to_owned()),
+        Some(_) => Own::Options(vec![format!("--filename={}", escaped(text))]),
+        None => Own::Options(split(text)?.iter().map(|word| option(word)).collect()),
+    })
+}
+
+/// A path as a value: `:` separates paths there.
+fn escaped(path: &str) -> String {
+    path.replace(':', "\\:")
+}
+
+/// An option with its dashes: `bs=4k` is `--bs=4k`.
+fn option(word: &str) -> String {
+    if word.starts_with('-') { word.to_owned() } else { format!("--{word}") }
+}
+
+/// Splits words at spaces, except between quotes.
+fn split(text: &str) -> Result<Vec<String>, Failure> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for letter in text.chars() {
+        match quote {
+            Some(open) if open == letter => quote = None,
+            None if letter == '\'' || letter == '"' => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            None if letter.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(Failure::new(format!("`{text}`: the quote {open} is not closed")));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// Replaces `{round}` and `{run}`.
+fn fill(word: &str, turn: Turn) -> String {
+    word.replace("{round}", &turn.round.to_string()).replace("{run}", &turn.run.to_string())
+}
+
+/// The job's words with these options at the end of each job, and before the first if none is opened there.
+fn in_each_job(job: &[String], own: &[String]) -> Vec<String> {
+    let opens = |word: &String| {
+        let name = word.trim_start_matches('-').split('=').next();
+        word.starts_with('-') && name == Some("name")
+    };
+    let mut words = Vec::new();
+    let mut is_in_job = false;
+    for word in job {
+        if opens(word) {
+            if is_in_job {
+                words.extend(own.iter().cloned());
+            }
+            is_in_job = true;
+        }
+        words.push(word.clone());
+    }
+    // A job file comes last: a word after it would be read as the name of another one only without dashes.
+    words.extend(own.iter().cloned());
+    words
+}
+
+/// Job files with options added to each of their sections, so that a setting of the file does not hide them.
+struct EachSection<'a> {
+    /// The words, some of which are the names of job files.
+    files: &'a [String],
+    added: &'a [String],
+}
+
+impl Files for EachSection<'_> {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let bytes = RealFiles.read(path)?;
+        let is_job_file = self.files.iter().any(|word| Path::new(word) == path);
+        if !is_job_file || self.added.is_empty() {
+            return Ok(bytes);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        if text.lines().any(|line| line.trim_start().starts_with("include ")) {
+            return Err(io::Error::other(
+                "it includes other files, to whose jobs a side's options cannot be added; write a job file for each side",
+            ));
+        }
+        Ok(with_options(&text, self.added).into_bytes())
+    }
+
+    fn is_special(&self, path: &Path) -> bool {
+        RealFiles.is_special(path)
+    }
+}
+
+/// The text of a job file with these options at the end of each section.
+fn with_options(text: &str, added: &[String]) -> String {
+    let lines: String = added.iter().map(|option| format!("{}\n", option.trim_start_matches('-'))).collect();
+    let mut found = String::new();
+    let mut is_in_section = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with('[') {
+            if is_in_section {
+                found.push_str(&lines);
+            }
+            is_in_section = true;
+        }
+        found.push_str(line);
+        found.push('\n');
+    }
+    found + &lines
+}
+
+/// The plan of an invocation that only measures.
+fn parsed(invocation: Invocation) -> Result<Parsed, String> {
+    let none = |what: &str| Err(format!("{what} has no place here: plumb versus prints and saves the results itself"));
+    let Invocation { action, output, eta, side, read_only, idle, trigger, announced, warnings, .. } = invocation;
+    if output.file.is_some() || output.formats != [fio::OutputFormat::NORMAL] {
+        return none("an option of the output");
+    }
+    if side != SideOutputs::default() {
+        return none("an option such as --result, --store, --strict or --status-interval");
+    }
+    if eta != EtaRequest::default() || idle.is_some() || trigger != TriggerRequest::default() || !announced.is_empty() {
+        return none("an option such as --eta, --idle-prof, --trigger or --debug");
+    }
+    let Action::Run(plan) = action else { return Err("its words are not a job that can be run".to_owned()) };
+    let warnings = warnings.iter().map(|warning| warning.title.clone()).collect();
+    let is_read_only = if read_only { ReadOnly::Yes } else { ReadOnly::No };
+    Ok(Parsed { plan, is_read_only, warnings })
+}
+
+/// The files and directories of a plan.
+pub(super) fn paths(plan: &Plan) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for job in &plan.jobs {
+        let files = &job.files;
+        let here = [PathBuf::from(".")];
+        let directories = if files.directories.is_empty() { &here[..] } else { &files.directories };
+        for directory in directories {
+            if files.names.is_empty() {
+                found.push(directory.clone());
+            }
+            found.extend(files.names.iter().map(|name| directory.join(name)));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Turn = Turn { round: 3, run: 6 };
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn planned(sides: [&str; 2], job: &str) -> Result<[Plan; 2], Failure> {
+        let words = Words::new(sides.map(Some), words(job))?;
+        Ok([words.plan(0, FIRST)?.plan, words.plan(1, FIRST)?.plan])
+    }
+
+    #[test]
+    fn a_sides_options_are_those_of_every_job() {
+        let job = "--ioengine=null --size=1m --name=a --rw=read --bs=8k --name=b --rw=randread";
+        let [a, b] = planned(["bs=4k", "--bs=64k --iodepth=2"], job).unwrap();
+        let sizes = |plan: &Plan| plan.jobs.iter().map(|job| job.load.size_ranges().read.0).collect::<Vec<_>>();
+        assert_eq!((sizes(&a), sizes(&b)), (vec![4096, 4096], vec![65536, 65536]));
+    }
+
+    #[test]
+    fn a_sides_options_are_those_of_every_section_of_a_job_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("job.fio");
+        std::fs::write(&path, "[global]\nioengine=null\nsize=1m\n[a]\nbs=8k\n[b]\nbs=16k\n").unwrap();
+        let [a, b] = planned(["bs=4k", ""], &path.display().to_string()).unwrap();
+        let sizes = |plan: &Plan| plan.jobs.iter().map(|job| job.load.size_ranges().read.0).collect::<Vec<_>>();
+        assert_eq!((sizes(&a), sizes(&b)), (vec![4096, 4096], vec![8192, 16384]));
+        std::fs::write(&path, "[global]\ninclude other.fio\n").unwrap();
+        let failure = planned(["bs=4k", ""], &path.display().to_string()).err().unwrap();
+        assert!(failure.message().contains("includes other files"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_side_is_a_directory_a_file_or_a_job_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("data");
+        std::fs::write(&file, "[x]\nioengine=null\nsize=1m\n").unwrap();
+        let (folder, file) = (directory.path().display().to_string(), file.display().to_string());
+        let [a, b] = planned([&folder, &file], "--name=x --size=1m --rw=read").unwrap();
+        assert_eq!(a.jobs[0].files.directories, [directory.path()]);
+        assert_eq!(b.jobs[0].files.names, [PathBuf::from(&file)]);
+        assert_eq!((paths(&a), paths(&b)), (vec![directory.path().to_owned()], vec![PathBuf::from(&file)]));
+        let [a, b] = planned([&file, "--name=y --ioengine=null --size=1m"], "").unwrap();
+        assert_eq!((a.jobs[0].name.as_str(), b.jobs[0].name.as_str()), ("x", "y"));
+    }
+
+    #[test]
+    fn rounds_and_runs_are_filled_in() {
+        let [a, _] = planned(["sim_run={run}", ""], "--name=x --ioengine=sim --size=1m --randseed={round}").unwrap();
+        assert_eq!(a.jobs[0].engine_options.integer("sim_run"), Some(6));
+        assert!(a.jobs[0].written.contains(&("randseed".to_owned(), "3".to_owned())), "{:?}", a.jobs[0].written);
+    }
+
+    #[test]
+    fn what_is_wrong_names_its_side_and_outputs_have_no_place() {
+        let job = "--name=x --ioengine=null --size=1m";
+        for (sides, job, expected) in [
+            (["", "bs=4q"], job, "side B: "),
+            (["", ""], "--name=x --ioengine=null --size=1q", "1q"),
+            (["output=x", ""], job, "side A: an option of the output"),
+            (["output-format=json", ""], job, "side A: an option of the output"),
+            (["", "result=x"], job, "side B: an option such as --result"),
+            (["", "eta=always"], job, "side B: an option such as --eta"),
+            (["", "version"], job, "side B: its words are not a job"),
+            (["'bs=4k", ""], job, "is not closed"),
+            (["", ""], "", "there is no job"),
+        ] {
+            let failure = planned(sides, job).err().unwrap();
+            assert!(failure.message().contains(expected), "{sides:?}: {}", failure.message());
+        }
+    }
+
+    #[test]
+    fn words_are_split_at_spaces_outside_of_quotes() {
+        assert_eq!(split("a 'b c'  d=\"e f\"").unwrap(), ["a", "b c", "d=e f"]);
+        assert_eq!(split("  ").unwrap(), Vec::<String>::new());
+        let trusted = |text: &str| Words::new([Some(text), None], words("--name=x")).unwrap().has_untrusted();
+        assert!(trusted("untrusted") && trusted("--untru") && !trusted("bs=4k") && !trusted("unlink=1"));
+    }
+}

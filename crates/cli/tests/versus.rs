@@ -1,0 +1,233 @@
+//! `plumb versus` on the simulated device, whose truth is known: virtual time, fixed seeds.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A job on the simulated device with noise between runs of 3 %, which is the same machine for both sides.
+const JOB: &str = "--name=reads --ioengine=sim --rw=randread --bs=4k --size=1g --runtime=1 --time_based --sim_run={run} \
+                   --sim_distribution=lognormal --sim_level=0.03 --sim_noise=0.05:0.8:0.1";
+
+fn command(directory: &Path, options: &[&str], job: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.current_dir(directory).env("PLUMB_STORE", "off").args(["versus", "--rest", "0"]).args(options);
+    if !job.is_empty() {
+        command.arg("--").args(job.split_whitespace());
+    }
+    command
+}
+
+fn versus(directory: &Path, options: &[&str], job: &str) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command(directory, options, job).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+const ACCEPT: [&str; 2] = ["--accept", "nothing-moved"];
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn place() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn a_slower_side_is_found_and_its_results_compare_by_other_commands() {
+    let place = place();
+    let options = [&ACCEPT[..], &["--seed", "7", "--b", "sim_service_time=115us"]].concat();
+    let (status, text, errors) = versus(place.path(), &options, JOB);
+    assert_eq!((status, errors.as_str()), (0, ""), "{text}");
+    assert!(text.contains("B: sim_service_time=115us\n") && text.contains("random order from seed 7.\n"), "{text}");
+    assert!(
+        text.contains("B is slower: IOPS −1") && text.contains(" rounds with this noise show a change of"),
+        "{text}"
+    );
+    assert!(text.contains("NOT A STORAGE RESULT, and accepted: nothing moved"), "{text}");
+    let folder = place.path().join("plumb-versus-001");
+    let found = names(&folder);
+    let rounds = (found.len() - 1) / 2;
+    assert!(rounds >= 4 && found[0] == "a-001.json" && found[found.len() - 1] == "versus.json", "{found:?}");
+    let document: Value = serde_json::from_slice(&std::fs::read(folder.join("versus.json")).unwrap()).unwrap();
+    assert_eq!((&document["verdict"], &document["rounds"]), (&Value::from("differs"), &Value::from(rounds)));
+    let change = document["questions"][0]["change"].as_f64().unwrap();
+    assert!((change - (1.0 / 1.15 - 1.0)).abs() < 0.06, "{change}");
+    // Read by the commands that compare files.
+    let side =
+        |name: &str| (1..=rounds).map(|at| format!("{}/{name}-{at:03}.json", folder.display())).collect::<Vec<_>>();
+    let run = |words: &[String]| Command::new(env!("CARGO_BIN_EXE_plumb")).args(words).output().unwrap();
+    let words =
+        [vec!["compare".to_owned(), "--old".to_owned()], side("a"), vec!["--new".to_owned()], side("b")].concat();
+    let compared = String::from_utf8(run(&words).stdout).unwrap();
+    assert!(compared.contains("in turns: compared as pairs") && compared.contains("▼ worse"), "{compared}");
+    assert!(text.contains("plumb compare --old plumb-versus-001/a-*.json --new plumb-versus-001/b-*.json"), "{text}");
+}
+
+#[test]
+fn the_seed_repeats_the_order_and_json_is_alone() {
+    let place = place();
+    let options = |seed: &'static str, output: &'static str| {
+        [&ACCEPT[..], &["--rounds", "6", "--quiet", "--json", "--seed", seed, "-o", output]].concat()
+    };
+    let of = |seed: &'static str, output: &'static str| -> Value {
+        let (_, text, errors) = versus(place.path(), &options(seed, output), JOB);
+        assert_eq!(errors, "");
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let (one, again, other) = (of("3", "x"), of("3", "-"), of("7", "y"));
+    assert_eq!((&one["first"], &one["pairs"]), (&again["first"], &again["pairs"]), "virtual time repeats itself");
+    assert_ne!(one["first"], other["first"]);
+    assert_eq!(again["a"].as_array().map(Vec::len), Some(6), "-o - has the results");
+    assert_eq!((again["results"].is_null(), one["results"].as_str()), (true, Some("x")));
+    assert_eq!(names(place.path()), ["x", "y"]);
+    let (status, _, errors) = versus(place.path(), &options("3", "x"), JOB);
+    assert!(status == 3 && errors.contains("x: is not empty"), "{errors}");
+}
+
+#[test]
+fn equal_sides_are_the_same_and_a_width_can_be_asked_for() {
+    let place = place();
+    let exact = "--name=a --ioengine=sim --rw=randread --size=1g --runtime=1 --time_based";
+    let (status, text, _) = versus(place.path(), &ACCEPT, exact);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("A and B are the same within 5 %: IOPS 0.0 % (0.0 to 0.0 %)."), "{text}");
+    assert!(text.contains("All 4 rounds were equal"), "{text}");
+    let wide = [&ACCEPT[..], &["--until", "3%", "--b", "sim_service_time=104us", "--seed", "1", "-o", "wide"]].concat();
+    let (status, text, _) = versus(place.path(), &wide, JOB);
+    assert!(status == 0 && text.contains("B ÷ A is known to ±3 %: IOPS −"), "{text}");
+    let short = [&ACCEPT[..], &["--until", "0.1%", "--max-rounds", "5", "-o", "short"]].concat();
+    let (status, text, errors) = versus(place.path(), &short, JOB);
+    assert!(status == 2 && text.contains("is not known to ±0.1 %") && errors.contains("not settled"), "{text}{errors}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_an_error_with_status_3_and_nothing_is_left() {
+    let place = place();
+    let plain = "--name=a --ioengine=sim --size=1m --rw=read";
+    std::fs::write(place.path().join("plain.fio"), "[a]\nioengine=sim\nsize=1m\n").unwrap();
+    for (options, job, expected) in [
+        (&["--b", "bs=4q"][..], plain, "side B: "),
+        (&[], "", "there is no job"),
+        (&[], plain, "NOT A STORAGE RESULT, twice: nothing moved"),
+        (&["--rounds", "0"], plain, "--rounds"),
+        (&["--until", "soon"], plain, "soon is neither"),
+        (&["--metrics", "p98"], plain, "p98 is not a number"),
+        (&["--together"], plain, "--together: "),
+        (&["--before-a", "true"], "--untrusted plain.fio", "--untrusted forbids"),
+        (
+            &["--accept", "nothing-moved", "--before-b", "exit 7"],
+            plain,
+            "the command before B failed: exit 7: exit status: 7",
+        ),
+        (&["--accept", "nothing-moved", "--b", "rw=write"], plain, "the sides have different tests"),
+    ] {
+        let (status, text, errors) = versus(place.path(), options, job);
+        assert_eq!(status, 3, "{options:?}: {text}{errors}");
+        assert!(errors.contains(expected), "{options:?}: {errors}");
+    }
+    assert_eq!(names(place.path()), ["plain.fio"]);
+}
+
+#[test]
+fn a_command_runs_before_each_run_of_its_side() {
+    let place = place();
+    let options = [
+        &ACCEPT[..],
+        &["--rounds", "3", "--before-a", "echo a >>log", "--before-b", "echo b >>log; echo noise", "--json"],
+    ]
+    .concat();
+    let (status, text, errors) = versus(place.path(), &options, "--name=a --ioengine=sim --size=1m --rw=read");
+    assert!(status == 2 && serde_json::from_str::<Value>(&text).is_ok() && errors.contains("noise"), "{text}{errors}");
+    let mut log: Vec<String> =
+        std::fs::read_to_string(place.path().join("log")).unwrap().lines().map(str::to_owned).collect();
+    log.sort();
+    assert_eq!(log, ["a", "a", "a", "b", "b", "b"]);
+}
+
+#[test]
+fn an_interrupt_keeps_the_complete_rounds() {
+    let place = place();
+    // The third round waits in the command before B, as a long run would.
+    let wait = "echo x >>count; test $(wc -l <count) -lt 3 || { echo $$ >pid; exec sleep 20; }";
+    let options = [&ACCEPT[..], &["--rounds", "9", "--before-b", wait]].concat();
+    let job = "--name=a --ioengine=sim --size=1m --rw=read";
+    let child = command(place.path(), &options, job).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let waiting = || std::fs::read_to_string(place.path().join("pid")).ok()?.trim().parse::<i32>().ok();
+    let shell = loop {
+        match waiting() {
+            Some(pid) => break pid,
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    // As a terminal does: to all of them.
+    for pid in [i32::try_from(child.id()).unwrap(), shell] {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::INT).unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert!(text.contains("Cut short by signal 2 after 2 complete rounds."), "{text}");
+    let found = names(&place.path().join("plumb-versus-001"));
+    assert_eq!(found, ["a-001.json", "a-002.json", "b-001.json", "b-002.json", "versus.json"]);
+}
+
+#[test]
+fn both_sides_run_at_the_same_time_on_different_disks() {
+    let memory = house::Tmpfs::new(64 << 20).unwrap();
+    let [a, b] = [0, 1].map(|_| house::LoopDevice::sparse(memory.path(), 16 << 20).unwrap());
+    let [a, b] = [&a, &b].map(|device| device.path().display().to_string());
+    let place = place();
+    let job = "--name=r --rw=randread --bs=4k --direct=1 --runtime=200ms --time_based";
+    let options = ["--together", "--accept", "backing", "--rounds", "2", "--json", "--a", &a, "--b", &b];
+    let (status, text, errors) = versus(place.path(), &options, job);
+    assert_eq!(status, 2, "{errors}");
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&document["together"], &document["first"]), (&Value::from(true), &Value::from(vec![None::<&str>; 2])));
+    let result = |name: &str| std::fs::read_to_string(place.path().join("plumb-versus-001").join(name)).unwrap();
+    // Each result has the jobs of its side.
+    let (of_a, of_b) = (result("a-001.json"), result("b-001.json"));
+    assert!(of_a.contains(&a) && !of_a.contains(&format!("\"{b}\"")), "{of_a}");
+    assert_ne!(of_a, of_b);
+    let (status, _, errors) = versus(place.path(), &["--together", "--a", &a, "--b", &a], job);
+    assert!(status == 3 && errors.contains("both sides are on loop"), "{errors}");
+}
+
+/// The share of seeds at which the program finds this change of the service time.
+fn found(seeds: std::ops::RangeInclusive<u64>, service: &str) -> Vec<(String, u64)> {
+    let place = place();
+    let (side, directory) = (format!("sim_service_time={service}"), place.path());
+    let one = |seed: u64| {
+        let (seed, folder) = (seed.to_string(), format!("seed-{seed}"));
+        let options = [&ACCEPT[..], &["--json", "--quiet", "--seed", &seed, "-o", &folder, "--b", &side]].concat();
+        let (_, text, errors) = versus(directory, &options, &format!("{JOB} --sim_seed={seed}"));
+        let document: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {errors}"));
+        (document["verdict"].as_str().unwrap().to_owned(), document["rounds"].as_u64().unwrap())
+    };
+    seeds.map(one).collect()
+}
+
+#[test]
+fn the_program_finds_a_difference_of_two_deviations_and_none_between_equal_sides() {
+    // Two deviations of the difference of a pair: 2·√2·3 % are 8.5 %.
+    let (equal, slower) = (found(1..=2, "100us"), found(1..=2, "109us"));
+    assert!(equal.iter().all(|(verdict, _)| verdict != "differs"), "{equal:?}");
+    assert!(slower.iter().all(|(verdict, rounds)| verdict == "differs" && *rounds <= 15), "{slower:?}");
+}
+
+#[test]
+#[ignore = "20 seeds of each: make test-full"]
+fn over_20_seeds_equal_sides_do_not_differ_and_two_deviations_are_found() {
+    let (equal, slower) = (found(1..=20, "100us"), found(1..=20, "109us"));
+    let count = |all: &[(String, u64)], verdict: &str| all.iter().filter(|(one, _)| one == verdict).count();
+    println!("A/A: {equal:?}\n2 sd: {slower:?}");
+    assert!(count(&equal, "differs") <= 1, "{equal:?}");
+    assert!(count(&slower, "differs") >= 19, "{slower:?}");
+}
