@@ -22,9 +22,14 @@ impl FindingGroup<'_> {
     /// The sentence with the range over its rows, the step that removes the cause, and the grade. `rows` is the word for
     /// several rows.
     pub fn text(&self, rows: &str) -> String {
+        format!("{} [{}]", self.explanation(rows), grade_title(self.grade))
+    }
+
+    /// The same without the grade, for a place that states it already.
+    pub fn explanation(&self, rows: &str) -> String {
         let range = self.range.as_ref().map_or(String::new(), |range| format!(" (of these {rows}: {range})"));
         let advice = advice(self.check).map_or(String::new(), |advice| format!("; {advice}"));
-        format!("{}{range}{advice} [{}]", self.sentence, grade_title(self.grade))
+        format!("{}{range}{advice}", self.sentence)
     }
 }
 

@@ -11,24 +11,33 @@ plumb.cardNotes = (data, look) => data.notes.flatMap((note) => plumb.wrap(note, 
 plumb.cardLook = (look) => ({ ...look, small: look.width < 1100 });
 plumb.cardTop = (data, look) => (look.small ? 60 + plumb.cardHeadLines(data, look).length * 20 + plumb.title(look.title || data.title, 12, look.width - 24, look).more : 154);
 plumb.cardHeadLines = (data, look) => data.sentences.slice(0, 2).flatMap((text) => plumb.wrap(text, look.width - 24, look.font(12.5)));
-plumb.cardRow = (look) => (look.small ? 346 : 148);
+// A row is as high as the reasons for its missing grades need, which are never cut.
+plumb.cardReasons = (row, look) => {
+  const reasons = [row.scaling && row.scaling.reason, row.reason].filter((reason, index, all) => reason && all.indexOf(reason) === index);
+  const room = look.width - plumb.cardColumns(look).scaling - (look.small ? 12 : 48);
+  return reasons.flatMap((reason) => plumb.wrap(`⚠ ${reason}`, room, look.font(11, true)));
+};
+plumb.cardRow = (row, look) => (look.small ? 332 : 106) + 14 * Math.max(plumb.cardReasons(row, look).length, look.small ? 1 : 3);
 
 plumb.heights.card = (data, asked) => {
   const look = plumb.cardLook(asked);
-  return plumb.cardTop(data, look) + plumb.cardRow(look) * data.rows.length + 34 + 14 * plumb.cardNotes(data, look).length;
+  const rows = data.rows.reduce((sum, row) => sum + plumb.cardRow(row, look), 0);
+  return plumb.cardTop(data, look) + rows + 34 + 14 * plumb.cardNotes(data, look).length;
 };
 
 plumb.charts.card = (data, asked) => {
   const look = plumb.cardLook(asked);
   const notes = plumb.cardNotes(data, look);
   const head = plumb.cardTop(data, look);
-  const rowHeight = Math.min(plumb.cardRow(look), (look.height - head - 34 - 14 * notes.length) / Math.max(data.rows.length, 1));
+  const heights = data.rows.map((row) => plumb.cardRow(row, look));
+  const squeeze = Math.min(1, (look.height - head - 34 - 14 * notes.length) / Math.max(heights.reduce((sum, height) => sum + height, 0), 1));
   const marks = [...plumb.cardHead(data, look)];
   const columns = plumb.cardColumns(look);
   const scale = plumb.cardScale(data, columns);
   const margin = look.small ? 12 : 48;
   data.rows.forEach((row, index) => {
-    const top = head + index * rowHeight;
+    const rowHeight = heights[index] * squeeze;
+    const top = head + heights.slice(0, index).reduce((sum, height) => sum + height, 0) * squeeze;
     const at = look.small ? { letters: top + 26, histogram: top + 120, scaling: top + 228 } : { letters: top, histogram: top, scaling: top };
     marks.push(...plumb.cardWorkload(row, look, top, columns), ...plumb.cardHistogram(row, look, at.histogram, look.small ? 148 : rowHeight, scale));
     marks.push(...plumb.cardLetters(row, look, at.letters, columns), ...plumb.cardScaling(row, look, at.scaling, columns));
@@ -159,7 +168,8 @@ plumb.cardLetters = (row, look, top, { letters, rate }) => {
 
 plumb.cardScaling = (row, look, top, { scaling: x }) => {
   const scaling = row.scaling;
-  if (!scaling) return [{ shape: plumb.text(x, top + 60, 'one level only: no scaling', look.font(11.5), look.faint) }];
+  const reasons = plumb.cardReasons(row, look).map((line, index) => ({ shape: plumb.text(x, top + 109 + 14 * index, line, look.font(11, true), look.alarm) }));
+  if (!scaling) return [{ shape: plumb.text(x, top + 60, row.load.includes('→') ? 'no scaling: a level has no p95' : 'one level only: no scaling', look.font(11.5), look.faint) }, ...reasons];
   const marks = plumb.letter(x, top + 41, 48, scaling.letter, look);
   const [bar, wide, y] = [x + 63, 145, top + 45];
   // The bar ends at 125 %: what queues more is as bad.
@@ -170,9 +180,5 @@ plumb.cardScaling = (row, look, top, { scaling: x }) => {
   marks.push({ shape: plumb.line([[bar + at(1), y - 3], [bar + at(1), y + 16]], look.alarm, 1.5) });
   marks.push({ shape: plumb.text(bar + at(1), y + 24, 'all wait', look.font(9), look.alarm, 'center') });
   marks.push({ shape: plumb.text(bar, top + 86, `${scaling.load} ${plumb.times(scaling.load_ratio)} → MiB/s ${plumb.times(scaling.rate_ratio)}`, look.font(11.5), look.soft) });
-  if (scaling.reason) {
-    const font = look.font(11.5, true);
-    marks.push({ shape: plumb.text(x, top + 109, plumb.fit(`⚠ ${scaling.reason}`, look.width - x - 20, font), font, look.alarm) });
-  }
-  return marks;
+  return [...marks, ...reasons];
 };

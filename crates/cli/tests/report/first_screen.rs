@@ -28,6 +28,11 @@ fn the_page_begins_with_the_verdict_that_the_survey_printed() {
     let line = page["verdict"]["line"].as_str().expect("a line");
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(plain(printed).starts_with(&plain(line)), "{line}\n{shown}");
+    // The title stands once; the reason below it does not repeat it.
+    let html = std::fs::read_to_string(path(directory.path(), "s.html")).expect("written");
+    let band = html.split_once("<div class=\"band").and_then(|(_, rest)| rest.split_once("</div>")).expect("a band").0;
+    let title = line.split(':').next().expect("a title");
+    assert_eq!(band.matches(title).count(), 1, "{band}");
     // Each picture of these results has a mark if anything was found.
     let findings = page["verdict"]["findings"].as_array().expect("findings");
     let graded = findings.iter().any(|finding| finding["verdict"] != "NOT CHECKED");

@@ -42,6 +42,9 @@ pub struct Row {
     pub iops: f64,
     /// Effect of more load; `None` if there is only one load level.
     pub scaling: Option<Scaling>,
+    /// Reason for a `?` as the grade of the 95th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// A grade and the latency on which it is based.
@@ -90,8 +93,10 @@ pub struct Letters {
     pub p99: Option<String>,
     /// Grade of scaling.
     pub scaling: Option<String>,
-    /// Reason for a missing grade.
+    /// Reason for a missing grade of scaling.
     pub reason: Option<String>,
+    /// Reason for a missing grade of the 95th percentile.
+    pub latency_reason: Option<String>,
 }
 
 /// A workload and its grades, from which a row is made.
@@ -149,6 +154,7 @@ impl Row {
             rate: base.rate,
             iops: base.iops,
             scaling: workload.more.as_ref().and_then(|more| scaling(workload, more)),
+            reason: letters.latency_reason.clone().filter(|_| letters.p95.is_none()),
         }
     }
 }

@@ -125,6 +125,7 @@ fn workload(rows: &[Measurement], test: &Test, marks: &[Marks]) -> Option<Worklo
     let of = |metric: Metric| marks.iter().find(|marks| marks.metric == metric);
     let letter = |metric: Metric| graded(&of(metric)?.latency).ok();
     let scaling = of(Metric::P95).map(|marks| graded(&marks.scaling));
+    let not_graded = |reason: String| format!("not graded: {reason}");
     let bounds = test.bounds_ms.iter().map(|ms| Some(ms * 1e6)).chain([None]);
     Some(Workload {
         name: name(test).to_owned(),
@@ -138,7 +139,8 @@ fn workload(rows: &[Measurement], test: &Test, marks: &[Marks]) -> Option<Worklo
             p95: letter(Metric::P95),
             p99: letter(Metric::P99),
             scaling: scaling.clone().and_then(Result::ok),
-            reason: scaling.and_then(Result::err).map(|reason| format!("not graded: {reason}")),
+            reason: scaling.and_then(Result::err).map(not_graded),
+            latency_reason: of(Metric::P95).and_then(|marks| graded(&marks.latency).err()).map(not_graded),
         },
     })
 }

@@ -66,7 +66,7 @@ pub(super) fn verdict(sources: &[Source]) -> Verdict {
     let finding = |group: &FindingGroup<'_>| Finding {
         check: group.check.to_owned(),
         verdict: grade_title(group.grade).to_owned(),
-        text: group.text(word),
+        text: group.explanation(word),
     };
     Verdict { line, findings: groups.iter().map(finding).collect() }
 }
