@@ -73,12 +73,14 @@ plumb.look = (chosen) => {
   return { ...chosen, ...plumb.themes[chosen.theme || 'light'], font };
 };
 
-// The data of a chart, from its JSON: without signs that no picture can hold, and no text longer than a page.
-plumb.read = (json) => JSON.parse(json, (key, value) => {
-  if (typeof value !== 'string') return value;
-  const clean = value.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]+/g, ' ');
+// The data of a chart, from its JSON, with clean texts.
+plumb.read = (json) => JSON.parse(json, (key, value) => (typeof value === 'string' ? plumb.clean(value) : value));
+
+// A text without signs that no picture can hold, and no longer than a page.
+plumb.clean = (text) => {
+  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]+/g, ' ');
   return Array.from(clean.slice(0, 4000)).slice(0, 1000).map((letter) => (/^[\ud800-\udfff]$/.test(letter) ? '\ufffd' : letter)).join('');
-});
+};
 
 // The look with colours, type and a height: the one asked for, or the one that the data needs.
 plumb.heights = {};

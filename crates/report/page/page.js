@@ -92,9 +92,9 @@ plumb.page = (() => {
     [one.chart, one.live, one.at] = [null, null, -1];
   };
 
-  const again = () => figures.forEach((one) => {
+  const again = (concerns = () => true) => figures.forEach((one) => {
     one.paper = null;
-    if (!one.chart) return;
+    if (!one.chart || !concerns(one)) return;
     // What is not near is drawn when it is: a click must not wait for what nobody sees.
     if (one.near) draw(one);
     else forget(one);
@@ -196,12 +196,13 @@ plumb.page = (() => {
   };
 
   // One button per name of an overlay, for all pictures at once; the legends in the pictures do the same.
-  const nameOf = (system) => (Array.isArray(system) ? system[0] : system.name);
+  // Names are those of the drawings, which are clean.
+  const nameOf = (system) => plumb.clean(Array.isArray(system) ? system[0] : system.name);
   const buttons = new Map();
   const show = (name, shown) => {
     chosen.off[shown ? 'delete' : 'add'](name);
     if (buttons.has(name)) buttons.get(name).setAttribute('aria-pressed', String(shown));
-    again();
+    again((one) => one.option.legend && one.option.legend.data.includes(name));
   };
   const systems = () => {
     for (const name of new Set(page.pictures.filter((picture) => picture.chart === 'overlay').flatMap((picture) => picture.data.systems.map(nameOf)))) {

@@ -1,4 +1,5 @@
-# Opens a report in a browser and uses it as its reader does. The page must have an overlay of two systems.
+# Opens a report in a browser and uses it as its reader does: follows every link and clicks every control, legends inside
+# pictures included. The page must have an overlay of two systems, and a picture over time with two lines.
 import csv
 import io
 import json
@@ -16,8 +17,14 @@ def check(holds, what):
         errors.append(what)
 
 
+# Two frames: what was asked for is on the screen.
+def settle(page):
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def opened(browser, **wishes):
-    page = browser.new_page(**wishes)
+    # Nobody waits for a page that glides to where it was sent.
+    page = browser.new_page(reduced_motion="reduce", **wishes)
     page.on("console", lambda message: errors.append("console: " + message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append("error: " + str(error)))
     page.on("dialog", lambda dialog: errors.append("dialog: " + dialog.message))
@@ -31,7 +38,7 @@ def opened(browser, **wishes):
 def near(page, chart):
     page.locator(f"#{chart} figure").scroll_into_view_if_needed()
     page.wait_for_selector(f"#{chart} .live svg")
-    page.wait_for_timeout(100)
+    settle(page)
 
 
 def texts(page, chart):
@@ -63,6 +70,64 @@ def overlaps(page, chart):
     }""", chart)
 
 
+# What the page shows: a number for each of some drawings, and one for everything else that a control can change. Marks are
+# numbered through all drawings, which says nothing of a drawing.
+def state(page, drawings):
+    page.mouse.move(1, 1)
+    return page.evaluate("""async (drawings) => {
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const number = (text) => { let sum = 0; for (let at = 0; at < text.length; at += 1) sum = (sum * 31 + text.charCodeAt(at)) | 0; return sum; };
+        const all = (names, value) => [...document.querySelectorAll(names)].map(value).join(' ');
+        const drawn = (one) => (one.live ? number(one.live.querySelector('svg').outerHTML.replace(/zr\\d+-[\\w-]+/g, '')) : null);
+        const others = [
+            document.documentElement.dataset.theme, location.hash,
+            all('details', (one) => one.open), all('tbody tr', (one) => one.dataset.row), all('th', (one) => one.getAttribute('aria-sort')),
+            all('#controls input, #controls select', (one) => `${one.checked} ${one.value} ${one.getAttribute('aria-invalid')}`), all('button', (one) => one.getAttribute('aria-pressed')),
+        ];
+        return { drawings: drawings.map((index) => drawn(plumb.page.charts[index])), others: number(others.join('; ')) };
+    }""", drawings)
+
+
+# A click where a control stands, if nothing lies over it there.
+def press(page, control):
+    found = control.evaluate("""(one) => {
+        one.scrollIntoView({ block: 'nearest' });
+        // A link of several lines has a box for each.
+        const box = one.getClientRects()[0];
+        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+        const over = document.elementFromPoint(x, y);
+        return { x, y, is_free: one.contains(over) || (one.labels && [...one.labels].some((label) => label.contains(over))) };
+    }""")
+    check(found["is_free"], f"something lies over {control}")
+    page.mouse.click(found["x"], found["y"])
+
+
+# Whether a drawing differs.
+def redrawn(before, after):
+    return before["drawings"] != after["drawings"]
+
+
+# The names in the legend of a picture, and where they stand on the screen.
+def legend(page, index):
+    near(page, f"picture-{index + 1}")
+    return page.evaluate("""(index) => {
+        const one = plumb.page.charts[index];
+        const { legend } = one.option;
+        if (!legend || !legend.show) return [];
+        const words = [...one.live.querySelectorAll('svg text')];
+        return legend.data.map((name) => {
+            const found = words.find((word) => word.textContent === legend.formatter(name));
+            if (!found) return { name };
+            const box = found.getBoundingClientRect();
+            return { name, x: box.x + box.width / 2, y: box.y + box.height / 2 };
+        });
+    }""", index)
+
+
+def short(name):
+    return name if len(name) <= 40 else name[:39] + "…"
+
+
 def tip(page):
     page.wait_for_timeout(120)
     return " ".join(page.locator(".tip").all_inner_texts())
@@ -70,7 +135,7 @@ def tip(page):
 
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-    page = opened(browser, viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page = opened(browser, viewport={"width": 1280, "height": 700}, color_scheme="light")
     data = json.loads(page.locator("#data").text_content())
     page.wait_for_selector("#picture-1 .live svg")
 
@@ -197,34 +262,107 @@ with sync_playwright() as playwright:
                 check(same, f"CSV has {cell!r}, the data {value!r}")
         check(formulas > 0, "no name looks like a formula")
 
-    # The first screen: the verdict, and each of its links leads to a finding.
+    # The first screen has the verdict, and each picture is in the contents.
     band = page.locator(".band")
     check(data["verdict"]["line"].split(":")[0] in band.inner_text(), "the first screen has no verdict: " + band.inner_text())
-    links = page.locator(".band a, .mark a, nav a").evaluate_all("links => links.map((link) => link.getAttribute('href'))")
-    check(len(links) > len(data["pictures"]), f"only {len(links)} links")
-    for link in links:
-        check(page.locator(link).count() == 1, f"{link} leads nowhere")
-    page.locator("nav summary").click()
-    check(page.locator("nav ol a").first.is_visible(), "the contents do not open")
-    page.locator("nav ol a").last.click()
-    check(page.evaluate("location.hash") == f"#picture-{len(data['pictures'])}", "a link of the contents leads elsewhere")
+    links = page.locator("nav ol a").evaluate_all("links => links.map((link) => link.getAttribute('href'))")
+    check(links == [f"#picture-{index + 1}" for index in range(len(data["pictures"]))], f"the contents are {links}")
 
-    # Every control of the page can be clicked, twice, without an error.
-    page.locator("#switches summary").click()
-    check(not page.locator("#controls").is_visible(), "the switches do not close")
-    page.locator("#switches summary").click()
-    clicked = 0
-    for name in ["#controls input[type=checkbox]", "#controls input[type=radio]", "#controls button", "th button", ".downloads button"]:
-        for control in page.locator(name).all():
+    # Every control does something, and a second click undoes it.
+    clicked = []
+    click = lambda control: lambda: press(page, control)
+
+    # Compares some drawings and the rest of the page before and after a click.
+    def use(name, work, drawings=(), undo=None):
+        has_effect = redrawn if drawings else lambda one, other: one["others"] != other["others"]
+        before = state(page, drawings)
+        work()
+        after = state(page, drawings)
+        check(has_effect(before, after), f"{name}: a click does nothing")
+        if undo:
+            undo()
+            check(state(page, drawings) == before, f"{name}: a second click does not undo the first")
+        clicked.append(name)
+
+    for control in page.locator("summary").all():
+        use(control.inner_text().split(":")[0], click(control), undo=click(control))
+    page.locator("nav summary").click()
+    for control in page.locator("a[href]").all():
+        target = control.get_attribute("href")
+        name = f"link {target}"
+        if not control.is_visible() or control.bounding_box()["x"] < 0:
+            control.focus()
+            page.keyboard.press("Enter")
+        else:
+            press(page, control)
+        top = page.locator(target).evaluate("(one) => one.getBoundingClientRect().top")
+        high = page.evaluate("document.documentElement.scrollHeight - scrollY - innerHeight")
+        check(page.evaluate("location.hash") == target and (abs(top) < 40 or high < 2), f"{name} leads elsewhere")
+        clicked.append(name)
+        page.evaluate("history.replaceState(null, '', location.pathname)")
+    page.locator("nav summary").click()
+    # The switches change the pictures that are in view, of which the first is an overlay.
+    page.evaluate("scrollTo(0, 0)")
+    near(page, "picture-1")
+    for control in page.locator("#controls input[type=checkbox]").all():
+        use("line " + control.get_attribute("data-line"), click(control), [0], click(control))
+    # A choice that is made already has nothing to do: the others first.
+    for control in sorted(page.locator("#controls input[type=radio]").all(), key=lambda one: one.is_checked()):
+        use("axis " + control.get_attribute("value"), click(control), [0])
+    for theme in ["dark", "light", "auto"]:
+        chooser = page.get_by_label("Theme")
+        use("theme " + theme, lambda: chooser.select_option(theme), [0] if theme != "auto" else ())
+    field = page.get_by_label("Latency target, like 10 ms")
+    use("target", lambda: (field.fill("7ms"), field.press("Tab")), [0])
+    for control in page.locator("#controls button").all():
+        use("system " + short(control.inner_text()), click(control), [0], click(control))
+    for index, picture in enumerate(data["pictures"]):
+        names = legend(page, index)
+        told = picture["data"].get("systems") or [line for panel in picture["data"].get("panels", []) for line in panel["lines"]]
+        told = list(dict.fromkeys(one[0] if isinstance(one, list) else one["name"] for one in told))
+        # Bars have their names next to them; the buttons above switch them.
+        are_bars = picture["chart"] == "overlay" and all(len(sweep["levels"]) == 1 for _, sweep in picture["data"]["systems"])
+        if are_bars:
+            button = page.locator("#controls .legend button").first
+            flip = lambda: button.dispatch_event("click")
+            use(f"bars of picture {index + 1}: {short(button.inner_text())}", flip, [index], flip)
+        wanted = len(told) if len(told) > 1 and not are_bars else 0
+        check(len(names) == wanted, f"picture {index + 1} has {wanted} names and {len(names)} in its legend")
+        for name in names:
+            label = f"legend of picture {index + 1}, {picture['chart']}: {short(name['name'])}"
+            if "x" not in name:
+                check(False, f"{label}: is not drawn")
+                continue
+            switch = lambda: page.mouse.click(name["x"], name["y"])
+            use(label, switch, [index], switch)
+        if picture["chart"] == "series":
+            box = page.locator(f"#picture-{index + 1} .live").bounding_box()
+            slider = page.evaluate("(index) => { const one = plumb.page.charts[index]; const { left, bottom, height, right } = one.option.dataZoom[1]; return [left, one.height - bottom - height / 2, one.width - right]; }", index)
+
+            # The handle at the left end, from where it is by so many pixels.
+            def drag(at, by):
+                page.mouse.move(at, box["y"] + slider[1])
+                page.mouse.down()
+                page.mouse.move(at + by, box["y"] + slider[1], steps=4)
+                page.wait_for_timeout(40)
+                page.mouse.up()
+
+            left = box["x"] + slider[0] + 3
+            use(f"slider of picture {index + 1}", lambda: drag(left, 300), [index], lambda: drag(left + 300, -310))
+    for control in page.locator("th button").all():
+        use("column " + control.inner_text(), click(control))
+        use("column " + control.inner_text() + ", downwards", click(control))
+    for control in page.locator(".downloads button").all():
+        with page.expect_download():
             control.click()
-            control.click()
-            clicked += 1
-    check(clicked > 12, f"only {clicked} controls")
-    for theme in ["light", "dark", "auto"]:
-        page.get_by_label("Theme").select_option(theme)
-        wanted = "dark" if theme == "dark" else "light"
-        check(page.evaluate("document.documentElement.dataset.theme") == wanted, f"the theme {theme} is not {wanted}")
-    check(page.locator("#controls select, #controls input, #controls button, th button, .downloads button").count() == clicked + 2, "a control was not clicked")
+        clicked.append(control.inner_text())
+    # Nothing else on the page can be clicked.
+    others = page.locator("summary, a[href], button, input, select, textarea, [role=button], [onclick]").count()
+    inside = sum(name.startswith(("legend of", "slider of", "bars of")) for name in clicked)
+    twice = page.locator("th button").count() + page.locator("select option").count() - page.locator("select").count()
+    check(len(clicked) - inside - twice == others, f"{others} controls, {len(clicked) - inside - twice} clicked")
+    check(inside > 8, f"only {inside} controls inside pictures")
+    print("\n".join(clicked))
 
     # Paper: pages are filled.
     pdf = page.pdf(prefer_css_page_size=True)

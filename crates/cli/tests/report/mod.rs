@@ -155,8 +155,11 @@ fn a_reader_can_use_the_page_in_a_browser() {
         "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u{202e}لا😀{}",
         "x".repeat(300)
     );
-    let one = write(directory.path(), "one.csv", &table(&hostile, 1.0));
-    let two = write(directory.path(), "two.csv", &table("=cmd|' /C calc'!A0", 2.0));
+    // Two of the workloads are sweeps, the third is one level of each system: bars.
+    let is_kept = |line: &&str| !line.contains(",write,") || line.contains(",write,1,");
+    let fewer = |text: String| text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>();
+    let one = write(directory.path(), "one.csv", &fewer(table(&hostile, 1.0)));
+    let two = write(directory.path(), "two.csv", &fewer(table("=cmd|' /C calc'!A0", 2.0)));
     let (iops, latency) = logs(directory.path());
     let page = directory.path().join("r.html").to_string_lossy().into_owned();
     let title = "</title><script>alert(1)</script>";
@@ -182,7 +185,7 @@ fn logs(directory: &Path) -> (String, String) {
     for second in 0..120_u32 {
         let rate = if second < 60 { 90_000 } else { 12_000 } + second * 7919 % 170;
         writeln!(iops, "{}, {rate}, 1, 0, 0", second * 1000).expect("a string");
-        writeln!(latency, "{}, {}, 1, 0, 0", second * 1000, 4_000_000_000_u64 / u64::from(rate)).expect("a string");
+        writeln!(latency, "{}, {}, 0, 0, 0", second * 1000, 4_000_000_000_u64 / u64::from(rate)).expect("a string");
     }
     (write(directory, "x_iops.1.log", &iops), write(directory, "x_lat.1.log", &latency))
 }
