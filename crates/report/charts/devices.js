@@ -22,7 +22,7 @@ plumb.charts.devices = (data, look) => {
     return row.quantity === 'utilisation' ? plumb.percent(value) : value.toFixed(value < 9.95 ? 2 : 1);
   };
   const heads = ['', 'program', ...shown, look.narrow ? 'ratio' : 'devices ÷ program'];
-  const [left, first, right] = look.narrow ? [10, 124, look.width - 10] : [48, 200, look.width - 48];
+  const [left, first, right] = look.narrow ? [10, 140, look.width - 10] : [48, 200, look.width - 48];
   const wide = (right - first) / (heads.length - 1);
   const end = (column) => (column === 0 ? left : first + column * wide - 14);
   const put = (column, y, text, bold, ink) => marks.push({

@@ -17,7 +17,7 @@ plumb.charts.sweep = (data, look) => {
 // One level needs no axis of loads: it is as high as its histogram.
 plumb.heights.sweep = (data, look) => {
   const { noteLines, headLines, shift, moreTitle } = plumb.sweepSheet({ ...data, title: look.title || data.title }, { ...look, height: 1190 });
-  if (data.levels.length !== 1) return look.narrow ? (look.onPaper ? 640 : 860) + shift + 14 * noteLines.length : look.onPaper ? 700 : 1190;
+  if (data.levels.length !== 1) return look.narrow ? (look.onPaper ? 690 : 860) + shift + 14 * noteLines.length : look.onPaper ? 700 : 1190;
   const rows = plumb.singleRow * data.levels[0].bins.length;
   const numbers = 100 + 24 * plumb.singleTimes(data, look).length;
   return plumb.singleTop(headLines, moreTitle) + (look.narrow ? numbers + rows : Math.max(rows, numbers)) + 14 * noteLines.length + 50;
@@ -92,8 +92,10 @@ plumb.sweepSheet = (data, look) => {
   const shift = moreTitle + Math.max(headLines.length - (look.narrow ? 2 : 4), 0) * 20;
   const top = 228 + shift;
   const height = look.height - top - below - 85;
-  const log = { top, bottom: top + height * 0.54 };
-  const linear = { top: log.bottom + 38, bottom: log.bottom + 38 + height * 0.21 };
+  // A picture on paper is low: its throughput needs room for bars below their words.
+  const [first, second] = look.onPaper ? [0.46, 0.17] : [0.54, 0.21];
+  const log = { top, bottom: top + height * first };
+  const linear = { top: log.bottom + 38, bottom: log.bottom + 38 + height * second };
   const rate = { top: linear.bottom + (look.narrow ? 62 : 47), bottom: look.height - below - 22 };
   const narrow = spacing < 95;
   return { left, right, margin, moreTitle, spacing, column, log, linear, rate, noteLines, headLines, shift, width: Math.min(spacing * 0.84, 130), small: narrow ? 9 : 10.5, narrow };
@@ -427,7 +429,8 @@ plumb.sweepThroughput = (data, look, sheet) => {
   const mib = (rate) => rate / 1048576;
   const highest = Math.max(...data.levels.map((level) => mib(level.rate)), 1e-9);
   // Room for the words over the highest bar.
-  const most = (highest * (bottom - top)) / (bottom - top - (data.levels.some((level) => level.at_work) ? 50 : 36));
+  const words = data.levels.some((level) => level.at_work) ? 50 : 36;
+  const most = (highest * (bottom - top)) / Math.max(bottom - top - words, (bottom - top) * 0.4);
   const at = (value) => bottom - (value / most) * (bottom - top);
   const marks = [];
   const step = plumb.step(most, 4);
