@@ -1,14 +1,123 @@
-// Several sweeps over each other: latency (log), average latency (linear from 0), throughput; the legend switches systems.
+// Several sweeps over each other: latency (log), average latency (linear from 0), throughput; the legend switches systems. Systems
+// of one level each have a bar each.
 'use strict';
 
-plumb.heights.overlay = (data, look) => plumb.heightOf(data, look, data.systems.map(([name]) => name), look.onPaper ? 560 : 760);
+plumb.isOfBars = (data) => data.systems.length > 0 && data.systems.every(([, sweep]) => sweep.levels.length === 1);
+
+plumb.heights.overlay = (data, look) => {
+  if (!plumb.isOfBars(data)) return plumb.heightOf(data, look, data.systems.map(([name]) => name), look.onPaper ? 560 : 760);
+  const sheet = plumb.barsSheet(data, { ...look, height: 0 });
+  return sheet.bottom + 34 + sheet.frame.below;
+};
+
+// A system has its colour in all pictures of a page.
+plumb.overlayColour = (data, index) => plumb.systemColour(((data.colours || [])[index]) ?? index);
+
+// Where the bars stand: names, throughput and latency next to each other; below each other where a picture is narrow.
+plumb.barsSheet = (data, look) => {
+  const left = look.narrow ? 12 : plumb.left(look);
+  const frame = plumb.frame(data, look, left);
+  const right = look.width - (look.narrow ? 12 : 40);
+  const top = frame.top + (look.narrow ? 4 : 26);
+  const row = look.narrow ? 110 : 56;
+  const rates = look.narrow ? [left, right - 8] : [left + 190, left + 190 + (right - left - 190) * 0.42];
+  const times = look.narrow ? [left, right - 8] : [rates[1] + 56, right];
+  return { left, frame, top, row, rates, times, bottom: top + row * data.systems.length };
+};
+
+plumb.overlayBars = (data, look) => {
+  const sheet = plumb.barsSheet(data, look);
+  const { left, frame, top, row, rates, times, bottom } = sheet;
+  const levels = data.systems.map(([, sweep]) => sweep.levels[0]);
+  const most = Math.max(...levels.flatMap((level) => [level.iops, level.rounds ? level.rounds.high_iops : 0]), 1e-9);
+  // Room for the words behind the longest bar.
+  const long = (iops) => (Math.min(iops / most, 1) * (rates[1] - rates[0] - (look.narrow ? 150 : 128)));
+  const target = plumb.target(data, look);
+  const kinds = plumb.sweepKinds(look);
+  const known = [...levels.flatMap((level) => kinds.map((kind) => level[kind.key])), target].filter((ns) => ns > 0);
+  const isLinear = look.scale === 'linear';
+  const [low, high] = [isLinear ? 0 : Math.min(...known, 1e12) / 2, Math.max(...known, 1e3) * (isLinear ? 1.1 : 2)];
+  const at = (ns) => times[0] + (isLinear ? ns / high : Math.log(ns / low) / Math.log(high / low)) * (times[1] - times[0]);
+  const ticks = [];
+  if (isLinear) for (let tick = 0; tick <= high; tick += plumb.step(high, 4)) ticks.push(tick);
+  else for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power += 1) ticks.push(10 ** power);
+  const axes = [...frame.marks];
+  if (!look.narrow) {
+    axes.push({ shape: plumb.text(rates[0], top - 14, 'IOPS (from 0) and throughput', look.font(11), look.soft) });
+    axes.push({ shape: plumb.text(times[0], top - 14, isLinear ? 'latency (linear, from 0)' : 'latency (log scale)', look.font(11), look.soft) });
+    axes.push({ shape: plumb.line([[rates[0], top], [rates[0], bottom]], look.axis, 1) });
+  }
+  const words = plumb.written();
+  for (const tick of ticks) {
+    axes.push({ shape: plumb.line([[at(tick), top], [at(tick), bottom]], look.line, 1) });
+    axes.push(...words.offer({ shape: plumb.text(at(tick), bottom + 14, plumb.tick(tick), look.font(10.5), look.ink, 'center') }).filter((mark) => plumb.boxOf(mark).right < look.width && plumb.boxOf(mark).left > 0));
+  }
+  if (target > 0) {
+    axes.push({ shape: plumb.line([[at(target), top - 4], [at(target), bottom]], look.target, 1.2, [9, 4]) });
+    axes.push({ shape: plumb.text(Math.min(at(target), times[1] - 30), bottom + 28, `target ${plumb.tick(target)}`, look.font(10), look.target, 'center') });
+  }
+  const series = data.systems.map(([name], index) => {
+    const level = levels[index];
+    const [y, colour] = [top + row * index, plumb.overlayColour(data, index)];
+    const place = { name: look.narrow ? y + 14 : y + 13, bar: look.narrow ? y + 36 : y + 28, times: look.narrow ? y + 76 : y + 32 };
+    const room = look.narrow ? rates[1] - left - 90 : rates[0] - left - 14;
+    // A name has two lines at most, and is whole where it is pointed at.
+    const [first, ...more] = plumb.wrap(name, room, look.font(12, true));
+    const rest = more.length > 0 && !look.narrow ? [plumb.fit(more.join(' '), room, look.font(12, true))] : [];
+    const lines = look.narrow ? [plumb.fit(name, room, look.font(12, true))] : [first || name, ...rest];
+    const says = [name, level.label, `${plumb.count(level.iops)} IOPS, ${plumb.rate(level.rate)}`, ...kinds.filter((kind) => level[kind.key] > 0).map((kind) => `${kind.name}: ${plumb.time(level[kind.key])}`)].join('\n');
+    const marks = [
+      ...lines.map((line, number) => ({ shape: plumb.text(left, place.name + number * 15, line, look.font(12, true), look.ink) })),
+      look.narrow
+        ? { shape: plumb.text(rates[1], place.name, level.label, look.font(10.5), look.soft, 'right') }
+        : { shape: plumb.text(left, place.name + lines.length * 15 + 1, plumb.fit(level.label, room, look.font(10.5)), look.font(10.5), look.soft) },
+      { shape: { ...plumb.rect(rates[0], place.bar - 10, Math.max(long(level.iops), 1), 20, colour), name: 'bar' }, says },
+    ];
+    // The words stand behind the bar and behind its interval.
+    const end = rates[0] + long(Math.max(level.iops, level.rounds ? level.rounds.high_iops : 0)) + 8;
+    marks.push({ shape: plumb.text(end, place.bar - 6, `${plumb.count(level.iops)} IOPS`, look.font(11.5, true), look.ink) });
+    marks.push({ shape: plumb.text(end, place.bar + 8, plumb.rate(level.rate), look.font(10.5), look.soft) });
+    if (level.rounds) {
+      const { count, low_iops: from, high_iops: to } = level.rounds;
+      const [one, other, middle] = [rates[0] + long(from), rates[0] + long(to), place.bar];
+      const interval = plumb.line([[one, middle - 6], [one, middle + 6], [one, middle], [other, middle], [other, middle - 6], [other, middle + 6]], look.alarm, 1.8);
+      marks.push({ shape: { ...interval, name: 'interval' }, says: `${name}\n${count} rounds: mean IOPS between ${plumb.count(from)} and ${plumb.count(to)} (95 %)` });
+    }
+    marks.push(...plumb.overlayTimes(level, look, kinds, at, place.times, times, says));
+    return { ...plumb.marks(marks, look), name };
+  });
+  return plumb.option(data, look, { marks: [] }, {
+    legend: { show: false, data: data.systems.map(([name]) => name), formatter: (name) => name },
+    series: [plumb.marks(axes, look), ...series],
+  });
+};
+
+// The latencies of a bar's system on one line: average as a point, the others as strokes, each with its name and value as far as there is room.
+plumb.overlayTimes = (level, look, kinds, at, y, [from, to], says) => {
+  const here = kinds.filter((kind) => level[kind.key] > 0).reverse();
+  const marks = here.length > 1 ? [{ shape: plumb.line([[at(level[here[0].key]), y], [at(level[here[here.length - 1].key]), y]], look.edge, 1) }] : [];
+  const written = plumb.written();
+  // The average first, and then what is rarest.
+  const order = [...here.filter((kind) => kind.bold), ...here.filter((kind) => !kind.bold).reverse()];
+  for (const kind of order) {
+    const x = at(level[kind.key]);
+    const dot = kind.bold ? { type: 'circle', shape: { cx: x, cy: y, r: 4.5 }, style: { fill: kind.stroke, stroke: look.paper, lineWidth: 1.2 } } : plumb.rect(x - 1.5, y - 7, 3, 14, kind.stroke);
+    marks.push({ shape: dot, says });
+    const text = `${kind.name} ${plumb.time(level[kind.key])}`;
+    const wide = echarts.format.getTextRect(text, look.font(10.5, kind.bold)).width;
+    const middle = Math.min(Math.max(x, from + wide / 2), to - wide / 2);
+    const word = (up) => ({ shape: plumb.text(middle, y + up, text, look.font(10.5, kind.bold), kind.ink, 'center') });
+    marks.push(...written.offer(word(-15), word(16)));
+  }
+  return marks;
+};
 
 plumb.charts.overlay = (data, look) => {
+  if (plumb.isOfBars(data)) return plumb.overlayBars(data, look);
   const left = plumb.left(look);
   const frame = plumb.frame(data, look, left);
   const names = data.systems.map(([name]) => name);
-  // A system has its colour in all pictures of a page.
-  const colour = (index) => plumb.systemColour(((data.colours || [])[index]) ?? index);
+  const colour = (index) => plumb.overlayColour(data, index);
   const levels = data.systems.flatMap(([, sweep]) => sweep.levels);
   const loads = plumb.unique(levels.map((level) => level.load)).sort((one, other) => one - other);
   const labels = loads.map((load) => levels.find((level) => level.load === load).label);

@@ -64,8 +64,10 @@ plumb.charts.series = (data, look) => {
       axisLabel: { show: index === all.length - 1, color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: seconds, hideOverlap: true, showMaxLabel: false, showMinLabel: begins === 0 },
     })),
     yAxis: data.panels.map((panel, index) => {
-      const name = panel.unit === 'rate' ? `${panel.name}\n(MiB/s)` : panel.name;
-      const parts = { gridIndex: index, nameGap: panel.unit === 'rate' ? 58 : 64, splitNumber: 3, nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11, lineHeight: 14, width: each, overflow: 'truncate' } };
+      // A name that is longer than its panel is high stands in two lines.
+      const said = look.narrow ? panel.name : plumb.wrap(panel.name, each - 30, look.font(11)).join('\n');
+      const name = panel.unit === 'rate' ? `${panel.name}\n(MiB/s)` : said;
+      const parts = { gridIndex: index, nameGap: name.includes('\n') ? 58 : 64, splitNumber: 3, nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11, lineHeight: 14, width: each, overflow: 'truncate' } };
       if (panel.unit === 'latency') return plumb.latencyAxis(look, name, values(panel), parts);
       if (panel.unit === 'rate') return plumb.rateAxis(look, name, values(panel), parts);
       return plumb.axis(look, name, plumb.units[panel.unit].axis, { min: 0, ...(panel.unit === 'share' ? { max: 1, interval: 0.5 } : {}), ...parts });

@@ -35,7 +35,7 @@ pub const CHARTS: &[Chart] = &[
         name: "overlay",
         title: "Several sweeps over each other: latency and throughput over the load",
         source: packed!("overlay.js"),
-        size: (1040, Some(1000)),
+        size: (1040, None),
         paper: (1040, None),
     },
     Chart {

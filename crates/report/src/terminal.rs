@@ -1,6 +1,6 @@
 //! A sweep as a text chart, for a terminal of 80 columns, without colour.
 
-use crate::data::{Bin, Level, Sweep};
+use crate::data::{Bin, Level, Overlay, Sweep};
 use formats::printable;
 
 /// Width of the chart in columns.
@@ -29,7 +29,11 @@ pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
     if let Some(flag) = &sweep.flag {
         text.push_str(&format!("! {}\n", cut(&printable::line(flag), WIDTH - 2)));
     }
-    text.push_str(&format!("{}\n\n", cut(&rates(&sweep.levels, over_time), WIDTH)));
+    // A histogram log states no rates.
+    if shown.iter().any(|level| level.iops > 0.0) {
+        text.push_str(&format!("{}\n", cut(&rates(&sweep.levels, over_time), WIDTH)));
+    }
+    text.push('\n');
     let row = |name: &str, cells: Vec<String>| {
         let cells: String = cells.iter().map(|cell| padded(cell, column)).collect();
         format!("{}\n", format!("{name:>width$}  {cells}", width = LEFT - 2).trim_end())
@@ -57,11 +61,61 @@ pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
     text
 }
 
-/// The first and the last level, and evenly spaced ones in between.
+/// Widest name of a system in an overlay, and most values of its curve, in columns.
+const OVERLAY: (usize, usize) = (22, 16);
+
+/// Several sweeps over one another: a line per system with a sparkline of its IOPS, all of one scale, and its numbers at each level.
+pub(crate) fn overlay(overlay: &Overlay) -> String {
+    type Value = fn(&Level) -> Option<String>;
+    const ROWS: [(&str, Value); 3] = [
+        ("IOPS", |level| Some(count(level.iops))),
+        ("avg", |level| Some(time(level.average_ns))),
+        ("p99", |level| level.p99_ns.map(time)),
+    ];
+    let mut all: Vec<&Level> = overlay.systems.iter().flat_map(|(_, sweep)| &sweep.levels).collect();
+    all.sort_by(|one, other| one.load.total_cmp(&other.load));
+    all.dedup_by(|one, other| one.load.total_cmp(&other.load).is_eq());
+    let shown = evenly(&all);
+    let most = overlay.systems.iter().flat_map(|(_, sweep)| &sweep.levels).map(|level| level.iops).fold(0.0, f64::max);
+    let names: Vec<String> = overlay.systems.iter().map(|(name, _)| cut(&printable::line(name), OVERLAY.0)).collect();
+    let wide = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let spark = all.len().min(OVERLAY.1);
+    let column = ((WIDTH - wide - spark - 4) / shown.len().max(1)).min(18);
+    let mut text = format!("{}\n", cut(&printable::line(&overlay.title), WIDTH));
+    let heads = shown.iter().map(|level| format!("{:>column$}", cut(&printable::line(&level.label), column - 1)));
+    let heads: String = heads.collect();
+    for (what, value) in ROWS {
+        let known = |sweep: &Sweep| sweep.levels.iter().any(|level| value(level).is_some());
+        if !overlay.systems.iter().any(|(_, sweep)| known(sweep)) {
+            continue;
+        }
+        text.push_str(&format!("\n{}{heads}\n", padded(what, wide + spark + 4)));
+        for ((_, sweep), name) in overlay.systems.iter().zip(&names) {
+            let iops = all.iter().take(spark).map(|level| at(sweep, level.load).map(|level| level.iops));
+            let curve: String = iops.map(|iops| iops.map_or(' ', |iops| height(iops, most))).collect();
+            let cell = |level: &&Level| at(sweep, level.load).and_then(value).unwrap_or_else(|| "-".to_owned());
+            let cells: String = shown.iter().map(|level| format!("{:>column$}", cell(level))).collect();
+            let curve = if what == "IOPS" { curve } else { String::new() };
+            text.push_str(&format!("  {}  {}{cells}\n", padded(name, wide), padded(&curve, spark)));
+        }
+    }
+    text
+}
+
+/// The level of a sweep at this load.
+fn at(sweep: &Sweep, load: f64) -> Option<&Level> {
+    sweep.levels.iter().find(|level| level.load.total_cmp(&load).is_eq())
+}
+
 fn chosen(levels: &[Level]) -> Vec<&Level> {
+    evenly(&levels.iter().collect::<Vec<_>>())
+}
+
+/// The first and the last level, and evenly spaced ones in between.
+fn evenly<'levels>(levels: &[&'levels Level]) -> Vec<&'levels Level> {
     let count = levels.len().min(MOST_LEVELS);
     let at = |index: usize| if count < 2 { 0 } else { index * (levels.len() - 1) / (count - 1) };
-    (0..count).map(|index| &levels[at(index)]).collect()
+    (0..count).map(|index| levels[at(index)]).collect()
 }
 
 /// Formats `IOPS ▂▆▆▇█ 18.9k to 73.6k, most with 64 users: 575 MiB/s`.
@@ -83,9 +137,13 @@ fn rates(levels: &[Level], over_time: &[f64]) -> String {
 /// A sparkline, scaled from 0 to the largest value.
 fn curve(values: impl Iterator<Item = f64> + Clone) -> String {
     let most = values.clone().fold(0.0, f64::max);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list of eight")]
-    let height = |value: f64| HEIGHTS[((value / most.max(1e-9) * 7.0).round().clamp(0.0, 7.0)) as usize];
-    values.map(height).collect()
+    values.map(|value| height(value, most)).collect()
+}
+
+/// The sign of a value in a curve up to `most`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list of eight")]
+fn height(value: f64, most: f64) -> char {
+    HEIGHTS[((value / most.max(1e-9) * 7.0).round().clamp(0.0, 7.0)) as usize]
 }
 
 /// Rows of the histogram that have I/Os in any of these levels, slowest first: label and bucket edges.
@@ -158,7 +216,7 @@ fn tick(ns: f64) -> String {
 }
 
 /// Formats a latency, `2.16 ms`.
-fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     let (scale, name) = unit(ns);
     let value = ns / scale;
     let digits = if value < 9.995 {
@@ -229,6 +287,24 @@ mod tests {
         let text = sketch_over_time(&sweep, &[2e4, 1e4, 2e4, 0.0]);
         assert!(text.contains("20.0k IOPS, 156 MiB/s, over time █▅█▁\n"), "{text}");
         assert!(!sketch_over_time(&sweep, &[2e4]).contains("over time"));
+    }
+
+    #[test]
+    fn curves_over_one_another_have_one_scale_and_gaps_where_a_system_has_no_level() {
+        let sweep = |levels: &[(u32, f64)]| Sweep {
+            levels: levels.iter().map(|&(users, iops)| level(users, iops, &[])).collect(),
+            ..Sweep::default()
+        };
+        let systems = vec![
+            ("\u{1b}[31mfast".to_owned(), sweep(&[(1, 1e4), (8, 4e4), (64, 8e4)])),
+            ("a name that is much longer than its column".to_owned(), sweep(&[(1, 1e4), (64, 2e4)])),
+        ];
+        let text = overlay(&Overlay { title: "both".into(), systems, ..Overlay::default() });
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH) && !text.contains('\u{1b}'), "{text}");
+        let line = |word: &str| text.lines().find(|line| line.trim_start().contains(word)).unwrap();
+        assert!(line("fast").contains("▂▅█") && line("fast").ends_with("80.0k"), "{text}");
+        assert!(line("a name").contains("▂ ▃") && line("a name").contains(" - "), "{text}");
+        assert_eq!(text.matches("1 users").count(), 3, "IOPS, avg and p99: {text}");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use analysis::Load;
 use measure::{Histogram, Nanos};
 use report::data::{
-    Axis, Blocks, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Measured, Overlay, Panel, Quantity, Series,
-    Surface, Sweep, Table, Unit,
+    Axis, Blocks, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Measured, Overlay, Panel, Quantity, Rounds,
+    Series, Surface, Sweep, Table, Unit,
 };
 use report::{CHARTS, Chart, ChartEngine, Look, Scale, Shown, Theme, png};
 use serde::Serialize;
@@ -202,6 +202,44 @@ fn an_overlay_draws_each_system_in_three_panels() {
         vec![("ssd".into(), sweep("ssd", 90.0, 8.0)), ("array".into(), sweep("array", 400.0, 16.0))],
     );
     has(&drawn("overlay", "overlay", &data, &plain("overlay")), &["ssd", "array", "64 users", "target 1 ms"]);
+}
+
+#[test]
+fn systems_of_one_level_have_a_bar_each_with_its_interval() {
+    let one = |name: &str, alone_us: f64, rounds: &[f64]| {
+        let mut sweep = sweep(name, alone_us, 8.0);
+        sweep.levels.truncate(1);
+        let level = &mut sweep.levels[0];
+        let iops = level.iops;
+        level.rounds = (!rounds.is_empty()).then(|| {
+            let low_iops = rounds.iter().fold(f64::INFINITY, |low, &part| low.min(part)) * iops;
+            let high_iops = rounds.iter().fold(0.0, |high: f64, &part| high.max(part)) * iops;
+            Rounds { count: 5, low_iops, high_iops }
+        });
+        (name.to_owned(), sweep)
+    };
+    let systems = vec![
+        one("nvme0n1", 90.0, &[0.97, 1.02]),
+        one("nvme0n1 behind dm-crypt", 140.0, &[0.9, 1.11]),
+        one("sda", 400.0, &[]),
+    ];
+    let data = Overlay::of("nvme0n1, nvme0n1 behind dm-crypt and sda · random read 8 KiB · 1 user", systems);
+    let svg = drawn("bars", "overlay", &data, &plain("overlay"));
+    has(
+        &svg,
+        &[
+            "nvme0n1",
+            "nvme0n1 behind dm-crypt",
+            "sda",
+            "1 user",
+            "11.1k IOPS",
+            "2.50k IOPS",
+            "avg 90 µs",
+            "target 1 ms",
+        ],
+    );
+    // The bar of half of the rate is half as long, and nothing is as high as the picture of a sweep.
+    assert!(svg[..svg.find("viewBox").unwrap_or(0)].contains("height=\"4"), "{}", &svg[..120]);
 }
 
 #[test]

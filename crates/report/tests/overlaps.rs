@@ -4,7 +4,7 @@
 use analysis::Load;
 use report::data::{
     Axis, Band, Bin, Blocks, Card, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Mark, Measured, Overlay, Panel,
-    Quantity, Row, Scaling, Series, Surface, Sweep, Table, Unit,
+    Quantity, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
@@ -94,6 +94,22 @@ fn overlays() {
         let other = |at: usize| (latency.0 * (1.0 + at as f64 / 10.0), latency.1 * (1.0 + at as f64 / 10.0));
         let systems = (0..count).map(|at| (name(at), sweep(&name(at), count, other(at), rate))).collect();
         value(Overlay::of("random read 8 KiB", systems))
+    });
+}
+
+/// Several systems of one level: bars, with and without rounds.
+#[test]
+fn bars() {
+    check("overlay", |count, latency, rate| {
+        let systems = (0..count).map(|at| {
+            let factor = 1.0 + at as f64;
+            let mut sweep = sweep(&name(at), 1, (latency.0 * factor, 0.0), (rate.1 / factor, 0.0));
+            let level = &mut sweep.levels[0];
+            let (low_iops, high_iops) = (level.iops * 0.8, level.iops * 1.3);
+            level.rounds = (at % 2 == 0).then_some(Rounds { count: 3, low_iops, high_iops });
+            (name(at), sweep)
+        });
+        value(Overlay::of("random read 8 KiB", systems.collect()))
     });
 }
 

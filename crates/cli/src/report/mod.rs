@@ -172,7 +172,7 @@ fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
     let request = request(None)?;
     let (sources, _) = read(&[result.to_owned()])?;
     file.write(&report::sources::page(&sources, &request))?;
-    Ok(report::sources::sketches(&sources, &request).0.into_iter().next())
+    Ok(report::sources::sketches(&sources, &request).sweeps.into_iter().next())
 }
 
 /// Checks that charts can be written to this path, by format and existing file.

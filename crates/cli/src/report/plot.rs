@@ -115,18 +115,23 @@ fn svg_of(page: &Page, style: &DrawingStyle) -> Result<String, Failure> {
     Ok(report::mark_svg(&svg, &page.made_by))
 }
 
-/// Draws sweeps as text charts; other charts need a file.
+/// Draws sweeps, over one another and one by one, and the distribution of logs as text; other charts need a file.
 fn in_letters(
     sources: &[report::sources::Source],
     request: &report::sources::PageRequest,
     args: &PlotArgs,
 ) -> Result<(), Failure> {
-    let (name, number) = asked(args.chart.as_deref().unwrap_or("sweep"));
-    if name != "sweep" {
-        return Err(Failure::new(format!("--chart {name} is not drawn in letters; name a file: -o {name}.svg")));
-    }
-    let (mut sketches, remarks) = report::sources::sketches(sources, request);
-    if let Some(number) = number {
+    let all = report::sources::sketches(sources, request);
+    let asked = args.chart.as_deref().map(asked);
+    let mut sketches = match asked {
+        None => [all.overlays, all.sweeps, vec![all.distribution]].concat(),
+        Some(("overlay", _)) => all.overlays,
+        Some(("sweep", _)) => all.sweeps,
+        Some((name, _)) => {
+            return Err(Failure::new(format!("--chart {name} is not drawn in letters; name a file: -o {name}.svg")));
+        }
+    };
+    if let Some(number) = asked.and_then(|(_, number)| number) {
         sketches = sketches.into_iter().skip(number - 1).take(1).collect();
     }
     sketches.retain(|sketch| !sketch.is_empty());
@@ -136,7 +141,7 @@ fn in_letters(
         ));
     }
     Output::stdout().write(&sketches.join("\n"))?;
-    print_remarks(&remarks);
+    print_remarks(&all.remarks);
     Ok(())
 }
 

@@ -11,6 +11,11 @@ fn iops_at(depth: u32) -> f64 {
 
 /// fio's JSON of random reads at one depth.
 fn run(depth: u32, slower: f64) -> String {
+    run_in(depth, slower, None)
+}
+
+/// The same with a size of the data: an option and its value.
+fn run_in(depth: u32, slower: f64, size: Option<(&str, &str)>) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number")]
     let ios = (iops_at(depth) / slower * 2.0).round() as u64;
     let iops = ios as f64 / 2.0;
@@ -25,8 +30,11 @@ fn run(depth: u32, slower: f64) -> String {
         "io_bytes": ios * 4096, "bw_bytes": ios * 2048, "bw": ios * 2, "iops": iops, "runtime": 2000,
         "total_ios": ios, "clat_ns": latency, "lat_ns": latency,
     });
-    let options =
+    let mut options =
         json!({"rw": "randread", "bs": "4k", "iodepth": depth.to_string(), "ioengine": "libaio", "direct": "1"});
+    if let Some((option, bytes)) = size {
+        options[option] = json!(bytes);
+    }
     let levels: serde_json::Map<String, serde_json::Value> = [1, 2, 4, 8, 16, 32, 64]
         .into_iter()
         .map(|level| {
@@ -98,6 +106,96 @@ fn nine_files_of_three_disks_lie_over_one_another() {
         assert!((levels[2]["iops"].as_f64().expect("a rate") - iops_at(64) / slower).abs() < 1.0, "{name}");
     }
     assert_eq!(page["title"], "Storage report: INTEL, SAMSUNG and PM833");
+    // The same as a drawing, on paper and in letters.
+    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let (svg, pdf) = (path("nine.svg"), path("nine.pdf"));
+    for file in [&svg, &pdf] {
+        assert_eq!(plumb(&with(&["plot", "--quiet", "-o", file], &files)).0, Some(0));
+    }
+    let drawn = std::fs::read_to_string(&svg).expect("written");
+    let output = std::process::Command::new("pdftotext").args(["-layout", &pdf, "-"]).output().expect("make oracles");
+    let paper = String::from_utf8(output.stdout).expect("text");
+    let (status, letters, _) = plumb(&with(&["plot"], &files));
+    assert_eq!(status, Some(0));
+    for (name, colour) in [("INTEL", "#0072b2"), ("SAMSUNG", "#d55e00"), ("PM833", "#00845f")] {
+        // Average, p95, p99 and max; the average from 0; the throughput.
+        let is_curve = |path: &&str| {
+            let head = path.split('>').next().unwrap_or_default();
+            head.contains(&format!("stroke=\"{colour}\"")) && head.contains("fill=\"none\"")
+        };
+        let curves = drawn.split("<path").filter(is_curve).count();
+        assert!(curves >= 6, "{name}: {curves} curves");
+        assert!(drawn.contains(&format!(">{name}</text>")) && paper.contains(name), "{name}\n{paper}");
+    }
+    assert!(paper.contains("INTEL, SAMSUNG and PM833 · random read 4 KiB · depth 1–64"), "{paper}");
+    assert!(letters.starts_with("INTEL, SAMSUNG and PM833 · random read 4 KiB · depth 1–64\n"), "{letters}");
+    assert!(letters.lines().all(|line| line.chars().count() <= 80), "{letters}");
+    let row = |name: &str| {
+        letters.lines().find(|line| line.starts_with(&format!("  {name} "))).unwrap_or_else(|| panic!("{letters}"))
+    };
+    for (name, curve, last) in [("INTEL", "▂▇█", "56.5k"), ("SAMSUNG", "▂▅▆", "37.7k"), ("PM833", "▂▄▅", "28.2k")]
+    {
+        assert!(row(name).contains(curve) && row(name).ends_with(last), "{letters}");
+    }
+}
+
+/// At otherwise equal loads; where the size follows from the depth, depth is the axis.
+#[test]
+fn sizes_of_the_data_are_an_axis_where_nothing_else_differs() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str, depth, slower, size| write(directory.path(), name, &run_in(depth, slower, Some(size)));
+    let sizes = [
+        file("a.json", 4, 1.0, ("size", "64m")),
+        file("b.json", 4, 2.0, ("size", "1g")),
+        file("c.json", 4, 3.0, ("filesize", "16g")),
+    ];
+    let (status, text, errors) = plumb(&with(&["plot"], &sizes));
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    assert!(text.contains("random read 4 KiB, depth 4 · 64 MiB to 16 GiB of data"), "{text}");
+    let page = page_of_files(&sizes, directory.path());
+    let sweep = &page["pictures"][0]["data"];
+    assert_eq!(sweep["load"], "size of the data");
+    let loads: Vec<Option<f64>> =
+        sweep["levels"].as_array().expect("levels").iter().map(|level| level["load"].as_f64()).collect();
+    assert_eq!(loads, [26, 30, 34].map(|power| Some(f64::from(2_u32).powi(power))));
+    let columns = page["numbers"]["columns"].as_array().expect("columns");
+    assert!(columns.iter().any(|column| column["id"] == "data_bytes"), "{columns:?}");
+    let depths = [
+        file("1.json", 1, 1.0, ("size", "4g")),
+        file("2.json", 2, 1.0, ("size", "2g")),
+        file("4.json", 4, 1.0, ("size", "1g")),
+    ];
+    let page = page_of_files(&depths, directory.path());
+    let sweep = &page["pictures"][0]["data"];
+    assert_eq!((&sweep["load"], sweep["levels"].as_array().map(Vec::len)), (&json!("depth"), Some(3)));
+    let note = "The size of the data is not the same at all levels: 1 GiB to 4 GiB.";
+    assert!(sweep["notes"].as_array().expect("notes").contains(&json!(note)), "{sweep}");
+}
+
+/// Systems of one level each are bars with names, and their picture is as high as they need.
+#[test]
+fn disks_of_one_level_have_a_bar_each() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let sized = |name: &str, slower, size| write(directory.path(), name, &run_in(8, slower, Some(("size", size))));
+    let files = [sized("A.json", 1.0, "1g"), sized("B.json", 2.0, "1g"), sized("C.json", 3.0, "2g")];
+    let named = [format!("disk A={}", files[0]), format!("disk B={}", files[1]), format!("disk C={}", files[2])];
+    let page = page_of_files(&named, directory.path());
+    let overlay = &page["pictures"][0];
+    assert_eq!((&overlay["chart"], &overlay["size"][1]), (&json!("overlay"), &serde_json::Value::Null));
+    assert_eq!(
+        overlay["data"]["notes"],
+        json!(["The sizes of the data differ: disk A 1 GiB; disk B 1 GiB; disk C 2 GiB."])
+    );
+    let path = directory.path().join("bars.svg").to_string_lossy().into_owned();
+    let (status, _, _) = plumb(&with(&["plot", "--chart", "overlay", "-o", &path], &named));
+    let svg = std::fs::read_to_string(&path).expect("written");
+    let head = &svg[..svg.find("viewBox").expect("a size")];
+    let height: u32 =
+        head.split("height=\"").nth(1).and_then(|rest| rest.split('"').next()?.parse().ok()).expect("a height");
+    assert!(status == Some(0) && height < 450, "{head}");
+    for word in ["disk A", "disk B", "disk C", "depth 8", "45.6k IOPS", "22.8k IOPS", "15.2k IOPS", "avg 176 µs"] {
+        assert!(svg.contains(&format!(">{word}</text>")), "{word}\n{svg}");
+    }
 }
 
 #[test]

@@ -93,6 +93,53 @@ fn iostats_reports_are_drawn_over_time() {
     assert_eq!(page["pictures"][0]["data"]["ticks"], "reports");
 }
 
+/// Histograms are all that some readers keep: the distribution, and percentiles over time.
+#[test]
+fn histogram_logs_alone_are_a_distribution_and_percentiles_over_time() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let (data, log) = (format!("--filename={}", path("data")), format!("--write_hist_log={}", path("l")));
+    let words =
+        ["--name=a", "--rw=randrw", "--bs=4k", "--size=4m", "--runtime=2", "--time_based", "--log_hist_msec=200"];
+    let words: Vec<&str> = ["fio"].into_iter().chain(words).chain([data.as_str(), log.as_str()]).collect();
+    let (status, _, error) = plumb(&words);
+    assert_eq!(status, Some(0), "{error}");
+    let log = path("l_clat_hist.1.log");
+    let shown = listed(&log);
+    assert_eq!(shown.lines().count(), 2, "{shown}");
+    assert!(shown.contains("cdf:1        l_clat_hist.1.log · distribution of completion latency"), "{shown}");
+    assert!(shown.contains("series:1     l_clat_hist.1.log · over time"), "{shown}");
+    let page = page_of(&log, &path("r.html"));
+    // The percentiles are those of the table.
+    let cdf = &page["pictures"][0]["data"];
+    let columns = page["numbers"]["columns"].as_array().expect("columns");
+    let p99 = columns.iter().position(|column| column["id"] == "p99_ms").expect("p99");
+    for (system, row) in
+        cdf["systems"].as_array().expect("systems").iter().zip(page["numbers"]["rows"].as_array().expect("rows"))
+    {
+        let points = system["points"].as_array().expect("points");
+        let point = points.iter().find(|point| point[0] == 99.0).and_then(|point| point[1].as_f64()).expect("p99");
+        assert!((point / 1e6 / row[p99].as_f64().expect("p99") - 1.0).abs() < 0.01, "{system} {row}");
+    }
+    assert_eq!((&cdf["systems"][0]["name"], &cdf["systems"][1]["name"]), (&"reads".into(), &"writes".into()));
+    let sentences = page["sentences"].as_array().expect("sentences");
+    assert!(
+        sentences[0]
+            .as_str()
+            .is_some_and(|text| text.starts_with("Half of the ") && text.contains(" reads completed within ")),
+        "{sentences:?}"
+    );
+    let lines = page["pictures"][1]["data"]["panels"][0]["lines"].as_array().expect("lines");
+    let names: Vec<&str> = lines.iter().filter_map(|line| line["name"].as_str()).collect();
+    assert!(names.contains(&"reads p50") && names.contains(&"writes p95"), "{names:?}");
+    let (status, text, error) = plumb(&["plot", &log]);
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    for word in ["distribution of completion latency", "reads", "writes", "avg", "p99", "≤"] {
+        assert!(text.contains(word), "{word}\n{text}");
+    }
+    assert!(!text.contains("IOPS"), "{text}");
+}
+
 /// A matrix of R's scripts, as fioparse.sh prints it with -r.
 #[test]
 fn a_matrix_of_r_is_a_sweep() {

@@ -27,12 +27,13 @@ pub enum LogKind {
 impl LogKind {
     /// Derives the quantity from fio's naming of log files.
     pub fn of_file(name: &str) -> Option<LogKind> {
-        const NAMES: [(&str, LogKind); 5] = [
+        const NAMES: [(&str, LogKind); 6] = [
             ("_bw.", LogKind::Bandwidth),
             ("_iops.", LogKind::Iops),
             ("_lat.", LogKind::Total),
             ("_clat", LogKind::Part),
             ("_slat.", LogKind::Part),
+            ("_hist.", LogKind::Part),
         ];
         NAMES.iter().find(|(part, _)| name.contains(part)).map(|&(_, kind)| kind)
     }

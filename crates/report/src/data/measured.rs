@@ -143,7 +143,7 @@ impl Measured {
 }
 
 /// The non-empty buckets; the last one, which is unbounded, ends at the maximum latency, or at twice its lower edge.
-fn bins(shares: &[LatencyShare], max_ns: Option<f64>) -> Vec<Bin> {
+pub(crate) fn bins(shares: &[LatencyShare], max_ns: Option<f64>) -> Vec<Bin> {
     let open = max_ns.unwrap_or(0.0).max(4e9);
     let mut from_ns = 0.0;
     let mut bins = Vec::new();

@@ -39,6 +39,8 @@ pub(crate) struct Origin {
     pub(crate) distribution: Option<Distribution>,
     /// Number of I/Os that its percentiles are of, if the report states it.
     pub(crate) count: Option<f64>,
+    /// Size of the data in bytes, if the report states it.
+    pub(crate) region_bytes: Option<u64>,
 }
 
 /// True if the row states its users, its depth or its block size.
@@ -56,6 +58,7 @@ pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<P
         coordinates: coordinates(row),
         level: facts_only(Measured::of_row(1, row)?, origin.count),
         run: origin.run,
+        region_bytes: origin.region_bytes,
         subject: origin.subject,
         distribution: origin.distribution,
     })

@@ -5,7 +5,7 @@
 use super::measured::{Axis, Measured, Table, point, size};
 use super::{Distribution, Sweep};
 use analysis::{Elsewhere, Load, Rank, best_value, median_round};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Most sweeps of one system; further ones are named.
 const MOST_SWEEPS: usize = 48;
@@ -63,6 +63,8 @@ pub(crate) struct Placed {
     pub(crate) level: Measured,
     /// Number of the run that it belongs to: two rows of one run at one place are jobs next to each other, not rounds.
     pub(crate) run: usize,
+    /// Size of the data in bytes, if the result states it; [`size_axis`] decides if it is an axis.
+    pub(crate) region_bytes: Option<u64>,
     /// The result that it is of.
     pub(crate) subject: Subject,
     /// Its latency distribution, if known.
@@ -79,6 +81,8 @@ pub(crate) struct Drawn {
     pub(crate) sweep: Sweep,
     /// Latency distributions of the levels, each with its level's label.
     pub(crate) distributions: Vec<Distribution>,
+    /// Sizes of the data of its levels in bytes, each once, as far as they are known.
+    pub(crate) regions: Vec<u64>,
     /// The results of its levels, with all rounds.
     pub(crate) subjects: Vec<Subject>,
     /// True if an earlier sweep lacks some of its levels.
@@ -118,6 +122,27 @@ struct Group {
     /// Indexes of its cells, in the order of the axis.
     members: Vec<usize>,
     has_new_levels: bool,
+}
+
+/// Makes the size of the data an axis of each test of which runs differ in nothing else. Elsewhere it often follows from the number of users
+/// and is none.
+pub(crate) fn size_axis(rows: &mut [Placed]) {
+    let mut first: HashMap<String, (usize, u64)> = HashMap::new();
+    let mut over_sizes: HashSet<(String, String)> = HashSet::new();
+    for row in rows.iter() {
+        let Some(bytes) = row.region_bytes else { continue };
+        let place = format!("{} {} {:?}", row.system, row.test, row.coordinates);
+        let &mut (run, known) = first.entry(place).or_insert((row.run, bytes));
+        // Jobs of one run do I/O at the same time.
+        if run != row.run && known != bytes {
+            over_sizes.insert((row.system.clone(), row.test.clone()));
+        }
+    }
+    for row in rows {
+        let is_wanted = over_sizes.contains(&(row.system.clone(), row.test.clone()));
+        let value = row.region_bytes.filter(|_| is_wanted).map(Value::Number);
+        row.coordinates.extend(value.map(|value| Coordinate { axis: Axis::DataSize, value }));
+    }
 }
 
 /// The sweeps over these rows.
@@ -370,6 +395,9 @@ impl<'rows> OneSystem<'_, 'rows> {
         let workload = self.workload(first, axis);
         let elsewhere =
             if self.cells.len() == group.members.len() { Elsewhere::Nothing } else { Elsewhere::OtherLevels };
+        let mut regions: Vec<u64> = group.members.iter().filter_map(|&at| self.cells[at].first.region_bytes).collect();
+        regions.sort_unstable();
+        regions.dedup();
         let table = Table {
             system: self.system.to_owned(),
             workload: workload.clone(),
@@ -378,9 +406,10 @@ impl<'rows> OneSystem<'_, 'rows> {
             target_ns: self.target_ns,
             levels,
             elsewhere,
-            notes: Vec::new(),
+            notes: of_sizes(axis, &regions),
         };
         Drawn {
+            regions,
             system: self.system.to_owned(),
             workload,
             axis: axis.clone(),
@@ -451,6 +480,16 @@ impl<'rows> OneSystem<'_, 'rows> {
             Some(count) => format!("{workload}, {}", users.label(count)),
             None => workload,
         }
+    }
+}
+
+/// Remark on levels whose sizes of the data differ though that is not their axis.
+fn of_sizes(axis: &Axis, regions: &[u64]) -> Vec<String> {
+    match regions {
+        [least, .., most] if *axis != Axis::DataSize => {
+            vec![format!("The size of the data is not the same at all levels: {} to {}.", size(*least), size(*most))]
+        }
+        _ => Vec::new(),
     }
 }
 

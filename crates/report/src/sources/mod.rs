@@ -4,6 +4,7 @@
 //! and the contents of a chart to `data`.
 
 mod glance;
+mod histograms;
 mod iostat;
 mod judged;
 mod log;
@@ -122,6 +123,12 @@ impl Source {
         self.rows.is_empty() && self.tests.is_empty() && self.log.is_none()
     }
 
+    /// Size of the data of a row in bytes, if its report states it.
+    fn region_bytes(&self, row: usize) -> Option<u64> {
+        let of_run = self.origins.get(row).and_then(|origin| origin.region_bytes);
+        of_run.or_else(|| self.tests.first().filter(|_| self.tests.len() == 1)?.region_bytes)
+    }
+
     /// Number of measured rows.
     fn row_count(&self) -> usize {
         self.rows.len()
@@ -154,15 +161,17 @@ impl Source {
                 }
                 run += 1;
                 let mut rows = formats::sweep::measurements(&reading, kind);
+                let mut regions = Vec::new();
                 match of_reading(&reading, documents) {
                     Some(mut located) => {
                         self.places.add(&located.result);
+                        regions = located.result.jobs.iter().map(|job| job.echo.region_bytes).collect();
                         self.judged.push(Judged::of(run, located.title, &mut located.result).and_mark(&mut rows));
                     }
                     None if self.formats.contains(&reading.format) => {}
                     None => self.formats.push(reading.format),
                 }
-                self.origins.extend(origins(&reading.found, run, rows.len()));
+                self.origins.extend(origins(&reading.found, run, rows.len(), &regions));
                 self.rows.extend(rows);
                 match reading.found {
                     Found::Run(run) if self.runs.len() < MOST => self.runs.push(*run),
@@ -204,12 +213,17 @@ impl Source {
     }
 }
 
-/// Where the rows of a reading come from; a report has a row per job and direction.
-fn origins(found: &Found, run: usize, rows: usize) -> Vec<Origin> {
+/// Where the rows of a reading come from; a report has a row per job and direction. `regions` are the sizes of the data of its jobs, 0 for
+/// one that is not known.
+fn origins(found: &Found, run: usize, rows: usize, regions: &[u64]) -> Vec<Origin> {
     let mut all = vec![Origin { run, ..Origin::default() }; rows];
     if let Found::Run(report) = found {
-        let directions = report.jobs.iter().flat_map(|job| &job.directions);
-        for (origin, direction) in all.iter_mut().zip(directions) {
+        let known =
+            |at: usize| regions.get(at).copied().filter(|&bytes| bytes > 0 && regions.len() == report.jobs.len());
+        let jobs = report.jobs.iter().enumerate();
+        let directions = jobs.flat_map(|(at, job)| job.directions.iter().map(move |direction| (at, direction)));
+        for (origin, (job, direction)) in all.iter_mut().zip(directions) {
+            origin.region_bytes = known(job);
             let latency = direction.completion.as_ref().or(direction.total.as_ref());
             origin.count = latency.and_then(|latency| latency.count).or(direction.ios);
             origin.distribution = pictures::printed(direction);
@@ -252,10 +266,28 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
     }
 }
 
-/// The sweeps of these results as text charts for a terminal, and sentences that name the results that are in none of them.
-pub fn sketches(sources: &[Source], request: &PageRequest) -> (Vec<String>, Vec<String>) {
+/// Text charts for a terminal.
+#[derive(Clone, Debug, Default)]
+pub struct Sketches {
+    /// Several systems over one another.
+    pub overlays: Vec<String>,
+    /// The sweeps.
+    pub sweeps: Vec<String>,
+    /// The distribution of histogram logs; empty if there are none.
+    pub distribution: String,
+    /// Sentences that name the results that are in no sweep.
+    pub remarks: Vec<String>,
+}
+
+/// These results as text charts for a terminal.
+pub fn sketches(sources: &[Source], request: &PageRequest) -> Sketches {
     let material = pictures::Material::of(sources, request);
-    (material.sweeps().map(crate::terminal::sketch).collect(), material.remarks)
+    Sketches {
+        overlays: material.overlaid().iter().map(crate::terminal::overlay).collect(),
+        sweeps: material.sweeps().map(crate::terminal::sketch).collect(),
+        distribution: histograms::sketch(sources),
+        remarks: material.remarks,
+    }
 }
 
 /// Sentences that name the results that are in no picture of a sweep.

@@ -25,6 +25,8 @@ pub struct Test {
     pub(super) options: Vec<(String, String)>,
     /// Size of the data, if a survey varied it.
     pub(super) set_bytes: Option<u64>,
+    /// Size of the data of a run that is not of a survey, if all of its jobs have the same.
+    pub(super) region_bytes: Option<u64>,
     /// The pattern, or the job's name if it has no pattern.
     pub test: TestName,
     /// Concurrent users.
@@ -182,7 +184,22 @@ pub(super) fn test_of(said: &Json, result: RunResult) -> Option<Test> {
         workload.push_str(&format!(" in {}", size(bytes)));
     }
     let plural = if test.pattern().is_some() { format!("{words}s") } else { words.clone() };
-    Some(Test { workload, words, plural, options, set_bytes, test, users, block_bytes, direction, result })
+    let region = first.echo.region_bytes;
+    let is_of_all = result.jobs.iter().all(|job| job.echo.region_bytes == region);
+    let region_bytes = Some(region).filter(|&bytes| said.is_null() && bytes > 0 && is_of_all);
+    Some(Test {
+        workload,
+        words,
+        plural,
+        options,
+        set_bytes,
+        region_bytes,
+        test,
+        users,
+        block_bytes,
+        direction,
+        result,
+    })
 }
 
 /// The options that the entry of a survey names.

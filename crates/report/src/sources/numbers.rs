@@ -8,11 +8,13 @@ use serde_json::Value;
 
 type Cell = fn(&Origin<'_>, &Measurement) -> Value;
 
-/// The file and the system of a row.
+/// The file, the system and the number of a row.
 struct Origin<'a> {
     source: &'a Source,
     /// `None` if all rows are of one system.
     system: Option<&'a str>,
+    /// Number of the row in its file.
+    row: usize,
 }
 
 fn text(text: Option<&str>) -> Value {
@@ -32,6 +34,9 @@ const COLUMNS: &[(Column, Cell)] = &[
     (column("users", "users", ""), |_, row| number(row.users)),
     (column("depth", "depth", ""), |_, row| number(row.depth)),
     (column("block_size", "block", ""), |_, row| text(row.block_text().as_deref())),
+    (column("data_bytes", "data", "bytes"), |origin, _| {
+        origin.source.region_bytes(origin.row).map_or(Value::Null, Value::from)
+    }),
     (column("mib_per_second", "rate", "MiB/s"), |_, row| number(row.mib_per_second())),
     (column("iops", "IOPS", "1/s"), |_, row| number(row.iops)),
     (column("mean_ms", "mean", "ms"), |_, row| number(ms(row.mean_ns))),
@@ -56,12 +61,12 @@ const fn column(id: &'static str, title: &'static str, unit: &'static str) -> Co
 pub(super) fn all(sources: &[Source]) -> Numbers {
     let names = systems::names(sources);
     let several = names.iter().any(|name| *name != names[0]);
-    let origins: Vec<Origin<'_>> = sources
-        .iter()
-        .zip(&names)
-        .map(|(source, name)| Origin { source, system: several.then_some(name.as_str()) })
-        .collect();
-    let lines = || origins.iter().flat_map(|origin| origin.source.rows.iter().map(move |row| (origin, row)));
+    let mut origins: Vec<Origin<'_>> = Vec::new();
+    for (source, name) in sources.iter().zip(&names) {
+        let system = several.then_some(name.as_str());
+        origins.extend((0..source.rows.len()).map(|row| Origin { source, system, row }));
+    }
+    let lines = || origins.iter().map(|origin| (origin, &origin.source.rows[origin.row]));
     let filled = |cell: Cell| lines().any(|(origin, row)| !cell(origin, row).is_null());
     let kept: Vec<&(Column, Cell)> = COLUMNS.iter().filter(|(_, cell)| filled(*cell)).collect();
     Numbers {

@@ -1,8 +1,9 @@
 //! Choice and order of the pictures for the results.
 
 use super::placing::{self, AllPlaced};
-use super::{PageRequest, Source, judged, systems};
+use super::{PageRequest, Source, histograms, judged, systems};
 use crate::Chart;
+use crate::data::measured::size;
 use crate::data::of_measurements::with_notes;
 use crate::data::placed::{self, AllDrawn, Drawn, Subject};
 use crate::data::{
@@ -13,6 +14,7 @@ use analysis::report_card::{Chosen, Disk, profile_of};
 use analysis::samples_needed;
 use model::Measurement;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Most systems overlaid in one chart; more colours cannot be distinguished.
 const MOST_OVERLAID: usize = 12;
@@ -82,6 +84,7 @@ impl Material {
         pictures.extend(curves(sweeps));
         pictures.extend(sweeps.iter().filter_map(blocks));
         pictures.extend(self.distributions(request));
+        pictures.extend(histograms::picture(sources, request).map(|data| drawing("cdf", &data.title, &data, &[])));
         pictures.extend(over_time(sources));
         pictures.extend(sources.iter().enumerate().filter_map(|(number, source)| devices(number, source)));
         pictures.extend(sources.iter().flat_map(surfaces));
@@ -89,8 +92,23 @@ impl Material {
         pictures.into_iter().flatten().map(marked).collect()
     }
 
-    /// Overlays sweeps of the same workload on several systems.
+    /// Sweeps of the same workload on several systems, over one another.
+    pub(super) fn overlaid(&self) -> Vec<Overlay> {
+        self.alike().iter().map(|group| self.overlay(group)).collect()
+    }
+
     fn overlays(&self) -> Vec<Option<Drawing>> {
+        let drawn = |group: &Vec<&Drawn>| {
+            let overlay = self.overlay(group);
+            let shown = group.iter().take(MOST_OVERLAID);
+            let subjects: Vec<Subject> = shown.flat_map(|one| one.subjects.iter().copied()).collect();
+            drawing("overlay", &overlay.title, &overlay, &subjects)
+        };
+        self.alike().iter().map(drawn).collect()
+    }
+
+    /// The sweeps that several systems have.
+    fn alike(&self) -> Vec<Vec<&Drawn>> {
         let mut groups: Vec<Vec<&Drawn>> = Vec::new();
         for one in &self.drawn.sweeps {
             let alike = |group: &&mut Vec<&Drawn>| group[0].workload == one.workload && group[0].axis == one.axis;
@@ -99,10 +117,12 @@ impl Material {
                 None => groups.push(vec![one]),
             }
         }
-        groups.iter().filter(|group| group.len() > 1).map(|group| self.overlay(group)).collect()
+        groups.retain(|group| group.len() > 1);
+        groups
     }
 
-    fn overlay(&self, group: &[&Drawn]) -> Option<Drawing> {
+    /// The first of a group over one another; the others are named.
+    fn overlay(&self, group: &[&Drawn]) -> Overlay {
         let shown = &group[..group.len().min(MOST_OVERLAID)];
         let names: Vec<String> = shown.iter().map(|one| one.system.clone()).collect();
         let levels: Vec<Measured> = shown.iter().flat_map(|one| &one.sweep.levels).map(place_of).collect();
@@ -112,6 +132,7 @@ impl Material {
         let systems = shown.iter().map(|one| (one.system.clone(), one.sweep.clone())).collect();
         let mut overlay = Overlay::of(&title, systems);
         overlay.colours = names.iter().map(|name| self.colour(name)).collect();
+        overlay.notes.extend(of_sizes(shown));
         if group.len() > shown.len() {
             let left: Vec<String> = group[shown.len()..].iter().map(|one| one.system.clone()).collect();
             overlay.notes.insert(
@@ -119,8 +140,7 @@ impl Material {
                 format!("Not drawn, because {MOST_OVERLAID} are the most whose colours differ: {}.", left.join(", ")),
             );
         }
-        let subjects: Vec<Subject> = shown.iter().flat_map(|one| one.subjects.iter().copied()).collect();
-        drawing("overlay", &title, &overlay, &subjects)
+        overlay
     }
 
     fn colour(&self, system: &str) -> usize {
@@ -140,6 +160,18 @@ impl Material {
         }
         all
     }
+}
+
+/// Remark on systems that were measured in different sizes of the data.
+fn of_sizes(shown: &[&Drawn]) -> Option<String> {
+    let known: Vec<&&Drawn> =
+        shown.iter().filter(|one| one.axis != Axis::DataSize && !one.regions.is_empty()).collect();
+    let differ = known.windows(2).any(|pair| pair[0].regions != pair[1].regions);
+    let of = |one: &&&Drawn| {
+        let sizes: Vec<String> = one.regions.iter().map(|&bytes| size(bytes)).collect();
+        format!("{} {}", one.system, sizes.join(" and "))
+    };
+    differ.then(|| format!("The sizes of the data differ: {}.", known.iter().map(of).collect::<Vec<_>>().join("; ")))
 }
 
 /// The place of a level on its axis.
@@ -170,8 +202,14 @@ fn drawing(chart: &str, title: &str, data: &impl Serialize, subjects: &[Subject]
     let chart = Chart::named(chart)?;
     let data = serde_json::to_value(data).ok()?;
     let (title, heading) = (title.to_owned(), title.to_owned());
-    let levels = data["levels"].as_array().map_or(0, Vec::len);
-    let is_small = chart.name == "sweep" && levels <= MOST_ON_HALF;
+    let levels = |sweep: &Value| sweep["levels"].as_array().map_or(0, Vec::len);
+    // Systems of one level each are bars.
+    let systems = || data["systems"].as_array().into_iter().flatten();
+    let is_small = match chart.name {
+        "sweep" => levels(&data) <= MOST_ON_HALF,
+        "overlay" => systems().all(|system| levels(&system[1]) == 1),
+        _ => false,
+    };
     let paper = if is_small { HALF } else { chart.paper };
     let picture = Picture { chart, title, heading, mark: None, size: chart.size, paper, data };
     Some(Drawing { picture, subjects: subjects.to_vec() })

@@ -3,7 +3,7 @@
 use super::native::Test;
 use super::{Source, systems};
 use crate::data::of_measurements::{by_direction, coordinates, has_place, notes, place, test_in_words};
-use crate::data::placed::{Other, Placed, Subject};
+use crate::data::placed::{Other, Placed, Subject, size_axis};
 use crate::data::{Distribution, Measured};
 use measure::Direction;
 use model::Measurement;
@@ -72,6 +72,7 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
             all.remarks.push(format!("{system}: {count} {state} {reason}; no picture of a sweep has {them}."));
         }
     }
+    size_axis(&mut all.rows);
     all
 }
 
@@ -96,7 +97,10 @@ pub(super) fn by_system<'a>(sources: &'a [Source], names: &[String]) -> Vec<(Str
 
 /// The places of the rows of a source, as text.
 pub(super) fn places(source: &Source) -> Vec<String> {
-    source.rows.iter().map(|row| format!("{} {:?} {:?}", row.test.as_str(), row.kind, coordinates(row))).collect()
+    let place = |(at, row): (usize, &Measurement)| {
+        format!("{} {:?} {:?} {:?}", row.test.as_str(), row.kind, coordinates(row), source.region_bytes(at))
+    };
+    source.rows.iter().enumerate().map(place).collect()
 }
 
 /// One row per direction with I/O.
@@ -115,6 +119,7 @@ fn of_test(test: &Test, system: &str, run: usize, subject: Subject) -> Vec<Place
             coordinates: test.coordinates(direction),
             level: Measured::of(1, &test.result, direction)?,
             run,
+            region_bytes: test.region_bytes,
             subject,
             distribution: distribution.filter(|found| found.points.len() > 2),
         })

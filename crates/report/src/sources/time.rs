@@ -10,9 +10,9 @@ const MOST: usize = 1500;
 const MOST_DEVICES: usize = 6;
 
 /// Latency percentiles that are drawn.
-const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
+pub(super) const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
 /// Fewest I/Os above a percentile; with fewer the percentile is noise.
-const LEAST_BEYOND: f64 = 10.0;
+pub(super) const LEAST_BEYOND: f64 = 10.0;
 
 /// A part of the run: one or more merged intervals.
 struct Stretch<'run> {

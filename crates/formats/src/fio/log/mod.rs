@@ -10,7 +10,7 @@ mod summary;
 pub use histogram::{COLUMNS, coarser, fold, push_histogram};
 pub use packed::{Packer, inflate};
 pub(crate) use summary::LogReader;
-pub use summary::Point;
+pub use summary::{HistogramRow, Point};
 
 use measure::Direction;
 use std::io::Write;

@@ -142,6 +142,31 @@ impl Point {
     }
 }
 
+/// A row of a histogram log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistogramRow {
+    /// Milliseconds since the start of the log: the end of the window.
+    pub at_ms: f64,
+    /// 0 for reads, 1 for writes, 2 for trims.
+    pub direction: usize,
+    /// The completion latencies of the window.
+    pub histogram: Box<Histogram>,
+}
+
+impl HistogramRow {
+    /// Reads a row of any coarseness; `None` if it is not one.
+    pub fn of(text: &str) -> Option<HistogramRow> {
+        let mut fields = Vec::new();
+        if !read_fields(text.trim(), &mut fields) || !HISTOGRAM_FIELDS.contains(&fields.len()) || !is_row(&fields) {
+            return None;
+        }
+        let direction = [0.0, 1.0, 2.0].iter().position(|known| (known - fields[1]).abs() < 0.1)?;
+        let mut tally = Tally::default();
+        tally.histogram(&fields[3..]);
+        Some(HistogramRow { at_ms: fields[0], direction, histogram: tally.histogram? })
+    }
+}
+
 /// Parses a natural number of at most 15 digits at the start; returns it and its length.
 #[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
 fn natural(bytes: &[u8]) -> Option<(f64, usize)> {
@@ -288,6 +313,20 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_of_a_histogram_has_its_latencies_however_coarse() {
+        for (bins, place) in [(1856, 448), (464, 112), (29, 7)] {
+            let counts: Vec<String> = (0..bins).map(|bin| if bin == place { "5".into() } else { "0".into() }).collect();
+            let row = HistogramRow::of(&format!("500, 1, 4096, {}", counts.join(", "))).expect("a row");
+            assert_eq!((row.at_ms, row.direction, row.histogram.total()), (500.0, 1, 5));
+            // The bucket 448 begins at 4,096 ns, and its group ends at twice that.
+            let found = row.histogram.percentile(50.0).expect("a latency").as_f64();
+            assert!((4096.0..8192.0).contains(&found), "{bins}: {found}");
+        }
+        assert_eq!(HistogramRow::of("500, 1, 4096, 0"), None);
+        assert_eq!(HistogramRow::of(&format!("500, 7, 4096{}", ", 1".repeat(29))), None);
+    }
 
     #[test]
     fn the_direction_is_found_in_every_layout() {
