@@ -64,7 +64,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Grade, &["!this latency was not measured", "!there is no run of randread 8K by 16"]),
             (Shown::Explain, &["users = iops × latency", "{finding}"]),
             (Shown::Pictures, &["sweep:1", "cdf:1", "devices:1"]),
-            (Shown::Page, &["{system}", "{finding}", "sweep", "cdf"]),
+            (Shown::Page, &["{system}", "{finding}", "\"sweep\"", "\"cdf\""]),
         ],
     ),
     (
@@ -76,7 +76,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &["users = iops × latency", "4.00 in flight", "{finding}"]),
             (Shown::Pictures, &["sweep:1", "cdf:1", "devices:1"]),
-            (Shown::Page, &["{system}", "{finding}", "sweep", "cdf"]),
+            (Shown::Page, &["{system}", "{finding}", "\"sweep\"", "\"cdf\""]),
         ],
     ),
     (
@@ -88,7 +88,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &["users = iops × latency", "4.00 in flight", "{finding}"]),
             (Shown::Pictures, &["sweep:1", "cdf:1"]),
-            (Shown::Page, &["sweep", "cdf"]),
+            (Shown::Page, &["\"sweep\"", "\"cdf\""]),
         ],
     ),
     (
@@ -100,7 +100,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &["users = iops × latency", "4.00 in flight", "check: too short"]),
             (Shown::Pictures, &["sweep:1", "cdf:1"]),
-            (Shown::Page, &["sweep", "cdf"]),
+            (Shown::Page, &["\"sweep\"", "\"cdf\""]),
         ],
     ),
     (
@@ -112,7 +112,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &["users = iops × latency", "4.00 in flight", "check: too short"]),
             (Shown::Pictures, &["sweep:1", "cdf:1"]),
-            (Shown::Page, &["sweep", "cdf"]),
+            (Shown::Page, &["\"sweep\"", "\"cdf\""]),
         ],
     ),
     (
@@ -125,7 +125,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &["cannot tell users = iops × latency", "check: too short"]),
             (Shown::Pictures, &["cdf:1"]),
-            (Shown::Page, &["cdf"]),
+            (Shown::Page, &["\"cdf\""]),
         ],
     ),
     (
@@ -137,7 +137,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &[NO_JOBS]),
             (Shown::Pictures, &["surface:1"]),
-            (Shown::Page, &["surface"]),
+            (Shown::Page, &["\"surface\""]),
         ],
     ),
     (
@@ -149,7 +149,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &[NO_JOBS]),
             (Shown::Pictures, &["series:1"]),
-            (Shown::Page, &["series"]),
+            (Shown::Page, &["\"series\""]),
         ],
     ),
     (
@@ -160,8 +160,120 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Check, &[NO_JOBS]),
             (Shown::Grade, &[NO_LEVELS]),
             (Shown::Explain, &[NO_JOBS]),
-            (Shown::Pictures, &["These results allow no picture"]),
-            (Shown::Page, &["no picture"]),
+            (Shown::Pictures, &["cdf:1", "series:1"]),
+            (Shown::Page, &["\"cdf\"", "\"series\""]),
+        ],
+    ),
+];
+
+/// A fact that a result may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fact {
+    /// Submission, completion or total latency.
+    Kinds,
+    Percentiles,
+    Depth,
+    /// The machine that measured.
+    System,
+    Findings,
+}
+
+const FACTS: [Fact; 5] = [Fact::Kinds, Fact::Percentiles, Fact::Depth, Fact::System, Fact::Findings];
+
+/// The reason why a page has no machine.
+const NO_MACHINE: &str = "not stated in this file";
+
+/// Where each fact of an origin is shown, or where the reason stands why it is not.
+const WHERE: &[(Origin, [(Fact, Shown, &[&str]); 5])] = &[
+    (
+        Origin::Survey,
+        [
+            (Fact::Kinds, Shown::Readings, &["total"]),
+            (Fact::Percentiles, Shown::Rows, &["{p95}"]),
+            (Fact::Depth, Shown::Readings, &["depth=1"]),
+            (Fact::System, Shown::Page, &["{system}"]),
+            (Fact::Findings, Shown::Check, &["{finding}"]),
+        ],
+    ),
+    (
+        Origin::Native,
+        [
+            (Fact::Kinds, Shown::Readings, &["submission", "completion", "total"]),
+            (Fact::Percentiles, Shown::Rows, &["{p95}"]),
+            (Fact::Depth, Shown::Readings, &["depth=4"]),
+            (Fact::System, Shown::Page, &["{system}"]),
+            (Fact::Findings, Shown::Check, &["{finding}"]),
+        ],
+    ),
+    (
+        Origin::OwnJson,
+        [
+            (Fact::Kinds, Shown::Readings, &["submission", "completion", "total"]),
+            (Fact::Percentiles, Shown::Rows, &["{p95}"]),
+            (Fact::Depth, Shown::Readings, &["depth=4"]),
+            (Fact::System, Shown::Page, &[NO_MACHINE]),
+            (Fact::Findings, Shown::Check, &["{finding}"]),
+        ],
+    ),
+    (
+        Origin::Json,
+        [
+            (Fact::Kinds, Shown::Readings, &["submission", "completion", "total"]),
+            (Fact::Percentiles, Shown::Rows, &["{p95}"]),
+            (Fact::Depth, Shown::Readings, &["depth=4"]),
+            (Fact::System, Shown::Page, &[NO_MACHINE]),
+            (Fact::Findings, Shown::Check, &["too short", "for lack of what they need"]),
+        ],
+    ),
+    (
+        Origin::Text,
+        [
+            (Fact::Kinds, Shown::Readings, &["submission", "completion", "total"]),
+            (Fact::Percentiles, Shown::Rows, &["{p95}"]),
+            (Fact::Depth, Shown::Readings, &["depth=4"]),
+            (Fact::System, Shown::Page, &[NO_MACHINE]),
+            (Fact::Findings, Shown::Check, &["too short", "for lack of what they need"]),
+        ],
+    ),
+    (
+        Origin::Terse,
+        [
+            (Fact::Kinds, Shown::Readings, &["submission", "completion", "total"]),
+            (Fact::Percentiles, Shown::Rows, &["{p95}"]),
+            (Fact::Depth, Shown::Explain, &["cannot tell users = iops × latency"]),
+            (Fact::System, Shown::Page, &[NO_MACHINE]),
+            (Fact::Findings, Shown::Check, &["too short", "for lack of what they need"]),
+        ],
+    ),
+    (
+        Origin::Iozone,
+        [
+            (Fact::Kinds, Shown::Explain, &[NO_JOBS]),
+            (Fact::Percentiles, Shown::Explain, &[NO_JOBS]),
+            (Fact::Depth, Shown::Explain, &[NO_JOBS]),
+            (Fact::System, Shown::Page, &[NO_MACHINE]),
+            (Fact::Findings, Shown::Check, &[NO_JOBS]),
+        ],
+    ),
+    (
+        Origin::Log,
+        [
+            // The name of the file says which latency it is; here the total one, whose mean the row has.
+            (Fact::Kinds, Shown::Page, &["mean_ms"]),
+            (Fact::Percentiles, Shown::Explain, &[NO_JOBS]),
+            (Fact::Depth, Shown::Explain, &[NO_JOBS]),
+            (Fact::System, Shown::Page, &[NO_MACHINE]),
+            (Fact::Findings, Shown::Check, &[NO_JOBS]),
+        ],
+    ),
+    (
+        Origin::HistogramLog,
+        [
+            (Fact::Kinds, Shown::Pictures, &["distribution of completion latency"]),
+            (Fact::Percentiles, Shown::Rows, &["{p95}"]),
+            (Fact::Depth, Shown::Page, &["neither rates nor loads"]),
+            (Fact::System, Shown::Page, &[NO_MACHINE]),
+            (Fact::Findings, Shown::Check, &[NO_JOBS]),
         ],
     ),
 ];
@@ -270,14 +382,13 @@ fn page(message: &str, path: &Path) -> String {
     let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     let mut shown: Vec<String> =
         data["pictures"].as_array().unwrap().iter().map(|one| one["chart"].to_string()).collect();
-    if shown.is_empty() {
-        shown.push("no picture".to_owned());
-    }
-    let facts = data["runs"].as_array().into_iter().flatten().filter_map(|run| run["facts"].as_array());
-    if facts.map(Vec::len).sum::<usize>() > 2 {
+    let facts = data["runs"].to_string();
+    if facts.contains("\"kernel\"") && facts.contains("\"processor\"") {
         shown.push("{system}".to_owned());
     }
-    shown.push(data["checks"].to_string());
+    for part in ["runs", "checks", "pictures", "numbers"] {
+        shown.push(data[part].to_string());
+    }
     shown.join(" ")
 }
 
@@ -331,10 +442,15 @@ fn every_command_shows_of_every_result_what_it_holds_or_why_not() {
         for (shown, parts) in cells {
             let output = output_of(*shown, name, directory.path());
             assert!(!parts.is_empty(), "{origin:?}, {shown:?}: an empty cell without a reason");
-            for part in parts.iter().filter(|part| !is_there(part, &output, file)) {
+            let facts = WHERE.iter().filter(|(of, _)| of == origin).flat_map(|(_, facts)| facts);
+            let facts = facts.filter(|(_, place, _)| place == shown).flat_map(|(_, _, parts)| parts.iter());
+            for part in parts.iter().chain(facts).filter(|part| !is_there(part, &output, file)) {
                 wrong.push(format!("{origin:?}, {shown:?}: {part}\n{output}"));
             }
         }
+        let (_, facts) = WHERE.iter().find(|(known, _)| known == origin).unwrap_or_else(|| panic!("{origin:?}"));
+        assert_eq!(facts.map(|(fact, ..)| fact), FACTS, "{origin:?}: a place for each fact");
+        assert!(facts.iter().all(|(.., parts)| !parts.is_empty()), "{origin:?}: a fact without a place");
     }
     assert_eq!(made.len(), TABLE.len());
     assert!(wrong.is_empty(), "{} cells:\n{}", wrong.len(), wrong.join("\n"));

@@ -5,6 +5,9 @@ use crate::data::measured::size;
 use crate::page::Surroundings;
 use model::RunResult;
 
+/// What stands where a file has no kernel, processor and so on: reports of fio and of iozone, tables, logs.
+const NO_MACHINE: &str = "not stated in this file";
+
 /// Facts about a source.
 pub(super) fn of(source: &Source) -> Surroundings {
     let mut facts = vec![("result".to_owned(), source.path.clone())];
@@ -20,6 +23,12 @@ pub(super) fn of(source: &Source) -> Surroundings {
     let engines: Vec<&str> = source.rows.iter().filter_map(|row| row.engine.as_deref()).collect();
     if let Some(engine) = engines.first() {
         facts.push(("engine".to_owned(), (*engine).to_owned()));
+    }
+    if let Some(host) = source.runs.iter().find_map(|run| run.host.as_deref()) {
+        facts.push(("host".to_owned(), host.to_owned()));
+    }
+    if first.is_none_or(|result| result.environment.kernel.is_empty()) {
+        facts.push(("machine".to_owned(), NO_MACHINE.to_owned()));
     }
     let command = first.map(|result| shell(&result.environment.command)).filter(|command| !command.is_empty());
     Surroundings { source: source.name.clone(), facts, command }
