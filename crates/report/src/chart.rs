@@ -81,6 +81,13 @@ pub const CHARTS: &[Chart] = &[
         paper: (520, None),
     },
     Chart {
+        name: "changes",
+        title: "What changed between two sets of results, with intervals (plumb compare --output)",
+        source: packed!("changes.js"),
+        size: (1040, None),
+        paper: (708, None),
+    },
+    Chart {
         name: "surface",
         title: "Throughput over file size and record size",
         source: packed!("surface.js"),

@@ -3,8 +3,8 @@
 use analysis::Load;
 use measure::{Histogram, Nanos};
 use report::data::{
-    Axis, Blocks, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Measured, Overlay, Panel, Quantity, Rounds,
-    Series, Surface, Sweep, Table, Unit,
+    Axis, Blocks, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Line, Measured, Outcome,
+    Overlay, Panel, Quantity, Rounds, Series, Surface, Sweep, Table, Unit,
 };
 use report::{CHARTS, Chart, ChartEngine, Look, Scale, Shown, Theme, png};
 use serde::Serialize;
@@ -243,6 +243,47 @@ fn systems_of_one_level_have_a_bar_each_with_its_interval() {
 }
 
 #[test]
+fn changes_stand_at_their_place_between_no_change_and_the_tolerance() {
+    let row = |name: &str, (change, low, high): (f64, f64, f64), verdict: Outcome| Changed {
+        name: name.into(),
+        unit: if name == "IOPS" { Unit::Count } else { Unit::Latency },
+        old: Some(80_000.0),
+        new: Some(80_000.0 * (1.0 + change)),
+        change: Some(change),
+        low: Some(low),
+        high: Some(high),
+        verdict,
+    };
+    let rows = vec![
+        row("IOPS", (-0.116, -0.131, -0.101), Outcome::Worse),
+        row("mean", (0.01, -0.02, 0.03), Outcome::Same),
+        row("p50", (0.02, 0.01, 0.03), Outcome::Slight),
+        row("p99", (-0.3, -0.4, -0.2), Outcome::Better),
+        row("p99.9", (0.1, -0.6, 9.0), Outcome::CannotTell),
+    ];
+    let data = Changes {
+        title: "before.json → after.json".into(),
+        sentences: vec!["Worse: random reads 8K ×16 (IOPS −11.6 %).".into()],
+        tolerance: 0.05,
+        tests: vec![ChangedTest { label: "random reads 8K ×16".into(), runs: "5 and 5 runs".into(), rows }],
+        notes: vec!["Intervals: 95 % each.".into()],
+    };
+    let words = [
+        "random reads 8K ×16",
+        "5 and 5 runs",
+        "80.0k → 70.7k",
+        "−11.6 % (−13.1 to −10.1)  worse",
+        "+10.0 % (−60.0 to +900.0)  cannot tell",
+        "tolerance 5 %",
+        "0",
+    ];
+    has(&drawn("changes", "changes", &data, &plain("changes")), &words);
+    let narrow = Look { width: 376, height: None, theme: Theme::Dark, ..plain("changes") };
+    let svg = ChartEngine::new().unwrap().svg(Chart::named("changes").unwrap(), &data, &narrow).unwrap();
+    has(&svg, &["−11.6 % (−13.1 to −10.1)", "80.0k → 70.7k"]);
+}
+
+#[test]
 fn a_look_chooses_theme_scale_lines_target_and_title() {
     let mut look = plain("sweep");
     look.theme = Theme::Dark;
@@ -269,6 +310,7 @@ fn every_chart_is_drawn_in_the_dark_and_without_data() {
             "curve" => serde_json::to_value(Curve::default()),
             "blocks" => serde_json::to_value(Blocks::default()),
             "devices" => serde_json::to_value(Devices::default()),
+            "changes" => serde_json::to_value(report::data::Changes::default()),
             "surface" => serde_json::to_value(Surface::default()),
             other => panic!("{other} has no data here"),
         };

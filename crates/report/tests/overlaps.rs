@@ -3,8 +3,8 @@
 
 use analysis::Load;
 use report::data::{
-    Axis, Band, Bin, Blocks, Card, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Mark, Measured, Overlay, Panel,
-    Quantity, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
+    Axis, Band, Bin, Blocks, Card, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Line,
+    Mark, Measured, Outcome, Overlay, Panel, Quantity, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
@@ -216,6 +216,41 @@ fn surfaces() {
             files: sizes(6, count),
             rates: rates.collect(),
             notes: Vec::new(),
+        })
+    });
+}
+
+#[test]
+fn changes() {
+    const VERDICTS: [Outcome; 5] =
+        [Outcome::Worse, Outcome::Same, Outcome::Slight, Outcome::CannotTell, Outcome::Better];
+    check("changes", |count, latency, rate| {
+        let row = |at: usize| {
+            // From a fiftieth to seventy times, with intervals of all widths; some without an interval, some unknown.
+            let change = between((0.02, 70.0), at, count) - 1.0;
+            let width = between((1.001, 20.0), at, count);
+            Changed {
+                name: if at % 2 == 0 { "IOPS".into() } else { "p99.9".into() },
+                unit: if at % 2 == 0 { Unit::Count } else { Unit::Latency },
+                old: (at % 4 != 3).then(|| between(if at % 2 == 0 { rate } else { latency }, at, count)),
+                new: Some(between(if at % 2 == 0 { rate } else { latency }, at, count) * (1.0 + change)),
+                change: (at % 4 != 3).then_some(change),
+                low: (at % 3 != 2).then_some((1.0 + change) / width - 1.0),
+                high: (at % 3 != 2).then_some((1.0 + change) * width - 1.0),
+                verdict: VERDICTS[at % VERDICTS.len()],
+            }
+        };
+        let test = |at: usize| ChangedTest {
+            label: name(at),
+            runs: "5 and 5 runs, in turns".into(),
+            rows: (0..count.min(5)).map(row).collect(),
+        };
+        value(Changes {
+            title: "before.json → after.json".into(),
+            sentences: vec!["Nothing changed by more than 5 %.".into(), "A change of 3 % would have been seen.".into()],
+            tolerance: [0.005, 0.05, 0.5][count % 3],
+            tests: (0..count).map(test).collect(),
+            notes: vec!["Intervals: 95 % each.".into(); 2],
         })
     });
 }

@@ -6,6 +6,7 @@
 mod blocks;
 mod card;
 mod cdf;
+mod changes;
 mod curve;
 mod devices;
 pub(crate) mod measured;
@@ -20,6 +21,7 @@ mod sweep;
 pub use blocks::{BlockPoint, Blocks, CurvePoint};
 pub use card::{Band, Card, Letters, Mark, Row, Scaling, Workload};
 pub use cdf::{Cdf, Distribution};
+pub use changes::{Changed, ChangedTest, Changes, Outcome};
 pub use curve::{Curve, LoadCurve, LoadPoint};
 pub use devices::{DeviceRow, Devices, Quantity};
 pub use measured::{Axis, Measured, Table};
