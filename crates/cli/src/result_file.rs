@@ -5,7 +5,8 @@
 use crate::failure::Failure;
 use crate::safe_files::{self, AtomicFile, Durability};
 use measure::Nanos;
-use model::{Grade, Note, RunResult};
+use model::{Grade, Monitored, Note, RunResult, Surroundings};
+use monitor::Places;
 use std::path::Path;
 
 /// Time between two writes during a run.
@@ -75,6 +76,18 @@ pub(crate) fn name_host(result: &mut RunResult, given: Option<String>) {
     if let Some(name) = given.or_else(|| std::env::var("PLUMB_HOST").ok()) {
         result.environment.host = Some(name).filter(|name| !name.is_empty());
     }
+}
+
+/// The surroundings of runs that have just ended, for the document with their results.
+pub(crate) fn surroundings<'runs>(monitored: impl IntoIterator<Item = &'runs Monitored>) -> Surroundings {
+    let mut places = Places::default();
+    monitored.into_iter().for_each(|monitored| places.add(monitored));
+    surroundings_of(&places)
+}
+
+/// The surroundings of runs in these places.
+pub(crate) fn surroundings_of(places: &Places) -> Surroundings {
+    places.surroundings(Path::new("/"), std::env::current_dir().ok().as_deref())
 }
 
 /// The note in a result that was written before its run ended.

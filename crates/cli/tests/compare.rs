@@ -90,6 +90,77 @@ fn one_run_a_side_and_the_same_run_cannot_be_told_apart() {
     assert_eq!(plumb(directory.path(), "gate --bisect new-1.json --against old-1.json").0, 125);
 }
 
+/// Writes five results of which some have this finding, as plumb's own notes in fio's JSON.
+fn write_noted(directory: &Path, name: &str, rates: &[f64; 5], (noted, note): (usize, &Value)) -> String {
+    let one = |(at, rate): (u64, &f64)| {
+        let mut result = fio_json(*rate, 1_700_000_050 + 120 * at);
+        let notes = if at <= noted as u64 { json!([note]) } else { json!([]) };
+        result["plumb"] = json!({ "schema": 1, "notes": notes });
+        let file = format!("{name}-{at}.json");
+        std::fs::write(directory.join(&file), serde_json::to_string_pretty(&result).unwrap() + "\n").unwrap();
+        file
+    };
+    (1..).zip(rates).map(one).collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn a_loss_next_to_a_busy_neighbour_cannot_be_told_and_memory_is_skipped_by_a_bisection() {
+    let (directory, old, slower) = sets(0.85);
+    let of = |check: &str, grade: &str, evidence: Value| json!({ "check": check, "grade": grade, "sentence": "because of this", "evidence": evidence });
+    let neighbour = of("neighbour", "valid_with_limits", json!([["others_percent", 40.0]]));
+    let slow = OLD.map(|rate| rate * 0.85);
+    let gate = |words: &str| plumb(directory.path(), &format!("gate {words}"));
+    assert_eq!(gate(&format!("{slower} --against {old}")).0, 1);
+    let new = write_noted(directory.path(), "beset", &slow, (2, &neighbour));
+    let (status, text, _) = gate(&format!("{new} --against {old}"));
+    assert_eq!(status, 2, "{text}");
+    let line = text.lines().last().unwrap();
+    assert!(line.starts_with("gate: cannot tell: random reads 8K ×16 IOPS −15.0 % ("), "{line}");
+    assert!(line.contains("disturbed (2 of 5 runs, neighbour: because of this); measure it again"), "{line}");
+    assert_eq!(gate(&format!("--bisect {new} --against {old}")).0, 125);
+    assert_eq!(gate(&format!("{old} --against {new}")).0, 2, "no loss, against a baseline that was slowed down");
+    let new = write_noted(directory.path(), "beset", &OLD, (2, &neighbour));
+    assert_eq!(gate(&format!("{new} --against {old}")).0, 0, "no loss in spite of a neighbour");
+    // Another program had the processors: the same. A worker that computes would do so again: no answer about the storage.
+    let taken = of("client CPU", "not_a_storage_result", json!([["run_delay_percent", 40.0]]));
+    let new = write_noted(directory.path(), "taken", &slow, (5, &taken));
+    assert_eq!(gate(&format!("{new} --against {old}")).0, 2);
+    let memory = of("cache", "not_a_storage_result", json!([]));
+    let new = write_noted(directory.path(), "memory", &OLD, (1, &memory));
+    let (status, text, _) = gate(&format!("{new} --against {old}"));
+    assert!(
+        status == 3 && text.starts_with("gate: error: NOT A STORAGE RESULT: memory-1.json: cache"),
+        "{status} {text}"
+    );
+    assert_eq!(gate(&format!("--bisect {new} --against {old}")).0, 125, "another commit may be measured well");
+    assert_eq!(gate(&format!("--bisect {old} --against {new}")).0, 128, "against this baseline none is judged");
+}
+
+#[test]
+fn a_comparison_is_a_picture_in_every_form() {
+    let (directory, old, new) = sets(0.88);
+    for (file, start) in [("c.svg", "<svg"), ("c.png", "\u{89}PNG"), ("c.pdf", "%PDF"), ("c.html", "<!doctype html>")] {
+        let (status, text, errors) = plumb(directory.path(), &format!("compare --shift {old} {new} -o {file}"));
+        assert_eq!((status, errors.as_str()), (0, ""), "{file}: {text}");
+        assert!(text.contains("▼ worse"), "the table is printed, too: {text}");
+        let bytes = std::fs::read(directory.path().join(file)).unwrap();
+        let head: String = bytes.iter().take(20).map(|byte| char::from(*byte)).collect();
+        assert!(head.starts_with(start), "{file}: {head}");
+    }
+    let svg = std::fs::read_to_string(directory.path().join("c.svg")).unwrap();
+    for words in ["old-1.json and 4 more → new-1.json and 4 more", "−11.9 % (−11.9 to −11.9)  worse", "tolerance 5 %"]
+    {
+        assert!(svg.contains(words), "{words}");
+    }
+    let html = std::fs::read_to_string(directory.path().join("c.html")).unwrap();
+    assert!(html.contains("Worse: random reads 8K ×16 (IOPS −11.9 %"), "the verdict");
+    let (status, _, errors) = plumb(directory.path(), &format!("compare {old} {new} -o c.txt"));
+    assert!(status == 1 && errors.contains("use .html, .svg, .png or .pdf"), "{errors}");
+    std::fs::write(directory.path().join("thesis.svg"), "<svg>mine</svg>").unwrap();
+    let (status, text, errors) = plumb(directory.path(), &format!("compare {old} {new} -o thesis.svg"));
+    assert!(status == 1 && text.is_empty() && errors.contains("thesis.svg"), "{text} {errors}");
+}
+
 #[test]
 fn text_terse_and_json_of_a_fio_of_any_age_are_compared() {
     let directory = tempfile::tempdir().unwrap();

@@ -108,7 +108,7 @@ fn a_survey_is_kept_and_says_where_once() {
     let (status, trend, _) = home.run(&["trend"]);
     assert_eq!((status, trend.lines().count()), (Some(2), 1), "{trend}");
     // Not kept: an option, the variable, and the word `off`.
-    assert!(!home.good(&survey(&["--no-store"])).contains("Kept"));
+    assert!(!home.good(&survey(&["--no-store", "--output", "later.json"])).contains("Kept"));
     let (status, out, _) = shown(&home.command(&survey(&[])).env("PLUMB_STORE", "off").output().unwrap());
     assert!(status == Some(0) && !out.contains("Kept"), "{out}");
     home.good(&["store", "off"]);
@@ -117,6 +117,54 @@ fn a_survey_is_kept_and_says_where_once() {
     home.good(&["store", "on"]);
     assert!(home.good(&survey(&[])).contains("Kept"));
     assert_eq!(home.good(&["store", "list"]).lines().count(), 4);
+    // A result states its surroundings, so it belongs to the series of those that were kept at once.
+    home.good(&["store", "add", "later.json"]);
+    let history = home.good(&["history", "."]);
+    assert!(history.contains("random reads 8k, 1 user, ") && history.contains("4 runs since"), "{history}");
+}
+
+/// The scheduler of a loop device, which gets its earlier one back: the next file on it would have this one.
+struct Scheduler(PathBuf, String);
+
+impl Scheduler {
+    fn set(device: &Path, word: &str) -> Self {
+        let file = Path::new("/sys/block").join(device.file_name().unwrap()).join("queue/scheduler");
+        let known = std::fs::read_to_string(&file).unwrap();
+        let before = known.split_once('[').unwrap().1.split_once(']').unwrap().0.to_owned();
+        std::fs::write(&file, word).unwrap();
+        Scheduler(file, before)
+    }
+}
+
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        let _ = std::fs::write(&self.0, &self.1);
+    }
+}
+
+#[test]
+fn a_changed_scheduler_of_a_loop_device_is_the_only_difference_and_no_new_series() {
+    let home = Home::new();
+    let device = house::LoopDevice::new(home.directory.path(), 16 << 20).expect("a loop device: are we root?");
+    let run = |result: &str, more: &str| {
+        let node = format!("--filename={}", device.path().display());
+        let result = format!("--result={result}");
+        let words = ["fio", "--name=a", "--rw=randread", "--runtime=500ms", "--time_based", "--output=/dev/null"];
+        home.good(&[&words[..], &[&node, &result, more]].concat());
+    };
+    run("none.json", "--store=own.db");
+    let scheduler = Scheduler::set(device.path(), "mq-deadline");
+    run("deadline.json", "--direct=0");
+    drop(scheduler);
+    let compared = home.good(&["compare", "none.json", "deadline.json"]);
+    let facts: Vec<&str> = compared.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+    let name = device.path().file_name().unwrap().to_string_lossy().into_owned();
+    assert_eq!(facts, [format!("  scheduler of {name}: none → mq-deadline")], "{compared}");
+    assert!(!compared.contains("Only one side states"), "{compared}");
+    // The file that is added later is in the series of the run that kept itself.
+    home.good(&["store", "--store", "own.db", "add", "deadline.json"]);
+    let history = home.good(&["history", "--store", "own.db"]);
+    assert!(history.contains(": 2 runs since"), "{history}");
 }
 
 #[test]
@@ -134,6 +182,8 @@ fn programs_that_plumb_replaces_keep_results_only_where_they_are_asked_to() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let list = home.good(&["store", "--store", "own.db", "list"]);
     assert!(list.lines().count() == 3 && list.contains("iozone"), "{list}");
+    let saved: Value = serde_json::from_slice(&std::fs::read(home.path("iozone.json")).unwrap()).unwrap();
+    assert!(saved.pointer("/surroundings/facts/0/key").is_some(), "{saved}");
     assert!(!home.path("data").exists());
 }
 
@@ -152,6 +202,43 @@ fn a_store_that_cannot_be_opened_is_one_line_and_not_a_failed_run() {
     let (status, _, error) = home.run(&["trend"]);
     assert!(status == Some(3) && error.contains("there are no results yet"), "{error}");
     assert!(!home.usual().exists(), "reading makes no store");
+}
+
+/// A file system that does not go on until this is dropped.
+struct Frozen<'a>(&'a Path);
+
+impl<'a> Frozen<'a> {
+    fn new(place: &'a Path) -> Self {
+        assert!(Command::new("fsfreeze").arg("-f").arg(place).status().unwrap().success(), "fsfreeze");
+        Frozen(place)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_store_on_a_file_system_that_hangs_does_not_hold_a_run_up() {
+    let home = Home::new();
+    let device = house::LoopDevice::sparse(home.directory.path(), 32 << 20).expect("a loop device: are we root?");
+    let mounted = house::Mounted::on(device, "mkfs.ext4 -q", "rw").unwrap();
+    let store = mounted.path().join("plumb.db").display().to_string();
+    let words = ["fio", "--name=a", "--rw=read", "--size=1m", "--result=one.json", &format!("--store={store}")];
+    assert!(!home.good(&words).is_empty());
+    let frozen = Frozen::new(mounted.path());
+    let begun = std::time::Instant::now();
+    let (status, out, error) = shown(&home.command(&words).env("PLUMB_STORE_SECONDS", "1").output().unwrap());
+    assert!(begun.elapsed() < std::time::Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(status == Some(0) && out.contains("READ: bw="), "{status:?} {out}");
+    assert_eq!(complaints(&error).len(), 1, "{error}");
+    assert!(error.contains("plumb.db: does not answer within 1 s: is it on a network or FUSE file system"), "{error}");
+    assert!(home.path("one.json").exists(), "the result is complete");
+    drop(frozen);
+    // The process that waited for it may have kept the run, or was ended before that: the store is whole.
+    assert!(home.good(&["store", "--store", &store, "check"]).contains("no damage"));
 }
 
 #[test]
@@ -180,6 +267,64 @@ fn a_run_is_read_by_its_id_its_name_and_as_the_last() {
     assert!(home.run(&["store", "export", "2023-11-15-0001"]).2.contains("there is no run"));
 }
 
+/// Commands that read a result, with its word as W. Each ends well on the result below.
+const READERS: [&str; 14] = [
+    "parse W",
+    "parse --format csv W",
+    "check W",
+    "grade W",
+    "explain W",
+    "model W",
+    "plot --list W",
+    "plot W --chart cdf -o picture.svg",
+    "report W -o page.html",
+    "report A=W -o page.html",
+    "compare W W",
+    "compare W,last~1 last~1,W",
+    "compare --old W --new last~1",
+    "gate W last~1 --against last~1 W --tolerance 60%",
+];
+
+#[test]
+fn each_command_that_reads_a_result_takes_a_run_of_the_store() {
+    let home = Home::new();
+    let one = home.measured();
+    // Two surveys over users, with rates of their own.
+    for day in 1..=2_u64 {
+        let test = |users: u64| {
+            let mut result = one["result"].clone();
+            result.as_object_mut().unwrap().remove("surroundings");
+            result["jobs"][0]["workers"] = json!(users);
+            result["jobs"][0]["directions"]["read"]["ios"] = json!(20_000 + 700 * users + 90 * day);
+            let began = 1_700_000_000_000_u64 + day * 100_000 + users * 1000;
+            result["monitored"]["began_unix_ms"] = json!(began);
+            result["jobs"][0]["started_unix_ms"] = json!(began);
+            (result["ended_unix_ms"], result["notes"]) = (json!(began + 500), json!([]));
+            json!({ "test": "random_read", "users": users, "block_bytes": 4096, "result": result })
+        };
+        let tests: Vec<Value> = [1, 2, 4, 8].into_iter().map(test).collect();
+        let survey = json!({ "schema": 1, "program": "plumb 0.1.0", "command": "survey",
+            "target": { "path": "/data" }, "tests": tests });
+        std::fs::write(home.path("survey.json"), survey.to_string()).unwrap();
+        home.good(&["store", "add", "survey.json"]);
+    }
+    home.good(&["store", "name", "last", "upgrade"]);
+    std::fs::copy(home.path("survey.json"), home.path("same.json")).unwrap();
+    let run = |command: &str, word: &str| {
+        let words: Vec<String> = command.split_whitespace().map(|part| part.replace('W', word)).collect();
+        let (status, out, error) = home.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        (status, out.replace(word, "W"), error.replace(word, "W"))
+    };
+    for command in READERS {
+        let of_file = run(command, "same.json");
+        assert!(of_file.0 == Some(0) || command.starts_with("gate"), "{command}: {of_file:?}");
+        for word in ["upgrade", "2023-11-14-0002"] {
+            assert_eq!(run(command, word), of_file, "{command} of {word}");
+        }
+        assert_eq!(run(command, "last").0, of_file.0, "{command} of last");
+    }
+}
+
 #[test]
 fn an_export_can_leave_out_names_of_places() {
     let home = Home::new();
@@ -189,6 +334,12 @@ fn an_export_can_leave_out_names_of_places() {
     home.night(&one, 1, 1000, "6.12");
     let text = home.good(&["store", "export", "last", "--redact"]);
     assert!(!text.contains(&secret) && text.contains("redacted-") && text.contains("\"ios\""), "{text}");
+    let place = home.directory.path().display().to_string();
+    for words in [&["history"][..], &["history", "--format", "json"], &["store", "list"]] {
+        assert!(home.good(words).contains(&place), "{words:?}");
+        let shown = home.good(&[words, &["--redact"]].concat());
+        assert!(!shown.contains(&place) && shown.contains("redacted-"), "{words:?}: {shown}");
+    }
     home.good(&["store", "export", "last", "-o", "kept.json"]);
     assert!(std::fs::read_to_string(home.path("kept.json")).unwrap().contains(&secret));
 }

@@ -17,6 +17,7 @@ mod native;
 pub mod reading;
 mod result;
 mod steer;
+mod surroundings;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use blocks::BlockLives;
@@ -37,3 +38,4 @@ pub use native::SCHEMA;
 pub use plan::Unified;
 pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
 pub use steer::{LatencyGoal, SteadyResult};
+pub use surroundings::{Fact, FactKind, Surroundings};

@@ -1,7 +1,7 @@
 //! Result of a whole run.
 
 use crate::reading::ReadRun;
-use crate::{DeviceUsage, JobResult, LimitedBy, Monitored};
+use crate::{DeviceUsage, JobResult, LimitedBy, Monitored, Surroundings};
 use serde::{Deserialize, Serialize};
 
 /// All results of one invocation.
@@ -43,6 +43,9 @@ pub struct RunResult {
     pub limited_by: Option<LimitedBy>,
     /// Machine and software that it ran on.
     pub environment: Environment,
+    /// Which machine and devices it was, and their settings; `None` within a survey, which states them once for all of its tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<Box<Surroundings>>,
     /// Findings of the checks.
     pub notes: Vec<Note>,
     /// Doubts about the options of the run, from before it.

@@ -18,6 +18,7 @@ mod listing;
 mod machine;
 mod rates;
 mod recorder;
+mod surroundings;
 mod targets;
 mod workers;
 
@@ -26,5 +27,6 @@ pub use cpu::{CpuCounters, cpu_count, uptime_centiseconds};
 pub use listing::{Listed, Reading, diskstats, single, whole_devices};
 pub use rates::device_activity;
 pub use recorder::{Recorded, Recorder};
+pub use surroundings::{EPOCH, Places};
 pub use targets::Target;
 pub use workers::{Account, WorkerSeen, io_bytes};

@@ -1,11 +1,9 @@
-//! Facts that a result does not state, read from the machine right after the run: which machine and devices it was, and the
-//! settings that change results.
+//! Surroundings of a run: which machine, devices and file systems it was, and the settings that change results, read right
+//! after it.
 
-use crate::document::{Document, Place};
-use crate::facts::{Fact, joined};
-use serde::{Deserialize, Serialize};
+use model::{Fact, Monitored, Surroundings};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sys::devices::identity::BlockDevice;
 use sys::files::{mounts, operations};
@@ -14,47 +12,40 @@ use sys::files::{mounts, operations};
 /// compared.
 pub const EPOCH: u32 = measures(include_bytes!("../../../CHANGELOG.md"));
 
-/// Facts that were read of the machine when a run ended; the default for a result that was measured elsewhere or at another time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Host {
-    /// The epoch of the plumb that measured.
-    pub(crate) epoch: Option<u32>,
-    /// Hash of the machine's ID.
-    pub(crate) machine: Option<String>,
-    pub(crate) facts: Vec<Fact>,
-    /// Serial numbers or other permanent identifiers, by kernel name.
-    pub(crate) serials: BTreeMap<String, String>,
-    /// UUIDs of file systems, by mount point.
-    pub(crate) file_systems: BTreeMap<String, String>,
-    /// The directory that relative paths start from.
-    pub(crate) directory: Option<String>,
+/// The devices and file systems of results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// Kernel names of the devices below which nothing is visible.
+    leaves: BTreeSet<String>,
+    /// Mount points.
+    mounts: BTreeSet<String>,
 }
 
-impl Host {
-    /// Reads the machine under this root (`/`, or a recorded one), with the devices and file systems of a document that was
-    /// measured on it just now, in this working directory.
-    pub fn read(root: &Path, document: &Document, directory: Option<&Path>) -> Host {
-        let places: Vec<&Place> = document.tests.iter().map(|test| &test.place).collect();
-        let mut names: Vec<&str> = places.iter().flat_map(|place| &place.leaves).map(|leaf| leaf.0.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let devices: Vec<BlockDevice> = names.iter().filter_map(|name| BlockDevice::by_name(root, name)).collect();
+impl Places {
+    /// Adds those of a run.
+    pub fn add(&mut self, monitored: &Monitored) {
+        let leaves = monitored.devices.iter().filter(|device| device.leaf);
+        self.leaves.extend(leaves.map(|device| device.name.clone()));
+        self.mounts.extend(
+            monitored.targets.iter().filter_map(|target| target.mount.as_ref()).map(|mount| mount.point.clone()),
+        );
+    }
+
+    /// Reads the machine under this root (`/`, or a recorded one) on which they were measured just now, in this working directory.
+    pub fn surroundings(&self, root: &Path, directory: Option<&Path>) -> Surroundings {
+        let devices: Vec<BlockDevice> =
+            self.leaves.iter().filter_map(|name| BlockDevice::by_name(root, name)).collect();
         let serials = devices.iter().filter_map(|device| Some((device.name().to_owned(), device.serial()?)));
-        let mut points: Vec<&str> =
-            places.iter().filter_map(|place| place.mount.as_ref()).map(|mount| mount.point.as_str()).collect();
-        points.sort_unstable();
-        points.dedup();
-        let file_systems = points.iter().filter_map(|point| Some(((*point).to_owned(), uuid(root, Path::new(point))?)));
+        let uuid = |point: &String| Some((point.clone(), uuid(root, Path::new(point))?));
         let mut facts = of_machine(root);
         facts.extend(of_devices(&devices));
-        facts.extend(points.first().and_then(|point| free_space(root, point)));
-        Host {
+        facts.extend(self.mounts.first().and_then(|point| free_space(root, point)));
+        Surroundings {
             epoch: Some(EPOCH),
             machine: word(&root.join("etc/machine-id")).map(|id| hashed(&format!("plumb store machine {id}"))),
             facts,
             serials: serials.collect(),
-            file_systems: file_systems.collect(),
+            file_systems: self.mounts.iter().filter_map(uuid).collect(),
             directory: directory.map(|directory| directory.to_string_lossy().into_owned()),
         }
     }
@@ -92,8 +83,14 @@ const fn starts_with(text: &[u8], at: usize, start: &[u8]) -> bool {
     true
 }
 
+/// One value if all are the same, else each.
+fn joined(values: &[String]) -> Option<String> {
+    let first = values.first()?;
+    Some(if values.iter().all(|value| value == first) { first.clone() } else { values.join(" / ") })
+}
+
 /// The first 16 digits of the SHA-256 of a text.
-pub(crate) fn hashed(text: &str) -> String {
+fn hashed(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -151,12 +148,24 @@ fn of_machine(root: &Path) -> Vec<Fact> {
         values.dedup();
         facts.extend((!values.is_empty()).then(|| Fact::condition(key, values.join(" / "))));
     }
+    facts.extend(idle_states_off(&processors).map(|value| Fact::condition("idle states off", value)));
     facts.extend(microcode(root).map(|value| Fact::condition("microcode", value)));
     for file in entries(&root.join("sys/devices/system/cpu/vulnerabilities")) {
         let key = format!("mitigation of {}", name(&file));
         facts.extend(word(&file).map(|value| Fact::condition(&key, value)));
     }
     facts
+}
+
+/// The idle states that are switched off on any processor, by name; `None` if the kernel has none.
+fn idle_states_off(processors: &[PathBuf]) -> Option<String> {
+    let states: Vec<PathBuf> = processors.iter().flat_map(|path| entries(&path.join("cpuidle"))).collect();
+    let off = |state: &&PathBuf| word(&state.join("disable")).is_some_and(|flag| flag != "0");
+    let mut names: Vec<String> = states.iter().filter(off).filter_map(|state| word(&state.join("name"))).collect();
+    names.sort();
+    names.dedup();
+    let shown = if names.is_empty() { "none".to_owned() } else { names.join(" / ") };
+    (!states.is_empty()).then_some(shown)
 }
 
 /// The word in brackets: `always [madvise] never`.
@@ -243,6 +252,10 @@ mod tests {
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
             ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n"),
             ("sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state1/name", "C1\n"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "0\n"),
+            ("sys/devices/system/cpu/cpu1/cpuidle/state3/name", "C6\n"),
+            ("sys/devices/system/cpu/cpu1/cpuidle/state3/disable", "1\n"),
             ("sys/devices/system/cpu/vulnerabilities/meltdown", "Vulnerable\n"),
         ];
         for (file, text) in files {
@@ -259,6 +272,7 @@ mod tests {
                 "idle driver=intel_idle",
                 "transparent huge pages=madvise",
                 "processor governor=performance / powersave",
+                "idle states off=C6",
                 "microcode=0xf0",
                 "mitigation of meltdown=Vulnerable",
             ]

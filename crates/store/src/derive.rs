@@ -1,23 +1,22 @@
-//! A document and its host → rows of the derived tables.
+//! A document and its surroundings → rows of the derived tables.
 
 use crate::document::{Document, Place, TestResult};
-use crate::facts::Fact;
-use crate::host::Host;
-use model::Grade;
+use model::{Fact, FactKind, Grade, Surroundings};
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Writes the rows of a run.
-pub(crate) fn derive(db: &Connection, run: i64, document: &Document, host: &Host) -> rusqlite::Result<()> {
+/// Writes the rows of a run. A document of an earlier version does not state its surroundings: `kept` were read when it was kept.
+pub(crate) fn derive(db: &Connection, run: i64, document: &Document, kept: &Surroundings) -> rusqlite::Result<()> {
+    let host = document.surroundings.as_ref().unwrap_or(kept);
     let mut facts: Vec<Fact> = document.facts.iter().chain(&host.facts).cloned().collect();
     facts.sort();
     facts.dedup_by(|one, other| one.key == other.key);
     let environment = environment(&facts);
     let mut insert = db.prepare("INSERT OR IGNORE INTO fact VALUES(?1, ?2, ?3, ?4)")?;
     for fact in &facts {
-        insert.execute(params![environment, fact.key, fact.value, fact.kind.word()])?;
+        insert.execute(params![environment, fact.key, fact.value, kind_word(fact.kind)])?;
     }
     let began = i64::try_from(document.began_unix_ms).unwrap_or(i64::MAX);
     db.execute(
@@ -56,7 +55,7 @@ fn key_of(parts: &[&str]) -> i64 {
 }
 
 /// The series of a test: what was done, to what, on which machine, by which epoch of plumb.
-fn series_key(test: &TestResult, host: &Host) -> i64 {
+fn series_key(test: &TestResult, host: &Surroundings) -> i64 {
     let epoch = host.epoch.map_or_else(String::new, |epoch| epoch.to_string());
     let machine = host.machine.clone().unwrap_or_default();
     key_of(&[&epoch, &machine, &test.work, &identity(test, host)])
@@ -64,7 +63,7 @@ fn series_key(test: &TestResult, host: &Host) -> i64 {
 
 /// The place that stores the bytes, by permanent identifiers, or else by model and size, the file that holds a loop device, or the path:
 /// never by the name of a device, which can be another one after a reboot.
-fn identity(test: &TestResult, host: &Host) -> String {
+fn identity(test: &TestResult, host: &Surroundings) -> String {
     let place = &test.place;
     let mut devices: Vec<String> = place
         .leaves
@@ -97,6 +96,19 @@ fn device(place: &Place) -> String {
 fn environment(facts: &[Fact]) -> i64 {
     let parts: Vec<&str> = facts.iter().flat_map(|fact| [fact.key.as_str(), fact.value.as_str()]).collect();
     key_of(&parts)
+}
+
+/// The word of a kind in the store.
+const fn kind_word(kind: FactKind) -> &'static str {
+    match kind {
+        FactKind::Identity => "identity",
+        FactKind::Condition => "condition",
+    }
+}
+
+/// The kind with this word; other words are conditions.
+pub(crate) fn kind_of(word: &str) -> FactKind {
+    if word == "identity" { FactKind::Identity } else { FactKind::Condition }
 }
 
 /// The grades in the store.

@@ -1,11 +1,12 @@
 //! A result as it was written → its tests, with what makes a test comparable and its numbers.
 
 use crate::error::StoreError;
-use crate::facts::{Fact, of_result};
+use crate::facts::of_result;
 use measure::text::{SizeStyle, exact_size};
 use measure::{Direction, Nanos};
-use model::{DirectionResult, Grade, JobResult, Layer, MountFacts, RunResult};
+use model::{DirectionResult, Fact, Grade, JobResult, Layer, MountFacts, RunResult, Surroundings};
 use plan::{Mix, Order, Start, Workload};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// A result of plumb, read for the store.
@@ -21,8 +22,10 @@ pub struct Document {
     pub grade: Grade,
     /// The tests in which there was I/O, in their order.
     pub tests: Vec<TestResult>,
-    /// The surroundings, as far as the result states them.
+    /// Facts about the surroundings in the results of its tests.
     pub(crate) facts: Vec<Fact>,
+    /// The surroundings, if it states them; a result of an earlier version does not.
+    pub(crate) surroundings: Option<Surroundings>,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -76,6 +79,9 @@ impl Document {
                 .map_err(|error| refused(error.to_string()))?,
             None => vec![formats::native::read(text).map_err(|error| refused(error.to_string()))?],
         };
+        let stated = [root.get("surroundings"), root.pointer("/result/surroundings")].into_iter().flatten().next();
+        let surroundings =
+            stated.map(Surroundings::deserialize).transpose().map_err(|error| refused(error.to_string()))?;
         let target = root.pointer("/target/path").and_then(Value::as_str).filter(|path| path.starts_with('/'));
         let mut tests: Vec<TestResult> = results.iter().flat_map(|result| of_run(result, target)).collect();
         tests.retain(|test| !test.metrics.is_empty());
@@ -93,6 +99,7 @@ impl Document {
             program: root.get("program").and_then(Value::as_str).unwrap_or_default().to_owned(),
             grade: tests.iter().map(|test| test.grade).max().unwrap_or(Grade::NotChecked),
             facts: of_result(&results),
+            surroundings,
             tests,
             bytes,
         })

@@ -1,56 +1,8 @@
 //! Facts about the surroundings of a run, and which of them differ between two runs.
 
-use model::{DeviceFacts, GroupLimits, RunResult};
-use serde::{Deserialize, Serialize};
+use analysis::compare::{follows_another, moved_little};
+use model::{DeviceFacts, Fact, GroupLimits, RunResult};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// One fact about the surroundings of a run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Fact {
-    /// Name for people: `scheduler`.
-    pub key: String,
-    /// Value for people: `mq-deadline`.
-    pub value: String,
-    /// Its kind.
-    pub kind: FactKind,
-}
-
-/// Kind of a fact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FactKind {
-    /// Says which machine and device it is.
-    Identity,
-    /// Can be changed on the same machine and device.
-    Condition,
-}
-
-impl FactKind {
-    /// The word in the store.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            FactKind::Identity => "identity",
-            FactKind::Condition => "condition",
-        }
-    }
-
-    /// The kind with this word; other words are conditions.
-    pub(crate) fn of(word: &str) -> Self {
-        if word == "identity" { FactKind::Identity } else { FactKind::Condition }
-    }
-}
-
-impl Fact {
-    /// A fact that identifies.
-    pub(crate) fn identity(key: &str, value: impl Into<String>) -> Self {
-        Fact { key: key.to_owned(), value: value.into(), kind: FactKind::Identity }
-    }
-
-    /// A fact that can change.
-    pub(crate) fn condition(key: &str, value: impl Into<String>) -> Self {
-        Fact { key: key.to_owned(), value: value.into(), kind: FactKind::Condition }
-    }
-}
 
 /// A fact that differs between two runs; `None` where it is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +15,6 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-/// Facts that the kernel changes together with another one: not shown where that one changed.
-const FOLLOWS: &[(&str, &str)] = &[("requests per queue", "scheduler"), ("write-back throttling", "scheduler")];
-
-/// Facts that move by themselves: a change of up to this much is not shown.
-const MOVES: &[(&str, f64)] = &[("free space %", 5.0), ("temperature °C", 5.0)];
-
 /// The facts that differ, by name.
 pub fn changes(before: &[Fact], after: &[Fact]) -> Vec<Change> {
     let by_key = |facts: &[Fact]| -> BTreeMap<String, String> {
@@ -76,12 +22,10 @@ pub fn changes(before: &[Fact], after: &[Fact]) -> Vec<Change> {
     };
     let (before, after) = (by_key(before), by_key(after));
     let differs = |key: &str| before.get(key) != after.get(key);
-    let follows = |key: &str| FOLLOWS.iter().any(|(fact, cause)| *fact == key && differs(cause));
+    let follows = |key: &str| follows_another(key, |cause| differs(cause));
     let moved_little = |key: &str| {
-        let number = |facts: &BTreeMap<String, String>| facts.get(key)?.parse::<f64>().ok();
-        let limit = MOVES.iter().find(|(name, _)| *name == key).map(|(_, limit)| *limit);
-        let apart = number(&before).zip(number(&after)).map(|(one, other)| (one - other).abs());
-        limit.zip(apart).is_some_and(|(limit, apart)| apart <= limit)
+        let value = |facts: &BTreeMap<String, String>| facts.get(key).cloned();
+        moved_little(key, value(&before).as_slice(), value(&after).as_slice())
     };
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     keys.into_iter()
@@ -146,7 +90,7 @@ fn of_devices(devices: &[DeviceFacts], value: OfDevice) -> Option<String> {
 }
 
 /// One value if all are the same, else each.
-pub(crate) fn joined(values: &[String]) -> Option<String> {
+fn joined(values: &[String]) -> Option<String> {
     let first = values.first()?;
     Some(if values.iter().all(|value| value == first) { first.clone() } else { values.join(" / ") })
 }

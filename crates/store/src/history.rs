@@ -1,11 +1,10 @@
 //! The history of a series: its runs in the order of time with their numbers, and the decisions about its changes.
 
-use crate::derive::grade_of;
+use crate::derive::{grade_of, kind_of};
 use crate::error::StoreError;
-use crate::facts::{Fact, FactKind};
 use crate::runs::unsigned;
 use crate::schema::Store;
-use model::Grade;
+use model::{Fact, Grade};
 use rusqlite::{OptionalExtension, params};
 
 /// A series: equal tests of one place on one machine.
@@ -155,7 +154,7 @@ impl Store {
         self.ask(|db| {
             let mut statement = db.prepare("SELECT key, value, kind FROM fact WHERE environment = ?1 ORDER BY key")?;
             let rows = statement.query_map([point.environment], |row| {
-                Ok(Fact { key: row.get(0)?, value: row.get(1)?, kind: FactKind::of(&row.get::<_, String>(2)?) })
+                Ok(Fact { key: row.get(0)?, value: row.get(1)?, kind: kind_of(&row.get::<_, String>(2)?) })
             })?;
             rows.collect()
         })

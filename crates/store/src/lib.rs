@@ -3,8 +3,8 @@
 //! Owns the file with its tables, the series that a test belongs to, and the facts about the surroundings of a run. Leaves
 //! statistics to `analysis`; where the file is, and what is printed, to `cli`. It is the only crate that names rusqlite.
 //!
-//! A result is kept whole, deflated, as it was written; all else in the file is derived from it and from what was read of the
-//! machine at the time (see [`Host`]), and can be made again: [`Store::rebuild`].
+//! A result is kept whole, deflated, as it was written; all else in the file is derived from it and can be made again:
+//! [`Store::rebuild`].
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ mod document;
 mod error;
 mod facts;
 mod history;
-mod host;
+mod packed;
 mod redact;
 mod runs;
 mod schema;
@@ -22,9 +22,8 @@ mod tests;
 
 pub use document::{Document, TestResult};
 pub use error::StoreError;
-pub use facts::{Change, Fact, FactKind, changes};
+pub use facts::{Change, changes};
 pub use history::{Decision, Point, Series};
-pub use host::{EPOCH, Host};
-pub use redact::redacted;
+pub use redact::{redacted, redacted_text};
 pub use runs::{Checked, Kept, Rebuilt, RunLine};
 pub use schema::Store;

@@ -3,18 +3,12 @@
 use crate::derive::{derive, grade_of};
 use crate::document::Document;
 use crate::error::{StoreError, explained};
-use crate::host::Host;
+use crate::packed::{pack, unpack};
 use crate::schema::{Store, clear_derived};
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
-use model::Grade;
+use model::{Grade, Surroundings};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
-use std::io::{Read, Write};
 
-/// Largest result that is read back, in bytes.
-const LARGEST: u64 = 1 << 30;
 /// Most characters of a name.
 const LONGEST_NAME: usize = 64;
 
@@ -74,10 +68,9 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written; nothing has changed then.
-    pub fn add(&mut self, document: &Document, host: &Host, day: &str) -> Result<Kept, StoreError> {
+    pub fn add(&mut self, document: &Document, day: &str) -> Result<Kept, StoreError> {
         let sum = Sha256::digest(&document.bytes).to_vec();
-        let packed = deflated(&document.bytes);
-        let about = serde_json::to_string(host).unwrap_or_default();
+        let packed = pack(&document.bytes);
         self.write(|transaction| {
             let known = transaction
                 .query_row("SELECT id FROM run WHERE sha256 = ?1", [&sum], |row| row.get::<_, String>(0))
@@ -93,10 +86,10 @@ impl Store {
             let id = format!("{day}-{number:04}");
             let size = i64::try_from(document.bytes.len()).unwrap_or(i64::MAX);
             transaction.execute(
-                "INSERT INTO run(id, size, sha256, host, result) VALUES(?1, ?2, ?3, ?4, ?5)",
-                params![id, size, sum, about, packed],
+                "INSERT INTO run(id, size, sha256, host, result) VALUES(?1, ?2, ?3, '{}', ?4)",
+                params![id, size, sum, packed],
             )?;
-            derive(transaction, transaction.last_insert_rowid(), document, host)?;
+            derive(transaction, transaction.last_insert_rowid(), document, &Surroundings::default())?;
             Ok(Kept { id, known: false })
         })
     }
@@ -132,7 +125,7 @@ impl Store {
         let sql = "SELECT id, sha256, result FROM run WHERE number = ?1";
         let (id, sum, packed): (String, Vec<u8>, Vec<u8>) =
             self.ask(|db| db.query_row(sql, [number], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
-        inflated(&packed, &sum).map_err(|why| StoreError::Damaged { id, why, path: self.path.clone() })
+        unpacked(&packed, &sum).map_err(|why| StoreError::Damaged { id, why, path: self.path.clone() })
     }
 
     /// All runs, oldest first.
@@ -242,12 +235,12 @@ impl Store {
             while let Some(row) = rows.next()? {
                 let (number, id): (i64, String) = (row.get(0)?, row.get(1)?);
                 let (sum, about, packed): (Vec<u8>, String, Vec<u8>) = (row.get(2)?, row.get(3)?, row.get(4)?);
-                let host: Host = serde_json::from_str(&about).unwrap_or_default();
+                let kept: Surroundings = serde_json::from_str(&about).unwrap_or_default();
                 let read =
-                    inflated(&packed, &sum).and_then(|bytes| Document::read(bytes).map_err(|error| error.to_string()));
+                    unpacked(&packed, &sum).and_then(|bytes| Document::read(bytes).map_err(|error| error.to_string()));
                 match read {
                     Ok(document) => {
-                        derive(transaction, number, &document, &host)?;
+                        derive(transaction, number, &document, &kept)?;
                         rebuilt.runs += 1;
                     }
                     Err(why) => rebuilt.unreadable.push((id, why)),
@@ -320,16 +313,9 @@ fn is_id(word: &str) -> bool {
     parts.len() == 4 && parts.iter().all(|part| part.len() >= 2 && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn deflated(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
-    // Writing to memory cannot fail.
-    let _ = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default()
-}
-
-fn inflated(packed: &[u8], sum: &[u8]) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    ZlibDecoder::new(packed).take(LARGEST).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+/// The result in a packed one, if it has this checksum.
+fn unpacked(packed: &[u8], sum: &[u8]) -> Result<Vec<u8>, String> {
+    let bytes = unpack(packed)?;
     if Sha256::digest(&bytes).as_slice() == sum {
         Ok(bytes)
     } else {

@@ -5,8 +5,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Number of the format of what cannot be derived (`user_version`).
-pub(crate) const FORMAT: i64 = 1;
+/// Number of the format of what cannot be derived (`user_version`). In 1 each result is deflated; in 2 new ones are packed.
+pub(crate) const FORMAT: i64 = 2;
 /// Number of the derived tables: raised when a table of [`DERIVED_TABLES`] or its contents change, so that they are made again.
 const DERIVED: i64 = 1;
 /// Marks the file as a store: "plmb".
@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const OF_SEVERAL_MACHINES: &[&str] =
     &["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "lustre", "fuse.sshfs"];
 
-/// The tables of results and of decisions about them.
+/// The tables of results and of decisions about them. `host` are the surroundings of a result that does not state them itself: one of
+/// an earlier version.
 const TABLES: &str = "
 CREATE TABLE run(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, sha256 BLOB NOT NULL UNIQUE,
   host TEXT NOT NULL, result BLOB NOT NULL);
@@ -84,7 +85,7 @@ impl Store {
     }
 
     /// Opens a store to write, and makes it with its directory if there is none. Tables that another version of plumb derived
-    /// are made again.
+    /// are made again; a store of an earlier format keeps its results as they are, and gets the number of this one.
     ///
     /// # Errors
     /// The file is not a store, is one of a newer format, or cannot be written.
@@ -106,6 +107,10 @@ impl Store {
             }
             State::Known(DERIVED) => {}
             State::Known(_) => drop(store.rebuild()?),
+        }
+        let version = store.ask(|db| db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)))?;
+        if version < FORMAT {
+            store.write(|transaction| transaction.pragma_update(None, "user_version", FORMAT))?;
         }
         Ok(store)
     }

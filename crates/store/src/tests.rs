@@ -1,10 +1,12 @@
 //! The store as a whole: what is kept is found again, survives other writers, and can be derived again.
 
-use crate::{Decision, Document, Host, Store, StoreError, changes};
+use crate::{Decision, Document, Store, StoreError, changes};
 use measure::{Histogram, Moments, Nanos};
-use model::{DeviceFacts, JobResult, LatencyStatistics, Monitored, MountFacts, RunResult, TargetFacts};
+use model::{
+    DeviceFacts, Fact, JobResult, LatencyStatistics, Monitored, MountFacts, RunResult, Surroundings, TargetFacts,
+};
 use plan::Workload;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A run of sequential reads: its start, IOPS, and scheduler.
 pub(crate) fn result(began_s: u64, ios: u64, scheduler: &str) -> RunResult {
@@ -49,6 +51,24 @@ pub(crate) fn document(began_s: u64, ios: u64, scheduler: &str) -> Document {
     Document::read(bytes(&result(began_s, ios, scheduler))).unwrap()
 }
 
+/// The same with its surroundings.
+fn on_a_machine(began_s: u64, ios: u64, scheduler: &str) -> Document {
+    let mut result = result(began_s, ios, scheduler);
+    result.surroundings = Some(Box::new(machine()));
+    Document::read(bytes(&result)).unwrap()
+}
+
+fn machine() -> Surroundings {
+    Surroundings {
+        epoch: Some(1),
+        machine: Some("m".into()),
+        facts: vec![Fact::condition("processor governor", "powersave"), Fact::identity("serial", "S1")],
+        serials: [("sda".to_owned(), "S1".to_owned())].into(),
+        file_systems: [("/data".to_owned(), "77-88".to_owned())].into(),
+        directory: Some("/home".into()),
+    }
+}
+
 fn fresh() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("made/plumb.db");
@@ -81,9 +101,9 @@ fn a_result_is_given_back_byte_by_byte_and_kept_once() {
     assert!(Store::to_read(&path).unwrap().is_none(), "reading makes nothing");
     assert!(!path.parent().unwrap().exists());
     let mut store = Store::to_write(&path).unwrap();
-    let kept = store.add(&document(100, 1000, "none"), &Host::default(), "2026-11-22").unwrap();
+    let kept = store.add(&document(100, 1000, "none"), "2026-11-22").unwrap();
     assert_eq!((kept.id.as_str(), kept.known), ("2026-11-22-0001", false));
-    let again = store.add(&document(100, 1000, "none"), &Host::default(), "2026-11-22").unwrap();
+    let again = store.add(&document(100, 1000, "none"), "2026-11-22").unwrap();
     assert_eq!((again.id.as_str(), again.known), ("2026-11-22-0001", true));
     assert_eq!(store.export("last").unwrap(), bytes(&result(100, 1000, "none")));
     let read = Store::to_read(&path).unwrap().unwrap();
@@ -97,7 +117,7 @@ fn a_word_stands_for_a_run() {
     let mut store = Store::to_write(&path).unwrap();
     // The order is that of the runs, not that in which they were given.
     for (began, day) in [(300, "2026-11-23"), (100, "2026-11-21"), (200, "2026-11-22")] {
-        store.add(&document(began, 1000, "none"), &Host::default(), day).unwrap();
+        store.add(&document(began, 1000, "none"), day).unwrap();
     }
     let found = |store: &Store, word: &str| store.find(word).unwrap();
     assert_eq!(found(&store, "last").as_deref(), Some("2026-11-23-0001"));
@@ -120,8 +140,8 @@ fn a_word_stands_for_a_run() {
 fn a_changed_scheduler_is_one_series_and_one_changed_fact() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
-    store.add(&document(100, 1000, "none"), &Host::default(), "2026-11-22").unwrap();
-    store.add(&document(200, 1010, "mq-deadline"), &Host::default(), "2026-11-22").unwrap();
+    store.add(&document(100, 1000, "none"), "2026-11-22").unwrap();
+    store.add(&document(200, 1010, "mq-deadline"), "2026-11-22").unwrap();
     let series = store.series().unwrap();
     assert_eq!(series.len(), 1, "{series:?}");
     assert_eq!(
@@ -142,22 +162,23 @@ fn a_changed_scheduler_is_one_series_and_one_changed_fact() {
 fn another_epoch_machine_device_or_block_size_is_another_series() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
-    let mut add = |began: u64, change: &dyn Fn(&mut RunResult), host: &Host| {
+    let mut add = |began: u64, change: &dyn Fn(&mut RunResult), host: &Surroundings| {
         let mut result = result(began, 1000, "none");
+        result.surroundings = Some(Box::new(host.clone()));
         change(&mut result);
-        store.add(&Document::read(bytes(&result)).unwrap(), host, "2026-11-22").unwrap();
+        store.add(&Document::read(bytes(&result)).unwrap(), "2026-11-22").unwrap();
         store.series().unwrap().len()
     };
-    let here = Host { epoch: Some(1), machine: Some("m".into()), ..Host::default() };
+    let here = Surroundings { epoch: Some(1), machine: Some("m".into()), ..Surroundings::default() };
     assert_eq!(add(1, &|_| {}, &here), 1);
     assert_eq!(add(2, &|result| result.environment.kernel.push('x'), &here), 1, "a condition");
     assert_eq!(add(3, &|result| result.monitored.as_mut().unwrap().devices[0].name = "sdb".into(), &here), 1, "a name");
-    assert_eq!(add(4, &|_| {}, &Host { epoch: Some(2), ..here.clone() }), 2);
-    assert_eq!(add(5, &|_| {}, &Host { machine: Some("n".into()), ..here.clone() }), 3);
+    assert_eq!(add(4, &|_| {}, &Surroundings { epoch: Some(2), ..here.clone() }), 2);
+    assert_eq!(add(5, &|_| {}, &Surroundings { machine: Some("n".into()), ..here.clone() }), 3);
     assert_eq!(add(6, &|result| result.jobs[0].echo.block_sizes.read = (4096, 4096), &here), 4);
     assert_eq!(add(7, &|result| result.jobs[0].echo.direct = true, &here), 5);
     let serials = [("sda".to_owned(), "S1".to_owned())].into();
-    assert_eq!(add(8, &|_| {}, &Host { serials, ..here.clone() }), 6);
+    assert_eq!(add(8, &|_| {}, &Surroundings { serials, ..here.clone() }), 6);
     assert_eq!(
         add(9, &|result| result.jobs[0].workload.as_mut().unwrap().ramp = Nanos::from_secs(7), &here),
         6,
@@ -169,10 +190,9 @@ fn another_epoch_machine_device_or_block_size_is_another_series() {
 fn derived_tables_are_the_same_when_they_are_made_again() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
-    let host = Host::read(Path::new("/"), &document(1, 1, "none"), None);
     for number in 0..20 {
         let scheduler = if number % 3 == 0 { "none" } else { "bfq" };
-        store.add(&document(1000 - number, 900 + number, scheduler), &host, "2026-11-22").unwrap();
+        store.add(&on_a_machine(1000 - number, 900 + number, scheduler), "2026-11-22").unwrap();
     }
     store.forget("2026-11-22-0004").unwrap();
     store.forget("2026-11-22-0020").unwrap();
@@ -185,15 +205,51 @@ fn derived_tables_are_the_same_when_they_are_made_again() {
     let accepted = store.decisions(&series).unwrap();
     assert_eq!((accepted.len(), accepted[0].1), (1, Decision::Accepted), "decisions are not derived");
     // A number is not given again.
-    assert_eq!(store.add(&document(5, 5, "none"), &host, "2026-11-22").unwrap().id, "2026-11-22-0021");
+    assert_eq!(store.add(&document(5, 5, "none"), "2026-11-22").unwrap().id, "2026-11-22-0021");
     assert_eq!(store.check().unwrap().findings, [""; 0]);
+}
+
+#[test]
+fn surroundings_that_an_earlier_version_kept_next_to_a_result_count() {
+    let (_directory, path) = fresh();
+    let mut store = Store::to_write(&path).unwrap();
+    store.add(&on_a_machine(1, 1000, "none"), "2026-11-22").unwrap();
+    store.add(&document(2, 1000, "none"), "2026-11-22").unwrap();
+    assert_eq!(store.series().unwrap().len(), 2, "a result that states no machine is in its own series");
+    let kept = serde_json::to_string(&machine()).unwrap();
+    store.ask(|db| db.execute("UPDATE run SET host = ?1 WHERE number = 2", [kept])).unwrap();
+    store.rebuild().unwrap();
+    let series = store.series().unwrap();
+    assert_eq!(series.len(), 1, "{series:?}");
+    let facts = store.facts(&store.points(&series[0], 1).unwrap()[0]).unwrap();
+    assert!(facts.contains(&Fact::condition("processor governor", "powersave")), "{facts:?}");
+    assert_eq!(store.secrets("last").unwrap(), ["S1", "77-88", "m"]);
+}
+
+#[test]
+fn a_store_of_the_first_format_is_read_and_goes_on() {
+    let (_directory, path) = fresh();
+    let mut store = Store::to_write(&path).unwrap();
+    store.add(&document(1, 1000, "none"), "2026-11-22").unwrap();
+    // As the first format had it: deflated.
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut encoder, &bytes(&result(1, 1000, "none"))).unwrap();
+    store.ask(|db| db.execute("UPDATE run SET result = ?1", [encoder.finish().unwrap()])).unwrap();
+    store.ask(|db| db.pragma_update(None, "user_version", 1)).unwrap();
+    drop(store);
+    assert_eq!(Store::to_read(&path).unwrap().unwrap().export("last").unwrap(), bytes(&result(1, 1000, "none")));
+    let mut store = Store::to_write(&path).unwrap();
+    store.add(&document(2, 2000, "none"), "2026-11-22").unwrap();
+    let version: i64 = store.ask(|db| db.pragma_query_value(None, "user_version", |row| row.get(0))).unwrap();
+    assert_eq!((version, store.check().unwrap().findings.len(), store.rebuild().unwrap().runs), (2, 0, 2));
+    assert_eq!(store.export("last~1").unwrap(), bytes(&result(1, 1000, "none")));
 }
 
 #[test]
 fn tables_of_another_version_are_made_again_before_anything_is_written() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
-    store.add(&document(1, 1, "none"), &Host::default(), "2026-11-22").unwrap();
+    store.add(&document(1, 1, "none"), "2026-11-22").unwrap();
     let before = dump(&store);
     store.ask(|db| db.execute_batch("DROP TABLE metric; UPDATE setting SET value = 0 WHERE key = 'derived'")).unwrap();
     drop(store);
@@ -205,10 +261,10 @@ fn tables_of_another_version_are_made_again_before_anything_is_written() {
 fn a_newer_store_is_read_and_not_written() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
-    store.add(&document(1, 1, "none"), &Host::default(), "2026-11-22").unwrap();
-    store.ask(|db| db.pragma_update(None, "user_version", 2)).unwrap();
+    store.add(&document(1, 1, "none"), "2026-11-22").unwrap();
+    store.ask(|db| db.pragma_update(None, "user_version", 3)).unwrap();
     drop(store);
-    assert!(matches!(Store::to_write(&path), Err(StoreError::Newer { found: 2, known: 1, .. })));
+    assert!(matches!(Store::to_write(&path), Err(StoreError::Newer { found: 3, known: 2, .. })));
     assert_eq!(Store::to_read(&path).unwrap().unwrap().runs().unwrap().len(), 1);
 }
 
@@ -231,8 +287,8 @@ fn other_files_are_refused_and_left_alone() {
 fn a_damaged_result_is_named_and_the_others_are_rebuilt() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
-    store.add(&document(1, 1, "none"), &Host::default(), "2026-11-22").unwrap();
-    store.add(&document(2, 2, "none"), &Host::default(), "2026-11-22").unwrap();
+    store.add(&document(1, 1, "none"), "2026-11-22").unwrap();
+    store.add(&document(2, 2, "none"), "2026-11-22").unwrap();
     store.ask(|db| db.execute("UPDATE run SET result = x'00' WHERE number = 1", [])).unwrap();
     assert!(matches!(store.export("2026-11-22-0001"), Err(StoreError::Damaged { .. })));
     assert_eq!(store.check().unwrap().findings.len(), 1);
@@ -261,7 +317,7 @@ fn two_writers_keep_all_their_runs() {
         std::thread::spawn(move || {
             for number in 0..25 {
                 let mut store = Store::to_write(&path).unwrap();
-                store.add(&document(offset + number, 1000, "none"), &Host::default(), "2026-11-22").unwrap();
+                store.add(&document(offset + number, 1000, "none"), "2026-11-22").unwrap();
             }
         })
     };

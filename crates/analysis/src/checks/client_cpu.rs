@@ -9,7 +9,7 @@ use crate::run_facts::{RunFacts, float, polls};
 use measure::Nanos;
 use model::{Grade, Note, RunResult};
 
-pub(super) const ID: &str = "client CPU";
+pub(crate) const ID: &str = "client CPU";
 
 /// A worker that is on a CPU, or waiting for one, for this fraction of the time hardly waits for a device.
 const BUSY: f64 = 0.95;

@@ -30,6 +30,8 @@ mod too_short;
 mod two_latencies;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
+pub(crate) use client_cpu::ID as CLIENT_CPU;
+pub(crate) use neighbour::ID as NEIGHBOUR;
 pub(crate) use too_short::ID as TOO_SHORT;
 
 use model::{Grade, LimitedBy, Limiter, Monitored, Note, RunResult};

@@ -8,7 +8,7 @@ use crate::limiter::device::others_share;
 use crate::run_facts::RunFacts;
 use model::{Grade, Note, RunResult};
 
-pub(super) const ID: &str = "neighbour";
+pub(crate) const ID: &str = "neighbour";
 
 /// A smaller fraction of foreign traffic is normal background activity.
 const LEAST_SHARE: f64 = 0.10;

@@ -2,13 +2,19 @@
 
 use super::surroundings;
 use super::within_run::{self, Within};
+use crate::checks::{CLIENT_CPU, NEIGHBOUR};
 use crate::samples::samples_needed;
 use measure::text::{SizeStyle, exact_size};
 use measure::{Direction, Histogram, Nanos};
 use model::measurement::{AccessOrder, AccessPattern};
 use model::reading::{ReadJob, ReadKind, ReadLatency};
-use model::{DirectionResult, Grade, JobResult, RunResult};
+use model::{DirectionResult, Grade, JobResult, Note, RunResult};
 use plan::{Flushes, Mix, Pace};
+
+/// A worker that waited for a processor for this share of the time has lost it to another program.
+const WAITED_PERCENT: f64 = 5.0;
+/// The same of what the hypervisor gave to other guests.
+const STOLEN_PERCENT: f64 = 10.0;
 
 /// A number that is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,8 +175,10 @@ pub struct Observation {
     pub settings: Settings,
     /// Errors of the job.
     pub failed: Option<String>,
-    /// Why its numbers are not of the storage.
+    /// Why its numbers are not of the storage, if another run would not change that.
     pub not_storage: Option<String>,
+    /// Other programs that made the run slower: I/O on its disks, or work for the processors that its workers waited for.
+    pub disturbed: Option<String>,
     /// Facts of the job: engine, O_DIRECT, time.
     pub(super) facts: Vec<(String, String)>,
     /// The numbers, or the reason why one is not known.
@@ -245,6 +253,7 @@ pub fn observe(result: &RunResult, said: Option<&Said>, file: usize) -> Vec<Obse
                 settings: settings(&merged),
                 failed,
                 not_storage: not_storage(result),
+                disturbed: disturbed(result),
                 facts: surroundings::of_job(&merged),
                 numbers: numbers(result, group, moved, direction),
                 within,
@@ -333,8 +342,21 @@ fn failure(result: &RunResult, group: &[usize]) -> Option<String> {
 }
 
 fn not_storage(result: &RunResult) -> Option<String> {
-    let note = result.notes.iter().find(|note| note.grade == Grade::NotAStorageResult)?;
+    let lasts = |note: &&Note| note.grade == Grade::NotAStorageResult && !is_of_the_moment(note);
+    result.notes.iter().find(lasts).map(|note| format!("{}: {}", note.check, note.sentence))
+}
+
+fn disturbed(result: &RunResult) -> Option<String> {
+    let note = result.notes.iter().find(|note| note.grade > Grade::Trusted && is_of_the_moment(note))?;
     Some(format!("{}: {}", note.check, note.sentence))
+}
+
+/// True for a finding that other programs caused during the run: their I/O, or the processors that they took from its workers. A
+/// worker that computes all the time by itself would do so again.
+fn is_of_the_moment(note: &Note) -> bool {
+    let percent = |name: &str| note.evidence.iter().find(|(known, _)| known == name).map_or(0.0, |(_, value)| *value);
+    let waited = note.grade == Grade::NotAStorageResult && percent("run_delay_percent") >= WAITED_PERCENT;
+    note.check == NEIGHBOUR || (note.check == CLIENT_CPU && (waited || percent("steal_percent") >= STOLEN_PERCENT))
 }
 
 fn numbers(

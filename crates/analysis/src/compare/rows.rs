@@ -2,7 +2,7 @@
 
 use super::observation::Missing;
 use super::within_run::Within;
-use super::{Design, Matched, Metric, Order, order_of};
+use super::{Design, Matched, Metric, Order, Test, order_of};
 use crate::statistics::{ALPHA, Change, between_pairs, between_sets, between_watched_pairs, rejected};
 
 /// Verdict on one number.
@@ -66,6 +66,8 @@ pub struct ComparedTest {
     pub rows: Vec<Row>,
     /// Errors of one side, or of both.
     pub failed: [Option<String>; 2],
+    /// What made runs of a side slower that is not its own: `2 of 5 runs, neighbour: other programs made 40 % of this disk's traffic`.
+    pub disturbed: [Option<String>; 2],
 }
 
 /// Logarithm → percent: 0.0953 is 10 %.
@@ -92,7 +94,15 @@ fn compared(test: &Matched, metrics: &[Metric], tolerance: f64, design: Design) 
     let failed = [&test.old, &test.new].map(|side| side.runs.iter().find_map(|run| run.failed.clone()));
     let rows = metrics.iter().map(|&metric| row(test, metric, (tolerance, design, order))).collect();
     let runs = [test.old.runs.len(), test.new.runs.len()];
-    ComparedTest { label: test.old.label(), runs, order, rows, failed }
+    let disturbed = [&test.old, &test.new].map(disturbed);
+    ComparedTest { label: test.old.label(), runs, order, rows, failed, disturbed }
+}
+
+fn disturbed(side: &Test) -> Option<String> {
+    let mut found = side.runs.iter().filter_map(|run| run.disturbed.as_ref());
+    let first = found.next()?;
+    let count = found.count() + 1;
+    Some(format!("{count} of {} runs, {first}", side.runs.len()))
 }
 
 fn row(test: &Matched, metric: Metric, (tolerance, design, order): (f64, Design, Order)) -> Row {

@@ -1,11 +1,19 @@
 //! Facts about the surroundings of results: machine, devices, mounts, engine; and how those of two sets differ.
 
 use measure::text::{SizeStyle, exact_size};
-use model::{DeviceFacts, JobResult, RunResult};
+use model::{DeviceFacts, JobResult, RunResult, Surroundings};
 
-/// Facts of a set of results: the values of each, in the order of their first mention.
+/// Facts by name with their values, in the order of their first mention.
+type Values = Vec<(String, Vec<String>)>;
+
+/// Facts of a set of results.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FactSet(Vec<(String, Vec<String>)>);
+pub struct FactSet {
+    /// Those that are in the results themselves, also in those of other programs.
+    stated: Values,
+    /// Those that plumb reads of the machine after a run.
+    settings: Values,
+}
 
 /// A fact that two sets state differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,44 +26,103 @@ pub struct Difference {
     pub new: String,
 }
 
+/// Facts that the kernel changes together with another one: not shown where that one changed.
+const FOLLOWS: &[(&str, &str)] = &[("requests per queue", "scheduler"), ("write-back throttling", "scheduler")];
+
+/// Facts that move by themselves: a change of up to this much is not shown.
+const MOVES: &[(&str, f64)] = &[("free space %", 5.0), ("temperature °C", 5.0)];
+
+/// True for a fact that follows from another one that differs. Both may be `of` a device: `requests per queue of sda`.
+pub fn follows_another(fact: &str, differs: impl Fn(&str) -> bool) -> bool {
+    FOLLOWS.iter().any(|(follower, cause)| {
+        let of = fact.strip_prefix(follower).filter(|of| of.is_empty() || of.starts_with(" of "));
+        of.is_some_and(|of| differs(&format!("{cause}{of}")))
+    })
+}
+
+/// True for a fact that moves by itself, with values of two sides that are not far apart.
+pub fn moved_little(fact: &str, old: &[String], new: &[String]) -> bool {
+    let Some((_, limit)) = MOVES.iter().find(|(name, _)| *name == fact) else { return false };
+    let bounds = |side: &[String]| {
+        let numbers: Option<Vec<f64>> = side.iter().map(|value| value.parse().ok()).collect();
+        let numbers = numbers.filter(|numbers| !numbers.is_empty())?;
+        Some((numbers.iter().copied().fold(f64::MAX, f64::min), numbers.iter().copied().fold(f64::MIN, f64::max)))
+    };
+    let gap = bounds(old).zip(bounds(new)).map(|(old, new)| (new.0 - old.1).max(old.0 - new.1));
+    gap.is_some_and(|gap| gap <= *limit)
+}
+
 impl FactSet {
     /// Adds the facts that a result states.
     pub fn add(&mut self, result: &RunResult) {
         self.include(facts(result));
+        if let Some(surroundings) = &result.surroundings {
+            self.add_surroundings(surroundings);
+        }
+    }
+
+    /// Adds the surroundings of a run.
+    pub fn add_surroundings(&mut self, surroundings: &Surroundings) {
+        let Surroundings { epoch, machine, facts, .. } = surroundings;
+        let epoch = epoch.map(|epoch| ("way of measuring".to_owned(), format!("epoch {epoch}")));
+        let machine = machine.clone().map(|machine| ("machine".to_owned(), machine));
+        let facts = facts.iter().map(|fact| (fact.key.clone(), fact.value.clone()));
+        include(&mut self.settings, epoch.into_iter().chain(machine).chain(facts));
     }
 
     /// Adds facts of a job.
     pub(super) fn include(&mut self, facts: Vec<(String, String)>) {
-        for (fact, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
-            match self.0.iter_mut().find(|(known, _)| *known == fact) {
-                Some((_, values)) if values.contains(&value) => {}
-                Some((_, values)) => values.push(value),
-                None => self.0.push((fact, vec![value])),
-            }
-        }
+        include(&mut self.stated, facts);
+    }
+
+    fn all(&self) -> impl Iterator<Item = &(String, Vec<String>)> {
+        self.stated.iter().chain(&self.settings)
     }
 
     fn values(&self, fact: &str) -> Option<&[String]> {
-        self.0.iter().find(|(known, _)| known == fact).map(|(_, values)| values.as_slice())
+        self.all().find(|(known, _)| known == fact).map(|(_, values)| values.as_slice())
     }
 
-    /// The facts that both sets state and that are not the same.
+    /// The facts that both sets state and that are not the same. Those that follow from another one, and small moves of those that
+    /// move by themselves, are left out.
     pub fn differences(&self, new: &FactSet) -> Vec<Difference> {
         let shown = |values: &[String]| values.join(" or ");
+        let differs = |fact: &str| {
+            let sides = self.values(fact).zip(new.values(fact));
+            sides.is_some_and(|(old, new)| old.len() != new.len() || !old.iter().all(|value| new.contains(value)))
+        };
         let of = |(fact, old): &(String, Vec<String>)| {
             let new = new.values(fact)?;
-            let is_same = old.len() == new.len() && old.iter().all(|value| new.contains(value));
-            (!is_same).then(|| Difference { fact: fact.clone(), old: shown(old), new: shown(new) })
+            let is_shown = differs(fact) && !follows_another(fact, differs) && !moved_little(fact, old, new);
+            is_shown.then(|| Difference { fact: fact.clone(), old: shown(old), new: shown(new) })
         };
-        self.0.iter().filter_map(of).collect()
+        self.all().filter_map(of).collect()
     }
 
     /// The facts that only one of the sets states.
     pub fn not_known(&self, new: &FactSet) -> Vec<String> {
-        let only = |one: &FactSet, other: &FactSet| -> Vec<String> {
-            one.0.iter().map(|(fact, _)| fact.clone()).filter(|fact| other.values(fact).is_none()).collect()
+        let only = |one: &Values, other: &FactSet| -> Vec<String> {
+            one.iter().map(|(fact, _)| fact.clone()).filter(|fact| other.values(fact).is_none()).collect()
         };
-        [only(self, new), only(new, self)].concat()
+        let mut found = [only(&self.stated, new), only(&new.stated, self)].concat();
+        if self.settings.is_empty() == new.settings.is_empty() {
+            found.extend([only(&self.settings, new), only(&new.settings, self)].concat());
+        } else {
+            // A result of another program has none of them: one phrase instead of forty names.
+            found.push("settings of machine and device (governor, huge pages, mitigations, firmware ...)".to_owned());
+        }
+        found
+    }
+}
+
+/// Adds facts to those of their name.
+fn include(all: &mut Values, facts: impl IntoIterator<Item = (String, String)>) {
+    for (fact, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
+        match all.iter_mut().find(|(known, _)| *known == fact) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => all.push((fact, vec![value])),
+        }
     }
 }
 

@@ -184,6 +184,30 @@ fn errors_and_memory_are_seen() {
     assert!(summary(&tests, 0.05).sentences[0].starts_with("New errors in sequential reads ×8"));
 }
 
+#[test]
+fn other_programs_disturb_a_run_and_a_worker_that_computes_does_not() {
+    let noted = |check: &str, grade: Grade, evidence: &[(&str, f64)]| {
+        let mut found = result(80_000, 1);
+        let evidence = evidence.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        found.notes.push(Note { check: check.into(), grade, sentence: "x".into(), evidence });
+        let found = observe(&found, None, 0).remove(0);
+        (found.not_storage.is_some(), found.disturbed.is_some())
+    };
+    let bad = Grade::NotAStorageResult;
+    assert_eq!(noted("neighbour", Grade::ValidWithLimits, &[]), (false, true));
+    assert_eq!(noted("client CPU", bad, &[("run_delay_percent", 38.0)]), (false, true), "another program computed");
+    assert_eq!(noted("client CPU", bad, &[("run_delay_percent", 1.0)]), (true, false), "the worker itself computed");
+    assert_eq!(noted("client CPU", Grade::ValidWithLimits, &[("steal_percent", 30.0)]), (false, true));
+    assert_eq!(noted("client CPU", Grade::ValidWithLimits, &[("run_delay_percent", 45.0)]), (false, false));
+    assert_eq!(noted("cache", bad, &[]), (true, false));
+    let mut disturbed = [result(80_000, 2), result(80_500, 3)];
+    let note =
+        Note { check: "neighbour".into(), grade: Grade::ValidWithLimits, sentence: "x".into(), evidence: vec![] };
+    disturbed[1].notes.push(note);
+    let tests = compared(&[result(80_000, 1)], &disturbed);
+    assert_eq!(tests[0].disturbed, [None, Some("1 of 2 runs, neighbour: x".to_owned())]);
+}
+
 /// A generator of rates: 80,000 with 3 % of noise.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of some 80,000")]
 fn rate(noise: &mut SplitMix, drift: f64) -> u64 {

@@ -14,6 +14,9 @@ pub(crate) struct ReportArgs {
     words: Vec<OsString>,
 }
 
+/// Help text of an `--output`.
+pub(crate) const WHERE: &str = "Refused: this build draws nothing (feature `report`)";
+
 /// Refuses the command.
 pub(crate) fn run(_: &ReportArgs) -> Result<u8, Failure> {
     Feature::Report.require("plumb report").map(|()| 1)
@@ -27,6 +30,11 @@ pub(crate) fn after_survey(_result: &Path) -> String {
 /// Refuses charts before anything is measured.
 pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
     Feature::Report.require(&path.display().to_string())
+}
+
+/// Refuses a page.
+pub(crate) fn drawn(path: &Path, _page: &report::page::Page) -> Result<(), Failure> {
+    check_output(path)
 }
 
 /// Refuses the charts of a text.

@@ -3,6 +3,7 @@
 //! Owns options, files and exit status. `analysis::compare` pairs the tests and judges them.
 
 pub(crate) mod documents;
+mod picture;
 mod read;
 pub(crate) mod text;
 
@@ -24,6 +25,7 @@ Examples:
   plumb compare --old before/*.json --new after/*.json
   plumb compare --format markdown old.txt new.txt     for a pull request
   plumb compare --shift old.json new.json     at which percentiles the latency moved
+  plumb compare old.json new.json -o changes.html     the same as a picture; .svg, .png and .pdf, too
 
 A file is anything that plumb parse reads: results of plumb, text, JSON and terse lines of fio, sweeps.
 Tests are paired by what was asked: pattern, block size, users, depth. Each result is a run; only the
@@ -55,6 +57,8 @@ pub(crate) struct CompareArgs {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    #[arg(help = crate::report::WHERE, short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 /// Output format.
@@ -91,10 +95,13 @@ pub(crate) struct Comparison {
 
 /// Reads both sides and prints the comparison.
 pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
-    let (old, new) = match args.results.as_slice() {
-        [old, new] => (side(std::slice::from_ref(old))?, side(std::slice::from_ref(new))?),
-        _ => (side(&args.old)?, side(&args.new)?),
+    // The destination is checked before anything is read.
+    args.output.as_deref().map(crate::report::check_output).transpose()?;
+    let words = match args.results.as_slice() {
+        [old, new] => [std::slice::from_ref(old), std::slice::from_ref(new)],
+        _ => [args.old.as_slice(), &args.new],
     };
+    let (old, new) = (side(words[0])?, side(words[1])?);
     let damaged = old.damaged + new.damaged;
     let results = [old.results, new.results];
     let mut surroundings = old.facts.differences(&new.facts);
@@ -124,6 +131,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
         Format::Text => printable::lines(&text::render(&comparison)).into_owned(),
     };
     Output::stdout().write(&text)?;
+    if let Some(file) = &args.output {
+        picture::write(&comparison, words, file)?;
+    }
     Ok(input::status(comparison.tests.len(), damaged + matches.refused.len()))
 }
 
@@ -140,6 +150,11 @@ pub(crate) fn notes(old: &SideResults, new: &SideResults) -> Vec<String> {
         if let Some(first) = side.not_storage.first() {
             let count = side.not_storage.len();
             found.push(format!("{count} of {} {name} results: NOT A STORAGE RESULT, {first}", side.results));
+        }
+    }
+    for (side, name) in [(old, "old"), (new, "new")] {
+        if let Some(first) = side.disturbed.first() {
+            found.push(format!("{} of {} {name} results were disturbed: {first}", side.disturbed.len(), side.results));
         }
     }
     let missing = old.facts.not_known(&new.facts);

@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::{input, remarks};
 use analysis::compare::{FactSet, Observation, Said, observe};
 use formats::results::Located;
-use model::RunResult;
+use model::{RunResult, Surroundings};
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,8 @@ pub(crate) struct SideResults {
     pub(crate) facts: FactSet,
     /// Results whose numbers are not of the storage, with the reason.
     pub(crate) not_storage: Vec<String>,
+    /// Results that other programs made slower, with how.
+    pub(crate) disturbed: Vec<String>,
     /// Number of results.
     pub(crate) results: usize,
     /// Number of places that could not be read.
@@ -29,7 +32,10 @@ pub(crate) fn side(words: &[PathBuf]) -> Result<SideResults, Failure> {
     for (number, path) in words.iter().flat_map(|word| files(word)).enumerate() {
         let bytes = input::read_bytes(&path)?;
         match survey(&path, &bytes)? {
-            Some(tests) => tests.into_iter().for_each(|(said, result)| found.add(&path, number, Some(&said), result)),
+            Some((tests, surroundings)) => {
+                surroundings.iter().for_each(|surroundings| found.facts.add_surroundings(surroundings));
+                tests.into_iter().for_each(|(said, result)| found.add(&path, number, Some(&said), result));
+            }
             None => {
                 let (results, damaged) = input::results_in(&path, &bytes);
                 found.damaged += damaged;
@@ -41,7 +47,7 @@ pub(crate) fn side(words: &[PathBuf]) -> Result<SideResults, Failure> {
 }
 
 /// The files of a word: itself if there is such a file, else the list that it is.
-fn files(word: &Path) -> Vec<PathBuf> {
+pub(super) fn files(word: &Path) -> Vec<PathBuf> {
     match word.to_str().filter(|text| text.contains(',') && !word.exists()) {
         Some(list) => list.split(',').filter(|file| !file.is_empty()).map(PathBuf::from).collect(),
         None => vec![word.to_owned()],
@@ -56,12 +62,17 @@ impl SideResults {
         let observations = observe(&result, said, file);
         let why = observations.iter().find_map(|found| found.not_storage.clone());
         self.not_storage.extend(why.map(|why| format!("{}: {why}", path.display())));
+        let how = observations.iter().find_map(|found| found.disturbed.clone());
+        self.disturbed.extend(how.map(|how| format!("{}: {how}", path.display())));
         self.observations.extend(observations);
     }
 }
 
+/// The tests of a survey, and its surroundings if it states them.
+type Survey = (Vec<(Said, RunResult)>, Option<Surroundings>);
+
 /// The finished tests of a survey or of plumb iozone --json; `None` for any other file.
-fn survey(path: &Path, bytes: &[u8]) -> Result<Option<Vec<(Said, RunResult)>>, Failure> {
+fn survey(path: &Path, bytes: &[u8]) -> Result<Option<Survey>, Failure> {
     let is_ours = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let Some(root) = serde_json::from_slice::<Value>(bytes).ok().filter(|_| is_ours) else { return Ok(None) };
     let Some(tests) = root.get("tests").and_then(Value::as_array).filter(|_| root.get("schema").is_some()) else {
@@ -77,7 +88,10 @@ fn survey(path: &Path, bytes: &[u8]) -> Result<Option<Vec<(Said, RunResult)>>, F
             .map_err(|error| Failure::at(path, format!("test {number} cannot be read: {error}")))?;
         found.push((said(test), result));
     }
-    Ok(Some(found))
+    let surroundings = root.get("surroundings").map(Surroundings::deserialize).transpose();
+    let surroundings =
+        surroundings.map_err(|error| Failure::at(path, format!("`surroundings` cannot be read: {error}")))?;
+    Ok(Some((found, surroundings)))
 }
 
 fn said(test: &Value) -> Said {

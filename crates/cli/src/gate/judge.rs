@@ -88,7 +88,18 @@ fn judged(test: ComparedTest, row: Row, (tolerance, count): (f64, usize)) -> Jud
             settled => (settled, None),
         },
     };
-    let reason = row.reason.clone();
+    // What disturbs a run makes it slower: a loss of the new side, or none against a baseline that was slowed down, may be its doing.
+    let doubt = match answer {
+        Answer::Worse => {
+            test.disturbed[1].as_ref().map(|how| format!("the new side was disturbed ({how}); measure it again"))
+        }
+        Answer::Ok => {
+            test.disturbed[0].as_ref().map(|how| format!("the baseline was disturbed ({how}); measure it again"))
+        }
+        Answer::CannotTell => None,
+    };
+    let answer = if doubt.is_some() { Answer::CannotTell } else { answer };
+    let reason = doubt.or_else(|| row.reason.clone());
     JudgedRow { test: ComparedTest { rows: vec![row], ..test }, answer, runs_to_go, reason }
 }
 
@@ -111,6 +122,7 @@ fn missing(label: &str) -> JudgedRow {
         order: analysis::compare::Order::NotKnown,
         rows: Vec::new(),
         failed: [None, None],
+        disturbed: [None, None],
     };
     let reason = Some("it is in the baseline and not in the results".to_owned());
     JudgedRow { test, answer: Answer::CannotTell, runs_to_go: None, reason }

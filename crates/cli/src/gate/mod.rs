@@ -30,7 +30,8 @@ Each result is a run. It needs two or more a side, better five; a single new run
 eight or more of the baseline. The last line of the output is for a log.
 More: docs/decisions.md
 Exit status: 0 not worse by more than the tolerance; 1 worse; 2 cannot tell;
-3 an error, or a result that is not of the storage. With --bisect: 125 for 2, 128 for 3")]
+3 an error, or a result that is not of the storage. With --bisect: 125 for 2 and for a new result that
+is not of the storage, 128 for other errors")]
 pub(crate) struct GateArgs {
     /// Files with the new results, or lists of files with commas
     #[arg(required = true, value_name = "RESULT")]
@@ -101,7 +102,16 @@ pub(crate) fn run(args: &GateArgs) -> Result<u8, Failure> {
         let written = Output::stdout().write(&printable::lines(&line));
         with_status(written.err().unwrap_or(failure))
     };
-    let conclusion = conclude(args).map_err(failed)?;
+    let conclusion = match conclude(args) {
+        Ok(conclusion) => conclusion,
+        // Another commit may be measured well, so that this one is skipped.
+        Err(Inconclusive { failure, is_of_new_results: true }) if args.bisect => {
+            let mut failure = failed(failure);
+            failure.status = BISECT_SKIP;
+            return Err(failure);
+        }
+        Err(Inconclusive { failure, .. }) => return Err(failed(failure)),
+    };
     let text = match args.format {
         Format::Text => printable::lines(&shown::text(&conclusion)).into_owned(),
         Format::Json => shown::json(&conclusion).map_err(with_status)?,
@@ -117,14 +127,28 @@ pub(crate) fn run(args: &GateArgs) -> Result<u8, Failure> {
     })
 }
 
-fn conclude(args: &GateArgs) -> Result<Conclusion, Failure> {
+/// Why there is no conclusion.
+struct Inconclusive {
+    failure: Failure,
+    /// True if the new results are not of the storage.
+    is_of_new_results: bool,
+}
+
+impl From<Failure> for Inconclusive {
+    fn from(failure: Failure) -> Self {
+        Inconclusive { failure, is_of_new_results: false }
+    }
+}
+
+fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
     let (old, new) = (side(&args.against)?, side(&args.results)?);
     if old.damaged + new.damaged > 0 {
-        return Err(Failure::new("a part of the results could not be read: see above"));
+        return Err(Failure::new("a part of the results could not be read: see above").into());
     }
-    for side in [&old, &new] {
+    for (side, is_of_new_results) in [(&old, false), (&new, true)] {
         if let Some(why) = side.not_storage.first() {
-            return Err(Failure::new(format!("NOT A STORAGE RESULT: {why}")));
+            let failure = Failure::new(format!("NOT A STORAGE RESULT: {why}"));
+            return Err(Inconclusive { failure, is_of_new_results });
         }
     }
     let mut notes = compare::notes(&old, &new);
@@ -132,12 +156,13 @@ fn conclude(args: &GateArgs) -> Result<Conclusion, Failure> {
     let [old, new] = [old, new].map(|side: SideResults| side.observations);
     let matches = pair(old, new);
     if let Some(refused) = matches.refused.first() {
-        return Err(Failure::new(refused.clone()));
+        return Err(Failure::new(refused.clone()).into());
     }
     if matches.both.is_empty() {
         return Err(Failure::new(
             "no test of the baseline is in the results: plumb pairs tests of equal pattern, block size, users and depth",
-        ));
+        )
+        .into());
     }
     surroundings.extend(matches.differences());
     let design = if args.pairs { pairs_of(&matches)? } else { Design::AsMade };

@@ -49,10 +49,10 @@ fn line(judged: &JudgedRow) -> String {
     };
     let change = row.ratio().map(|ratio| format!(" {} %", signed(percent_of(ratio)))).unwrap_or_default();
     let head = format!("{label} {}{change}", row.metric.title());
-    if let Some(reason) = &judged.reason {
-        return format!("{head}: {reason}");
-    }
     let interval = interval(row).map_or_else(String::new, |ends| format!(" {ends}"));
+    if let Some(reason) = &judged.reason {
+        return format!("{head}{interval}: {reason}");
+    }
     let to_go = match (judged.answer, judged.runs_to_go) {
         (Answer::CannotTell, Some(runs)) => format!("; about {runs} runs a side would settle it"),
         (Answer::CannotTell, None) => "; 200 runs a side would not settle it".to_owned(),

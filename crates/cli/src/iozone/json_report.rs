@@ -12,6 +12,7 @@ use formats::printable;
 use iozone::Settings;
 use measure::{Direction, Histogram, Nanos};
 use model::{LatencyStatistics, Note, RunResult};
+use monitor::Places;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -33,6 +34,8 @@ pub(crate) struct JsonReport {
     /// Limiting resources of the passes, by title.
     limits: BTreeMap<&'static str, Remark>,
     notes: Vec<Note>,
+    /// The devices and file systems that were measured.
+    places: Places,
     /// Time of the last write to the file.
     written: Instant,
 }
@@ -41,7 +44,8 @@ impl Default for JsonReport {
     fn default() -> Self {
         let (tests, lines, notes) = (Vec::new(), Vec::new(), Vec::new());
         let (remarks, limits) = (BTreeMap::new(), BTreeMap::new());
-        JsonReport { tests, lines, remarks, limits, notes, written: Instant::now() }
+        let places = Places::default();
+        JsonReport { tests, lines, remarks, limits, notes, places, written: Instant::now() }
     }
 }
 
@@ -80,6 +84,7 @@ impl JsonReport {
             add_remark(&mut self.limits, limited_by.limiter.title(), &place, || remarks::limit_line(limited_by));
         }
         if saves == Saves::All {
+            result.monitored.iter().for_each(|monitored| self.places.add(monitored));
             let named = |(percent, value): (&f64, &Option<Nanos>)| {
                 value.map(|value| (format!("p{percent}_ns"), json!(value.get())))
             };
@@ -103,7 +108,13 @@ impl JsonReport {
     /// Writes the results so far to the `--json` file.
     pub(crate) fn save_now(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
         let Some(path) = &settings.json else { return Ok(()) };
-        self.save(path, command, json!({ "target": { "path": "iozone" }, "sentences": [] }))
+        self.save(path, command, self.ended(&[]))
+    }
+
+    /// The keys of a document whose passes have ended: the sentences about them, and the surroundings.
+    pub(crate) fn ended(&self, sentences: &[String]) -> Value {
+        let surroundings = result_file::surroundings_of(&self.places);
+        json!({ "target": { "path": "iozone" }, "sentences": sentences, "surroundings": surroundings })
     }
 
     /// True if there are results to save.

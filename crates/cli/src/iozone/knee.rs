@@ -10,7 +10,6 @@ use crate::safe_files::AtomicFile;
 use crate::store::{KeepArgs, Keeping};
 use analysis::growth_ends;
 use iozone::{Mode, PassFailure, Settings, Unit, throughput_tests};
-use serde_json::json;
 use std::path::Path;
 use survey::Knee;
 
@@ -57,8 +56,7 @@ pub(crate) fn find(words: &[String], output: Option<&Path>, store: &KeepArgs) ->
     }
     let sentences = sentences(&curves, settings.unit);
     if run.json_report.has_tests() {
-        let more = json!({ "target": { "path": "iozone" }, "sentences": sentences });
-        run.json_report.save(&path, &run.command, more)?;
+        run.json_report.save(&path, &run.command, run.json_report.ended(&sentences))?;
     }
     let mut text = String::from("\n");
     sentences.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));

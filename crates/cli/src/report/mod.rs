@@ -20,10 +20,17 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Help text of `--output`.
-const WHERE: &str = if cfg!(feature = "pdf") {
+const PAGE_OR_STDOUT: &str = if cfg!(feature = "pdf") {
     "File to write: .html, .svg, .png or .pdf; - is standard output, for a page"
 } else {
     "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`); - is standard output, for a page"
+};
+
+/// Help text of an `--output` that goes to files only.
+pub(crate) const WHERE: &str = if cfg!(feature = "pdf") {
+    "File to write: .html, .svg, .png or .pdf"
+} else {
+    "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`)"
 };
 
 /// Write a report of results: charts, checks and all numbers in one file
@@ -48,7 +55,7 @@ pub(crate) struct ReportArgs {
     /// Files with results, as for plumb parse, NAME=FILE to name their system; - is standard input
     #[arg(required = true, value_name = "RESULT")]
     files: Vec<PathBuf>,
-    #[arg(help = WHERE, short, long, value_name = "FILE", default_value = "plumb-report.html", conflicts_with = "json")]
+    #[arg(help = PAGE_OR_STDOUT, short, long, value_name = "FILE", default_value = "plumb-report.html", conflicts_with = "json")]
     output: PathBuf,
     #[command(flatten)]
     charts: ChartOptions,
@@ -178,6 +185,11 @@ fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
 /// Checks that charts can be written to this path, by format and existing file.
 pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
     ChartFile::new(path, PdfContent::Charts).map(|_| ())
+}
+
+/// Draws this page to a file.
+pub(crate) fn drawn(path: &Path, page: &Page) -> Result<(), Failure> {
+    ChartFile::new(path, PdfContent::Report)?.write(page)
 }
 
 /// Draws the charts of a text that was printed in this run.

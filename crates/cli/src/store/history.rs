@@ -1,7 +1,7 @@
 //! `plumb history`: the runs of each series with their numbers.
 
 use super::series::{self, SHOWN, accepted, columns, comparable, doubt, head, logarithms, percent, shown, title};
-use super::{day, moment, open, place};
+use super::{Names, RedactArgs, day, hashed, moment, open, place};
 use crate::failure::Failure;
 use crate::output::Output;
 use ::store::{Point, Series, Store};
@@ -23,6 +23,7 @@ Examples:
   plumb history /data           the runs of all tests of this directory or device
   plumb history 4f1c            the runs of one series, by the start of its ID
   plumb history --last 100 --format csv /data >runs.csv
+  plumb history --redact        to show it to others: hashes in place of paths
 
 A series is the same test of the same place on the same machine: operation, block size, users,
 depth, engine, size of the data, permanent identity of device and file system, and plumb's way of
@@ -40,6 +41,8 @@ pub(crate) struct HistoryArgs {
     /// Format of the output
     #[arg(long, value_enum, default_value_t = Form::Table)]
     format: Form,
+    #[command(flatten)]
+    redact: RedactArgs,
     /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -66,7 +69,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
         Form::Csv => csv(&store, &series, args.last)?,
         Form::Json => json(&store, &series, args.last)?,
     };
-    Output::stdout().write(&printable::lines(&text)).map(|()| 0)
+    Output::stdout().write(&printable::lines(&hashed(Names::of(&args.redact), text))).map(|()| 0)
 }
 
 /// A line for each series, by place.

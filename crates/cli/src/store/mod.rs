@@ -11,8 +11,9 @@ pub(crate) mod trend;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
-use ::store::{Document, Host, Store};
+use ::store::{Document, Store};
 use formats::printable;
+use keep::Condition;
 pub(crate) use keep::{keep_file, keep_result};
 pub(crate) use place::{KeepArgs, Keeping};
 use std::fmt::Write;
@@ -42,14 +43,32 @@ pub(crate) struct StoreArgs {
     store: Option<PathBuf>,
 }
 
+/// The option of commands that print names of places.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct RedactArgs {
+    /// Replace paths, serial numbers and the name of the host by hashes
+    #[arg(long)]
+    redact: bool,
+}
+
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Print where the store is, its size, and if commands keep their results
     #[command(after_help = "Example: plumb store where")]
     Where,
     /// List the runs
-    #[command(after_help = "Example: plumb store list")]
-    List,
+    #[command(after_help = "Example: plumb store list --redact")]
+    List {
+        #[command(flatten)]
+        redact: RedactArgs,
+    },
+    /// Keep the result on standard input; a run that has ended starts it
+    #[command(hide = true)]
+    Keep {
+        /// Not if `plumb store off` was said
+        #[arg(long)]
+        unless_off: bool,
+    },
     /// Add results: the JSON of survey, knee, iozone --json or fio --result
     #[command(after_help = "Example: plumb store add plumb-survey-*.json")]
     Add {
@@ -67,9 +86,8 @@ enum Action {
         /// File to write [default: standard output]
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// Replace paths, serial numbers and the name of the host by hashes
-        #[arg(long)]
-        redact: bool,
+        #[command(flatten)]
+        redact: RedactArgs,
     },
     /// Remove runs
     #[command(after_help = "Example: plumb store forget 2026-11-22-0007")]
@@ -111,11 +129,14 @@ pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
     let mut out = Output::stdout();
     let text = match &args.action {
         Action::Where => whereabouts(&path)?,
-        Action::List => list(&open(&path)?)?,
+        Action::List { redact } => hashed(Names::of(redact), list(&open(&path)?)?),
+        Action::Keep { unless_off } => {
+            let condition = if *unless_off { Condition::UnlessOff } else { Condition::Always };
+            return keep::from_input(&path, condition);
+        }
         Action::Add { files } => return add(&path, files, &mut out),
         Action::Export { run, output, redact } => {
-            let names = if *redact { Names::Hashed } else { Names::Plain };
-            return export(&open(&path)?, run, output.as_deref(), names);
+            return export(&open(&path)?, run, output.as_deref(), Names::of(redact));
         }
         Action::Forget { runs } => {
             let mut store = Store::to_write(open(&path)?.path())?;
@@ -143,6 +164,11 @@ pub(crate) fn stored(word: &Path) -> Result<Option<Vec<u8>>, Failure> {
         return Ok(None);
     };
     Ok(store.find(word)?.map(|id| store.export(&id)).transpose()?)
+}
+
+/// The text, with hashes in place of paths if that was asked for.
+fn hashed(names: Names, text: String) -> String {
+    if names == Names::Hashed { ::store::redacted_text(&text) } else { text }
 }
 
 /// Opens the store to read, which must be there.
@@ -183,7 +209,7 @@ fn add(path: &Path, files: &[PathBuf], out: &mut Output) -> Result<u8, Failure> 
         let added = sys::files::read_limited::read_text(file, input::LARGEST)
             .map_err(|error| input::unreadable(file, &error))
             .and_then(|text| Document::read(text.into_bytes()).map_err(|error| Failure::at(file, error)))
-            .and_then(|document| Ok(store.add(&document, &Host::default(), &day(document.began_unix_ms))?));
+            .and_then(|document| Ok(store.add(&document, &day(document.began_unix_ms))?));
         match added {
             Ok(kept) => {
                 let known = if kept.known { " (was there before)" } else { "" };
@@ -198,11 +224,18 @@ fn add(path: &Path, files: &[PathBuf], out: &mut Output) -> Result<u8, Failure> 
     Ok(failed)
 }
 
-/// Names of places and hosts in an export.
+/// Names of places and hosts in what is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Plain,
     Hashed,
+}
+
+impl Names {
+    /// As the option `--redact` says.
+    fn of(redact: &RedactArgs) -> Self {
+        if redact.redact { Names::Hashed } else { Names::Plain }
+    }
 }
 
 fn export(store: &Store, run: &str, output: Option<&Path>, names: Names) -> Result<u8, Failure> {

@@ -1,7 +1,7 @@
 //! `plumb trend`: since when a series is faster or slower, and what changed in its surroundings.
 
 use super::series::{self, accepted, columns, comparable, head, logarithms, percent, shown, title};
-use super::{open, place};
+use super::{Names, RedactArgs, hashed, open, place};
 use crate::failure::Failure;
 use crate::output::Output;
 use ::store::{Decision, Point, Series, Store, changes};
@@ -46,6 +46,8 @@ pub(crate) struct TrendArgs {
     /// Format of the output
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
+    #[command(flatten)]
+    redact: RedactArgs,
     /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -115,7 +117,7 @@ fn answer(args: &TrendArgs) -> Result<u8, Failure> {
         Form::Text => texts(&trends),
         Form::Json => serde_json::to_string_pretty(&trends.iter().flat_map(as_json).collect::<Vec<Value>>())? + "\n",
     };
-    out.write(&printable::lines(&text))?;
+    out.write(&printable::lines(&hashed(Names::of(&args.redact), text)))?;
     let changed = trends.iter().any(|trend| !trend.found.is_empty());
     let known = trends.iter().any(|trend| trend.cannot_tell().is_none());
     Ok(if changed { FOUND } else { u8::from(!known) * CANNOT_TELL })

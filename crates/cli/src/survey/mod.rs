@@ -170,7 +170,7 @@ fn save_all(
     if let Some(row) = &found.under_way {
         survey = survey.and_under_way(row);
     }
-    file.finish(&survey.ended(sentences, found.signal)).map(|()| (planned, true))
+    file.finish(&survey.ended(sentences, found.signal).in_surroundings()).map(|()| (planned, true))
 }
 
 fn status(found: &Findings, request: &SurveyRequest) -> u8 {

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::{Streams, is_stdout};
-use model::{Grade, RunResult, SCHEMA};
+use model::{Grade, RunResult, SCHEMA, Surroundings};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -23,6 +23,9 @@ pub(crate) struct SavedSurvey<'rows> {
     tests: Vec<SavedTest<'rows>>,
     sentences: &'rows [String],
     ended_by_signal: Option<i32>,
+    /// Absent until all tests have ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    surroundings: Option<Surroundings>,
 }
 
 #[derive(Serialize)]
@@ -100,6 +103,7 @@ impl<'rows> SavedSurvey<'rows> {
             tests: rows.iter().map(test).collect(),
             sentences: &[],
             ended_by_signal: None,
+            surroundings: None,
         }
     }
 
@@ -112,6 +116,13 @@ impl<'rows> SavedSurvey<'rows> {
     /// Adds the concluding sentences, and the signal that ended the survey.
     pub(crate) fn ended(self, sentences: &'rows [String], signal: Option<i32>) -> Self {
         SavedSurvey { sentences, ended_by_signal: signal, ..self }
+    }
+
+    /// Adds the surroundings of the tests, which have just ended.
+    pub(crate) fn in_surroundings(self) -> Self {
+        let monitored = self.tests.iter().filter_map(|test| test.result.monitored.as_ref());
+        let surroundings = Some(crate::result_file::surroundings(monitored));
+        SavedSurvey { surroundings, ..self }
     }
 }
 

@@ -15,6 +15,7 @@ mod differential;
 mod elsewhere;
 mod examples;
 mod faults;
+mod gate;
 mod iostat;
 mod iozone_differential;
 mod load;
@@ -38,6 +39,7 @@ fn main() -> std::process::ExitCode {
         load::groups(),
         r::groups(),
         store::groups(),
+        gate::groups(),
     ];
     let mut tables: Vec<house::Cases> = tables.into_iter().flatten().collect();
     let listed = tables.iter().flat_map(house::Cases::names).map(str::to_owned).collect();

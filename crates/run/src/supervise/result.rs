@@ -49,6 +49,7 @@ impl RunInputs<'_> {
                 Monitoring::Full => describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
                 Monitoring::Off => Environment::default(),
             },
+            surroundings: None,
             notes: Vec::new(),
             warnings: Vec::new(),
             ended_by_signal: state.signal,

@@ -1,0 +1,86 @@
+//! `plumb gate` on a real device: a loop device that a control group slows down by 5 %, and one that it does not.
+//!
+//! `gate::full::NAME` (`--ignored`, `make store`); wants a quiet machine. Each decision takes pairs of runs in random order.
+
+use house::{Cases, Group, LoopDevice};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Decisions of each kind.
+const DECISIONS: u64 = 20;
+/// Pairs of a decision.
+const PAIRS: u64 = 5;
+/// Reads per second of the device as it was.
+const USUAL: u32 = 2_000;
+/// The same, 5 % slower.
+const SLOWER: u32 = 1_900;
+/// A loss of 5 % is at the usual tolerance, where nothing can be said.
+const TOLERANCE: &str = "2%";
+
+/// The rows, one at a time: their rates are what is measured.
+pub(super) fn groups() -> Vec<Cases> {
+    let slower = || {
+        let answers = decisions(SLOWER)?;
+        let found = answers.iter().filter(|answer| **answer == 1).count();
+        if found as u64 == DECISIONS { Ok(()) } else { Err(format!("{found} of {DECISIONS} found: {answers:?}")) }
+    };
+    let unchanged = || {
+        let answers = decisions(USUAL)?;
+        let accused = answers.iter().filter(|answer| **answer == 1).count();
+        if accused == 0 { Ok(()) } else { Err(format!("{accused} of {DECISIONS} accused: {answers:?}")) }
+    };
+    let cases = Cases::new("gate", 1).on_request("full::5 % slower is found", slower);
+    vec![cases.on_request("full::unchanged is not accused", unchanged)]
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn program() -> std::ffi::OsString {
+    std::env::var_os("PLUMB_LOAD_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_plumb").into())
+}
+
+/// The exit status of each decision on a device with this rate against the usual one.
+fn decisions(rate: u32) -> Result<Vec<i32>, String> {
+    let place = tempfile::Builder::new().prefix("gate-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(said)?;
+    let device = LoopDevice::direct(place.path(), 64 << 20).map_err(said)?;
+    let name = device.path().file_name().ok_or("a device has a name")?.to_string_lossy().into_owned();
+    let group = Group::with_read_iops(&name, USUAL).map_err(said)?;
+    let mut random = measure::SplitMix::new(u64::from(rate));
+    let mut answers = Vec::new();
+    for decision in 0..DECISIONS {
+        for pair in 1..=PAIRS {
+            let mut sides = [("old", USUAL), ("new", rate)];
+            if random.next_word() % 2 == 0 {
+                sides.reverse();
+            }
+            for (side, iops) in sides {
+                group.limit_reads(&name, iops).map_err(said)?;
+                run(&group, &device, &place.path().join(format!("{side}-{pair}.json")))?;
+            }
+        }
+        let list = |side: &str| (1..=PAIRS).map(|pair| format!("{side}-{pair}.json")).collect::<Vec<_>>().join(",");
+        let mut gate = Command::new(program());
+        gate.args(["gate", "--metrics", "iops", "--tolerance", TOLERANCE, &list("new"), "--against", &list("old")]);
+        let output = gate.current_dir(place.path()).output().map_err(said)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        println!("{rate} of {USUAL} reads/s, {decision}: {}", text.lines().last().unwrap_or_default());
+        answers.push(output.status.code().ok_or("the gate was killed")?);
+    }
+    Ok(answers)
+}
+
+/// One run within the group.
+fn run(group: &Group, device: &LoopDevice, result: &Path) -> Result<(), String> {
+    let mut command = Command::new(program());
+    command.args(["fio", "--name=a", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio", "--iodepth=4"]);
+    command.args(["--ramp_time=200ms", "--runtime=1", "--time_based", "--output=/dev/null"]);
+    command.arg(format!("--filename={}", device.path().display())).arg(format!("--result={}", result.display()));
+    command.env("PLUMB_STORE", "off").stdin(Stdio::null());
+    let output = group.inside(command).output().map_err(said)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))),
+    }
+}
