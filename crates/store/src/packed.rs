@@ -1,8 +1,8 @@
 //! A result, packed: its numbers apart from its text, column by column, then deflated.
 //!
 //! Half of a result are histograms and samples, whose numbers deflate takes for text: apart, each next to its neighbour in
-//! the same place, they take half of the room. The bytes that come back are those that went in: numbers are taken out only
-//! if they are written in the one usual way, and a text that is no JSON is deflated as it is.
+//! the same place, they take half of the room. The bytes that are unpacked are those that were packed: numbers are taken out only
+//! if they are written in the one usual way, and a text that is not JSON is deflated as it is.
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;

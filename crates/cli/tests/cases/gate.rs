@@ -1,6 +1,6 @@
 //! `plumb gate` on a real device: a loop device that a control group slows down by 5 %, and one that it does not.
 //!
-//! `gate::full::NAME` (`--ignored`, `make store`); wants a quiet machine. Each decision takes pairs of runs in random order.
+//! `gate::full::NAME` (`--ignored`, `make store`); wants a quiet machine. Each decision takes pairs of runs in random order, and asks after each from the fourth on.
 
 use house::{Cases, Group, LoopDevice};
 use std::path::Path;
@@ -8,8 +8,10 @@ use std::process::{Command, Stdio};
 
 /// Decisions of each kind.
 const DECISIONS: u64 = 20;
-/// Pairs of a decision.
-const PAIRS: u64 = 5;
+/// Fewest pairs that decide.
+const FEWEST_PAIRS: u64 = 4;
+/// Most pairs of a decision.
+const MOST_PAIRS: u64 = 15;
 /// Reads per second of the device as it was.
 const USUAL: u32 = 2_000;
 /// The same, 5 % slower.
@@ -50,7 +52,9 @@ fn decisions(rate: u32) -> Result<Vec<i32>, String> {
     let mut random = measure::SplitMix::new(u64::from(rate));
     let mut answers = Vec::new();
     for decision in 0..DECISIONS {
-        for pair in 1..=PAIRS {
+        let mut pair = 0;
+        let (status, line) = loop {
+            pair += 1;
             let mut sides = [("old", USUAL), ("new", rate)];
             if random.next_word() % 2 == 0 {
                 sides.reverse();
@@ -59,16 +63,39 @@ fn decisions(rate: u32) -> Result<Vec<i32>, String> {
                 group.limit_reads(&name, iops).map_err(said)?;
                 run(&group, &device, &place.path().join(format!("{side}-{pair}.json")))?;
             }
-        }
-        let list = |side: &str| (1..=PAIRS).map(|pair| format!("{side}-{pair}.json")).collect::<Vec<_>>().join(",");
-        let mut gate = Command::new(program());
-        gate.args(["gate", "--metrics", "iops", "--tolerance", TOLERANCE, &list("new"), "--against", &list("old")]);
-        let output = gate.current_dir(place.path()).output().map_err(said)?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        println!("{rate} of {USUAL} reads/s, {decision}: {}", text.lines().last().unwrap_or_default());
-        answers.push(output.status.code().ok_or("the gate was killed")?);
+            if pair < FEWEST_PAIRS {
+                continue;
+            }
+            let (status, line) = gate(place.path(), pair)?;
+            if status != 2 || pair == MOST_PAIRS {
+                break (status, line);
+            }
+        };
+        println!("{rate} of {USUAL} reads/s, {decision}, {pair} pairs: {line}");
+        answers.push(status);
     }
     Ok(answers)
+}
+
+/// The answer after this number of pairs: the exit status and the last line.
+fn gate(place: &Path, pairs: u64) -> Result<(i32, String), String> {
+    let list = |side: &str| (1..=pairs).map(|pair| format!("{side}-{pair}.json")).collect::<Vec<_>>().join(",");
+    let mut gate = Command::new(program());
+    gate.args([
+        "gate",
+        "--pairs",
+        "--metrics",
+        "iops",
+        "--tolerance",
+        TOLERANCE,
+        &list("new"),
+        "--against",
+        &list("old"),
+    ]);
+    let output = gate.current_dir(place).output().map_err(said)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let status = output.status.code().ok_or("the gate was killed")?;
+    Ok((status, text.lines().last().unwrap_or_default().to_owned()))
 }
 
 /// One run within the group.

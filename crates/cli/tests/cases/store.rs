@@ -237,23 +237,24 @@ fn many_surveys(count: u64) -> Result<String, String> {
     many(count, place.path(), "random reads 4k, 9 users", |number| survey(&one, number))
 }
 
-/// Many quick surveys, as they were measured here: one, of which all that is counted or timed differs from run to run. The slice
-/// has tests of half a second.
+/// Many quick surveys of up to 4 users, as they were measured here: one, of which all that is counted or timed differs from run to run. The slice
+/// has one test of a second.
 fn many_real_surveys(count: u64) -> Result<String, String> {
     let place = place()?;
     let file = place.path().join("real.json");
     let mut command = Command::new(program());
-    command.args(["survey", "--quick", "--users=1,8", "--size=64M", "--no-report", "--no-store", "--output"]);
+    command.args(["survey", "--quick", "--size=64M", "--no-report", "--no-store", "--output"]);
     command.arg(&file).current_dir(place.path());
-    if count < 100 {
-        command.args(["--time=500ms", "--warm-up=0", "--tests=randread"]);
-    }
+    command.args(match count {
+        ..100 => &["--users=4", "--time=1", "--warm-up=0", "--tests=randread"][..],
+        _ => &["--users=1,4"],
+    });
     let output = command.arg(".").output().map_err(said)?;
     if !output.status.success() {
         return Err(format!("the survey: {}: {}", output.status, text(&output.stderr)));
     }
     let real: Value = serde_json::from_str(&std::fs::read_to_string(&file).map_err(said)?).map_err(said)?;
-    many(count, place.path(), "random reads 8k, 8 users", |number| {
+    many(count, place.path(), "random reads 8k, 4 users", |number| {
         let mut random = measure::SplitMix::new(number);
         let mut survey = real.clone();
         for test in survey["tests"].as_array_mut().into_iter().flatten() {
