@@ -86,8 +86,8 @@ const ONCE: &[Load] = &[
     ("random buffered reads", &[Disk, Xfs], "--rw=randread --bs=4k --ioengine=psync --size=16m"),
     ("mmap", &[Disk, Ext4], "--rw=read --bs=64k --ioengine=mmap --size=64m"),
     ("mmap at random", &[Disk], "--rw=randread --bs=4k --ioengine=mmap --size=16m"),
-    ("verify in a row", &[Disk, LoopOverMemory, Xfs], "--direct=1 --rw=write --bs=64k --ioengine=psync --verify=crc32c --size=64m --end_fsync=1"),
-    ("verify at random", BOTH, "--direct=1 --rw=randwrite --bs=4k --ioengine=libaio --iodepth=4 --verify=md5 --size=16m --end_fsync=1"),
+    ("verify in a row", &[Disk, LoopOverMemory, Xfs], "--direct=1 --rw=write --bs=64k --ioengine=psync --verify=crc32c --verify_state_save=0 --size=64m --end_fsync=1"),
+    ("verify at random", BOTH, "--direct=1 --rw=randwrite --bs=4k --ioengine=libaio --iodepth=4 --verify=md5 --verify_state_save=0 --size=16m --end_fsync=1"),
     ("a write in memory", &[Place::Tmpfs], "--rw=write --bs=64k --ioengine=psync --end_fsync=1"),
 ];
 
