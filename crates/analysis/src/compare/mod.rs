@@ -17,7 +17,7 @@ pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
 pub use rows::{ComparedTest, Row, Verdict, compare, percent_of};
 pub use sentences::{Summary, summary};
 pub use surroundings::{Difference, FactSet, follows_another, moved_little};
-pub use turns::{Goal, OrderEffect, Question, Round, Standing, standing, turns_progress, turns_sentences};
+pub use turns::{Goal, OrderEffect, Question, Round, Standing, TurnsError, standing, turns_progress, turns_sentences};
 pub use within_run::Within;
 
 #[cfg(test)]

@@ -13,6 +13,22 @@ pub enum Goal {
     Known(f64),
 }
 
+/// Reason why two sides do not compare.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TurnsError {
+    /// The sides have different tests.
+    #[error("the sides have different tests: A has {a}, B has {b}")]
+    OtherSides {
+        /// The tests of A.
+        a: String,
+        /// The tests of B.
+        b: String,
+    },
+    /// The tests of a side are not the same in all rounds.
+    #[error("a side had other tests in one round than in another")]
+    OtherRounds,
+}
+
 /// One run of each side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {
@@ -116,7 +132,7 @@ impl Standing {
 ///
 /// # Errors
 /// The sides have different tests, or one had other tests in another round.
-pub fn standing(rounds: &[Round], decisive: &[Metric], goal: Goal, tolerance: f64) -> Result<Standing, String> {
+pub fn standing(rounds: &[Round], decisive: &[Metric], goal: Goal, tolerance: f64) -> Result<Standing, TurnsError> {
     let matched = matched(rounds)?;
     let mut tests = compare(&matched, &Metric::USUAL, tolerance, Design::WatchedPairs);
     let mut found = Standing { tests: Vec::new(), questions: Vec::new(), order: Vec::new(), notes: Vec::new() };
@@ -173,25 +189,26 @@ fn order(rounds: &[Round], test: &Matched, (label, metric): (&str, Metric)) -> O
 }
 
 /// The tests of both sides, in their order: what they were asked may differ, that is what is compared.
-fn matched(rounds: &[Round]) -> Result<Vec<Matched>, String> {
+fn matched(rounds: &[Round]) -> Result<Vec<Matched>, TurnsError> {
     let Some(first) = rounds.first() else { return Ok(Vec::new()) };
-    let names = |tests: &[Observation]| tests.iter().map(|test| test.asked.label()).collect::<Vec<_>>().join(", ");
+    let names = |tests: &[Observation]| match tests {
+        [] => "no test with I/O".to_owned(),
+        tests => tests.iter().map(|test| test.asked.label()).collect::<Vec<_>>().join(", "),
+    };
     let [a, b] = &first.sides;
     let alike = |(a, b): (&Observation, &Observation)| a.asked.direction == b.asked.direction;
     if a.len() != b.len() || !a.iter().zip(b).all(alike) || a.is_empty() {
-        let none = |text: String| if text.is_empty() { "no test with I/O".to_owned() } else { text };
-        return Err(format!("the sides have different tests: A has {}, B has {}", none(names(a)), none(names(b))));
+        return Err(TurnsError::OtherSides { a: names(a), b: names(b) });
     }
-    let side = |side: usize, at: usize| -> Result<Test, String> {
-        let runs: Option<Vec<Observation>> = rounds.iter().map(|round| round.sides[side].get(at).cloned()).collect();
-        let runs = runs.ok_or_else(|| format!("a test of {} had no I/O in one of the rounds", ["A", "B"][side]))?;
-        Ok(Test { asked: runs[0].asked.clone(), name: None, runs })
-    };
     let is_same = |round: &Round| round.sides.iter().zip(&first.sides).all(|(one, other)| one.len() == other.len());
     if !rounds.iter().all(is_same) {
-        return Err("a side had other tests in one round than in another".to_owned());
+        return Err(TurnsError::OtherRounds);
     }
-    (0..a.len()).map(|at| Ok(Matched { old: side(0, at)?, new: side(1, at)? })).collect()
+    let side = |side: usize, at: usize| {
+        let runs: Vec<Observation> = rounds.iter().map(|round| round.sides[side][at].clone()).collect();
+        Test { asked: runs[0].asked.clone(), name: None, runs }
+    };
+    Ok((0..a.len()).map(|at| Matched { old: side(0, at), new: side(1, at) }).collect())
 }
 
 /// The label of a test: that of both sides if it is the same.

@@ -1,4 +1,4 @@
-//! What `plumb versus`, `plumb gate --pairs` and `plumb trend` promise, on simulated runs of one machine with fixed seeds:
+//! Promises of `plumb versus`, `plumb gate --pairs` and `plumb trend`, tried on simulated runs of one machine with fixed seeds:
 //! `PLUMB_SEEDS` of them (1,000). `cargo test -p analysis the_promises -- --nocapture` prints the measured shares, which
 //! docs/decisions.md repeats.
 //!

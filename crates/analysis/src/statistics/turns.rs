@@ -12,7 +12,7 @@ const ORDER_ALPHA: f64 = 0.01;
 pub enum Decision {
     /// The sides differ.
     Differs,
-    /// Whether or not they differ, it is by less than the tolerance.
+    /// They differ by less than the tolerance, if at all.
     Same,
     /// More rounds are needed.
     Open,

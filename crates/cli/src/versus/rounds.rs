@@ -18,7 +18,7 @@ use sys::processes::signals::Watch;
 /// How long a pause goes on without a look at the signals.
 const NAP: Duration = Duration::from_millis(50);
 
-/// What is to be measured.
+/// Settings of a measurement.
 pub(super) struct Order {
     pub(super) words: Words,
     /// Shell commands before each run of A and of B.
@@ -198,7 +198,7 @@ impl<'a> Measurement<'a> {
         let Order { metrics, limits, tolerance, .. } = self.order;
         let found = standing(&self.rounds, metrics, limits.goal, *tolerance).map_err(|why| {
             self.rounds.pop();
-            Failure::new(why)
+            Failure::from(why)
         })?;
         self.folder.round(number, [&results[0], &results[1]])?;
         if self.folder.path().is_none() {

@@ -45,7 +45,7 @@ impl Screen {
         if self.form == Form::Json { Ok(()) } else { self.out.write(&printable::lines(text)) }
     }
 
-    /// What is going to be measured.
+    /// Prints what is going to be measured.
     pub(super) fn begin(&mut self, order: &Order) -> Result<(), Failure> {
         if output::is_quiet() { Ok(()) } else { self.lines(&heading(order)) }
     }

@@ -68,7 +68,7 @@ pub(super) fn merged([a, b]: [Parsed; 2]) -> Parsed {
     jobs.extend(b.plan.jobs.into_iter().map(|job| plan::JobPlan { group: job.group + groups, ..job }));
     let is_read_only =
         if [a.is_read_only, b.is_read_only].contains(&ReadOnly::Yes) { ReadOnly::Yes } else { ReadOnly::No };
-    Parsed { plan: Plan { jobs, global_options: a.plan.global_options }, is_read_only, warnings: Vec::new() }
+    Parsed { plan: Plan { jobs, ..Plan::default() }, is_read_only, warnings: Vec::new() }
 }
 
 /// The results of A, which has this number of workers, and of B. What was sampled is of both together, so it is left out.
