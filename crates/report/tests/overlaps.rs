@@ -230,10 +230,10 @@ fn changes() {
             let change = between((0.02, 70.0), at, count) - 1.0;
             let width = between((1.001, 20.0), at, count);
             Changed {
-                name: if at % 2 == 0 { "IOPS".into() } else { "p99.9".into() },
-                unit: if at % 2 == 0 { Unit::Count } else { Unit::Latency },
-                old: (at % 4 != 3).then(|| between(if at % 2 == 0 { rate } else { latency }, at, count)),
-                new: Some(between(if at % 2 == 0 { rate } else { latency }, at, count) * (1.0 + change)),
+                name: if at.is_multiple_of(2) { "IOPS".into() } else { "p99.9".into() },
+                unit: if at.is_multiple_of(2) { Unit::Count } else { Unit::Latency },
+                old: (at % 4 != 3).then(|| between(if at.is_multiple_of(2) { rate } else { latency }, at, count)),
+                new: Some(between(if at.is_multiple_of(2) { rate } else { latency }, at, count) * (1.0 + change)),
                 change: (at % 4 != 3).then_some(change),
                 low: (at % 3 != 2).then_some((1.0 + change) / width - 1.0),
                 high: (at % 3 != 2).then_some((1.0 + change) * width - 1.0),

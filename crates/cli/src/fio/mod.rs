@@ -142,7 +142,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     result.warnings = warnings;
     crate::result_file::name_host(&mut result, None);
     remarks::judge(&mut result);
-    let is_written = kept.is_some() || invocation.output.formats.iter().any(|word| *word == "native");
+    let is_written = kept.is_some() || invocation.output.formats.contains(&"native");
     result.surroundings = is_written.then(|| Box::new(crate::result_file::surroundings(&result.monitored)));
     let saved = kept.map_or(Ok(()), |mut kept| kept.write(&result));
     report(&result, invocation, talk, out)?;

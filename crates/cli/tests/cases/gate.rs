@@ -56,7 +56,7 @@ fn decisions(rate: u32) -> Result<Vec<i32>, String> {
         let (status, line) = loop {
             pair += 1;
             let mut sides = [("old", USUAL), ("new", rate)];
-            if random.next_word() % 2 == 0 {
+            if random.next_word().is_multiple_of(2) {
                 sides.reverse();
             }
             for (side, iops) in sides {
