@@ -13,6 +13,7 @@ pub mod costs;
 mod findings;
 mod identities;
 mod limiter;
+pub mod measured;
 pub mod report_card;
 mod rounds;
 mod run_facts;

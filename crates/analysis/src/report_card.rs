@@ -5,7 +5,7 @@
 
 mod profiles;
 
-pub use profiles::{Chosen, Disk, PROFILES, Profile, Test, profile, profile_of};
+pub use profiles::{Chosen, Disk, PROFILES, Profile, Test, disks_of, profile, profile_of};
 
 use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
 use model::Measurement;
@@ -36,6 +36,18 @@ pub enum Metric {
 impl Metric {
     /// All metrics, in the order of the card.
     pub const ALL: [Metric; 3] = [Metric::Mean, Metric::P95, Metric::P99];
+
+    /// Its value in a row in milliseconds, or the reason for which there is none.
+    fn value(self, row: &Measurement) -> Result<f64, String> {
+        self.of(row).ok_or_else(|| {
+            let name = match self {
+                Metric::Mean => return "this latency was not measured".to_owned(),
+                Metric::P95 => "95 %",
+                Metric::P99 => "99 %",
+            };
+            format!("the result has no {name} percentile: there were too few I/Os for it, or it was not measured")
+        })
+    }
 
     /// Its value in a row in milliseconds, the unit of the bounds.
     fn of(self, row: &Measurement) -> Option<f64> {
@@ -122,7 +134,7 @@ fn line(rows: &[Measurement], test: &'static Test) -> Line {
         .into_iter()
         .map(|metric| {
             let latency = base.as_ref().map_err(Clone::clone).and_then(|row| {
-                let value = metric.of(row).ok_or_else(|| "this latency was not measured".to_owned())?;
+                let value = metric.value(row)?;
                 Ok(Mark::Graded { grade: grade_of(value, &test.bounds_ms), value })
             });
             let scaling = scaling(&base, &more, metric, f64::from(test.more_users) / f64::from(test.users));
@@ -136,9 +148,7 @@ fn line(rows: &[Measurement], test: &'static Test) -> Line {
 type Run<'rows> = Result<&'rows Measurement, String>;
 
 fn scaling(base: &Run<'_>, more: &Run<'_>, metric: Metric, users: f64) -> Result<Mark, String> {
-    let value = |run: &Run<'_>| -> Result<f64, String> {
-        metric.of(run.clone()?).ok_or_else(|| "this latency was not measured".to_owned())
-    };
+    let value = |run: &Run<'_>| -> Result<f64, String> { metric.value(run.clone()?) };
     let (from, to) = (value(base)?, value(more)?);
     if from <= 0.0 {
         return Err("the base latency is 0: no ratio".to_owned());

@@ -10,6 +10,7 @@ mod documents;
 mod effects;
 mod extremes;
 mod fio;
+mod grade;
 mod iozone;
 mod malformed;
 mod one_truth;

@@ -61,7 +61,7 @@ const TABLE: &[(Origin, [Cell; 7])] = &[
             (Shown::Rows, &["randread", "{p95}"]),
             (Shown::Readings, &["total", "depth=1"]),
             (Shown::Check, &["{finding}", "2 results judged"]),
-            (Shown::Grade, &["!this latency was not measured", "!there is no run of randread 8K by 16"]),
+            (Shown::Grade, &["16→32", "Profile ", "!there is no run of randread 8K by 16"]),
             (Shown::Explain, &["users = iops × latency", "{finding}"]),
             (Shown::Pictures, &["sweep:1", "cdf:1", "devices:1"]),
             (Shown::Page, &["{system}", "{finding}", "\"sweep\"", "\"cdf\""]),

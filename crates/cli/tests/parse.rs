@@ -288,11 +288,11 @@ fn a_card_is_printed_as_text_and_json_and_an_unknown_profile_is_refused() {
     let (status, card, _) = plumb(&["grade", "-"], rows);
     assert_eq!(status, 0);
     assert!(card.contains("A-/D") && card.contains("5.000/1.00"), "{card}");
-    assert!(card.contains("? log write 1K (latency): there is no run of write 1K by 4"), "{card}");
+    assert!(card.contains("? log write 1K: there is no run of write 1K by 4"), "{card}");
     let (_, json, _) = plumb(&["grade", "--format", "json", "--profile", "nvme-2026", "-"], rows);
     let json: serde_json::Value = serde_json::from_str(&json).expect("the test's own data");
     assert_eq!(json["cards"][0]["lines"][0]["marks"][0]["latency"]["graded"]["grade"], "D");
     let (status, _, errors) = plumb(&["grade", "--profile", "best", "-"], rows);
     assert_eq!(status, 1);
-    assert!(errors.contains("oracle-2012, ssd-2026, nvme-2026"), "{errors}");
+    assert!(["oracle-2012 (", "ssd-2026 (", "nvme-2026 ("].iter().all(|name| errors.contains(name)), "{errors}");
 }

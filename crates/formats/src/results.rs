@@ -46,7 +46,7 @@ pub struct Results {
 /// ```
 pub fn results(bytes: &[u8]) -> Results {
     let text = std::str::from_utf8(bytes).ok();
-    if let Some(found) = text.and_then(own) {
+    if let Some(Own { found, .. }) = text.and_then(own) {
         return Results { found, ..Results::default() };
     }
     let documents = text.map(Documents::of);
@@ -65,13 +65,22 @@ pub fn results(bytes: &[u8]) -> Results {
     results
 }
 
-/// Reads plumb's own JSON without loss: a result, or the tests of a survey.
-fn own(text: &str) -> Option<Vec<Located>> {
+/// The content of a result file of plumb.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// True for a survey: each result is one of its tests.
+    pub is_survey: bool,
+    /// The results, without loss.
+    pub found: Vec<Located>,
+}
+
+/// Reads plumb's own JSON without loss: a result, or the tests of a survey. `None` if the text is not a whole document of plumb.
+pub fn own(text: &str) -> Option<Own> {
     if !text.trim_start().starts_with('{') || !text.contains("\"schema\"") {
         return None;
     }
     if let Ok(result) = native::read(text) {
-        return Some(vec![Located { line: 1, title: title(&result), result }]);
+        return Some(Own { is_survey: false, found: vec![Located { line: 1, title: title(&result), result }] });
     }
     let root: Value = serde_json::from_str(text).ok()?;
     let tests = root.get("tests")?.as_array()?;
@@ -79,7 +88,8 @@ fn own(text: &str) -> Option<Vec<Located>> {
         let result = native::of_value(test.get("result")?).ok()?;
         Some(Located { line: 1, title: format!("test {number}, {}", title(&result)), result })
     };
-    (1..).zip(tests).map(test).collect()
+    let found: Option<Vec<Located>> = (1..).zip(tests).map(test).collect();
+    Some(Own { is_survey: true, found: found? })
 }
 
 /// A text whose documents of fio are found by their lines.
@@ -119,6 +129,7 @@ pub fn of_reading(reading: &Reading, documents: Option<&Documents<'_>>) -> Optio
             let result = match reading.format {
                 "fio-terse" => fio::terse::result(run),
                 "fio-json" => document().unwrap_or_else(|| result_as_reading::result(run)),
+                "native" => own_document(documents, reading.line).unwrap_or_else(|| result_as_reading::result(run)),
                 _ => result_as_reading::result(run),
             };
             Some(Located { line: reading.line, title: title(&result), result })
@@ -130,6 +141,11 @@ pub fn of_reading(reading: &Reading, documents: Option<&Documents<'_>>) -> Optio
         }),
         _ => None,
     }
+}
+
+/// A result file of plumb among other text, with what was sampled during its run.
+fn own_document(documents: Option<&Documents<'_>>, line: u64) -> Option<RunResult> {
+    native::read(documents?.document(line)?).ok()
 }
 
 fn title(result: &RunResult) -> String {

@@ -123,3 +123,15 @@ fn a_broken_file_is_refused_with_its_line() {
     let error = native::read(&text).unwrap_err().to_string();
     assert!(error.starts_with("native, line ") && error.contains("invalid type"), "{error}");
 }
+
+#[test]
+fn a_result_among_other_text_keeps_what_was_sampled_during_its_run() {
+    let mut result = RunResult { monitored: Some(model::Monitored::default()), ..RunResult::default() };
+    let mut job = model::JobResult { workers: 3, ..model::JobResult::default() };
+    (job.directions.read.ios, job.directions.read.bytes) = (10, 40_960);
+    result.jobs.push(job);
+    let document = formats::native::write(&result).unwrap();
+    let found = formats::results::results(format!("$ plumb fio ...\n{document}done\n").as_bytes()).found;
+    assert_eq!(found.len(), 1);
+    assert!(found[0].result.monitored.is_some() && found[0].result.printed.is_none(), "{:?}", found[0].result);
+}

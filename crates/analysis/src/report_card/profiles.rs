@@ -2,9 +2,9 @@
 
 use super::Bounds;
 use measure::text::{SizeStyle, exact_size};
-use model::Measurement;
 use model::measurement::{AccessOrder, AccessPattern};
 use model::reading::ReadKind;
+use model::{Measurement, RunResult};
 
 /// One test of a profile.
 #[derive(Clone, Debug)]
@@ -132,8 +132,27 @@ pub fn profile(name: &str) -> Option<&'static Profile> {
 pub struct Disk {
     /// Kernel name, such as `sda`.
     pub name: String,
+    /// Model as it reports itself.
+    pub model: Option<String>,
     /// True if it reports itself as rotational; `None` if it is not known.
     pub rotational: Option<bool>,
+}
+
+/// The disks under the files of a result: those that the monitor found at the bottom of all layers, or those that a report names.
+pub fn disks_of(result: &RunResult) -> Vec<Disk> {
+    match &result.monitored {
+        Some(monitored) => monitored
+            .devices
+            .iter()
+            .filter(|device| device.leaf)
+            .map(|device| Disk {
+                name: device.name.clone(),
+                model: device.model.clone(),
+                rotational: device.rotational,
+            })
+            .collect(),
+        None => result.devices.iter().map(|device| Disk { name: device.name.clone(), ..Disk::default() }).collect(),
+    }
 }
 
 /// A profile and the reason for it.
@@ -145,33 +164,87 @@ pub struct Chosen {
     pub reason: Option<String>,
 }
 
+impl Chosen {
+    /// The profile with its reason and how to choose another; `None` if it was asked for.
+    pub fn because(&self) -> Option<String> {
+        let reason = self.reason.as_ref()?;
+        Some(format!("Profile {}, because {reason}; --profile chooses another.", self.profile.name))
+    }
+}
+
+/// Kind of a disk, as far as its name, its model and its own report say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Nvme,
+    Flash,
+    Rotating,
+    /// A hypervisor, a cloud or the kernel makes it: it reports a kind that says nothing of what stores the bytes.
+    Virtual,
+    Unknown,
+}
+
+impl Kind {
+    /// The profile and the words for it.
+    const fn profile(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Nvme => ("nvme-2026", "NVMe flash"),
+            Kind::Flash => ("ssd-2026", "flash"),
+            Kind::Rotating => ("oracle-2012", "a rotating disk"),
+            Kind::Virtual => ("oracle-2012", "virtual, so the kind of what stores the bytes is not known"),
+            Kind::Unknown => ("oracle-2012", "of a kind that is not known"),
+        }
+    }
+
+    fn of(disk: &Disk) -> Kind {
+        let model = disk.model.as_deref().unwrap_or_default();
+        if VIRTUAL_NAMES.iter().any(|begin| disk.name.starts_with(begin))
+            || VIRTUAL_MODELS.iter().any(|begin| model.starts_with(begin))
+        {
+            return Kind::Virtual;
+        }
+        match disk.rotational {
+            _ if disk.name.starts_with("nvme") => Kind::Nvme,
+            Some(false) => Kind::Flash,
+            Some(true) => Kind::Rotating,
+            None => Kind::Unknown,
+        }
+    }
+}
+
+/// Kernel names of devices that are made by a hypervisor or by the kernel.
+const VIRTUAL_NAMES: [&str; 6] = ["vd", "xvd", "loop", "zram", "nbd", "ram"];
+/// Beginnings of the models that hypervisors and clouds give to volumes that look like SCSI or NVMe disks.
+const VIRTUAL_MODELS: [&str; 10] = [
+    "QEMU",
+    "VBOX",
+    "VMware",
+    "Virtual disk",
+    "Virtual Disk",
+    "Amazon Elastic Block Store",
+    "PersistentDisk",
+    "nvme_card-pd",
+    "MSFT NVMe Accelerator",
+    "BlockVolume",
+];
+
 /// Chooses the profile for results on these disks: of their kind if it is known, otherwise the first.
 ///
 /// ```
 /// use analysis::report_card::{Disk, profile_of};
 ///
-/// let chosen = profile_of(&[Disk { name: "sda".into(), rotational: Some(false) }]);
+/// let chosen = profile_of(&[Disk { name: "sda".into(), rotational: Some(false), ..Disk::default() }]);
 /// assert_eq!((chosen.profile.name, chosen.reason.as_deref()), ("ssd-2026", Some("sda is flash")));
 /// ```
 pub fn profile_of(disks: &[Disk]) -> Chosen {
     let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
-    let all = |is: fn(&Disk) -> bool| !disks.is_empty() && disks.iter().all(is);
-    let (name, kind) = if all(|disk| disk.name.starts_with("nvme")) {
-        ("nvme-2026", "NVMe flash")
-    } else if all(|disk| disk.rotational == Some(false) && !is_virtual(&disk.name)) {
-        ("ssd-2026", "flash")
-    } else if all(|disk| disk.rotational == Some(true) && !is_virtual(&disk.name)) {
-        ("oracle-2012", "a rotating disk")
-    } else {
-        ("oracle-2012", "of a kind that is not known")
+    let kinds: Vec<Kind> = disks.iter().map(Kind::of).collect();
+    let (name, kind) = match kinds.split_first() {
+        None => Kind::Unknown.profile(),
+        Some((first, rest)) if rest.iter().all(|kind| kind == first) => first.profile(),
+        Some(_) => (Kind::Unknown.profile().0, "of several kinds"),
     };
     let subject = if names.is_empty() { "the disk".to_owned() } else { names.join(", ") };
     let verb = if names.len() > 1 { "are" } else { "is" };
     let profile = profile(name).unwrap_or(&PROFILES[0]);
     Chosen { profile, reason: Some(format!("{subject} {verb} {kind}")) }
-}
-
-/// True if a hypervisor or the kernel makes this device: it reports a kind that says nothing of what stores the bytes.
-fn is_virtual(name: &str) -> bool {
-    ["vd", "xvd", "loop", "zram", "nbd", "ram"].iter().any(|begin| name.starts_with(begin))
 }

@@ -1,13 +1,16 @@
 //! `plumb grade`: a report card of a sweep, as text or JSON.
 
+mod judged;
+
 use crate::failure::Failure;
+use crate::input;
 use crate::streams::{self, Written};
 use crate::width;
-use crate::{input, parse};
-use analysis::report_card::{self, Card, Mark, PROFILES, Profile};
+use analysis::report_card::{self, Card, Chosen, Mark, PROFILES, Profile};
 use clap::ValueEnum;
 use formats::printable;
-use model::Measurement;
+use judged::{Sweep, Sweeps};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Grade a sweep: latency and scaling against the bounds of a profile
@@ -22,17 +25,20 @@ Profiles:
   ssd-2026     SATA and SAS flash of 2026
   nvme-2026    NVMe flash of 2026
 
+Without --profile it is that of the disk, if the result says which: NVMe flash, other flash, or rotating. A virtual disk
+does not say what stores its bytes.
 Scaling is (latency ratio - 1) / (user ratio - 1): 0 if more users do not wait longer, 1 if they queue for one server.
 Where no run has as many users, one counts that has as many I/Os in flight: users x depth.
-A run whose users were not busy (IOPS x latency is not the number of users) gets ? and the reason.
+A run whose users were not busy (IOPS x latency is not the number of users), or whose limit was the machine that measured,
+gets ? and the reason. The page of plumb report has the same grades.
 Exit status: 0; 1 if nothing can be graded; 3 if a part could not be read")]
 pub(crate) struct GradeArgs {
-    /// Files to read, as for plumb parse; files without a column `system` form one sweep
+    /// Files to read, as for plumb parse, NAME=FILE to name their system; runs that name no system form one sweep
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Profile with the bounds of the grades, from the list below
-    #[arg(short, long, default_value = "oracle-2012")]
-    profile: String,
+    /// Profile with the bounds of the grades, from the list below [default: by the disk]
+    #[arg(short, long)]
+    profile: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
@@ -49,19 +55,30 @@ enum Format {
     Json,
 }
 
+/// A card with the reason for its profile.
+#[derive(Serialize)]
+struct Graded {
+    #[serde(flatten)]
+    card: Card,
+    /// `None` if the profile was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile_because: Option<String>,
+    #[serde(skip)]
+    chosen: Chosen,
+}
+
 /// Reads the files and grades the sweeps in them.
 pub(crate) fn run(args: &GradeArgs) -> Result<u8, Failure> {
-    let profile = profile(&args.profile)?;
+    let asked = args.profile.as_deref().map(profile).transpose()?;
     let mut out = args.written.open()?;
-    let (found, damages) = parse::measurements(&args.files)?;
-    let cards: Vec<Card> =
-        sweeps(found).iter().map(|(system, rows)| report_card::card(system, rows, profile)).collect();
+    let Sweeps { all, damaged, .. } = Sweeps::read(&args.files)?;
+    let cards: Vec<Graded> = all.iter().map(|sweep| graded(sweep, asked)).collect();
     let is_json = args.written.streams.json || args.format == Format::Json;
     let text = match is_json {
         true => streams::document("grade", serde_json::json!({ "cards": cards }))?,
         false => {
-            let form = form(width::of_stdout().filter(|_| out.is_stdout()));
-            cards.iter().map(|card| shown(card, profile, form)).collect::<Vec<_>>().join("\n")
+            let columns = width::of_stdout().filter(|_| out.is_stdout());
+            cards.iter().map(|card| shown(card, columns)).collect::<Vec<_>>().join("\n")
         }
     };
     if cards.is_empty() {
@@ -70,30 +87,25 @@ pub(crate) fn run(args: &GradeArgs) -> Result<u8, Failure> {
         ));
     }
     out.write(&text)?;
-    let graded = cards.iter().flat_map(|card| &card.lines).flat_map(|line| &line.marks);
+    let graded = cards.iter().flat_map(|graded| &graded.card.lines).flat_map(|line| &line.marks);
     let graded = graded.filter(|marks| matches!(marks.latency, Mark::Graded { .. })).count();
-    Ok(input::status(graded, damages))
+    Ok(input::status(graded, damaged))
+}
+
+/// The card of a sweep, with the profile that was asked for or that of its disks.
+fn graded(sweep: &Sweep, asked: Option<&'static Profile>) -> Graded {
+    let chosen = asked.map(|profile| Chosen { profile, reason: None });
+    let chosen = chosen.unwrap_or_else(|| report_card::profile_of(&sweep.disks));
+    let card = report_card::card(&sweep.system, &sweep.rows, chosen.profile);
+    Graded { card, profile_because: chosen.reason.clone(), chosen }
 }
 
 pub(crate) fn profile(name: &str) -> Result<&'static Profile, Failure> {
     report_card::profile(name).ok_or_else(|| {
-        let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-        Failure::new(format!("--profile {name} is not known; there are {}", known.join(", ")))
+        let known: Vec<String> = PROFILES.iter().map(|known| format!("{} ({})", known.name, known.help)).collect();
+        let known = known.join(", ");
+        Failure::new(format!("--profile {name} is not known; there are {known}; without --profile the disk chooses"))
     })
-}
-
-/// The rows by system, in order of first appearance; rows without a system belong to the first file.
-fn sweeps(found: Vec<parse::Content>) -> Vec<(String, Vec<Measurement>)> {
-    let unnamed = found.iter().find(|file| !file.rows.is_empty()).map(|file| file.source.clone()).unwrap_or_default();
-    let mut sweeps: Vec<(String, Vec<Measurement>)> = Vec::new();
-    for row in found.into_iter().flat_map(|file| file.rows) {
-        let system = row.system.clone().unwrap_or_else(|| unnamed.clone());
-        match sweeps.iter_mut().find(|(known, _)| *known == system) {
-            Some((_, rows)) => rows.push(row),
-            None => sweeps.push((system, vec![row])),
-        }
-    }
-    sweeps
 }
 
 /// Arrangement of the metrics of a test.
@@ -105,25 +117,44 @@ enum Arrangement {
     Lines,
 }
 
+/// Why a test has no grade of its latency, of its scaling, or of both.
+struct Reason {
+    test: String,
+    of: Vec<&'static str>,
+    why: String,
+}
+
+impl Reason {
+    fn add(all: &mut Vec<Reason>, test: &str, of: &'static str, why: &str) {
+        match all.iter_mut().find(|known| known.test == test && known.why == why) {
+            Some(known) => survey::push_new(&mut known.of, of),
+            None => all.push(Reason { test: test.to_owned(), of: vec![of], why: why.to_owned() }),
+        }
+    }
+}
+
 /// Width of a row of all metrics.
 const ROW_WIDTH: usize = 88;
 
-fn form(columns: Option<usize>) -> Arrangement {
+fn form_of(columns: Option<usize>) -> Arrangement {
     if columns.is_none_or(|columns| columns >= ROW_WIDTH) { Arrangement::Row } else { Arrangement::Lines }
 }
 
 /// The card as text: latency grade / scaling grade, then the two scores.
-fn shown(card: &Card, profile: &Profile, form: Arrangement) -> String {
+fn shown(graded: &Graded, columns: Option<usize>) -> String {
     const METRICS: [&str; 3] = ["mean ms", "95 % ms", "99 % ms"];
+    let Graded { card, chosen, .. } = graded;
+    let (profile, form) = (chosen.profile, form_of(columns));
     let name = printable::line(&card.system);
-    let mut text = format!("{name}: {} - {}\n{:<19} {:>6} ", profile.name, profile.help, "latency/scaling", "users");
+    let mut text = width::for_people(&format!("{name}: {} - {}", profile.name, profile.help), "  ", columns);
+    text += &format!("{:<19} {:>6} ", "latency/scaling", "users");
     match form {
         Arrangement::Row => METRICS.iter().for_each(|metric| text += &format!(" {metric:<19}")),
         Arrangement::Lines => {}
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
-    let mut reasons: Vec<(String, String)> = Vec::new();
+    let mut reasons: Vec<Reason> = Vec::new();
     for line in &card.lines {
         text += &format!("{:<19} {:>2}→{:<3} ", line.test, line.users, line.more_users);
         for (number, (marks, metric)) in line.marks.iter().zip(METRICS).enumerate() {
@@ -137,15 +168,19 @@ fn shown(card: &Card, profile: &Profile, form: Arrangement) -> String {
             };
             for (of, mark) in [("latency", &marks.latency), ("scaling", &marks.scaling)] {
                 if let Mark::Unknown { reason } = mark {
-                    survey::push_new(&mut reasons, (format!("{} ({of})", line.test), reason.clone()));
+                    Reason::add(&mut reasons, &line.test, of, reason);
                 }
             }
         }
         text.truncate(text.trim_end().len());
         text.push('\n');
     }
-    for (of, reason) in reasons {
-        text += &format!("  ? {of}: {reason}\n");
+    for Reason { test, of, why } in reasons {
+        let of = if of.len() > 1 { String::new() } else { format!(" ({})", of.join(", ")) };
+        text += &width::for_people(&format!("  ? {test}{of}: {}", printable::line(&why)), "    ", columns);
+    }
+    if let Some(because) = chosen.because() {
+        text += &width::for_people(&format!("  {}", printable::line(&because)), "    ", columns);
     }
     text
 }
@@ -160,6 +195,7 @@ fn spelled(mark: &Mark, digits: usize) -> (&'static str, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Measurement;
 
     #[test]
     fn a_card_is_as_wide_as_the_terminal() {
@@ -175,12 +211,11 @@ mod tests {
             row.percentiles_ns[0] = Some(2e6 * mean_ms);
             row
         };
-        let profile = &PROFILES[0];
-        let card = report_card::card("disk", &[row(16.0, 1.5), row(32.0, 3.1)], profile);
+        let sweep = Sweep { system: "disk".into(), rows: vec![row(16.0, 1.5), row(32.0, 3.1)], disks: Vec::new() };
+        let card = graded(&sweep, None);
         for columns in [60, 80, 200] {
-            let text = shown(&card, profile, form(Some(columns)));
-            let table = text.lines().skip(1).take_while(|line| !line.starts_with("  ?"));
-            assert!(table.clone().all(|line| line.chars().count() <= columns), "{text}");
+            let text = shown(&card, Some(columns));
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
             insta::assert_snapshot!(format!("card_at_{columns}"), text);
         }
     }

@@ -18,7 +18,7 @@ use views::View;
 /// Bytes per read.
 const CHUNK: usize = 256 * 1024;
 /// Maximum number of messages about damage per file; further damage is only counted.
-const MOST_MESSAGES: usize = 50;
+pub(crate) const MOST_MESSAGES: usize = 50;
 
 /// Read the output of fio, iozone, iostat and fioparse.sh, of any version
 #[derive(Debug, clap::Args)]
@@ -200,38 +200,4 @@ pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Fail
     };
     parser.finish();
     read
-}
-
-/// Returns all measurements in the files, for callers that need them at once. Damage is reported on standard error.
-pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Content>, usize), Failure> {
-    let (mut found, mut damages) = (Vec::new(), 0);
-    for path in files {
-        let mut rows = Vec::new();
-        let mut repeats = Repeats::default();
-        read_file(path, |event| match event {
-            Event::Repeated(repeated) => repeats.add(&repeated),
-            Event::Reading(reading) => rows.extend(measured(path, &reading)),
-            Event::Damage(damage) => {
-                damages += 1;
-                if damages <= MOST_MESSAGES {
-                    input::print_damage(path, &damage);
-                }
-            }
-        })?;
-        input::print_repeats(path, &repeats);
-        found.push(Content { source: path.display().to_string(), rows });
-    }
-    Ok((found, damages))
-}
-
-fn measured(path: &Path, reading: &Reading) -> Vec<model::Measurement> {
-    formats::sweep::measurements(reading, log_kind(path))
-}
-
-/// The content of one file.
-pub(crate) struct Content {
-    /// The file's name.
-    pub(crate) source: String,
-    /// Its measurements.
-    pub(crate) rows: Vec<model::Measurement>,
 }

@@ -1,6 +1,6 @@
 //! `--dry-run`: the tests of a survey with time, bytes and wear, printed instead of running them.
 
-use super::remarks::wrapped;
+use crate::width::wrapped;
 use measure::Nanos;
 use survey::{Estimate, Preparation, TestTime, WarmUp, short_size};
 

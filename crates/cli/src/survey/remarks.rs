@@ -1,11 +1,9 @@
 //! Verdict and remarks of the checks below the table.
 
+use crate::width::wrapped;
 use analysis::{FindingGroup, grade_title};
 use model::{Grade, Note};
-use std::iter;
 use survey::{FinishedTest, SurveyTest, TestKind, joined, push_new, short_size};
-use textwrap::core::Word;
-use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// How much is printed of the remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,38 +111,6 @@ fn user_list(users: &[u32]) -> String {
     format!("{} {}", joined(&words), if users == [1] { "user" } else { "users" })
 }
 
-/// Wraps text at a width; all lines except the first begin with `indent`. Ends with a line break. A number is never
-/// separated from its unit.
-pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
-    let options = Options::new(width)
-        .subsequent_indent(indent)
-        .word_separator(WordSeparator::Custom(words))
-        .word_splitter(WordSplitter::NoHyphenation)
-        .wrap_algorithm(WrapAlgorithm::FirstFit)
-        .break_words(false);
-    textwrap::fill(text.trim_end(), options) + "\n"
-}
-
-/// Splits a text into words; a number and the word after it count as one.
-fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
-    let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
-    let goes_on =
-        move |word: &str| is_number(word.trim_start_matches('(')) && !word.ends_with(['.', ',', ';', ':', ')']);
-    let mut rest = text;
-    Box::new(iter::from_fn(move || {
-        let mut end = 0;
-        for word in rest.split_inclusive(' ') {
-            end += word.len();
-            if !goes_on(word.trim_end()) {
-                break;
-            }
-        }
-        let (word, behind) = rest.split_at(end);
-        rest = behind;
-        (end > 0).then(|| Word::from(word))
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,23 +177,6 @@ mod tests {
         let message = render(&[row(TestKind::LogWrite, 1, "")], Extent::FirstFive, WIDTH);
         assert!(message.starts_with("Verdict: NOT CHECKED: backing, cache, holes,"), "{message}");
         assert_eq!(render(&[], Extent::FirstFive, WIDTH), "\n", "nothing measured, nothing checked");
-    }
-
-    #[test]
-    fn text_is_wrapped_at_words() {
-        let text = wrapped(&"seven77 ".repeat(25), "  ", WIDTH);
-        for line in text.lines() {
-            assert!(line.chars().count() <= WIDTH, "{text}");
-        }
-        assert_eq!(text.lines().count(), 3, "{text}");
-        assert!(text.lines().nth(1).unwrap().starts_with("  seven77 "));
-        assert_eq!(wrapped("a b", "", WIDTH), "a b\n");
-    }
-
-    #[test]
-    fn a_number_stays_with_its_unit() {
-        let text = wrapped(&format!("{} and 9 tests of 4 s, 12,345 IOPS (95 %), 3.", "x".repeat(73)), "", WIDTH);
-        assert_eq!(text, format!("{} and\n9 tests of 4 s, 12,345 IOPS (95 %), 3.\n", "x".repeat(73)));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::remarks::Extent;
 use super::{dry_run, remarks, table};
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use crate::width;
+use crate::width::{self, wrapped};
 use formats::printable;
 use measure::Nanos;
 use model::RunResult;
@@ -56,7 +56,7 @@ impl Screen {
             }
             Form::Text => {
                 let width = width::of_text(self.columns);
-                let text = heading(open, prepared, done.len(), width) + &remarks::wrapped(&wear, "", width);
+                let text = heading(open, prepared, done.len(), width) + &wrapped(&wear, "", width);
                 self.out.write(&printable::lines(&text))
             }
         }
@@ -113,7 +113,7 @@ impl Screen {
         }
         if let Some(row) = &found.under_way {
             let kept = format!("The interrupted test, {}, is kept with its results so far.", row.test.describe());
-            text.push_str(&printable::lines(&remarks::wrapped(&kept, "", width)));
+            text.push_str(&printable::lines(&wrapped(&kept, "", width)));
         }
         if found.rows.is_empty() {
             return text;
@@ -122,7 +122,7 @@ impl Screen {
         text.push_str(&table::render(&found.rows, self.columns));
         text.push('\n');
         for sentence in sentences {
-            text.push_str(&remarks::wrapped(sentence, "", width));
+            text.push_str(&wrapped(sentence, "", width));
         }
         text.push('\n');
         text.push_str(&remarks::render(&found.rows, self.extent, width));
@@ -134,14 +134,14 @@ impl Screen {
                 TargetKind::Device => "they would overwrite the device; survey a directory on it, or see --overwrite",
                 _ => "they would overwrite the file; survey a directory",
             };
-            text.push_str(&remarks::wrapped(&format!("{kinds}: skipped, {instead}."), "", width));
+            text.push_str(&wrapped(&format!("{kinds}: skipped, {instead}."), "", width));
             text.push('\n');
         }
         for line in limits(&found.rows) {
-            text.push_str(&remarks::wrapped(&line, "  ", width));
+            text.push_str(&wrapped(&line, "  ", width));
         }
         if let Some(spread) = survey::spread(&found.rows) {
-            text.push_str(&remarks::wrapped(&spread, "  ", width));
+            text.push_str(&wrapped(&spread, "  ", width));
         }
         text
     }
@@ -175,21 +175,17 @@ fn heading(open: &OpenTarget, prepared: &Preparation, done: usize, width: usize)
         counted(suite.tests.len() as u64, "test"),
         time.time.as_secs_f64()
     );
-    let mut text = remarks::wrapped(&what, "", width);
+    let mut text = wrapped(&what, "", width);
     if done > 0 {
-        text.push_str(&remarks::wrapped(
-            &format!("Resumed: {} finished before.", counted(done as u64, "test")),
-            "",
-            width,
-        ));
+        text.push_str(&wrapped(&format!("Resumed: {} finished before.", counted(done as u64, "test")), "", width));
     }
     if suite.tests.iter().any(|test| open.target.access == Access::Direct && test.goes_through_cache(&open.target)) {
         let multiple = open.target.direct_multiple;
         let why = format!("Note: log writes below {multiple} bytes go through the page cache, O_DSYNC empties it.");
-        text.push_str(&remarks::wrapped(&why, "", width));
+        text.push_str(&wrapped(&why, "", width));
     }
     for remark in &open.remarks {
-        text.push_str(&remarks::wrapped(&format!("Note: {remark}."), "", width));
+        text.push_str(&wrapped(&format!("Note: {remark}."), "", width));
     }
     text
 }

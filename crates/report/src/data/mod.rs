@@ -11,13 +11,13 @@ mod curve;
 mod devices;
 pub(crate) mod measured;
 pub(crate) mod of_measurements;
-pub(crate) mod of_result;
 mod overlay;
 pub(crate) mod placed;
 mod series;
 mod surface;
 mod sweep;
 
+pub(crate) use analysis::measured as of_result;
 pub use blocks::{BlockPoint, Blocks, CurvePoint};
 pub use card::{Band, Card, Letters, Mark, Row, Scaling, Workload};
 pub use cdf::{Cdf, Distribution};

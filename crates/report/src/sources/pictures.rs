@@ -231,9 +231,8 @@ fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Drawing>> {
         let of: Vec<usize> = (0..sources.len()).filter(|&number| names[number] == system).collect();
         let chosen = chosen(sources, &of, request);
         let mut card = card(&system, &rows, chosen.profile);
-        if let Some(reason) = chosen.reason {
-            card.notes
-                .insert(0, format!("Profile {}, because {reason}; --profile chooses another.", chosen.profile.name));
+        if let Some(reason) = chosen.because() {
+            card.notes.insert(0, reason);
         }
         let judged = |&number: &usize| sources[number].judged.iter().map(move |one| (number, one.number));
         let subjects: Vec<Subject> = of.iter().flat_map(judged).collect();

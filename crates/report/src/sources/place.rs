@@ -3,7 +3,7 @@
 use super::surroundings::about;
 use super::{Source, systems};
 use crate::page::Place;
-use analysis::report_card::Disk;
+use analysis::report_card::{Disk, disks_of};
 use jiff::Timestamp;
 use model::{DeviceFacts, RunResult};
 
@@ -38,14 +38,13 @@ impl Facts {
         let bottom = monitored.into_iter().flat_map(|monitored| &monitored.devices).filter(|device| device.leaf);
         for device in bottom {
             push_new(&mut self.disks, in_words(device));
-            push_new(&mut self.kinds, Disk { name: device.name.clone(), rotational: device.rotational });
         }
         if monitored.is_none() {
             for device in &result.devices {
                 push_new(&mut self.disks, device.name.clone());
-                push_new(&mut self.kinds, Disk { name: device.name.clone(), rotational: None });
             }
         }
+        disks_of(result).into_iter().for_each(|disk| push_new(&mut self.kinds, disk));
         let at = result.ended_unix_ms;
         if at > 0 {
             let (first, last) = self.ended.unwrap_or((at, at));

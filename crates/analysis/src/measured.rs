@@ -2,14 +2,14 @@
 //!
 //! Leaves the name of the test and its users to the caller, who may know them from a survey.
 
-use analysis::percentile_as_fact;
+use crate::percentile_as_fact;
 use measure::{Direction, Histogram, Nanos};
 use model::measurement::{LATENCY_EDGES_NS, PERCENTS};
 use model::reading::{LatencyShare, ReadKind};
 use model::{JobResult, Measurement, RunResult};
 
 /// Merges all jobs of a result; `None` without a job.
-pub(crate) fn merged(result: &RunResult) -> Option<JobResult> {
+pub fn merged(result: &RunResult) -> Option<JobResult> {
     let (first, rest) = result.jobs.split_first()?;
     let mut all = first.clone();
     rest.iter().for_each(|job| all.merge(job));
@@ -19,7 +19,7 @@ pub(crate) fn merged(result: &RunResult) -> Option<JobResult> {
 /// The measurement of a job in one direction; `None` if the direction has no I/O.
 ///
 /// A percentile is absent if fewer than a hundred I/Os were slower.
-pub(crate) fn measurement(job: &JobResult, direction: Direction) -> Option<Measurement> {
+pub fn measurement(job: &JobResult, direction: Direction) -> Option<Measurement> {
     let moved = &job.directions[direction];
     if moved.bytes == 0 && moved.ios == 0 {
         return None;

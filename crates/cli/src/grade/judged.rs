@@ -1,0 +1,111 @@
+//! The rows of files as the report card needs them: judged, by system, with the disks that they are of.
+
+use crate::failure::Failure;
+use crate::input::{self, NamedFile};
+use crate::{parse, remarks};
+use analysis::measured;
+use analysis::report_card::{Disk, disks_of};
+use formats::results::{Documents, Own, of_reading, own};
+use formats::stream::{Event, Parser, Repeats};
+use measure::Direction;
+use model::measurement::TestName;
+use model::{Measurement, RunResult};
+use std::path::{Path, PathBuf};
+use survey::push_new;
+
+/// A system with its sweep.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    pub(super) system: String,
+    pub(super) rows: Vec<Measurement>,
+    pub(super) disks: Vec<Disk>,
+}
+
+/// The sweeps of some files, and the number of places that could not be read.
+#[derive(Debug, Default)]
+pub(super) struct Sweeps {
+    pub(super) all: Vec<Sweep>,
+    pub(super) damaged: usize,
+    /// Name of the rows of single runs, which form one sweep: the first file with any.
+    unnamed: Option<String>,
+}
+
+impl Sweeps {
+    /// Reads the files. A survey is a sweep; so are all single runs and rows that name no system.
+    pub(super) fn read(files: &[PathBuf]) -> Result<Sweeps, Failure> {
+        let mut sweeps = Sweeps::default();
+        for file in &input::named(files) {
+            let bytes = input::read_bytes(&file.path)?;
+            match std::str::from_utf8(&bytes).ok().and_then(own) {
+                Some(own) => sweeps.add_own(file, own),
+                None => sweeps.add_foreign(file, &bytes),
+            }
+        }
+        Ok(sweeps)
+    }
+
+    fn add_own(&mut self, file: &NamedFile, own: Own) {
+        let survey = own.is_survey.then(|| file.path.display().to_string());
+        for mut located in own.found {
+            let rows = rows_of(&located.result);
+            self.add(file, survey.as_deref(), rows, Some(&mut located.result));
+        }
+    }
+
+    fn add_foreign(&mut self, file: &NamedFile, bytes: &[u8]) {
+        let path: &Path = &file.path;
+        let documents = std::str::from_utf8(bytes).ok().map(Documents::of);
+        let mut repeats = Repeats::default();
+        let mut damages = 0;
+        let mut parser = Parser::new(|event| match event {
+            Event::Repeated(repeated) => repeats.add(&repeated),
+            Event::Damage(damage) => {
+                damages += 1;
+                if damages <= parse::MOST_MESSAGES {
+                    input::print_damage(path, &damage);
+                }
+            }
+            Event::Reading(reading) => {
+                let rows = formats::sweep::measurements(&reading, parse::log_kind(path));
+                let located = of_reading(&reading, documents.as_ref());
+                self.add(file, None, rows, located.map(|located| located.result).as_mut());
+            }
+        });
+        parser.feed(bytes);
+        parser.finish();
+        self.damaged += damages;
+        input::print_repeats(path, &repeats);
+    }
+
+    /// Adds rows to their systems, marked if the machine that measured was the limit of their result.
+    fn add(&mut self, file: &NamedFile, survey: Option<&str>, rows: Vec<Measurement>, result: Option<&mut RunResult>) {
+        let (mut limit, mut disks) = (None, Vec::new());
+        if let Some(result) = result {
+            remarks::judge(result);
+            limit = analysis::limit_of_tester(&result.notes, result.limited_by.as_ref()).map(str::to_owned);
+            disks = disks_of(result);
+        }
+        for mut row in rows {
+            row.limit_of_tester.clone_from(&limit);
+            let stated = file.name.clone().or(row.system.take()).or(survey.map(str::to_owned));
+            let unnamed = || self.unnamed.get_or_insert_with(|| file.path.display().to_string()).clone();
+            let system = stated.unwrap_or_else(unnamed);
+            let known = self.all.iter().position(|sweep| sweep.system == system);
+            let at = known.unwrap_or(self.all.len());
+            if known.is_none() {
+                self.all.push(Sweep { system, ..Sweep::default() });
+            }
+            let sweep = &mut self.all[at];
+            sweep.rows.push(row);
+            disks.iter().for_each(|disk| push_new(&mut sweep.disks, disk.clone()));
+        }
+    }
+}
+
+/// The rows of a result of plumb, as the page has them: its jobs together, one row per direction with I/O.
+fn rows_of(result: &RunResult) -> Vec<Measurement> {
+    let Some(merged) = measured::merged(result) else { return Vec::new() };
+    let test = formats::echoed::pattern(&merged).unwrap_or(&merged.echo.name).into();
+    let of = |direction| measured::measurement(&merged, direction);
+    Direction::ALL.into_iter().filter_map(of).map(|row| Measurement { test: TestName::clone(&test), ..row }).collect()
+}

@@ -1,0 +1,157 @@
+//! `plumb grade` and the page of the same result: the same grades, the same profile, the same reasons.
+
+use measure::{Histogram, Moments, Nanos};
+use model::{
+    DeviceFacts, DirectionResult, Echo, GroupGain, GroupLimits, Interval, JobResult, LatencyStatistics, Monitored,
+    RunResult,
+};
+use plan::{Distribution, Order, Workload};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+/// Ten seconds of random reads of 8 KiB, each of this latency, by users who are all busy.
+fn reads(users: u32, latency: Nanos, disk: &DeviceFacts) -> RunResult {
+    let window = Nanos::from_secs(10);
+    let ios = u64::from(users) * (window.get() / latency.get());
+    let mut histogram = Histogram::new();
+    histogram.record_many(latency, ios);
+    let (each, count) = (u128::from(latency.get()), u128::from(ios));
+    let moments = Moments::from_parts(ios, latency.get(), latency.get(), each * count, each * each * count);
+    let total = Some(LatencyStatistics { moments, histogram: Some(Box::new(histogram)) });
+    let mut job = JobResult {
+        echo: Echo { name: "a".into(), engine: "psync".into(), iodepth: 1, ..Echo::default() },
+        workers: users,
+        workload: Some(Workload { order: Order::Random(Distribution::Uniform), ..Workload::default() }),
+        ..JobResult::default()
+    };
+    job.echo.block_sizes.read = (8192, 8192);
+    job.directions.read =
+        DirectionResult { bytes: ios * 8192, ios, runtime: window, total, ..DirectionResult::default() };
+    let interval = |second: u64| Interval {
+        until: Nanos::from_secs(second),
+        measuring: users,
+        bytes: [ios / 10 * 8192, 0, 0],
+        ios: [ios / 10, 0, 0],
+        group: Some(GroupGain::default()),
+        ..Interval::default()
+    };
+    let monitored =
+        Monitored { devices: vec![disk.clone()], intervals: (1..=10).map(interval).collect(), ..Monitored::default() };
+    RunResult { jobs: vec![job], monitored: Some(monitored), ..RunResult::default() }
+}
+
+/// The same, held back by a CPU quota for half of the time.
+fn held_back(mut result: RunResult) -> RunResult {
+    let monitored = result.monitored.as_mut().unwrap();
+    monitored.group_limits = Some(GroupLimits { cpus: Some(1.5), ..GroupLimits::default() });
+    for interval in &mut monitored.intervals {
+        interval.group.as_mut().unwrap().throttled_us = Some(500_000);
+    }
+    result
+}
+
+fn survey(path: &Path, results: &[RunResult]) {
+    let test = |result: &RunResult| json!({ "test": "random_read", "users": result.jobs[0].workers, "result": result });
+    let tests: Vec<Value> = results.iter().map(test).collect();
+    let document =
+        json!({ "schema": model::SCHEMA, "program": "plumb", "target": { "path": "/data" }, "tests": tests });
+    std::fs::write(path, document.to_string()).unwrap();
+}
+
+fn plumb(words: &[&str], place: &Path) -> String {
+    let plumb = Path::new(env!("CARGO_BIN_EXE_plumb"));
+    let output = Command::new(plumb).args(words).current_dir(place).output().unwrap();
+    // Status 1: the card has no grade at all.
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() <= Some(1) && !output.stdout.is_empty(), "{words:?}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn document(words: &[&str], place: &Path) -> Value {
+    serde_json::from_str(&plumb(words, place)).unwrap()
+}
+
+/// Letters of the random reads: mean, 95 %, 99 %, and scaling of the 95 %; and the sentence with the profile.
+fn by_grade(file: &str, place: &Path) -> ([String; 4], String) {
+    let value = document(&["grade", "--json", file], place);
+    let marks = &value["cards"][0]["lines"][0]["marks"];
+    let letter = |of: &Value| of["graded"]["grade"].as_str().unwrap_or("?").to_owned();
+    let [mean, p95, p99] = [0, 1, 2].map(|metric| letter(&marks[metric]["latency"]));
+    let text = plumb(&["grade", file], place);
+    let profile = text.lines().find(|line| line.starts_with("  Profile ")).unwrap_or_else(|| panic!("{text}"));
+    ([mean, p95, p99, letter(&marks[1]["scaling"])], profile.trim().to_owned())
+}
+
+fn by_page(file: &str, place: &Path) -> ([String; 4], String) {
+    let value = document(&["report", "--json", file], place);
+    let pictures = value["pictures"].as_array().unwrap();
+    let card = &pictures.iter().find(|picture| picture["chart"] == "card").unwrap_or_else(|| panic!("{value}"))["data"];
+    let row = &card["rows"][0];
+    let letters = ["average", "p95", "p99", "scaling"].map(|of| row[of]["letter"].as_str().unwrap_or("?").to_owned());
+    (letters, card["notes"][0].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn grade_says_the_same_as_the_page() {
+    let place = tempfile::tempdir().unwrap();
+    let disk = |name: &str, model: Option<&str>, rotational: bool| DeviceFacts {
+        name: name.into(),
+        model: model.map(str::to_owned),
+        rotational: Some(rotational),
+        leaf: true,
+        top: true,
+        ..DeviceFacts::default()
+    };
+    let [flash, rotating, nvme, bare, volume] = [
+        disk("sda", Some("Samsung SSD 870"), false),
+        disk("sda", Some("ST1000NM0011"), true),
+        disk("nvme0n1", None, false),
+        disk("vda", None, true),
+        disk("nvme0n1", Some("Amazon Elastic Block Store"), false),
+    ];
+    let (fast, slow) = (Nanos::from_micros(350), Nanos::from_micros(540));
+    let both = |disk: &DeviceFacts| vec![reads(16, fast, disk), reads(32, slow, disk)];
+    let held = |disk: &DeviceFacts| vec![reads(16, fast, disk), held_back(reads(32, slow, disk))];
+    let all_held = |disk: &DeviceFacts| both(disk).into_iter().map(held_back).collect::<Vec<_>>();
+    for (results, letters, profile) in [
+        (both(&flash), ["A", "A", "A", "C"], "Profile ssd-2026, because sda is flash;"),
+        (both(&rotating), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because sda is a rotating disk;"),
+        (both(&nvme), ["B-", "B-", "B-", "C"], "Profile nvme-2026, because nvme0n1 is NVMe flash;"),
+        (both(&bare), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because vda is virtual,"),
+        (both(&volume), ["A+", "A+", "A+", "C"], "Profile oracle-2012, because nvme0n1 is virtual,"),
+        (held(&flash), ["A", "A", "A", "?"], "Profile ssd-2026, because sda is flash;"),
+        (all_held(&flash), ["?", "?", "?", "?"], "Profile ssd-2026, because sda is flash;"),
+    ] {
+        survey(&place.path().join("survey.json"), &results);
+        let (graded, profile_of_grade) = by_grade("survey.json", place.path());
+        assert_eq!(graded, letters, "{profile}");
+        assert!(profile_of_grade.starts_with(profile), "{profile_of_grade}");
+        assert_eq!(by_page("survey.json", place.path()), (graded, profile_of_grade), "{profile}");
+        // The same results as files of their own.
+        for (result, name) in results.iter().zip(["run-16.json", "run-32.json"]) {
+            std::fs::write(place.path().join(name), formats::native::write(result).unwrap()).unwrap();
+        }
+        let value = document(&["grade", "--json", "disk=run-16.json", "run-32.json"], place.path());
+        let card = &value["cards"][0];
+        assert_eq!((&card["system"], value["cards"].as_array().map(Vec::len)), (&json!("disk"), Some(1)));
+        assert_eq!(card["lines"][0]["marks"][1]["latency"]["graded"]["grade"].as_str().unwrap_or("?"), letters[1]);
+    }
+}
+
+#[test]
+fn a_missing_grade_has_its_reason() {
+    let place = tempfile::tempdir().unwrap();
+    let disk = DeviceFacts { name: "sda".into(), leaf: true, rotational: Some(false), ..DeviceFacts::default() };
+    let held = held_back(reads(16, Nanos::from_micros(350), &disk));
+    let few = reads(32, Nanos::from_millis(200), &disk);
+    survey(&place.path().join("s.json"), &[held, few]);
+    let text = plumb(&["grade", "s.json"], place.path());
+    assert!(
+        text.contains("the tester was the limit by 16: the quota of 1.5 processors held the workers back"),
+        "{text}"
+    );
+    assert!(!text.contains("not known; --profile") && text.contains("--profile chooses another."), "{text}");
+    let text = plumb(&["grade", "--profile", "nvme-2026", "s.json"], place.path());
+    assert!(text.starts_with("s.json: nvme-2026 - NVMe flash of 2026") && !text.contains("--profile"), "{text}");
+}
