@@ -25,6 +25,7 @@ mod scripts;
 mod store;
 mod survey;
 mod survey_options;
+mod terminal;
 mod verify;
 mod versus;
 mod workload;

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::remarks::{self, STRICT};
 use crate::streams::{self, Written};
+use crate::width;
 use analysis::Strictness;
 use formats::printable;
 use formats::results::Located;
@@ -60,6 +61,7 @@ struct Tally {
 /// Reads the files and checks the results in them.
 pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
+    let columns = width::of_stdout().filter(|_| out.is_stdout());
     let mut tally = Tally::default();
     let mut documents = Vec::new();
     for path in &args.files {
@@ -75,14 +77,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
         }
         let shown = found.iter().map(|located| remarks::shown(&located.result.notes).count()).sum::<usize>();
         let text = if args.remarks || shown <= MOST { one_by_one(path, &found) } else { by_check(path, &found) };
-        out.write(&printable::lines(&text))?;
+        out.write(&fitted(&printable::lines(&text), columns))?;
     }
     if args.written.streams.json {
         out.write(&streams::document("check", json!({ "results": documents }))?)?;
     } else if tally.results > 0 && !args.written.streams.quiet {
-        out.write(&summary(&tally))?;
+        out.write(&fitted(&summary(&tally), columns))?;
     }
     Ok(if tally.refused > 0 { STRICT } else { input::status(tally.results, tally.damaged) })
+}
+
+/// Each line wrapped for a terminal; in a pipe a line stays a line.
+fn fitted(text: &str, columns: Option<usize>) -> String {
+    text.lines().map(|line| width::for_people(line, "    ", columns)).collect()
 }
 
 impl Tally {

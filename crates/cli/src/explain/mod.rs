@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::streams::{self, Written};
-use crate::{input, remarks};
+use crate::{input, remarks, width};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
 use formats::results::Located;
@@ -35,6 +35,7 @@ pub(crate) struct ExplainArgs {
 /// Reads the files and explains the results in them.
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
+    let columns = width::of_stdout().filter(|_| out.is_stdout());
     let (mut explained, mut damaged) = (0, 0);
     let mut documents = Vec::new();
     for path in &args.files {
@@ -46,8 +47,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
                 documents.push(document(path, located));
                 continue;
             }
-            let head = format!("{}:{}: {}\n", path.display(), located.line, located.title);
-            out.write(&printable::lines(&(head + &explanation(located))))?;
+            let head = format!("{}:{}: {}", path.display(), located.line, located.title);
+            let text = width::for_people(&head, "    ", columns) + &explanation(located, columns);
+            out.write(&printable::lines(&text))?;
         }
     }
     if args.written.streams.json {
@@ -84,7 +86,7 @@ fn document(path: &Path, mut located: Located) -> Value {
     })
 }
 
-fn explanation(mut located: Located) -> String {
+fn explanation(mut located: Located, columns: Option<usize>) -> String {
     remarks::judge(&mut located.result);
     let result = &located.result;
     let mut text = String::new();
@@ -92,23 +94,22 @@ fn explanation(mut located: Located) -> String {
     for identity in identities(result) {
         if identity.subject != subject {
             subject.clone_from(&identity.subject);
-            let _ = writeln!(text, "\n  {subject}");
+            text += &format!("\n{}", width::for_people(&format!("  {subject}"), "    ", columns));
         }
-        text.push_str(&shown(&identity));
+        text.push_str(&shown(&identity, columns));
     }
     if let Some((device, sides)) = analysis::sides(result) {
         text.push_str(&side_by_side(&device, &sides));
     }
     text.push('\n');
+    let mut line = |sentence: String| text.push_str(&width::for_people(&format!("  {sentence}"), "    ", columns));
     if let Some(limited_by) = &result.limited_by {
-        let _ = writeln!(text, "  {}", remarks::limit_line(limited_by));
+        line(remarks::limit_line(limited_by));
     }
-    for note in remarks::shown(&result.notes) {
-        let _ = writeln!(text, "  check: {}", remarks::line(note));
-    }
+    remarks::shown(&result.notes).for_each(|note| line(format!("check: {}", remarks::line(note))));
     let unchecked = analysis::unchecked(result);
     if !unchecked.is_empty() {
-        let _ = writeln!(text, "  not checked, for lack of what they need: {}", unchecked.join(", "));
+        line(format!("not checked, for lack of what they need: {}", unchecked.join(", ")));
     }
     text
 }
@@ -124,30 +125,24 @@ fn side_by_side(device: &str, sides: &[Side]) -> String {
     text
 }
 
-fn shown(identity: &Identity) -> String {
+fn shown(identity: &Identity, columns: Option<usize>) -> String {
     let word = match &identity.verdict {
         Verdict::Holds => "holds",
         Verdict::Broken(_) => "BROKEN",
         Verdict::CannotTell(_) => "cannot tell",
     };
-    let mut text = format!("    {word:<12}{}\n", identity.equation);
     let indent = " ".repeat(16);
+    let mut text = width::for_people(&format!("    {word:<12}{}", identity.equation), &indent, columns);
+    let mut line = |sentence: &str| text.push_str(&width::for_people(&format!("{indent}{sentence}"), &indent, columns));
     if let (Some(left), Some(right), Some(apart)) = (identity.left, identity.right, identity.apart()) {
         let (unit, numbers) = (identity.unit, &identity.numbers);
-        let _ = writeln!(text, "{indent}{} {unit} = {numbers} = {} {unit}", number(left), number(right));
-        let _ = writeln!(
-            text,
-            "{indent}apart by {:.2} %, allowed {:.1} %: {}",
-            100.0 * apart,
-            100.0 * identity.tolerance,
-            identity.because
-        );
+        line(&format!("{} {unit} = {numbers} = {} {unit}", number(left), number(right)));
+        let (apart, allowed) = (100.0 * apart, 100.0 * identity.tolerance);
+        line(&format!("apart by {apart:.2} %, allowed {allowed:.1} %: {}", identity.because));
     }
     match &identity.verdict {
         Verdict::Holds => {}
-        Verdict::Broken(why) | Verdict::CannotTell(why) => {
-            let _ = writeln!(text, "{indent}{why}");
-        }
+        Verdict::Broken(why) | Verdict::CannotTell(why) => line(why),
     }
     text
 }

@@ -233,9 +233,13 @@ fn draw_focus(frame: &mut Frame<'_>, area: Rect, machine: &Machine, focus: Optio
     frame.render_widget(Paragraph::new(lines), area);
 }
 
+/// Width from which on a sentence has room behind the columns of the processes.
+const ROOMY: u16 = 70;
+
 fn draw_processes(frame: &mut Frame<'_>, area: Rect, machine: &Machine) {
     let hidden = match machine.hidden {
         0 => String::new(),
+        hidden if area.width < ROOMY => format!("  ({hidden} hidden)"),
         hidden => format!("  ({hidden} more: no permission to look)"),
     };
     let header = Row::new([right("PID"), right("read/s"), right("write/s"), Cell::from(format!("Process{hidden}"))])

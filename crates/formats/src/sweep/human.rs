@@ -6,6 +6,7 @@ use crate::printable;
 use model::Measurement;
 use model::measurement::PERCENTS;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Optional columns of the tables for people, and the width of the terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +51,7 @@ struct Shown {
 }
 
 /// Histogram columns of the text table: heading, and the last of the buckets summed in it.
-const SHOWN_BUCKETS: [(&str, usize); 10] = [
+pub(super) const SHOWN_BUCKETS: [(&str, usize); 10] = [
     ("50us", 0),
     ("1ms", 4),
     ("4ms", 6),
@@ -63,7 +64,7 @@ const SHOWN_BUCKETS: [(&str, usize); 10] = [
     ("2s+", 15),
 ];
 /// Headings of the percentile columns.
-const SHOWN_PERCENTILES: [&str; PERCENTS.len()] = ["95%", "99%", "99.5%", "99.9%", "99.95%", "99.99%"];
+pub(super) const SHOWN_PERCENTILES: [&str; PERCENTS.len()] = ["95%", "99%", "99.5%", "99.9%", "99.95%", "99.99%"];
 /// Cell for an unknown value.
 const ABSENT: &str = "-";
 /// Columns that a narrow terminal does without, the first of them first.
@@ -71,7 +72,11 @@ const DISPENSABLE: [&str; 5] = ["std", "min", "max", "MiB/s", "depth"];
 
 /// The columns of a table, chosen once.
 #[derive(Clone, Debug)]
-pub struct Layout(Vec<Shown>);
+pub struct Layout {
+    columns: Vec<Shown>,
+    /// Where a row goes on in a line of its own: at the histogram and the percentiles, on a terminal too narrow for them.
+    breaks: Vec<usize>,
+}
 
 impl Layout {
     /// The columns for this detail.
@@ -115,41 +120,76 @@ impl Layout {
                 add(9, name, "ms", column, Style::ThreeDecimals);
             }
         }
-        let mut layout = Layout(shown);
+        let mut layout = Layout { columns: shown, breaks: Vec::new() };
         layout.fit(detail.width);
         layout
     }
 
-    /// Leaves out columns until the table fits, or none may go.
+    /// Leaves out columns until the table fits. If it never does, the histogram and the percentiles get lines of their own.
     fn fit(&mut self, width: Option<usize>) {
         let Some(width) = width else { return };
-        for name in DISPENSABLE {
-            let taken = self.0.iter().map(|shown| shown.width + 1).sum::<usize>();
-            if taken <= width + 1 {
-                return;
-            }
-            self.0.retain(|shown| shown.name != name);
+        let all = self.columns.clone();
+        self.leave_out(width);
+        if self.width() > width {
+            self.columns = all;
+            self.break_lines();
+            self.leave_out(width);
         }
     }
 
+    fn leave_out(&mut self, width: usize) {
+        for name in DISPENSABLE {
+            if self.width() <= width {
+                return;
+            }
+            let is_broken = !self.breaks.is_empty();
+            self.columns.retain(|shown| shown.name != name);
+            if is_broken {
+                self.break_lines();
+            }
+        }
+    }
+
+    fn break_lines(&mut self) {
+        let first = |is: fn(&Shown) -> bool| self.columns.iter().position(is);
+        let histogram = first(|shown| matches!(shown.style, Style::Share(..)));
+        let percentiles = first(|shown| SHOWN_PERCENTILES.contains(&shown.name));
+        self.breaks = [histogram, percentiles].into_iter().flatten().collect();
+    }
+
+    /// Width of the longest line of a row.
+    fn width(&self) -> usize {
+        let of = |line: Range<usize>| self.columns[line].iter().map(|shown| shown.width + 1).sum::<usize>();
+        self.lines().map(of).max().unwrap_or(0).saturating_sub(1)
+    }
+
+    /// The columns of each line of a row.
+    fn lines(&self) -> impl Iterator<Item = Range<usize>> {
+        let ends = self.breaks.iter().copied().chain([self.columns.len()]);
+        let starts = [0].into_iter().chain(self.breaks.iter().copied());
+        starts.zip(ends).map(|(start, end)| start..end)
+    }
+
     /// A line of the text table: cells at the right of their columns.
-    fn aligned<'cells>(&self, cells: impl Iterator<Item = &'cells str>) -> String {
-        let cells = self.0.iter().zip(cells).map(|(shown, cell)| format!("{cell:>width$}", width = shown.width));
+    fn aligned(&self, line: Range<usize>, cells: &[impl AsRef<str>]) -> String {
+        let cells = self.columns[line.clone()].iter().zip(&cells[line]);
+        let cells = cells.map(|(shown, cell)| format!("{:>width$}", cell.as_ref(), width = shown.width));
         cells.collect::<Vec<_>>().join(" ")
     }
 
-    /// The two heading lines of the text table.
+    /// The two heading lines of the text table, for each line of a row.
     pub fn table_head(&self) -> String {
-        let names = self.aligned(self.0.iter().map(|shown| shown.name));
-        let units = self.aligned(self.0.iter().map(|shown| shown.unit));
-        format!("{}\n{}\n", names.trim_end(), units.trim_end())
+        let names: Vec<&str> = self.columns.iter().map(|shown| shown.name).collect();
+        let units: Vec<&str> = self.columns.iter().map(|shown| shown.unit).collect();
+        let heads = self.lines().flat_map(|line| [self.aligned(line.clone(), &names), self.aligned(line, &units)]);
+        heads.map(|head| format!("{}\n", head.trim_end())).collect()
     }
 
-    /// One line of the text table.
+    /// One row of the text table.
     pub fn table_row(&self, row: &Measurement, source: &str) -> String {
         // A blank in a name would be two cells.
         let cells = self.cells(&Placed::new(row, source, 0), |text| printable::line(text).replace(' ', "_"));
-        let mut line = self.aligned(cells.iter().map(String::as_str));
+        let mut line = self.lines().map(|line| self.aligned(line, &cells)).collect::<Vec<_>>().join("\n");
         if let Some(errno) = row.errno {
             let _ = write!(line, "  errno {}", plain(errno));
         }
@@ -164,12 +204,12 @@ impl Layout {
             (name, "") => name.to_owned(),
             (name, unit) => format!("{name} {unit}"),
         };
-        let names: Vec<String> = self.0.iter().map(named).collect();
+        let names: Vec<String> = self.columns.iter().map(named).collect();
         let rule = |shown: &Shown| match shown.style {
             Style::Word | Style::Letter => "---|",
             _ => "--:|",
         };
-        format!("| {} |\n|{}\n", names.join(" | "), self.0.iter().map(rule).collect::<String>())
+        format!("| {} |\n|{}\n", names.join(" | "), self.columns.iter().map(rule).collect::<String>())
     }
 
     /// A row of a Markdown table.
@@ -179,7 +219,7 @@ impl Layout {
 
     /// The cells of a row; `text` makes names safe to print.
     fn cells(&self, placed: &Placed<'_>, text: fn(&str) -> String) -> Vec<String> {
-        self.0.iter().map(|shown| shown.cell(placed, text)).collect()
+        self.columns.iter().map(|shown| shown.cell(placed, text)).collect()
     }
 }
 
@@ -265,6 +305,19 @@ mod tests {
             assert!(damages.is_empty(), "{text}{damages:?}");
             let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
             assert_eq!(rows, [row], "{text}");
+        }
+    }
+
+    #[test]
+    fn histogram_and_percentiles_have_lines_of_their_own_if_the_terminal_is_narrow() {
+        let detail = |width| Detail { buckets: true, percentiles: true, width: Some(width), ..Detail::default() };
+        let row = Measurement { percentiles_ns: [Some(1e6); PERCENTS.len()], ..full() };
+        for (width, lines, kept) in [(60, 3, "depth"), (80, 3, "max"), (200, 1, "depth")] {
+            let layout = Layout::new(detail(width));
+            let (head, shown) = (layout.table_head(), layout.table_row(&row, "a"));
+            assert_eq!((head.lines().count(), shown.lines().count()), (2 * lines, lines), "{head}{shown}");
+            assert!((head.clone() + &shown).lines().all(|line| line.chars().count() <= width), "{head}{shown}");
+            assert!(head.contains(kept) && shown.contains("1.000"), "{head}{shown}");
         }
     }
 
