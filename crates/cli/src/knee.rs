@@ -5,7 +5,6 @@
 
 use crate::failure::Failure;
 use crate::store::KeepArgs;
-use crate::streams::is_stdout;
 use crate::survey::{IoArgs, Numbers, ResultArgs, tests_named};
 use crate::{iozone, survey};
 use ::survey::SurveyRequest;
@@ -66,7 +65,7 @@ pub(crate) struct KneeArgs {
         num_args = 1..,
         allow_hyphen_values = true,
         conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered",
-                              "file_per_user", "stuck_after", "overwrite", "json", "quiet", "no_report", "host"]
+                              "file_per_user", "stuck_after", "overwrite"]
     )]
     iozone: Vec<String>,
 }
@@ -75,10 +74,8 @@ pub(crate) struct KneeArgs {
 pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
     if args.iozone.is_empty() {
         survey::find_knee(args.request()?, args.result.clone(), &args.store)
-    } else if args.output.as_deref().is_some_and(is_stdout) {
-        Err(Failure::new("knee --iozone prints its table on standard output; name a file for the result: -o FILE"))
     } else {
-        iozone::find_knee(&args.iozone, args.output.as_deref(), &args.store)
+        iozone::find_knee(&args.iozone, args.output.as_deref(), &args.result, &args.store)
     }
 }
 

@@ -1,8 +1,9 @@
 //! plumb's own commands and their help.
 
 use crate::failure::Failure;
-use crate::output::Output;
-use crate::{survey, watch};
+use crate::output::{Output, print_error};
+use crate::{streams, survey, watch};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -132,6 +133,9 @@ fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
     if error.use_stderr() {
         // Errors are ignored: standard error may be closed.
         let _ = error.print();
+        if let Some(why) = not_here(error) {
+            print_error(&format!("plumb: {why}"));
+        }
         return Ok(match words.get(1).and_then(|word| word.to_str()) {
             Some("gate") => crate::gate::status_of_mistake(words),
             Some("versus") => crate::versus::ERROR,
@@ -142,6 +146,14 @@ fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
     let coloured = std::io::IsTerminal::is_terminal(&std::io::stdout());
     Output::stdout().write(&if coloured { text.ansi().to_string() } else { text.to_string() })?;
     Ok(0)
+}
+
+/// The reason for which the command has not an option that other commands of plumb have.
+fn not_here(error: &clap::Error) -> Option<&'static str> {
+    match error.get(ContextKind::InvalidArg)? {
+        ContextValue::String(option) if error.kind() == ErrorKind::UnknownArgument => streams::not_of_all(option),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Name of the place that keeps nothing; no path is empty.
+const NOWHERE: &str = "";
+
 /// A place for results.
 pub(crate) struct Output {
     name: String,
@@ -25,6 +28,13 @@ impl Output {
             Box::new(io::stdout())
         };
         Output { name: "standard output".into(), writer, to_stdout: true, file: None }
+    }
+
+    /// No place: for the text of a run whose result alone goes to standard output.
+    pub(crate) fn nowhere() -> Self {
+        // Workers that print get a descriptor of their own.
+        let null = File::options().write(true).open("/dev/null").ok();
+        Output { name: NOWHERE.into(), writer: Box::new(io::sink()), to_stdout: false, file: null }
     }
 
     /// A file that plumb creates, or created earlier; other existing files are refused.
@@ -55,6 +65,11 @@ impl Output {
     /// True if the results go to standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         self.to_stdout
+    }
+
+    /// True if the text goes to no place.
+    pub(crate) fn is_nowhere(&self) -> bool {
+        self.name == NOWHERE
     }
 
     /// Returns another handle of the same open file. Both share the file offset, so neither overwrites the other's

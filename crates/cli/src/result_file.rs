@@ -3,7 +3,9 @@
 //! Interim writes are not flushed to the medium: the flush would be part of the I/O that the run measures.
 
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
+use crate::streams::is_stdout;
 use measure::Nanos;
 use model::{Grade, Monitored, Note, RunResult, Surroundings};
 use monitor::Places;
@@ -34,23 +36,28 @@ impl SaveSchedule {
     }
 }
 
-/// A result file of `plumb fio --result`.
+/// The place of the result of `plumb fio --result`.
 #[derive(Debug)]
 pub(crate) struct ResultFile {
-    file: AtomicFile,
+    /// `None` for standard output, which gets the result at the end only.
+    file: Option<AtomicFile>,
     schedule: SaveSchedule,
 }
 
 impl ResultFile {
-    /// Checks that the file can be written, before anything is measured.
+    /// Checks that the file can be written, before anything is measured; `-` is standard output.
     pub(crate) fn reserve(path: &Path) -> Result<Self, Failure> {
+        let schedule = SaveSchedule::new();
+        if is_stdout(path) {
+            return Ok(ResultFile { file: None, schedule });
+        }
         safe_files::check(path)?;
-        Ok(ResultFile { file: AtomicFile::at(path)?, schedule: SaveSchedule::new() })
+        Ok(ResultFile { file: Some(AtomicFile::at(path)?), schedule })
     }
 
     /// Returns true if the result so far should be written, `elapsed` after the start of the run.
     pub(crate) fn is_due(&mut self, elapsed: Nanos) -> bool {
-        self.schedule.is_due(elapsed)
+        self.file.is_some() && self.schedule.is_due(elapsed)
     }
 
     /// Writes the result so far, with a note that says so.
@@ -66,7 +73,11 @@ impl ResultFile {
     }
 
     fn put(&mut self, result: &RunResult, durability: Durability) -> Result<(), Failure> {
-        self.file.write(formats::native::write(result)?.as_bytes(), durability)
+        let text = formats::native::write(result)?;
+        match &mut self.file {
+            Some(file) => file.write(text.as_bytes(), durability),
+            None => Output::stdout().write(&text),
+        }
     }
 }
 

@@ -60,3 +60,16 @@ pub(crate) fn document(command: &str, parts: Value) -> Result<String, Failure> {
     }
     Ok(serde_json::to_string_pretty(&root)? + "\n")
 }
+
+/// Why a command has not one of the options that commands share, by the option.
+const NOT_OF_ALL: [(&[&str], &str); 4] = [
+    (&["--no-report"], "only plumb survey and plumb knee write a page next to their result"),
+    (&["--output", "-o"], "this command has one output, standard output: >FILE sends it to a file"),
+    (&["--quiet", "-q"], "this command prints nothing but its result"),
+    (&["--json"], "this command has no JSON"),
+];
+
+/// Why a command has not this option, if other commands have it.
+pub(crate) fn not_of_all(option: &str) -> Option<&'static str> {
+    NOT_OF_ALL.iter().find(|(names, _)| names.contains(&option)).map(|&(_, why)| why)
+}

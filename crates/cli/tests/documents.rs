@@ -18,6 +18,7 @@ fn cut(block: &str, place: &Path) -> String {
         ("--repeat 3", "--repeat 2"),
         ("--size 4G", "--size 64M"),
         ("--size=1g", "--size=16m"),
+        ("-s 256m -r 4k -t 8", "-s 1m -r 4k -t 2"),
         ("--runtime=10", "--runtime=1"),
         ("--strict=cache,errors", "--strict=errors"),
     ] {

@@ -71,6 +71,32 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("versus", "128 + signal"), // versus::an_interrupt_keeps_the_complete_rounds
 ];
 
+/// The options that commands share: a cell of docs/scripts.md each.
+const SHARED: [&str; 5] = ["--json", "-o out.txt", "-o -", "--quiet", "--no-report"];
+
+/// A command of the table in docs/scripts.md, and its words; `{}` stands for the option.
+const CELLS: &[(&str, &str)] = &[
+    ("survey", "survey {} --engine sim --tests randread --users 1 --time 1 --warm-up 0 --size 16M disk"),
+    ("knee", "knee {} --users 1 --time 1s --size 16M disk"),
+    ("knee --iozone", "knee {} --iozone -i 0 -s 64k -r 4k -t 1 -F disk/f"),
+    ("parse", "parse {} sweep.csv"),
+    ("grade", "grade {} sweep.csv"),
+    ("check", "check {} sweep.csv"),
+    ("explain", "explain {} sweep.csv"),
+    ("model", "model {} sweep.csv"),
+    ("report", "report {} sweep.csv"),
+    ("plot", "plot {} sweep.csv"),
+    ("watch", "watch {} --count 1 --interval 0.1"),
+];
+
+/// The reasons for which a command has not one of these options.
+const REASONS: [&str; 4] = [
+    "only plumb survey and plumb knee write a page next to their result",
+    "this command prints nothing but its result",
+    "knee --iozone writes no page; leave out --no-report",
+    "this command has one output, standard output",
+];
+
 /// A directory with the files of the table.
 fn stage() -> TempDir {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -85,7 +111,7 @@ fn stage() -> TempDir {
 
 fn plumb(place: &Path, command: &str, words: &str) -> Command {
     let mut plumb = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    plumb.current_dir(place).arg(command).args(words.split_whitespace()).stdin(Stdio::null());
+    plumb.current_dir(place).args(command.split_whitespace()).args(words.split_whitespace()).stdin(Stdio::null());
     plumb
 }
 
@@ -122,6 +148,110 @@ fn the_document_has_the_statuses_that_were_tested() {
     let tested = STATUSES.iter().map(|(command, _, status)| (command.to_string(), status.to_string()));
     let elsewhere = ELSEWHERE.iter().map(|&(command, status)| (command.to_owned(), status.to_owned()));
     assert_eq!(documented, tested.chain(elsewhere).collect());
+}
+
+/// The cells of the first table in the document, by command and option.
+fn documented_cells() -> Vec<(String, Vec<bool>)> {
+    let document = include_str!("../../../docs/scripts.md");
+    let (_, table) = document.split_once("| command |").expect("the table of options");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.trim().trim_start_matches('|').split('|').map(str::trim).collect();
+        let works: Vec<bool> = cells[1..=SHARED.len()].iter().map(|cell| !cell.is_empty()).collect();
+        let commands = cells[0].split(',').map(|name| name.trim().trim_matches('`').to_owned());
+        commands.map(|command| (command, works.clone())).collect::<Vec<_>>()
+    };
+    rows.flat_map(row).collect()
+}
+
+/// Says what is wrong with a cell, if anything is.
+fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
+    let place = stage();
+    let output = run(place.path(), "", &words.replace("{}", option));
+    let (shown, error) = (text(&output.stdout), text(&output.stderr));
+    let complaint = |why: &str| Some(format!("plumb {words}, {option}: {why}\n{shown}\n{error}"));
+    if !works {
+        let has_reason = REASONS.iter().any(|reason| error.contains(reason));
+        return if output.status.code() == Some(1) && has_reason { None } else { complaint("no reason") };
+    }
+    if output.status.code() != Some(0) {
+        return complaint("it fails");
+    }
+    let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
+    let is_written = |name: &str| std::fs::metadata(place.path().join(name)).is_ok_and(|file| file.len() > 0);
+    match option {
+        "--json" if !is_json(&shown) => complaint("no JSON"),
+        "-o out.txt" | "-o out.svg" if !is_written(&option[3..]) => complaint("no file"),
+        "-o -" if shown.is_empty() || place.path().join("-").exists() => complaint("a file called -"),
+        "-o -" if ["survey", "knee"].iter().any(|name| words.starts_with(name)) && !is_json(&shown) => {
+            complaint("not the result alone")
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn every_shared_option_works_as_documented_or_is_refused_with_its_reason() {
+    let documented = documented_cells();
+    let names: Vec<&str> = documented.iter().map(|(command, _)| command.as_str()).collect();
+    assert_eq!(names, CELLS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "the rows of docs/scripts.md");
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let cells = CELLS.iter().zip(&documented).flat_map(|((_, words), (_, works))| {
+            SHARED.iter().zip(works).map(move |(option, works)| (*words, *option, *works))
+        });
+        let started: Vec<_> = cells
+            .map(|(words, option, works)| {
+                // The lines of `watch` are JSON in any case.
+                let words = if words.starts_with("watch") && option != "--json" {
+                    words.replace("{}", "{} --json")
+                } else {
+                    words.to_owned()
+                };
+                // A drawing has its format by the name of its file.
+                let option = match words.split(' ').next() {
+                    Some("report" | "plot") if option == "-o out.txt" => "-o out.svg",
+                    _ => option,
+                };
+                scope.spawn(move || wrong_with(&words, option, works))
+            })
+            .collect();
+        started.into_iter().filter_map(|cell| cell.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{} cells:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_result_of_fio_and_iozone_goes_into_a_pipe_alone() {
+    let place = stage();
+    let before = std::fs::read_dir(place.path()).unwrap().count();
+    let fio = "--name=a --ioengine=null --size=1m --result=-";
+    let iozone = "-i 0 -s 64k -r 4k -f disk/f";
+    for (command, words) in
+        [("fio", fio), ("fio", &format!("{fio} --eta=always --debug=io")), ("iozone", &format!("{iozone} --json -"))]
+    {
+        let output = run(place.path(), command, words);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let value: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stdout)));
+        assert!(value["result"]["jobs"].is_array() || value["tests"].is_array(), "{value}");
+        assert_eq!(text(&output.stderr), "", "{command}");
+    }
+    // fio's own output stays where it was asked for.
+    let output = run(place.path(), "fio", &format!("{fio} --output=fio.txt"));
+    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
+    let report = std::fs::read_to_string(place.path().join("fio.txt")).unwrap();
+    assert!(report.contains("Run status group 0"), "{report}");
+    std::fs::remove_file(place.path().join("fio.txt")).unwrap();
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), before, "no file called -");
+    // What went through the pipe is a result like any other.
+    let piped = run(place.path(), "iozone", &format!("{iozone} --json -"));
+    std::fs::write(place.path().join("piped.json"), &piped.stdout).unwrap();
+    let parsed = text(&run(place.path(), "parse", "piped.json").stdout);
+    assert_eq!(parsed.lines().filter(|line| line.contains(" 4K w ")).count(), 2, "write and rewrite: {parsed}");
+    // A failure is said, and is no result.
+    let output = run(place.path(), "iozone", "-i 0 -s 64k -r 4k -f /does/not/exist --json -");
+    assert_ne!(output.status.code(), Some(0));
+    assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{}", text(&output.stdout));
 }
 
 #[test]

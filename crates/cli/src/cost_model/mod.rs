@@ -49,8 +49,9 @@ pub(crate) struct ModelArgs {
     /// Time per measurement, like 500ms or 2s [default: 1s]
     #[arg(long, value_parser = sweep::milliseconds)]
     time: Option<u64>,
-    /// Directory for the results of the sweeps, which is created if needed [default: not saved]
-    #[arg(long, short, value_name = "DIR")]
+    /// File for the models, - is standard output; with --run, directory for the results of the sweeps, which is created
+    /// if needed [default: standard output; the sweeps are not saved]
+    #[arg(long, short, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
     /// Exit with status 4 if a check finds a problem in a measurement of the device, or one of a LIST of checks
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = analysis::Strictness::read)]
@@ -65,11 +66,12 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     if let Some(target) = &args.run {
         return sweep::run(target, args);
     }
-    if args.size.is_some() || args.time.is_some() || args.output.is_some() || args.strict.is_some() {
+    if args.size.is_some() || args.time.is_some() || args.strict.is_some() {
         return Err(Failure::new(
-            "--size, --time, --output and --strict are for sweeps that are measured: plumb model --run TARGET",
+            "--size, --time and --strict are for sweeps that are measured: plumb model --run TARGET",
         ));
     }
+    let mut out = Output::asked(args.output.as_deref())?;
     let mut models: Vec<Named> = Vec::new();
     // Files that give no model alone, each with a level of a sweep over several files.
     let mut open: Vec<RunResult> = Vec::new();
@@ -95,10 +97,10 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     }
     if args.streams.json {
         let models: Vec<Value> = models.into_iter().map(|model| model.document).collect();
-        return Output::stdout().write(&streams::document("model", json!({ "models": models }))?).map(|()| 0);
+        return out.write(&streams::document("model", json!({ "models": models }))?).map(|()| 0);
     }
     let text: String = models.into_iter().map(|model| model.text).collect();
-    Output::stdout().write(&printable::lines(&text)).map(|()| 0)
+    out.write(&printable::lines(&text)).map(|()| 0)
 }
 
 /// A fitted model for a person and for a program.

@@ -56,6 +56,11 @@ pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
 pub(super) fn run(target: &Path, args: &ModelArgs) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
     if let Some(folder) = &args.output {
+        if streams::is_stdout(folder) {
+            return Err(Failure::new(
+                "--output: with --run it is the directory for the sweeps; the models go to standard output",
+            ));
+        }
         std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
     }
     let place = filled_target(target, args.size.unwrap_or(USUAL_SIZE), &mut Live::new("filling"))?;

@@ -16,6 +16,7 @@ use crate::output::{Output, print_error};
 use crate::remarks;
 use crate::result_file::ResultFile;
 use crate::store::{KeepArgs, Keeping};
+use crate::streams::is_stdout;
 use bandwidth::BandwidthLog;
 use fio::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser};
 use formats::fio::{log as fio_log, text as fio_text};
@@ -73,11 +74,18 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
 }
 
+/// Opens the place of fio's own output; none if standard output is for the result alone (`--result=-`).
 fn open(invocation: &Invocation) -> Result<Output, Failure> {
     match &invocation.output.file {
         Some(path) => Output::file(path),
+        None if matches!(invocation.action, Action::Run(_)) && prints_result(invocation) => Ok(Output::nowhere()),
         None => Ok(Output::stdout()),
     }
+}
+
+/// True if plumb's own result goes to standard output.
+fn prints_result(invocation: &Invocation) -> bool {
+    invocation.side.result.as_deref().is_some_and(is_stdout)
 }
 
 /// Prints the errors of a command line, also to the `--output` file if one was named.
@@ -283,7 +291,7 @@ fn live(invocation: &Invocation, talk: Talk) -> Live {
         EtaWhen::Never => false,
         EtaWhen::Auto => std::io::stdout().is_terminal(),
     };
-    if wanted && talk == Talk::Normal {
+    if wanted && talk == Talk::Normal && !prints_result(invocation) {
         Live::On { keep_every: invocation.eta.newline, every: invocation.eta.interval }
     } else {
         Live::Off

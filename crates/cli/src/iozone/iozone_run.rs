@@ -4,8 +4,9 @@ use super::files::Files;
 use super::json_report::{JsonReport, Saves};
 use super::live::Live;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, print_error};
 use crate::remarks;
+use crate::result_file::name_host;
 use crate::stuck_workers;
 use iozone::{Cause, Pass, PassFailure, Settings};
 use measure::Nanos;
@@ -55,6 +56,8 @@ pub(crate) struct IozoneRun<'a> {
     pub(crate) cpus: u32,
     /// True if all results are saved even without `--json`.
     pub(crate) saves: bool,
+    /// Name of the machine in the results, if one was given.
+    pub(crate) host: Option<String>,
     /// Runs all passes.
     runner: Runner,
 }
@@ -65,7 +68,7 @@ impl<'a> IozoneRun<'a> {
         let runner = Runner::new(Path::new(SYSTEM_ROOT));
         let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
-        IozoneRun { settings, command, out, printed, files, json_report, cpus, saves: false, runner }
+        IozoneRun { settings, command, out, printed, files, json_report, cpus, saves: false, host: None, runner }
     }
 
     /// Prints text and keeps it for charts.
@@ -121,7 +124,8 @@ impl<'a> IozoneRun<'a> {
         if !self.is_judged() {
             return;
         }
-        let result = if self.saves { together(title, result) } else { result };
+        let mut result = if self.saves { together(title, result) } else { result };
+        name_host(&mut result, self.host.clone());
         self.json_report.add(title, sizes_kb, result, self.saves());
         self.json_report.save_where_due(self.settings, &self.command, None);
     }
@@ -142,6 +146,9 @@ impl<'a> IozoneRun<'a> {
     /// Prints a failure and removes the run's files. Returns the exit status.
     pub(crate) fn fail(&mut self, failure: &PassFailure) -> Result<u8, Failure> {
         self.write(&failure.out)?;
+        if self.out.is_nowhere() && !failure.out.trim().is_empty() {
+            print_error(failure.out.trim());
+        }
         let words = formats::printable::lines(&failure.err);
         // Errors are ignored: a closed standard error changes nothing about the failure.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), words.as_bytes());

@@ -7,6 +7,7 @@ use crate::remarks;
 use crate::result_file;
 use crate::safe_files::is_block_device;
 use crate::safe_files::{self, AtomicFile, Durability};
+use crate::streams::is_stdout;
 use analysis::{Strictness, percentile_as_fact};
 use formats::printable;
 use iozone::Settings;
@@ -127,9 +128,10 @@ impl JsonReport {
         remarks::strict_status(status, strictness, &self.notes)
     }
 
-    /// True if it is time to write the results so far to the `--json` file.
+    /// True if it is time to write the results so far to the `--json` file; standard output gets them at the end.
     pub(crate) fn is_saving_due(&self, settings: &Settings) -> bool {
-        settings.json.is_some() && self.written.elapsed() >= result_file::SAVE_INTERVAL.as_duration()
+        settings.json.as_deref().is_some_and(|path| !is_stdout(path))
+            && self.written.elapsed() >= result_file::SAVE_INTERVAL.as_duration()
     }
 
     /// Writes the results so far, including those of the running pass. An error is ignored here: it is reported at the
@@ -173,6 +175,9 @@ impl JsonReport {
             all.insert("tests".to_owned(), Value::Array(self.tests.clone()));
         }
         let text = serde_json::to_string_pretty(&all)?;
+        if is_stdout(path) {
+            return Output::stdout().write(&(text + "\n"));
+        }
         if !is_replaced(path) {
             return Output::made(path)?.write(&(text + "\n"));
         }
@@ -190,7 +195,7 @@ fn under_way(title: &str, so_far: &RunResult) -> Value {
 
 /// Checks before the run that a file can be written.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    if is_replaced(path) { safe_files::check(path) } else { Ok(()) }
+    if !is_stdout(path) && is_replaced(path) { safe_files::check(path) } else { Ok(()) }
 }
 
 /// True if the file is replaced by a rename; a pipe, for example, is written directly.

@@ -8,9 +8,12 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::AtomicFile;
 use crate::store::{KeepArgs, Keeping};
+use crate::streams::{Streams, is_stdout};
+use crate::survey::ResultArgs;
 use analysis::growth_ends;
 use iozone::{Mode, PassFailure, Settings, Unit, throughput_tests};
-use std::path::Path;
+use serde_json::json;
+use std::path::{Path, PathBuf};
 use survey::Knee;
 
 /// Default for the largest number of children, without -t or -u.
@@ -30,20 +33,59 @@ impl Curve {
     }
 }
 
+/// Destination of the results.
+struct Places {
+    /// The file; `None` if there is none (`-o -`).
+    file: Option<PathBuf>,
+    /// True if standard output is for the results alone.
+    prints: bool,
+}
+
+impl Places {
+    fn of(output: Option<&Path>, streams: &Streams) -> Result<Places, Failure> {
+        let file = match output {
+            Some(path) if is_stdout(path) => return Ok(Places { file: None, prints: true }),
+            Some(path) => path.to_owned(),
+            None => AtomicFile::numbered(Path::new(""), "plumb-knee")?.path().to_owned(),
+        };
+        json_report::check(&file)?;
+        Ok(Places { file: Some(file), prints: streams.json })
+    }
+
+    fn save(&self, run: &IozoneRun<'_>, sentences: &[String]) -> Result<(), Failure> {
+        if !run.json_report.has_tests() {
+            return Ok(());
+        }
+        let more = || json!({ "target": { "path": "iozone" }, "sentences": sentences });
+        let standard_output = self.prints.then_some(Path::new("-"));
+        for path in self.file.as_deref().into_iter().chain(standard_output) {
+            run.json_report.save(path, &run.command, more())?;
+        }
+        Ok(())
+    }
+}
+
 /// Runs the tests with rising numbers of children. Returns the exit status.
-pub(crate) fn find(words: &[String], output: Option<&Path>, store: &KeepArgs) -> Result<u8, Failure> {
+pub(crate) fn find(
+    words: &[String],
+    output: Option<&Path>,
+    asked: &ResultArgs,
+    store: &KeepArgs,
+) -> Result<u8, Failure> {
+    asked.streams.apply();
+    if asked.no_report {
+        return Err(Failure::new("knee --iozone writes no page; leave out --no-report"));
+    }
     let settings = match iozone::read("iozone", words) {
         Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
     };
-    let path = match output {
-        Some(path) => path.to_owned(),
-        None => AtomicFile::numbered(Path::new(""), "plumb-knee")?.path().to_owned(),
-    };
-    json_report::check(&path)?;
+    let places = Places::of(output, &asked.streams)?;
     let command = format!("plumb knee --iozone {}", settings.words.join(" "));
-    let mut run = IozoneRun::new(&settings, command, Output::stdout());
+    let out = if places.prints { Output::nowhere() } else { Output::stdout() };
+    let mut run = IozoneRun::new(&settings, command, out);
     run.saves = true;
+    run.host.clone_from(&asked.host);
     let mut curves: Vec<Curve> = Vec::new();
     run.write(&head(&settings))?;
     let records = if settings.records_kb.is_empty() { vec![Settings::RECORD_KB] } else { settings.records_kb.clone() };
@@ -55,21 +97,27 @@ pub(crate) fn find(words: &[String], output: Option<&Path>, store: &KeepArgs) ->
         }
     }
     let sentences = sentences(&curves, settings.unit);
-    if run.json_report.has_tests() {
-        run.json_report.save(&path, &run.command, run.json_report.ended(&sentences))?;
-    }
-    let mut text = String::from("\n");
-    sentences.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
-    text.push_str(&format!("\nResult: {}\n", path.display()));
-    run.write(&formats::printable::lines(&text))?;
-    if failed.is_none() && run.json_report.has_tests() {
-        run.write(&crate::store::keep_file(&path, store, Keeping::Unasked))?;
+    places.save(&run, &sentences)?;
+    run.write(&formats::printable::lines(&ending(&sentences, &places, &asked.streams)))?;
+    if let Some(path) = places.file.as_deref().filter(|_| failed.is_none() && run.json_report.has_tests()) {
+        let kept = crate::store::keep_file(path, store, Keeping::Unasked);
+        run.write(if asked.streams.quiet { "" } else { &kept })?;
     }
     if let Some(failure) = failed {
         return run.fail(&failure);
     }
     run.files.clean(&settings);
     run.finish(0)
+}
+
+/// The sentences below the table, and the name of the file.
+fn ending(sentences: &[String], places: &Places, streams: &Streams) -> String {
+    let mut text = String::from("\n");
+    sentences.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
+    if let Some(path) = places.file.as_deref().filter(|_| !streams.quiet) {
+        text.push_str(&format!("\nResult: {}\n", path.display()));
+    }
+    text
 }
 
 /// Replaces the numbers of children in the settings by 1, 2, 4 and so on.

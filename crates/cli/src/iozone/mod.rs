@@ -14,9 +14,10 @@ mod sheet_file;
 mod throughput;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, print_error};
 use crate::safe_files::is_block_device;
 use crate::store::{KeepArgs, Keeping};
+use crate::streams::is_stdout;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{BINDING, MACHINE, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
@@ -39,11 +40,16 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         // A closed standard error is not an error.
         let _ = writeln!(std::io::stderr(), "plumb: iozone: {note}");
     }
-    let mut out = Output::stdout();
+    // With `--json -` standard output is for the results alone.
+    let prints = settings.json.as_deref().is_some_and(is_stdout);
+    let mut out = if prints { Output::nowhere() } else { Output::stdout() };
     let command = format!("iozone {}", settings.words.join(" "));
     let head = head(&settings, &command);
     if let Some((status, text)) = &settings.conflict {
-        out.write(&(head + text))?;
+        match prints {
+            true => print_error(text.trim()),
+            false => out.write(&(head + text))?,
+        }
         return Ok(*status);
     }
     let mut run = IozoneRun::new(&settings, command.clone(), out);

@@ -12,10 +12,10 @@ use sys::processes::signals::Watch;
 pub(super) fn run(
     source: &Source<'_>,
     machine: &mut Machine,
+    mut out: Output,
     (interval, count): (Duration, Option<u64>),
     signals: &Watch,
 ) -> Result<u8, Failure> {
-    let mut out = Output::stdout();
     let began = Instant::now();
     for number in 1..=count.unwrap_or(u64::MAX) {
         let due = interval.saturating_mul(u32::try_from(number).unwrap_or(u32::MAX));

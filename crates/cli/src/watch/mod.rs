@@ -14,6 +14,7 @@ mod state;
 mod tests;
 
 use crate::failure::{Failure, signal_status};
+use crate::output::Output;
 use clap::Parser;
 use keys::{Heard, Keys};
 use ratatui::DefaultTerminal;
@@ -62,6 +63,9 @@ pub(crate) struct WatchArgs {
     /// Print a line of JSON for each interval on standard output; needs no terminal
     #[arg(long)]
     json: bool,
+    /// File for the lines of JSON; - is standard output [default: standard output]
+    #[arg(long, short, value_name = "FILE", requires = "json")]
+    output: Option<PathBuf>,
     /// End after this number of lines [default: until a signal]
     #[arg(long, value_name = "LINES", requires = "json", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
@@ -90,7 +94,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
     let host = sys::machine::host::name(&root).unwrap_or_default();
     let source = Source { root: &root, names: &names, host: &host };
     if args.json {
-        return lines::run(&source, &mut machine, (args.interval, args.count), &Watch::begin()?);
+        let out = Output::asked(args.output.as_deref())?;
+        return lines::run(&source, &mut machine, out, (args.interval, args.count), &Watch::begin()?);
     }
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(Failure::new(
