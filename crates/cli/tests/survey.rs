@@ -119,7 +119,11 @@ fn a_file_that_does_not_fit_is_refused_before_it_is_written() {
     let stage = Stage::new();
     let (status, _, error) = stage.run(&["--size", "1000T"]);
     assert_eq!(status, Some(1));
-    assert!(error.contains("do not fit") && error.contains("at most --size"), "{error}");
+    assert!(error.contains("1000T do not fit: ") && error.contains(" free and a reserve stays untouched"), "{error}");
+    // Sizes as people write them: no thousands of M.
+    let (_, most) = error.trim().rsplit_once("at most --size ").unwrap();
+    let (digits, unit) = most.split_at(most.len() - 1);
+    assert!(digits.parse::<u64>().is_ok_and(|number| number < 10_000) && "MGT".contains(unit), "{error}");
     assert_eq!(names(stage.surveyed.path()), [""; 0]);
 }
 

@@ -175,6 +175,15 @@ pub fn short_size(bytes: u64) -> String {
     exact_size(bytes, SizeStyle::Option)
 }
 
+/// The largest size that people would write and that is at most this: `16G` for 17,139 MiB, `9800M` for 9,876 MiB.
+pub(crate) fn written_size(bytes: u64) -> String {
+    // Ten of a unit and more: less than a tenth is cut off.
+    let shift = [40, 30, 20].into_iter().find(|&shift| bytes >> shift >= 10).unwrap_or(20);
+    let whole = bytes >> shift;
+    let step = if whole >= 1000 { 100 } else { 1 };
+    short_size(whole / step * step << shift)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +269,22 @@ mod tests {
             printed.starts_with("`9223372036854775807` in `512..9223372036854775807` is not a block size"),
             "{printed}"
         );
+    }
+
+    #[test]
+    fn the_most_that_fits_is_a_size_that_people_write() {
+        for (mib, text) in [
+            (17_139, "16G"),
+            (9_876, "9800M"),
+            (450, "450M"),
+            (9, "9M"),
+            (85 << 10, "85G"),
+            (11 << 20, "11T"),
+            (20_000_000, "19T"),
+        ] {
+            assert_eq!(written_size((mib << 20) + 4097), text);
+            assert!(size(text).is_ok(), "{text}");
+        }
     }
 
     #[test]

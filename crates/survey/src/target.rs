@@ -4,10 +4,11 @@ use crate::consent;
 use crate::error::SurveyError;
 use crate::file_system;
 use crate::job_plans::{Access, Layout, SurveyTarget, TargetKind};
-use crate::parse_values::short_size;
+use crate::parse_values::{short_size, written_size};
 use crate::request::SurveyRequest;
 use crate::suite::{Suite, Writes};
 use crate::work_file::{self, Afterwards, WorkFile, directory_of};
+use measure::text::rounded_size;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::io::{Seek, SeekFrom};
@@ -282,8 +283,8 @@ fn chosen_size(paths: &[PathBuf], request: &SurveyRequest) -> Result<u64, Survey
         if count > 1 && size > usable {
             let size = short_size(size);
             return Err(SurveyError::Target(format!(
-                "{count} files of {size} do not fit; at most --size {}M each",
-                usable / MIB
+                "{count} files of {size} do not fit; at most --size {} each",
+                written_size(usable)
             )));
         }
         return Ok(size);
@@ -292,13 +293,17 @@ fn chosen_size(paths: &[PathBuf], request: &SurveyRequest) -> Result<u64, Survey
     let fitting = wanted.max(LEAST_SIZE).min(usable);
     if fitting < LEAST_SIZE {
         return Err(SurveyError::Target(format!(
-            "{}: only {} MiB are free, too little for a survey; free at least {} MiB",
+            "{}: only {} are free, too little for a survey; free at least {}",
             directory_of(&first).display(),
-            room.free / MIB,
-            64 * count
+            about(room.free),
+            about(64 * count * MIB)
         )));
     }
     Ok(fitting)
+}
+
+fn about(bytes: u64) -> String {
+    rounded_size(measure::float(bytes))
 }
 
 fn capacity(path: &Path) -> Result<u64, SurveyError> {
@@ -314,11 +319,15 @@ fn capacity(path: &Path) -> Result<u64, SurveyError> {
 fn usable_of(shown: &str, capacity: u64, request: &SurveyRequest) -> Result<u64, SurveyError> {
     let whole = capacity / MIB * MIB;
     if whole < LEAST_SIZE {
-        return Err(SurveyError::Target(format!("{shown}: holds {capacity} bytes; a survey needs at least 16 MiB")));
+        return Err(SurveyError::Target(format!("{shown}: holds {}; a survey needs at least 16 MiB", about(capacity))));
     }
     match request.size {
         Some(size) if size > whole => {
-            Err(SurveyError::Target(format!("{shown}: holds {} MiB, --size {} is more", whole / MIB, short_size(size))))
+            let (holds, size) = (about(whole), short_size(size));
+            Err(SurveyError::Target(format!(
+                "{shown}: holds {holds}, --size {size} is more; at most --size {}",
+                written_size(whole)
+            )))
         }
         Some(size) => Ok(size),
         None if request.quick => Ok(whole.min(64 * QUICK_SIZE)),

@@ -5,7 +5,8 @@
 
 use crate::error::SurveyError;
 use crate::file_system::{Room, room};
-use crate::parse_values::short_size;
+use crate::parse_values::{short_size, written_size};
+use measure::text::rounded_size;
 use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags, fallocate, fgetxattr, fsetxattr, open};
 use rustix::io::Errno;
 use std::fs::File;
@@ -91,10 +92,10 @@ impl WorkFile {
                     return Ok(None);
                 }
                 Err(SurveyError::Target(format!(
-                    "{}: {} of {} bytes are holes or were never written, so reads would not reach the device",
+                    "{}: {} of {} are holes or were never written, so reads would not reach the device",
                     self.path.display(),
-                    missing,
-                    self.size
+                    rounded_size(measure::float(missing)),
+                    short_size(self.size)
                 )))
             }
             Err(error) => Ok(Some(format!("holes not checked: {error}"))),
@@ -174,12 +175,16 @@ fn check_room(room: Room, held: u64, size: u64, reserve: Option<u64>) -> Result<
     if size <= usable {
         return Ok(());
     }
-    Err(format!(
-        "{} do not fit: {} MiB are free and a reserve stays untouched; at most --size {}M",
-        short_size(size),
-        room.free / MIB,
-        usable / MIB
-    ))
+    let (size, free) = (short_size(size), rounded_size(measure::float(room.free)));
+    Err(match usable {
+        0 => format!(
+            "{size} do not fit: {free} are free, which is the reserve; free some space, or give a smaller --reserve"
+        ),
+        _ => format!(
+            "{size} do not fit: {free} are free and a reserve stays untouched; at most --size {}",
+            written_size(usable)
+        ),
+    })
 }
 
 fn filled_mark(size: u64) -> String {
@@ -321,9 +326,11 @@ mod tests {
         assert_eq!(usable(room, None), 84 << 30);
         assert_eq!(check_room(room, 0, 84 << 30, None), Ok(()));
         let refused = check_room(room, 0, 85 << 30, None).unwrap_err();
-        assert!(refused.contains("85G do not fit") && refused.contains("--size 86016M"), "{refused}");
+        assert!(refused.contains("85G do not fit") && refused.contains("at most --size 84G"), "{refused}");
         assert_eq!(check_room(room, 1 << 30, 85 << 30, None), Ok(()), "what the old work file holds is free again");
         assert_eq!(usable(room, Some(40 << 30)), 60 << 30, "the user's own reserve");
-        assert!(check_room(room, 0, 61 << 30, Some(40 << 30)).unwrap_err().contains("--size 61440M"));
+        assert!(check_room(room, 0, 61 << 30, Some(40 << 30)).unwrap_err().contains("--size 60G"));
+        let full = check_room(Room { total: 1 << 40, free: 10 << 30 }, 0, 1 << 30, None).unwrap_err();
+        assert!(full.contains("10 GiB are free, which is the reserve") && !full.contains("0M"), "{full}");
     }
 }

@@ -8,7 +8,8 @@ use crate::Event;
 use crate::error::{file_error, refusal};
 use load::Request;
 use load::content::Content;
-use measure::{Direction, Nanos};
+use measure::text::rounded_size;
+use measure::{Direction, Nanos, float};
 use model::JobError;
 use plan::Operation;
 use plan::{Allocate, JobPlan, Mix};
@@ -263,10 +264,11 @@ fn shortage(path: &Path, size: u64, error: rustix::io::Errno) -> String {
     let directory: PathBuf = path.parent().map_or_else(|| PathBuf::from("."), Path::to_owned);
     match rustix::fs::statvfs(&directory) {
         Ok(room) => format!(
-            "; the file needs {size} bytes and its file system has {} free: give a smaller size= or another directory=",
-            room.f_bavail.saturating_mul(room.f_frsize)
+            "; the file needs {} and its file system has {} free: give a smaller size= or another directory=",
+            rounded_size(float(size)),
+            rounded_size(float(room.f_bavail.saturating_mul(room.f_frsize)))
         ),
-        Err(_) => format!("; the file needs {size} bytes"),
+        Err(_) => format!("; the file needs {}", rounded_size(float(size))),
     }
 }
 
