@@ -268,7 +268,12 @@ pub(crate) fn is_simulated(job: &JobResult) -> bool {
 
 /// Jobs that transferred data.
 pub(crate) fn busy_jobs(result: &RunResult) -> impl Iterator<Item = &JobResult> {
-    result.jobs.iter().filter(|job| job.directions.iter().any(|(_, direction)| direction.ios > 0))
+    result.jobs.iter().filter(|job| is_busy(job))
+}
+
+/// True if a job transferred data.
+pub(crate) fn is_busy(job: &JobResult) -> bool {
+    job.directions.iter().any(|(_, direction)| direction.ios > 0)
 }
 
 /// The block size of a direction, if all jobs with I/O have the same.

@@ -251,8 +251,11 @@ fn complete(found: &mut JobResult, job: &ReadJob) {
     echo.group = small(job.group);
     echo.engine = job.engine.clone().unwrap_or_default();
     echo.iodepth = small(job.depth);
-    let of_pattern = || echoed::of_pattern(job.pattern.as_deref()?, job.engine.as_deref().unwrap_or_default());
-    found.workload = found.workload.take().or_else(of_pattern);
+    let engine = job.engine.as_deref().unwrap_or_default();
+    let of_pattern = || echoed::of_pattern(job.pattern.as_deref()?, engine);
+    // fio prints no pattern of engines that do no I/O.
+    let of_engine = || echoed::of_pattern("read", engine).filter(|workload| workload.work == plan::Work::Background);
+    found.workload = found.workload.take().or_else(of_pattern).or_else(of_engine);
     for (&(direction, kind), slot) in KINDS.iter().zip(0..) {
         let sizes = job.block_sizes.get(slot).or(job.block_sizes.last()).copied().unwrap_or_default();
         found.echo.block_sizes[direction] = (small(Some(sizes.0)), small(Some(sizes.1)));

@@ -17,5 +17,6 @@ mod repeated;
 mod round_trip;
 mod seeds;
 mod terse;
+mod text_tables;
 mod unstated;
 mod walked;

@@ -197,6 +197,9 @@ fn a_job_without_io_is_whole() {
     assert_eq!((found.readings.len(), found.damages), (1, Vec::new()));
     let job = &run(&found.readings[0]).jobs[0];
     assert!(job.directions.is_empty() && job.user_percent > Some(0.0), "{job:?}");
+    // What it did is known by its engine, so that a check can say that nothing moved.
+    let result = formats::results::results(&sample("cpuio.txt")).found.remove(0).result;
+    assert_eq!(result.jobs[0].workload.as_ref().map(|workload| workload.work), Some(plan::Work::Background));
 }
 
 #[test]
@@ -294,4 +297,61 @@ fn no_number_is_taken_from_a_word_that_is_cut() {
         }
     }
     assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+}
+
+/// (KiB, ms) of the terse lines that fio 3.33 printed with this `--status-interval` on a busy machine.
+const SHORT_INTERVALS: [(&str, &[(u64, u64)]); 4] = [
+    ("500ms", &[(0, 0), (3240, 469), (5516, 996), (7456, 1533), (9180, 2010), (9180, 2010)]),
+    ("300ms", &[(316, 163), (1324, 491), (6412, 814), (8104, 1150), (11_592, 1450), (14_004, 1750), (15_476, 2003)]),
+    ("700ms", &[(2936, 491), (9472, 1243), (15_516, 1951), (15_920, 2004)]),
+    ("100ms", &[(0, 0), (792, 105), (1640, 205), (2428, 308), (3280, 414), (4116, 514)]),
+];
+
+#[test]
+fn terse_reports_of_less_than_a_second_apart_are_one_run() {
+    let lines = String::from_utf8(sample("interim.terse")).unwrap();
+    let line = |&(kib, ms): &(u64, u64)| {
+        let mut fields: Vec<String> = lines.lines().last().unwrap().split(';').map(str::to_owned).collect();
+        let iops = if ms > 0 { kib * 250 / ms } else { 0 };
+        for (at, value) in [(5, kib), (6, kib * 1000 / ms.max(1)), (7, iops), (8, ms)] {
+            fields[at] = value.to_string();
+        }
+        if ms == 0 {
+            fields[9..46].iter_mut().for_each(|field| *field = "0".to_owned());
+        }
+        fields.join(";") + "\n"
+    };
+    for (interval, reports) in SHORT_INTERVALS {
+        let found = read(reports.iter().map(line).collect::<String>().as_bytes());
+        let last = reports.last().unwrap().1;
+        assert_eq!(counted(&found), [("fio-terse", last as f64)], "{interval}");
+        assert_eq!(kinds(&found), vec![Repeat::Interim; reports.len() - 1], "{interval}");
+    }
+    // Runs of half a second and of a second, of one size at two speeds, and of two speeds.
+    for runs in [[(23_000, 500), (46_000, 1001)], [(46_000, 300), (46_000, 700)], [(46_000, 400), (400_000, 900)]] {
+        let found = read(runs.iter().map(line).collect::<String>().as_bytes());
+        assert_eq!((found.readings.len(), found.repeated.len()), (2, 0), "{runs:?}");
+    }
+}
+
+/// Rounds of a simulated engine have the same numbers, and tests of rising load contain each other.
+#[test]
+fn the_tests_of_a_survey_are_all_counted_however_equal_they_are() {
+    let whole: serde_json::Value = serde_json::from_slice(&sample("survey.json")).unwrap();
+    let mut survey = whole.clone();
+    let tests = survey["tests"].as_array_mut().unwrap();
+    let first = tests[0].clone();
+    tests.clear();
+    for round in 1..=3 {
+        let mut test = first.clone();
+        test["round"] = round.into();
+        tests.push(test);
+    }
+    let found = read(survey.to_string().as_bytes());
+    let rounds: Vec<Option<f64>> = found.readings.iter().map(|reading| run(reading).round).collect();
+    assert_eq!((rounds, found.repeated.len()), (vec![Some(1.0), Some(2.0), Some(3.0)], 0));
+    // The file twice is one survey.
+    let twice = format!("{survey}\n{survey}\n");
+    let found = read(twice.as_bytes());
+    assert_eq!((found.readings.len(), kinds(&found)), (3, vec![Repeat::Again; 3]));
 }

@@ -86,3 +86,24 @@ fn a_row_without_users_does_not_state_them() {
     assert_eq!(users("randread,8,8K,10.5,5.943,1,9,1,1345"), [Some(8.0)]);
     assert_eq!(users("randread,,8K,10.5,5.943,1,9,1,1345"), [None]);
 }
+
+#[test]
+fn a_document_without_the_key_of_the_depth_has_that_of_its_options() {
+    let depth = |own: Value, global: Value, key: Option<u64>| {
+        let read =
+            json!({"io_bytes": 4_096_000, "io_kbytes": 4000, "iops": 1000.0, "runtime": 1000, "total_ios": 1000});
+        let mut entry = json!({"jobname": "a", "job options": own, "read": read});
+        if let Some(depth) = key {
+            entry["latency_depth"] = json!(depth);
+        }
+        let text = format!("{:#}\n", json!({"fio version": "fio-2.21", "global options": global, "jobs": [entry]}));
+        let result = fio_json::read(&text).expect("a document");
+        let Results { found, .. } = results(text.as_bytes());
+        assert_eq!(found[0].result.jobs[0].echo.iodepth, result.jobs[0].echo.iodepth);
+        result.jobs[0].echo.iodepth
+    };
+    let random = json!({"rw": "randread", "ioengine": "libaio", "iodepth": "8"});
+    assert_eq!(depth(random.clone(), json!({}), None), 8);
+    assert_eq!(depth(json!({"rw": "randread"}), json!({"ioengine": "libaio", "iodepth": "32"}), None), 32);
+    assert_eq!(depth(random, json!({}), Some(4)), 4, "the key counts");
+}

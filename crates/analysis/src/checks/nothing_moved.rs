@@ -3,7 +3,7 @@
 //! Signals: the kind of work of the jobs' engines, the I/Os of the jobs.
 
 use super::note;
-use crate::run_facts::busy_jobs;
+use crate::run_facts::is_busy;
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Work;
 
@@ -12,10 +12,10 @@ pub(super) const ID: &str = "nothing moved";
 /// One note for each engine without data. Next to jobs that move data, it is a limit of the sum; work in the background
 /// is meant to go on while others measure.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let alone = busy_jobs(result).all(|job| idle_work(job).is_some());
+    let alone = concerned(result).all(|job| idle_work(job).is_some());
     let grade = if alone { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
     let mut notes: Vec<Note> = Vec::new();
-    for job in busy_jobs(result) {
+    for job in concerned(result) {
         let Some(does) = idle_work(job).filter(|_| alone || work(job) != Work::Background) else { continue };
         let sentence = format!("engine `{}` {does}: none of its bytes went to or came from storage", job.echo.engine);
         if notes.iter().all(|known| known.sentence != sentence) {
@@ -23,6 +23,11 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         }
     }
     notes
+}
+
+/// Jobs with I/O, and those of engines that have none: a text of fio states no I/O of theirs.
+fn concerned(result: &RunResult) -> impl Iterator<Item = &JobResult> {
+    result.jobs.iter().filter(|job| is_busy(job) || (work(job) == Work::Background && job.error.is_none()))
 }
 
 fn work(job: &JobResult) -> Work {
@@ -64,5 +69,13 @@ mod tests {
         assert_eq!(run(&result), [], "it is meant to run next to others");
         result.jobs.truncate(1);
         assert_eq!(run(&result)[0].grade, Grade::NotAStorageResult);
+        // As a text of fio has it: without any I/O.
+        result.jobs[0].directions = Default::default();
+        assert_eq!(
+            run(&result)[0].sentence,
+            "engine `dropper` does no I/O: none of its bytes went to or came from storage"
+        );
+        workload(&mut result).work = Work::Data;
+        assert_eq!(run(&result), []);
     }
 }

@@ -2,10 +2,14 @@
 
 use super::{Equation, Identity, unknown};
 use crate::run_facts::{block_size, bytes_asked, bytes_at_devices, float, unseen_by_devices, watched_devices};
+use crate::thousands;
 use measure::Direction;
 use model::{DeviceUsage, RunResult};
 
 const COUNTERS: (f64, &str) = (0.03, "the kernel counts milliseconds, and requests in flight at the edges");
+/// Milliseconds by which the time in the queue can differ from the sum of the times of reads and writes: each of the three is cut to
+/// whole milliseconds.
+const QUEUE_GRAIN_MS: f64 = 3.0;
 const TOO_COARSE: &str = "the report's program reads the counters of disks too rarely for a run this short";
 const SAMPLED: (f64, &str) =
     (0.05, "devices are read just before and after the jobs, others and file systems add a little");
@@ -42,7 +46,8 @@ fn of_device(device: &DeviceUsage) -> Vec<Identity> {
             tolerance: COUNTERS,
             broken: "discards and flushes waited in its queue, too, or the counters wrapped",
         }
-        .of(&subject),
+        .of(&subject)
+        .within_grain(float(elapsed_ms), QUEUE_GRAIN_MS),
     ];
     let busy = 100.0 * float(device.busy_ms) / float(elapsed_ms);
     all.push(
@@ -103,7 +108,7 @@ fn asked_and_moved(result: &RunResult, direction: Direction) -> Option<Identity>
         unit: "B",
         left: float(moved),
         right: float(asked),
-        numbers: format!("{asked} B by the jobs"),
+        numbers: format!("{} B by the jobs", thousands(float(asked))),
         tolerance: (SAMPLED.0 + unseen, SAMPLED.1),
         broken: if moved < asked {
             "memory answered, or holds what was written"
@@ -142,7 +147,7 @@ fn requests(result: &RunResult, direction: Direction) -> Option<Identity> {
         unit: "B",
         left: float(asked),
         right: float(count) * f64::from(block),
-        numbers: format!("{count} requests × {block} B, {} merged", device.merges[at]),
+        numbers: format!("{} requests × {block} B, {} merged", thousands(float(count)), device.merges[at]),
         tolerance: (SAMPLED.0 + unseen, SAMPLED.1),
         broken: if float(count) * f64::from(block) > float(asked) {
             "the device split the blocks (max_sectors_kb), or others were at work"

@@ -11,6 +11,9 @@ pub use sides::{Side, sides};
 use measure::Direction;
 use model::{JobResult, RunResult};
 
+/// Error of the arithmetic with milliseconds, far below one.
+const ROUNDING_MS: f64 = 0.001;
+
 /// Outcome of an identity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
@@ -46,6 +49,22 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// An identity whose sides are sums of milliseconds ÷ `elapsed_ms` is not broken by a difference that counters of whole milliseconds
+    /// have, however large a part of a short run it is.
+    fn within_grain(mut self, elapsed_ms: f64, grain_ms: f64) -> Identity {
+        let apart_ms = self.left.zip(self.right).map(|(left, right)| (left - right).abs() * elapsed_ms);
+        if let (Verdict::Broken(_), Some(apart_ms)) = (&self.verdict, apart_ms)
+            && apart_ms <= grain_ms + ROUNDING_MS
+        {
+            let longer_ms = self.left.unwrap_or(0.0).max(self.right.unwrap_or(0.0)) * elapsed_ms;
+            self.verdict = Verdict::CannotTell(format!(
+                "the kernel counts whole milliseconds, and {longer_ms:.0} of them are too few: the sides are {apart_ms:.0} ms apart, \
+                 the counters alone allow {grain_ms:.0} ms"
+            ));
+        }
+        self
+    }
+
     /// Difference of the sides as a fraction of the larger one; `None` if a side is unknown.
     pub fn apart(&self) -> Option<f64> {
         let (left, right) = (self.left?, self.right?);
@@ -155,6 +174,26 @@ mod tests {
                 .contains(&"bytes at the device = bytes asked")
         );
         assert!(broken(&|result| result.devices[0].in_queue_ms /= 2).contains(&"queue = requests/s × await"));
+    }
+
+    /// A short run: 20 ms of I/O, of which each of the three counters has lost a part of a millisecond.
+    #[test]
+    fn counters_of_whole_milliseconds_break_nothing_in_a_short_run() {
+        let verdict = |in_queue_ms: u64| {
+            let mut result = whole();
+            (result.devices[0].ticks_ms, result.devices[0].in_queue_ms) = ([20, 0], in_queue_ms);
+            let all = identities(&result);
+            let queue = all.into_iter().find(|identity| identity.equation == "queue = requests/s × await").unwrap();
+            queue.verdict
+        };
+        assert_eq!(verdict(20), Verdict::Holds);
+        for near in [17, 18, 22, 23] {
+            let Verdict::CannotTell(why) = verdict(near) else { panic!("{near}: {:?}", verdict(near)) };
+            assert!(why.contains("the counters alone allow 3 ms"), "{why}");
+        }
+        for far in [16, 24, 40] {
+            assert!(matches!(verdict(far), Verdict::Broken(_)), "{far}: {:?}", verdict(far));
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Readings that have the same run: interim reports, one report in several formats, sums over clients.
 //!
+//! Readings of one document are different runs, however equal their numbers: tests and rounds of a survey.
+//!
 //! Owns which of them counts. A run is held back until others have followed; what is read after it waits behind it, so
 //! that the order stays. fio's JSON and text state when or by which process they were printed; terse lines do not,
-//! so these are taken for interim reports only if they are whole seconds apart.
+//! so these are taken for interim reports only if they are an interval apart.
 
 mod signature;
 
@@ -72,7 +74,7 @@ impl Held {
             return Some((Repeat::Sum, line));
         }
         let runs = self.held.iter().filter_map(|held| Some((held.signature.as_ref()?, held.reading.line)));
-        for (old, line) in runs {
+        for (old, line) in runs.filter(|&(_, line)| line != reading.line) {
             if old.is_again(new) {
                 return Some((Repeat::Again, line));
             }
@@ -116,7 +118,8 @@ impl Held {
         let mut at = 0;
         while at < self.held.len() {
             let held = &self.held[at];
-            let repeat = held.signature.as_ref().and_then(|old| {
+            let other = held.signature.as_ref().filter(|_| held.reading.line != line);
+            let repeat = other.and_then(|old| {
                 if old.states_less_than(new) && old.is_same(new) {
                     Some(Repeat::OtherFormat)
                 } else {

@@ -1,13 +1,14 @@
 //! Readers of measurement tables: fioparse.sh's text table, its R matrix, data frames printed by R, CSV files.
 
+use super::human::{SHOWN_BUCKETS, SHOWN_PERCENTILES};
 use super::write::{COMPUTED, MATRIX, MORE_IN_R};
 use super::{BUCKET_NAMES, PERCENTILE_NAMES};
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{contains, count, leading, percent, whole};
 use measure::text::binary_size;
 use model::Measurement;
-use model::measurement::{BUCKETS, MIB, ns_of_ms};
-use model::reading::{Found, ReadKind, Reading};
+use model::measurement::{BUCKETS, MIB, bucket_edge_ns, ns_of_ms};
+use model::reading::{Found, LatencyShare, ReadKind, Reading};
 use std::borrow::Cow;
 
 /// The table that is open.
@@ -286,15 +287,18 @@ fn optional(text: &str) -> Option<Option<f64>> {
     if text == ABSENT { Some(None) } else { whole(text).map(Some) }
 }
 
-/// Parses a row of fioparse.sh's table. Blank histogram cells are lost when blanks are squeezed, so the shares keep
-/// their order but are not assigned to buckets.
+/// Parses a row of fioparse.sh's table or of plumb's.
 fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
     let (text, percentiles) = match text.split_once(',') {
         Some((text, percentiles)) => (text, Some(percentiles)),
         None => (text, None),
     };
+    let (text, errno) = match text.rsplit_once("  errno ") {
+        Some((text, errno)) => (text, Some(whole(errno)?)),
+        None => (text, None),
+    };
     let mut cells = text.split_whitespace();
-    let mut row = Measurement { test: cells.next()?.into(), ..Measurement::default() };
+    let mut row = Measurement { errno, test: cells.next()?.into(), ..Measurement::default() };
     let known = |text: &str| Some(text.to_owned()).filter(|text| text != ABSENT);
     for name in columns.iter().skip(1).map(String::as_str).take_while(|&name| name != "size") {
         match name {
@@ -318,10 +322,12 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
         _ => return None,
     };
     const SHOWN: [&str; 7] = ["MB", "MiB/s", "ms", "min", "max", "std", "IOPS"];
+    let mut end = end_in(direction, text);
     let first = columns.iter().skip(3).map(String::as_str).take_while(|&name| name != "50us");
     for column in first.filter(|name| SHOWN.contains(name)) {
-        let text = cells.next()?;
-        let value = if text == ABSENT { None } else { Some(count(text)?) };
+        let cell = cells.next()?;
+        end = end_in(cell, text);
+        let value = if cell == ABSENT { None } else { Some(count(cell)?) };
         match column {
             "MB" | "MiB/s" => row.bytes_per_second = value.map(|mib| mib * MIB),
             "ms" => row.mean_ns = value.map(ns_of_ms),
@@ -331,11 +337,74 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
             _ => row.iops = value,
         }
     }
-    for share in cells {
-        row.unplaced_shares.push(percent(share)?);
-    }
+    behind_iops(&mut row, columns, &text[end..])?;
     for (slot, text) in row.percentiles_ns.iter_mut().zip(percentiles.unwrap_or_default().split(',')) {
         *slot = leading(text).map(|(ms, _)| ns_of_ms(ms));
     }
     Some(row)
+}
+
+/// Where a cell of a text ends in it.
+fn end_in(cell: &str, text: &str) -> usize {
+    cell.as_ptr() as usize - text.as_ptr() as usize + cell.len()
+}
+
+/// Parses the cells behind the IOPS: shares, and in plumb's table percentiles. The cell of a share of 0 is blank. A text whose
+/// blanks were squeezed does not say which are; its shares keep their order but are of no bucket.
+fn behind_iops(row: &mut Measurement, columns: &[String], rest: &str) -> Option<()> {
+    let names: Vec<&str> = columns.iter().map(String::as_str).skip_while(|&name| name != "IOPS").skip(1).collect();
+    let is_share = |name: &&str| SHOWN_BUCKETS.iter().any(|(bucket, _)| bucket == name);
+    let shares = names.iter().take_while(|name| is_share(name)).count();
+    let cells: Vec<&str> = rest.split_whitespace().collect();
+    let percentiles = if let Some((placed, behind)) = by_position(rest, shares) {
+        set_shares(row, &placed);
+        behind.split_whitespace().collect()
+    } else if cells.len() == names.len() || cells.len() == shares {
+        let (buckets, percentiles) = cells.split_at(shares);
+        if buckets.iter().all(|&cell| cell != ABSENT) {
+            set_shares(row, &buckets.iter().map(|cell| share(cell)).collect::<Option<Vec<f64>>>()?);
+        }
+        percentiles.to_vec()
+    } else {
+        row.unplaced_shares = cells.iter().map(|cell| share(cell)).collect::<Option<_>>()?;
+        Vec::new()
+    };
+    for (name, cell) in names[shares..].iter().zip(percentiles) {
+        if let Some(at) = SHOWN_PERCENTILES.iter().position(|known| known == name) {
+            row.percentiles_ns[at] = if cell == ABSENT { None } else { Some(ns_of_ms(count(cell)?)) };
+        }
+    }
+    Some(())
+}
+
+/// Parses a share; `<1` of plumb's table is the `0` of fioparse.sh's.
+fn share(cell: &str) -> Option<f64> {
+    if cell == "<1" { Some(0.0) } else { percent(cell) }
+}
+
+/// Width of a cell of a share with the blank before it.
+const SHARE_WIDTH: usize = 6;
+
+/// The shares in cells of equal width, a blank cell for 0, and the text behind them; `None` if the blanks were squeezed.
+fn by_position(rest: &str, shares: usize) -> Option<(Vec<f64>, &str)> {
+    let (text, behind) = rest.split_at_checked(shares * SHARE_WIDTH).unwrap_or((rest.trim_end(), ""));
+    let text = text.trim_end();
+    if text.is_empty() || !text.is_ascii() || text.len() % SHARE_WIDTH != 0 {
+        return None;
+    }
+    let cell = |at: usize| {
+        let cell = text.get(at * SHARE_WIDTH..(at + 1) * SHARE_WIDTH).unwrap_or("      ");
+        let word = cell.trim_start();
+        match word {
+            "" => Some(0.0),
+            word => share(word).filter(|_| cell.starts_with(' ') && !word.contains(' ')),
+        }
+    };
+    (0..shares).map(cell).collect::<Option<Vec<f64>>>().map(|placed| (placed, behind))
+}
+
+/// Sets the shares of the ranges that the text tables show.
+fn set_shares(row: &mut Measurement, shares: &[f64]) {
+    let share = |(&percent, (_, last)): (&f64, (&str, usize))| LatencyShare { below_ns: bucket_edge_ns(last), percent };
+    row.shares = shares.iter().zip(SHOWN_BUCKETS).map(share).collect();
 }

@@ -72,8 +72,13 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
     let mut result =
         result_as_reading::result_over(&run, entries.iter().zip(&run.jobs).map(|(entry, job)| entry.settings(job)));
     for (job, entry) in result.jobs.iter_mut().zip(&entries) {
-        // A job that failed before its engine was set up has no depth.
-        job.echo.iodepth = result_as_reading::small(get(entry.job, "latency_depth"));
+        match get(entry.job, "latency_depth") {
+            Some(depth) => job.echo.iodepth = result_as_reading::small(Some(depth)),
+            // A job that failed before its engine was set up has no depth.
+            None if job.error.is_some() && job.ios() == 0 => job.echo.iodepth = 0,
+            // A document without this key: the depth of the options.
+            None => {}
+        }
         job.first_forgiven_errno = i32::try_from(whole(entry.job, "first_error")).unwrap_or(0);
         if let Some(mixed) = entry.job.get("mixed").and_then(Value::as_object)
             && job.style.unified == Unified::Mixed

@@ -6,6 +6,7 @@ use model::reading::{Found, ReadDirection, ReadJob, ReadKind, Reading};
 const FORMATS: [&str; 4] = ["fio-terse", "fio-text", "fio-json", "native"];
 const TERSE: u8 = 0;
 const TEXT: u8 = 1;
+const NATIVE: u8 = 3;
 /// Texts print three digits.
 const ROUNDED: f64 = 0.01;
 /// Difference in milliseconds between the runtimes that two formats state.
@@ -54,16 +55,24 @@ struct Direction {
 }
 
 impl Signature {
-    /// The signature of a run of fio; `None` for other readings, and if there is nothing to compare.
+    /// The signature of a run of fio; `None` for other readings, and if there is nothing to compare. A run without any I/O is compared
+    /// unless it failed: the first of its interim reports can be printed before its first I/O has ended.
     pub(super) fn of(reading: &Reading) -> Option<Signature> {
         let Found::Run(run) = &reading.found else { return None };
         let rank = FORMATS.iter().position(|format| *format == reading.format)?;
         let jobs: Vec<Job> = run.jobs.iter().map(job).collect();
         let moved = jobs.iter().any(|job| !job.directions.is_empty());
+        let failed = run.jobs.iter().any(|job| job.errno.is_some_and(|errno| errno != 0.0));
         let latencies =
             run.jobs.iter().flat_map(|job| &job.directions).flat_map(|read| [&read.completion, &read.total]);
         let bins = latencies.flatten().any(|latency| !latency.bins.is_empty());
-        moved.then(|| Signature { rank: u8::try_from(rank).unwrap_or(0), bins, ended_s: run.ended_unix_s, jobs })
+        let is_comparable = moved || (!jobs.is_empty() && !failed);
+        is_comparable.then(|| Signature {
+            rank: u8::try_from(rank).unwrap_or(0),
+            bins,
+            ended_s: run.ended_unix_s,
+            jobs,
+        })
     }
 
     pub(super) fn states_less_than(&self, other: &Signature) -> bool {
@@ -92,7 +101,10 @@ impl Signature {
             && self.jobs.iter().zip(&later.jobs).all(|(old, new)| old.name == new.name && new.contains(old));
         same_jobs
             && match self.rank {
-                TERSE => self.is_seconds_before(later, chain),
+                TERSE if self.has_no_ios() => !later.has_no_ios(),
+                TERSE => self.is_an_interval_before(later, chain),
+                // A result of plumb takes the place of those that it had so far.
+                NATIVE => false,
                 TEXT => self.jobs.iter().zip(&later.jobs).all(|(old, new)| old.pid.is_some() && old.pid == new.pid),
                 _ => self.was_printed_during(later),
             }
@@ -103,15 +115,19 @@ impl Signature {
         let Some((old, new)) = self.ended_s.zip(later.ended_s) else { return false };
         let apart_ms = (new - old) * 1000.0;
         let (before, after) = (self.runtime_ms(), later.runtime_ms());
+        if self.has_no_ios() {
+            // Its first I/O came later; what began long after is another run.
+            return !later.has_no_ios() && apart_ms >= 0.0 && (apart_ms - after).abs() <= LATE_MS;
+        }
         // What two runs at the same time did differs by more than one run does in the time between its reports.
         let possible = |ios: f64| ios * (BURST * apart_ms + BURST_MS) / after.max(1.0);
         let grown = later.ios() - self.ios();
         apart_ms >= 0.0 && after > apart_ms && after - before <= apart_ms + LATE_MS && grown <= possible(later.ios())
     }
 
-    /// Interim reports are whole seconds apart, but not from the start of the run: workers start after fio. Runs of a
-    /// second, two and three are.
-    fn is_seconds_before(&self, later: &Signature, chain: Chain) -> bool {
+    /// Interim reports are an interval apart, but not from the start of the run: workers start after fio. The first of an
+    /// interval below a second comes about that interval after the start.
+    fn is_an_interval_before(&self, later: &Signature, chain: Chain) -> bool {
         const NEAR_MS: f64 = 20.0;
         const SECOND_MS: f64 = 1000.0;
         let from_second = |time: f64| (time % SECOND_MS).min(SECOND_MS - time % SECOND_MS);
@@ -119,7 +135,32 @@ impl Signature {
         if chain == Chain::Continued && grown <= SECOND_MS + NEAR_MS {
             return true;
         }
-        grown > SECOND_MS / 2.0 && from_second(grown) <= NEAR_MS && from_second(before) > 5.0
+        let is_seconds = grown > SECOND_MS / 2.0 && from_second(grown) <= NEAR_MS && from_second(before) > 5.0;
+        is_seconds || self.is_short_interval_before(later)
+    }
+
+    /// Runs of tenths of a second, one longer than the other, have runtimes that are round; and other runs have their own rate.
+    fn is_short_interval_before(&self, later: &Signature) -> bool {
+        const SHORTEST_MS: f64 = 80.0;
+        const LONGEST_MS: f64 = 980.0;
+        const STEP_MS: f64 = 100.0;
+        /// Most of an interval after which the first report comes.
+        const LATE_START: f64 = 1.7;
+        let (before, after) = (self.runtime_ms(), later.runtime_ms());
+        let grown = after - before;
+        let is_round = |time: f64| (time % STEP_MS).min(STEP_MS - time % STEP_MS) <= 1.0;
+        let steady = self.directions().zip(later.directions()).all(|(old, new)| {
+            let (first, then) = (old.bytes / before.max(1.0), (new.bytes - old.bytes) / grown.max(1.0));
+            then > first / BURST && then < first * BURST
+        });
+        (SHORTEST_MS..LONGEST_MS).contains(&grown)
+            && before <= LATE_START * grown
+            && !(is_round(before) && is_round(after))
+            && steady
+    }
+
+    fn has_no_ios(&self) -> bool {
+        self.directions().next().is_none()
     }
 
     fn runtime_ms(&self) -> f64 {

@@ -64,6 +64,13 @@ pub(super) fn announced(name: &str, rest: &str) -> (ReadJob, bool) {
     (job, whole)
 }
 
+/// Parses the line that announces a job of an engine without I/O: `NAME (noop): ioengine=cpuio, cpuload=50`.
+pub(super) fn announced_without_io(text: &str) -> Option<ReadJob> {
+    let (name, rest) = text.split_once(" (noop): ioengine=")?;
+    let engine = rest.split(',').next().map(str::trim).filter(|engine| !engine.is_empty())?;
+    Some(ReadJob { name: Some(name.trim().to_owned()), engine: Some(engine.to_owned()), ..ReadJob::default() })
+}
+
 /// `4K-4K`, `(R) 4096B-4096B` or `8K` in bytes.
 fn block_range(text: &str) -> Option<(f64, f64)> {
     let text = text.trim().trim_start_matches(['(', 'R', 'W', 'T', ')', ' ']);

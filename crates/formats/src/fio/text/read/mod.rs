@@ -34,6 +34,15 @@ struct Session {
     answered: bool,
 }
 
+impl Session {
+    /// Keeps the announcement of a job. Each clone of it repeats it.
+    fn announce(&mut self, job: ReadJob) {
+        if self.announced.len() < MOST_ANNOUNCED && self.announced.iter().all(|known| known.name != job.name) {
+            self.announced.push(job);
+        }
+    }
+}
+
 /// Section of the report to which the next lines belong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Section {
@@ -254,12 +263,7 @@ impl TextReader {
         if !whole {
             sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine="));
         }
-        // Each clone of a job repeats the announcement.
-        if self.session.announced.len() < MOST_ANNOUNCED
-            && self.session.announced.iter().all(|known| known.name != job.name)
-        {
-            self.session.announced.push(job);
-        }
+        self.session.announce(job);
         true
     }
 
@@ -272,6 +276,10 @@ impl TextReader {
         }
         if self.session.line == 0 {
             return false;
+        }
+        if let Some(job) = lines::announced_without_io(text) {
+            self.session.announce(job);
+            return true;
         }
         let run = &mut self.session.run;
         if let Some(workers) = lines::started(text) {
