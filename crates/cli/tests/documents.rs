@@ -56,6 +56,16 @@ fn run(document: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_document_of_results_names_what_is_known_of_the_machine() {
+    let environment =
+        serde_json::to_value(model::Environment { host: Some("a".into()), ..Default::default() }).unwrap();
+    let document = include_str!("../../../docs/result.md");
+    for name in environment.as_object().unwrap().keys() {
+        assert!(document.contains(&format!("`{name}`")), "docs/result.md has no {name}");
+    }
+}
+
+#[test]
 fn the_commands_of_a_depth_sweep_run() {
     let files = run(include_str!("../../../docs/depth-sweep.md"));
     for name in ["depth.json", "depth.html", "depth.svg", "depth-64.json", "fio-depth.svg"] {

@@ -1,7 +1,9 @@
 //! House rules about documents: what they name exists, what they count is right, and no merge left its marks.
 
 use super::{check, root, sources, table, text};
+use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 /// The documents at the top and under docs/, by their path.
 fn documents() -> Vec<(String, String)> {
@@ -87,4 +89,34 @@ fn no_merge_left_its_marks() {
     let all = documents().into_iter().chain(sources());
     let marked = |text: &str| text.lines().any(|line| marks.iter().any(|mark| line.starts_with(mark.as_str())));
     check(all.filter(|(_, text)| marked(text)).map(|(name, _)| name).collect());
+}
+
+/// The crates of a build with these features, as docs/building.md counts them.
+fn crates_of(features: &str) -> usize {
+    let words = ["tree", "--locked", "--offline", "-p", "cli", "-e", "normal,build", "--prefix", "none"];
+    let chosen: &[&str] = match features {
+        "(all)" => &[],
+        "(none)" => &["--no-default-features"],
+        feature => &["--no-default-features", "--features", feature],
+    };
+    let output = Command::new(env!("CARGO")).args(words).args(chosen).current_dir(root()).output().expect("cargo");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).expect("text");
+    tree.lines().map(|line| line.trim_end_matches(" (*)")).collect::<BTreeSet<_>>().len()
+}
+
+#[test]
+fn the_crates_of_each_feature_are_counted() {
+    let mut findings = Vec::new();
+    let document = text("docs/building.md");
+    let (_, rows) = document.split_once("| feature |").expect("the table of features");
+    for row in rows.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let (feature, stated) = (cells[0].trim_matches('`'), cells[2]);
+        let counted = crates_of(feature);
+        if counted.to_string() != stated {
+            findings.push(format!("docs/building.md: {feature} has {counted} crates, not {stated}"));
+        }
+    }
+    check(findings);
 }
