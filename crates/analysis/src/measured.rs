@@ -56,7 +56,7 @@ const fn kind(direction: Direction) -> ReadKind {
 }
 
 /// The fraction of I/Os in each latency bucket; empty for an empty histogram.
-pub(crate) fn shares(histogram: &Histogram) -> Vec<LatencyShare> {
+pub fn shares(histogram: &Histogram) -> Vec<LatencyShare> {
     let mut counts = [0_u64; LATENCY_EDGES_NS.len() + 1];
     for (bucket, count) in histogram.iter() {
         let value = Histogram::bucket_value(bucket).as_f64();

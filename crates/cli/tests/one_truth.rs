@@ -183,8 +183,11 @@ const FACTS: [Fact; 5] = [Fact::Kinds, Fact::Percentiles, Fact::Depth, Fact::Sys
 /// The reason why a page has no machine.
 const NO_MACHINE: &str = "not stated in this file";
 
+/// A fact of a result, where it is shown, and the words of each output.
+type FactCell = (Fact, Shown, &'static [&'static str]);
+
 /// Where each fact of an origin is shown, or where the reason stands why it is not.
-const WHERE: &[(Origin, [(Fact, Shown, &[&str]); 5])] = &[
+const WHERE: &[(Origin, [FactCell; 5])] = &[
     (
         Origin::Survey,
         [

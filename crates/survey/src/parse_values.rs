@@ -181,7 +181,7 @@ pub(crate) fn written_size(bytes: u64) -> String {
     let shift = [40, 30, 20].into_iter().find(|&shift| bytes >> shift >= 10).unwrap_or(20);
     let whole = bytes >> shift;
     let step = if whole >= 1000 { 100 } else { 1 };
-    short_size(whole / step * step << shift)
+    short_size((whole / step * step) << shift)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use super::log::DIRECTIONS;
 use super::time::{LEAST_BEYOND, PERCENTILES};
 use super::{PageRequest, Source};
 use crate::data::measured::bins;
-use crate::data::of_result::shares;
 use crate::data::{Cdf, Distribution, Level, Line, Panel, Sweep, Unit};
 use crate::terminal;
+use analysis::measured::shares;
 use formats::fio::log::HistogramRow;
 use measure::Histogram;
 
