@@ -54,7 +54,7 @@ plumb.overlayBars = (data, look) => {
   }
   if (target > 0) {
     axes.push({ shape: plumb.line([[at(target), top - 4], [at(target), bottom]], look.target, 1.2, [9, 4]) });
-    axes.push({ shape: plumb.text(Math.min(at(target), times[1] - 30), bottom + 28, `target ${plumb.tick(target)}`, look.font(10), look.target, 'center') });
+    axes.push({ shape: plumb.text(Math.max(Math.min(at(target), times[1] - 34), times[0] + 34), bottom + 28, `target ${plumb.tick(target)}`, look.font(10), look.target, 'center') });
   }
   const series = data.systems.map(([name], index) => {
     const level = levels[index];

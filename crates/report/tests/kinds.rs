@@ -220,10 +220,10 @@ fn systems_of_one_level_have_a_bar_each_with_its_interval() {
     };
     let systems = vec![
         one("nvme0n1", 90.0, &[0.97, 1.02]),
-        one("nvme0n1 behind dm-crypt", 140.0, &[0.9, 1.11]),
+        one("dm-crypt", 140.0, &[0.9, 1.11]),
         one("sda", 400.0, &[]),
     ];
-    let data = Overlay::of("nvme0n1, nvme0n1 behind dm-crypt and sda · random read 8 KiB · 1 user", systems);
+    let data = Overlay::of("nvme0n1, dm-crypt and sda · random read 8 KiB · 1 user", systems);
     let svg = drawn("bars", "overlay", &data, &plain("overlay"));
     has(
         &svg,

@@ -23,7 +23,7 @@ def settle(page):
 
 
 def opened(browser, **wishes):
-    # Nobody waits for a page that glides to where it was sent.
+    # No test waits for a page that glides to where it was sent.
     page = browser.new_page(reduced_motion="reduce", **wishes)
     page.on("console", lambda message: errors.append("console: " + message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append("error: " + str(error)))
@@ -318,15 +318,15 @@ with sync_playwright() as playwright:
         use("system " + short(control.inner_text()), click(control), [0], click(control))
     for index, picture in enumerate(data["pictures"]):
         names = legend(page, index)
-        told = picture["data"].get("systems") or [line for panel in picture["data"].get("panels", []) for line in panel["lines"]]
-        told = list(dict.fromkeys(one[0] if isinstance(one, list) else one["name"] for one in told))
+        known = picture["data"].get("systems") or [line for panel in picture["data"].get("panels", []) for line in panel["lines"]]
+        known = list(dict.fromkeys(one[0] if isinstance(one, list) else one["name"] for one in known))
         # Bars have their names next to them; the buttons above switch them.
         are_bars = picture["chart"] == "overlay" and all(len(sweep["levels"]) == 1 for _, sweep in picture["data"]["systems"])
         if are_bars:
             button = page.locator("#controls .legend button").first
             flip = lambda: button.dispatch_event("click")
             use(f"bars of picture {index + 1}: {short(button.inner_text())}", flip, [index], flip)
-        wanted = len(told) if len(told) > 1 and not are_bars else 0
+        wanted = len(known) if len(known) > 1 and not are_bars else 0
         check(len(names) == wanted, f"picture {index + 1} has {wanted} names and {len(names)} in its legend")
         for name in names:
             label = f"legend of picture {index + 1}, {picture['chart']}: {short(name['name'])}"

@@ -142,6 +142,9 @@ impl Row {
             Some(more) => format!("{} → {}", workload.axis.label(base.load), workload.axis.label(more.load)),
             None => workload.axis.label(base.load),
         };
+        let scaling = workload.more.as_ref().and_then(|more| scaling(workload, more));
+        // Scaling starts from the same level: its reason is said once.
+        let is_open = letters.p95.is_none() && scaling.as_ref().is_none_or(|scaling| scaling.reason.is_none());
         Row {
             workload: workload.name.clone(),
             detail: workload.detail.clone(),
@@ -153,8 +156,8 @@ impl Row {
             p99: mark(&letters.p99, base.p99_ns),
             rate: base.rate,
             iops: base.iops,
-            scaling: workload.more.as_ref().and_then(|more| scaling(workload, more)),
-            reason: letters.latency_reason.clone().filter(|_| letters.p95.is_none()),
+            scaling,
+            reason: letters.latency_reason.clone().filter(|_| is_open),
         }
     }
 }

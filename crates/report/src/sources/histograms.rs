@@ -129,7 +129,7 @@ fn distributions(sources: &[Source]) -> Vec<(String, &'static str, Histogram)> {
 fn title(sources: &[Source]) -> String {
     let logs: Vec<&Source> =
         sources.iter().filter(|source| source.log.as_ref().is_some_and(|log| !log.histograms().is_empty())).collect();
-    let first = logs.first().map(|source| source.given.as_ref().unwrap_or(&source.name).as_str()).unwrap_or_default();
+    let first = logs.first().map_or("", |source| source.shown_name());
     let more = if logs.len() > 1 { format!(" and {} more", logs.len() - 1) } else { String::new() };
     format!("{first}{more} · distribution of completion latency")
 }

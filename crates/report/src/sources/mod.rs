@@ -123,6 +123,11 @@ impl Source {
         self.rows.is_empty() && self.tests.is_empty() && self.log.is_none()
     }
 
+    /// The name of its system if one was given, otherwise its own.
+    fn shown_name(&self) -> &str {
+        self.given.as_deref().unwrap_or(&self.name)
+    }
+
     /// Size of the data of a row in bytes, if its report states it.
     fn region_bytes(&self, row: usize) -> Option<u64> {
         let of_run = self.origins.get(row).and_then(|origin| origin.region_bytes);

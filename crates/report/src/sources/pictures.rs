@@ -317,7 +317,7 @@ fn over_time(sources: &[Source]) -> Vec<Option<Drawing>> {
                 .enumerate()
                 .any(|(other, one)| one.workload == test.workload && (one.users, other) > (test.users, at));
             let Some(monitored) = test.result.monitored.as_ref().filter(|_| !heavier) else { continue };
-            let title = format!("{} · {} · over time", source.name, test.shown());
+            let title = format!("{} · {} · over time", source.shown_name(), test.shown());
             all.extend(
                 super::time::series(&title, monitored)
                     .map(|series| drawing("series", &title, &series, &[subject(source, number, at)])),
@@ -325,13 +325,13 @@ fn over_time(sources: &[Source]) -> Vec<Option<Drawing>> {
         }
     }
     for source in sources {
-        let title = format!("{} · over time", source.name);
+        let title = format!("{} · over time", source.shown_name());
         all.extend(source.iostat.series(&title).map(|series| drawing("series", &title, &series, &[])));
     }
     let panels: Vec<_> = sources.iter().filter_map(|source| Some((source, source.log.as_ref()?.panel()))).collect();
     if let Some((first, _)) = panels.first() {
         let more = if panels.len() > 1 { format!(" and {} more", panels.len() - 1) } else { String::new() };
-        let title = format!("{}{more} · over time", first.name);
+        let title = format!("{}{more} · over time", first.shown_name());
         let panels = panels.iter().map(|(_, panel)| panel.clone()).collect();
         all.push(drawing("series", &title, &Series::of(&title, panels, Vec::new()), &[]));
     }
@@ -347,7 +347,7 @@ fn subject(source: &Source, number: usize, at: usize) -> Subject {
 fn devices(number: usize, source: &Source) -> Option<Option<Drawing>> {
     let all = source.tests.iter().chain(&source.monitored_runs).enumerate();
     let (at, heaviest) = all.max_by_key(|(_, test)| test.users)?;
-    let title = format!("{} · {} · with its devices", source.name, heaviest.shown());
+    let title = format!("{} · {} · with its devices", source.shown_name(), heaviest.shown());
     Devices::of(&title, &heaviest.result)
         .map(|devices| drawing("devices", &title, &devices, &[subject(source, number, at)]))
 }
@@ -355,7 +355,7 @@ fn devices(number: usize, source: &Source) -> Option<Option<Drawing>> {
 fn surfaces(source: &Source) -> Vec<Option<Drawing>> {
     let rows: Vec<_> = source.iozone.iter().collect();
     let several = |surface: &Surface| surface.records.len() > 1 || surface.files.len() > 1;
-    Surface::of(&source.name, &rows)
+    Surface::of(source.shown_name(), &rows)
         .iter()
         .filter(|(_, surface)| several(surface))
         .map(|(_, surface)| drawing("surface", &surface.title, surface, &[]))
