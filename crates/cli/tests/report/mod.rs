@@ -155,8 +155,8 @@ fn a_reader_can_use_the_page_in_a_browser() {
         "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u{202e}لا😀{}",
         "x".repeat(300)
     );
-    // Two of the workloads are sweeps, the third is one level of each system: bars.
-    let is_kept = |line: &&str| !line.contains(",write,") || line.contains(",write,1,");
+    // Two of the three workloads are enough of each kind of picture.
+    let is_kept = |line: &&str| !line.contains(",write,");
     let fewer = |text: String| text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect::<String>();
     let one = write(directory.path(), "one.csv", &fewer(table(&hostile, 1.0)));
     let two = write(directory.path(), "two.csv", &fewer(table("=cmd|' /C calc'!A0", 2.0)));
