@@ -18,7 +18,7 @@ pub struct Log {
     kind: LogKind,
     /// Points of reads, writes and trims.
     lines: [Thinned; 3],
-    /// What a histogram log has instead.
+    /// The windows of a histogram log, which has no points.
     histograms: Histograms,
     rest: Vec<u8>,
 }

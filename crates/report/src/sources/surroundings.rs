@@ -5,7 +5,7 @@ use crate::data::measured::size;
 use crate::page::Surroundings;
 use model::RunResult;
 
-/// What stands where a file has no kernel, processor and so on: reports of fio and of iozone, tables, logs.
+/// Stands where a file has no kernel, processor and so on: reports of fio and of iozone, tables, logs.
 const NO_MACHINE: &str = "not stated in this file";
 
 /// Facts about a source.
