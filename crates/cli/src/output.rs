@@ -32,9 +32,7 @@ impl Output {
 
     /// No place: for the text of a run whose result alone goes to standard output.
     pub(crate) fn nowhere() -> Self {
-        // Workers that print get a descriptor of their own.
-        let null = File::options().write(true).open("/dev/null").ok();
-        Output { name: NOWHERE.into(), writer: Box::new(io::sink()), to_stdout: false, file: null }
+        Output { name: NOWHERE.into(), writer: Box::new(io::sink()), to_stdout: false, file: None }
     }
 
     /// A file that plumb creates, or created earlier; other existing files are refused.
@@ -72,11 +70,12 @@ impl Output {
         self.name == NOWHERE
     }
 
-    /// Returns another handle of the same open file. Both share the file offset, so neither overwrites the other's
-    /// output.
+    /// Returns another handle of the same open file; of standard error if the text goes to no place. Both share the file
+    /// offset, so neither overwrites the other's output.
     pub(crate) fn twin(&self) -> Result<File, Failure> {
         let twin = match &self.file {
             Some(file) => file.try_clone(),
+            None if self.is_nowhere() => io::stderr().as_fd().try_clone_to_owned().map(File::from),
             None => io::stdout().as_fd().try_clone_to_owned().map(File::from),
         };
         twin.map_err(|error| Failure::writing(&self.name, &error))

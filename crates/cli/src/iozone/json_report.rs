@@ -106,9 +106,12 @@ impl JsonReport {
         }
     }
 
-    /// Writes the results so far to the `--json` file.
+    /// Writes the results so far to the `--json` file. A run that failed at once prints none.
     pub(crate) fn save_now(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
         let Some(path) = &settings.json else { return Ok(()) };
+        if is_stdout(path) && !self.has_tests() {
+            return Ok(());
+        }
         self.save(path, command, self.ended(&[]))
     }
 

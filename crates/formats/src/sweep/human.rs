@@ -74,7 +74,7 @@ const DISPENSABLE: [&str; 5] = ["std", "min", "max", "MiB/s", "depth"];
 #[derive(Clone, Debug)]
 pub struct Layout {
     columns: Vec<Shown>,
-    /// Where a row goes on in a line of its own: at the histogram and the percentiles, on a terminal too narrow for them.
+    /// Where a row goes on in a separate line: at the histogram and the percentiles, on a terminal too narrow for them.
     breaks: Vec<usize>,
 }
 
@@ -125,7 +125,7 @@ impl Layout {
         layout
     }
 
-    /// Leaves out columns until the table fits. If it never does, the histogram and the percentiles get lines of their own.
+    /// Leaves out columns until the table fits. If it never does, the histogram and the percentiles get separate lines.
     fn fit(&mut self, width: Option<usize>) {
         let Some(width) = width else { return };
         let all = self.columns.clone();
