@@ -338,7 +338,7 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
         }
     }
     behind_iops(&mut row, columns, &text[end..])?;
-    for (slot, text) in row.percentiles_ns.iter_mut().zip(percentiles.unwrap_or_default().split(',')) {
+    for (slot, text) in row.percentiles_ns.iter_mut().zip(percentiles.into_iter().flat_map(|all| all.split(','))) {
         *slot = leading(text).map(|(ms, _)| ns_of_ms(ms));
     }
     Some(row)

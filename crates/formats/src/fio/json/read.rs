@@ -74,8 +74,8 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
     for (job, entry) in result.jobs.iter_mut().zip(&entries) {
         match get(entry.job, "latency_depth") {
             Some(depth) => job.echo.iodepth = result_as_reading::small(Some(depth)),
-            // A job that failed before its engine was set up has no depth.
-            None if job.error.is_some() && job.ios() == 0 => job.echo.iodepth = 0,
+            // A job that did nothing, or failed before its engine was set up, has no depth.
+            None if job.ios() == 0 => job.echo.iodepth = 0,
             // A document without this key: the depth of the options.
             None => {}
         }
