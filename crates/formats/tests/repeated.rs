@@ -312,7 +312,7 @@ fn terse_reports_of_less_than_a_second_apart_are_one_run() {
     let lines = String::from_utf8(sample("interim.terse")).unwrap();
     let line = |&(kib, ms): &(u64, u64)| {
         let mut fields: Vec<String> = lines.lines().last().unwrap().split(';').map(str::to_owned).collect();
-        let iops = if ms > 0 { kib * 250 / ms } else { 0 };
+        let iops = (kib * 250).checked_div(ms).unwrap_or(0);
         for (at, value) in [(5, kib), (6, kib * 1000 / ms.max(1)), (7, iops), (8, ms)] {
             fields[at] = value.to_string();
         }
