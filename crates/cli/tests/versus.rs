@@ -7,9 +7,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A job on the simulated device with noise between runs of 3 %, which is the same machine for both sides.
+/// A job on the simulated device with noise between runs of 3 %, and a percent of the noise within them: the same machine for both sides.
 const JOB: &str = "--name=reads --ioengine=sim --rw=randread --bs=4k --size=1g --runtime=1 --time_based --sim_run={run} \
-                   --sim_distribution=lognormal --sim_level=0.03 --sim_noise=0.05:0.8:0.1";
+                   --sim_distribution=lognormal --sim_level=0.03 --sim_noise=0.02:0.5:0.1";
 
 fn command(directory: &Path, options: &[&str], job: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
@@ -191,11 +191,13 @@ fn both_sides_run_at_the_same_time_on_different_disks() {
     assert_eq!(status, 2, "{errors}");
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&document["together"], &document["first"]), (&Value::from(true), &Value::from(vec![None::<&str>; 2])));
-    let result = |name: &str| std::fs::read_to_string(place.path().join("plumb-versus-001").join(name)).unwrap();
-    // Each result has the jobs of its side.
-    let (of_a, of_b) = (result("a-001.json"), result("b-001.json"));
-    assert!(of_a.contains(&a) && !of_a.contains(&format!("\"{b}\"")), "{of_a}");
-    assert_ne!(of_a, of_b);
+    let paths = |name: &str| {
+        let bytes = std::fs::read(place.path().join("plumb-versus-001").join(name)).unwrap();
+        let native: Value = serde_json::from_slice(&bytes).unwrap();
+        let jobs = native["result"]["jobs"].as_array().unwrap();
+        jobs.iter().map(|job| job["echo"]["paths"][0].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((paths("a-001.json"), paths("b-001.json")), (vec![a.clone()], vec![b]), "each has the jobs of its side");
     let (status, _, errors) = versus(place.path(), &["--together", "--a", &a, "--b", &a], job);
     assert!(status == 3 && errors.contains("both sides are on loop"), "{errors}");
 }
@@ -216,8 +218,8 @@ fn found(seeds: std::ops::RangeInclusive<u64>, service: &str) -> Vec<(String, u6
 
 #[test]
 fn the_program_finds_a_difference_of_two_deviations_and_none_between_equal_sides() {
-    // Two deviations of the difference of a pair: 2·√2·3 % are 8.5 %.
-    let (equal, slower) = (found(1..=2, "100us"), found(1..=2, "109us"));
+    // Two deviations of the difference of a pair: 2·√2·3.2 % are 9 %, with the noise within runs.
+    let (equal, slower) = (found(1..=2, "100us"), found(1..=2, "110us"));
     assert!(equal.iter().all(|(verdict, _)| verdict != "differs"), "{equal:?}");
     assert!(slower.iter().all(|(verdict, rounds)| verdict == "differs" && *rounds <= 15), "{slower:?}");
 }
@@ -225,7 +227,7 @@ fn the_program_finds_a_difference_of_two_deviations_and_none_between_equal_sides
 #[test]
 #[ignore = "20 seeds of each: make test-full"]
 fn over_20_seeds_equal_sides_do_not_differ_and_two_deviations_are_found() {
-    let (equal, slower) = (found(1..=20, "100us"), found(1..=20, "109us"));
+    let (equal, slower) = (found(1..=20, "100us"), found(1..=20, "110us"));
     let count = |all: &[(String, u64)], verdict: &str| all.iter().filter(|(one, _)| one == verdict).count();
     println!("A/A: {equal:?}\n2 sd: {slower:?}");
     assert!(count(&equal, "differs") <= 1, "{equal:?}");
