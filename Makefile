@@ -86,7 +86,7 @@ test: oracles
 test-full: test seeds load store soak sanitize
 	$(CASES) newest_fio:: -- --ignored
 	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib -- statistics::simulated statistics::proofs
-	$(CARGO) test --locked -p cli --test commands versus:: -- --ignored
+	PLUMB_SEEDS=20 $(CARGO) test --locked -p cli --test commands versus::the_program
 
 CASES := $(CARGO) test --locked -p cli --test cases
 

@@ -216,20 +216,18 @@ fn found(seeds: std::ops::RangeInclusive<u64>, service: &str) -> Vec<(String, u6
     seeds.map(one).collect()
 }
 
-#[test]
-fn the_program_finds_a_difference_of_two_deviations_and_none_between_equal_sides() {
-    // Two deviations of the difference of a pair: 2·√2·3.2 % are 9 %, with the noise within runs.
-    let (equal, slower) = (found(1..=2, "100us"), found(1..=2, "110us"));
-    assert!(equal.iter().all(|(verdict, _)| verdict != "differs"), "{equal:?}");
-    assert!(slower.iter().all(|(verdict, rounds)| verdict == "differs" && *rounds <= 15), "{slower:?}");
+/// Number of seeds: two, or those of `PLUMB_SEEDS` (`make test-full`).
+fn seeds() -> u64 {
+    std::env::var("PLUMB_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2)
 }
 
 #[test]
-#[ignore = "20 seeds of each: make test-full"]
-fn over_20_seeds_equal_sides_do_not_differ_and_two_deviations_are_found() {
-    let (equal, slower) = (found(1..=20, "100us"), found(1..=20, "110us"));
-    let count = |all: &[(String, u64)], verdict: &str| all.iter().filter(|(one, _)| one == verdict).count();
+fn the_program_finds_a_difference_of_two_deviations_and_none_between_equal_sides() {
+    // Two deviations of the difference of a pair: 2·√2·3.2 % are 9 %, with the noise within runs.
+    let (equal, slower) = (found(1..=seeds(), "100us"), found(1..=seeds(), "110us"));
     println!("A/A: {equal:?}\n2 sd: {slower:?}");
-    assert!(count(&equal, "differs") <= 1, "{equal:?}");
-    assert!(count(&slower, "differs") >= 19, "{slower:?}");
+    let count = |all: &[(String, u64)]| all.iter().filter(|(verdict, _)| verdict == "differs").count() as u64;
+    // At 4.4 % and at 97 %, rounded to whole seeds: none of two, one of twenty.
+    assert!(count(&equal) <= seeds() / 20, "{equal:?}");
+    assert!(count(&slower) >= seeds() - seeds() / 20, "{slower:?}");
 }
