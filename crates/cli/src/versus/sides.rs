@@ -304,7 +304,9 @@ mod tests {
         let [a, b] = planned(["bs=4k", ""], &path.display().to_string()).unwrap();
         let sizes = |plan: &Plan| plan.jobs.iter().map(|job| job.load.size_ranges().read.0).collect::<Vec<_>>();
         assert_eq!((sizes(&a), sizes(&b)), (vec![4096, 4096], vec![8192, 16384]));
-        std::fs::write(&path, "[global]\ninclude other.fio\n").unwrap();
+        std::fs::write(directory.path().join("other.fio"), "[c]\nioengine=null\nsize=1m\n").unwrap();
+        let other = directory.path().join("other.fio");
+        std::fs::write(&path, format!("[global]\nbs=8k\ninclude {}\n", other.display())).unwrap();
         let failure = planned(["bs=4k", ""], &path.display().to_string()).err().unwrap();
         assert!(failure.message().contains("includes other files"), "{failure:?}");
     }
