@@ -204,11 +204,6 @@ impl Files for EachSection<'_> {
             return Ok(bytes);
         }
         let text = String::from_utf8_lossy(&bytes);
-        if text.lines().any(|line| line.trim_start().starts_with("include ")) {
-            return Err(io::Error::other(
-                "it includes other files, to whose jobs a side's options cannot be added; write a job file for each side",
-            ));
-        }
         Ok(with_options(&text, self.added).into_bytes())
     }
 
@@ -304,11 +299,12 @@ mod tests {
         let [a, b] = planned(["bs=4k", ""], &path.display().to_string()).unwrap();
         let sizes = |plan: &Plan| plan.jobs.iter().map(|job| job.load.size_ranges().read.0).collect::<Vec<_>>();
         assert_eq!((sizes(&a), sizes(&b)), (vec![4096, 4096], vec![8192, 16384]));
-        std::fs::write(directory.path().join("other.fio"), "[c]\nioengine=null\nsize=1m\n").unwrap();
+        // An included file holds options only.
         let other = directory.path().join("other.fio");
-        std::fs::write(&path, format!("[global]\nbs=8k\ninclude {}\n", other.display())).unwrap();
-        let failure = planned(["bs=4k", ""], &path.display().to_string()).err().unwrap();
-        assert!(failure.message().contains("includes other files"), "{failure:?}");
+        std::fs::write(&other, "ioengine=null\nsize=1m\nbs=8k\n").unwrap();
+        std::fs::write(&path, format!("[a]\ninclude {}\n", other.display())).unwrap();
+        let [a, b] = planned(["bs=4k", ""], &path.display().to_string()).unwrap();
+        assert_eq!((sizes(&a), sizes(&b)), (vec![4096], vec![8192]));
     }
 
     #[test]
