@@ -220,26 +220,11 @@ fn systems_of_one_level_have_a_bar_each_with_its_interval() {
         });
         (name.to_owned(), sweep)
     };
-    let systems = vec![
-        one("nvme0n1", 90.0, &[0.97, 1.02]),
-        one("dm-crypt", 140.0, &[0.9, 1.11]),
-        one("sda", 400.0, &[]),
-    ];
+    let systems =
+        vec![one("nvme0n1", 90.0, &[0.97, 1.02]), one("dm-crypt", 140.0, &[0.9, 1.11]), one("sda", 400.0, &[])];
     let data = Overlay::of("nvme0n1, dm-crypt and sda · random read 8 KiB · 1 user", systems);
     let svg = drawn("bars", "overlay", &data, &plain("overlay"));
-    has(
-        &svg,
-        &[
-            "nvme0n1",
-            "dm-crypt",
-            "sda",
-            "1 user",
-            "11.1k IOPS",
-            "2.50k IOPS",
-            "avg 90 µs",
-            "target 1 ms",
-        ],
-    );
+    has(&svg, &["nvme0n1", "dm-crypt", "sda", "1 user", "11.1k IOPS", "2.50k IOPS", "avg 90 µs", "target 1 ms"]);
     // Nothing is as high as the picture of a sweep.
     let height: f64 = svg.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
     assert!((250.0..400.0).contains(&height), "{height}");
