@@ -52,6 +52,12 @@ const STATUSES: &[(&str, &str, i32)] = &[
     ("plot", "sweep.csv", 0),
     ("plot", "none.txt", 1),
     ("plot", "part.csv", 3),
+    ("compare", "sweep.csv sweep.csv", 0),
+    ("compare", "sweep.csv none.txt", 1),
+    ("compare", "part.csv sweep.csv", 3),
+    ("store", "where", 0),
+    ("store", "name last nightly", 1),
+    ("history", "", 1),
     ("watch", "--json --count 1 --interval 0.1", 0),
     ("watch", "", 1),
     ("versus", "--accept nothing-moved --rest 0 -- --name=a --ioengine=sim --size=1m --rw=read", 0),
@@ -67,6 +73,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("watch", "129"),           // device::screen::the_screen_ends_with_its_terminal
     ("model", "4"),             // the same function as in survey
     ("model", "128 + signal"),  // a_signal_is_in_the_status
+    ("history", "0"),           // store::history_is_for_programs_too
     ("versus", "1"),            // a_closed_pipe_ends_every_command_quietly
     ("versus", "128 + signal"), // versus::an_interrupt_keeps_the_complete_rounds
 ];
@@ -87,6 +94,7 @@ const CELLS: &[(&str, &str)] = &[
     ("report", "report {} sweep.csv"),
     ("plot", "plot {} sweep.csv"),
     ("watch", "watch {} --count 1 --interval 0.1"),
+    ("versus", "versus {} --accept nothing-moved --rest 0 -- --name=a --ioengine=sim --size=1m --rw=read"),
 ];
 
 /// The reasons for which a command has not one of these options.
@@ -172,7 +180,9 @@ fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
     let complaint = |why: &str| Some(format!("plumb {words}, {option}: {why}\n{shown}\n{error}"));
     if !works {
         let has_reason = REASONS.iter().any(|reason| error.contains(reason));
-        return if output.status.code() == Some(1) && has_reason { None } else { complaint("no reason") };
+        // 1 would be an answer of `versus`.
+        let refused = if words.starts_with("versus") { 3 } else { 1 };
+        return if output.status.code() == Some(refused) && has_reason { None } else { complaint("no reason") };
     }
     if output.status.code() != Some(0) {
         return complaint("it fails");
