@@ -290,7 +290,7 @@ fn a_closed_pipe_ends_every_command_quietly() {
     for &(command, words, status) in STATUSES.iter().filter(|(.., status)| *status == 0) {
         for form in ["", "--json"] {
             let words = match (command, form) {
-                ("watch", _) => words.to_owned(),
+                ("watch" | "store", _) => words.to_owned(),
                 ("report", "--json") => "--json sweep.csv".to_owned(),
                 _ => format!("{form} {words}"),
             };
