@@ -129,6 +129,8 @@ impl Store {
     }
 
     fn state(&self) -> Result<State, StoreError> {
+        // All numbers are of one moment: another program may be making the tables.
+        let _moment = self.connection.unchecked_transaction().map_err(|error| explained(&self.path, &error))?;
         let number = |name: &str| self.ask(|db| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0)));
         let (version, application) = (number("user_version")?, number("application_id")?);
         let tables =

@@ -191,11 +191,11 @@ fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
     let after = BEFORE_PERCENTILES + PERCENTILE_PLACES;
     let (mut completion, mut total) = (latency(8), latency(after));
     // A line does not say of which latency its percentiles are: of the total with `lat_percentiles`. No completion takes
-    // longer than the longest, give or take a bucket.
+    // longer than the longest, give or take a bucket and a µs, which is the unit.
     let most = percentiles.last().map_or(0.0, |(_, ns)| *ns);
     let longest = |latency: &Option<ReadLatency>| latency.as_ref().and_then(|latency| latency.max_ns);
-    let of_total = longest(&completion).is_some_and(|longest| most > longest * (1.0 + BUCKET));
-    let fit_total = longest(&total).is_some_and(|longest| most <= longest * (1.0 + BUCKET));
+    let of_total = longest(&completion).is_some_and(|longest| most > (longest + 1e3) * (1.0 + BUCKET));
+    let fit_total = longest(&total).is_some_and(|longest| most <= (longest + 1e3) * (1.0 + BUCKET));
     let measured = if of_total && fit_total { total.as_mut() } else { completion.as_mut().or(total.as_mut()) };
     if let Some(measured) = measured {
         measured.percentiles = percentiles;
