@@ -47,22 +47,27 @@ fn heading(test: &ComparedTest) -> String {
     format!("{}    {} and {} runs{turns}", test.label, test.runs[0], test.runs[1])
 }
 
-fn table(rows: &[Row]) -> String {
-    let head = ["", "old", "new", "change", "95 % interval", "", "visible from"].map(str::to_owned);
-    let lines: Vec<[String; 7]> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
+/// Lines of number, old, new, change, interval, verdict and smallest change in columns: words to the left, numbers to the right.
+pub(crate) fn aligned(lines: &[[String; 7]]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 7] = std::array::from_fn(width);
     let mut text = String::new();
-    for line in &lines {
+    for line in lines {
         let mut row = String::from(" ");
         for (column, cell) in line.iter().enumerate() {
             let pad = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
-            // Words to the left, numbers to the right.
             row.push_str(&if [0, 5].contains(&column) { format!(" {cell}{pad} ") } else { format!(" {pad}{cell} ") });
         }
         text.push_str(row.trim_end());
         text.push('\n');
     }
+    text
+}
+
+fn table(rows: &[Row]) -> String {
+    let head = ["", "old", "new", "change", "95 % interval", "", "visible from"].map(str::to_owned);
+    let lines: Vec<[String; 7]> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
+    let mut text = aligned(&lines);
     for row in rows {
         text.push_str(&under(row).map_or_else(String::new, |line| format!("    {line}\n")));
     }

@@ -3,7 +3,7 @@
 use super::rounds::{EndEarly, Ending, Measurement, Order, Pairing};
 use super::sides::NAMES;
 use crate::compare::documents::row_of;
-use crate::compare::text::{interval, signed, value, word};
+use crate::compare::text::{aligned, interval, signed, value, word};
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::streams;
@@ -151,20 +151,7 @@ fn round_line(rounds: &[Round], found: &Standing, goal: Goal) -> Option<String> 
 fn table(rows: &[Row]) -> String {
     let head = ["", "A", "B", "B ÷ A", "95 % interval", "B is", "visible from"].map(str::to_owned);
     let lines: Vec<[String; 7]> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 7] = std::array::from_fn(width);
-    let mut text = String::new();
-    for line in &lines {
-        let mut row = String::from(" ");
-        for (column, cell) in line.iter().enumerate() {
-            let pad = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
-            // Words to the left, numbers to the right.
-            row.push_str(&if [0, 5].contains(&column) { format!(" {cell}{pad} ") } else { format!(" {pad}{cell} ") });
-        }
-        text.push_str(row.trim_end());
-        text.push('\n');
-    }
-    text
+    aligned(&lines)
 }
 
 fn cells(row: &Row) -> [String; 7] {
