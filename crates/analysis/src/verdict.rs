@@ -20,26 +20,26 @@ pub fn verdict(rows: &[Judged]) -> Vec<String> {
         rows,
         |row| row.latency.as_deref(),
         |first| match first {
-            'A' => "good (A)",
-            'B' => "fair (B)",
-            'C' => "slow (C)",
-            _ => "too slow (D)",
+            'A' => "good",
+            'B' => "fair",
+            'C' => "slow",
+            _ => "too slow",
         },
     );
     let scaling = of(
         rows,
         |row| row.scaling.as_deref(),
         |first| match first {
-            'A' => "takes more load (A)",
-            'B' => "queues in part (B)",
-            'C' => "mostly queues (C)",
-            _ => "saturated (D)",
+            'A' => "takes more load",
+            'B' => "queues in part",
+            'C' => "mostly queues",
+            _ => "saturated",
         },
     );
     vec![format!("Latency: {latency}"), format!("Scaling: {scaling}")]
 }
 
-/// For example `good (A) for index lookups and full scans; 2 of 4 not graded.`
+/// For example `good (A+, A) for index lookups and full scans; 2 of 4 not graded.`
 fn of<'rows>(
     rows: &'rows [Judged],
     letter: impl Fn(&'rows Judged) -> Option<&'rows str>,
@@ -47,19 +47,21 @@ fn of<'rows>(
 ) -> String {
     let mut parts = Vec::new();
     for range in ['A', 'B', 'C', 'D'] {
-        let names: Vec<&str> = rows
-            .iter()
-            .filter(|row| letter(row).is_some_and(|letter| letter.starts_with(range)))
-            .map(|row| row.workload.as_str())
-            .collect();
+        let graded =
+            |row: &'rows Judged| Some((letter(row).filter(|it| it.starts_with(range))?, row.workload.as_str()));
+        let (mut letters, names): (Vec<&str>, Vec<&str>) = rows.iter().filter_map(graded).unzip();
+        // A+ before A before A-, as on the card.
+        letters.sort_by_key(|letter| ["+", "", "-"].iter().position(|sign| *sign == &letter[1..]));
+        letters.dedup();
+        let word = format!("{} ({})", words(range), letters.join(", "));
         match names.as_slice() {
             [] => {}
-            [_, _] if rows.len() == 2 => parts.push(format!("{} for both", words(range))),
-            all if all.len() == rows.len() => parts.push(format!("{} for all {}", words(range), all.len())),
+            [_, _] if rows.len() == 2 => parts.push(format!("{word} for both")),
+            all if all.len() == rows.len() => parts.push(format!("{word} for all {}", all.len())),
             [first @ .., last] if !first.is_empty() => {
-                parts.push(format!("{} for {} and {last}", words(range), first.join(", ")));
+                parts.push(format!("{word} for {} and {last}", first.join(", ")));
             }
-            names => parts.push(format!("{} for {}", words(range), names.join(", "))),
+            names => parts.push(format!("{word} for {}", names.join(", "))),
         }
     }
     let open = rows.iter().filter(|row| letter(row).is_none()).count();
@@ -86,7 +88,7 @@ mod tests {
         assert_eq!(
             verdict(&rows),
             [
-                "Latency: good (A) for index lookups and full scans; fair (B) for commits.",
+                "Latency: good (A+, A) for index lookups and full scans; fair (B-) for commits.",
                 "Scaling: saturated (D) for index lookups; 2 of 3 not graded."
             ]
         );
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn all_alike_is_said_once_and_nothing_says_nothing() {
-        assert_eq!(verdict(&[row("a", "A+", "?"), row("b", "A-", "?")])[0], "Latency: good (A) for both.");
+        assert_eq!(verdict(&[row("a", "A+", "?"), row("b", "A-", "?")])[0], "Latency: good (A+, A-) for both.");
         assert_eq!(verdict(&[row("a", "A", "?")])[1], "Scaling: not graded, for the reasons below.");
         assert_eq!(verdict(&[]), Vec::<String>::new());
     }

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Streams {
     /// Print the result as JSON on standard output, and nothing else there
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Print only the result and errors: no progress, no headings, no remarks on what was read
-    #[arg(long, short)]
+    #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Written {
     #[command(flatten)]
     pub(crate) streams: Streams,
     /// File for the output; - is standard output [default: standard output]
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", global = true)]
     pub(crate) output: Option<PathBuf>,
 }
 
@@ -61,15 +61,7 @@ pub(crate) fn document(command: &str, parts: Value) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(&root)? + "\n")
 }
 
-/// Why a command has not one of the options that commands share, by the option.
-const NOT_OF_ALL: [(&[&str], &str); 4] = [
-    (&["--no-report"], "only plumb survey and plumb knee write a page next to their result"),
-    (&["--output", "-o"], "this command has one output, standard output: >FILE sends it to a file"),
-    (&["--quiet", "-q"], "this command prints nothing but its result"),
-    (&["--json"], "this command has no JSON"),
-];
-
 /// Why a command has not this option, if other commands have it.
 pub(crate) fn not_of_all(option: &str) -> Option<&'static str> {
-    NOT_OF_ALL.iter().find(|(names, _)| names.contains(&option)).map(|&(_, why)| why)
+    (option == "--no-report").then_some("only plumb survey and plumb knee write a page next to their result")
 }

@@ -22,6 +22,11 @@ pub(crate) fn of_stderr() -> Option<usize> {
     asked().or_else(|| columns(&std::io::stderr()))
 }
 
+/// Columns of a drawing in letters on standard output.
+pub(crate) fn of_drawing() -> usize {
+    of_stdout().unwrap_or(USUAL)
+}
+
 /// Width of running text in a terminal of this width.
 pub(crate) fn of_text(terminal: Option<usize>) -> usize {
     terminal.map_or(USUAL, |width| width.min(LONGEST_LINE))

@@ -38,10 +38,10 @@ fn fio_json(iops: f64, ended_s: u64) -> Value {
     })
 }
 
-const OLD: [f64; 5] = [80_000.0, 81_000.0, 79_500.0, 80_500.0, 80_200.0];
+pub(crate) const OLD: [f64; 5] = [80_000.0, 81_000.0, 79_500.0, 80_500.0, 80_200.0];
 
 /// Writes five results with these rates as NAME-1.json to NAME-5.json, at even or odd seconds.
-fn write(directory: &Path, name: &str, rates: &[f64], first_s: u64) -> String {
+pub(crate) fn write(directory: &Path, name: &str, rates: &[f64], first_s: u64) -> String {
     let one = |(at, rate): (u64, &f64)| {
         let file = format!("{name}-{at}.json");
         let text = serde_json::to_string_pretty(&fio_json(*rate, first_s + 120 * at)).unwrap();

@@ -94,15 +94,33 @@ const CELLS: &[(&str, &str)] = &[
     ("report", "report {} sweep.csv"),
     ("plot", "plot {} sweep.csv"),
     ("watch", "watch {} --count 1 --interval 0.1"),
+    ("compare", "compare {} sweep.csv sweep.csv"),
     ("versus", "versus {} --accept nothing-moved --rest 0 -- --name=a --ioengine=sim --size=1m --rw=read"),
+    (
+        "gate",
+        "gate {} --tolerance 50% new-1.json,new-2.json,new-3.json,new-4.json,new-5.json --against old-1.json,old-2.json,old-3.json,old-4.json,old-5.json",
+    ),
+    ("history", "history {} --store plumb.db"),
+    ("trend", "trend {} --store plumb.db"),
+    ("store where", "store where {} --store plumb.db"),
+    ("store list", "store list {} --store plumb.db"),
+    ("store add", "store add {} --store plumb.db more.json"),
+    ("store check", "store check {} --store plumb.db"),
+    ("store export", "store export {} --store plumb.db last"),
+    ("store forget", "store forget {} --store plumb.db last"),
+    ("store rebuild", "store rebuild {} --store plumb.db"),
+    ("store name", "store name {} --store plumb.db last nightly"),
+    ("store off", "store off {} --store plumb.db"),
+    ("store on", "store on {} --store plumb.db"),
 ];
 
+/// Commands that change something and print what they did, which `--quiet` leaves out.
+const QUIET_CHANGES: [&str; 5] = ["store forget", "store rebuild", "store name", "store off", "store on"];
+
 /// The reasons for which a command has not one of these options.
-const REASONS: [&str; 4] = [
+const REASONS: [&str; 2] = [
     "only plumb survey and plumb knee write a page next to their result",
-    "this command prints nothing but its result",
     "knee --iozone writes no page; leave out --no-report",
-    "this command has one output, standard output",
 ];
 
 /// A directory with the files of the table.
@@ -172,16 +190,27 @@ fn documented_cells() -> Vec<(String, Vec<bool>)> {
     rows.flat_map(row).collect()
 }
 
+/// The files of [`stage`], six results of two sets, a store and one result that is not in it.
+fn stage_with_store() -> TempDir {
+    static STORE: std::sync::LazyLock<(Vec<u8>, Vec<u8>)> = std::sync::LazyLock::new(crate::store::eight_nights);
+    let place = stage();
+    crate::compare::write(place.path(), "old", &crate::compare::OLD, 1_700_000_000);
+    crate::compare::write(place.path(), "new", &crate::compare::OLD, 1_700_000_050);
+    std::fs::write(place.path().join("plumb.db"), &STORE.0).unwrap();
+    std::fs::write(place.path().join("more.json"), &STORE.1).unwrap();
+    place
+}
+
 /// Says what is wrong with a cell, if anything is.
 fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
-    let place = stage();
+    let place = stage_with_store();
     let output = run(place.path(), "", &words.replace("{}", option));
     let (shown, error) = (text(&output.stdout), text(&output.stderr));
     let complaint = |why: &str| Some(format!("plumb {words}, {option}: {why}\n{shown}\n{error}"));
     if !works {
         let has_reason = REASONS.iter().any(|reason| error.contains(reason));
         // 1 would be an answer of `versus`.
-        let refused = if words.starts_with("versus") { 3 } else { 1 };
+        let refused = if ["versus", "gate"].iter().any(|name| words.starts_with(name)) { 3 } else { 1 };
         return if output.status.code() == Some(refused) && has_reason { None } else { complaint("no reason") };
     }
     if output.status.code() != Some(0) {
@@ -192,6 +221,9 @@ fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
     match option {
         "--json" if !is_json(&shown) => complaint("no JSON"),
         "-o out.txt" | "-o out.svg" if !is_written(&option[3..]) => complaint("no file"),
+        "--quiet" if QUIET_CHANGES.iter().any(|name| words.starts_with(name)) && !shown.is_empty() => {
+            complaint("it is not quiet")
+        }
         "-o -" if shown.is_empty() || place.path().join("-").exists() => complaint("a file called -"),
         "-o -" if ["survey", "knee"].iter().any(|name| words.starts_with(name)) && !is_json(&shown) => {
             complaint("not the result alone")
@@ -219,7 +251,7 @@ fn every_shared_option_works_as_documented_or_is_refused_with_its_reason() {
                 };
                 // A drawing has its format by the name of its file.
                 let option = match words.split(' ').next() {
-                    Some("report" | "plot") if option == "-o out.txt" => "-o out.svg",
+                    Some("report" | "plot" | "compare") if option == "-o out.txt" => "-o out.svg",
                     _ => option,
                 };
                 scope.spawn(move || wrong_with(&words, option, works))
@@ -290,7 +322,7 @@ fn a_closed_pipe_ends_every_command_quietly() {
     for &(command, words, status) in STATUSES.iter().filter(|(.., status)| *status == 0) {
         for form in ["", "--json"] {
             let words = match (command, form) {
-                ("watch" | "store", _) => words.to_owned(),
+                ("watch", _) => words.to_owned(),
                 ("report", "--json") => "--json sweep.csv".to_owned(),
                 _ => format!("{form} {words}"),
             };

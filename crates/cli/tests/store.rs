@@ -4,6 +4,19 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// A store with eight nights of one test, and one more result that is not in it.
+pub(crate) fn eight_nights() -> (Vec<u8>, Vec<u8>) {
+    let home = Home::new();
+    let one = home.measured();
+    (0..9).for_each(|day| {
+        let words: &[&str] = if day < 8 { &["store", "add", "night.json"] } else { &["store", "where"] };
+        home.written_night(&one, day, 80_000 + 400 * (day % 3), "6.12");
+        home.good(words);
+    });
+    let read = |path: PathBuf| std::fs::read(path).unwrap();
+    (read(home.usual()), read(home.path("night.json")))
+}
+
 /// A home directory for one test, with a directory to measure.
 struct Home {
     directory: tempfile::TempDir,
@@ -51,6 +64,12 @@ impl Home {
 
     /// Adds a night of this rate, as it was measured here on a later day.
     fn night(&self, one: &Value, day: u64, iops: u64, kernel: &str) {
+        self.written_night(one, day, iops, kernel);
+        self.good(&["store", "add", "night.json"]);
+    }
+
+    /// Writes such a night to night.json.
+    fn written_night(&self, one: &Value, day: u64, iops: u64, kernel: &str) {
         let mut night = one.clone();
         let result = &mut night["result"];
         let began = 1_700_000_000_000_u64 + day * 86_400_000;
@@ -63,7 +82,6 @@ impl Home {
         result["notes"] = json!([]);
         let path = self.path("night.json");
         std::fs::write(&path, night.to_string()).unwrap();
-        self.good(&["store", "add", "night.json"]);
     }
 }
 
@@ -372,6 +390,7 @@ fn a_slower_kernel_is_found_with_the_kernel_as_what_changed() {
     let between: Vec<&str> = trend.lines().skip_while(|line| !line.contains("In between")).skip(1).collect();
     assert_eq!(between, ["    kernel: 6.12.48 -> 6.12.51"], "{trend}");
     let json: Value = serde_json::from_str(&home.run(&["trend", "--format", "json"]).1).unwrap();
+    let json = &json["series"];
     assert_eq!(json[0]["changes"][0]["facts"], json!([["kernel", "6.12.48", "6.12.51"]]), "{json}");
     // Dismissed, it is not shown; accepted, the history starts again with it, and is too short then.
     assert!(home.good(&["trend", "--dismiss", "2023-11-26-0001"]).contains("dismissed"));

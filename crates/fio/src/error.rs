@@ -107,6 +107,12 @@ impl Problem {
         self
     }
 
+    /// The mistake and what would work: ``bs=4q is not a size; write it like 4k, 1m or 4096``.
+    fn mistake(&self) -> String {
+        let help = self.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("{}{help}", self.what)
+    }
+
     /// One line: ``job `a` (mix.fio:12): bs=4q is not a size; write it like 4k, 1m or 4096``.
     fn title(&self, sources: &Sources) -> String {
         let place = self.places.first().map(|place| sources.describe(place));
@@ -116,8 +122,7 @@ impl Problem {
             (None, Some(place)) => format!("{place}: "),
             (None, None) => String::new(),
         };
-        let help = self.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-        format!("{head}{}{help}", self.what)
+        head + &self.mistake()
     }
 
     /// The title and the lines concerned, with the words underlined.
@@ -171,6 +176,11 @@ impl JobError {
     /// One line for each problem: where, what, and what would work.
     pub fn titles(&self) -> Vec<String> {
         self.problems.iter().map(|problem| problem.title(&self.sources)).collect()
+    }
+
+    /// What is wrong and what would work, without places: for options that no person wrote on a command line.
+    pub fn mistakes(&self) -> String {
+        self.problems.iter().map(Problem::mistake).collect::<Vec<_>>().join("; ")
     }
 
     /// True if the command line asked for nothing, so that the usage should follow the message.

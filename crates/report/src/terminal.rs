@@ -1,42 +1,45 @@
-//! A sweep as a text chart, for a terminal of 80 columns, without colour.
+//! A sweep as a text chart, as wide as the terminal, without colour.
 
 use crate::data::{Bin, Level, Overlay, Sweep};
 use formats::printable;
 
-/// Width of the chart in columns.
-const WIDTH: usize = 80;
+/// Least and most columns of a chart; a terminal may have fewer or more.
+const COLUMNS: (usize, usize) = (40, 120);
 /// Width of the latency labels on the left, in columns.
 const LEFT: usize = 9;
 /// Most levels drawn; if there are more, some are omitted and named.
 const MOST_LEVELS: usize = 7;
+/// Columns of a level: a bar and its share.
+const LEVEL: usize = 10;
 /// Block characters of 0 to 8 eighths of a cell.
 const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The chart: a line with the rates, the latency histogram with one bar per level and bucket, and two lines of numbers.
-pub(crate) fn sketch(sweep: &Sweep) -> String {
-    sketch_over_time(sweep, &[])
+pub(crate) fn sketch(sweep: &Sweep, columns: usize) -> String {
+    sketch_over_time(sweep, &[], columns)
 }
 
 /// The chart of one run, with a sparkline of its IOPS over time.
-pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
-    let shown = chosen(&sweep.levels);
+pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64], columns: usize) -> String {
+    let width = columns.clamp(COLUMNS.0, COLUMNS.1);
+    let shown = evenly(&sweep.levels.iter().collect::<Vec<_>>(), (width - LEFT) / LEVEL);
     if shown.is_empty() {
         return String::new();
     }
-    let column = (WIDTH - LEFT) / shown.len().max(3);
-    let mut text = format!("{}\n", cut(&printable::line(&sweep.title), WIDTH));
+    let column = (width - LEFT) / shown.len().max(3);
+    let mut text = format!("{}\n", cut(&printable::line(&sweep.title), width));
     if let Some(flag) = &sweep.flag {
-        text.push_str(&format!("! {}\n", cut(&printable::line(flag), WIDTH - 2)));
+        text.push_str(&format!("! {}\n", cut(&printable::line(flag), width - 2)));
     }
     // A histogram log states no rates.
     if shown.iter().any(|level| level.iops > 0.0) {
-        text.push_str(&format!("{}\n", cut(&rates(&sweep.levels, over_time), WIDTH)));
+        text.push_str(&format!("{}\n", cut(&rates(&sweep.levels, over_time), width)));
     }
     text.push('\n');
     let row = |name: &str, cells: Vec<String>| {
         let cells: String = cells.iter().map(|cell| padded(cell, column)).collect();
-        format!("{}\n", format!("{name:>width$}  {cells}", width = LEFT - 2).trim_end())
+        format!("{}\n", format!("{name:>left$}  {cells}", left = LEFT - 2).trim_end())
     };
     text.push_str(&row("", shown.iter().map(|level| cut(&printable::line(&level.label), column - 1)).collect()));
     for (name, step) in steps(&shown) {
@@ -55,7 +58,7 @@ pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
     if !omitted.is_empty() {
         text.push_str(&row(
             "",
-            vec![cut(&printable::line(&format!("not shown: {}", omitted.join(", "))), WIDTH - LEFT)],
+            vec![cut(&printable::line(&format!("not shown: {}", omitted.join(", "))), width - LEFT)],
         ));
     }
     text
@@ -65,7 +68,8 @@ pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
 const OVERLAY: (usize, usize) = (22, 16);
 
 /// Several sweeps over one another: a line per system with a sparkline of its IOPS, all of one scale, and its numbers at each level.
-pub(crate) fn overlay(overlay: &Overlay) -> String {
+pub(crate) fn overlay(overlay: &Overlay, columns: usize) -> String {
+    let width = columns.clamp(COLUMNS.0, COLUMNS.1);
     type Value = fn(&Level) -> Option<String>;
     const ROWS: [(&str, Value); 3] = [
         ("IOPS", |level| Some(count(level.iops))),
@@ -75,13 +79,14 @@ pub(crate) fn overlay(overlay: &Overlay) -> String {
     let mut all: Vec<&Level> = overlay.systems.iter().flat_map(|(_, sweep)| &sweep.levels).collect();
     all.sort_by(|one, other| one.load.total_cmp(&other.load));
     all.dedup_by(|one, other| one.load.total_cmp(&other.load).is_eq());
-    let shown = evenly(&all);
     let most = overlay.systems.iter().flat_map(|(_, sweep)| &sweep.levels).map(|level| level.iops).fold(0.0, f64::max);
     let names: Vec<String> = overlay.systems.iter().map(|(name, _)| cut(&printable::line(name), OVERLAY.0)).collect();
     let wide = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let spark = all.len().min(OVERLAY.1);
-    let column = ((WIDTH - wide - spark - 4) / shown.len().max(1)).min(18);
-    let mut text = format!("{}\n", cut(&printable::line(&overlay.title), WIDTH));
+    let room = width - wide - spark - 4;
+    let shown = evenly(&all, room / LEVEL);
+    let column = (room / shown.len().max(1)).min(18);
+    let mut text = format!("{}\n", cut(&printable::line(&overlay.title), width));
     let heads = shown.iter().map(|level| format!("{:>column$}", cut(&printable::line(&level.label), column - 1)));
     let heads: String = heads.collect();
     for (what, value) in ROWS {
@@ -107,13 +112,9 @@ fn at(sweep: &Sweep, load: f64) -> Option<&Level> {
     sweep.levels.iter().find(|level| level.load.total_cmp(&load).is_eq())
 }
 
-fn chosen(levels: &[Level]) -> Vec<&Level> {
-    evenly(&levels.iter().collect::<Vec<_>>())
-}
-
-/// The first and the last level, and evenly spaced ones in between.
-fn evenly<'levels>(levels: &[&'levels Level]) -> Vec<&'levels Level> {
-    let count = levels.len().min(MOST_LEVELS);
+/// The first and the last level, and evenly spaced ones in between, if there is room for no more.
+fn evenly<'levels>(levels: &[&'levels Level], room: usize) -> Vec<&'levels Level> {
+    let count = levels.len().min(room.min(MOST_LEVELS));
     let at = |index: usize| if count < 2 { 0 } else { index * (levels.len() - 1) / (count - 1) };
     (0..count).map(|index| levels[at(index)]).collect()
 }
@@ -259,13 +260,17 @@ mod tests {
     }
 
     #[test]
-    fn a_sketch_fits_80_columns_and_shows_the_ladder_with_the_slowest_on_top() {
+    fn a_sketch_fits_its_columns_and_shows_the_ladder_with_the_slowest_on_top() {
         let levels: Vec<Level> = (1..=12)
             .map(|at| level(at * 1000, f64::from(at) * 1e4, &[(5e4, 1e5, 0.5), (1e5, 2.5e5, 0.49), (2e9, 4e9, 0.0004)]))
             .collect();
         let sweep = Sweep { title: "\u{1b}[31m".repeat(60), levels, ..Sweep::default() };
-        let text = sketch(&sweep);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        for columns in [40, 60, 80, 200] {
+            let text = sketch(&sweep, columns);
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{text}");
+            assert!(text.contains("1000 us") && text.contains("12000 us"), "the first and the last level:\n{text}");
+        }
+        let text = sketch(&sweep, 80);
         assert!(!text.contains('\u{1b}'), "{text}");
         let lines: Vec<&str> = text.lines().collect();
         let at = |word: &str| lines.iter().position(|line| line.trim_start().starts_with(word)).unwrap();
@@ -284,9 +289,9 @@ mod tests {
     #[test]
     fn one_run_shows_its_rate_over_time() {
         let sweep = Sweep { levels: vec![level(1, 2e4, &[(5e4, 1e5, 1.0)])], ..Sweep::default() };
-        let text = sketch_over_time(&sweep, &[2e4, 1e4, 2e4, 0.0]);
+        let text = sketch_over_time(&sweep, &[2e4, 1e4, 2e4, 0.0], 80);
         assert!(text.contains("20.0k IOPS, 156 MiB/s, over time █▅█▁\n"), "{text}");
-        assert!(!sketch_over_time(&sweep, &[2e4]).contains("over time"));
+        assert!(!sketch_over_time(&sweep, &[2e4], 80).contains("over time"));
     }
 
     #[test]
@@ -299,8 +304,11 @@ mod tests {
             ("\u{1b}[31mfast".to_owned(), sweep(&[(1, 1e4), (8, 4e4), (64, 8e4)])),
             ("a name that is much longer than its column".to_owned(), sweep(&[(1, 1e4), (64, 2e4)])),
         ];
-        let text = overlay(&Overlay { title: "both".into(), systems, ..Overlay::default() });
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH) && !text.contains('\u{1b}'), "{text}");
+        let both = Overlay { title: "both".into(), systems, ..Overlay::default() };
+        let narrow = overlay(&both, 60);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("64 users"), "{narrow}");
+        let text = overlay(&both, 80);
+        assert!(text.lines().all(|line| line.chars().count() <= 80) && !text.contains('\u{1b}'), "{text}");
         let line = |word: &str| text.lines().find(|line| line.trim_start().contains(word)).unwrap();
         assert!(line("fast").contains("▂▅█") && line("fast").ends_with("80.0k"), "{text}");
         assert!(line("a name").contains("▂ ▃") && line("a name").contains(" - "), "{text}");
@@ -309,6 +317,6 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_no_picture() {
-        assert_eq!(sketch(&Sweep::default()), "");
+        assert_eq!(sketch(&Sweep::default(), 80), "");
     }
 }

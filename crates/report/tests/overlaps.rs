@@ -287,7 +287,7 @@ fn cards() {
         };
         value(Card {
             title: "storage report card".into(),
-            sentences: vec!["Latency: good (A) for both.".into(), "Scaling: saturated (D) for both.".into()],
+            sentences: vec!["Latency: good (A+, A) for both.".into(), "Scaling: saturated (D) for both.".into()],
             rows: (0..count).map(row).collect(),
             notes: vec!["Thresholds: a profile.".into()],
         })

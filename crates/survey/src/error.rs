@@ -25,11 +25,11 @@ pub enum SurveyError {
         why: String,
     },
     /// A swept option, or the engine, that fio's parser rejects.
-    #[error("{test}: {error}")]
+    #[error("{test}: {}", error.mistakes())]
     Option {
         /// The test, as [`crate::SurveyTest::describe`] shows it.
         test: String,
-        /// The parser's message, with the option underlined.
+        /// The parser's error, whose places are in a command line that the user did not write.
         error: JobError,
     },
     /// A target, or the work file on it, that cannot be surveyed as requested; the text names it.

@@ -15,7 +15,7 @@ pub(crate) struct ReportArgs {
 }
 
 /// Help text of an `--output`.
-pub(crate) const WHERE: &str = "Refused: this build draws nothing (feature `report`)";
+pub(crate) const DRAWN: &str = "Refused: this build draws nothing (feature `report`)";
 
 /// Refuses the command.
 pub(crate) fn run(_: &ReportArgs) -> Result<u8, Failure> {
@@ -35,6 +35,11 @@ pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
 /// Refuses a page.
 pub(crate) fn drawn(path: &Path, _page: &report::page::Page) -> Result<(), Failure> {
     check_output(path)
+}
+
+/// Refuses a drawing.
+pub(crate) fn svg_of(_page: &report::page::Page) -> Result<String, Failure> {
+    Feature::Report.require("-o -").map(|()| String::new())
 }
 
 /// Refuses the charts of a text.

@@ -10,6 +10,7 @@ pub(crate) mod text;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
+use crate::streams::{Streams, is_stdout};
 use analysis::compare::{ComparedTest, Design, Difference, Matches, Metric, Summary, compare, pair, summary};
 use clap::ValueEnum;
 use formats::printable;
@@ -26,6 +27,7 @@ Examples:
   plumb compare --format markdown old.txt new.txt     for a pull request
   plumb compare --shift old.json new.json     at which percentiles the latency moved
   plumb compare old.json new.json -o changes.html     the same as a picture; .svg, .png and .pdf, too
+  plumb compare old.json new.json -o - >changes.svg   the picture alone
 
 A file is anything that plumb parse reads: results of plumb, text, JSON and terse lines of fio, sweeps.
 Tests are paired by what was asked: pattern, block size, users, depth. Each result is a run; only the
@@ -52,13 +54,12 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     shift: bool,
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    #[arg(short, long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    #[arg(help = crate::report::WHERE, short, long, value_name = "FILE")]
+    #[arg(help = crate::report::DRAWN, short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    streams: Streams,
 }
 
 /// Output format.
@@ -95,8 +96,10 @@ pub(crate) struct Comparison {
 
 /// Reads both sides and prints the comparison.
 pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
+    args.streams.apply();
+    let picture = args.output.as_deref();
     // The destination is checked before anything is read.
-    args.output.as_deref().map(crate::report::check_output).transpose()?;
+    picture.filter(|path| !is_stdout(path)).map(crate::report::check_output).transpose()?;
     let words = match args.results.as_slice() {
         [old, new] => [std::slice::from_ref(old), std::slice::from_ref(new)],
         _ => [args.old.as_slice(), &args.new],
@@ -125,14 +128,18 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
         results,
     };
     let text = match args.format {
-        _ if args.json => documents::json(&comparison)?,
+        _ if args.streams.json => documents::json(&comparison)?,
         Format::Json => documents::json(&comparison)?,
         Format::Markdown => printable::lines(&documents::markdown(&comparison)).into_owned(),
         Format::Text => printable::lines(&text::render(&comparison)).into_owned(),
     };
-    Output::stdout().write(&text)?;
-    if let Some(file) = &args.output {
-        picture::write(&comparison, words, file)?;
+    match picture {
+        Some(file) if is_stdout(file) => Output::stdout().write(&picture::svg(&comparison, words)?)?,
+        Some(file) => {
+            Output::stdout().write(&text)?;
+            picture::write(&comparison, words, file)?;
+        }
+        None => Output::stdout().write(&text)?,
     }
     Ok(input::status(comparison.tests.len(), damaged + matches.refused.len()))
 }

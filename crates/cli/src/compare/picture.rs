@@ -3,7 +3,7 @@
 use super::Comparison;
 use super::text::{interval, on_intervals, signed, value, word};
 use crate::failure::Failure;
-use crate::report::drawn;
+use crate::report::{drawn, svg_of};
 use analysis::compare::{ComparedTest, Metric, Order, Row, Verdict, percent_of};
 use analysis::statistics::ALPHA;
 use report::Chart;
@@ -18,6 +18,11 @@ const MOST_FACTS: usize = 6;
 /// Draws the comparison of these files.
 pub(super) fn write(comparison: &Comparison, sides: [&[PathBuf]; 2], file: &Path) -> Result<(), Failure> {
     drawn(file, &page(comparison, &sides.map(name).join(" → "))?)
+}
+
+/// The drawing of the comparison, as SVG.
+pub(super) fn svg(comparison: &Comparison, sides: [&[PathBuf]; 2]) -> Result<String, Failure> {
+    svg_of(&page(comparison, &sides.map(name).join(" → "))?)
 }
 
 /// Words for the files of a side: the first one, and how many more.

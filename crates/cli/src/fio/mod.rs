@@ -225,7 +225,7 @@ fn print_chart(result: &RunResult, request: &OutputRequest, out: &mut Output) ->
     if request.formats != [OutputFormat::NORMAL] || !out.is_stdout() || !std::io::stdout().is_terminal() {
         return Ok(());
     }
-    match report::sources::glance(result) {
+    match report::sources::glance(result, crate::width::of_drawing()) {
         picture if picture.is_empty() => Ok(()),
         picture => out.write(&format!("\n{picture}")),
     }

@@ -8,6 +8,7 @@ mod shown;
 use crate::compare::{self, SideResults, side, tolerance};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::streams::Written;
 use analysis::compare::{Design, Matches, Metric, Order, order_of, pair};
 use analysis::statistics::Answer;
 use clap::ValueEnum;
@@ -23,6 +24,8 @@ Examples:
   plumb gate --against main-1.json,main-2.json,main-3.json new-1.json,new-2.json,new-3.json
   plumb gate --tolerance 10% --metrics iops,p99 new.json --against main.json
   plumb gate --format github new-*.json --against main-*.json
+  plumb gate --format junit -o gate.xml new-*.json --against main-*.json    the line for a log is printed, too
+  plumb gate --quiet new-*.json --against main-*.json                       that line alone
   plumb gate --pairs new-*.json --against main-*.json    both measured in turns: may be asked after each pair
   git bisect run sh -c './measure >new.json; plumb gate --bisect new.json --against good.json'
 
@@ -52,8 +55,10 @@ pub(crate) struct GateArgs {
     #[arg(long)]
     bisect: bool,
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    #[arg(short, long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// Output format.
@@ -91,40 +96,61 @@ pub(crate) fn status_of_mistake(words: &[std::ffi::OsString]) -> u8 {
 
 /// Judges the results against the baseline.
 pub(crate) fn run(args: &GateArgs) -> Result<u8, Failure> {
-    let status = if args.bisect { BISECT_ERROR } else { ERROR };
-    let with_status = |mut failure: Failure| {
+    let error = if args.bisect { BISECT_ERROR } else { ERROR };
+    let with = |status: u8, mut failure: Failure| {
         failure.status = status;
         failure
     };
-    let failed = |failure: Failure| {
-        // The reason goes to standard error like that of any command, the line for a log to standard output.
-        let line = format!("gate: error: {}\n", failure.message().lines().next().unwrap_or_default());
-        let written = Output::stdout().write(&printable::lines(&line));
-        with_status(written.err().unwrap_or(failure))
-    };
-    let conclusion = match conclude(args) {
-        Ok(conclusion) => conclusion,
-        // Another commit may be measured well, so that this one is skipped.
-        Err(Inconclusive { failure, is_of_new_results: true }) if args.bisect => {
-            let mut failure = failed(failure);
-            failure.status = BISECT_SKIP;
-            return Err(failure);
+    let mut out = args.written.open().map_err(|failure| with(error, failure))?;
+    match conclude(args) {
+        Ok(conclusion) => {
+            let text = args.text(&conclusion).map_err(|failure| with(error, failure))?;
+            print(&mut out, &text, &shown::last_line(&conclusion)).map_err(|failure| with(error, failure))?;
+            Ok(match conclusion.answer {
+                Answer::Ok => 0,
+                Answer::Worse => 1,
+                Answer::CannotTell if args.bisect => BISECT_SKIP,
+                Answer::CannotTell => 2,
+            })
         }
-        Err(Inconclusive { failure, .. }) => return Err(failed(failure)),
-    };
-    let text = match args.format {
-        Format::Text => printable::lines(&shown::text(&conclusion)).into_owned(),
-        Format::Json => shown::json(&conclusion).map_err(with_status)?,
-        Format::Junit => shown::junit(&conclusion),
-        Format::Github => printable::lines(&shown::github(&conclusion)).into_owned(),
-    };
-    Output::stdout().write(&text).map_err(with_status)?;
-    Ok(match conclusion.answer {
-        Answer::Ok => 0,
-        Answer::Worse => 1,
-        Answer::CannotTell if args.bisect => BISECT_SKIP,
-        Answer::CannotTell => 2,
-    })
+        Err(Inconclusive { failure, is_of_new_results }) => {
+            // The reason goes to standard error like that of any command, the line for a log to standard output.
+            let line = shown::line_of_error(failure.message());
+            print(&mut out, &args.text_of_error(&line), &line).map_err(|failure| with(error, failure))?;
+            // Another commit may be measured well, so that this one is skipped.
+            Err(with(if args.bisect && is_of_new_results { BISECT_SKIP } else { error }, failure))
+        }
+    }
+}
+
+impl GateArgs {
+    fn format(&self) -> Format {
+        if self.written.streams.json { Format::Json } else { self.format }
+    }
+
+    fn text(&self, conclusion: &Conclusion) -> Result<String, Failure> {
+        Ok(match self.format() {
+            Format::Text if self.written.streams.quiet => shown::last_line(conclusion),
+            Format::Text => printable::lines(&shown::text(conclusion)).into_owned(),
+            Format::Json => shown::json(conclusion)?,
+            Format::Junit => shown::junit(conclusion),
+            Format::Github => printable::lines(&shown::github(conclusion)).into_owned(),
+        })
+    }
+
+    fn text_of_error(&self, line: &str) -> String {
+        match self.format() {
+            Format::Text | Format::Github => line.to_owned(),
+            Format::Json => shown::json_of_error(line),
+            Format::Junit => shown::junit_of_error(line),
+        }
+    }
+}
+
+/// Writes the output; the line for a log goes to standard output in any case.
+fn print(out: &mut Output, text: &str, line: &str) -> Result<(), Failure> {
+    out.write(&printable::lines(text))?;
+    if out.is_stdout() { Ok(()) } else { Output::stdout().write(&printable::lines(line)) }
 }
 
 /// Why there is no conclusion.

@@ -21,24 +21,44 @@ pub(super) fn text(conclusion: &Conclusion) -> String {
         text.push_str(&format!("{:<12} {}\n", word(row.answer), line(row)));
     }
     conclusion.notes.iter().for_each(|note| text.push_str(&format!("! {note}\n")));
-    text + &last_line(conclusion) + "\n"
+    text + &last_line(conclusion)
 }
 
-/// The answer in one line: `gate: worse: random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1), tolerance 5 %`.
-fn last_line(conclusion: &Conclusion) -> String {
+/// The answer in one line with its end: `gate: worse: random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1), tolerance 5 %`.
+pub(super) fn last_line(conclusion: &Conclusion) -> String {
     let answer = word(conclusion.answer);
     let tolerance = format!("tolerance {} %", (1000.0 * conclusion.tolerance).round() / 10.0);
     if conclusion.answer == Answer::Ok {
         let count = survey::counted(conclusion.rows.len() as u64, "number");
         let loss = conclusion.largest_loss().unwrap_or(0.0).max(0.0);
-        return format!("gate: {answer}: {count}, none can have lost more than {loss:.1} %, {tolerance}");
+        return format!("gate: {answer}: {count}, none can have lost more than {loss:.1} %, {tolerance}\n");
     }
     let more = match conclusion.decisive().count().saturating_sub(1) {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
     let first = conclusion.decisive().next().map(line).unwrap_or_default();
-    format!("gate: {answer}: {first}{more}, {tolerance}")
+    format!("gate: {answer}: {first}{more}, {tolerance}\n")
+}
+
+/// The line in place of an answer, with its end.
+pub(super) fn line_of_error(message: &str) -> String {
+    format!("gate: error: {}\n", message.lines().next().unwrap_or_default())
+}
+
+/// The document in place of one with an answer.
+pub(super) fn json_of_error(line: &str) -> String {
+    let document = json!({ "gate_schema": SCHEMA, "verdict": "error", "pairs": [], "line": line.trim_end() });
+    format!("{document:#}\n")
+}
+
+/// JUnit's XML in place of one with an answer.
+pub(super) fn junit_of_error(line: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"plumb gate\" tests=\"1\" errors=\"1\">\n  \
+         <testcase classname=\"plumb gate\" name=\"results\"><error message=\"{}\"/></testcase>\n</testsuite>\n",
+        xml(line.trim_end())
+    )
 }
 
 /// One number: `random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1)`.
@@ -87,7 +107,7 @@ pub(super) fn json(conclusion: &Conclusion) -> Result<String, Failure> {
         "pairs": conclusion.rows.iter().map(pair).collect::<Vec<_>>(),
         "surroundings": surroundings(&conclusion.surroundings),
         "notes": conclusion.notes,
-        "line": last_line(conclusion),
+        "line": last_line(conclusion).trim_end(),
     });
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
@@ -120,7 +140,11 @@ pub(super) fn junit(conclusion: &Conclusion) -> String {
         text.push_str(&format!("  <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>\n"));
     }
     let notes: Vec<String> = conclusion.notes.iter().map(|note| xml(note).into_owned() + "\n").collect();
-    text + &format!("  <system-out>{}{}</system-out>\n</testsuite>\n", notes.concat(), xml(&last_line(conclusion)))
+    text + &format!(
+        "  <system-out>{}{}</system-out>\n</testsuite>\n",
+        notes.concat(),
+        xml(last_line(conclusion).trim_end())
+    )
 }
 
 /// Text for XML, also within quotes. Control characters are not allowed there.

@@ -26,11 +26,11 @@ const PAGE_OR_STDOUT: &str = if cfg!(feature = "pdf") {
     "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`); - is standard output, for a page"
 };
 
-/// Help text of an `--output` that goes to files only.
-pub(crate) const WHERE: &str = if cfg!(feature = "pdf") {
-    "File to write: .html, .svg, .png or .pdf"
+/// Help text of an `--output` that is a drawing.
+pub(crate) const DRAWN: &str = if cfg!(feature = "pdf") {
+    "File to write: .html, .svg, .png or .pdf; - is standard output, for a drawing as SVG"
 } else {
-    "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`)"
+    "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`); - is standard output, for SVG"
 };
 
 /// Write a report of results: charts, checks and all numbers in one file
@@ -179,7 +179,7 @@ fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
     let request = request(None)?;
     let (sources, _) = read(&[result.to_owned()])?;
     file.write(&report::sources::page(&sources, &request))?;
-    Ok(report::sources::sketches(&sources, &request).sweeps.into_iter().next())
+    Ok(report::sources::sketches(&sources, &request, crate::width::of_drawing()).sweeps.into_iter().next())
 }
 
 /// Checks that charts can be written to this path, by format and existing file.
@@ -190,6 +190,11 @@ pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
 /// Draws this page to a file.
 pub(crate) fn drawn(path: &Path, page: &Page) -> Result<(), Failure> {
     ChartFile::new(path, PdfContent::Report)?.write(page)
+}
+
+/// Draws this page as SVG.
+pub(crate) fn svg_of(page: &Page) -> Result<String, Failure> {
+    plot::svg_of(page, &DrawingStyle::default())
 }
 
 /// Draws the charts of a text that was printed in this run.

@@ -4,6 +4,7 @@ use super::{ChartFile, ChartOptions, PdfContent, read};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::streams::{self, Streams, is_stdout};
+use crate::width;
 use formats::printable;
 use report::page::{DrawingStyle, Page, Picture, sheet};
 use report::{CHARTS, ChartEngine};
@@ -41,20 +42,13 @@ pub(crate) struct PlotArgs {
     /// Height of each chart in pixels [default: by chart]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(150..=8000))]
     height: Option<u32>,
-    #[arg(help = WHERE, short, long, value_name = "FILE", conflicts_with = "json")]
+    #[arg(help = super::DRAWN, short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
     #[command(flatten)]
     charts: ChartOptions,
     #[command(flatten)]
     streams: Streams,
 }
-
-/// Help text of `--output`.
-const WHERE: &str = if cfg!(feature = "pdf") {
-    "File to write: .html, .svg, .png or .pdf; - is standard output, for a drawing as SVG"
-} else {
-    "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`); - is standard output, for SVG"
-};
 
 /// Lists or draws the charts.
 pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
@@ -104,7 +98,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
 }
 
 /// The pictures as one drawing.
-fn svg_of(page: &Page, style: &DrawingStyle) -> Result<String, Failure> {
+pub(super) fn svg_of(page: &Page, style: &DrawingStyle) -> Result<String, Failure> {
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
     if pictures.is_empty() {
         return Err(Failure::new("these results have no chart; plumb report has their numbers"));
@@ -121,7 +115,7 @@ fn in_letters(
     request: &report::sources::PageRequest,
     args: &PlotArgs,
 ) -> Result<(), Failure> {
-    let all = report::sources::sketches(sources, request);
+    let all = report::sources::sketches(sources, request, width::of_drawing());
     let asked = args.chart.as_deref().map(asked);
     let mut sketches = match asked {
         None => [all.overlays, all.sweeps, vec![all.distribution]].concat(),

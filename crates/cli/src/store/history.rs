@@ -3,7 +3,7 @@
 use super::series::{self, SHOWN, accepted, columns, comparable, doubt, head, logarithms, percent, shown, title};
 use super::{Names, RedactArgs, day, hashed, moment, open, place};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::streams::{self, Written};
 use ::store::{Point, Series, Store};
 use analysis::statistics::{Newest, newest};
 use clap::ValueEnum;
@@ -15,6 +15,9 @@ use std::path::PathBuf;
 /// Runs that are read for the remark about the newest one.
 const LOOKED_AT: u32 = 64;
 
+/// Ends the list of all series.
+const HINT: &str = "The runs of one: plumb history SERIES; changes: plumb trend\n";
+
 /// Show earlier runs of the same test
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -22,7 +25,7 @@ Examples:
   plumb history                 all series, a line each
   plumb history /data           the runs of all tests of this directory or device
   plumb history 4f1c            the runs of one series, by the start of its ID
-  plumb history --last 100 --format csv /data >runs.csv
+  plumb history --last 100 --format csv -o runs.csv /data
   plumb history --redact        to show it to others: hashes in place of paths
 
 A series is the same test of the same place on the same machine: operation, block size, users,
@@ -39,13 +42,15 @@ pub(crate) struct HistoryArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     last: u32,
     /// Format of the output
-    #[arg(long, value_enum, default_value_t = Form::Table)]
+    #[arg(long, value_enum, default_value_t = Form::Table, conflicts_with = "json")]
     format: Form,
     #[command(flatten)]
     redact: RedactArgs,
     /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// Format of the output.
@@ -61,15 +66,20 @@ enum Form {
 
 /// Prints the history.
 pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
+    let mut out = args.written.open()?;
     let store = open(&place::of_option(args.store.as_deref())?)?;
     let series = series::selected(&store, args.what.as_deref())?;
-    let text = match args.format {
-        Form::Table if args.what.is_none() && series.len() > 1 => overview(&store, &series)?,
+    let form = if args.written.streams.json { Form::Json } else { args.format };
+    let text = match form {
+        Form::Table if args.what.is_none() && series.len() > 1 => {
+            let hint = if args.written.streams.quiet { "" } else { HINT };
+            overview(&store, &series)? + hint
+        }
         Form::Table => tables(&store, &series, args.last)?,
         Form::Csv => csv(&store, &series, args.last)?,
         Form::Json => json(&store, &series, args.last)?,
     };
-    Output::stdout().write(&printable::lines(&hashed(Names::of(&args.redact), text))).map(|()| 0)
+    out.write(&printable::lines(&hashed(Names::of(&args.redact), text))).map(|()| 0)
 }
 
 /// A line for each series, by place.
@@ -92,7 +102,6 @@ fn overview(store: &Store, all: &[Series]) -> Result<String, Failure> {
         }
         text.push('\n');
     }
-    text.push_str("The runs of one: plumb history SERIES; changes: plumb trend\n");
     Ok(text)
 }
 
@@ -183,5 +192,5 @@ fn json(store: &Store, all: &[Series], last: u32) -> Result<String, Failure> {
             "runs_in_all": series.runs, "remark": remark, "runs": runs,
         }));
     }
-    Ok(serde_json::to_string_pretty(&json!({ "schema": 1, "series": list }))? + "\n")
+    streams::document("history", json!({ "series": list }))
 }

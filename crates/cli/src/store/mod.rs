@@ -10,12 +10,13 @@ pub(crate) mod trend;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::output::Output;
+use crate::streams::{self, Streams, Written};
 use ::store::{Document, Store};
 use formats::printable;
 use keep::Condition;
 pub(crate) use keep::{keep_file, keep_result};
 pub(crate) use place::{KeepArgs, Keeping};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 Examples:
   plumb store where
   plumb store list
+  plumb store list --json | jq -r '.runs[].run'
   plumb store add plumb-survey-001.json
   plumb store export last -o survey.json
   plumb store name last before-upgrade
@@ -41,6 +43,8 @@ pub(crate) struct StoreArgs {
     /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
     #[arg(long, value_name = "FILE", global = true)]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// The option of commands that print names of places.
@@ -83,9 +87,6 @@ enum Action {
     Export {
         /// ID of the run, its name, last or last~N
         run: String,
-        /// File to write [default: standard output]
-        #[arg(long, short, value_name = "FILE")]
-        output: Option<PathBuf>,
         #[command(flatten)]
         redact: RedactArgs,
     },
@@ -123,38 +124,53 @@ enum Action {
     On,
 }
 
+/// The answer of `plumb store`, for people and for programs.
+struct Said {
+    text: String,
+    value: Value,
+    status: u8,
+}
+
+impl Said {
+    /// An answer with status 0.
+    fn new(text: impl Into<String>, value: Value) -> Self {
+        Said { text: text.into(), value, status: 0 }
+    }
+}
+
 /// Runs `plumb store`.
 pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
+    let mut out = args.written.open()?;
     let path = place::of_option(args.store.as_deref())?;
-    let mut out = Output::stdout();
-    let text = match &args.action {
+    let Streams { json, quiet } = args.written.streams;
+    let said = match &args.action {
         Action::Where => whereabouts(&path)?,
-        Action::List { redact } => hashed(Names::of(redact), list(&open(&path)?)?),
+        Action::List { redact } => list(&open(&path)?, Names::of(redact))?,
         Action::Keep { unless_off } => {
             let condition = if *unless_off { Condition::UnlessOff } else { Condition::Always };
             return keep::from_input(&path, condition);
         }
-        Action::Add { files } => return add(&path, files, &mut out),
-        Action::Export { run, output, redact } => {
-            return export(&open(&path)?, run, output.as_deref(), Names::of(redact));
+        Action::Add { files } => add(&path, files)?,
+        // The result is JSON in any case.
+        Action::Export { run, redact } => {
+            return out.write(&export(&open(&path)?, run, Names::of(redact))?).map(|()| 0);
         }
-        Action::Forget { runs } => {
-            let mut store = Store::to_write(open(&path)?.path())?;
-            let forgotten: Result<Vec<String>, _> = runs.iter().map(|run| store.forget(run)).collect();
-            format!("Forgotten: {}\n", forgotten?.join(", "))
-        }
-        Action::Rebuild => return rebuild(&path, &mut out),
-        Action::Check => return check(&open(&path)?, &mut out),
-        Action::Name { remove: Some(name), .. } => match Store::to_write(&path)?.unname(name)? {
-            true => format!("{name} is not a name any more\n"),
-            false => return Err(Failure::new(format!("there is no run with the name `{name}`"))),
-        },
+        Action::Forget { runs } => forget(&path, runs)?,
+        Action::Rebuild => rebuild(&path)?,
+        Action::Check => check(&open(&path)?)?,
+        Action::Name { remove: Some(name), .. } => unnamed(&path, name)?,
         Action::Name { run: Some(run), name: Some(name), .. } => named(&path, run, name)?,
         Action::Name { .. } => return Err(Failure::new("give a run and its name, or --remove NAME")),
         Action::Off => keeping(&path, "off")?,
         Action::On => keeping(&path, "on")?,
     };
-    out.write(&printable::lines(&text)).map(|()| 0)
+    let text = match args.action {
+        _ if json => streams::document("store", said.value)?,
+        Action::Where | Action::List { .. } | Action::Add { .. } | Action::Check => said.text,
+        _ if quiet => String::new(),
+        _ => said.text,
+    };
+    out.write(&printable::lines(&text)).map(|()| said.status)
 }
 
 /// The result of the run that a word stands for; `None` if there is no store or no such run in it.
@@ -179,49 +195,66 @@ fn open(path: &Path) -> Result<Store, Failure> {
     Store::to_read(path)?.ok_or_else(nothing)
 }
 
-fn whereabouts(path: &Path) -> Result<String, Failure> {
+fn whereabouts(path: &Path) -> Result<Said, Failure> {
+    let file = path.display().to_string();
     let Some(store) = Store::to_read(path)? else {
-        return Ok(format!("{}\nno results yet\n", path.display()));
+        return Ok(Said::new(format!("{file}\nno results yet\n"), json!({ "store": file, "runs": 0 })));
     };
-    let runs = survey::counted(store.runs()?.len() as u64, "run");
+    let runs = store.runs()?.len();
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-    let keeps = if store.is_keeping()? { "results are kept" } else { "results are kept only when asked for" };
-    Ok(format!("{}\n{runs}, {}; {keeps}\n", path.display(), measure::text::rounded_size(measure::float(bytes))))
+    let is_keeping = store.is_keeping()?;
+    let keeps = if is_keeping { "results are kept" } else { "results are kept only when asked for" };
+    let size = measure::text::rounded_size(measure::float(bytes));
+    let text = format!("{file}\n{}, {size}; {keeps}\n", survey::counted(runs as u64, "run"));
+    Ok(Said::new(text, json!({ "store": file, "runs": runs, "bytes": bytes, "keeps": is_keeping })))
 }
 
-fn list(store: &Store) -> Result<String, Failure> {
-    let mut text = String::new();
+fn list(store: &Store, names: Names) -> Result<Said, Failure> {
+    let (mut text, mut values) = (String::new(), Vec::new());
     for run in store.runs()? {
+        values.push(json!({
+            "run": run.id, "began_unix_ms": run.began_unix_ms, "command": run.command, "tests": run.tests,
+            "path": hashed(names, run.path.clone()), "grade": run.grade,
+            "names": run.names.as_deref().map(|names| names.split(", ").collect::<Vec<_>>()).unwrap_or_default(),
+        }));
         let tests = survey::counted(run.tests, "test");
-        let names = run.names.map(|names| format!("  [{names}]")).unwrap_or_default();
+        let named = run.names.map(|names| format!("  [{names}]")).unwrap_or_default();
         let doubt = series::doubt(run.grade).map(|doubt| format!("  {doubt}")).unwrap_or_default();
         let (id, command, path) = (run.id, run.command, run.path);
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{id}  {}  {command:<6}  {tests:>9}  {path}{names}{doubt}", moment(run.began_unix_ms));
+        let _ = writeln!(text, "{id}  {}  {command:<6}  {tests:>9}  {path}{named}{doubt}", moment(run.began_unix_ms));
     }
-    Ok(text)
+    Ok(Said::new(hashed(names, text), json!({ "runs": values })))
 }
 
-fn add(path: &Path, files: &[PathBuf], out: &mut Output) -> Result<u8, Failure> {
+fn add(path: &Path, files: &[PathBuf]) -> Result<Said, Failure> {
     let mut store = Store::to_write(path)?;
-    let mut failed = 0;
+    let (mut text, mut added, mut failed) = (String::new(), Vec::new(), Vec::new());
     for file in files {
-        let added = sys::files::read_limited::read_text(file, input::LARGEST)
+        let kept = sys::files::read_limited::read_text(file, input::LARGEST)
             .map_err(|error| input::unreadable(file, &error))
             .and_then(|text| Document::read(text.into_bytes()).map_err(|error| Failure::at(file, error)))
             .and_then(|document| Ok(store.add(&document, &day(document.began_unix_ms))?));
-        match added {
+        match kept {
             Ok(kept) => {
                 let known = if kept.known { " (was there before)" } else { "" };
-                out.write(&printable::lines(&format!("{}  {}{known}\n", kept.id, file.display())))?;
+                let _ = writeln!(text, "{}  {}{known}", kept.id, file.display());
+                added.push(json!({ "run": kept.id, "file": file.display().to_string(), "known": kept.known }));
             }
             Err(failure) => {
                 failure.print();
-                failed = 1;
+                failed.push(json!({ "file": file.display().to_string(), "error": failure.message() }));
             }
         }
     }
-    Ok(failed)
+    let status = u8::from(!failed.is_empty());
+    Ok(Said { text, value: json!({ "added": added, "failed": failed }), status })
+}
+
+fn forget(path: &Path, runs: &[String]) -> Result<Said, Failure> {
+    let mut store = Store::to_write(open(path)?.path())?;
+    let forgotten = runs.iter().map(|run| store.forget(run)).collect::<Result<Vec<String>, _>>()?;
+    Ok(Said::new(format!("Forgotten: {}\n", forgotten.join(", ")), json!({ "forgotten": forgotten })))
 }
 
 /// Names of places and hosts in what is printed.
@@ -238,51 +271,70 @@ impl Names {
     }
 }
 
-fn export(store: &Store, run: &str, output: Option<&Path>, names: Names) -> Result<u8, Failure> {
+fn export(store: &Store, run: &str, names: Names) -> Result<String, Failure> {
     let mut bytes = store.export(run)?;
     if names == Names::Hashed {
         let host = sys::machine::host::name(Path::new("/"));
         let secrets: Vec<String> = store.secrets(run)?.into_iter().chain(host).collect();
         bytes = ::store::redacted(&bytes, &secrets)?;
     }
-    let text = String::from_utf8(bytes)?;
-    output.map_or_else(|| Ok(Output::stdout()), Output::made)?.write(&text).map(|()| 0)
+    Ok(String::from_utf8(bytes)?)
 }
 
-fn rebuild(path: &Path, out: &mut Output) -> Result<u8, Failure> {
+fn rebuild(path: &Path) -> Result<Said, Failure> {
     if !path.exists() {
         // Fails with the reason: rebuilding makes no store.
         open(path)?;
     }
     let rebuilt = Store::to_write(path)?.rebuild()?;
+    let mut unreadable = Vec::new();
     for (id, why) in &rebuilt.unreadable {
         Failure::new(format!("{id}: {why}")).print();
+        unreadable.push(json!({ "run": id, "error": why.to_string() }));
     }
-    out.write(&format!("{} derived again\n", survey::counted(rebuilt.runs, "run")))?;
-    Ok(u8::from(!rebuilt.unreadable.is_empty()))
+    Ok(Said {
+        text: format!("{} derived again\n", survey::counted(rebuilt.runs, "run")),
+        status: u8::from(!unreadable.is_empty()),
+        value: json!({ "derived": rebuilt.runs, "unreadable": unreadable }),
+    })
 }
 
-fn check(store: &Store, out: &mut Output) -> Result<u8, Failure> {
+fn check(store: &Store) -> Result<Said, Failure> {
     let checked = store.check()?;
     checked.findings.iter().for_each(|finding| Failure::new(finding.clone()).print());
     let (runs, wrong) = (survey::counted(checked.runs, "run"), checked.findings.len());
     let size = measure::text::rounded_size(measure::float(checked.bytes));
     let verdict = if wrong == 0 { "no damage".to_owned() } else { survey::counted(wrong as u64, "finding") };
-    out.write(&format!("{runs}, {size}: {verdict}\n"))?;
-    Ok(u8::from(wrong > 0))
+    Ok(Said {
+        text: format!("{runs}, {size}: {verdict}\n"),
+        value: json!({ "runs": checked.runs, "bytes": checked.bytes, "findings": checked.findings }),
+        status: u8::from(wrong > 0),
+    })
 }
 
-fn named(path: &Path, run: &str, name: &str) -> Result<String, Failure> {
+fn named(path: &Path, run: &str, name: &str) -> Result<Said, Failure> {
     open(path)?;
     let (id, earlier) = Store::to_write(path)?.name(run, name)?;
-    let moved = earlier.filter(|earlier| *earlier != id).map(|earlier| format!(" (was {earlier})")).unwrap_or_default();
-    Ok(format!("{name} is {id}{moved}\n"))
+    let earlier = earlier.filter(|earlier| *earlier != id);
+    let moved = earlier.as_ref().map(|earlier| format!(" (was {earlier})")).unwrap_or_default();
+    Ok(Said::new(format!("{name} is {id}{moved}\n"), json!({ "name": name, "run": id, "was": earlier })))
 }
 
-fn keeping(path: &Path, word: &str) -> Result<String, Failure> {
+fn unnamed(path: &Path, name: &str) -> Result<Said, Failure> {
+    match Store::to_write(path)?.unname(name)? {
+        true => Ok(Said::new(format!("{name} is not a name any more\n"), json!({ "removed": name }))),
+        false => Err(Failure::new(format!("there is no run with the name `{name}`"))),
+    }
+}
+
+fn keeping(path: &Path, word: &str) -> Result<Said, Failure> {
     Store::to_write(path)?.set_keeping(word)?;
     let what = if word == "on" { "keep their results in" } else { "do not keep their results unasked in" };
-    Ok(format!("plumb survey and plumb knee {what} {}\n", path.display()))
+    let file = path.display().to_string();
+    Ok(Said::new(
+        format!("plumb survey and plumb knee {what} {file}\n"),
+        json!({ "store": file, "keeps": word == "on" }),
+    ))
 }
 
 /// The local date of a moment.

@@ -3,7 +3,7 @@
 use super::series::{self, accepted, columns, comparable, head, logarithms, percent, shown, title};
 use super::{Names, RedactArgs, hashed, open, place};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::streams::{self, Written};
 use ::store::{Decision, Point, Series, Store, changes};
 use analysis::statistics::{Chance, FEWEST, HistoryChange, MOST, history_changes};
 use clap::ValueEnum;
@@ -27,7 +27,7 @@ Examples:
   plumb trend /data                              the tests of this directory or device
   plumb trend 4f1c --accept 2026-11-22-0001      the change is known: the history starts again there
   plumb trend 4f1c --dismiss 2026-11-22-0001     it is not a change: it is not shown again
-  plumb trend /data --format json
+  plumb trend --json /data | jq '.series[].changes'
 
 A change is found in a history without one in 0.2 % of cases, and is 3 % at least. It takes 8 runs
 since the last accepted change. Runs that are NOT A STORAGE RESULT are left out.
@@ -44,13 +44,15 @@ pub(crate) struct TrendArgs {
     #[arg(long, value_name = "RUN")]
     dismiss: Option<String>,
     /// Format of the output
-    #[arg(long, value_enum, default_value_t = Form::Text)]
+    #[arg(long, value_enum, default_value_t = Form::Text, conflicts_with = "json")]
     format: Form,
     #[command(flatten)]
     redact: RedactArgs,
     /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// Format of the output.
@@ -99,23 +101,38 @@ pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
 }
 
 fn answer(args: &TrendArgs) -> Result<u8, Failure> {
+    let mut out = args.written.open()?;
     let path = place::of_option(args.store.as_deref())?;
     let store = open(&path)?;
     let series = series::selected(&store, args.what.as_deref())?;
-    let mut out = Output::stdout();
+    let is_json = args.written.streams.json || args.format == Form::Json;
     let decision = match (&args.accept, &args.dismiss) {
         (Some(run), _) => Some((run, Decision::Accepted)),
         (_, Some(run)) => Some((run, Decision::Dismissed)),
         _ => None,
     };
     if let Some((run, decision)) = decision {
-        let text = decide(&mut Store::to_write(&path)?, &series, run, decision)?;
+        let (id, decided) = decide(&mut Store::to_write(&path)?, &series, run, decision)?;
+        let text = match is_json {
+            true => streams::document(
+                "trend",
+                json!({ "run": id, "decision": decision.word(), "series": decided.iter().map(|one| &one.id).collect::<Vec<_>>() }),
+            )?,
+            false if args.written.streams.quiet => String::new(),
+            false => {
+                let heads: Vec<String> = decided.into_iter().map(head).collect();
+                format!("{} at {id}:\n  {}\n", decision.word(), heads.join("\n  "))
+            }
+        };
         return out.write(&printable::lines(&text)).map(|()| 0);
     }
     let trends = series.into_iter().map(|series| trend(&store, series)).collect::<Result<Vec<Trend>, Failure>>()?;
-    let text = match args.format {
-        Form::Text => texts(&trends),
-        Form::Json => serde_json::to_string_pretty(&trends.iter().flat_map(as_json).collect::<Vec<Value>>())? + "\n",
+    let quiet = args.written.streams.quiet;
+    let text = match is_json {
+        true => {
+            streams::document("trend", json!({ "series": trends.iter().flat_map(as_json).collect::<Vec<Value>>() }))?
+        }
+        false => texts(trends.iter().filter(|trend| !quiet || !trend.found.is_empty()).collect()),
     };
     out.write(&printable::lines(&hashed(Names::of(&args.redact), text)))?;
     let changed = trends.iter().any(|trend| !trend.found.is_empty());
@@ -123,21 +140,26 @@ fn answer(args: &TrendArgs) -> Result<u8, Failure> {
     Ok(if changed { FOUND } else { u8::from(!known) * CANNOT_TELL })
 }
 
-/// Stores a decision for all selected series that contain the run.
-fn decide(store: &mut Store, all: &[Series], run: &str, decision: Decision) -> Result<String, Failure> {
+/// Stores a decision for all selected series that contain the run. Returns its ID and these series.
+fn decide<'a>(
+    store: &mut Store,
+    all: &'a [Series],
+    run: &str,
+    decision: Decision,
+) -> Result<(String, Vec<&'a Series>), Failure> {
     let id =
         store.find(run)?.ok_or_else(|| Failure::new(format!("there is no run `{run}`; plumb store list shows all")))?;
     let mut decided = Vec::new();
     for series in all {
         if store.points(series, u32::MAX)?.iter().any(|point| point.run == id) {
             store.decide(series, &id, decision)?;
-            decided.push(head(series));
+            decided.push(series);
         }
     }
     if decided.is_empty() {
         return Err(Failure::new(format!("{id} is a run of none of these series; plumb history shows which it is of")));
     }
-    Ok(format!("{} at {id}:\n  {}\n", decision.word(), decided.join("\n  ")))
+    Ok((id, decided))
 }
 
 fn trend(store: &Store, series: Series) -> Result<Trend, Failure> {
@@ -177,8 +199,8 @@ fn differences(store: &Store, points: &[&Point], found: &Found) -> Result<Vec<::
 }
 
 /// The trends of which something can be said; the others in one line, if there are several.
-fn texts(trends: &[Trend]) -> String {
-    let (short, long): (Vec<&Trend>, Vec<&Trend>) = trends.iter().partition(|trend| trend.cannot_tell().is_some());
+fn texts(trends: Vec<&Trend>) -> String {
+    let (short, long): (Vec<&Trend>, Vec<&Trend>) = trends.into_iter().partition(|trend| trend.cannot_tell().is_some());
     let mut shown: String = long.into_iter().map(text).collect();
     match short.as_slice() {
         [one] => shown.push_str(&text(one)),

@@ -14,7 +14,7 @@ mod state;
 mod tests;
 
 use crate::failure::{Failure, signal_status};
-use crate::output::Output;
+use crate::streams::Written;
 use clap::Parser;
 use keys::{Heard, Keys};
 use ratatui::DefaultTerminal;
@@ -47,9 +47,9 @@ Examples:
   plumb watch nvme0n1 sda1        these devices
   plumb watch --interval 0.5      two samples per second
   sudo plumb watch                show the processes of all users
-  plumb watch --json --count 60 >minute.jsonl
+  plumb watch --json --count 60 -o minute.jsonl
 
-Without a terminal (pipes, logs) use --json, or plumb iostat -x 1.
+Without a terminal (pipes, logs) use --json: a line for each interval; or plumb iostat -x 1.
 More: docs/watch.md
 Exit status: 0; 1 if it cannot be shown; 128 + signal after a signal, 129 if its terminal was closed"
 )]
@@ -60,18 +60,14 @@ pub(crate) struct WatchArgs {
     /// Seconds between two samples, from 0.1 to 3600
     #[arg(long, short, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
     interval: Duration,
-    /// Print a line of JSON for each interval on standard output; needs no terminal
-    #[arg(long)]
-    json: bool,
-    /// File for the lines of JSON; - is standard output [default: standard output]
-    #[arg(long, short, value_name = "FILE", requires = "json")]
-    output: Option<PathBuf>,
-    /// End after this number of lines [default: until a signal]
-    #[arg(long, value_name = "LINES", requires = "json", value_parser = clap::value_parser!(u64).range(1..))]
+    /// End after this number of lines, with --json or --output [default: until a signal]
+    #[arg(long, value_name = "LINES", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Read DIR/proc and DIR/sys instead of /proc and /sys [default: the environment variable PLUMB_ROOT, or /]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
 }
 
 fn parse_interval(text: &str) -> Result<Duration, String> {
@@ -93,9 +89,12 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
     }
     let host = sys::machine::host::name(&root).unwrap_or_default();
     let source = Source { root: &root, names: &names, host: &host };
-    if args.json {
-        let out = Output::asked(args.output.as_deref())?;
+    if args.written.streams.json || args.written.output.is_some() {
+        let out = args.written.open()?;
         return lines::run(&source, &mut machine, out, (args.interval, args.count), &Watch::begin()?);
+    }
+    if args.count.is_some() {
+        return Err(Failure::new("--count is the number of lines of --json or --output; the screen ends with q"));
     }
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(Failure::new(

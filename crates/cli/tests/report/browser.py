@@ -198,11 +198,11 @@ with sync_playwright() as playwright:
     check(page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 26, 34)", "dark is not dark")
     page.get_by_label("Theme").select_option("auto")
 
-    # Over time: all panels zoom together, and the change of regime is marked.
+    # Over time: all panels zoom together, and the change is marked.
     series = next(i for i, picture in enumerate(data["pictures"]) if picture["chart"] == "series")
     page.locator(f"#picture-{series + 1}").scroll_into_view_if_needed()
     page.wait_for_selector(f"#picture-{series + 1} .live svg")
-    check(any(text.startswith("▼ 60") for text in texts(page, f"picture-{series + 1}")), "the change of regime has no mark")
+    check(any(text.startswith("▼ 60") for text in texts(page, f"picture-{series + 1}")), "the change has no mark")
     extents = lambda: page.evaluate("""(index) => {
         const model = plumb.page.charts[index].chart.getModel();
         return model.getComponent('xAxis') && plumb.page.charts[index].option.xAxis.map((_, at) => model.getComponent('xAxis', at).axis.scale.getExtent());

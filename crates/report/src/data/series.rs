@@ -98,12 +98,10 @@ impl Series {
             }
         }
         changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-        let sentence = changes
-            .iter()
-            .take(2)
-            .map(|change| format!("At {:.0} s the regime changes: {}.", change.at_s, change.says));
+        let sentence =
+            changes.iter().take(2).map(|change| format!("At {:.0} s it changes: {}.", change.at_s, change.says));
         let sentences = if changes.is_empty() && is_known {
-            vec!["No change of regime: the rate stays what it is from beginning to end.".to_owned()]
+            vec!["No change found: the rate stays what it is from beginning to end.".to_owned()]
         } else {
             sentence.collect()
         };

@@ -7,12 +7,12 @@ use measure::Direction;
 use model::{Interval, RunResult};
 use serde_json::Value;
 
-/// Columns of the sparkline over time.
-const COLUMNS: usize = 48;
+/// Most columns of the sparkline over time, and those of the numbers before it.
+const OVER_TIME: (usize, usize) = (48, 34);
 
 /// For each direction with I/O: rates with a sparkline over time, and the latency histogram. Empty if nothing was
-/// measured.
-pub fn glance(result: &RunResult) -> String {
+/// measured. As wide as a terminal of this many columns.
+pub fn glance(result: &RunResult, columns: usize) -> String {
     let Some(test) = test_of(&Value::Null, result.clone()) else { return String::new() };
     let level = |direction| Some((direction, Measured::of(test.users, result, direction)?));
     let levels: Vec<(Direction, Measured)> = Direction::ALL.into_iter().filter_map(level).collect();
@@ -25,17 +25,18 @@ pub fn glance(result: &RunResult) -> String {
             levels: vec![level],
             ..Table::default()
         };
-        terminal::sketch_over_time(&Sweep::of(table), &over_time(result, direction))
+        terminal::sketch_over_time(&Sweep::of(table), &over_time(result, direction, columns), columns)
     });
     drawn.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// IOPS per interval, with intervals merged to at most [`COLUMNS`] values.
-fn over_time(result: &RunResult, direction: Direction) -> Vec<f64> {
+/// IOPS per interval, with intervals merged to at most as many values as there is room for.
+fn over_time(result: &RunResult, direction: Direction, columns: usize) -> Vec<f64> {
+    let most = columns.saturating_sub(OVER_TIME.1).clamp(6, OVER_TIME.0);
     let intervals: &[Interval] = result.monitored.as_ref().map_or(&[], |monitored| &monitored.intervals);
     let mut from = 0.0;
     let mut rates = Vec::new();
-    for together in intervals.chunks(intervals.len().div_ceil(COLUMNS).max(1)) {
+    for together in intervals.chunks(intervals.len().div_ceil(most).max(1)) {
         let Some(until) = together.last().map(|last| last.until.as_secs_f64()) else { continue };
         let ios: u64 = together.iter().map(|interval| interval.ios[direction as usize]).fold(0, u64::saturating_add);
         // The last interval may be only a few milliseconds long, with too few I/Os for a rate.

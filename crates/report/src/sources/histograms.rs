@@ -164,7 +164,7 @@ fn fact(histogram: &Histogram, percent: f64) -> Option<f64> {
 }
 
 /// The same for a terminal; empty if there is none.
-pub(super) fn sketch(sources: &[Source]) -> String {
+pub(super) fn sketch(sources: &[Source], columns: usize) -> String {
     let level = |(label, _, histogram): (String, &str, Histogram)| {
         let counted: f64 = histogram.iter().map(|(_, count)| count as f64).sum();
         let value = |(bucket, count)| Histogram::bucket_value(bucket).as_f64() * count as f64;
@@ -178,5 +178,5 @@ pub(super) fn sketch(sources: &[Source]) -> String {
         }
     };
     let levels = distributions(sources).into_iter().map(level).collect();
-    terminal::sketch(&Sweep { title: title(sources), levels, ..Sweep::default() })
+    terminal::sketch(&Sweep { title: title(sources), levels, ..Sweep::default() }, columns)
 }

@@ -284,13 +284,13 @@ pub struct Sketches {
     pub remarks: Vec<String>,
 }
 
-/// These results as text charts for a terminal.
-pub fn sketches(sources: &[Source], request: &PageRequest) -> Sketches {
+/// These results as text charts for a terminal of this many columns.
+pub fn sketches(sources: &[Source], request: &PageRequest, columns: usize) -> Sketches {
     let material = pictures::Material::of(sources, request);
     Sketches {
-        overlays: material.overlaid().iter().map(crate::terminal::overlay).collect(),
-        sweeps: material.sweeps().map(crate::terminal::sketch).collect(),
-        distribution: histograms::sketch(sources),
+        overlays: material.overlaid().iter().map(|all| crate::terminal::overlay(all, columns)).collect(),
+        sweeps: material.sweeps().map(|sweep| crate::terminal::sketch(sweep, columns)).collect(),
+        distribution: histograms::sketch(sources, columns),
         remarks: material.remarks,
     }
 }
