@@ -1,4 +1,4 @@
-// A run over time: panels on one time axis that zoom and pan together, with the changes of regime.
+// A run over time: panels on one time axis that zoom and pan together, with the changes.
 'use strict';
 
 const seriesPanel = (look) => (look.onPaper ? 100 : 150);

@@ -67,6 +67,8 @@ plumb.page = (() => {
     const { height } = chosenLook;
     if (!one.live) {
       one.live = make('div', { class: 'live' });
+      // ECharts keeps the wheel for itself; without Ctrl it scrolls the page.
+      for (const turn of ['wheel', 'mousewheel']) one.live.addEventListener(turn, (event) => event.ctrlKey || event.stopPropagation(), { capture: true, passive: true });
       one.figure.append(one.live);
     }
     one.live.style.cssText = `width:${width}px;height:${height}px;transform:scale(${scale});margin:0 ${Math.round(width * (scale - 1))}px ${Math.round(height * (scale - 1))}px 0`;
