@@ -234,7 +234,7 @@ mod tests {
         let mut disk = Vec::new();
         for block in 0..u64::from(blocks) {
             let offset = block * BLOCK as u64;
-            let request = Request { operation: Operation::Write, target: 0, offset, length: 4096 };
+            let request = Request::new(Operation::Write, 0, offset, 4096);
             content.before_write(&mut buffer, &request, Nanos(block * 1000));
             disk.extend_from_slice(&buffer);
         }
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn a_rewrite_of_the_same_block_differs_by_its_time() {
         let mut content = Content::new(&BufferPlan { scramble: true, ..buffers() }, 1, 1);
-        let request = Request { operation: Operation::Write, target: 0, offset: 8192, length: 4096 };
+        let request = Request::new(Operation::Write, 0, 8192, 4096);
         let mut at = |now| {
             let mut buffer = vec![7; BLOCK];
             content.before_write(&mut buffer, &request, Nanos(now));

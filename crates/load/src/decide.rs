@@ -348,7 +348,7 @@ impl Load {
             None if self.mix_draws.below(100) < self.read_percent => Operation::Read,
             None => Operation::Write,
         };
-        Some(Request { operation, target: 0, offset, length })
+        Some(Request::new(operation, 0, offset, length))
     }
 
     /// Counts a read, write or trim that completed, successfully or not, for think time; or a sync that succeeded.
@@ -629,7 +629,8 @@ impl Load {
     }
 
     fn issue(&mut self, target: usize, direction: Direction, offset: u64, length: u32) -> Next {
-        let request = Request { operation: Operation::of(direction), target: index(target), offset, length };
+        let plain = Request::new(Operation::of(direction), index(target), offset, length);
+        let request = Request { due: self.pace.due_at(direction), ..plain };
         if self.mix == Mix::TrimWrite && direction == Direction::Trim {
             self.targets.each[target].remember_trimmed(offset, length);
         }

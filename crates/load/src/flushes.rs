@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn io(operation: Operation, target: u32, offset: u64) -> Request {
-        Request { operation, target, offset, length: if operation == Operation::Write { 4 } else { 0 } }
+        Request::new(operation, target, offset, if operation == Operation::Write { 4 } else { 0 })
     }
 
     #[test]

@@ -47,6 +47,7 @@ pub use shared_zones::{SharedWords, SharedZones};
 use measure::{Direction, Nanos};
 use plan::JobPlan;
 use plan::Operation;
+use std::num::NonZeroU64;
 
 /// The part of a target that a worker uses, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +88,35 @@ pub struct Request {
     pub offset: u64,
     /// Length in bytes.
     pub length: u32,
+    /// Moment at which it was due, in a direction with a rate. It is issued then or later, never before.
+    pub due: Option<Due>,
+}
+
+/// A moment at which an I/O was due. One more than its nanoseconds is stored, so that an absent one takes no room of
+/// itself in a [`Request`], which is copied for every I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due(NonZeroU64);
+
+impl Due {
+    /// This moment.
+    pub const fn at(moment: Nanos) -> Self {
+        Due(NonZeroU64::MIN.saturating_add(moment.get()))
+    }
+
+    /// The moment.
+    #[inline]
+    pub const fn moment(self) -> Nanos {
+        Nanos(self.0.get() - 1)
+    }
 }
 
 impl Request {
+    /// An I/O that no rate applies to.
+    #[inline]
+    pub const fn new(operation: Operation, target: u32, offset: u64, length: u32) -> Self {
+        Request { operation, target, offset, length, due: None }
+    }
+
     /// The direction under which this I/O is counted; `None` for syncs.
     pub const fn direction(&self) -> Option<Direction> {
         self.operation.direction()

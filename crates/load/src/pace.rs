@@ -2,6 +2,7 @@
 //!
 //! Due times are exact: the remainder of each division is carried into the next gap, so that no rate drifts.
 
+use super::Due;
 use super::random::Random;
 use measure::{Direction, Nanos, PerDirection};
 use plan::{BlockSize, PacePlan};
@@ -75,6 +76,12 @@ impl Pace {
     #[inline]
     pub(super) fn due(&self, direction: Direction) -> Nanos {
         self.lanes[direction].as_ref().map_or(Nanos::ZERO, |lane| lane.due)
+    }
+
+    /// The moment at which the next I/O in `direction` is due, for its response time; `None` without a rate.
+    #[inline]
+    pub(super) fn due_at(&self, direction: Direction) -> Option<Due> {
+        self.lanes[direction].as_ref().map(|lane| Due::at(lane.due))
     }
 
     /// Advances the due time by an I/O of `length` bytes.

@@ -224,7 +224,7 @@ mod tests {
             }
             let at = self.ats.get(self.given).copied();
             self.given += 1;
-            let request = Request { operation: Operation::Read, target: 0, offset: 0, length: 4096 };
+            let request = Request::new(Operation::Read, 0, 0, 4096);
             Ok(at.map(|at| Recorded { at: Nanos(at), request }))
         }
 

@@ -48,7 +48,7 @@ struct Block {
 impl Block {
     fn read(self) -> Request {
         let Block { target, offset, length, .. } = self;
-        Request { operation: Operation::Read, target, offset, length }
+        Request::new(Operation::Read, target, offset, length)
     }
 }
 
@@ -290,7 +290,7 @@ impl Review {
         let expects = if trims.plan.zero { Expects::Zeros } else { Expects::Anything };
         while let Some((target, offset, length)) = trims.chosen.pop_front() {
             if self.written.trimmed((target, offset, length), expects) {
-                return Turn::Trim(Request { operation: Operation::Trim, target, offset, length });
+                return Turn::Trim(Request::new(Operation::Trim, target, offset, length));
             }
         }
         trims.due = 0;
@@ -417,7 +417,7 @@ mod tests {
     }
 
     fn write(offset: u64) -> Request {
-        Request { operation: Operation::Write, target: 0, offset, length: 4 }
+        Request::new(Operation::Write, 0, offset, 4)
     }
 
     fn read(offset: u64, sequence: u64) -> Turn {

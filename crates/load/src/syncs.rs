@@ -69,7 +69,7 @@ impl Syncs {
             if self.left[index] == 0 {
                 self.left[index] = self.every[index];
                 // fsync includes what fdatasync does, so one of them is enough.
-                self.due = self.due.or(Some(Request { operation, length: 0, ..*write }));
+                self.due = self.due.or(Some(Request::new(operation, write.target, write.offset, 0)));
             }
         }
     }

@@ -71,7 +71,7 @@ impl Walk {
     pub(super) fn step(&mut self) -> Request {
         let (offset, length) = self.place();
         self.taken += 1;
-        Request { operation: self.operation, target: 0, offset: self.start + offset, length }
+        Request::new(self.operation, 0, self.start + offset, length)
     }
 
     /// Offset and length of the record of this step.

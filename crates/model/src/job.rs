@@ -222,6 +222,17 @@ pub struct DirectionResult {
     pub completion: Option<LatencyStatistics>,
     /// Total latency: from issue until the I/O was reaped.
     pub total: Option<LatencyStatistics>,
+    /// Response time: from the moment an I/O was due until it was reaped; `None` without a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<LatencyStatistics>,
+    /// Lateness: from the moment an I/O was due until it was issued; `None` without a rate. The I/O waited for room in the
+    /// queue, or the tester was late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<LatencyStatistics>,
+    /// I/Os that the tester issued more than 50 µs late: they were due, and fewer than the depth were in flight; `None`
+    /// without a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_late: Option<u64>,
     /// Latency by I/O priority, if the I/Os of the job have several (cmdprio): total latency if its percentiles are
     /// shown, otherwise completion latency.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -457,6 +468,12 @@ impl DirectionResult {
         merge_latency(&mut self.submission, &other.submission);
         merge_latency(&mut self.completion, &other.completion);
         merge_latency(&mut self.total, &other.total);
+        merge_latency(&mut self.response, &other.response);
+        merge_latency(&mut self.lateness, &other.lateness);
+        self.sent_late = match (self.sent_late, other.sent_late) {
+            (Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
         for theirs in &other.priorities {
             match self.priorities.iter_mut().find(|mine| mine.is_like(theirs)) {
                 Some(mine) => mine.latency.merge(&theirs.latency),

@@ -26,10 +26,13 @@ prop_compose! {
 prop_compose! {
     fn direction()(
         bytes in 0u64..1 << 40, ios in 0u64..1 << 30, runtime in 0u64..1 << 40, latency in prop::option::of(statistics()),
-        bandwidth_samples in samples(), iops_samples in samples(),
+        bandwidth_samples in samples(), iops_samples in samples(), open in prop::option::of((statistics(), statistics(), 0u64..99)),
     ) -> DirectionResult {
+        let sent_late = open.as_ref().map(|(_, _, late)| *late);
+        let (response, lateness) = open.map(|(response, lateness, _)| (response, lateness)).unzip();
         DirectionResult {
-            bytes, ios, runtime: Nanos(runtime), completion: latency, bandwidth_samples, iops_samples, ..DirectionResult::default()
+            bytes, ios, runtime: Nanos(runtime), completion: latency, bandwidth_samples, iops_samples, response, lateness, sent_late,
+            ..DirectionResult::default()
         }
     }
 }
@@ -67,11 +70,27 @@ proptest! {
     }
 
     #[test]
+    fn response_times_are_read_as_written_and_absent_without_a_rate(job in job()) {
+        let written = serde_json::to_value(&job).unwrap();
+        prop_assert!(serde_json::from_value::<JobResult>(written.clone()).unwrap() == job);
+        let read = &job.directions.read;
+        for (key, is_there) in [("response", read.response.is_some()), ("lateness", read.lateness.is_some()), ("sent_late", read.sent_late.is_some())] {
+            prop_assert_eq!(written["directions"]["read"].get(key).is_some(), is_there, "{}", key);
+        }
+    }
+
+    #[test]
     fn nothing_is_lost_and_nothing_is_invented(a in job(), b in job()) {
         let both = merged(a.clone(), &b);
         prop_assert_eq!(both.ios(), a.ios() + b.ios());
         let count = |job: &JobResult| job.directions.read.completion.as_ref().map_or(0, |found| found.moments.count());
         prop_assert_eq!(count(&both), count(&a) + count(&b));
+        let late = |job: &JobResult| {
+            let read = &job.directions.read;
+            (read.sent_late.unwrap_or(0), read.response.as_ref().map_or(0, |found| found.moments.count()))
+        };
+        let (mine, theirs) = (late(&a), late(&b));
+        prop_assert_eq!(late(&both), (mine.0 + theirs.0, mine.1 + theirs.1));
         let part_or_none = |job: &JobResult| {
             let completion = job.directions.read.completion.as_ref();
             completion.filter(|found| found.moments.count() > 0).map(|found| found.histogram.as_ref().map(|kept| kept.total()))

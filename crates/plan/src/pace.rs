@@ -1,7 +1,7 @@
 //! I/O depth and I/O rate.
 
 use super::FlowPlan;
-use measure::{BytesPerSecond, Nanos, PerDirection};
+use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
 use smart_default::SmartDefault;
 
 /// I/O depth, and batches of submission and reaping. Special values of the options (0 for the depth) are resolved.
@@ -64,6 +64,16 @@ pub struct PacePlan {
     pub rate_cycle: Nanos,
     /// Share of the job in a flow, if it has one.
     pub flow: Option<FlowPlan>,
+}
+
+impl PacePlan {
+    /// True if a direction has a rate limit: its I/Os are due at moments that do not depend on earlier completions.
+    pub fn has_rate(&self) -> bool {
+        let limited = |direction| {
+            self.rate[direction].is_some_and(|rate| rate.get() > 0) || self.iops[direction].is_some_and(|iops| iops > 0)
+        };
+        Direction::ALL.into_iter().any(limited)
+    }
 }
 
 /// Blocks that count towards a pause.

@@ -38,7 +38,7 @@ fn print_floor() {
     const CALLS: u32 = 1_000_000;
     let start = Instant::now();
     for call in 0..u64::from(CALLS) {
-        let request = Request { operation: Operation::Read, target: 0, offset: black_box(call), length: 4096 };
+        let request = Request::new(Operation::Read, 0, black_box(call), 4096);
         use_up(Next::Issue(request));
     }
     println!("{:6.1} ns  the loop by itself", start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS));

@@ -120,6 +120,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             Step::Try(depth) | Step::Settle(depth) => {
                 if self.slots.busy() > 0 {
                     *now = self.drain(*now)?;
+                    self.arrivals.ready = *now;
                 }
                 self.slots.use_only(depth);
                 self.statistics.limits.iter_mut().for_each(|limits| limits.forget());
@@ -138,6 +139,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn wait_for_overlaps(&mut self, request: &Request, now: &mut Nanos) -> Result<(), EngineError> {
         while self.slots.overlaps(request) {
             *now = self.reap_one(*now)?;
+            self.arrivals.ready = *now;
         }
         Ok(())
     }

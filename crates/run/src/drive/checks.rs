@@ -13,9 +13,12 @@ pub(super) struct Checks<'w> {
     pub(super) verify: Option<Verification>,
     /// Present if the job is one timed pass.
     pub(super) pass: Option<TimedPass<'w>>,
-    /// True if each I/O that completed in full must be inspected: for verification, logs, priorities, debug lines, or
-    /// checks of marks and position patterns.
+    /// True if each I/O that completed in full must be inspected: `shows_each` or `paced`.
     pub(super) each_io: bool,
+    /// True if it is inspected for verification, logs, priorities, debug lines, or checks of marks and position patterns.
+    pub(super) shows_each: bool,
+    /// True if response times are recorded: the job has a rate, and its latencies are measured.
+    pub(super) paced: bool,
     /// True if the inspection takes time, as a checksum does, which is part of no I/O's latency.
     pub(super) takes_time: bool,
     /// True if only the timed pass inspects its records; they then take the loop with one clock read per I/O.
@@ -36,11 +39,15 @@ impl<'w> Checks<'w> {
             || statistics.priorities.is_some()
             || job.record.debug.follows_ios();
         let placed = job.buffers.placed.is_some();
+        let shows_each = traced || placed || pass.as_ref().is_some_and(TimedPass::checks_reads);
+        let paced = job.pace.has_rate() && (job.record.total_latency || job.record.completion_latency);
         Checks {
             takes_time: verify.is_some() || placed,
             verify,
-            each_io: traced || placed || pass.as_ref().is_some_and(TimedPass::checks_reads),
-            pass_only: !traced && !placed && pass.is_some(),
+            each_io: shows_each || paced,
+            shows_each,
+            paced,
+            pass_only: !traced && !placed && !paced && pass.is_some(),
             pass,
         }
     }

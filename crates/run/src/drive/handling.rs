@@ -33,7 +33,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let result = self.files.open.sync_range(target, offset, length, how);
         let reaped = self.clock.now();
         if result < 0 {
-            let request = Request { operation: Operation::DataSync, target, offset, length: 0 };
+            let request = Request::new(Operation::DataSync, target, offset, 0);
             return self.fault(&request, result);
         }
         self.statistics.synchronised(IoTimes { issued, accepted: issued, reaped });
@@ -45,7 +45,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn sync_file_systems(&mut self) {
         let result = self.files.open.sync_file_systems();
         if result < 0 {
-            self.fault(&Request { operation: Operation::Sync, target: 0, offset: 0, length: 0 }, result);
+            self.fault(&Request::new(Operation::Sync, 0, 0, 0), result);
         }
     }
 

@@ -4,6 +4,7 @@
 //! Owns batching, timestamps, short transfers, errors, pauses and the end of a ramp. Which I/O comes next is decided by
 //! the load, and how it reaches the kernel by the engine.
 
+use super::arrivals::Arrivals;
 use super::buffers::{Buffers, Memory};
 use super::calls::Calls;
 use super::checks::Checks;
@@ -60,6 +61,7 @@ pub(super) struct Drive<'w, E: Calls, const LATENCY: bool> {
     pub(super) statistics: Statistics<'w>,
     pub(super) timing: Timing,
     pub(super) checks: Checks<'w>,
+    pub(super) arrivals: Arrivals,
     /// Constraints that slow the worker down or end it early; `None` for most jobs.
     pub(super) constraints: Option<Box<Constraints<'w>>>,
     pub(super) ended_by_fault: bool,
@@ -102,6 +104,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         statistics.priorities = statistics.priorities.take().filter(|_| engine.priorities().len() > 1);
         Drive {
             checks: Checks::new(job, identity, &statistics, (group.0.own, group.1)),
+            arrivals: Arrivals::default(),
             job,
             engine,
             clock,
@@ -297,10 +300,17 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// Passes an I/O that completed in full to everything that inspects each I/O.
     #[inline]
     pub(super) fn observe_completed(&mut self, slot: u32, request: &Request, times: IoTimes) -> Nanos {
-        if self.checks.each_io { self.show_each(slot, request, times) } else { times.reaped }
+        if self.checks.each_io { self.inspect(slot, request, times) } else { times.reaped }
     }
 
     #[cold]
+    fn inspect(&mut self, slot: u32, request: &Request, times: IoTimes) -> Nanos {
+        if self.checks.paced {
+            self.note_response(request, times);
+        }
+        if self.checks.shows_each { self.show_each(slot, request, times) } else { times.reaped }
+    }
+
     fn show_each(&mut self, slot: u32, request: &Request, times: IoTimes) -> Nanos {
         if self.engine.spec().capabilities.work != Work::Metadata || self.engine.made_call() {
             self.statistics.log(request, times);
@@ -349,7 +359,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         let files = if load.end_fsync || load.fsync_on_close { self.files.open.paths.len() } else { 0 };
         for target in 0..u32::try_from(files).unwrap_or(u32::MAX) {
-            let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
+            let request = Request::new(Operation::Sync, target, 0, 0);
             self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
             if result < 0 {
@@ -376,6 +386,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
 
     /// Performs a rare step of the load, with nothing in flight; returns the new time.
     pub(super) fn rest(&mut self, next: Next) -> Result<Nanos, EngineError> {
+        let waits = matches!(next, Next::Wait(_));
         match next {
             Next::Wait(until) => self.sleep_until(until),
             Next::Think { until, spin_from } => {
@@ -393,6 +404,9 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         let now = self.clock.now();
         self.timing.stride.restart();
+        if !waits {
+            self.arrivals.ready = now;
+        }
         Ok(now)
     }
 }

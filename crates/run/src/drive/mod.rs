@@ -4,6 +4,7 @@
 //!
 //! Which I/O comes next is decided by the load, and how it reaches the kernel by the engine.
 
+mod arrivals;
 mod attention;
 mod buffers;
 mod calls;

@@ -25,6 +25,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 Some(Next::SyncRange { target, offset, length }) => {
                     now = self.submit(now)?;
                     self.sync_range(target, offset, length);
+                    self.arrivals.ready = self.clock.now();
                     self.now(now)
                 }
                 Some(other) => {
@@ -59,6 +60,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                         Next::Review { request, expects } => (request, Some(expects)),
                         other => return Ok(Some(other)),
                     };
+                    self.note_issued(&request, self.arrivals.ready, *now);
                     slot = self.slots.take(request, *now);
                     if let Some(expects) = reviewed {
                         self.expect(slot, expects);
@@ -291,6 +293,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         request: &Request,
         times: IoTimes,
     ) -> Result<(), EngineError> {
+        self.note_room(times.reaped);
         if let Some(direction) = request.direction() {
             let mut moved = self.slots.get(completion.slot).moved;
             let outcome = self.classify(completion.slot, request, &mut moved, completion.result);

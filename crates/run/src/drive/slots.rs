@@ -29,12 +29,8 @@ pub(super) struct Slot {
     pub(super) accepted: Nanos,
 }
 
-const IDLE: Slot = Slot {
-    request: Request { operation: Operation::Read, target: 0, offset: 0, length: 0 },
-    moved: 0,
-    issued: Nanos::ZERO,
-    accepted: Nanos::ZERO,
-};
+const IDLE: Slot =
+    Slot { request: Request::new(Operation::Read, 0, 0, 0), moved: 0, issued: Nanos::ZERO, accepted: Nanos::ZERO };
 
 /// All slots of a worker. Everything is allocated at the start: the hot path allocates nothing.
 #[derive(Debug)]

@@ -38,16 +38,24 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     // The time is passed by value and the function inlined: through memory it would cost a store and a load per I/O.
     #[inline(always)]
     pub(super) fn next_alone(&mut self, mut now: Nanos) -> Result<Option<(Request, Nanos)>, EngineError> {
+        let mut ready = now;
         loop {
             let (next, present) = self.next(now)?;
             now = match next {
-                Next::Issue(request) => return Ok(Some((request, present))),
+                Next::Issue(request) => {
+                    self.note_issued(&request, ready, present);
+                    return Ok(Some((request, present)));
+                }
                 Next::Review { request, expects } => {
                     self.expect(0, expects);
                     return Ok(Some((request, present)));
                 }
                 Next::Stop => return Ok(None),
-                other => self.rest(other)?,
+                Next::Wait(_) => self.rest(next)?,
+                other => {
+                    ready = self.rest(other)?;
+                    ready
+                }
             };
         }
     }

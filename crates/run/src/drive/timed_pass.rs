@@ -41,7 +41,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if !wanted || self.ended_by_fault {
             return Ok(());
         }
-        let request = Request { operation: Operation::Sync, target: 0, offset: 0, length: 0 };
+        let request = Request::new(Operation::Sync, 0, 0, 0);
         let result = self.alone(&request)?;
         if result < 0 {
             self.fault(&request, result);

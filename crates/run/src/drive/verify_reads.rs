@@ -27,7 +27,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// that the data are read from the device. The time of the phase counts for the reads, not the writes.
     pub(super) fn begin_review(&mut self) -> Result<(), EngineError> {
         for target in 0..u32::try_from(self.files.open.paths.len()).unwrap_or(u32::MAX) {
-            let request = Request { operation: Operation::DataSync, target, offset: 0, length: 0 };
+            let request = Request::new(Operation::DataSync, target, 0, 0);
             let result = self.alone(&request)?;
             if result < 0 {
                 self.fault(&request, result);

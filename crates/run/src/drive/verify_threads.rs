@@ -72,7 +72,7 @@ impl VerifyThreads {
                 return Err(refusal(errno, "verify_async_cpus", format!("verify_async_cpus: {error}")));
             }
         }
-        let request = Request { operation: plan::Operation::Read, target: 0, offset: 0, length: 0 };
+        let request = Request::new(plan::Operation::Read, 0, 0, 0);
         let mut idle = Vec::with_capacity(buffers);
         for _ in 0..buffers {
             let mut buffer = Vec::new();

@@ -217,12 +217,7 @@ impl Layout<'_> {
                 break;
             }
             let length = usize::try_from(size - offset).unwrap_or(usize::MAX).min(buffer.len());
-            let request = Request {
-                operation: Operation::Write,
-                target: 0,
-                offset,
-                length: u32::try_from(length).unwrap_or(u32::MAX),
-            };
+            let request = Request::new(Operation::Write, 0, offset, u32::try_from(length).unwrap_or(u32::MAX));
             content.prepare_start(&mut buffer[..length]);
             content.before_write(&mut buffer[..length], &request, Nanos(offset));
             if let Err(error) = file.write_all(&buffer[..length]) {

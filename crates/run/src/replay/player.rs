@@ -100,5 +100,5 @@ fn recorded(replayed: &ReplayLog, event: Event) -> Result<Recorded, RecordFailur
         let message = format!("{}: the record changed since it was looked at", replayed.source.name);
         return Err(RecordFailure { errno: libc::EINVAL, operation: "read_iolog", message });
     };
-    Ok(Recorded { at: event.at, request: Request { operation, target, offset: event.offset, length: event.length } })
+    Ok(Recorded { at: event.at, request: Request::new(operation, target, event.offset, event.length) })
 }

@@ -27,6 +27,12 @@ pub(crate) struct Record {
     pub(crate) total: [Moments; 3],
     /// Submission latency: from issued to accepted.
     pub(crate) submission: [Moments; 3],
+    /// Response time per direction, of I/Os with a rate: from due to reaped.
+    pub(crate) response: [Moments; 3],
+    /// Lateness per direction, of I/Os with a rate: from due to issued.
+    pub(crate) lateness: [Moments; 3],
+    /// I/Os with a rate that the worker issued late though there was room in the queue.
+    pub(crate) sent_late: [u64; 3],
     /// Latencies that are not in any of the other fields yet.
     pub(crate) recent: [Recent; 3],
     /// The histograms that are kept; all zero bytes keep none.
@@ -197,6 +203,8 @@ pub(crate) struct Histograms {
     pub(crate) completion: [Histogram; 3],
     pub(crate) total: [Histogram; 3],
     pub(crate) submission: [Histogram; 3],
+    pub(crate) response: [Histogram; 3],
+    pub(crate) lateness: [Histogram; 3],
     /// Latency of fsync and fdatasync.
     pub(crate) sync: Histogram,
 }
@@ -262,6 +270,8 @@ impl Record {
             (&mut self.completion, &mut self.histograms.completion),
             (&mut self.total, &mut self.histograms.total),
             (&mut self.submission, &mut self.histograms.submission),
+            (&mut self.response, &mut self.histograms.response),
+            (&mut self.lateness, &mut self.histograms.lateness),
         ];
         let kinds = kinds.into_iter().flat_map(|(moments, histograms)| moments.iter_mut().zip(histograms));
         for (moments, histogram) in kinds.chain([(&mut self.sync, &mut self.histograms.sync)]) {
@@ -273,7 +283,7 @@ impl Record {
         self.recent.iter_mut().for_each(|recent| recent.length = 0);
         self.bins = [0; BINS];
         (self.level, self.submit, self.complete) = ([0; 7], [0; 7], [0; 7]);
-        self.short_ios = [0; 3];
+        (self.short_ios, self.sent_late) = ([0; 3], [0; 3]);
         self.bandwidth_samples = [SampleStatistics::default(); 3];
         self.iops_samples = [SampleStatistics::default(); 3];
         self.so_far = AmountsRecord::default();
@@ -348,6 +358,8 @@ impl Record {
             (&self.completion[..], offset_of!(Histograms, completion)),
             (&self.total, offset_of!(Histograms, total)),
             (&self.submission, offset_of!(Histograms, submission)),
+            (&self.response, offset_of!(Histograms, response)),
+            (&self.lateness, offset_of!(Histograms, lateness)),
             (std::slice::from_ref(&self.sync), offset_of!(Histograms, sync)),
         ];
         let histograms = kinds.into_iter().flat_map(|(moments, kind)| {

@@ -178,6 +178,7 @@ impl<'a> WorkerInResult<'a> {
         };
         let so_far =
             record.so_far().filter(|_| self.is_at_work(record)).map(|amounts| (amounts.bytes[at], amounts.ios[at]));
+        let is_open = record.response[at].count() > 0;
         let (bytes, ios) = so_far.unwrap_or_else(|| self.control.measured(direction));
         DirectionResult {
             bytes,
@@ -201,6 +202,9 @@ impl<'a> WorkerInResult<'a> {
                 let wanted = plan.total_percentiles.then_some(&histograms.total[at]);
                 statistics(record.total[at], wanted)
             }),
+            response: is_open.then(|| statistics(record.response[at], Some(&histograms.response[at]))),
+            lateness: is_open.then(|| statistics(record.lateness[at], Some(&histograms.lateness[at]))),
+            sent_late: is_open.then_some(record.sent_late[at]),
             priorities: self.priorities.as_deref().map(by_priority).unwrap_or_default(),
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],

@@ -151,7 +151,7 @@ mod tests {
     fn a_block_lives_until_its_first_failure() {
         let region = Region { start: 8192, end: 8192 + 5 * 4096 + 1, reach: load::Reach::Whole };
         let blocks = Blocks::untouched(region, 4096);
-        let io = |operation, offset, length| Request { operation, target: 0, offset, length };
+        let io = |operation, offset, length| Request::new(operation, 0, offset, length);
         // The first block is trimmed three times, the last time with an error; later operations do not change it.
         for _ in 0..3 {
             blocks.issued(&io(Operation::Trim, 8192, 4096));

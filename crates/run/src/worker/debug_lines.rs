@@ -128,7 +128,7 @@ pub(crate) struct IoLines {
 
 impl IoLines {
     fn io(&self, what: &str, number: u64, request: &Request) {
-        let Request { operation, target, offset, length } = *request;
+        let Request { operation, target, offset, length, .. } = *request;
         let direction = match operation {
             Operation::Read => 0,
             Operation::Write => 1,

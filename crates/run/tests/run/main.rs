@@ -8,6 +8,7 @@ mod files;
 mod life;
 mod logs;
 mod monitored;
+mod open_loop;
 mod replay;
 mod signal;
 mod sim;
