@@ -14,6 +14,7 @@ mod findings;
 mod identities;
 mod limiter;
 pub mod measured;
+pub mod regime;
 pub mod report_card;
 mod rounds;
 mod run_facts;

@@ -14,6 +14,7 @@ mod limit;
 pub mod measurement;
 mod monitored;
 mod native;
+mod phases;
 pub mod reading;
 mod result;
 mod steer;
@@ -35,6 +36,7 @@ pub use monitored::{
     MountFacts, PressureGain, RequestGain, SampledBlocks, TargetFacts, TargetIdentity, WorkerGain,
 };
 pub use native::SCHEMA;
+pub use phases::{Phase, PhaseKind};
 pub use plan::Unified;
 pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
 pub use steer::{LatencyGoal, SteadyResult};

@@ -1,13 +1,15 @@
-//! Not steady: the average does not describe a rate that drops suddenly or that changes throughout the run.
+//! Not steady: the average does not describe a rate that changes in steps, drifts, or falls in a rhythm.
 //!
-//! Signals: bytes of the workers per interval. Method: the best single change point compared with the best line, both
-//! by least squares; then a swing that repeats, by the correlation of the rates with themselves some intervals later.
+//! Signals: I/Os of the workers per interval. From 15 intervals on, the phases of the run are the verdict. Rules of this check decide what
+//! the phases of less than 60 intervals cannot, with the bytes per interval: the best single change point compared with the best line, both by least
+//! squares; then a swing that repeats, by the correlation of the rates with themselves some intervals later.
 
 use super::note;
+use crate::regime::{lasting, phases};
 use crate::run_facts::RunFacts;
 use crate::run_facts::{float, is_paced, size_text};
 use measure::Nanos;
-use model::{Grade, Note, RunResult};
+use model::{Grade, Note, Phase, PhaseKind, RunResult};
 
 pub(super) const ID: &str = "not steady";
 
@@ -28,16 +30,57 @@ const CHANGE_MIN: f64 = 0.25;
 /// Minimum fraction of the variance that a change must explain: noise of the same size explains about a third.
 const EXPLAINED_MIN: f64 = 0.70;
 
-/// Searches for one change point or one slope.
+/// With this number of intervals the phases have an answer for all.
+const INTERVALS_MANY: usize = 60;
+/// Smaller dips are normal variation, in percent of the rate.
+const DIPS_MIN: f64 = 20.0;
+
+/// Reports phases that differ, a drift or dips.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    judge(result).into_iter().collect()
+    let Some(seen) = RunFacts::of(result).filter(|seen| !seen.jobs().any(is_paced)) else { return Vec::new() };
+    let phases = phases(result);
+    let intervals = seen.monitored.map_or(0, |monitored| monitored.steady().len());
+    let by_phases = of_phases(&phases);
+    by_phases.or_else(|| if intervals < INTERVALS_MANY { judge(&seen) } else { None }).into_iter().collect()
 }
 
-fn judge(result: &RunResult) -> Option<Note> {
-    let seen = RunFacts::of(result)?;
-    if seen.jobs().any(is_paced) {
-        return None;
-    }
+/// The finding of the phases of a run against its average.
+fn of_phases(phases: &[Phase]) -> Option<Note> {
+    let is_named = |phase: &&Phase| match phase.kind {
+        PhaseKind::Settled | PhaseKind::CannotTell => false,
+        PhaseKind::Dips => phase.evidence.iter().any(|(name, percent)| name == "depth_percent" && *percent >= DIPS_MIN),
+        PhaseKind::Burst | PhaseKind::WriteCache | PhaseKind::Throttled | PhaseKind::Settling | PhaseKind::Drifting => {
+            true
+        }
+    };
+    let lasting = lasting(phases);
+    let named = phases.iter().find(is_named);
+    let (first, last) = (phases.first()?, lasting.or(phases.last())?);
+    let mut evidence = vec![
+        ("before_bytes_per_second", first.bytes_per_second),
+        ("after_bytes_per_second", last.bytes_per_second),
+        ("change_after_s", first.until.saturating_sub(first.from).as_secs_f64()),
+        ("steady_s", phases.last()?.until.saturating_sub(first.from).as_secs_f64()),
+        ("phases", float(phases.len() as u64)),
+    ];
+    let sentence = match (named, lasting) {
+        (Some(named), _) => {
+            evidence.extend(named.evidence.iter().map(|(name, value)| (name.as_str(), *value)));
+            let neither = if named.kind == PhaseKind::Dips { "describes neither" } else { "describes no phase" };
+            format!("{}; the average {neither}", named.sentence)
+        }
+        (None, Some(last)) => {
+            let word = if first.iops > last.iops { "fast" } else { "slow" };
+            let until = evidence[2].1;
+            let (before, after) = (size_text(first.bytes_per_second), size_text(last.bytes_per_second));
+            format!("{word} phase 0–{until:.1} s {before}/s, then {after}/s: the average describes neither")
+        }
+        (None, None) => return None,
+    };
+    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+}
+
+fn judge(seen: &RunFacts<'_>) -> Option<Note> {
     let steady = seen.monitored?.steady();
     let rates: Vec<f64> = steady
         .iter()
@@ -169,6 +212,7 @@ mod tests {
             .map(|(at, &rate)| model::Interval {
                 until: measure::Nanos::from_secs(at + 1),
                 bytes: [rate << 20, 0, 0],
+                ios: [rate << 8, 0, 0],
                 ..one.clone()
             })
             .collect();
@@ -209,6 +253,21 @@ mod tests {
             sentence,
             "the rate swings between 40 MiB/s and 160 MiB/s about every 4.0 s: the average describes neither"
         );
+    }
+
+    #[test]
+    fn phases_of_a_longer_run_are_named() {
+        let noisy = |rate: u64, at: u64| rate * (1000 + at * 7919 % 13) / 1006;
+        let rates = |of: fn(u64) -> u64| (0..122).map(|at| noisy(of(at), at)).collect::<Vec<u64>>();
+        let sentence = with_rates(&rates(|at| if at < 41 { 3_000 } else { 300 })).unwrap();
+        assert!(sentence.contains("then 76,8") && sentence.contains("credits are spent"), "{sentence}");
+        let sentence = with_rates(&rates(|at| if at < 41 { 3_000 } else { 4_000 })).unwrap();
+        assert!(sentence.starts_with("slow phase 0–40.0 s 2.9 GiB/s, then 3.9 GiB/s"), "{sentence}");
+        let sentence = with_rates(&rates(|at| if at % 10 < 8 { 3_000 } else { 1_500 })).unwrap();
+        assert!(sentence.starts_with("falls by 50 % every 10 s for 2.0 s"), "{sentence}");
+        let sentence = with_rates(&rates(|at| 3_000 - 6 * at)).unwrap();
+        assert!(sentence.contains("it drifts"), "{sentence}");
+        assert_eq!(with_rates(&rates(|_| 3_000)), None);
     }
 
     #[test]

@@ -82,3 +82,16 @@ fn the_width_after_each_round_is_that_of_the_golden_table() {
         same("M5", &[found.estimate, found.half(), is_known, float(found.rounds_to(share).unwrap_or(0))], &expected);
     }
 }
+
+#[test]
+fn the_drift_of_the_last_half_is_that_of_the_golden_table() {
+    for (inputs, expected) in rows("M8") {
+        let found = drift_of_last_half(&inputs[0]).unwrap();
+        let code = match found.trend() {
+            Trend::Settled => 0.0,
+            Trend::Drifting => 1.0,
+            Trend::CannotTell => 2.0,
+        };
+        same("M8", &[found.share, found.half, code], &expected);
+    }
+}

@@ -12,6 +12,7 @@ mod holm;
 mod levels;
 mod one_run;
 mod precise;
+mod settled;
 mod turns;
 
 pub use change::{Change, between_pairs, between_sets, between_watched_pairs};
@@ -21,6 +22,7 @@ pub use holm::rejected;
 pub use levels::level_changes;
 pub use one_run::{SeriesInterval, ShareBounds, percentile_shares, series_interval};
 pub use precise::{WatchedMean, watched_mean};
+pub use settled::{Drift, Trend, drift, drift_of_last_half};
 pub use turns::{Decision, decision, order_effect, rounds_to_decide};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -67,4 +69,4 @@ mod golden;
 #[cfg(test)]
 mod proofs;
 #[cfg(test)]
-mod simulated;
+pub(crate) mod simulated;

@@ -6,12 +6,12 @@ use super::*;
 use measure::SplitMix;
 
 /// Number of simulated comparisons.
-pub(super) fn seeds() -> u64 {
+pub(crate) fn seeds() -> u64 {
     std::env::var("PLUMB_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
 }
 
 /// Fails if the share of cases is above `nominal` by more than three standard deviations.
-fn at_most(nominal: f64, cases: u64, what: &str) {
+pub(crate) fn at_most(nominal: f64, cases: u64, what: &str) {
     let seeds = measure::float(seeds());
     let bound = nominal + 3.0 * (nominal * (1.0 - nominal) / seeds).sqrt();
     let share = measure::float(cases) / seeds;
@@ -23,15 +23,15 @@ fn at_least(nominal: f64, cases: u64, what: &str) {
 }
 
 /// Noise of results.
-pub(super) struct Noise(SplitMix);
+pub(crate) struct Noise(SplitMix);
 
 impl Noise {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Noise(SplitMix::new(seed.wrapping_mul(0x1_0001).wrapping_add(77)))
     }
 
     /// A standard normal number.
-    pub(super) fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.0.fraction(), self.0.fraction());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
@@ -42,7 +42,7 @@ impl Noise {
     }
 
     /// A series of the AR(1) process with variance 1.
-    pub(super) fn slow(&mut self, count: usize, correlation: f64) -> Vec<f64> {
+    pub(crate) fn slow(&mut self, count: usize, correlation: f64) -> Vec<f64> {
         let mut level = self.normal();
         let mut next = |noise: &mut Noise| {
             level = correlation * level + (1.0 - correlation * correlation).sqrt() * noise.normal();
@@ -52,7 +52,7 @@ impl Noise {
     }
 }
 
-fn count(case: impl Fn(&mut Noise) -> bool) -> u64 {
+pub(crate) fn count(case: impl Fn(&mut Noise) -> bool) -> u64 {
     (1..=seeds()).filter(|&seed| case(&mut Noise::new(seed))).count() as u64
 }
 

@@ -162,6 +162,28 @@ def precise(share, x):
     return [mean(x), half(len(x)), mpf(half(len(x)) <= wanted), mpf(rounds)]
 
 
+def settled(x):
+    """Drift over the last half (60 values or more) as a share of its mean, half width, and 0 settled, 1 drifting, 2 cannot tell."""
+    x = x[len(x) - max(len(x) // 2, 60):]
+    n = mpf(len(x))
+    # The normal equations of a + b t, without centring.
+    t = [mpf(i) for i in range(len(x))]
+    st, stt, sx, stx = sum(t), sum(v * v for v in t), sum(x), sum(a * b for a, b in zip(t, x))
+    b = (n * stx - st * sx) / (n * stt - st * st)
+    a = (sx - b * st) / n
+    rest = [v - a - b * i for v, i in zip(x, t)]
+    v = sum(e * e for e in rest)
+    r = sum(p * q for p, q in zip(rest, rest[1:])) / v
+    r = min(max(r + (1 + 4 * r) / n, mpf(0)), mpf("0.97"))
+    inflation = (1 + r) / (1 - r)
+    se = sqrt(v / max(n - 2 * inflation, mpf(1)) * inflation / (stt - st * st / n))
+    scale = n / mean(x)
+    drift, half = b * scale, t_quantile(mpf("0.975"), max(n / inflation - 2, mpf(1))) * se * scale
+    limit = mpf("0.05")
+    code = 0 if abs(drift) + half <= limit else 1 if abs(drift) > half and abs(drift) > limit else 2
+    return [drift, half, mpf(code)]
+
+
 def line(rule, inputs, found):
     shown = ["inf" if isinf(v) else mp.nstr(v, 12, min_fixed=-20, max_fixed=20) for v in found]
     print(rule, " / ".join(" ".join(str(v) for v in part) for part in inputs), "|", " ".join(shown))
@@ -216,6 +238,14 @@ def main():
         share = [0.03, 0.01, 0.002][case % 3]
         x = lognormal(rng, 2 + case, [80000, 0.4, 1.02][case % 3], [0.002, 0.02, 0.1][case // 3 % 3])
         line("M5", [[share], x], precise(mpf(str(share)), exact(x)))
+    for case in range(20):
+        length = [60, 61, 90, 119, 120, 121, 160, 200, 240, 301][case % 10]
+        correlation, drift = [0, 0.5, 0.8, 0.95][case % 4], [0, 0.02, -0.12, 0.3, -0.06][case % 5]
+        level, x = 0.0, []
+        for at in range(length):
+            level = correlation * level + (1 - correlation ** 2) ** 0.5 * rng.gauss(0, 1)
+            x.append(float(f"{1000 * (1 + drift * at / length) * (1 + 0.02 * level):.7g}"))
+        line("M8", [x], settled(exact(x)))
 
 
 main()

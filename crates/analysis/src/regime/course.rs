@@ -1,0 +1,197 @@
+//! The course of a run: what each interval of its steady part did.
+
+use crate::run_facts::{RunFacts, bytes_of_sectors, float, on_files};
+use measure::Nanos;
+use model::{Interval, IoCap, LatencyCounts, Monitored, RunResult};
+
+/// One interval of a course.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Step {
+    /// Its end, since the monitoring started.
+    pub(crate) until: Nanos,
+    pub(crate) length: Nanos,
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    /// Time in which a processor quota held the workers back.
+    pub(crate) throttled: Option<Nanos>,
+    /// Bytes that the devices moved, and that the workers did not ask for.
+    pub(crate) others: u64,
+    pub(crate) latencies: LatencyCounts,
+}
+
+/// Steady part of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Course {
+    pub(crate) steps: Vec<Step>,
+    /// I/Os, bytes and seconds before the steady part: start and ramp.
+    pub(crate) lead: (u64, u64, f64),
+    /// True if most bytes were written.
+    pub(crate) writes: bool,
+    /// Size of the smallest device at the top, if it is known.
+    pub(crate) device_bytes: Option<u64>,
+    /// Limits of control groups.
+    pub(crate) caps: Vec<IoCap>,
+}
+
+impl Course {
+    /// `None` without samples, and in simulated time.
+    pub(crate) fn of(result: &RunResult) -> Option<Course> {
+        let seen = RunFacts::of(result)?;
+        let monitored = seen.monitored?;
+        let steady = monitored.steady();
+        let (length, first) = steady.first()?;
+        let begin = first.until.saturating_sub(*length);
+        let before = monitored.intervals.iter().take_while(|interval| interval.until <= begin);
+        let lead = before.fold((0, 0, begin.as_secs_f64()), |(ios, bytes, seconds): (u64, u64, f64), interval| {
+            (ios.saturating_add(sum(interval.ios)), bytes.saturating_add(sum(interval.bytes)), seconds)
+        });
+        let [read, written, _] = seen.steady.bytes;
+        let sizes = monitored.devices.iter().filter(|device| device.top).filter_map(|device| device.size_bytes);
+        Some(Course {
+            steps: steady.iter().map(|(length, interval)| step(monitored, *length, interval)).collect(),
+            lead,
+            writes: written > read,
+            device_bytes: sizes.min(),
+            caps: monitored.group_limits.iter().flat_map(|limits| limits.io.clone()).collect(),
+        })
+    }
+
+    /// I/Os per second of each interval.
+    pub(crate) fn rates(&self) -> Vec<f64> {
+        rates(&self.steps)
+    }
+
+    /// The intervals `from..to`.
+    pub(super) fn stretch(&self, from: usize, to: usize) -> Stretch<'_> {
+        let before = self.steps[..from].iter().map(|step| step.bytes).fold(self.lead.1, u64::saturating_add);
+        Stretch { steps: &self.steps[from..to], bytes_before: before, caps: &self.caps }
+    }
+}
+
+fn sum(directions: [u64; 3]) -> u64 {
+    directions.into_iter().fold(0, u64::saturating_add)
+}
+
+fn step(monitored: &Monitored, length: Nanos, interval: &Interval) -> Step {
+    let [read, written, _] = interval.bytes;
+    let top = monitored.devices.iter().zip(&interval.devices).filter(|(facts, _)| facts.top);
+    let moved = |of: fn(&model::DeviceGain) -> u64| {
+        top.clone().map(|(_, gain)| bytes_of_sectors(of(gain))).fold(0, u64::saturating_add)
+    };
+    let foreign_reads = moved(|gain| gain.reads.sectors).saturating_sub(read);
+    // What a file system writes for itself looks like the writes of others.
+    let foreign_writes =
+        if on_files(monitored) { 0 } else { moved(|gain| gain.writes.sectors).saturating_sub(written) };
+    let mut latencies = LatencyCounts::default();
+    interval.latencies.iter().for_each(|more| latencies.add(more));
+    Step {
+        until: interval.until,
+        length,
+        ios: sum(interval.ios),
+        bytes: sum(interval.bytes),
+        throttled: interval.group.and_then(|group| group.throttled_us).map(Nanos::from_micros),
+        others: foreign_reads.saturating_add(foreign_writes),
+        latencies,
+    }
+}
+
+fn rates(steps: &[Step]) -> Vec<f64> {
+    steps.iter().map(|step| float(step.ios) / step.length.as_secs_f64().max(1e-9)).collect()
+}
+
+/// A part of a course.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch<'a> {
+    pub(super) steps: &'a [Step],
+    pub(super) caps: &'a [IoCap],
+    bytes_before: u64,
+}
+
+impl Stretch<'_> {
+    pub(super) fn rates(&self) -> Vec<f64> {
+        rates(self.steps)
+    }
+
+    pub(super) fn from(&self) -> Nanos {
+        self.steps.first().map_or(Nanos::ZERO, |step| step.until.saturating_sub(step.length))
+    }
+
+    pub(super) fn until(&self) -> Nanos {
+        self.steps.last().map_or(Nanos::ZERO, |step| step.until)
+    }
+
+    pub(super) fn seconds(&self) -> f64 {
+        self.steps.iter().map(|step| step.length.as_secs_f64()).sum::<f64>().max(1e-9)
+    }
+
+    /// Seconds of an interval.
+    pub(super) fn pace(&self) -> f64 {
+        self.seconds() / float(self.steps.len().max(1) as u64)
+    }
+
+    fn total(&self, of: fn(&Step) -> u64) -> f64 {
+        float(self.steps.iter().map(of).fold(0, u64::saturating_add))
+    }
+
+    pub(super) fn iops(&self) -> f64 {
+        self.total(|step| step.ios) / self.seconds()
+    }
+
+    pub(super) fn bytes_per_second(&self) -> f64 {
+        self.total(|step| step.bytes) / self.seconds()
+    }
+
+    pub(super) fn bytes_before(&self) -> u64 {
+        self.bytes_before
+    }
+
+    /// Share of the time in which a processor quota held the workers back.
+    pub(super) fn throttled_share(&self) -> f64 {
+        self.steps.iter().filter_map(|step| step.throttled).map(Nanos::as_secs_f64).sum::<f64>() / self.seconds()
+    }
+
+    /// Share of the traffic that is not the workers'.
+    pub(super) fn others_share(&self) -> f64 {
+        let others = self.total(|step| step.others);
+        if others > 0.0 { others / (others + self.total(|step| step.bytes)) } else { 0.0 }
+    }
+
+    /// All latencies together.
+    pub(super) fn latencies(&self) -> LatencyCounts {
+        let mut all = LatencyCounts::default();
+        self.steps.iter().for_each(|step| all.add(&step.latencies));
+        all
+    }
+
+    /// p50, and p99 with at least 100 slower I/Os.
+    pub(super) fn percentiles(&self) -> [Option<Nanos>; 2] {
+        const LEAST: u64 = 10_000;
+        let all = self.latencies();
+        [all.percentile(50.0), all.percentile(99.0).filter(|_| all.total() >= LEAST)]
+    }
+
+    /// Deviation of the rates from their mean, as a share of it; without the first and the last interval, which may
+    /// hold a change.
+    pub(super) fn variation(&self) -> f64 {
+        let rates = rates(pieces_inside(self.steps));
+        let count = float(rates.len().max(1) as u64);
+        let mean = rates.iter().sum::<f64>() / count;
+        let squares = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
+        if mean > 0.0 { (squares / count).sqrt() / mean } else { 0.0 }
+    }
+
+    /// Median rate, without the first and the last interval.
+    pub(super) fn median(&self) -> f64 {
+        let mut rates = rates(pieces_inside(self.steps));
+        rates.sort_by(f64::total_cmp);
+        match rates.len() {
+            0 => 0.0,
+            count if count % 2 == 1 => rates[count / 2],
+            count => f64::midpoint(rates[count / 2 - 1], rates[count / 2]),
+        }
+    }
+}
+
+fn pieces_inside(steps: &[Step]) -> &[Step] {
+    if steps.len() > 2 { &steps[1..steps.len() - 1] } else { steps }
+}

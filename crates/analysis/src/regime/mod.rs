@@ -1,0 +1,142 @@
+//! Regimes: the phases of a run, each with its kind.
+//!
+//! Changes of level cut the run into pieces; rules then name them, in this order: throttled, burst, write cache, dips,
+//! settling, settled, drifting, cannot tell. A level that a counter explains is not a burst. Owns the rules;
+//! leaves change points, drifts and intervals to `statistics`.
+
+mod course;
+mod curve;
+mod falls;
+mod held;
+mod pieces;
+mod rhythm;
+mod words;
+
+pub(crate) use course::{Course, Step};
+
+use crate::run_facts::float;
+use crate::statistics::{Trend, drift, drift_of_last_half, series_interval};
+use course::Stretch;
+use model::{Phase, PhaseKind, RunResult};
+use pieces::{Piece, Shape};
+
+/// Fewest intervals of a run with phases.
+const FEWEST: usize = 15;
+/// Phases whose rates differ by a larger share are not one run.
+const DIFFERENT: f64 = 0.1;
+
+/// Phases of a run in order; none for a run of less than 15 intervals, without samples, or in simulated time.
+pub fn phases(result: &RunResult) -> Vec<Phase> {
+    Course::of(result).map_or_else(Vec::new, |course| of_course(&course))
+}
+
+/// The phase that describes a run better than its average: the last settled one, otherwise the last. `None` if its phases
+/// have one rate within 10 %.
+pub fn lasting(phases: &[Phase]) -> Option<&Phase> {
+    let rates = || phases.iter().map(|phase| phase.iops);
+    let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let differ = phases.len() > 1 && most - least > DIFFERENT * most;
+    let last = phases.iter().rev().find(|phase| phase.kind == PhaseKind::Settled).or(phases.last());
+    last.filter(|_| differ)
+}
+
+/// Phases of a course.
+pub(crate) fn of_course(course: &Course) -> Vec<Phase> {
+    let rates = course.rates();
+    if rates.len() < FEWEST {
+        return Vec::new();
+    }
+    if let Some(rhythm) = rhythm::of(&rates) {
+        let whole = course.stretch(0, rates.len());
+        return vec![made(&whole, PhaseKind::Dips, words::dips(&whole, &rhythm), rhythm.evidence(&whole))];
+    }
+    let pieces = pieces::of(&rates);
+    let mut phases: Vec<Phase> = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let stretch = course.stretch(piece.from, piece.to);
+        let next = pieces.get(at + 1).map(|next| course.stretch(next.from, next.to));
+        let previous = at.checked_sub(1).map(|at| course.stretch(pieces[at].from, pieces[at].to));
+        let fallen = |from: &Option<Stretch<'_>>| from.as_ref().and_then(|from| falls::throttled(from, &stretch));
+        let ends = next.filter(|_| piece.shape == Shape::Level).and_then(|next| falls::ended(course, &stretch, &next));
+        phases.push(match (fallen(&previous), ends) {
+            (Some(cause), _) => {
+                made(&stretch, PhaseKind::Throttled, words::throttled(&stretch, &cause), cause.evidence())
+            }
+            (None, Some(fall)) => made(&stretch, fall.kind(), words::fall(&stretch, &fall), fall.evidence()),
+            (None, None) => of_piece(&stretch, piece, pieces.get(at + 1)),
+        });
+    }
+    phases
+}
+
+/// A piece that no change after it explains.
+fn of_piece(stretch: &Stretch<'_>, piece: &Piece, next: Option<&Piece>) -> Phase {
+    let rates = stretch.rates();
+    if piece.shape == Shape::Slope && next.is_some() {
+        return made(stretch, PhaseKind::Settling, words::slope(stretch), Vec::new());
+    }
+    if let Some(rhythm) = rhythm::of(&rates) {
+        return made(stretch, PhaseKind::Dips, words::dips(stretch, &rhythm), rhythm.evidence(stretch));
+    }
+    let trend = if piece.shape == Shape::Slope { Trend::Drifting } else { trend(&rates) };
+    match (trend, curve::of(&rates)) {
+        (Trend::Settled, _) => settled(stretch),
+        (Trend::CannotTell, Some(curve)) if !curve.is_sure() => cannot_tell(stretch),
+        (_, Some(curve)) => {
+            made(stretch, PhaseKind::Settling, words::settling(stretch, &curve), curve.evidence(stretch))
+        }
+        (Trend::CannotTell, None) => cannot_tell(stretch),
+        (Trend::Drifting, None) => made(stretch, PhaseKind::Drifting, words::drifting(stretch), Vec::new()),
+    }
+}
+
+fn cannot_tell(stretch: &Stretch<'_>) -> Phase {
+    made(stretch, PhaseKind::CannotTell, words::cannot_tell(stretch), Vec::new())
+}
+
+fn settled(stretch: &Stretch<'_>) -> Phase {
+    match held::of(stretch) {
+        Some(held) => made(stretch, PhaseKind::Settled, words::held(stretch, &held), held.evidence()),
+        None => made(stretch, PhaseKind::Settled, words::settled(stretch), Vec::new()),
+    }
+}
+
+/// Trend of a piece: that of its last half, which the whole piece must not contradict. A slow approach to the end looks flat
+/// in a window that is short next to it.
+pub(crate) fn trend(rates: &[f64]) -> Trend {
+    let (Some(last), Some(whole)) = (drift_of_last_half(rates), drift(rates)) else { return Trend::CannotTell };
+    let goes_on = last.share.abs() > last.half && last.share.signum() == whole.share.signum();
+    match (last.trend(), whole.trend()) {
+        (Trend::Settled, Trend::Drifting) if goes_on => Trend::CannotTell,
+        (Trend::Settled, _) => Trend::Settled,
+        (Trend::Drifting, Trend::Drifting) if goes_on => Trend::Drifting,
+        _ => Trend::CannotTell,
+    }
+}
+
+fn made(stretch: &Stretch<'_>, kind: PhaseKind, sentence: String, evidence: Vec<(&'static str, f64)>) -> Phase {
+    let rates = stretch.rates();
+    // A run that is shorter than its own fluctuations has no interval.
+    let interval = series_interval(&rates).filter(|found| found.half <= found.mean / 2.0);
+    let [p50, p99] = stretch.percentiles();
+    let mean = rates.iter().sum::<f64>() / float(rates.len() as u64);
+    let squares = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
+    Phase {
+        from: stretch.from(),
+        until: stretch.until(),
+        kind,
+        iops: stretch.iops(),
+        iops_low: interval.map(|found| (found.mean - found.half).max(0.0)),
+        iops_high: interval.map(|found| found.mean + found.half),
+        bytes_per_second: stretch.bytes_per_second(),
+        p50,
+        p99,
+        variation: if mean > 0.0 { (squares / float(rates.len() as u64)).sqrt() / mean } else { 0.0 },
+        bytes_before: stretch.bytes_before(),
+        sentence,
+        evidence: evidence.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! One sentence about a phase.
+
+use super::course::Stretch;
+use super::curve::Curve;
+use super::falls::{Cause, Fall};
+use super::held::Held;
+use super::rhythm::Rhythm;
+use crate::run_facts::{float, size_text};
+use crate::thousands;
+
+/// `0–20 s`, in seconds since the begin of the run.
+fn times(stretch: &Stretch<'_>) -> String {
+    format!("{:.0}–{:.0} s", stretch.from().as_secs_f64(), stretch.until().as_secs_f64())
+}
+
+/// `3,000 IOPS (11.7 MiB/s)`.
+fn rate(stretch: &Stretch<'_>) -> String {
+    format!("{} IOPS ({}/s)", thousands(stretch.iops()), size_text(stretch.bytes_per_second()))
+}
+
+/// A time with one unit: `41 s`, `33 min`, `5 h`.
+fn time(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 9.95 => format!("{seconds:.1} s"),
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.0} h", seconds / 3600.0),
+    }
+}
+
+pub(super) fn fall(stretch: &Stretch<'_>, fall: &Fall) -> String {
+    match *fall {
+        Fall::Credits { plateau, base, size, after } => format!(
+            "plateau {} IOPS for {}, then {} IOPS: credits are spent; they were worth about {} I/Os and return in {} of rest",
+            thousands(plateau),
+            time(after),
+            thousands(base),
+            thousands(size),
+            time(size / base.max(1e-9))
+        ),
+        Fall::Cache { bytes, base, after } => {
+            let fast = size_text(stretch.bytes_per_second());
+            let (cache, slow) = (size_text(bytes), size_text(base));
+            format!("{fast}/s for {}, then {slow}/s: a write cache of about {cache}; expect {slow}/s", time(after))
+        }
+    }
+}
+
+pub(super) fn throttled(stretch: &Stretch<'_>, cause: &Cause) -> String {
+    let why = match cause {
+        Cause::Quota(share) => format!("cpu.max held the workers back {:.0} % of the time", 100.0 * share),
+        Cause::Group(name, _, _) => format!("the limit of {name}"),
+    };
+    format!("{} {}: {why}", times(stretch), rate(stretch))
+}
+
+pub(super) fn dips(stretch: &Stretch<'_>, rhythm: &Rhythm) -> String {
+    let pace = stretch.pace();
+    format!(
+        "falls by {:.0} % every {} for {}: garbage collection, a commit interval or another stall that recurs",
+        100.0 * rhythm.depth,
+        time(rhythm.period * pace),
+        time(rhythm.length * pace)
+    )
+}
+
+/// The rates at both ends.
+fn ends(stretch: &Stretch<'_>) -> (String, String) {
+    let rates = stretch.rates();
+    let some = (rates.len() / 10).max(1);
+    let mean = |part: &[f64]| thousands(part.iter().sum::<f64>() / float(part.len() as u64));
+    (mean(&rates[..some]), mean(&rates[rates.len() - some..]))
+}
+
+pub(super) fn slope(stretch: &Stretch<'_>) -> String {
+    let (first, last) = ends(stretch);
+    format!("{} from {first} to {last} IOPS: it had not settled yet", times(stretch))
+}
+
+pub(super) fn settling(stretch: &Stretch<'_>, curve: &Curve) -> String {
+    let (first, last) = ends(stretch);
+    let end = format!(
+        "{} IOPS ({} to {})",
+        thousands(curve.end),
+        thousands((curve.end - curve.half).max(0.0)),
+        thousands(curve.end + curve.half)
+    );
+    let left = curve.seconds_left(stretch);
+    let rest = if left > 0.0 { format!("within 5 % in {} more", time(left)) } else { "within 5 % now".to_owned() };
+    format!("{} from {first} to {last} IOPS: by this curve it ends at {end}, {rest}", times(stretch))
+}
+
+pub(super) fn drifting(stretch: &Stretch<'_>) -> String {
+    let (first, last) = ends(stretch);
+    format!("{} from {first} to {last} IOPS: it drifts, and nothing shows where it ends", times(stretch))
+}
+
+/// Seconds of the window that an answer is about.
+fn window(stretch: &Stretch<'_>) -> String {
+    const FEWEST: usize = 60;
+    let count = (stretch.steps.len() / 2).max(FEWEST).min(stretch.steps.len());
+    time(stretch.pace() * float(count as u64))
+}
+
+pub(super) fn settled(stretch: &Stretch<'_>) -> String {
+    format!("{} {}: settled over its last {}", times(stretch), rate(stretch), window(stretch))
+}
+
+pub(super) fn held(stretch: &Stretch<'_>, held: &Held) -> String {
+    format!(
+        "{}; a limiter holds {:.1} % of the I/Os: they take {:.0} µs or more, most {:.0} µs, none in between",
+        settled(stretch),
+        100.0 * held.share,
+        held.held.as_f64() / 1e3,
+        held.usual.as_f64() / 1e3
+    )
+}
+
+pub(super) fn cannot_tell(stretch: &Stretch<'_>) -> String {
+    let why = if stretch.steps.len() < 60 { "too short" } else { "too noisy" };
+    format!("{} {}: {why} to tell if it is settled", times(stretch), rate(stretch))
+}
