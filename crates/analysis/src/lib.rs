@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capacity;
 mod checks;
 mod closed_loop;
 pub mod compare;

@@ -95,3 +95,14 @@ fn the_drift_of_the_last_half_is_that_of_the_golden_table() {
         same("M8", &[found.share, found.half, code], &expected);
     }
 }
+
+#[test]
+fn the_rate_at_which_a_share_is_reached_is_that_of_the_golden_table() {
+    for (inputs, expected) in rows("M10") {
+        let counts = inputs[1].iter().zip(&inputs[2]).zip(&inputs[3]);
+        let trials: Vec<_> = counts.map(|((&rate, &ios), &over)| RateTrial { rate, ios, over }).collect();
+        let found = crossing(&trials, inputs[0][0]);
+        let numbers = |found: Crossing| vec![found.rate, found.low, found.high, found.slope, found.dispersion];
+        same("M10", &found.map_or(vec![-1.0], numbers), &expected);
+    }
+}

@@ -1,11 +1,13 @@
 //! Statistics of repeated measurements: the interval of one run, the change between two sets of runs, the conclusion of a
-//! gate, when enough rounds were measured, and changes within a run and in a history of runs.
+//! gate, when enough rounds were measured, the rate at which a share is reached, and changes within a run and in a history of
+//! runs.
 //!
 //! Pure functions on slices. No input panics: values that are not finite, or too few, give no answer. Rates and latencies
 //! are compared as logarithms, so a change is a ratio and its interval is symmetric. docs/decisions.md explains each rule;
 //! `crates/analysis/tests/golden/statistics.py` computes the golden values of the tests.
 
 mod change;
+mod crossing;
 mod gate;
 mod history;
 mod holm;
@@ -16,6 +18,7 @@ mod settled;
 mod turns;
 
 pub use change::{Change, between_pairs, between_sets, between_watched_pairs};
+pub use crossing::{Crossing, RateTrial, crossing};
 pub use gate::{Answer, answer, answer_of_all, runs_to_go};
 pub use history::{Chance, FEWEST, HistoryChange, MOST, Newest, history_changes, newest};
 pub use holm::rejected;

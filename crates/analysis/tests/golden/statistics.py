@@ -184,6 +184,51 @@ def settled(x):
     return [drift, half, mpf(code)]
 
 
+def crossing(share, rates, ios, over):
+    """Rate at which a share is beyond a limit, its interval, slope, dispersion: of the greatest likelihood; -1 if the slope is not known."""
+    z = [log(r) for r in rates]
+
+    def p_of(a, b, x):
+        return 1 / (1 + exp(-(a + b * x)))
+
+    def score(a, b):
+        rest = [k - n * p_of(a, b, x) for x, n, k in zip(z, ios, over)]
+        return [sum(rest), sum(r * x for r, x in zip(rest, z))]
+
+    # A first guess by a straight line through the logits.
+    y = [log((k + mpf("0.5")) / (n - k + mpf("0.5"))) for n, k in zip(ios, over)]
+    b0 = sum((x - mean(z)) * (v - mean(y)) for x, v in zip(z, y)) / sum((x - mean(z)) ** 2 for x in z)
+    a, b = findroot(score, (mean(y) - b0 * mean(z), b0), tol=mpf(10) ** -50)
+    p = [p_of(a, b, x) for x in z]
+    w = [n * q * (1 - q) for n, q in zip(ios, p)]
+    s0, s1, s2 = sum(w), sum(u * x for u, x in zip(w, z)), sum(u * x * x for u, x in zip(w, z))
+    freedom = mpf(len(z) - 2)
+    phi = max(sum((k - n * q) ** 2 / u for n, k, q, u in zip(ios, over, p, w)) / freedom, mpf(1))
+    t = t_quantile(mpf("0.975"), freedom)
+    wanted = log(share / (1 - share))
+
+    # Fieller: the ends of the places at which the line is not t standard errors from the wanted height.
+    def excess(x):
+        variance = phi * (s2 - 2 * s1 * x + s0 * x * x) / (s0 * s2 - s1 * s1)
+        return abs(a + b * x - wanted) - t * sqrt(variance)
+
+    at = (wanted - a) / b
+    if b <= 0 or t * t * phi * s0 / (s0 * s2 - s1 * s1) / (b * b) >= mpf("0.5"):
+        return [mpf(-1)]
+
+    def end(sign):
+        inside, step = at, mpf("0.0001")
+        while excess(at + sign * step) < 0:
+            step *= 2
+        outside = at + sign * step
+        for _ in range(140):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if excess(middle) < 0 else (inside, middle)
+        return inside
+
+    return [exp(at), exp(end(-1)), exp(end(1)), b, phi]
+
+
 def line(rule, inputs, found):
     shown = ["inf" if isinf(v) else mp.nstr(v, 12, min_fixed=-20, max_fixed=20) for v in found]
     print(rule, " / ".join(" ".join(str(v) for v in part) for part in inputs), "|", " ".join(shown))
@@ -246,6 +291,19 @@ def main():
             level = correlation * level + (1 - correlation ** 2) ** 0.5 * rng.gauss(0, 1)
             x.append(float(f"{1000 * (1 + drift * at / length) * (1 + 0.02 * level):.7g}"))
         line("M8", [x], settled(exact(x)))
+    for case in range(20):
+        count, share = [6, 12, 17, 30, 3][case % 5], [0.05, 0.01, 0.001, 0.5][case % 4]
+        level, slope = [42000, 7697, 310.5][case % 3], [25, 60, 12, 90][case // 5]
+        wide, ions = [0.05, 0.1][case % 2], [20000, 300000][case // 10]
+        # The rates of some trials are 5 % higher: the answer lies at an end of them.
+        rates = [float(f"{level * (1 + wide * (2 * i / (count - 1) - 1) + (0.05 if case % 7 == 3 else 0)):.7g}") for i in range(count)]
+        rng.shuffle(rates)
+        ios = [rng.randint(ions, 2 * ions) for _ in rates]
+        burst = [0, 0.15][case % 2]
+        odds = [share / (1 - share) * (r / level) ** slope * rng.lognormvariate(0, burst) for r in rates]
+        over = [min(n, round(n * o / (1 + o) + rng.gauss(0, 1) * (n * o) ** 0.5 / (1 + o))) for n, o in zip(ios, odds)]
+        over = [max(k, 0) for k in over]
+        line("M10", [[share], rates, ios, over], crossing(mpf(str(share)), exact(rates), exact(ios), exact(over)))
 
 
 main()

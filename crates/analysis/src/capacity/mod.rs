@@ -1,0 +1,82 @@
+//! The largest rate of arrivals at which response times keep their limits: the search as a state machine.
+//!
+//! An observation goes in, the next rate or the answer comes out. Nothing is measured here, and nothing is random but the
+//! order of the rates of a round, which comes from a seed. `statistics::crossing` is the regression.
+//!
+//! Ramp: doubles the rate until a limit is missed. Bracket: halves the gap in logarithms to 15 %. Rounds: six trials around
+//! the estimate, and the regression over all trials near it, until the interval is narrow. Confirmation: a longer run at the
+//! lower end of the interval.
+
+mod conclusion;
+#[cfg(test)]
+mod queue;
+mod rounds;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub use conclusion::{Answer, Ceiling, Conclusion, Confirmation, Reason};
+pub use search::{Goal, Limit, Patience, Search, Stage, Step};
+
+/// Share of a trial at its beginning that is not counted.
+pub const WARM_UP: f64 = 0.2;
+/// Share of I/Os whose sender was late, above which the tester and not the target is measured.
+pub const MOST_LATE: f64 = 0.01;
+/// Share of the offered rate below which the target does not keep up.
+const KEEPS_UP: f64 = 0.98;
+
+/// I/Os of one limit, and how many of them took longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Number of I/Os.
+    pub ios: f64,
+    /// Those of them whose response took longer than the limit.
+    pub over: f64,
+}
+
+impl Counts {
+    /// Share of the I/Os that took longer; 1 without I/Os.
+    pub fn share(&self) -> f64 {
+        if self.ios > 0.0 { self.over / self.ios } else { 1.0 }
+    }
+}
+
+/// Observation of one trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// Rate of arrivals, per second.
+    pub offered: f64,
+    /// Rate of completions, per second.
+    pub done: f64,
+    /// Duration in seconds, with the part that is not counted.
+    pub seconds: f64,
+    /// Counts for each limit, in the order of the goal.
+    pub counts: Vec<Counts>,
+    /// Share of the I/Os that the tester sent late although the depth had room.
+    pub late: f64,
+}
+
+impl Trial {
+    /// True if every limit was kept, and completions kept up with arrivals.
+    fn keeps(&self, limits: &[Limit]) -> bool {
+        self.keeps_limits(limits) && !self.falls_behind()
+    }
+
+    /// True if every limit was kept.
+    fn keeps_limits(&self, limits: &[Limit]) -> bool {
+        self.counts.len() == limits.len()
+            && self.counts.iter().zip(limits).all(|(counts, limit)| counts.share() <= limit.beyond)
+    }
+
+    /// True if completions did not keep up with arrivals. The number of arrivals is random: three deviations are chance.
+    fn falls_behind(&self) -> bool {
+        let expected = self.offered * self.seconds * (1.0 - WARM_UP);
+        let chance = if expected > 0.0 { 3.0 / expected.sqrt() } else { 0.0 };
+        self.done < self.offered * (KEEPS_UP - chance)
+    }
+
+    /// True if the tester was too late to tell.
+    fn is_late(&self) -> bool {
+        self.late > MOST_LATE
+    }
+}

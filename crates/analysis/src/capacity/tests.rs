@@ -1,0 +1,191 @@
+//! How a search ends, on targets whose shares are formulas.
+
+use super::*;
+
+/// Share of I/Os beyond each limit at a rate, and of those that were sent late.
+type Target = fn(f64, usize) -> (Vec<f64>, f64);
+
+fn goal() -> Goal {
+    Goal {
+        limits: vec![Limit { beyond: 0.01, part: 1.0 }],
+        precision: 0.03,
+        from: Some(1000.0),
+        to: None,
+        confirm: 60.0,
+        time: 3600.0,
+        patience: Patience::Usual,
+        seed: 1,
+    }
+}
+
+/// A target of which 1 % of the I/Os are beyond the limit at 30,000 per second.
+fn usual(rate: f64) -> f64 {
+    let logit = (0.01_f64 / 0.99).ln() + 20.0 * (rate / 30_000.0).ln();
+    1.0 / (1.0 + (-logit).exp())
+}
+
+fn observed(target: Target, rate: f64, seconds: f64, number: usize) -> Trial {
+    let (shares, late) = target(rate, number);
+    let ios = (rate * seconds * (1.0 - WARM_UP)).round();
+    let counts = shares.iter().map(|share| Counts { ios, over: (ios * share).round() }).collect();
+    Trial { offered: rate, done: rate, seconds, counts, late }
+}
+
+/// Searches to the end; also returns the stages.
+fn searched(goal: Goal, target: Target) -> (Conclusion, Vec<(Stage, f64)>) {
+    let mut search = Search::new(goal);
+    let mut stages = Vec::new();
+    for number in 0..200 {
+        match search.next_step() {
+            Step::Alone(seconds) => {
+                let found = observed(target, 2000.0, seconds, number);
+                search.observe_alone(found.done, &found.counts);
+            }
+            Step::Trial { rate, seconds, stage } => {
+                stages.push((stage, rate));
+                search.observe(&observed(target, rate, seconds, number));
+            }
+            Step::Ended(conclusion) => return (conclusion, stages),
+        }
+    }
+    panic!("the search does not end: {search:?}");
+}
+
+#[test]
+fn a_search_ramps_brackets_makes_rounds_and_confirms() {
+    let (found, stages) = searched(goal(), |rate, _| (vec![usual(rate)], 0.0));
+    let crossing = found.crossing.unwrap();
+    assert_eq!((found.answer, found.limit), (Answer::Holds, Some(0)));
+    assert!((crossing.rate / 30_000.0 - 1.0).abs() < 0.001 && (crossing.slope - 20.0).abs() < 0.1, "{crossing:?}");
+    let confirmed = found.confirmed.unwrap();
+    assert!(confirmed.seconds >= 60.0 && confirmed.rate <= 30_000.0 && confirmed.shares[0] <= 0.01);
+    let rates = |wanted: Stage| -> Vec<f64> {
+        stages.iter().filter(|(stage, _)| *stage == wanted).map(|(_, rate)| *rate).collect()
+    };
+    assert_eq!(rates(Stage::Ramp), [1000.0, 2000.0, 4000.0, 8000.0, 16_000.0, 32_000.0]);
+    assert_eq!((rates(Stage::Bracket).len(), rates(Stage::Round(0)).len(), rates(Stage::Round(1)).len()), (3, 6, 6));
+    assert!(!rates(Stage::Round(0)).is_sorted(), "the order within a round is random");
+    // The outer trials of the first round are not near, so 12 trials need two more rounds.
+    assert_eq!([2, 3].map(|number| rates(Stage::Round(number)).len()), [6, 0]);
+    assert_eq!(rates(Stage::Confirm).len(), 1);
+}
+
+#[test]
+fn the_rates_begin_with_half_of_what_one_user_does() {
+    let (found, stages) = searched(Goal { from: None, ..goal() }, |rate, _| (vec![usual(rate)], 0.0));
+    assert_eq!((found.answer, stages[0]), (Answer::Holds, (Stage::Ramp, 1000.0)));
+    // Half of what one user does is too much already: the ramp goes down.
+    let slow: Target = |rate, _| (vec![if rate > 1500.0 { 0.0 } else { usual(rate * 100.0) }], 0.0);
+    let (found, stages) = searched(Goal { from: None, ..goal() }, slow);
+    assert_eq!(stages[..3].iter().map(|(_, rate)| *rate).collect::<Vec<_>>(), [1000.0, 500.0, 250.0]);
+    assert!((found.crossing.unwrap().rate / 300.0 - 1.0).abs() < 0.03, "{found:?}");
+}
+
+#[test]
+fn of_several_limits_the_one_that_is_reached_first_counts() {
+    let limits = vec![Limit { beyond: 0.01, part: 0.7 }, Limit { beyond: 0.001, part: 0.3 }];
+    let both: Target = |rate, _| (vec![usual(rate), usual(rate * 1.25)], 0.0);
+    let (found, _) = searched(Goal { limits, ..goal() }, both);
+    // 0.1 % is 0.0901 of the odds of 1 %: 1.25 times and the twentieth root of it lower.
+    let expected = 30_000.0 / 1.25 * (0.001_f64 / 0.999 * 99.0).powf(1.0 / 20.0);
+    assert_eq!((found.answer, found.limit), (Answer::Holds, Some(1)));
+    assert!((found.crossing.unwrap().rate / expected - 1.0).abs() < 0.002, "{found:?} {expected}");
+}
+
+#[test]
+fn a_limit_that_is_never_reached_gives_a_least_rate() {
+    let kept: Target = |_, _| (vec![0.0], 0.0);
+    let (found, stages) = searched(Goal { to: Some(5000.0), ..goal() }, kept);
+    assert_eq!(found.answer, Answer::AtLeast(5000.0, Ceiling::Largest));
+    assert_eq!(stages.last(), Some(&(Stage::Ramp, 5000.0)));
+    // The tester is late from 20,000 on, where responses become slow by that.
+    let tester: Target = |rate, _| if rate > 20_000.0 { (vec![0.5], 0.3) } else { (vec![0.0], 0.0) };
+    assert_eq!(searched(goal(), tester).0.answer, Answer::AtLeast(16_000.0, Ceiling::Tester));
+    let always: Target = |_, _| (vec![0.5], 0.3);
+    assert_eq!(searched(goal(), always).0.answer, Answer::CannotTell(Reason::Late(0.3)));
+    // Late, but no limit is missed.
+    let harmless: Target = |rate, _| (vec![usual(rate)], if rate < 20_000.0 { 0.3 } else { 0.0 });
+    assert_eq!(searched(goal(), harmless).0.answer, Answer::Holds);
+}
+
+#[test]
+fn a_limit_that_is_always_missed_gives_no_rate() {
+    let missed: Target = |_, _| (vec![0.2], 0.0);
+    let (found, _) = searched(goal(), missed);
+    assert_eq!((found.answer, found.limit), (Answer::Never(Some(1000.0)), Some(0)));
+    let (found, stages) = searched(Goal { from: None, ..goal() }, missed);
+    assert_eq!((found.answer, stages.len()), (Answer::Never(None), 0));
+}
+
+#[test]
+fn an_arrival_that_is_not_kept_up_with_ends_the_ramp() {
+    let trial = |done| Trial {
+        offered: 30_000.0,
+        done,
+        seconds: 3.0,
+        counts: vec![Counts { ios: 72_000.0, over: 0.0 }],
+        late: 0.0,
+    };
+    let limits = [Limit { beyond: 0.01, part: 1.0 }];
+    assert!(trial(29_300.0).keeps(&limits) && !trial(28_900.0).keeps(&limits));
+    assert!(trial(28_900.0).keeps_limits(&limits));
+    // With 24 arrivals expected, 15 are chance.
+    let few = |done| Trial { offered: 10.0, done, ..trial(0.0) };
+    assert!(!few(6.25).falls_behind() && few(3.0).falls_behind());
+    assert_eq!(Counts::default().share(), 1.0, "nothing was answered");
+}
+
+#[test]
+fn what_cannot_be_said_names_its_reason() {
+    let answer = |goal: Goal, target: Target| searched(goal, target).0.answer;
+    // Slow I/Os come and go, whatever the rate; the ramp ends by chance.
+    let chance: Target = |_, number| (vec![if number % 2 == 0 { 0.0 } else { 0.02 }], 0.0);
+    assert!(
+        matches!(answer(goal(), chance), Answer::CannotTell(Reason::NoSlope | Reason::Wide(_))),
+        "{:?}",
+        answer(goal(), chance)
+    );
+    // 300 I/Os per second: p99.9 needs 100 ÷ 0.001 ÷ 300 ÷ 0.8 = 417 s a trial.
+    let rare = Goal { limits: vec![Limit { beyond: 0.001, part: 1.0 }], from: Some(100.0), ..goal() };
+    let slow: Target = |rate, _| (vec![usual(rate * 100.0)], 0.0);
+    match answer(rare.clone(), slow) {
+        Answer::CannotTell(Reason::LongTrials { seconds, rate }) => {
+            assert!((seconds * rate - 125_000.0).abs() < 1.0 && seconds > 400.0);
+        }
+        other => panic!("{other:?}"),
+    }
+    let patient = Goal { patience: Patience::UntilTime, time: 1e6, ..rare.clone() };
+    assert_eq!(answer(patient, slow), Answer::Holds);
+    assert_eq!(
+        answer(Goal { time: 40.0, ..goal() }, |rate, _| (vec![usual(rate)], 0.0)),
+        Answer::CannotTell(Reason::Time)
+    );
+    // In the confirmation, three slower runs included, ten times as many are slow as in the 27 trials.
+    let other: Target = |rate, number| (vec![usual(rate) * if number >= 27 { 10.0 } else { 1.0 }], 0.0);
+    assert!(matches!(answer(goal(), other), Answer::CannotTell(Reason::NotStationary(_))));
+    let late: Target = |rate, number| (vec![usual(rate)], if number >= 9 { 0.02 } else { 0.0 });
+    assert!(matches!(answer(goal(), late), Answer::CannotTell(Reason::Late(share)) if (share - 0.02).abs() < 1e-9));
+}
+
+#[test]
+fn a_step_stays_until_it_is_observed() {
+    let mut search = Search::new(goal());
+    assert_eq!((search.width(), search.spent()), (None, 0.0));
+    assert_eq!(search.next_step(), search.next_step());
+    while let Step::Trial { rate, seconds, .. } = search.next_step() {
+        search.observe(&observed(|rate, _| (vec![usual(rate)], 0.0), rate, seconds, 0));
+    }
+    assert!(search.width().is_some_and(|width| width < 0.03) && search.spent() > 60.0);
+    // An observation after the end changes nothing.
+    let end = search.next_step();
+    search.observe_alone(1.0, &[]);
+    search.observe(&observed(|_, _| (vec![1.0], 0.0), 1.0, 3.0, 0));
+    assert_eq!(search.next_step(), end);
+}
+
+#[test]
+fn without_a_confirmation_the_search_ends_with_the_interval() {
+    let (found, stages) = searched(Goal { confirm: 0.0, ..goal() }, |rate, _| (vec![usual(rate)], 0.0));
+    assert_eq!((found.answer, found.confirmed), (Answer::Holds, None));
+    assert!(stages.iter().all(|(stage, _)| *stage != Stage::Confirm));
+}
