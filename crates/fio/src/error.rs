@@ -178,7 +178,7 @@ impl JobError {
         self.problems.iter().map(|problem| problem.title(&self.sources)).collect()
     }
 
-    /// What is wrong and what would work, without places: for options that no person wrote on a command line.
+    /// The mistakes and what would work, without places: for options that were not written on a command line.
     pub fn mistakes(&self) -> String {
         self.problems.iter().map(Problem::mistake).collect::<Vec<_>>().join("; ")
     }
