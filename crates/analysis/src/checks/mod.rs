@@ -15,6 +15,7 @@ mod file_properties;
 mod flush_effect;
 mod holes;
 mod impossible_plan;
+mod late_sender;
 mod limiter;
 mod link_ceiling;
 mod mixed_group;
@@ -187,6 +188,14 @@ pub const CHECKS: &[Check] = &[
         measure: Some("throttled_percent"),
         needs: Needs::Samples,
         run: throttled::run,
+    },
+    Check {
+        id: late_sender::ID,
+        why: "an I/O that the tester issues late waits for the tester, and not for the storage",
+        advice: "use an idle machine, more jobs at a lower rate each, or no verification",
+        measure: Some("late_percent"),
+        needs: Needs::Own,
+        run: late_sender::run,
     },
     Check {
         id: limiter::ID,

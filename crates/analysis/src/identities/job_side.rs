@@ -4,7 +4,7 @@ use super::{Equation, Identity, unknown};
 use crate::closed_loop::Users;
 use crate::run_facts::{float, is_paced, window};
 use measure::Direction;
-use model::{JobResult, RunResult};
+use model::{DirectionResult, JobResult, LatencyStatistics, RunResult};
 
 const ROUNDED: (f64, &str) = (0.01, "rates and times are printed rounded, to whole bytes and milliseconds at best");
 const TEXT: (f64, &str) = (0.1, "a text prints three digits, and fio up to 3.25 does not carry: 11.97 MiB is 11.0MiB");
@@ -23,6 +23,22 @@ pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
         found.extend(little(result, &job));
     }
     found
+}
+
+/// The parts of the response time of a direction with a rate.
+fn response(found: &DirectionResult) -> Option<Equation> {
+    let mean_us = |latency: &Option<LatencyStatistics>| Some(latency.as_ref()?.moments.mean()? / 1000.0);
+    let [response, lateness, total] = [&found.response, &found.lateness, &found.total].map(mean_us);
+    let (lateness, total) = (lateness?, total?);
+    Some(Equation {
+        equation: "response time = lateness + latency",
+        unit: "µs",
+        left: response?,
+        right: lateness + total,
+        numbers: format!("{lateness:.3} µs + {total:.3} µs"),
+        tolerance: ROUNDED,
+        broken: "lateness and latency are of different I/Os",
+    })
 }
 
 pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identity> {
@@ -65,6 +81,7 @@ pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identit
         }
         .of(&subject),
     ];
+    all.extend(response(found).map(|equation| equation.of(&subject)));
     let (low, high) = job.echo.block_sizes[direction];
     if low == high && low > 0 {
         all.push(

@@ -266,7 +266,8 @@ pub(super) fn add_to(mut cases: Cases) -> Cases {
 
 /// True of a run while other processes use the processors, or the disk under it.
 fn is_true_when_busy(place: Place, check: &str) -> bool {
-    let of_all = ["client CPU", "throttled", "coordinated omission", "not steady", "busy users", "two latencies"];
+    let of_all =
+        ["client CPU", "late sender", "throttled", "coordinated omission", "not steady", "busy users", "two latencies"];
     // Others take the time of the disk.
     let of_disk = ["neighbour", "limiter", "too short"];
     // Their requests are in the counters of the disk, and not in those of a loop device that no other process uses.

@@ -316,6 +316,16 @@ pub(crate) const SETUPS: &[Setup] = &[
         },
     },
     Setup {
+        check: "late sender",
+        how: "a quota of 5 % of a processor",
+        run: |_| {
+            let group = Group::with_processor_percent(5).expect("a control group with a processor quota");
+            let words =
+                "--name=a --ioengine=null --rw=randread --bs=4k --size=1t --rate_iops=20000 --runtime=1 --time_based";
+            findings(group.inside(fio(words)))
+        },
+    },
+    Setup {
         check: "limiter",
         how: "a control group of 300 reads/s",
         run: |rig| {

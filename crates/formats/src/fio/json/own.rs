@@ -4,15 +4,18 @@
 //! interval is printed on one line, so that line-based tools can read it too.
 
 use super::write::Detail;
-use model::{LimitedBy, LowestTraffic, Monitored, Note, RunResult, SCHEMA};
+use measure::{Direction, PerDirection};
+use model::{
+    DirectionResult, JobResult, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note, RunResult, SCHEMA,
+};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Name of the key.
 pub(super) const KEY: &str = "plumb";
 
 /// Returns `document` (which ends with `\n}`) with the key added; unchanged if plumb did not measure the result.
-pub(super) fn appended(document: String, result: &RunResult, detail: Detail) -> String {
+pub(super) fn appended(document: String, (result, rows): (&RunResult, &[JobResult]), detail: Detail) -> String {
     let Some(monitored) = &result.monitored else { return document };
     let Some(open) = document.strip_suffix("\n}") else { return document };
     // All map keys here are strings, so serialization cannot fail; a float that JSON cannot represent becomes null.
@@ -27,6 +30,9 @@ pub(super) fn appended(document: String, result: &RunResult, detail: Detail) -> 
     if !result.warnings.is_empty() {
         members.push(("warnings", json!(result.warnings)));
     }
+    if rows.iter().any(has_response) {
+        members.push(("jobs", rows.iter().map(|row| open_loop(row, detail)).collect()));
+    }
     let in_full = detail == Detail::Everything;
     if let Some(lowest) = result.lowest_traffic.as_ref().filter(|_| in_full) {
         members.push(("lowest_traffic", value(serde_json::to_value(lowest))));
@@ -36,6 +42,32 @@ pub(super) fn appended(document: String, result: &RunResult, detail: Detail) -> 
         lines.push(format!("    \"monitored\" : {}", monitored_lines(value(serde_json::to_value(monitored)))));
     }
     format!("{open},\n  \"{KEY}\" : {{\n{}\n  }}\n}}", lines.join(",\n"))
+}
+
+fn has_response(row: &JobResult) -> bool {
+    row.directions.iter().any(|(_, found)| found.response.is_some())
+}
+
+/// Response times of a row: an object for each direction with a rate.
+fn open_loop(row: &JobResult, detail: Detail) -> Value {
+    let timed = |latency: &Option<LatencyStatistics>| {
+        let Some(latency) = latency else { return Value::Null };
+        let percents = &row.style.percentiles;
+        let found = latency.histogram.as_ref().and_then(|histogram| histogram.percentiles(percents));
+        let named = percents.iter().zip(found.unwrap_or_default());
+        let named: Map<String, Value> =
+            named.map(|(percent, found)| (format!("{percent:.6}"), json!(found.get()))).collect();
+        let kept = LatencyStatistics { histogram: None, moments: latency.moments };
+        let mut value = serde_json::to_value(if detail == Detail::Percentiles { &kept } else { latency });
+        if let Ok(Value::Object(members)) = &mut value {
+            members.insert("percentile_ns".to_owned(), Value::Object(named));
+        }
+        value.unwrap_or(Value::Null)
+    };
+    let object = |found: &DirectionResult| json!({"response": timed(&found.response), "lateness": timed(&found.lateness), "sent_late": found.sent_late});
+    let open = row.directions.iter().filter(|(_, found)| found.response.is_some());
+    let open = open.map(|(direction, found)| (direction.word().to_owned(), object(found)));
+    Value::Object([("jobname".to_owned(), json!(row.echo.name))].into_iter().chain(open).collect())
 }
 
 fn monitored_lines(monitored: Value) -> String {
@@ -49,9 +81,19 @@ fn monitored_lines(monitored: Value) -> String {
     format!("{{\n{}\n    }}", members.collect::<Vec<_>>().join(",\n"))
 }
 
+/// Response times of a direction.
+#[derive(Deserialize)]
+struct OpenLoop {
+    response: Option<LatencyStatistics>,
+    lateness: Option<LatencyStatistics>,
+    sent_late: Option<u64>,
+}
+
 #[derive(Deserialize)]
 struct Own {
     schema: u32,
+    #[serde(default)]
+    jobs: Vec<PerDirection<Option<OpenLoop>>>,
     #[serde(default)]
     limited_by: Option<LimitedBy>,
     #[serde(default)]
@@ -68,7 +110,15 @@ struct Own {
 /// document is fio's and valid without it.
 pub(super) fn read_into(root: &Value, result: &mut RunResult) {
     let own = root.get(KEY).and_then(|own| Own::deserialize(own).ok()).filter(|own| own.schema == SCHEMA);
-    if let Some(Own { limited_by, notes, warnings, lowest_traffic, monitored, .. }) = own {
+    if let Some(Own { limited_by, notes, warnings, lowest_traffic, monitored, jobs, .. }) = own {
+        for (job, open) in result.jobs.iter_mut().zip(jobs) {
+            for direction in Direction::ALL {
+                let Some(OpenLoop { response, lateness, sent_late }) = &open[direction] else { continue };
+                let found = &mut job.directions[direction];
+                (found.response, found.lateness) = (response.clone(), lateness.clone());
+                found.sent_late = *sent_late;
+            }
+        }
         result.samples_left_out = monitored.is_none();
         result.limited_by = limited_by;
         result.notes = notes;
@@ -125,6 +175,42 @@ mod tests {
             let read = fio_json::read(&write(&result, &view())).unwrap();
             assert_eq!((read.monitored, read.lowest_traffic), (None, None), "the samples are left out");
             assert_eq!(read.limited_by, result.limited_by);
+        }
+    }
+
+    #[test]
+    fn response_times_are_under_our_key_for_each_job_and_read_back() {
+        let mut result = monitored();
+        let mut latency = LatencyStatistics { histogram: Some(Box::default()), ..LatencyStatistics::default() };
+        for micros in 1..=100 {
+            latency.moments.record(Nanos::from_micros(micros));
+            latency.histogram.as_mut().unwrap().record(Nanos::from_micros(micros));
+        }
+        let mut open = JobResult::default();
+        open.directions.write = DirectionResult {
+            ios: 100,
+            response: Some(latency.clone()),
+            lateness: Some(latency),
+            sent_late: Some(3),
+            ..DirectionResult::default()
+        };
+        result.jobs.push(open);
+        for (write, keeps_bins) in [
+            (fio_json::write as fn(&_, &_) -> _, false),
+            (fio_json::write_with_bins, true),
+            (fio_json::write_in_full, true),
+        ] {
+            let text: String = write(&result, &view());
+            let json: Value = serde_json::from_str(&text).unwrap();
+            let jobs = &json[KEY]["jobs"];
+            assert_eq!(jobs[0].as_object().unwrap().len(), 1, "a job without a rate has its name only");
+            let p99 = jobs[1]["write"]["response"]["percentile_ns"]["99.000000"].as_u64().unwrap();
+            assert!(p99.abs_diff(99_000) < 1_000, "{p99}");
+            let read = fio_json::read(&text).unwrap();
+            let (found, expected) = (&read.jobs[1].directions.write, &result.jobs[1].directions.write);
+            assert_eq!((found.sent_late, &read.jobs[0].directions.read.response), (Some(3), &None));
+            assert_eq!(found.response.as_ref().unwrap().moments, expected.response.as_ref().unwrap().moments);
+            assert_eq!(found.response.as_ref().unwrap().histogram.is_some(), keeps_bins);
         }
     }
 

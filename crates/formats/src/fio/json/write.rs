@@ -59,7 +59,7 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
         root.insert("disk_util".into(), Value::Array(entries));
     }
     steer::put_idleness(&mut root, result);
-    super::own::appended(spelled(&Value::Object(root)), result, detail) + "\n"
+    super::own::appended(spelled(&Value::Object(root)), (result, &rows), detail) + "\n"
 }
 
 fn options(pairs: &[(String, String)]) -> Value {

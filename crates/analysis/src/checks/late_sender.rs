@@ -1,0 +1,87 @@
+//! Late sender: the tester issued I/Os after the moments at which their rate made them due.
+//!
+//! Signals: the I/Os that a worker issued more than 50 µs late though there was room in the queue.
+
+use super::note;
+use crate::run_facts::{busy_jobs, float, is_simulated};
+use measure::Nanos;
+use model::{DirectionResult, Grade, Note, RunResult};
+
+pub(super) const ID: &str = "late sender";
+
+/// From this part of the I/Os on, the 99th percentile of the response time is that of the tester.
+const LATE_MIN: f64 = 0.01;
+
+/// Checks all I/Os with a rate together.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    let jobs = busy_jobs(result).filter(|job| !is_simulated(job));
+    let directions = jobs.flat_map(|job| job.directions.iter().map(|(_, direction)| direction));
+    let mut sum = DirectionResult::default();
+    for direction in directions.filter(|direction| direction.sent_late.is_some()) {
+        sum.merge(direction);
+    }
+    let late = sum.sent_late.unwrap_or(0);
+    let share = float(late) / float(sum.ios.max(1));
+    if share < LATE_MIN {
+        return Vec::new();
+    }
+    let longest = sum.lateness.as_ref().and_then(|lateness| lateness.moments.maximum()).unwrap_or_default();
+    let sentence = format!(
+        "{} of the I/Os were issued more than 50 µs after they were due, and not for want of room in the queue: the tester was \
+         late, by up to {}",
+        percent(share),
+        in_ms(longest)
+    );
+    let evidence = [("late_percent", 100.0 * share), ("longest_ms", 1e3 * longest.as_secs_f64())];
+    vec![note(ID, Grade::ValidWithLimits, sentence, &evidence)]
+}
+
+fn percent(share: f64) -> String {
+    let percent = (100.0 * share).min(100.0);
+    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+fn in_ms(time: Nanos) -> String {
+    let ms = 1e3 * time.as_secs_f64();
+    if ms < 9.95 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{clean_random_read, workload};
+    use model::LatencyStatistics;
+
+    /// 8,000 reads with a rate, so many of which were issued late.
+    fn sent(late: u64) -> RunResult {
+        let mut result = clean_random_read();
+        let read = &mut result.jobs[0].directions.read;
+        let mut lateness = LatencyStatistics::default();
+        lateness.moments.record_many(Nanos(200), 8_000 - late);
+        lateness.moments.record_many(Nanos::from_micros(2_300), late);
+        (read.lateness, read.sent_late) = (Some(lateness), Some(late));
+        result
+    }
+
+    #[test]
+    fn a_hundredth_of_late_ios_is_a_finding_and_less_is_not() {
+        assert_eq!(run(&sent(79)), []);
+        assert_eq!(
+            run(&sent(80))[0].sentence,
+            "1.0 % of the I/Os were issued more than 50 µs after they were due, and not for want of room in the queue: the tester \
+             was late, by up to 2.3 ms"
+        );
+        assert_eq!(run(&clean_random_read()), [], "a job without a rate is never late");
+    }
+
+    #[test]
+    fn directions_and_jobs_with_a_rate_count_together_and_others_not() {
+        let mut result = sent(100);
+        result.jobs.push(sent(0).jobs.remove(0));
+        assert_eq!(run(&result), [], "100 of 16,000");
+        result.jobs[1].directions.read.sent_late = None;
+        assert_eq!(run(&result)[0].evidence[0], ("late_percent".to_owned(), 1.25));
+        workload(&mut result).virtual_time = true;
+        assert_eq!(run(&result), [], "virtual time is never late");
+    }
+}
