@@ -275,6 +275,10 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("sim_run", "crates/engine/tests/conformance/simulated.rs", "a_series_of_runs_has_its_own_level_drift_and_draws"),
     ("sim_level", "crates/engine/tests/conformance/simulated.rs", "a_series_of_runs_has_its_own_level_drift_and_draws"),
     ("sim_drift", "crates/engine/tests/conformance/simulated.rs", "a_series_of_runs_has_its_own_level_drift_and_draws"),
+    ("sim_bucket", "crates/engine/tests/conformance/regimes.rs", "credits_are_named"),
+    ("sim_cliff", "crates/engine/tests/conformance/regimes.rs", "a_full_write_cache_is_named"),
+    ("sim_stall", "crates/engine/tests/conformance/regimes.rs", "recurring_stalls_are_named"),
+    ("sim_change", "crates/engine/tests/conformance/regimes.rs", "a_change_is_a_new_level"),
     ("io_submit_mode", "crates/cli/tests/calls.rs", "each_io_of_the_depth_has_its_thread_and_its_cpu_time_is_the_jobs"),
 ];
 

@@ -52,6 +52,7 @@ pub(crate) fn of_course(course: &Course) -> Vec<Phase> {
     }
     let pieces = pieces::of(&rates);
     let mut phases: Vec<Phase> = Vec::new();
+    let pieces: Vec<Piece> = pieces.into_iter().flat_map(|piece| pieces::without_approach(&rates, piece)).collect();
     for (at, piece) in pieces.iter().enumerate() {
         let stretch = course.stretch(piece.from, piece.to);
         let next = pieces.get(at + 1).map(|next| course.stretch(next.from, next.to));

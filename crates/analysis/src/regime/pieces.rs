@@ -4,7 +4,7 @@
 //! it moves by about as much as the means of neighbours differ.
 
 use crate::run_facts::float;
-use crate::statistics::level_changes;
+use crate::statistics::{Trend, drift_of_last_half, level_changes};
 
 /// A piece that moves by more than this share of the jump next to it, in its direction, is part of a slope.
 const LEAST_MOVE: f64 = 0.4;
@@ -64,6 +64,33 @@ pub(super) fn of(rates: &[f64]) -> Vec<Piece> {
         }
     }
     found.into_iter().map(|(piece, _)| piece).collect()
+}
+
+/// A level of which the last half is settled, and the approach to it, if there is one: a slow approach has no change of level.
+pub(super) fn without_approach(rates: &[f64], piece: Piece) -> Vec<Piece> {
+    /// Intervals that are averaged.
+    const TOGETHER: usize = 5;
+    /// The approach ends within this share of the level; its mean is farther away than the next share.
+    const NEAR: f64 = 0.05;
+    const FAR: f64 = 0.1;
+    let part = &rates[piece.from..piece.to];
+    let is_settled = drift_of_last_half(part).is_some_and(|found| found.trend() == Trend::Settled);
+    if piece.shape == Shape::Slope || !is_settled {
+        return vec![piece];
+    }
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / float(part.len() as u64);
+    let (early, last) = part.split_at(part.len() / 2);
+    let level = mean(last);
+    let away = |part: &[f64]| (mean(part) / level - 1.0).abs();
+    let noise = (last.iter().map(|rate| (rate / level - 1.0).powi(2)).sum::<f64>() / float(last.len() as u64)).sqrt();
+    let blocks: Vec<f64> = early.chunks_exact(TOGETHER).map(away).collect();
+    let near = NEAR.max(LEAST_SURE * noise);
+    let count = blocks.iter().rposition(|&away| away > near).map_or(0, |last| TOGETHER * (last + 1));
+    if count < TOGETHER || away(&part[..count]) < FAR || blocks[0] < blocks[count / TOGETHER - 1] {
+        return vec![piece];
+    }
+    let edge = piece.from + count;
+    vec![Piece { to: edge, shape: Shape::Slope, ..piece }, Piece { from: edge, ..piece }]
 }
 
 /// How far the least-squares line of a piece goes over it, and the standard error of that. The first and the last interval

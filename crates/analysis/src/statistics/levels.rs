@@ -39,6 +39,10 @@ pub fn level_changes(values: &[f64]) -> Option<Vec<usize>> {
         let sureness: Vec<f64> = sureness.collect::<Option<_>>()?;
         let (least, sure) = sureness.iter().enumerate().min_by(|one, other| one.1.total_cmp(other.1))?;
         if *sure > 1.0 {
+            // Where it was proposed, a change had other neighbours; between those that are left its place may be another one.
+            for at in 1..edges.len() - 1 {
+                edges[at] = edges[at - 1] + best_split(&values[edges[at - 1]..edges[at + 1]]);
+            }
             return Some(edges[1..edges.len() - 1].to_vec());
         }
         edges.remove(least + 1);

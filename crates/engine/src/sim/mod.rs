@@ -6,12 +6,13 @@
 //! its length divided by `sim_rate`, plus the delays of the fault plan. Depth 4 with 4 servers of 100 µs is therefore
 //! exactly 40,000 I/Os per second.
 //!
-//! `sim_noise` makes some intervals of a run slower than others. `sim_run` is the number of a run in a series; `sim_level`
+//! `sim_bucket`, `sim_cliff`, `sim_stall` and `sim_change` give a run phases. `sim_noise` makes some intervals of a run slower than others. `sim_run` is the number of a run in a series; `sim_level`
 //! and `sim_drift` make some runs slower than others.
 
 mod faults;
 mod journal;
 mod noise;
+mod regime;
 mod service;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
@@ -20,6 +21,7 @@ use journal::Journal;
 use measure::{Clock, Nanos, VirtualClock};
 use plan::option::{Kind, OptionSpec, TimeUnit, works};
 use plan::{Capabilities, EngineSpec, Submission, Work};
+use regime::Regime;
 use service::ServiceTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,6 +34,7 @@ pub(crate) struct Sim {
     clock: VirtualClock,
     depth: usize,
     service: ServiceTime,
+    regime: Regime,
     faults: FaultPlan,
     journal: Option<Journal>,
     /// Submitted, not yet flushed.
@@ -79,6 +82,7 @@ impl Engine for Sim {
             clock: setup.clock,
             depth,
             service: ServiceTime::new(setup.options).map_err(wrong_options)?,
+            regime: Regime::new(setup.options).map_err(wrong_options)?,
             faults: FaultPlan::parse(setup.options.text("sim_faults").unwrap_or_default()).map_err(wrong_options)?,
             journal: setup.options.text("sim_journal").map(Journal::create).transpose()?,
             queued: Vec::with_capacity(depth),
@@ -149,14 +153,14 @@ impl Sim {
     #[inline]
     fn serve(&mut self, io: Io, now: Nanos) -> Ending {
         let verdict = self.faults.judge(&io);
-        let time = self.service.draw(io.length, now).saturating_add(verdict.delay);
+        let time = self.service.draw(io.length, now, self.regime.factor(&io, now)).saturating_add(verdict.delay);
         let moment = match self.servers.peek_mut() {
             Some(mut server) => {
-                let end = server.0.max(now).saturating_add(time);
+                let end = self.regime.begin(server.0.max(now)).saturating_add(time);
                 server.0 = end;
                 end
             }
-            None => now.saturating_add(time),
+            None => self.regime.begin(now).saturating_add(time),
         };
         self.sequence += 1;
         Ending { moment, sequence: self.sequence, slot: io.slot, result: verdict.result }
@@ -240,6 +244,31 @@ const OPTIONS: &[OptionSpec] = &[
         Kind::Time(TimeUnit::Seconds),
         None,
         "The service time begins at twice its value and falls evenly to it over so long",
+    ),
+    works(
+        "sim_bucket",
+        Kind::Floats { most: 2 },
+        None,
+        "Credits, IOS:RATE like 54000:300: each I/O takes one of IOS, and waits for one if there are none; RATE return \
+         per second",
+    ),
+    works(
+        "sim_cliff",
+        Kind::Floats { most: 2 },
+        None,
+        "Write cache, BYTES:FACTOR like 1073741824:4: once a worker has written BYTES, its writes take FACTOR times as long",
+    ),
+    works(
+        "sim_stall",
+        Kind::Floats { most: 2 },
+        None,
+        "Stalls, EVERY:FOR in seconds like 10:2: nothing begins in the last 2 of each 10 s",
+    ),
+    works(
+        "sim_change",
+        Kind::Floats { most: 2 },
+        None,
+        "A change of the device, AT:FACTOR like 60:1.5: from second AT on an I/O takes FACTOR times as long",
     ),
     works(
         "sim_faults",

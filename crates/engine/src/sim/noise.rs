@@ -158,6 +158,18 @@ fn pair(options: &EngineOptions, name: &str) -> Result<Option<(f64, f64)>, Strin
     Ok(Some((deviation, correlation)))
 }
 
+/// Two numbers above 0; `works` is a form that works.
+///
+/// # Errors
+/// The option with its values, and that form.
+pub(super) fn pair_of(options: &EngineOptions, name: &str, works: &str) -> Result<Option<(f64, f64)>, String> {
+    match floats(options, name) {
+        [] => Ok(None),
+        &[one, other] if one > 0.0 && other > 0.0 && one.is_finite() && other.is_finite() => Ok(Some((one, other))),
+        given => Err(format!("{name}: {given:?} is not two numbers above 0, like {name}={works}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

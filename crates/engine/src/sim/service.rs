@@ -63,10 +63,10 @@ impl ServiceTime {
         })
     }
 
-    /// The service time of an I/O of this length that is flushed at `now`.
+    /// The service time of an I/O of this length that is flushed at `now`, with this factor on its mean.
     #[inline]
-    pub(super) fn draw(&mut self, length: u32, now: Nanos) -> Nanos {
-        let own = match self.noise.factor(now) {
+    pub(super) fn draw(&mut self, length: u32, now: Nanos, factor: f64) -> Nanos {
+        let own = match factor * self.noise.factor(now) {
             1.0 => self.mean_at(now),
             factor => scaled(self.mean_at(now), factor),
         };

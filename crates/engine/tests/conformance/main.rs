@@ -12,6 +12,7 @@ mod null;
 mod offloaded;
 mod options;
 mod place;
+mod regimes;
 mod rig;
 mod sandbox;
 mod script;

@@ -156,6 +156,10 @@ const POOLS: &[(&str, &[&str])] = &[
     ("sim_rate", &["1m", "1g", "1"]),
     // None at all is a nanosecond of virtual time per I/O, and 300 ms of that are minutes of ours: found.rs has a short one.
     ("sim_service_time", &["1", "100", "10ms"]),
+    ("sim_bucket", &["1000:5000", "1000000:10000"]),
+    ("sim_cliff", &["65536:2", "1:1.5"]),
+    ("sim_stall", &["0.1:0.01", "10:2"]),
+    ("sim_change", &["0.05:2", "60:0.5"]),
     ("sim_settling", &["0", "50ms", "10s"]),
     ("program", &["true", "false", "sleep", "no-such-program"]),
     ("arguments", &["0.05", "%r", ""]),
