@@ -246,3 +246,45 @@ fn a_drift_that_looks_like_a_change_carries_the_remark_when_all_old_runs_were_fi
     }
     assert!(called > 50, "only {called} of 100: there is no drift to be warned of");
 }
+
+/// Ten results of one machine that was not changed: with a drift of three deviations, or with slow noise.
+fn unchanged(seed: u64, correlation: Option<f64>) -> Vec<RunResult> {
+    let mut noise = SplitMix::new(seed);
+    let mut normal = || (0..12).map(|_| noise.fraction()).sum::<f64>() - 6.0;
+    let mut slow = normal();
+    let mut level = |at: u32| match correlation {
+        None => normal() + 3.0 * f64::from(at) / 9.0,
+        Some(correlation) => {
+            slow = correlation * slow + (1.0 - correlation * correlation).sqrt() * normal();
+            slow
+        }
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of some 80,000")]
+    let rate = |level: f64| (80_000.0 * (0.03 * level).exp()) as u64;
+    (0..10).map(|at| result(rate(level(at)), 100 + u64::from(at))).collect()
+}
+
+/// `PLUMB_SEEDS` cases of each machine (200). Of 1,000 with a drift 522 look changed, of those with slow noise 378, and all carry the remark.
+#[test]
+fn sets_in_two_blocks_look_changed_and_all_carry_the_remark() {
+    let seeds = std::env::var("PLUMB_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_u64);
+    for (what, correlation, share) in [("a drift of three deviations", None, 0.4), ("AR(1) 0.9", Some(0.9), 0.25)] {
+        let (mut called, mut remarked) = (0_u64, 0_u64);
+        for seed in 0..seeds {
+            let all = unchanged(seed, correlation);
+            let (first, second) = all.split_at(5);
+            let (old, new, starts) = match seed % 2 {
+                0 => (first, second, "All old runs were made before all new ones"),
+                _ => (second, first, "All new runs were made before all old ones"),
+            };
+            let tests = compared(old, new);
+            let remarks = summary(&tests, 0.05).remarks;
+            remarked += u64::from(remarks.iter().filter(|remark| remark.starts_with(starts)).count() == 1);
+            called += u64::from(tests[0].rows[0].change.unwrap().probability() < ALPHA);
+        }
+        println!("{what}: {called} of {seeds} unchanged machines look changed, {remarked} carry the remark");
+        assert_eq!(remarked, seeds, "{what}");
+        let least = share * measure::float(seeds);
+        assert!(measure::float(called) > least, "{what}: {called} look changed: nothing to be warned of");
+    }
+}

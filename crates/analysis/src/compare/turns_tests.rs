@@ -118,3 +118,24 @@ fn a_number_that_is_not_known_settles_nothing() {
     let [first, _] = turns_sentences(&found, (Goal::Decided, 0.05), 8, 1.0);
     assert!(first.starts_with("Cannot tell: p99.9"), "{first}");
 }
+
+#[test]
+fn a_round_of_18_numbers_takes_less_than_5_ms() {
+    let one = rounds(&[A, A].concat()[..15], &[side(1.02), side(0.99)].concat()[..15]);
+    let times_six = |of: &Vec<crate::compare::Observation>| std::iter::repeat_n(of.clone(), 6).flatten().collect();
+    let six = |round: &Round| Round { first: round.first, sides: round.sides.each_ref().map(times_six) };
+    let all: Vec<Round> = one.iter().map(six).collect();
+    let decisive = &Metric::USUAL[..3];
+    let mut times: Vec<std::time::Duration> = (0..50)
+        .map(|_| {
+            let begun = std::time::Instant::now();
+            let found = standing(&all, decisive, Goal::Decided, 0.05).unwrap();
+            assert_eq!(found.questions.len(), 18);
+            begun.elapsed()
+        })
+        .collect();
+    times.sort();
+    println!("after 15 rounds of 18 numbers: median {:?}, longest {:?}", times[25], times[49]);
+    // A release build is several times as fast; the goal is 1 ms.
+    assert!(times[25] < std::time::Duration::from_millis(5), "{:?}", times[25]);
+}
