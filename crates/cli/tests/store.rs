@@ -129,6 +129,11 @@ fn a_survey_is_kept_and_says_where_once() {
     assert!(!home.good(&survey(&["--no-store", "--output", "later.json"])).contains("Kept"));
     let (status, out, _) = shown(&home.command(&survey(&[])).env("PLUMB_STORE", "off").output().unwrap());
     assert!(status == Some(0) && !out.contains("Kept"), "{out}");
+    // What was kept before is read all the same.
+    for words in [&["history", "."][..], &["store", "list"]] {
+        let (status, out, error) = shown(&home.command(words).env("PLUMB_STORE", "off").output().unwrap());
+        assert_eq!((status, out), (Some(0), home.good(words)), "{error}");
+    }
     home.good(&["store", "off"]);
     assert!(!home.good(&survey(&[])).contains("Kept"));
     assert!(home.good(&survey(&["--store", "own.db"])).contains("Kept"), "a store that is named is meant");
@@ -239,7 +244,7 @@ impl Drop for Frozen<'_> {
 }
 
 #[test]
-fn a_store_on_a_file_system_that_hangs_does_not_hold_a_run_up() {
+fn a_store_on_a_file_system_that_hangs_holds_nothing_up() {
     let home = Home::new();
     let device = house::LoopDevice::sparse(home.directory.path(), 32 << 20).expect("a loop device: are we root?");
     let mounted = house::Mounted::on(device, "mkfs.ext4 -q", "rw").unwrap();
@@ -254,6 +259,20 @@ fn a_store_on_a_file_system_that_hangs_does_not_hold_a_run_up() {
     assert_eq!(complaints(&error).len(), 1, "{error}");
     assert!(error.contains("plumb.db: does not answer within 1 s: is it on a network or FUSE file system"), "{error}");
     assert!(home.path("one.json").exists(), "the result is complete");
+    for (words, status) in [
+        (&["history"][..], 1),
+        (&["trend"], 3),
+        (&["store", "list"], 1),
+        (&["store", "off"], 1),
+        (&["parse", "last"], 1),
+    ] {
+        let mut command = home.command(words);
+        command.env("PLUMB_STORE_SECONDS", "1").env("PLUMB_STORE", &store);
+        let (found, out, error) = shown(&command.output().unwrap());
+        assert_eq!((found, out.as_str(), complaints(&error).len()), (Some(status), "", 1), "{words:?}: {error}");
+        assert!(error.contains("plumb.db: does not answer within 1 s"), "{words:?}: {error}");
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
     drop(frozen);
     // The process that waited for it may have kept the run, or was ended before that: the store is whole.
     assert!(home.good(&["store", "--store", &store, "check"]).contains("no damage"));

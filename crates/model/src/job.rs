@@ -263,7 +263,8 @@ pub struct LatencyStatistics {
     /// Exact sums.
     #[serde(with = "crate::native::moments")]
     pub moments: Moments,
-    /// Histogram, if percentiles were asked for.
+    /// Histogram, if percentiles were asked for. In the result of a survey the first worker of a group has that of all of its
+    /// workers ([`crate::RunResult::gather`]), so percentiles are taken of the merged group.
     #[serde(with = "crate::native::histogram")]
     pub histogram: Option<Box<Histogram>>,
 }
@@ -316,6 +317,17 @@ pub struct CpuUsage {
     pub major_faults: u64,
     /// Page faults that required no I/O.
     pub minor_faults: u64,
+}
+
+impl CpuUsage {
+    /// Adds the usage of another worker.
+    pub(crate) fn merge(&mut self, other: &CpuUsage) {
+        self.user = self.user.saturating_add(other.user);
+        self.system = self.system.saturating_add(other.system);
+        self.switches = self.switches.saturating_add(other.switches);
+        self.major_faults = self.major_faults.saturating_add(other.major_faults);
+        self.minor_faults = self.minor_faults.saturating_add(other.minor_faults);
+    }
 }
 
 impl std::ops::Add for CpuUsage {
@@ -380,7 +392,7 @@ impl LatencyBins {
         }
     }
 
-    fn merge(&mut self, other: &LatencyBins) {
+    pub(crate) fn merge(&mut self, other: &LatencyBins) {
         add(&mut self.ns, &other.ns);
         add(&mut self.us, &other.us);
         add(&mut self.ms, &other.ms);
@@ -509,11 +521,7 @@ impl JobResult {
         self.sync.count = self.sync.count.saturating_add(other.sync.count);
         self.sync.latency.merge(&other.sync.latency);
         self.runtime = self.runtime.saturating_add(other.runtime);
-        self.cpu.user = self.cpu.user.saturating_add(other.cpu.user);
-        self.cpu.system = self.cpu.system.saturating_add(other.cpu.system);
-        self.cpu.switches = self.cpu.switches.saturating_add(other.cpu.switches);
-        self.cpu.major_faults = self.cpu.major_faults.saturating_add(other.cpu.major_faults);
-        self.cpu.minor_faults = self.cpu.minor_faults.saturating_add(other.cpu.minor_faults);
+        self.cpu.merge(&other.cpu);
         add(&mut self.depth.level, &other.depth.level);
         add(&mut self.depth.submit, &other.depth.submit);
         add(&mut self.depth.complete, &other.depth.complete);

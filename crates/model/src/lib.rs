@@ -7,6 +7,7 @@
 mod activity;
 mod blocks;
 mod device;
+mod gathered;
 mod job;
 mod latency;
 mod layers;

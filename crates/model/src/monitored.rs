@@ -243,7 +243,8 @@ pub struct Interval {
     pub pressure: Option<PressureGain>,
     /// Increments of the control group's counters.
     pub group: Option<GroupGain>,
-    /// Increments for the main threads of the first 64 workers, in the order of the jobs.
+    /// Increments for the main threads of the first 64 workers, in the order of the jobs. In the result of a survey the first
+    /// worker of a group has the bytes and switches of all of them ([`crate::RunResult::gather`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerGain>,
 }
@@ -339,6 +340,13 @@ pub struct WorkerGain {
     pub io_bytes: Option<[u64; 4]>,
     /// Number of I/Os that it completed.
     pub ios: u64,
+}
+
+impl WorkerGain {
+    /// The increments of both.
+    pub(crate) fn and(self, more: WorkerGain) -> WorkerGain {
+        self.plus(more)
+    }
 }
 
 /// Increments that can be added.

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub struct Document {
     /// Start of the run, in milliseconds since 1970 UTC; 0 if it is not known.
     pub began_unix_ms: u64,
-    /// `survey`, `iozone` or `fio`.
+    /// The command of plumb that wrote it: `survey`, `iozone`, `knee`, `fio` ...
     pub command: String,
     /// `plumb` and its version.
     pub program: String,
@@ -88,14 +88,9 @@ impl Document {
         if tests.is_empty() {
             return Err(refused("there was no I/O in it".to_owned()));
         }
-        let command = match root.get("command").and_then(Value::as_str) {
-            Some("survey") => "survey",
-            Some(_) => "iozone",
-            None => "fio",
-        };
         Ok(Document {
             began_unix_ms: results.iter().filter_map(began).min().unwrap_or(0),
-            command: command.to_owned(),
+            command: command(root.get("command").and_then(Value::as_str)),
             program: root.get("program").and_then(Value::as_str).unwrap_or_default().to_owned(),
             grade: tests.iter().map(|test| test.grade).max().unwrap_or(Grade::NotChecked),
             facts: of_result(&results),
@@ -104,6 +99,15 @@ impl Document {
             bytes,
         })
     }
+}
+
+/// The command of a document from its command line, as in `survey`, `iozone -a` or `plumb knee --iozone -i 0`. A single run states none.
+fn command(line: Option<&str>) -> String {
+    let Some(line) = line else { return "fio".to_owned() };
+    let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+    let first = words.next().unwrap_or_default();
+    let second = words.next().filter(|word| first == "plumb" && !word.starts_with('-'));
+    second.unwrap_or(first).to_owned()
 }
 
 /// Start of a run; `None` if it states no time.
@@ -245,5 +249,27 @@ fn place(result: &RunResult, job: &JobResult) -> Place {
         leaves,
         mount: target.and_then(|target| target.mount.clone()),
         held_by: target.map(|target| target.layers.iter().filter_map(held).collect()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command;
+
+    #[test]
+    fn a_document_is_of_the_command_that_wrote_it() {
+        for (line, expected) in [
+            (None, "fio"),
+            (Some("survey"), "survey"),
+            (Some("iozone -a -g 16m"), "iozone"),
+            (Some("/usr/bin/iozone -t 4"), "iozone"),
+            (Some("plumb iozone -a"), "iozone"),
+            (Some("plumb knee --iozone -i 0"), "knee"),
+            (Some("/opt/plumb knee --iozone"), "knee"),
+            (Some("plumb --version"), "plumb"),
+            (Some(""), ""),
+        ] {
+            assert_eq!(command(line), expected, "{line:?}");
+        }
     }
 }

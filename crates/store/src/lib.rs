@@ -15,6 +15,7 @@ mod facts;
 mod history;
 mod packed;
 mod redact;
+mod repeats;
 mod runs;
 mod schema;
 #[cfg(test)]

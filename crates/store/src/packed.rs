@@ -2,16 +2,26 @@
 //!
 //! Half of a result are histograms and samples, whose numbers deflate takes for text: apart, each next to its neighbour in
 //! the same place, they take half of the room. The bytes that are unpacked are those that were packed: numbers are taken out only
-//! if they are written in the one usual way, and a text that is not JSON is deflated as it is.
+//! if they are written in the one usual way, and a text that is not JSON is deflated as it is. What is left repeats itself for each worker and
+//! test, and from survey to survey ([`crate::repeats`]).
 
+use crate::repeats::{with_repeats, without_repeats};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use std::collections::HashMap;
 use std::io::{Read, Write};
+use std::sync::LazyLock;
 
 /// First byte of a packed text. Deflated ones, as earlier versions kept them, begin with another one.
-const MARK: u8 = 2;
+const MARK: u8 = 3;
+/// First byte of a packed text of an earlier version, whose repeats are as they were.
+const MARK_WITH_REPEATS: u8 = 2;
+/// A survey whose words most surveys have. Results were packed with it: another text needs another mark.
+const KNOWN: &str = include_str!("known.json");
+/// Its words as they are packed.
+static KNOWN_WORDS: LazyLock<Vec<u8>> =
+    LazyLock::new(|| separate(KNOWN.as_bytes()).map(|(words, _)| with_pairs(&words)).unwrap_or_default());
 /// Largest result that is read back, in bytes.
 const LARGEST: u64 = 1 << 30;
 /// Stands for a number in the text.
@@ -34,7 +44,7 @@ pub(crate) fn pack(text: &[u8]) -> Vec<u8> {
     let whole = apart(text).filter(|whole| read(whole).as_deref() == Some(text));
     let Some(whole) = whole else { return deflated(text) };
     let mut packed = vec![MARK];
-    packed.extend(deflated(&whole));
+    packed.extend(deflated(&without_repeats(&KNOWN_WORDS, &whole)));
     packed
 }
 
@@ -61,10 +71,12 @@ fn apart(text: &[u8]) -> Option<Vec<u8>> {
 
 /// The text that was packed, or deflated by an earlier version.
 pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, String> {
-    let Some((&MARK, rest)) = packed.split_first() else { return inflated(packed) };
-    let damaged = || "its parts do not fit together".to_owned();
-    let whole = inflated(rest)?;
-    read(&whole).ok_or_else(damaged)
+    let whole = match packed.split_first() {
+        Some((&MARK, rest)) => with_repeats(&KNOWN_WORDS, &inflated(rest)?, LARGEST),
+        Some((&MARK_WITH_REPEATS, rest)) => Some(inflated(rest)?),
+        _ => return inflated(packed),
+    };
+    whole.as_deref().and_then(read).ok_or_else(|| "its parts do not fit together".to_owned())
 }
 
 fn read(whole: &[u8]) -> Option<Vec<u8>> {
@@ -314,7 +326,7 @@ const fn signed(value: u128) -> i128 {
 }
 
 /// Writes a number, seven bits a byte.
-fn put(bytes: &mut Vec<u8>, mut value: u128) {
+pub(crate) fn put(bytes: &mut Vec<u8>, mut value: u128) {
     while value >= 128 {
         bytes.push(low_bits(value) | 128);
         value >>= 7;
@@ -327,7 +339,7 @@ fn low_bits(value: u128) -> u8 {
 }
 
 /// Reads a number, and moves on.
-fn take(bytes: &mut &[u8]) -> Option<u128> {
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u128> {
     let mut value = 0_u128;
     for shift in (0..128).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
@@ -412,6 +424,27 @@ mod tests {
         let text = format!("[{}]", (0..2000).map(&mut row).collect::<Vec<_>>().join(","));
         let (packed, plain) = (returns(text.as_bytes()), deflated(text.as_bytes()).len());
         assert!(packed * 3 < plain * 2, "{packed} of {plain}");
+    }
+
+    #[test]
+    fn what_is_known_of_surveys_takes_no_room_and_stays_as_it_is() {
+        use sha2::Digest;
+        let sum = sha2::Sha256::digest(KNOWN).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        assert_eq!(
+            sum, "9425d5092a0dea3af23bd1e330a273b6060df1ab77279d95ae627ad8cb715010",
+            "stored results are read with this text"
+        );
+        let packed = returns(KNOWN.as_bytes());
+        assert!(KNOWN_WORDS.len() > 10_000 && packed < 300, "{packed}");
+    }
+
+    #[test]
+    fn a_packed_text_of_an_earlier_version_is_read() {
+        let text = document(1, 1000, "none").bytes;
+        let mut earlier = vec![MARK_WITH_REPEATS];
+        earlier.extend(deflated(&apart(&text).unwrap()));
+        assert_eq!(unpack(&earlier).unwrap(), text);
+        assert_eq!(unpack(&deflated(&text)).unwrap(), text);
     }
 
     #[test]

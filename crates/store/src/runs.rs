@@ -164,6 +164,9 @@ impl Store {
         let id =
             self.find(word)?.ok_or_else(|| StoreError::NoRun { word: word.to_owned(), path: self.path.clone() })?;
         self.write(|transaction| {
+            let of_run = "SELECT series, began_unix_ms, run FROM test JOIN run ON number = run WHERE id = ?1";
+            transaction
+                .execute(&format!("DELETE FROM metric WHERE (series, began_unix_ms, run) IN ({of_run})"), [&id])?;
             transaction.execute("DELETE FROM run WHERE id = ?1", [&id])?;
             transaction.execute("DELETE FROM series WHERE key NOT IN (SELECT series FROM test)", [])?;
             transaction.execute("DELETE FROM fact WHERE environment NOT IN (SELECT environment FROM summary)", [])

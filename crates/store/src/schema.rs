@@ -5,10 +5,11 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Number of the format of what cannot be derived (`user_version`). In 1 each result is deflated; in 2 new ones are packed.
-pub(crate) const FORMAT: i64 = 2;
+/// Number of the format of what cannot be derived (`user_version`). In 1 each result is deflated; in 2 new ones are packed, in 3
+/// without their repeats.
+pub(crate) const FORMAT: i64 = 3;
 /// Number of the derived tables: raised when a table of [`DERIVED_TABLES`] or its contents change, so that they are made again.
-const DERIVED: i64 = 1;
+const DERIVED: i64 = 2;
 /// Marks the file as a store: "plmb".
 const APPLICATION: i64 = 0x706c_6d62;
 /// Time to wait for another program that writes.
@@ -29,7 +30,8 @@ CREATE TABLE change(series INTEGER NOT NULL, run INTEGER NOT NULL REFERENCES run
 CREATE TABLE setting(key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 ";
 
-/// The tables that follow from them.
+/// The tables that follow from them. Numbers go with the tests of a run ([`Store::forget`]): an index by run is half as large again as
+/// the numbers.
 const DERIVED_TABLES: &str = "
 CREATE TABLE summary(run INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE, began_unix_ms INTEGER NOT NULL,
   command TEXT NOT NULL, program TEXT NOT NULL, grade INTEGER NOT NULL, environment INTEGER NOT NULL);
@@ -38,9 +40,8 @@ CREATE TABLE series(key INTEGER PRIMARY KEY, label TEXT NOT NULL, device TEXT NO
 CREATE TABLE test(series INTEGER NOT NULL, began_unix_ms INTEGER NOT NULL, run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
   round INTEGER NOT NULL, grade INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY(series, began_unix_ms, run, round)) WITHOUT ROWID;
 CREATE INDEX test_run ON test(run);
-CREATE TABLE metric(series INTEGER NOT NULL, began_unix_ms INTEGER NOT NULL, run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+CREATE TABLE metric(series INTEGER NOT NULL, began_unix_ms INTEGER NOT NULL, run INTEGER NOT NULL,
   round INTEGER NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(series, began_unix_ms, run, round, name)) WITHOUT ROWID;
-CREATE INDEX metric_run ON metric(run);
 CREATE TABLE fact(environment INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, kind TEXT NOT NULL,
   PRIMARY KEY(environment, key)) WITHOUT ROWID;
 ";

@@ -1,7 +1,7 @@
 //! After a measurement: its result goes into the store. Nothing here fails a command: the result was printed and saved.
 //!
 //! Another process opens the store. On a network or FUSE file system that hangs, a process that touches it cannot even be
-//! killed; the one that measured waits for some seconds, says so, and ends.
+//! killed; the one that measured waits for some seconds, says so, and ends. So does a command that reads the store.
 
 use super::place::{self, KeepArgs, Keeping, Place};
 use crate::failure::Failure;
@@ -64,13 +64,22 @@ pub(super) enum Condition {
 }
 
 fn by_another_process(file: &Path, condition: Condition, bytes: &[u8]) -> Result<String, Failure> {
+    let more: &[&str] = if condition == Condition::UnlessOff { &["--unless-off"] } else { &[] };
+    asked(file, &[&["keep"], more].concat(), bytes)
+}
+
+/// Fails if a store that is to be read does not answer: another process opens it first, because one that waits for a file system
+/// that hangs cannot be ended.
+pub(super) fn answers(file: &Path) -> Result<(), Failure> {
+    asked(file, &["answer"], &[]).map(drop)
+}
+
+/// The output of another process of `plumb store` with these words, which has some seconds.
+fn asked(file: &Path, words: &[&str], bytes: &[u8]) -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::at(file, format!("cannot be opened by another process: {error}"));
     let mut command = Command::new("/proc/self/exe");
     // A link named fio would be fio.
-    command.arg0("plumb").args(["store", "keep", "--store"]).arg(file);
-    if condition == Condition::UnlessOff {
-        command.arg("--unless-off");
-    }
+    command.arg0("plumb").arg("store").args(words).arg("--store").arg(file);
     let seconds = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(SECONDS);
     let until = Instant::now() + Duration::from_secs(seconds);
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -107,6 +116,12 @@ fn output_of(child: &mut Child) -> (String, String) {
     let _ = child.stdout.take().map(|mut pipe| pipe.read_to_string(&mut out));
     let _ = child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut error));
     (out, error)
+}
+
+/// The other process: opens the store, and reads its first pages. The command itself says what is wrong with them.
+pub(super) fn opened(file: &Path) -> u8 {
+    let _ = Store::to_read(file);
+    0
 }
 
 /// The other process: keeps the result on standard input.

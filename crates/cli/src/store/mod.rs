@@ -33,7 +33,8 @@ Examples:
   plumb store off
 
 The store is one SQLite file. plumb survey and plumb knee keep their results in it; plumb fio and
-plumb iozone only if PLUMB_STORE or --store names one. PLUMB_STORE=off keeps nothing.
+plumb iozone only if PLUMB_STORE or --store names one. PLUMB_STORE=off keeps nothing unasked; what
+was kept before can be read.
 Wherever a command reads a result, a run's ID, its name, `last` or `last~1` works too.
 More: docs/history.md
 Exit status: 0; 1 if something could not be done")]
@@ -73,6 +74,9 @@ enum Action {
         #[arg(long)]
         unless_off: bool,
     },
+    /// Open the store; a command that reads it starts this first
+    #[command(hide = true)]
+    Answer,
     /// Add results: the JSON of survey, knee, iozone --json or fio --result
     #[command(after_help = "Example: plumb store add plumb-survey-*.json")]
     Add {
@@ -143,6 +147,9 @@ pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
     let path = place::of_option(args.store.as_deref())?;
     let Streams { json, quiet } = args.written.streams;
+    if !matches!(args.action, Action::Keep { .. } | Action::Answer) {
+        keep::answers(&path)?;
+    }
     let said = match &args.action {
         Action::Where => whereabouts(&path)?,
         Action::List { redact } => list(&open(&path)?, Names::of(redact))?,
@@ -150,6 +157,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
             let condition = if *unless_off { Condition::UnlessOff } else { Condition::Always };
             return keep::from_input(&path, condition);
         }
+        Action::Answer => return Ok(keep::opened(&path)),
         Action::Add { files } => add(&path, files)?,
         // The result is JSON in any case.
         Action::Export { run, redact } => {
@@ -176,15 +184,21 @@ pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
 /// The result of the run that a word stands for; `None` if there is no store or no such run in it.
 pub(crate) fn stored(word: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let Some(word) = word.to_str().filter(|word| !word.contains('/')) else { return Ok(None) };
-    let Some(store) = place::of_option(None).ok().map(|path| Store::to_read(&path)).transpose()?.flatten() else {
-        return Ok(None);
-    };
+    let Ok(path) = place::of_option(None) else { return Ok(None) };
+    keep::answers(&path)?;
+    let Some(store) = Store::to_read(&path)? else { return Ok(None) };
     Ok(store.find(word)?.map(|id| store.export(&id)).transpose()?)
 }
 
 /// The text, with hashes in place of paths if that was asked for.
 fn hashed(names: Names, text: String) -> String {
     if names == Names::Hashed { ::store::redacted_text(&text) } else { text }
+}
+
+/// Opens the store to read, which must be there, unless its file system hangs.
+fn open_answering(path: &Path) -> Result<Store, Failure> {
+    keep::answers(path)?;
+    open(path)
 }
 
 /// Opens the store to read, which must be there.

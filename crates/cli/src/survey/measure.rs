@@ -196,5 +196,8 @@ fn execute(mut plan: Plan, prepared: &Preparation, observer: &mut dyn Observer) 
         plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
     }
     let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
-    Ok(run::execute(&plan, &options, observer)?)
+    let mut result = run::execute(&plan, &options, observer)?;
+    // Before anything is judged, so that the saved survey says the same when it is read again.
+    result.gather();
+    Ok(result)
 }
