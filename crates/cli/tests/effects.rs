@@ -39,6 +39,7 @@ const TESTS: &[(&str, &str, &str)] = &[
         "crates/load/src/tests/pacing.rs",
         "poisson_gaps_have_the_mean_and_the_deviation_of_an_exponential",
     ),
+    ("rate_profile", "crates/load/src/tests/pacing.rs", "a_profile_changes_the_rate_at_its_seconds_exactly"),
     ("rate_ignore_thinktime", "crates/load/src/tests/pacing.rs", "pauses_are_caught_up_unless_the_rate_ignores_them"),
     (
         "flow_watermark",

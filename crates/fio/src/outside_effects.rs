@@ -42,6 +42,7 @@ const EFFECTS: &[(&str, &str, InUntrustedFiles)] = &[
     ("merge_blktrace_file", FILES, Checked),
     ("opendir", FILES, Checked),
     ("program", COMMAND, Checked),
+    ("rate_profile", FILES, Refused),
     ("read_iolog", FILES, Refused),
     ("replay_redirect", FILES, Checked),
     ("sim_journal", FILES, Refused),

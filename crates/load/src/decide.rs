@@ -151,7 +151,7 @@ impl Load {
         // A skipped I/O takes no time, so no rate applies.
         let at_will = PacePlan::default();
         let pace_plan = if skips.as_ref().is_some_and(|skips| skips.walks()) { &at_will } else { &job.pace };
-        let pace = Pace::new(pace_plan, &job.load.block_size, seed(Purpose::Gap));
+        let pace = Pace::new(pace_plan, &job.load, seed(Purpose::Gap));
         let think = Think::new(pace_plan);
         let syncs = Syncs::new(job, setup.regions.len());
         let review = Review::new(job, seed(Purpose::Trim));

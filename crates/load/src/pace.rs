@@ -1,11 +1,12 @@
 //! The rate: when the next I/O of a direction is due.
 //!
-//! Due times are exact: the remainder of each division is carried into the next gap, so that no rate drifts.
+//! Due times are exact: the remainder of each division is carried into the next gap, so that no rate drifts. A rate that
+//! changes over time is the area under its profile.
 
 use super::Due;
 use super::random::Random;
 use measure::{Direction, Nanos, PerDirection};
-use plan::{BlockSize, PacePlan};
+use plan::{BlockSize, LoadPlan, Mix, PacePlan, RateStep};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -21,6 +22,8 @@ pub(super) struct Pace {
 #[derive(Clone, Debug)]
 struct Lane {
     cost: Cost,
+    /// Replaces `cost` if the rate changes over time.
+    profile: Option<Profile>,
     due: Nanos,
     /// Remainder of earlier divisions: fractions of a nanosecond in units of 1 / rate.
     rest: u64,
@@ -36,18 +39,20 @@ enum Cost {
 }
 
 impl Pace {
-    pub(super) fn new(plan: &PacePlan, sizes: &PerDirection<BlockSize>, seed: u64) -> Self {
+    pub(super) fn new(plan: &PacePlan, load: &LoadPlan, seed: u64) -> Self {
         let lane = |direction: Direction| {
             let cost = match (plan.rate[direction], plan.iops[direction]) {
                 (Some(rate), _) if rate.get() > 0 => Some(Cost::Bytes(rate.get())),
-                (_, Some(iops)) if iops > 0 => Some(match &sizes[direction] {
+                (_, Some(iops)) if iops > 0 => Some(match &load.block_size[direction] {
                     // A rate in I/Os with a range of sizes is a rate in bytes of the smallest size, as in fio.
                     BlockSize::Range(least, _) => Cost::Bytes(iops.saturating_mul(u64::from(*least))),
                     BlockSize::Fixed(_) | BlockSize::Split(_) => Cost::Ios(iops),
                 }),
                 _ => None,
             };
-            cost.map(|cost| Lane { cost, due: Nanos::ZERO, rest: 0 })
+            let profile = Profile::new(&plan.profile, share(load, direction));
+            let cost = cost.or_else(|| profile.is_some().then_some(Cost::Ios(1)));
+            cost.map(|cost| Lane { cost, profile, due: Nanos::ZERO, rest: 0 })
         };
         Pace { lanes: PerDirection::each(lane), poisson: plan.poisson, random: Random::new(seed) }
     }
@@ -60,7 +65,7 @@ impl Pace {
     /// Makes everything due at `now`: at the start, and at the end of the ramp.
     pub(super) fn restart(&mut self, now: Nanos) {
         for lane in self.lanes_mut() {
-            lane.due = now;
+            lane.due = lane.profile.as_mut().map_or(now, |profile| profile.restart(now));
             lane.rest = 0;
         }
     }
@@ -101,6 +106,10 @@ impl Pace {
 impl Lane {
     /// Advances by the gap of an I/O of `length` bytes, times `stretch`.
     fn advance(&mut self, length: u32, stretch: Option<f64>) {
+        if let Some(profile) = &mut self.profile {
+            self.due = profile.after(self.due, stretch.unwrap_or(1.0));
+            return;
+        }
         let (amount, rate) = match self.cost {
             Cost::Bytes(rate) => (u64::from(length), rate),
             Cost::Ios(rate) => (1, rate),
@@ -116,6 +125,84 @@ impl Lane {
         };
         self.due = self.due.saturating_add(Nanos(gap));
     }
+}
+
+/// Part of the I/Os that are in this direction.
+fn share(load: &LoadPlan, direction: Direction) -> f64 {
+    let reads = f64::from(load.read_percent.min(100)) / 100.0;
+    match (load.mix, direction) {
+        (Mix::Only(only), _) => f64::from(u8::from(only == direction)),
+        (Mix::ReadWrite, Direction::Read) => reads,
+        (Mix::ReadWrite, Direction::Write) => 1.0 - reads,
+        (Mix::TrimWrite, Direction::Write | Direction::Trim) => 0.5,
+        (Mix::ReadWrite, Direction::Trim) | (Mix::TrimWrite, Direction::Read) => 0.0,
+    }
+}
+
+/// A rate that changes over time: the I/O with number k is due when the area under the rate reaches k; with random
+/// arrivals each adds an exponential amount of mean 1 to the area, which makes them a Poisson process of that rate.
+#[derive(Clone, Debug)]
+struct Profile {
+    /// Start of each step in ns since `began`, and I/Os per ns.
+    steps: Vec<(f64, f64)>,
+    began: Nanos,
+    /// The step of the next I/O.
+    step: usize,
+    /// Fraction of a nanosecond by which it is due later, or earlier.
+    fraction: f64,
+}
+
+/// An I/O that is due at the end of a step to within this part of an I/O is due when I/Os are next: the end of a step is the
+/// start of another, which may be a pause.
+const AT_THE_END: f64 = 1e-6;
+
+impl Profile {
+    /// The profile of a direction with this share of the I/Os; `None` without a profile or a share.
+    fn new(steps: &[RateStep], share: f64) -> Option<Profile> {
+        let of = |step: &RateStep| (step.from.as_f64(), rate_per_ns(step.iops) * share);
+        let steps: Vec<(f64, f64)> = steps.iter().map(of).collect();
+        // With a last rate above 0 there is always a next I/O.
+        let is_used = steps.last().is_some_and(|&(_, rate)| rate > 0.0);
+        is_used.then_some(Profile { steps, began: Nanos::ZERO, step: 0, fraction: 0.0 })
+    }
+
+    /// Starts at `now`; returns when the first I/O is due.
+    fn restart(&mut self, now: Nanos) -> Nanos {
+        (self.began, self.step, self.fraction) = (now, 0, 0.0);
+        let first = self.steps.iter().find(|&&(_, rate)| rate > 0.0).map_or(0.0, |&(from, _)| from);
+        now.saturating_add(whole(first))
+    }
+
+    /// When the I/O is due that follows one at `due` after this area.
+    fn after(&mut self, due: Nanos, mut area: f64) -> Nanos {
+        let mut at = due.saturating_sub(self.began).as_f64() + self.fraction;
+        loop {
+            while self.steps.get(self.step + 1).is_some_and(|&(from, _)| from <= at) {
+                self.step += 1;
+            }
+            let rate = self.steps[self.step].1;
+            let end = self.steps.get(self.step + 1).map_or(f64::INFINITY, |&(from, _)| from);
+            let rest = if rate > 0.0 { rate * (end - at) } else { 0.0 };
+            if area < rest - AT_THE_END {
+                at += area / rate;
+                break;
+            }
+            area = (area - rest).max(0.0);
+            at = end;
+        }
+        self.fraction = at - at.round();
+        self.began.saturating_add(whole(at.round()))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "rates have at most 13 digits")]
+fn rate_per_ns(per_second: u64) -> f64 {
+    per_second as f64 / NANOS_PER_SECOND as f64
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time ≥ 0; the cast saturates")]
+fn whole(ns: f64) -> Nanos {
+    Nanos(ns as u64)
 }
 
 #[expect(

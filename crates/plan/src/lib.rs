@@ -32,7 +32,7 @@ pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, SprandomPlan, Step};
 pub use operation::Operation;
-pub use pace::{DepthPlan, PacePlan, ThinkCount};
+pub use pace::{DepthPlan, PacePlan, RateStep, ThinkCount};
 pub use pass::{Access, Creation, ExtraReads, Listed, MapAdvice, Marks, PassPlan, Race, RecordExtras, RecordOrder};
 pub use pattern::RwPattern;
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};

@@ -2,6 +2,7 @@
 
 use super::FlowPlan;
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
+use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
 /// I/O depth, and batches of submission and reaping. Special values of the options (0 for the depth) are resolved.
@@ -37,6 +38,9 @@ pub struct PacePlan {
     pub rate: PerDirection<Option<BytesPerSecond>>,
     /// I/Os per second; excludes `rate`.
     pub iops: PerDirection<Option<u64>>,
+    /// I/Os per second over time, in place of `rate` and `iops`; empty for none. The first step is at 0 s, the last has a
+    /// rate above 0. Reads and writes of a mix share it as they share the I/Os.
+    pub profile: Vec<RateStep>,
     /// Draw the intervals between I/Os from an exponential distribution instead of keeping them equal.
     pub poisson: bool,
     /// Pause after every `think_blocks` blocks.
@@ -66,13 +70,22 @@ pub struct PacePlan {
     pub flow: Option<FlowPlan>,
 }
 
+/// A step of a rate that changes over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RateStep {
+    /// Start, counted from the start of the job's I/O and again from the end of its ramp.
+    pub from: Nanos,
+    /// I/Os per second of each worker from then on; 0 for a pause.
+    pub iops: u64,
+}
+
 impl PacePlan {
     /// True if a direction has a rate limit: its I/Os are due at moments that do not depend on earlier completions.
     pub fn has_rate(&self) -> bool {
         let limited = |direction| {
             self.rate[direction].is_some_and(|rate| rate.get() > 0) || self.iops[direction].is_some_and(|iops| iops > 0)
         };
-        Direction::ALL.into_iter().any(limited)
+        !self.profile.is_empty() || Direction::ALL.into_iter().any(limited)
     }
 }
 

@@ -4,7 +4,7 @@
 //! run.
 
 use crate::option::Effect;
-use crate::{Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, Step, SyncMode, Work};
+use crate::{Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, RateStep, Step, SyncMode, Work};
 use measure::{BytesPerSecond, Nanos, PerDirection};
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +89,9 @@ pub struct Pace {
     pub rate: PerDirection<Option<BytesPerSecond>>,
     /// I/Os per second of each worker.
     pub iops: PerDirection<Option<u64>>,
+    /// I/Os per second of each worker over time; empty without a profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profile: Vec<RateStep>,
     /// Pause between I/Os; zero for none.
     pub think: Nanos,
     /// Weight of the job in a flow; `None` without a flow.
@@ -230,7 +233,13 @@ impl Default for Workload {
 
 impl Pace {
     fn of(plan: &PacePlan) -> Self {
-        Pace { rate: plan.rate, iops: plan.iops, think: plan.think, flow: plan.flow.map(|flow| flow.weight) }
+        Pace {
+            rate: plan.rate,
+            iops: plan.iops,
+            profile: plan.profile.clone(),
+            think: plan.think,
+            flow: plan.flow.map(|flow| flow.weight),
+        }
     }
 
     /// True if the job limits its rate, so that idle workers are intended.

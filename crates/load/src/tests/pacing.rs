@@ -160,3 +160,49 @@ fn pauses_are_caught_up_unless_the_rate_ignores_them() {
     // Nine gaps of 10 ms and one of 20 ms per ten I/Os.
     assert_eq!(ios(true), 910);
 }
+
+/// Steps of (seconds, I/Os per second).
+fn profile(steps: &[(u64, u64)]) -> Vec<RateStep> {
+    steps.iter().map(|&(from, iops)| RateStep { from: Nanos(from * SECOND), iops }).collect()
+}
+
+#[test]
+fn a_profile_changes_the_rate_at_its_seconds_exactly() {
+    let job = paced(|job| job.pace.profile = profile(&[(0, 0), (1, 10), (3, 1000), (4, 0), (6, 3)]));
+    let times = times(&trace(&job, &regions(&[1 << 40])));
+    let count = |from: u64, to: u64| times.iter().filter(|&&time| (from * SECOND..to * SECOND).contains(&time)).count();
+    assert_eq!([count(0, 1), count(1, 3), count(3, 4), count(4, 6), count(6, 10)], [0, 20, 1000, 0, 12]);
+    assert_eq!(times[..3], [SECOND, SECOND + SECOND / 10, SECOND + 2 * (SECOND / 10)]);
+    assert!(times[20].abs_diff(3 * SECOND) <= 1, "{}", times[20]);
+    // The area of the pause is 0: the I/O after it is due where the rate begins again.
+    assert!(times[1020].abs_diff(6 * SECOND) <= 1 && times[1021].abs_diff(6 * SECOND + SECOND / 3) <= 1);
+}
+
+#[test]
+fn a_profile_of_one_step_is_that_rate_and_random_arrivals_follow_the_profile() {
+    let even = paced(|job| job.pace.iops.read = Some(1000));
+    let stepped = paced(|job| job.pace.profile = profile(&[(0, 1000)]));
+    let [even, stepped] = [even, stepped].map(|job| times(&trace(&job, &regions(&[1 << 40]))));
+    assert!(even.len() == stepped.len() && even.iter().zip(&stepped).all(|(a, b)| a.abs_diff(*b) <= 1));
+    let poisson = paced(|job| {
+        (job.pace.profile, job.pace.poisson) = (profile(&[(0, 1000), (5, 4000)]), true);
+    });
+    let times = times(&trace(&poisson, &regions(&[1 << 40])));
+    let early = times.iter().filter(|&&time| time < 5 * SECOND).count();
+    // Three standard deviations of counts of 5,000 and 20,000.
+    assert!(early.abs_diff(5000) < 212 && (times.len() - early).abs_diff(20_000) < 425, "{early} of {}", times.len());
+}
+
+#[test]
+fn a_mix_shares_its_profile_as_it_shares_its_ios_and_a_ramp_starts_it_again() {
+    let job = paced(|job| {
+        (job.load.mix, job.load.read_percent) = (Mix::ReadWrite, 75);
+        job.pace.profile = profile(&[(0, 100), (5, 300)]);
+    });
+    let trace = trace(&job, &regions(&[1 << 40]));
+    assert_eq!((count(&trace, Operation::Read), count(&trace, Operation::Write)), (1500, 500));
+    let mut load = load(&job, &regions(&[1 << 40]));
+    load.ramp_over(Nanos(6 * SECOND));
+    let Next::Issue(first) = load.next(Nanos(6 * SECOND)) else { panic!("one is due") };
+    assert_eq!(first.due.map(crate::Due::moment), Some(Nanos(6 * SECOND)));
+}

@@ -4,7 +4,7 @@ use crate::support::{Blind, depth, job, run_one, run_processes, sim};
 use measure::{BytesPerSecond, Moments, Nanos};
 use model::{DirectionResult, JobResult, LatencyStatistics};
 use plan::option::Value;
-use plan::{Extent, JobPlan, Mix};
+use plan::{Extent, JobPlan, Mix, RateStep};
 
 const SERVICE: Nanos = Nanos::from_micros(100);
 
@@ -120,6 +120,22 @@ fn only_the_direction_with_a_rate_responds_and_only_where_latencies_are_measured
     adds_up(&directions.write);
     (job.record.total_latency, job.record.completion_latency, job.record.submission_latency) = (false, false, false);
     assert_eq!(run_one(job).directions.write.response, None);
+}
+
+#[test]
+fn a_rate_over_time_overloads_a_server_and_lets_it_recover() {
+    let mut job = arriving(1, 64, 4);
+    job.pace.iops.read = None;
+    let step = |(second, iops): (u64, u64)| RateStep { from: Nanos::from_secs(second), iops };
+    // Twice the capacity for a second, then a quarter of it: the backlog of 10,000 is gone after 1.33 s more.
+    job.pace.profile = [(0, 20_000), (1, 2500)].map(step).to_vec();
+    let read = run_one(job).directions.read;
+    adds_up(&read);
+    assert!(read.ios.abs_diff(20_000 + 3 * 2500) <= 1, "{}", read.ios);
+    let response = moments(&read.response);
+    let longest = response.maximum().unwrap().get();
+    assert!(longest.abs_diff(Nanos::SECOND.get()) < 1_000_000, "{longest} ns");
+    assert_eq!((response.minimum(), read.sent_late), (Some(SERVICE), Some(0)));
 }
 
 #[test]

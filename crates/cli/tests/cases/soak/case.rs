@@ -201,7 +201,8 @@ pub(crate) fn furnish(directory: &Path) -> io::Result<()> {
     let v2 = "fio version 2 iolog\nr.0 add\nr.0 open\nr.0 read 0 4096\nr.0 write 4096 8192\nr.0 sync\nr.0 close\n";
     fs::write(directory.join("replay.log"), v2)?;
     let v3 = "fio version 3 iolog\n0 r.0 add\n0 r.0 open\n1 r.0 read 0 4096\n30 r.0 write 512 1024\n40 r.0 close\n";
-    fs::write(directory.join("replay3.log"), v3)
+    fs::write(directory.join("replay3.log"), v3)?;
+    fs::write(directory.join("profile.txt"), "0 2000\n0.01 0\n0.02 50000\n")
 }
 
 /// Files as a program in that directory sees them.

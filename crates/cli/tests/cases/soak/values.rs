@@ -116,6 +116,7 @@ const POOLS: &[(&str, &[&str])] = &[
     ("random_distribution", &["random", "zipf:1.1", "zipf:0.5:0.9", "pareto:0.2", "normal:10", "zoned:60/10:30/20:8/30:2/40",
         "zoned_abs:60/64k:40/64k", "zoned:50/50:50/50,100/100"]),
     ("write_iolog", &["record.log"]),
+    ("rate_profile", &["profile.txt"]),
     ("read_iolog", &["replay.log", "replay3.log"]),
     ("merge_blktrace_file", &["merged.bin"]),
     ("merge_blktrace_scalars", &["100", "50:200"]),

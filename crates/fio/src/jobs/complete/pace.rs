@@ -24,6 +24,12 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     if pace.rate.iter().any(|(_, rate)| rate.is_some()) && pace.iops.iter().any(|(_, iops)| iops.is_some()) {
         findings.reject(&["rate", "rate_iops"], "rate and rate_iops exclude each other", "give one of the two");
     }
+    for rate in ["rate", "rate_iops"] {
+        if !pace.profile.is_empty() && draft.given(rate) {
+            let what = format!("{rate} and rate_profile exclude each other");
+            findings.reject(&[rate, "rate_profile"], what, "give one of the two");
+        }
+    }
     if pace.think_spin > pace.think {
         let what = "thinktime_spin is longer than thinktime; it is cut to it";
         findings.doubts.push(about(draft, &["thinktime_spin", "thinktime"], what, None));

@@ -1,6 +1,7 @@
 //! Options about rates and think time.
 
 use super::row::{Row, Set, kind, place, put, words, works};
+use crate::options::values::rate_profile;
 use measure::{BytesPerSecond, Nanos};
 use plan::ThinkCount;
 use plan::option::{Kind, TimeUnit};
@@ -82,6 +83,15 @@ pub(super) const ROWS: &[Row] = &[
         "Distribution of the intervals between I/Os of a limited rate",
     )
     .default("linear"),
+    works(
+        "rate_profile",
+        Kind::Text,
+        Set::Text(|draft, text, context| {
+            draft.job.pace.profile = rate_profile::steps(text, context.read)?;
+            Ok(())
+        }),
+        "File with the rate over time: lines of seconds since the start and I/Os per second; excludes rate and rate_iops",
+    ),
     works(
         "rate_cycle",
         kind::COUNT,

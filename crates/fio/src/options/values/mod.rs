@@ -3,6 +3,7 @@
 mod lists;
 mod number;
 mod pattern;
+pub(crate) mod rate_profile;
 
 pub(crate) use lists::{Triple, block_splits, cpu_list, distribution, floats, ranges, skewed, split_escaped, triple};
 pub(crate) use measure::text::evaluate;
