@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output::print_error;
 use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, is_shown, verdict_line};
 use formats::printable;
+use measure::Nanos;
 use model::{LimitedBy, Note, RunResult};
 use std::io::IsTerminal;
 
@@ -28,8 +29,8 @@ pub(crate) fn are_wanted() -> bool {
     }
 }
 
-/// Prints the verdict, remarks and limiting resource to standard error, if remarks are wanted there. A run without
-/// findings has no verdict line.
+/// Prints the verdict, remarks, limiting resource and response times to standard error, if remarks are wanted there. A run
+/// without findings has no verdict line.
 pub(crate) fn print(result: &RunResult) {
     if !are_wanted() {
         return;
@@ -38,9 +39,38 @@ pub(crate) fn print(result: &RunResult) {
     let has_findings = findings(&result.notes).next().is_some();
     let verdict = has_findings.then(|| format!("verdict: {}", verdict_line(&groups, &[], 1, "")));
     let remarks = shown(&result.notes).map(|note| format!("check: {}", line(note)));
-    for line in verdict.into_iter().chain(remarks).chain(result.limited_by.as_ref().map(limit_line)) {
+    for line in verdict
+        .into_iter()
+        .chain(remarks)
+        .chain(result.limited_by.as_ref().map(limit_line))
+        .chain(response_lines(result))
+    {
         print_error(&format!("plumb: {}", printable::line(&line)));
     }
+}
+
+/// `job a, read: response time p50 31 µs, p99 2,470 µs, longest 5,970 µs, from when each I/O was due`, for each direction with a
+/// rate.
+fn response_lines(result: &RunResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    for job in result.reported_jobs() {
+        for (direction, found) in job.directions.iter() {
+            let Some(response) = &found.response else { continue };
+            let micros = |ns: f64| format!("{} µs", analysis::thousands((ns / 1000.0).round()));
+            let percentile = |percent: f64| Some(response.histogram.as_ref()?.percentile(percent)?.as_f64());
+            let [Some(half), Some(most)] = [50.0, 99.0].map(percentile) else { continue };
+            let longest = response.moments.maximum().map_or(0.0, Nanos::as_f64);
+            lines.push(format!(
+                "job {}, {}: response time p50 {}, p99 {}, longest {}, from when each I/O was due",
+                job.echo.name,
+                direction.word(),
+                micros(half),
+                micros(most),
+                micros(longest)
+            ));
+        }
+    }
+    lines
 }
 
 /// `limited by the device (99 %): sda was at work …`.
@@ -85,7 +115,26 @@ pub(crate) fn strict_status(status: u8, strictness: &Strictness, notes: &[Note])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Grade;
+    use model::{Grade, JobResult, LatencyStatistics};
+
+    #[test]
+    fn a_direction_with_a_rate_has_a_line_of_its_response_time_and_no_other_has() {
+        let mut job = JobResult::default();
+        job.echo.name = "a".into();
+        job.directions.read.ios = 100;
+        let mut response = LatencyStatistics { histogram: Some(Box::default()), ..LatencyStatistics::default() };
+        for (micros, count) in [(31, 98), (2_000, 1), (5_969, 1)] {
+            response.moments.record_many(Nanos::from_micros(micros), count);
+            response.histogram.as_mut().unwrap().record_many(Nanos::from_micros(micros), count);
+        }
+        job.directions.write.response = Some(response);
+        let result = RunResult { jobs: vec![job], ..RunResult::default() };
+        assert_eq!(
+            response_lines(&result),
+            ["job a, write: response time p50 31 µs, p99 2,007 µs, longest 5,969 µs, from when each I/O was due"]
+        );
+        assert!(response_lines(&RunResult { jobs: vec![JobResult::default()], ..result }).is_empty());
+    }
 
     #[test]
     fn strict_fails_on_findings_and_not_on_what_is_unknown() {

@@ -106,3 +106,37 @@ fn a_surface_holds_each_test_of_iozone() {
     assert_eq!(read.rates, [vec![Some(mib), Some(2.0 * mib)], vec![Some(0.5 * mib), None]]);
     assert!(read.sentences[0].contains("2.0 MiB/s with records of 8 KiB in a file of 64 KiB"), "{:?}", read.sentences);
 }
+
+/// A rate, kept while a device stalled: the latencies show it in a few I/Os, the response time in a tenth of them.
+#[test]
+fn the_response_time_of_a_job_with_a_rate_is_drawn_over_its_latency_and_is_in_the_table() {
+    let mut result = run(1, 20_000);
+    let page_of = |result: &RunResult| {
+        let text = formats::native::write(result).expect("a result can be written");
+        let source = report::sources::Source::read("open.json", text.as_bytes()).expect("text in memory");
+        report::sources::page(&[source], &crate::sentences::request())
+    };
+    let ids = |page: &report::page::Page| page.numbers.columns.iter().map(|column| column.id).collect::<Vec<_>>();
+    let drawn = |page: &report::page::Page| {
+        let cdf = page.pictures.iter().find(|picture| picture.chart.name == "cdf").expect("a distribution");
+        let systems = cdf.data["systems"].as_array().expect("systems").clone();
+        systems.iter().map(|one| one["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    let without = page_of(&result);
+    assert!(!ids(&without).contains(&"response_p99_ms"));
+    assert_eq!(drawn(&without).len(), 1);
+    let mut response = LatencyStatistics { moments: Moments::new(), histogram: Some(Box::new(Histogram::new())) };
+    for (ns, count) in [(100_000, 18_000), (900_000_000, 2_000)] {
+        response.moments.record_many(Nanos(ns), count);
+        response.histogram.as_mut().expect("a test's own data").record_many(Nanos(ns), count);
+    }
+    result.jobs[0].directions.read.response = Some(response);
+    let with = page_of(&result);
+    let at = |id: &str| with.numbers.columns.iter().position(|column| column.id == id).expect("a column");
+    let value = |id: &str| with.numbers.rows[0][at(id)].as_f64().expect("a number");
+    assert!(
+        (value("response_p50_ms") / 0.1 - 1.0).abs() < 0.02 && (value("response_p99_ms") / 900.0 - 1.0).abs() < 0.02
+    );
+    let names = drawn(&with);
+    assert_eq!((names.len(), &names[1]), (2, &format!("{}, response time", names[0])));
+}

@@ -510,7 +510,7 @@ fn source_of(facts: &[Fact]) -> Source {
     Source::read("made.csv", format!("{}{rows}", csv_head()).as_bytes()).expect("text in memory")
 }
 
-fn request() -> PageRequest {
+pub(crate) fn request() -> PageRequest {
     PageRequest {
         title: None,
         target_ns: None,

@@ -61,6 +61,7 @@ pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<P
         region_bytes: origin.region_bytes,
         subject: origin.subject,
         distribution: origin.distribution,
+        response: None,
     })
 }
 

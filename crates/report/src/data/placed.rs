@@ -69,6 +69,8 @@ pub(crate) struct Placed {
     pub(crate) subject: Subject,
     /// Its latency distribution, if known.
     pub(crate) distribution: Option<Distribution>,
+    /// The distribution of its response time, if it had a rate.
+    pub(crate) response: Option<Distribution>,
 }
 
 /// A sweep and its origin.
@@ -94,7 +96,8 @@ pub(crate) struct Drawn {
 pub(crate) struct Other {
     pub(crate) system: String,
     pub(crate) workload: String,
-    pub(crate) distribution: Distribution,
+    /// Of its latency, and of its response time if it had a rate.
+    pub(crate) distributions: Vec<Distribution>,
     pub(crate) subject: Subject,
 }
 
@@ -187,6 +190,14 @@ fn varying_axes<'rows>(rows: impl Iterator<Item = &'rows Placed>) -> Vec<Axis> {
     found
 }
 
+/// The distributions of a row, with this name: of its latency, and of its response time if it had a rate.
+fn named(row: &Placed, name: &str) -> Vec<Distribution> {
+    let latency = row.distribution.iter().map(|found| Distribution { name: name.to_owned(), ..found.clone() });
+    let response =
+        row.response.iter().map(|found| Distribution { name: format!("{name}, response time"), ..found.clone() });
+    latency.chain(response).collect()
+}
+
 impl Placed {
     fn value(&self, axis: &Axis) -> Option<&Value> {
         self.coordinates.iter().find(|coordinate| coordinate.axis == *axis).map(|coordinate| &coordinate.value)
@@ -264,12 +275,12 @@ impl<'rows> OneSystem<'_, 'rows> {
         }
         for &at in left.iter().take(MOST_SINGLES) {
             let cell = &self.cells[at];
-            if let Some(found) = &cell.first.distribution {
-                let found = Distribution { name: self.name(cell.first), ..found.clone() };
+            let distributions = named(cell.first, &self.name(cell.first));
+            if !distributions.is_empty() {
                 all.others.push(Other {
                     system: self.system.to_owned(),
                     workload: self.name(cell.first),
-                    distribution: found,
+                    distributions,
                     subject: cell.first.subject,
                 });
             }
@@ -387,11 +398,8 @@ impl<'rows> OneSystem<'_, 'rows> {
         let axis = &group.axis;
         let levels: Vec<Measured> =
             group.members.iter().zip(1_u64..).map(|(&at, place)| self.level(at, axis, place)).collect();
-        let named = |at: usize, level: &Measured| {
-            let found = self.cells[at].first.distribution.as_ref()?;
-            Some(Distribution { name: axis.name_of(level), ..found.clone() })
-        };
-        let distributions = group.members.iter().zip(&levels).filter_map(|(&at, level)| named(at, level)).collect();
+        let each = group.members.iter().zip(&levels);
+        let distributions = each.flat_map(|(&at, level)| named(self.cells[at].first, &axis.name_of(level))).collect();
         let workload = self.workload(first, axis);
         let elsewhere =
             if self.cells.len() == group.members.len() { Elsewhere::Nothing } else { Elsewhere::OtherLevels };

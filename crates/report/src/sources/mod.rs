@@ -53,6 +53,8 @@ pub struct Source {
     pub rows: Vec<Measurement>,
     /// Where each row of another tool comes from.
     pub(crate) origins: Vec<Origin>,
+    /// Median and 99th percentile of the response time of each row of plumb's own results, in ns; `None` without a rate.
+    pub(crate) responses: Vec<[Option<f64>; 2]>,
     /// fio reports.
     pub runs: Vec<ReadRun>,
     /// Rows of iozone tables.
@@ -132,6 +134,11 @@ impl Source {
     fn region_bytes(&self, row: usize) -> Option<u64> {
         let of_run = self.origins.get(row).and_then(|origin| origin.region_bytes);
         of_run.or_else(|| self.tests.first().filter(|_| self.tests.len() == 1)?.region_bytes)
+    }
+
+    /// The median (0) or the 99th percentile (1) of the response time of a row in ns, if it had a rate and enough I/Os.
+    fn response_ns(&self, row: usize, which: usize) -> Option<f64> {
+        self.responses.get(row)?[which]
     }
 
     /// Number of measured rows.

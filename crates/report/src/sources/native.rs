@@ -143,6 +143,7 @@ impl Source {
         let Some(test) = test_of(said, result) else { return };
         judged.title = test.shown();
         let mut rows = rows(&test);
+        self.responses.extend(responses(&test));
         self.judged.push(judged.and_mark(&mut rows));
         self.rows.extend(rows);
         self.tests.push(test);
@@ -222,6 +223,18 @@ fn rows(test: &Test) -> Vec<Measurement> {
         Some(Measurement { test: test.test.clone(), users: Some(test.users as f64), ..row })
     };
     Direction::ALL.into_iter().filter_map(of).collect()
+}
+
+/// Median and 99th percentile of the response time of each of these measurements.
+fn responses(test: &Test) -> Vec<[Option<f64>; 2]> {
+    let Some(merged) = test.merged() else { return Vec::new() };
+    let percentile = |direction: Direction, percent: f64| {
+        let histogram = merged.directions[direction].response.as_ref()?.histogram.as_ref()?;
+        let is_fact = histogram.total() >= analysis::samples_needed(percent);
+        histogram.percentile(percent).filter(|_| is_fact).map(|found| found.as_f64())
+    };
+    let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(&merged, each).is_some());
+    measured.map(|direction| [50.0, 99.0].map(|percent| percentile(direction, percent))).collect()
 }
 
 #[cfg(test)]

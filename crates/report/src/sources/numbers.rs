@@ -48,6 +48,8 @@ const COLUMNS: &[(Column, Cell)] = &[
     (column("p99_95_ms", "p99.95", "ms"), |_, row| number(ms(row.percentiles_ns[4]))),
     (column("p99_99_ms", "p99.99", "ms"), |_, row| number(ms(row.percentiles_ns[5]))),
     (column("max_ms", "max", "ms"), |_, row| number(ms(row.max_ns))),
+    (column("response_p50_ms", "response p50", "ms"), |origin, _| number(ms(origin.source.response_ns(origin.row, 0)))),
+    (column("response_p99_ms", "response p99", "ms"), |origin, _| number(ms(origin.source.response_ns(origin.row, 1)))),
     (column("deviation_ms", "deviation", "ms"), |_, row| number(ms(row.deviation_ns))),
     (column("engine", "engine", ""), |_, row| text(row.engine.as_deref())),
     (column("errno", "errno", ""), |_, row| number(row.errno)),

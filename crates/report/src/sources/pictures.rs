@@ -156,7 +156,7 @@ impl Material {
         }
         for one in &self.drawn.others {
             let title = format!("{} · {} · latency distribution", one.system, one.workload);
-            all.push(cdf(&title, std::slice::from_ref(&one.distribution), &[one.subject], request));
+            all.push(cdf(&title, &one.distributions, &[one.subject], request));
         }
         all
     }

@@ -59,7 +59,7 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
                 without_place += 1;
                 let workload = test_in_words(&row.test).to_owned();
                 let subject = origin.subject;
-                let other = |distribution| Other { system: system.clone(), workload, distribution, subject };
+                let other = |found| Other { system: system.clone(), workload, distributions: vec![found], subject };
                 all.others.extend(origin.distribution.map(other));
             }
         }
@@ -111,6 +111,7 @@ fn of_test(test: &Test, system: &str, run: usize, subject: Subject) -> Vec<Place
     let row = |direction: Direction| {
         let histogram = merged.directions[direction].latency_distribution().and_then(|found| found.histogram.as_ref());
         let distribution = histogram.map(|histogram| Distribution::of("", histogram));
+        let response = merged.directions[direction].response.as_ref().and_then(|found| found.histogram.as_ref());
         let of = if directions.len() > 1 { format!(", {}s", direction.word()) } else { String::new() };
         Some(Placed {
             system: system.to_owned(),
@@ -122,6 +123,7 @@ fn of_test(test: &Test, system: &str, run: usize, subject: Subject) -> Vec<Place
             region_bytes: test.region_bytes,
             subject,
             distribution: distribution.filter(|found| found.points.len() > 2),
+            response: response.map(|found| Distribution::of("", found)).filter(|found| found.points.len() > 2),
         })
     };
     directions.iter().filter_map(|&direction| row(direction)).collect()
