@@ -3,7 +3,7 @@
 //! Owns the file with its tables, the series that a test belongs to, and the facts about the surroundings of a run. Leaves
 //! statistics to `analysis`; where the file is, and what is printed, to `cli`. It is the only crate that names rusqlite.
 //!
-//! A result is kept whole, deflated, as it was written; all else in the file is derived from it and can be made again:
+//! A result is kept whole, packed, as it was written; all else in the file is derived from it and can be made again:
 //! [`Store::rebuild`].
 
 #![forbid(unsafe_code)]
@@ -15,7 +15,6 @@ mod facts;
 mod history;
 mod packed;
 mod redact;
-mod repeats;
 mod runs;
 mod schema;
 #[cfg(test)]

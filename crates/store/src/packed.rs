@@ -1,22 +1,23 @@
-//! A result, packed: its numbers apart from its text, column by column, then deflated.
+//! A result, packed: its numbers apart from its text, column by column, then squeezed by LZMA.
 //!
-//! Half of a result are histograms and samples, whose numbers deflate takes for text: apart, each next to its neighbour in
+//! Half of a result are histograms and samples, whose numbers LZMA takes for text: apart, each next to its neighbour in
 //! the same place, they take half of the room. The bytes that are unpacked are those that were packed: numbers are taken out only
-//! if they are written in the one usual way, and a text that is not JSON is deflated as it is. What is left repeats itself for each worker and
-//! test, and from survey to survey ([`crate::repeats`]).
+//! if they are written in the one usual way, and a text that is not JSON is deflated as it is, as earlier versions did with
+//! all. What is left repeats itself for each worker and test, and from survey to survey: LZMA begins with the words that
+//! surveys have in common.
 
-use crate::repeats::{with_repeats, without_repeats};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
+use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::sync::LazyLock;
 
 /// First byte of a packed text. Deflated ones, as earlier versions kept them, begin with another one.
 const MARK: u8 = 3;
-/// First byte of a packed text of an earlier version, whose repeats are as they were.
-const MARK_WITH_REPEATS: u8 = 2;
+/// First byte of a packed text of an earlier version, which is deflated.
+const MARK_DEFLATED: u8 = 2;
 /// A survey whose words most surveys have. Results were packed with it: another text needs another mark.
 const KNOWN: &str = include_str!("known.json");
 /// Its words as they are packed.
@@ -24,6 +25,11 @@ static KNOWN_WORDS: LazyLock<Vec<u8>> =
     LazyLock::new(|| separate(KNOWN.as_bytes()).map(|(words, _)| with_pairs(&words)).unwrap_or_default());
 /// Largest result that is read back, in bytes.
 const LARGEST: u64 = 1 << 30;
+/// Least and most bytes in which LZMA looks for repeats.
+const LEAST_WINDOW: u32 = 1 << 12;
+const MOST_WINDOW: u32 = 1 << 26;
+/// Bits of a byte's place that LZMA looks at: a number has any number of bytes, so its place says nothing.
+const PLACES: u32 = 0;
 /// Stands for a number in the text.
 const NUMBER: u8 = 1;
 /// Stands for a number in quotes.
@@ -44,7 +50,10 @@ pub(crate) fn pack(text: &[u8]) -> Vec<u8> {
     let whole = apart(text).filter(|whole| read(whole).as_deref() == Some(text));
     let Some(whole) = whole else { return deflated(text) };
     let mut packed = vec![MARK];
-    packed.extend(deflated(&without_repeats(&KNOWN_WORDS, &whole)));
+    match squeezed(&whole) {
+        Ok(rest) => packed.extend(rest),
+        Err(_) => return deflated(text),
+    }
     packed
 }
 
@@ -72,8 +81,8 @@ fn apart(text: &[u8]) -> Option<Vec<u8>> {
 /// The text that was packed, or deflated by an earlier version.
 pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, String> {
     let whole = match packed.split_first() {
-        Some((&MARK, rest)) => with_repeats(&KNOWN_WORDS, &inflated(rest)?, LARGEST),
-        Some((&MARK_WITH_REPEATS, rest)) => Some(inflated(rest)?),
+        Some((&MARK, rest)) => Some(restored(rest)?),
+        Some((&MARK_DEFLATED, rest)) => Some(inflated(rest)?),
         _ => return inflated(packed),
     };
     whole.as_deref().and_then(read).ok_or_else(|| "its parts do not fit together".to_owned())
@@ -352,6 +361,36 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u128> {
     None
 }
 
+/// By LZMA, which knows the words of surveys, and finds repeats at any distance; its length first.
+fn squeezed(bytes: &[u8]) -> Result<Vec<u8>, std::io::Error> {
+    let mut packed = Vec::new();
+    put(&mut packed, bytes.len() as u128);
+    let known = Some(KNOWN_WORDS.clone());
+    let options =
+        LzmaOptions { dict_size: window(bytes.len()), pb: PLACES, preset_dict: known, ..LzmaOptions::with_preset(9) };
+    let mut writer = LzmaWriter::new_no_header(packed, &options, false)?;
+    writer.write_all(bytes)?;
+    writer.finish()
+}
+
+fn restored(mut packed: &[u8]) -> Result<Vec<u8>, String> {
+    let length = take(&mut packed).and_then(|length| u64::try_from(length).ok()).filter(|&length| length <= LARGEST);
+    let length = length.ok_or("its length is not known")?;
+    let window = window(usize::try_from(length).unwrap_or(usize::MAX));
+    let (literal, position) = (LzmaOptions::LC_DEFAULT, LzmaOptions::LP_DEFAULT);
+    let mut bytes = Vec::new();
+    LzmaReader::new(packed, length, literal, position, PLACES, window, Some(&KNOWN_WORDS))
+        .and_then(|mut reader| reader.read_to_end(&mut bytes))
+        .map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+/// Bytes in which LZMA looks for repeats: all of a text of this length, and the known words before it.
+fn window(length: usize) -> u32 {
+    let all = length.saturating_add(KNOWN_WORDS.len()).checked_next_power_of_two();
+    all.and_then(|all| u32::try_from(all).ok()).unwrap_or(MOST_WINDOW).clamp(LEAST_WINDOW, MOST_WINDOW)
+}
+
 fn deflated(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     // Writing to memory cannot fail.
@@ -441,7 +480,7 @@ mod tests {
     #[test]
     fn a_packed_text_of_an_earlier_version_is_read() {
         let text = document(1, 1000, "none").bytes;
-        let mut earlier = vec![MARK_WITH_REPEATS];
+        let mut earlier = vec![MARK_DEFLATED];
         earlier.extend(deflated(&apart(&text).unwrap()));
         assert_eq!(unpack(&earlier).unwrap(), text);
         assert_eq!(unpack(&deflated(&text)).unwrap(), text);

@@ -5,8 +5,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Number of the format of what cannot be derived (`user_version`). In 1 each result is deflated; in 2 new ones are packed, in 3
-/// without their repeats.
+/// Number of the format of what cannot be derived (`user_version`). In 1 each result is deflated; in 2 new ones are
+/// packed, in 3 by LZMA.
 pub(crate) const FORMAT: i64 = 3;
 /// Number of the derived tables: raised when a table of [`DERIVED_TABLES`] or its contents change, so that they are made again.
 const DERIVED: i64 = 2;

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes of the store for each run of a short survey of simulated tests: 300 MB for 10,000.
 const BYTES_PER_RUN: u64 = 30_000;
-/// The same for a usual quick survey, of 1 to 64 users: 27,000 of its result, 4,500 of its numbers in the tables.
-const BYTES_PER_QUICK_SURVEY: u64 = 34_000;
+/// The same for a usual quick survey, of 1 to 64 users.
+const BYTES_PER_QUICK_SURVEY: u64 = 30_000;
 /// The same for a single test of 64 users.
 const BYTES_PER_TEST: u64 = 8_000;
 /// The first runs of a store, whose tables and series are new.
