@@ -5,17 +5,18 @@ use crate::output::print_error;
 use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, is_shown, verdict_line};
 use formats::printable;
 use measure::Nanos;
-use model::{LimitedBy, Note, RunResult};
+use model::{LimitedBy, Note, Phase, RunResult};
 use std::io::IsTerminal;
 
 /// Exit status with `--strict` if a check found a problem.
 pub(crate) const STRICT: u8 = 4;
 
-/// Runs the checks on a result and determines its limiting resource. Both are stored in the result, and so in its JSON.
-/// A limit that the run itself found stays if its samples are not in the result.
+/// Runs the checks on a result and determines its limiting resource and its phases. All are stored in the result, and so in
+/// its JSON. A limit and phases that the run itself found stay if its samples are not in the result.
 pub(crate) fn judge(result: &mut RunResult) {
     if !result.samples_left_out {
         result.limited_by = analysis::limited_by(result);
+        result.phases = analysis::regime::phases(result);
     }
     result.notes = analysis::judge(result);
 }
@@ -39,12 +40,9 @@ pub(crate) fn print(result: &RunResult) {
     let has_findings = findings(&result.notes).next().is_some();
     let verdict = has_findings.then(|| format!("verdict: {}", verdict_line(&groups, &[], 1, "")));
     let remarks = shown(&result.notes).map(|note| format!("check: {}", line(note)));
-    for line in verdict
-        .into_iter()
-        .chain(remarks)
-        .chain(result.limited_by.as_ref().map(limit_line))
-        .chain(response_lines(result))
-    {
+    let lasting = analysis::regime::lasting_sentence(&result.phases);
+    let limit = result.limited_by.as_ref().map(limit_line);
+    for line in lasting.into_iter().chain(verdict).chain(remarks).chain(limit).chain(response_lines(result)) {
         print_error(&format!("plumb: {}", printable::line(&line)));
     }
 }
@@ -76,6 +74,12 @@ fn response_lines(result: &RunResult) -> Vec<String> {
 /// `limited by the device (99 %): sda was at work …`.
 pub(crate) fn limit_line(limited_by: &LimitedBy) -> String {
     format!("limited by {} ({:.0} %): {}", limited_by.limiter.title(), limited_by.share_percent, limited_by.sentence)
+}
+
+/// `phase 0–20 s, burst: plateau 3,000 IOPS for 20 s …`.
+pub(crate) fn phase_line(phase: &Phase) -> String {
+    let (from, until) = (phase.from.as_secs_f64(), phase.until.as_secs_f64());
+    format!("phase {from:.0}–{until:.0} s, {}: {}", phase.kind.title(), phase.sentence)
 }
 
 /// `cache: 93 % of the reads were answered by memory …; use direct=1 … [NOT A STORAGE RESULT]`.

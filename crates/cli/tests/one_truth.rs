@@ -483,3 +483,57 @@ fn one_run_is_judged_the_same_whatever_its_format() {
         }
     }
 }
+
+/// A run of a minute with these I/Os per second in its first 20 s and after them, made of a real one of a second.
+fn with_rates(directory: &Path, before: u64, after: u64) {
+    let run =
+        "fio --name=a --filename=f --size=1m --rw=randread --time_based --runtime=1 --result=run.json --output=run.txt";
+    plumb(&run.split(' ').collect::<Vec<_>>(), directory);
+    let path = directory.join("run.json");
+    let mut root: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let intervals = root.pointer_mut("/result/monitored/intervals").unwrap().as_array_mut().unwrap();
+    let mut one = intervals[0].clone();
+    *intervals = (0..160)
+        .map(|at: u64| {
+            // The first and the last interval are not steady.
+            let ios = (if at <= 40 { before } else { after }) / 2 + at * 7919 % 13 / 4;
+            one["until"] = Value::from((at + 1) * 500_000_000);
+            one["measuring"] = Value::from(u64::from(at > 0));
+            one["ios"] = serde_json::json!([ios, 0, 0]);
+            one["bytes"] = serde_json::json!([ios * 4096, 0, 0]);
+            one["latencies"] = serde_json::json!([[], [], []]);
+            one["devices"] = serde_json::json!([]);
+            one.clone()
+        })
+        .collect();
+    std::fs::write(&path, root.to_string()).unwrap();
+}
+
+#[test]
+fn phases_are_the_same_wherever_they_are_shown() {
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    with_rates(directory.path(), 3_000, 300);
+    let (lasting, burst) = ("in the last settled phase (20–80 s); the average of", "credits are spent");
+    let explained = output_of(Shown::Explain, "run.json", directory.path());
+    assert!(explained.contains(lasting) && explained.contains("burst: plateau 3,00"), "{explained}");
+    let checked = output_of(Shown::Check, "run.json", directory.path());
+    assert!(checked.contains("not steady: plateau 3,00") && checked.contains(burst), "{checked}");
+    let shown = output_of(Shown::Page, "run.json", directory.path());
+    assert!(shown.contains(lasting) && shown.contains("\"name\":\"settled\""), "{shown}");
+    let [explained, checked] = ["explain", "check"].map(|command| {
+        let text = plumb(&[command, "--json", "run.json"], directory.path());
+        let root: Value = serde_json::from_str(&text).unwrap();
+        root["results"][0]["phases"].clone()
+    });
+    assert_eq!(explained, checked);
+    let kinds: Vec<&str> = explained.as_array().unwrap().iter().map(|phase| phase["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["burst", "settled"]);
+    for phase in explained.as_array().unwrap() {
+        assert!(shown.contains(phase["sentence"].as_str().unwrap()), "{phase}");
+    }
+    // A run of one rate has a phase, and nothing that differs from the average.
+    with_rates(directory.path(), 300, 300);
+    let explained = output_of(Shown::Explain, "run.json", directory.path());
+    assert!(!explained.contains("the average of") && !explained.contains("not steady"), "{explained}");
+    assert!(explained.contains("settled over its last"), "{explained}");
+}

@@ -26,6 +26,22 @@ pub enum PhaseKind {
     CannotTell,
 }
 
+impl PhaseKind {
+    /// Name for use in a sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            PhaseKind::Burst => "burst",
+            PhaseKind::WriteCache => "write cache",
+            PhaseKind::Throttled => "throttled",
+            PhaseKind::Dips => "dips",
+            PhaseKind::Settling => "settling",
+            PhaseKind::Settled => "settled",
+            PhaseKind::Drifting => "drifting",
+            PhaseKind::CannotTell => "cannot tell",
+        }
+    }
+}
+
 /// A phase of a run.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

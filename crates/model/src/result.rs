@@ -1,7 +1,7 @@
 //! Result of a whole run.
 
 use crate::reading::ReadRun;
-use crate::{DeviceUsage, JobResult, LimitedBy, Monitored, Surroundings};
+use crate::{DeviceUsage, JobResult, LimitedBy, Monitored, Phase, Surroundings};
 use serde::{Deserialize, Serialize};
 
 /// All results of one invocation.
@@ -41,6 +41,9 @@ pub struct RunResult {
     /// Bottleneck of the run, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
+    /// Phases of the run in order; empty without samples, and for runs of less than 15 intervals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
     /// Machine and software that it ran on.
     pub environment: Environment,
     /// Which machine and devices it was, and their settings; `None` within a survey, which states them once for all of its tests.

@@ -28,13 +28,13 @@ plumb.charts.series = (data, look) => {
   // A mark's words stand over the first panel, as far as there is room.
   const width = look.width - seriesLeft - 40;
   const places = data.changes.map((change) => ({ at: ((change.at_s - range.min) / (range.max - range.min)) * width, change }));
-  const worded = plumb.sparse(places, 60).map((place) => place.change);
+  const worded = plumb.sparse(places, data.changes.some((change) => change.name) ? 120 : 60).map((place) => place.change);
   const mark = (index) => ({
     symbol: 'none', silent: true, animation: false,
     lineStyle: { color: look.alarm, type: [4, 3], width: 1.2 },
     data: data.changes.map((change) => ({
       xAxis: change.at_s,
-      label: { show: index === 0 && worded.includes(change), formatter: `▼ ${seconds(change.at_s)}`, color: look.alarm, fontSize: 10, fontFamily: plumb.family, position: 'end' },
+      label: { show: index === 0 && worded.includes(change), formatter: `▼ ${seconds(change.at_s)} ${change.name ?? ''}`.trim(), color: look.alarm, fontSize: 10, fontFamily: plumb.family, position: 'end' },
     })),
   });
   const series = data.panels.flatMap((panel, index) => panel.lines.map((line, place) => ({

@@ -32,12 +32,25 @@ pub fn phases(result: &RunResult) -> Vec<Phase> {
 
 /// The phase that describes a run better than its average: the last settled one, otherwise the last. `None` if its phases
 /// have one rate within 10 %.
-pub fn lasting(phases: &[Phase]) -> Option<&Phase> {
+pub(crate) fn lasting(phases: &[Phase]) -> Option<&Phase> {
     let rates = || phases.iter().map(|phase| phase.iops);
     let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
     let differ = phases.len() > 1 && most - least > DIFFERENT * most;
     let last = phases.iter().rev().find(|phase| phase.kind == PhaseKind::Settled).or(phases.last());
     last.filter(|_| differ)
+}
+
+/// The rate of the phase that lasts first, the average last; `None` if the phases have one rate within 10 %.
+///
+/// ```
+/// assert_eq!(analysis::regime::lasting_sentence(&[]), None);
+/// ```
+pub fn lasting_sentence(phases: &[Phase]) -> Option<String> {
+    let last = lasting(phases)?;
+    let seconds = |phase: &Phase| phase.until.saturating_sub(phase.from).as_secs_f64();
+    let ios = phases.iter().map(|phase| phase.iops * seconds(phase)).sum::<f64>();
+    let average = ios / phases.iter().map(seconds).sum::<f64>().max(1e-9);
+    Some(words::lasting(last, average, phases.len()))
 }
 
 /// Phases of a course.

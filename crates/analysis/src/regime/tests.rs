@@ -218,6 +218,9 @@ fn a_level_without_a_cause_has_no_name_and_the_last_settled_one_lasts() {
     assert_eq!(kinds(&phases), [PhaseKind::Settled, PhaseKind::Settled], "{phases:#?}");
     assert_eq!(lasting(&phases), phases.last());
     assert_eq!(lasting(&phases[..1]), None);
+    let sentence = lasting_sentence(&phases).unwrap();
+    let part = "in the last settled phase (40–120 s); the average of 3,6";
+    assert!(sentence.contains(" IOPS (31.") && sentence.contains(part), "{sentence}");
     assert_eq!(of_course(&course(&[100.0; 14])), []);
     assert_eq!(kinds(&of_course(&course(&[100.0; 40]))), [PhaseKind::CannotTell]);
 }

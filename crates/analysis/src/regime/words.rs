@@ -7,6 +7,7 @@ use super::held::Held;
 use super::rhythm::Rhythm;
 use crate::run_facts::{float, size_text};
 use crate::thousands;
+use model::{Phase, PhaseKind};
 
 /// `0–20 s`, in seconds since the begin of the run.
 fn times(stretch: &Stretch<'_>) -> String {
@@ -119,4 +120,16 @@ pub(super) fn held(stretch: &Stretch<'_>, held: &Held) -> String {
 pub(super) fn cannot_tell(stretch: &Stretch<'_>) -> String {
     let why = if stretch.steps.len() < 60 { "too short" } else { "too noisy" };
     format!("{} {}: {why} to tell if it is settled", times(stretch), rate(stretch))
+}
+
+pub(super) fn lasting(phase: &Phase, average: f64, count: usize) -> String {
+    let which =
+        if phase.kind == PhaseKind::Settled { "last settled phase" } else { "last phase, which had not settled" };
+    let (from, until) = (phase.from.as_secs_f64(), phase.until.as_secs_f64());
+    format!(
+        "{} IOPS ({}/s) in the {which} ({from:.0}–{until:.0} s); the average of {} IOPS is over {count} phases that differ",
+        thousands(phase.iops),
+        size_text(phase.bytes_per_second),
+        thousands(average)
+    )
 }

@@ -79,6 +79,7 @@ pub(super) fn apart(mut result: RunResult, workers: usize) -> [RunResult; 2] {
     result.devices = Vec::new();
     result.lowest_traffic = None;
     result.limited_by = None;
+    result.phases = Vec::new();
     let b = RunResult { jobs: of_b, ..result.clone() };
     [result, b]
 }

@@ -1,6 +1,8 @@
 //! Data of a run over time.
 
+use analysis::regime::lasting_sentence;
 use analysis::statistics::level_changes;
+use model::Phase;
 use serde::{Deserialize, Serialize};
 
 /// Panels with a common time axis.
@@ -74,6 +76,9 @@ pub struct Change {
     pub at_s: f64,
     /// Description, `IOPS of write: 90,120 → 12,040`.
     pub says: String,
+    /// Kind of the phase that begins; empty if it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
 }
 
 /// Smallest ratio that counts as a jump of latency: histogram buckets resolve latency to 1/32 only.
@@ -106,6 +111,29 @@ impl Series {
             sentence.collect()
         };
         Series { title: title.to_owned(), sentences, panels, changes, notes, ticks: Ticks::Seconds }
+    }
+
+    /// The series with these phases of the run: the rate that lasts first, then a sentence of each phase, and a mark where one
+    /// begins.
+    pub(crate) fn with_phases(mut self, phases: &[Phase]) -> Series {
+        /// Most sentences of phases.
+        const MOST: usize = 4;
+        if phases.is_empty() {
+            return self;
+        }
+        let near = duration(&self.panels) / 50.0;
+        for phase in &phases[1..] {
+            let (at_s, name) = (phase.from.as_secs_f64(), phase.kind.title().to_owned());
+            match self.changes.iter_mut().find(|change| (change.at_s - at_s).abs() <= near) {
+                Some(change) => change.name = name,
+                None => self.changes.push(Change { at_s, says: phase.sentence.clone(), name }),
+            }
+        }
+        self.changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        let all = phases.iter().take(MOST).map(|phase| format!("{}: {}.", phase.kind.title(), phase.sentence));
+        let lasting = lasting_sentence(phases).map(|sentence| format!("{sentence}."));
+        self.sentences = lasting.into_iter().chain(all).collect();
+        self
     }
 }
 
@@ -143,6 +171,7 @@ fn of_line(panel: &Panel, line: &Line, least: f64) -> Option<Vec<Change>> {
                 shown(mean(edge[0], edge[1])),
                 shown(mean(edge[1], edge[2]))
             ),
+            name: String::new(),
         })
         .collect();
     Some(changes)

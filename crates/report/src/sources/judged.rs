@@ -4,7 +4,7 @@ use super::Source;
 use crate::data::placed::Subject;
 use crate::page::{Check, Finding, Mark, Verdict};
 use analysis::{FindingGroup, by_check, grade_title, unchecked, verdict_line};
-use model::{Grade, LimitedBy, Measurement, Note, RunResult};
+use model::{Grade, LimitedBy, Measurement, Note, Phase, RunResult};
 
 /// A result after the checks.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Judged {
     pub(super) notes: Vec<Note>,
     /// The bottleneck, if one was found.
     pub(super) limited_by: Option<LimitedBy>,
+    /// Phases of the run.
+    pub(super) phases: Vec<Phase>,
     /// The checks that were impossible.
     pub(super) unchecked: Vec<&'static str>,
 }
@@ -27,6 +29,7 @@ impl Judged {
         // What the run itself found stays if its samples are not in the document.
         if !result.samples_left_out {
             result.limited_by = analysis::limited_by(result);
+            result.phases = analysis::regime::phases(result);
         }
         result.notes = analysis::judge(result);
         Judged {
@@ -34,6 +37,7 @@ impl Judged {
             title,
             notes: result.notes.clone(),
             limited_by: result.limited_by.clone(),
+            phases: result.phases.clone(),
             unchecked: unchecked(result),
         }
     }
@@ -126,6 +130,13 @@ pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
             verdict: limit.limiter.title().to_owned(),
             sentence: limit.sentence.clone(),
             evidence: limit.evidence.clone(),
+        }));
+        all.extend(judged.phases.iter().map(|phase| Check {
+            of: of.clone(),
+            check: "phase".to_owned(),
+            verdict: phase.kind.title().to_owned(),
+            sentence: phase.sentence.clone(),
+            evidence: phase.evidence.clone(),
         }));
     }
     all

@@ -320,6 +320,7 @@ fn over_time(sources: &[Source]) -> Vec<Option<Drawing>> {
             let title = format!("{} · {} · over time", source.shown_name(), test.shown());
             all.extend(
                 super::time::series(&title, monitored)
+                    .map(|series| series.with_phases(&test.result.phases))
                     .map(|series| drawing("series", &title, &series, &[subject(source, number, at)])),
             );
         }

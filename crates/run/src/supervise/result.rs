@@ -45,6 +45,7 @@ impl RunInputs<'_> {
             samples_left_out: false,
             printed: None,
             limited_by: None,
+            phases: Vec::new(),
             environment: match self.options.monitoring {
                 Monitoring::Full => describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
                 Monitoring::Off => Environment::default(),

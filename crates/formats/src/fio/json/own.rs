@@ -6,7 +6,7 @@
 use super::write::Detail;
 use measure::{Direction, PerDirection};
 use model::{
-    DirectionResult, JobResult, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note, RunResult, SCHEMA,
+    DirectionResult, JobResult, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note, Phase, RunResult, SCHEMA,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -23,6 +23,9 @@ pub(super) fn appended(document: String, (result, rows): (&RunResult, &[JobResul
     let mut members = vec![("schema", json!(SCHEMA))];
     if let Some(limited_by) = &result.limited_by {
         members.push(("limited_by", value(serde_json::to_value(limited_by))));
+    }
+    if !result.phases.is_empty() {
+        members.push(("phases", value(serde_json::to_value(&result.phases))));
     }
     if !result.notes.is_empty() {
         members.push(("notes", value(serde_json::to_value(&result.notes))));
@@ -97,6 +100,8 @@ struct Own {
     #[serde(default)]
     limited_by: Option<LimitedBy>,
     #[serde(default)]
+    phases: Vec<Phase>,
+    #[serde(default)]
     notes: Vec<Note>,
     #[serde(default)]
     warnings: Vec<String>,
@@ -110,7 +115,7 @@ struct Own {
 /// document is fio's and valid without it.
 pub(super) fn read_into(root: &Value, result: &mut RunResult) {
     let own = root.get(KEY).and_then(|own| Own::deserialize(own).ok()).filter(|own| own.schema == SCHEMA);
-    if let Some(Own { limited_by, notes, warnings, lowest_traffic, monitored, jobs, .. }) = own {
+    if let Some(Own { limited_by, phases, notes, warnings, lowest_traffic, monitored, jobs, .. }) = own {
         for (job, open) in result.jobs.iter_mut().zip(jobs) {
             for direction in Direction::ALL {
                 let Some(OpenLoop { response, lateness, sent_late }) = &open[direction] else { continue };
@@ -121,6 +126,7 @@ pub(super) fn read_into(root: &Value, result: &mut RunResult) {
         }
         result.samples_left_out = monitored.is_none();
         result.limited_by = limited_by;
+        result.phases = phases;
         result.notes = notes;
         result.warnings = warnings;
         result.lowest_traffic = lowest_traffic;
