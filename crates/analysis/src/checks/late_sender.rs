@@ -5,12 +5,16 @@
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_simulated};
 use measure::Nanos;
-use model::{DirectionResult, Grade, Note, RunResult};
+use model::{DirectionResult, Grade, LatencyStatistics, Note, RunResult};
 
 pub(super) const ID: &str = "late sender";
 
 /// From this part of the I/Os on, the 99th percentile of the response time is that of the tester.
 const LATE_MIN: f64 = 0.01;
+
+/// Least part of the 99th percentile of the response time that the tester must add, to change what is read from it. A worker
+/// that sleeps until an I/O is due wakes up some 10 µs later.
+const PART_MIN: f64 = 0.1;
 
 /// Checks all I/Os with a rate together.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
@@ -22,7 +26,9 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     }
     let late = sum.sent_late.unwrap_or(0);
     let share = float(late) / float(sum.ios.max(1));
-    if share < LATE_MIN {
+    let p99 = |times: &Option<LatencyStatistics>| Some(times.as_ref()?.histogram.as_ref()?.percentile(99.0)?.as_f64());
+    let is_little = p99(&sum.lateness).zip(p99(&sum.response)).is_some_and(|(late, whole)| late < PART_MIN * whole);
+    if share < LATE_MIN || is_little {
         return Vec::new();
     }
     let longest = sum.lateness.as_ref().and_then(|lateness| lateness.moments.maximum()).unwrap_or_default();
@@ -50,7 +56,7 @@ fn in_ms(time: Nanos) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::{clean_random_read, workload};
-    use model::LatencyStatistics;
+    use measure::Histogram;
 
     /// 8,000 reads with a rate, so many of which were issued late.
     fn sent(late: u64) -> RunResult {
@@ -72,6 +78,22 @@ mod tests {
              was late, by up to 2.3 ms"
         );
         assert_eq!(run(&clean_random_read()), [], "a job without a rate is never late");
+    }
+
+    #[test]
+    fn a_tester_that_is_late_by_little_is_no_finding() {
+        let with = |late_us: u64, response_us: u64| {
+            let times = |us: u64| {
+                let mut histogram = Histogram::default();
+                (0..8_000).for_each(|_| histogram.record(Nanos::from_micros(us)));
+                Some(LatencyStatistics { histogram: Some(Box::new(histogram)), ..LatencyStatistics::default() })
+            };
+            let mut result = sent(4_000);
+            let read = &mut result.jobs[0].directions.read;
+            (read.lateness, read.response) = (times(late_us), times(response_us));
+            run(&result).len()
+        };
+        assert_eq!((with(60, 5_000), with(60, 500)), (0, 1));
     }
 
     #[test]
