@@ -12,6 +12,8 @@ const DECISIONS: u64 = 20;
 const FEWEST_PAIRS: u64 = 4;
 /// Most pairs of a decision.
 const MOST_PAIRS: u64 = 15;
+/// Most times that a decision is begun: the gate wants one that other programs disturbed to be measured again.
+const MOST_TRIES: u64 = 3;
 /// Reads per second of the device as it was.
 const USUAL: u32 = 2_000;
 /// The same, 5 % slower.
@@ -52,7 +54,7 @@ fn decisions(rate: u32) -> Result<Vec<i32>, String> {
     let mut random = measure::SplitMix::new(u64::from(rate));
     let mut answers = Vec::new();
     for decision in 0..DECISIONS {
-        let mut pair = 0;
+        let (mut pair, mut tries) = (0, 1);
         let (status, line) = loop {
             pair += 1;
             let mut sides = [("old", USUAL), ("new", rate)];
@@ -67,6 +69,11 @@ fn decisions(rate: u32) -> Result<Vec<i32>, String> {
                 continue;
             }
             let (status, line) = gate(place.path(), pair)?;
+            if status == 2 && line.contains("measure it again") && tries < MOST_TRIES {
+                println!("{rate} of {USUAL} reads/s, {decision}, {pair} pairs: {line}");
+                (pair, tries) = (0, tries + 1);
+                continue;
+            }
             if status != 2 || pair == MOST_PAIRS {
                 break (status, line);
             }
