@@ -240,7 +240,7 @@ pub const CHECKS: &[Check] = &[
     Check {
         id: coordinated_omission::ID,
         why: "a closed loop asks for nothing while it stalls",
-        advice: "measure at a fixed rate (rate_iops) to see what waits",
+        advice: "measure at a fixed rate (rate_iops), and read its response time",
         measure: Some("stall_ms"),
         needs: Needs::Own,
         run: coordinated_omission::run,
