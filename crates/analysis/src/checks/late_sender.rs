@@ -58,7 +58,7 @@ mod tests {
     use crate::fixtures::{clean_random_read, workload};
     use measure::Histogram;
 
-    /// 8,000 reads with a rate, so many of which were issued late.
+    /// 8,000 reads with a rate, of which `late` were issued late.
     fn sent(late: u64) -> RunResult {
         let mut result = clean_random_read();
         let read = &mut result.jobs[0].directions.read;

@@ -3,6 +3,7 @@
 
 use super::course::Stretch;
 use crate::run_facts::float;
+use crate::statistics::{BIAS_OF_LINE, MOST_CORRELATION, neighbour_correlation};
 
 /// The curve leaves at most this share of what a line, and what one step, leaves.
 const BEST: f64 = 0.9;
@@ -13,8 +14,6 @@ const SURE: f64 = 5.0;
 const LEAST_SPAN: f64 = 0.1;
 /// Fewest intervals of a sure curve.
 const FEWEST: usize = 60;
-/// Largest correlation that is computed with.
-const MOST_CORRELATION: f64 = 0.97;
 /// Within this share of the end it has arrived.
 const NEAR: f64 = 0.05;
 
@@ -117,9 +116,6 @@ pub(super) fn of(rates: &[f64]) -> Option<Curve> {
 
 /// By how much the variance of a mean is larger than that of independent values.
 fn inflation(rest: &[f64]) -> f64 {
-    let squares = rest.iter().map(|rest| rest * rest).sum::<f64>();
-    let products = rest.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
-    let r = if squares > 0.0 { products / squares } else { 0.0 };
-    let r = (r + (1.0 + 4.0 * r) / float(rest.len() as u64)).clamp(0.0, MOST_CORRELATION);
+    let r = neighbour_correlation(rest, BIAS_OF_LINE, MOST_CORRELATION);
     (1.0 + r) / (1.0 - r)
 }

@@ -5,7 +5,7 @@
 //! changes next to it, by the long-run deviation of what is left on both sides, which knows that neighbouring intervals of
 //! a run are alike. The least sure change goes first, and its neighbours are judged again.
 
-use super::{float, mean_and_squares, t_quantile};
+use super::{BIAS_OF_MEAN, MOST_CORRELATION, float, mean_and_squares, neighbour_correlation, t_quantile};
 
 /// Fewest values that can be split.
 const FEWEST: usize = 15;
@@ -19,8 +19,6 @@ const MOST: usize = 12;
 const ERROR: f64 = 0.05 / 60.0;
 /// Numbers of neighbours that are averaged to estimate the correlation.
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
-/// Largest correlation that is computed with.
-const MOST_CORRELATION: f64 = 0.97;
 /// Below this number of values, a change cannot be distinguished from a slow wave if the correlation is above the next number.
 const SHORT: usize = 60;
 const SLOW: f64 = 0.5;
@@ -142,9 +140,8 @@ fn long_run(rest: &[f64]) -> Option<LongRun> {
             continue;
         }
         let count = float(means.len());
-        let products = means.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
-        let r = products / squares;
-        let r = (r + (1.0 + 3.0 * r) / count).clamp(0.0, MOST_CORRELATION);
+        let rest: Vec<f64> = means.iter().map(|value| value - mean).collect();
+        let r = neighbour_correlation(&rest, BIAS_OF_MEAN, MOST_CORRELATION);
         let inflation = (1.0 + r) / (1.0 - r);
         let deviation = (float(width) * squares / (count - inflation).max(1.0) * inflation).sqrt();
         if width == 1 {

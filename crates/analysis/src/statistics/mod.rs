@@ -63,6 +63,21 @@ fn mean_and_squares(values: &[f64]) -> Option<(f64, f64)> {
     (mean.is_finite() && squares.is_finite()).then_some((mean, squares))
 }
 
+/// By how much the correlation of a short series is estimated too low: divided by its length, with the mean taken off.
+const BIAS_OF_MEAN: f64 = 3.0;
+/// The same with a line or a curve taken off.
+pub(crate) const BIAS_OF_LINE: f64 = 4.0;
+/// Largest correlation that is computed with.
+pub(crate) const MOST_CORRELATION: f64 = 0.97;
+
+/// Correlation of each deviation with the next one, corrected for its bias (Kendall): 0 to `most`.
+pub(crate) fn neighbour_correlation(rest: &[f64], bias: f64, most: f64) -> f64 {
+    let squares = rest.iter().map(|rest| rest * rest).sum::<f64>();
+    let products = rest.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
+    let r = if squares > 0.0 { products / squares } else { 0.0 };
+    (r + (1.0 + bias * r) / float(rest.len())).clamp(0.0, most)
+}
+
 fn float(count: usize) -> f64 {
     measure::float(count as u64)
 }

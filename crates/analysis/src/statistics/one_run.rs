@@ -4,14 +4,14 @@
 //! is estimated at several widths and the widest result counts. Such an interval is about this run: the noise between
 //! runs is not in it.
 
-use super::{ALPHA, float, mean_and_squares, t_quantile};
+use super::{ALPHA, BIAS_OF_MEAN, float, mean_and_squares, neighbour_correlation, t_quantile};
 
 /// Fewest values with which a correlation can be estimated.
 const FEWEST: usize = 15;
 /// Numbers of neighbours that are averaged.
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
-/// Largest correlation that is computed with.
-const MOST_CORRELATION: f64 = 0.99;
+/// Largest correlation that is computed with, of the series of a run.
+const MOST_OF_A_RUN: f64 = 0.99;
 
 /// Interval of the mean of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,10 +50,8 @@ fn half_of(values: &[f64]) -> Option<(f64, f64)> {
     if squares == 0.0 {
         return Some((0.0, count));
     }
-    let products = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
-    let r = products / squares;
-    // Kendall's correction: the estimate is too small in short series.
-    let r = (r + (1.0 + 3.0 * r) / count).clamp(0.0, MOST_CORRELATION);
+    let rest: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let r = neighbour_correlation(&rest, BIAS_OF_MEAN, MOST_OF_A_RUN);
     let effective = (count * (1.0 - r) / (1.0 + r)).max(2.0);
     let variance = squares / (count - (1.0 + r) / (1.0 - r)).max(1.0);
     let half = t_quantile(1.0 - ALPHA / 2.0, (effective - 1.0).max(1.0))? * (variance / effective).sqrt();

@@ -4,12 +4,10 @@
 //! promise about that window only: the line with its error stays within 5 % over it. A window that is short next to a slow
 //! decay looks flat to a rule without an error; here it cannot tell, or drifts.
 
-use super::{ALPHA, float, mean_and_squares, t_quantile};
+use super::{ALPHA, BIAS_OF_LINE, MOST_CORRELATION, float, mean_and_squares, neighbour_correlation, t_quantile};
 
 /// Fewest values of a window.
 const FEWEST: usize = 60;
-/// Largest correlation that is computed with.
-const MOST_CORRELATION: f64 = 0.97;
 /// Most drift over the window, as a share of the mean, of a series that is settled.
 const MOST_DRIFT: f64 = 0.05;
 
@@ -63,9 +61,7 @@ pub fn drift(values: &[f64]) -> Option<Drift> {
     let slope = values.iter().enumerate().map(|(at, value)| place(at) * (value - mean)).sum::<f64>() / spread;
     let rest: Vec<f64> = values.iter().enumerate().map(|(at, value)| value - mean - slope * place(at)).collect();
     let squares = rest.iter().map(|rest| rest * rest).sum::<f64>();
-    let products = rest.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
-    let r = if squares > 0.0 { products / squares } else { 0.0 };
-    let r = (r + (1.0 + 4.0 * r) / count).clamp(0.0, MOST_CORRELATION);
+    let r = neighbour_correlation(&rest, BIAS_OF_LINE, MOST_CORRELATION);
     let inflation = (1.0 + r) / (1.0 - r);
     let error = (squares / (count - 2.0 * inflation).max(1.0) * inflation / spread).sqrt();
     let half = t_quantile(1.0 - ALPHA / 2.0, (count / inflation - 2.0).max(1.0))? * error;

@@ -122,7 +122,7 @@ fn a_change_is_a_new_level() {
     }
 }
 
-/// The service time falls from twice its value over so many seconds.
+/// The service time falls from twice its value to it over these seconds.
 fn settling(seed: i64, seconds: i64, intervals: usize) -> Vec<Phase> {
     let mut values = device(seed, 2_000, ("sim_change", [1e6, 1.0]));
     values.push(("sim_settling", Value::Integer(seconds * 1_000_000_000)));

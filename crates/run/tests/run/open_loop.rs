@@ -8,7 +8,7 @@ use plan::{Extent, JobPlan, Mix, RateStep};
 
 const SERVICE: Nanos = Nanos::from_micros(100);
 
-/// Reads of one server at 100 µs, so many of which are due per second.
+/// Reads of one server at 100 µs; `per_second` of them are due per second.
 fn arriving(per_second: u64, in_flight: u32, seconds: u64) -> JobPlan {
     let mut job = sim(SERVICE, 1);
     depth(&mut job, in_flight);
