@@ -24,17 +24,18 @@ Examples:
   plumb gate --against main-1.json,main-2.json,main-3.json new-1.json,new-2.json,new-3.json
   plumb gate --tolerance 10% --metrics iops,p99 new.json --against main.json
   plumb gate --format github new-*.json --against main-*.json
-  plumb gate --format junit -o gate.xml new-*.json --against main-*.json    the line for a log is printed, too
-  plumb gate --quiet new-*.json --against main-*.json                       that line alone
-  plumb gate --pairs new-*.json --against main-*.json    both measured in turns: may be asked after each pair
+  plumb gate --format junit -o gate.xml new-*.json --against main-*.json
+  plumb gate --quiet new-*.json --against main-*.json    the last line alone
+  plumb gate --pairs new-*.json --against main-*.json    in turns; may be asked after each pair
   git bisect run sh -c './measure >new.json; plumb gate --bisect new.json --against good.json'
 
-Each result is a run. It needs two or more a side, better five; a single new run can be compared with
-eight or more of the baseline. The last line of the output is for a log.
+Each result is a run. It needs two or more a side, better five; a single new run can be compared
+with eight or more of the baseline. The last line of the output is for a log; with -o it is printed,
+too.
 More: docs/decisions.md
 Exit status: 0 not worse by more than the tolerance; 1 worse; 2 cannot tell;
-3 an error, or a result that is not of the storage. With --bisect: 125 for 2 and for a new result that
-is not of the storage, 128 for other errors")]
+3 an error, or a result that is not of the storage. With --bisect: 125 for 2 and for a new result
+that is not of the storage, 128 for other errors")]
 pub(crate) struct GateArgs {
     /// Files with the new results, or lists of files with commas
     #[arg(required = true, value_name = "RESULT")]
