@@ -5,6 +5,7 @@
 mod calls;
 mod compare;
 mod corpus;
+mod cost;
 mod device;
 mod documents;
 mod effects;

@@ -66,13 +66,17 @@ impl FileSelector {
 
     /// The file for the next I/O; the same until [`FileSelector::selected`] is called for it, unless it is used up.
     pub(super) fn next(&mut self, targets: &[Target]) -> Option<usize> {
-        let open = &self.open;
-        let ready = |&file: &usize| !targets[file].is_over() && open.as_ref().is_none_or(|open| open.may_select(file));
+        // Without room for another, only files that are open can be next: there are few of them among many.
+        let open = self.open.as_ref().filter(|open| !open.has_room());
+        let ready = |&file: &usize| !targets[file].is_over() && open.is_none_or(|open| open.target_of(file).is_some());
         if self.left > 0 && ready(&self.turn) {
             return Some(self.turn);
         }
         let files = targets.len();
-        let from = |start: usize| (start..files).find(ready).or_else(|| (0..start.min(files)).find(ready));
+        let from = |start: usize| match open {
+            Some(open) => open.files().filter(ready).min_by_key(|&file| (file < start, file)),
+            None => (start..files).find(ready).or_else(|| (0..start.min(files)).find(ready)),
+        };
         let (file, times) = match &self.order {
             Order::RoundRobin(times) => (from(self.turn)?, *times),
             Order::Sequential => (from(self.turn)?, u32::MAX),
@@ -173,8 +177,13 @@ impl OpenFiles {
         OpenFiles { of_target: (0..targets).map(|file| OpenFile { file, in_use: false }).collect(), waiting: None }
     }
 
-    fn may_select(&self, file: usize) -> bool {
-        self.of_target.iter().any(|open| open.file == file || !open.in_use)
+    /// True if a file can be opened in the place of one that gets no more I/Os.
+    fn has_room(&self) -> bool {
+        self.of_target.iter().any(|open| !open.in_use)
+    }
+
+    fn files(&self) -> impl Iterator<Item = usize> {
+        self.of_target.iter().map(|open| open.file)
     }
 
     fn target_of(&self, file: usize) -> Option<usize> {

@@ -38,8 +38,11 @@ fn sample(read: &[Target], known: &mut [TargetFacts]) {
     let began = Instant::now();
     let mut left = BLOCKS_MAX;
     for target in read {
+        if left == 0 || began.elapsed() >= LONGEST {
+            return;
+        }
         let facts = known.iter_mut().find(|facts| Path::new(&facts.path) == target.path && facts.sampled.is_none());
-        let Some(facts) = facts.filter(|_| left > 0 && began.elapsed() < LONGEST) else { continue };
+        let Some(facts) = facts else { continue };
         // Where this is not known, as before Linux 6.5, a page in the cache may be dirty.
         let dirty = facts.cached_after.map_or(0, |cached| cached.dirty_bytes.unwrap_or(cached.bytes));
         let Some(file) = open(&target.path, OpenFlags::RDONLY | OpenFlags::DIRECT, 0).ok().filter(|_| dirty == 0)

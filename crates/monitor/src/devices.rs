@@ -7,8 +7,9 @@ use crate::counters;
 use crate::layers::{Layers, Live};
 use measure::Nanos;
 use model::{DeviceFacts, DeviceGain, DeviceUsage, Layer, LowestTraffic};
+use std::collections::BTreeMap;
 use std::path::Path;
-use sys::devices::identity::{BlockDevice, Link, WriteCache, number_under};
+use sys::devices::identity::{BlockDevice, DeviceNumber, Link, WriteCache, number_under};
 
 /// Bytes per sector in the kernel's counters, regardless of the device's sector size.
 const SECTOR: u64 = 512;
@@ -45,13 +46,17 @@ impl Devices {
     /// and devices without counters are omitted.
     pub(crate) fn start<P: AsRef<Path>>(root: &Path, paths: &[P], now: Nanos) -> Self {
         let (mut tops, mut found) = (Vec::new(), Found { all: true, ..Found::default() });
+        // Many files of a job are on few devices.
+        let mut by_number: BTreeMap<DeviceNumber, Option<BlockDevice>> = BTreeMap::new();
         let live = Live(root);
         let mut layers = Layers::new(root, &live);
         for path in paths.iter().map(AsRef::as_ref) {
-            let number = number_under(path).ok();
-            let top = number.and_then(|number| BlockDevice::by_number(root, number)).map(|device| device.whole());
+            let top = number_under(path).ok().and_then(|number| {
+                let found = || BlockDevice::by_number(root, number).map(|device| device.whole());
+                by_number.entry(number).or_insert_with(found).clone()
+            });
             found.add(&mut layers, path, top.as_ref());
-            tops.extend(top);
+            top.into_iter().for_each(|top| push_once(&mut tops, top));
         }
         let all_found = found.all;
         let mut recorded = record(root, &found, now);
@@ -137,20 +142,23 @@ struct Found {
     below: Vec<(BlockDevice, Vec<BlockDevice>)>,
     /// True if each path has a device.
     all: bool,
-    /// Layers whose devices are in the lists.
-    seen: Vec<Vec<Layer>>,
+    /// Layers whose devices are in the lists, and whether there are any.
+    seen: Vec<(Vec<Layer>, bool)>,
 }
 
 impl Found {
     fn add(&mut self, layers: &mut Layers<'_>, path: &Path, top: Option<&BlockDevice>) {
         let under = layers.under(path);
-        let highest = layers.highest_devices(&under);
-        self.all &= top.is_some() || !highest.is_empty();
-        top.into_iter().chain(&highest).for_each(|device| push_once(&mut self.tops, device.clone()));
-        if !self.seen.contains(&under) {
+        top.into_iter().for_each(|device| push_once(&mut self.tops, device.clone()));
+        let seen = self.seen.iter().find(|(layers, _)| *layers == under).map(|&(_, any)| any);
+        let any = seen.unwrap_or_else(|| {
+            let highest = layers.highest_devices(&under);
+            highest.iter().for_each(|device| push_once(&mut self.tops, device.clone()));
             self.below.extend(layers.devices_with_below(&under));
-            self.seen.push(under);
-        }
+            self.seen.push((under, !highest.is_empty()));
+            !highest.is_empty()
+        });
+        self.all &= top.is_some() || any;
     }
 
     /// Disks and stacked devices directly below a device, each once.

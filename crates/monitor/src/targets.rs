@@ -4,6 +4,7 @@ use crate::identity;
 use crate::layers::{Layers, Live};
 use model::{CachedBytes, FileAttribute, GroupLimits, IoCap, MountFacts, TargetFacts};
 use rustix::fs::IFlags;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
@@ -29,21 +30,27 @@ pub struct Target {
 
 /// Adds the facts about targets that are not known yet; several regions of one target are merged.
 pub(crate) fn begin(root: &Path, targets: &[Target], known: &mut Vec<TargetFacts>) {
+    let room = TARGETS_MAX.saturating_sub(known.len());
+    let known_paths: HashSet<&Path> = known.iter().map(|facts| Path::new(&facts.path)).collect();
+    // A job can have 100,000 files: they are looked up by path, and those beyond the limit are not kept.
+    let mut places: HashMap<&Path, usize> = HashMap::new();
     let mut fresh: Vec<Target> = Vec::new();
-    for target in targets {
-        if known.iter().any(|facts| Path::new(&facts.path) == target.path) {
-            continue;
-        }
-        match fresh.iter_mut().find(|one| one.path == target.path) {
-            Some(one) => (one.start, one.end) = (one.start.min(target.start), one.end.max(target.end)),
-            None => fresh.push(target.clone()),
+    for target in targets.iter().filter(|target| !known_paths.contains(target.path.as_path())) {
+        match places.get(target.path.as_path()) {
+            Some(&place) => {
+                let one = &mut fresh[place];
+                (one.start, one.end) = (one.start.min(target.start), one.end.max(target.end));
+            }
+            None if fresh.len() < room => {
+                places.insert(&target.path, fresh.len());
+                fresh.push(target.clone());
+            }
+            None => {}
         }
     }
-    let room = TARGETS_MAX.saturating_sub(known.len());
     let live = Live(root);
     let mut layers = Layers::new(root, &live);
-    let found =
-        fresh.iter().take(room).map(|target| TargetFacts { layers: layers.under(&target.path), ..facts(root, target) });
+    let found = fresh.iter().map(|target| TargetFacts { layers: layers.under(&target.path), ..facts(root, target) });
     known.extend(found);
 }
 

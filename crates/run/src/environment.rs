@@ -48,9 +48,8 @@ pub(crate) fn describe_machine(
 
 /// The file systems that hold these files, each once.
 fn file_systems(root: &Path, files: &[&Path]) -> Vec<FileSystem> {
-    let mounts = files.iter().filter_map(|path| sys::files::mounts::holding(root, path).ok().flatten());
     let mut found: Vec<FileSystem> = Vec::new();
-    for mount in mounts {
+    for mount in sys::files::mounts::holding_any(root, files).unwrap_or_default() {
         let path = mount.point.display().to_string();
         if !found.iter().any(|known| known.path == path) {
             found.push(FileSystem { path, kind: mount.kind });

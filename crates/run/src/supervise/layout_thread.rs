@@ -13,10 +13,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Interval of the check for signals.
 const POLL: Duration = Duration::from_millis(50);
+
+/// Shortest time between two messages about progress.
+const BETWEEN_MESSAGES: Duration = Duration::from_millis(10);
 
 /// Messages of the layout thread.
 enum Message {
@@ -79,7 +82,15 @@ pub(super) fn lay_out_in_thread(
             let _ = sender.send(message);
         };
         send(Message::Thread(sys::processes::placement::thread_id()));
-        let mut observer = |event: Event<'_>| message(event).map_or((), send);
+        let mut shown = None;
+        let mut observer = |event: Event<'_>| {
+            // A message wakes the main thread: with 100,000 small files, that would cost more than to lay them out.
+            let ends = !matches!(event, Event::LayoutProgress { done, total } if done < total);
+            if ends || shown.is_none_or(|shown: Instant| shown.elapsed() >= BETWEEN_MESSAGES) {
+                shown = Some(Instant::now());
+                message(event).into_iter().for_each(send);
+            }
+        };
         lay_out(&job_of_thread, &clones, &mut observer, &mut || thread_goes_on.load(Relaxed)).map(|()| clones)
     };
     let thread = std::thread::Builder::new().name("layout".into()).spawn(thread).map_err(|error| {

@@ -77,10 +77,30 @@ fn unescape(text: &str) -> PathBuf {
 /// # Errors
 /// If the path or the mount table cannot be read.
 pub fn holding(root: &Path, path: &Path) -> Result<Option<Mount>, SysError> {
+    Ok(in_table(&read(root)?, path)?.cloned())
+}
+
+/// Returns the mounts that contain these paths as [`holding`] does, each once, in the order of the first path in it.
+/// Paths that cannot be read are left out. The table is read once, however many paths there are.
+///
+/// # Errors
+/// If the mount table cannot be read.
+pub fn holding_any(root: &Path, paths: &[&Path]) -> Result<Vec<Mount>, SysError> {
+    let table = read(root)?;
+    let mut found: Vec<&Mount> = Vec::new();
+    for mount in paths.iter().filter_map(|path| in_table(&table, path).ok().flatten()) {
+        if !found.contains(&mount) {
+            found.push(mount);
+        }
+    }
+    Ok(found.into_iter().cloned().collect())
+}
+
+fn in_table<'a>(table: &'a [Mount], path: &Path) -> Result<Option<&'a Mount>, SysError> {
     let device = crate::devices::identity::number_under(path)?;
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let id = absolute.ancestors().find_map(number_of);
-    Ok(of_place(&read(root)?, Place { id, device }, &absolute).cloned())
+    Ok(of_place(table, Place { id, device }, &absolute))
 }
 
 /// Numbers that identify the mount of a path.

@@ -1,0 +1,35 @@
+//! Costs of whole runs of the program, as the kernel counted them.
+
+use house::Tmpfs;
+use std::process::Command;
+
+/// Seconds of CPU time and MiB of memory of one run of the program.
+pub(crate) fn cost(words: &[&str]) -> (f64, f64) {
+    let binary = assert_cmd::cargo::cargo_bin("plumb");
+    let counted = "import resource,subprocess,sys\n\
+        status=subprocess.call(sys.argv[1:],stdout=subprocess.DEVNULL)\n\
+        used=resource.getrusage(resource.RUSAGE_CHILDREN)\n\
+        print(used.ru_utime+used.ru_stime,used.ru_maxrss/1024)\n\
+        sys.exit(status)";
+    let output = Command::new("python3").args(["-c", counted]).arg(binary).args(words).output().expect("python3");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut numbers = said.split_whitespace().map(|number| number.parse::<f64>().expect("a number"));
+    (numbers.next().expect("seconds"), numbers.next().expect("memory"))
+}
+
+/// CPU time to lay out and read so many files of one block.
+fn of_files(files: u32) -> f64 {
+    let disk = Tmpfs::new(256 << 20).expect("a file system in memory");
+    let (count, size) = (format!("--nrfiles={files}"), format!("--size={}k", 4 * files));
+    let (place, output) = (format!("--directory={}", disk.path().display()), disk.path().join("output"));
+    let output = format!("--output={}", output.display());
+    cost(&["fio", "--name=many", "--rw=randread", "--bs=4k", "--openfiles=100", &count, &size, &place, &output]).0
+}
+
+/// At most twice as much per file: what grows with the square of their number would take six times as much.
+#[test]
+fn a_file_among_many_costs_what_it_costs_among_few() {
+    let tries: Vec<(f64, f64)> = (0..3).map(|_| (of_files(4_000), of_files(24_000))).collect();
+    assert!(tries.iter().any(|(few, many)| *many < 12.0 * few), "seconds with 4,000 and 24,000 files: {tries:?}");
+}
