@@ -234,6 +234,9 @@ pub struct Interval {
     /// latency. Empty if workers are threads, record no percentiles, or are more than 128.
     #[serde(default, skip_serializing_if = "crate::latency::none")]
     pub latencies: [LatencyCounts; 3],
+    /// Latencies of fsync and fdatasync in the measured part, under the same conditions.
+    #[serde(default, skip_serializing_if = "LatencyCounts::is_empty")]
+    pub sync_latencies: LatencyCounts,
     /// Increments of the devices' counters, in the order of [`Monitored::devices`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceGain>,
@@ -441,6 +444,7 @@ impl Interval {
         self.bytes = self.bytes.plus(later.bytes);
         self.ios = self.ios.plus(later.ios);
         self.latencies.iter_mut().zip(&later.latencies).for_each(|(mine, more)| mine.add(more));
+        self.sync_latencies.add(&later.sync_latencies);
         plus_each(&mut self.devices, &later.devices);
         self.cpu = self.cpu.plus(later.cpu);
         self.pressure = self.pressure.plus(later.pressure);

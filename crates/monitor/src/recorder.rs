@@ -54,13 +54,13 @@ pub struct Recorded {
 /// Latencies of all workers since their start, at the last sample and for the next one.
 #[derive(Debug, Default)]
 struct LatencyReadings {
-    then: Option<Box<[Histogram; 3]>>,
-    now: Option<Box<[Histogram; 3]>>,
+    then: Option<Box<[Histogram; 4]>>,
+    now: Option<Box<[Histogram; 4]>>,
     cost: Nanos,
 }
 
 impl LatencyReadings {
-    fn gain(&mut self) -> [LatencyCounts; 3] {
+    fn gain(&mut self) -> [LatencyCounts; 4] {
         let Some(now) = self.now.take() else { return Default::default() };
         let gained = match &self.then {
             Some(then) => std::array::from_fn(|at| LatencyCounts::gained(&now[at], &then[at])),
@@ -135,9 +135,9 @@ impl Recorder {
         self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
     }
 
-    /// Stores the latencies returned by `read`, per direction and since the workers' start, for the next sample. The
-    /// CPU time of `read` is added to that sample's cost.
-    pub fn read_latencies(&mut self, read: impl FnOnce() -> Option<Box<[Histogram; 3]>>) {
+    /// Stores the latencies returned by `read`, per direction and then of syncs, since the workers' start, for the next
+    /// sample. The CPU time of `read` is added to that sample's cost.
+    pub fn read_latencies(&mut self, read: impl FnOnce() -> Option<Box<[Histogram; 4]>>) {
         let cost = Cost::begin();
         self.latencies.now = read();
         self.latencies.cost = cost.taken();
@@ -210,12 +210,14 @@ impl Recorder {
         let since =
             |now: &[u64; 3], then: &[u64; 3]| std::array::from_fn(|index| now[index].saturating_sub(then[index]));
         let read = MachineCounters::read(&self.root, &self.groups);
+        let [reads, writes, trims, sync_latencies] = self.latencies.gain();
         let interval = Interval {
             until: now.saturating_sub(self.began),
             measuring: u32::try_from(workers.iter().filter(|worker| worker.measuring).count()).unwrap_or(u32::MAX),
             bytes: since(&totals.0, &self.totals.0),
             ios: since(&totals.1, &self.totals.1),
-            latencies: self.latencies.gain(),
+            latencies: [reads, writes, trims],
+            sync_latencies,
             devices: self.devices.end_interval(),
             cpu: read.cpu_since(&self.last),
             pressure: read.pressure_since(&self.last),

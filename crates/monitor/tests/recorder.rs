@@ -215,11 +215,12 @@ fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
 fn latencies_of_an_interval_are_what_came_since_the_last() {
     let machine = Recorded::new();
     let mut recorder = Recorder::start(machine.path(), &[], Nanos::from_millis(500), Nanos::ZERO);
-    let mut histograms = Box::new([const { Histogram::new() }; 3]);
+    let mut histograms = Box::new([const { Histogram::new() }; 4]);
     histograms[0].record_many(Nanos(100_000), 10);
     recorder.read_latencies(|| Some(histograms.clone()));
     recorder.sample(Nanos::from_millis(500), &[worker(10, true)]);
     histograms[0].record_many(Nanos(4_000_000), 5);
+    histograms[3].record_many(Nanos(9_000_000), 2);
     recorder.read_latencies(|| Some(histograms.clone()));
     recorder.sample(Nanos::from_millis(1000), &[worker(15, true)]);
     let found = recorder.finish(Nanos::from_millis(1500), &[worker(15, false)]).monitored;
@@ -227,6 +228,8 @@ fn latencies_of_an_interval_are_what_came_since_the_last() {
     assert!((median(0).unwrap() / 0.1 - 1.0).abs() < 0.04 && (median(1).unwrap() / 4.0 - 1.0).abs() < 0.04);
     assert_eq!((median(2), found.intervals[1].latencies[0].total()), (None, 5));
     assert_eq!(found.whole().latencies[0].total(), 15);
+    let syncs = found.intervals.iter().map(|interval| interval.sync_latencies.total());
+    assert_eq!(syncs.collect::<Vec<_>>(), [0, 2, 0]);
 }
 
 #[test]

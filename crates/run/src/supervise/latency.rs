@@ -5,7 +5,7 @@
 
 use super::workers::SharedMemory;
 use crate::shared::record::{Histograms, Keeps, Recent, Record};
-use measure::Histogram;
+use measure::{Histogram, Moments};
 use plan::{Isolation, WorkerPlan};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,23 +14,37 @@ use std::sync::atomic::Ordering::Relaxed;
 /// measurement.
 const WORKERS_MAX: usize = 128;
 
-/// The sum over all workers, per direction. `None` if workers are threads, whose records must not be read while they
+/// The sum over all workers, per direction and then of syncs. `None` if workers are threads, whose records must not be read while they
 /// run, and if there are too many.
-pub(super) fn so_far(workers: &[WorkerPlan<'_>], shared: &SharedMemory) -> Option<Box<[Histogram; 3]>> {
+pub(super) fn so_far(workers: &[WorkerPlan<'_>], shared: &SharedMemory) -> Option<Box<[Histogram; 4]>> {
     let apart = |worker: &WorkerPlan<'_>| worker.job.isolation == Isolation::Process;
     if workers.len() > WORKERS_MAX || !workers.iter().all(apart) {
         return None;
     }
-    let mut sum = Box::new([const { Histogram::new() }; 3]);
+    let mut sum = Box::new([const { Histogram::new() }; 4]);
     for index in 0..workers.len() {
-        for (direction, histogram) in sum.iter_mut().enumerate() {
+        let [directions @ .., syncs] = &mut *sum;
+        let mut has_ios = false;
+        for (direction, histogram) in directions.iter_mut().enumerate() {
             // Pages that the worker never touched are not touched here either.
             if shared.controls[index].ios[direction].load(Relaxed) > 0 {
                 add(shared, index, direction, histogram);
+                has_ios = true;
             }
+        }
+        if has_ios {
+            add_syncs(shared, index, syncs);
         }
     }
     Some(sum)
+}
+
+fn add_syncs(shared: &SharedMemory, index: usize, sum: &mut Histogram) -> Option<()> {
+    if shared.records.part::<Moments>(index, offset_of!(Record, sync))?.count() > 0 {
+        let at = offset_of!(Record, histograms) + offset_of!(Histograms, sync);
+        sum.merge(&*shared.records.part::<Histogram>(index, at)?);
+    }
+    Some(())
 }
 
 fn add(shared: &SharedMemory, index: usize, direction: usize, sum: &mut Histogram) -> Option<()> {

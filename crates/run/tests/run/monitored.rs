@@ -1,8 +1,8 @@
 //! What is seen beside a run: it adds up to what the run itself counted.
 
-use crate::support::{job, run_jobs};
+use crate::support::{Blind, job, run_jobs, run_processes};
 use measure::{Direction, Nanos};
-use plan::Extent;
+use plan::{Extent, Mix};
 
 #[test]
 fn the_intervals_add_up_to_what_the_jobs_counted() {
@@ -31,4 +31,20 @@ fn the_intervals_add_up_to_what_the_jobs_counted() {
         }
     }
     assert!(whole.cpu.is_some_and(|cpu| cpu.total() > 0));
+}
+
+#[test]
+fn the_syncs_of_the_intervals_add_up_to_those_of_the_job() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut writes = job("writes", "psync");
+    writes.files.directories = vec![directory.path().to_owned()];
+    (writes.load.mix, writes.load.fsync_every) = (Mix::Only(Direction::Write), 2);
+    let result = run_processes(vec![writes, job("reads", "null")], &mut Blind);
+    let counted = result.jobs[0].sync.count;
+    assert!(counted > 100, "{counted}");
+    let whole = result.monitored.as_ref().unwrap().whole();
+    assert_eq!(
+        (whole.sync_latencies.total(), whole.latencies[1].total()),
+        (counted, result.jobs[0].directions.write.ios)
+    );
 }
