@@ -76,3 +76,22 @@ fn a_survey_that_waits_until_it_is_steady_has_all_its_rows() {
     assert_eq!((&saved["request"]["warm-up"], &saved["request"]["seed"]), (&"steady".into(), &7.into()));
     assert_eq!(saved["tests"].as_array().map(Vec::len), Some(4));
 }
+
+#[test]
+fn a_target_that_had_not_settled_in_its_budget_is_named_so() {
+    let survey = Survey::new();
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let words = "--size 16M --tests randread --users 1 --block-sizes 4k --time 1 --warm-up 0 --precondition=steady \
+                 --budget 2s";
+    let (shown, saved) = survey.run(target.path(), words);
+    assert!(shown.contains("Wear: 32M and more, until the rate is settled, are written before"), "{shown}");
+    let (found, request) = (&saved["preconditioned"], &saved["request"]);
+    assert_eq!((&request["precondition"], &request["budget"]), (&"steady".into(), &2.into()));
+    assert_eq!((&found["settled"], &found["target_bytes"]), (&false.into(), &(16 << 20).into()));
+    let sentence = found["sentence"].as_str().expect("a sentence");
+    assert!(sentence.starts_with("not settled after 2 s of writes: ") && shown.contains(sentence), "{shown}");
+    let seconds = found["seconds"].as_f64().expect("seconds");
+    assert!((1.9..4.0).contains(&seconds) && found["written_bytes"].as_u64() > Some(16 << 20), "{found}");
+    let notes = saved["tests"][0]["result"]["notes"].as_array().expect("notes");
+    assert!(notes.iter().any(|note| note["check"] == "steady"), "{notes:?}");
+}

@@ -170,6 +170,11 @@ impl Recorder {
         self.due = now.saturating_add(self.pause.max(Nanos(taken.get().saturating_mul(PAUSE_PER_COST))));
     }
 
+    /// Everything recorded up to the last sample, except for what targets are like at the end.
+    pub fn so_far(&self) -> &Monitored {
+        &self.found
+    }
+
     /// Reads a worker's counters between two samples, because they disappear from /proc when it exits.
     pub fn read_worker(&mut self, index: usize, worker: &WorkerSeen) {
         let Some(thread) = worker.thread.filter(|_| index < WORKERS_MAX) else { return };

@@ -1,7 +1,7 @@
 //! The caller's side of a run: its options, its events, and the requests that it polls for.
 
 use measure::{Nanos, PerDirection};
-use model::RunResult;
+use model::{Monitored, RunResult};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,6 +113,8 @@ pub enum Event<'a> {
     Progress(&'a Progress),
     /// A verification mismatch, an ignored error or stuck I/O: one message with file and offset.
     Finding(&'a str),
+    /// The recorder has ended an interval: everything that it recorded so far. Nothing without [`Monitoring::Full`].
+    Sampled(&'a Monitored),
     /// All numbers since the start, after [`Request::Report`] or SIGUSR1.
     Report(&'a RunResult),
     /// All numbers since the start, after [`Request::Save`].

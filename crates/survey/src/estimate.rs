@@ -14,6 +14,8 @@ pub struct Estimate {
     pub warm_up: Nanos,
     /// Bytes written before the first test.
     pub prepared_bytes: u64,
+    /// True if more is written before it, until the rate is settled.
+    pub settles: bool,
     /// Time during which the target is written to at full speed: a mixed test counts with its share of writes.
     pub writing: Nanos,
 }
@@ -30,6 +32,7 @@ impl Estimate {
             measured: all(tests.len(), time.time),
             warm_up: all(tests.len(), time.ramp),
             prepared_bytes,
+            settles: false,
             writing,
         }
     }

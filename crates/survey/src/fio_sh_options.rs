@@ -3,6 +3,7 @@
 use crate::error::SurveyError;
 use crate::kind::TestKind;
 use crate::parse_values as word;
+use crate::preconditioning::Precondition;
 use crate::request::SurveyRequest;
 use crate::words::push_new;
 use std::path::PathBuf;
@@ -110,7 +111,7 @@ impl Raw {
             block_sizes: self.kilobytes()?,
             file_per_user: self.has('i'),
             keep: !self.has('x'),
-            precondition: self.has('y'),
+            precondition: if self.has('y') { Precondition::Twice } else { Precondition::Off },
             output_dir: Some(PathBuf::from(self.get('o').unwrap_or("."))),
             ..SurveyRequest::default()
         };

@@ -8,7 +8,7 @@ use crate::kind::TestKind;
 use crate::parse_values::short_size;
 use crate::test::{SurveyTest, TestTime};
 use fio::{Parser, Surroundings};
-use measure::{Direction, PerDirection};
+use measure::{Direction, Nanos, PerDirection};
 use plan::{Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, Mix, RecordPlan, SyncMode};
 use plan::{Plan, Work};
 use std::path::PathBuf;
@@ -352,6 +352,30 @@ pub fn fill_plan(target: &SurveyTarget) -> Plan {
     };
     job.buffers.refill = true;
     Plan { jobs: vec![job], global_options: Vec::new() }
+}
+
+/// Plan of the writes of `--precondition=steady`: for this time, over and over again, without a pause between rounds. They
+/// are random if a test writes at random, with its block size, otherwise sequential.
+pub fn rounds_plan(target: &SurveyTarget, tests: &[SurveyTest], longest: Nanos) -> Plan {
+    /// Concurrent writers of random blocks.
+    const WRITERS: u32 = 8;
+    /// Bytes after which buffered writes are flushed, so that their rate is that of the disk.
+    const FLUSHED: u64 = 16 << 20;
+    let random = tests.iter().find(|test| test.kind.writes() && test.kind.is_random());
+    let block = random.map_or(MIB, |test| test.block);
+    let mut plan = fill_plan(target);
+    for job in &mut plan.jobs {
+        job.name = "precondition".to_owned();
+        job.limits = Limits { runtime: Some(longest), time_based: true, ..Limits::default() };
+        job.load.block_size = PerDirection::all(BlockSize::Fixed(block));
+        if random.is_some() {
+            (job.load.random, job.clones) = (true, WRITERS);
+        }
+        if target.access == Access::Buffered {
+            job.load.fdatasync_every = (FLUSHED / u64::from(block.max(1))).max(1);
+        }
+    }
+    plan
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::custom_tests::{self as own, CustomTests};
 use crate::error::SurveyError;
 use crate::kind::TestKind;
 use crate::parse_values as word;
+use crate::preconditioning::Precondition;
 use crate::words::push_new;
 use analysis::Strictness;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
@@ -77,8 +78,12 @@ pub struct SurveyRequest {
     /// Seed of the random order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// True to write the whole target twice before the first test.
-    pub precondition: bool,
+    /// Writes before the first test.
+    #[serde(skip_serializing_if = "Precondition::is_unset")]
+    pub precondition: Precondition,
+    /// Longest time of these writes in seconds.
+    #[serde(deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
     /// True to give each user a separate file.
     pub file_per_user: bool,
     /// True to keep the work file.
@@ -168,7 +173,8 @@ impl SurveyRequest {
             repeat: self.repeat.or(file.repeat),
             shuffle: self.shuffle || file.shuffle,
             seed: self.seed.or(file.seed),
-            precondition: self.precondition || file.precondition,
+            precondition: if self.precondition.is_unset() { file.precondition } else { self.precondition },
+            budget: self.budget.or(file.budget),
             file_per_user: self.file_per_user || file.file_per_user,
             keep: self.keep || file.keep,
             strict: self.strict.or(file.strict),

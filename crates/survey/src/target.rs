@@ -5,6 +5,7 @@ use crate::error::SurveyError;
 use crate::file_system;
 use crate::job_plans::{Access, Layout, SurveyTarget, TargetKind};
 use crate::parse_values::{short_size, written_size};
+use crate::preconditioning::{Precondition, Preconditioned};
 use crate::request::SurveyRequest;
 use crate::suite::{Suite, Writes};
 use crate::work_file::{self, Afterwards, WorkFile, directory_of};
@@ -56,6 +57,8 @@ pub struct OpenTarget {
     pub writes: Writes,
     /// Remarks to show before the results.
     pub remarks: Vec<String>,
+    /// The writes before the first test, once they were made until the rate was settled.
+    pub preconditioned: Option<Preconditioned>,
 }
 
 impl FoundTarget {
@@ -90,7 +93,7 @@ impl FoundTarget {
         if !request.overwrite.is_empty() && natures != TargetKind::Device {
             return Err(SurveyError::Target(format!("{shown}: is not a device; --overwrite is for devices")));
         }
-        if request.precondition && writes == Writes::Forbidden {
+        if !request.precondition.is_unset() && writes == Writes::Forbidden {
             return Err(SurveyError::Target(format!(
                 "{shown}: would be written by --precondition; name a directory, or the device once more with --overwrite"
             )));
@@ -146,17 +149,17 @@ impl FoundTarget {
         format!("{}: {what}.", self.shown)
     }
 
-    /// Bytes written before the first test.
+    /// Bytes written before the first test, at least.
     pub fn prepared_bytes(&self, request: &SurveyRequest) -> u64 {
         let total = self.size.saturating_mul(self.paths.len() as u64);
-        total.saturating_mul(self.passes(request))
+        total.saturating_mul(request.precondition.least_passes().unwrap_or_else(|| self.passes(request)))
     }
 
-    /// Number of times that everything is written before the first test.
+    /// Number of times that everything is written from start to end before the first test.
     pub fn passes(&self, request: &SurveyRequest) -> u64 {
         match (self.kind, request.precondition) {
-            (_, true) => 2,
-            (TargetKind::WorkFile, false) => 1,
+            (_, Precondition::Twice) => 2,
+            (_, Precondition::Steady) | (TargetKind::WorkFile, Precondition::Off) => 1,
             _ => 0,
         }
     }
@@ -231,6 +234,7 @@ impl OpenTarget {
             work_files,
             writes: subject.writes,
             remarks,
+            preconditioned: None,
         })
     }
 

@@ -36,8 +36,11 @@ pub(crate) struct Course {
 impl Course {
     /// `None` without samples, and in simulated time.
     pub(crate) fn of(result: &RunResult) -> Option<Course> {
-        let seen = RunFacts::of(result)?;
-        let monitored = seen.monitored?;
+        Course::of_samples(RunFacts::of(result)?.monitored?)
+    }
+
+    /// The course in these samples; `None` without a steady part.
+    pub(crate) fn of_samples(monitored: &Monitored) -> Option<Course> {
         let steady = monitored.steady();
         let (length, first) = steady.first()?;
         let begin = first.until.saturating_sub(*length);
@@ -45,12 +48,12 @@ impl Course {
         let lead = before.fold((0, 0, begin.as_secs_f64()), |(ios, bytes, seconds): (u64, u64, f64), interval| {
             (ios.saturating_add(sum(interval.ios)), bytes.saturating_add(sum(interval.bytes)), seconds)
         });
-        let [read, written, _] = seen.steady.bytes;
+        let moved = |at: usize| steady.iter().map(|(_, interval)| interval.bytes[at]).fold(0, u64::saturating_add);
         let sizes = monitored.devices.iter().filter(|device| device.top).filter_map(|device| device.size_bytes);
         Some(Course {
             steps: steady.iter().map(|(length, interval)| step(monitored, *length, interval)).collect(),
             lead,
-            writes: written > read,
+            writes: moved(1) > moved(0),
             device_bytes: sizes.min(),
             caps: monitored.group_limits.iter().flat_map(|limits| limits.io.clone()).collect(),
         })

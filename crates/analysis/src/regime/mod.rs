@@ -17,7 +17,7 @@ pub(crate) use course::{Course, Step};
 use crate::run_facts::float;
 use crate::statistics::{Trend, drift, drift_of_last_half, series_interval};
 use course::Stretch;
-use model::{Phase, PhaseKind, RunResult};
+use model::{Monitored, Phase, PhaseKind, RunResult};
 use pieces::{Piece, Shape};
 
 /// Fewest intervals of a run with phases.
@@ -28,6 +28,15 @@ const DIFFERENT: f64 = 0.1;
 /// Phases of a run in order; none for a run of less than 15 intervals, without samples, or in simulated time.
 pub fn phases(result: &RunResult) -> Vec<Phase> {
     Course::of(result).map_or_else(Vec::new, |course| of_course(&course))
+}
+
+/// The same of a run that goes on, by its samples so far. They must be of real time.
+///
+/// ```
+/// assert_eq!(analysis::regime::phases_so_far(&model::Monitored::default()), []);
+/// ```
+pub fn phases_so_far(samples: &Monitored) -> Vec<Phase> {
+    Course::of_samples(samples).map_or_else(Vec::new, |course| of_course(&course))
 }
 
 /// The phase that describes a run better than its average: the last settled one, otherwise the last. `None` if its phases

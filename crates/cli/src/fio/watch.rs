@@ -116,7 +116,7 @@ impl Observer for Watch<'_> {
             Event::Layout { job, files, bytes } => {
                 self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
             }
-            Event::LayoutProgress { .. } => {}
+            Event::LayoutProgress { .. } | Event::Sampled(_) => {}
             Event::WholeZones { path, asked, used } => self.say(&fio_text::whole_zones_lines(path, asked, used)),
             Event::WideOffsets { path } => self.say(&fio_text::wide_offsets_lines(path)),
             Event::Starting { threads, processes } => {

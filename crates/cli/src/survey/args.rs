@@ -6,7 +6,7 @@ use crate::streams::Streams;
 use analysis::Strictness;
 use clap::Parser;
 use std::path::{Path, PathBuf};
-use survey::{Axis, SurveyRequest, WarmUp};
+use survey::{Axis, Precondition, SurveyRequest, WarmUp};
 
 /// Numbers in one value of an option, like `1,8,64`. An alias, because clap takes a field of type `Vec` for an option
 /// that is given several times.
@@ -33,6 +33,7 @@ Examples:
   plumb survey --vary bs=512..16m --vary iodepth=1,2,4..64 /data
   plumb survey --tests randread --users 1,4,16 --repeat 3 --shuffle /data
   plumb survey --config nightly.toml /data
+  plumb survey --precondition=steady --budget 2h --size 64G /data
   plumb survey --resume plumb-survey-001.json   continue after Ctrl-C
   plumb survey --quick --json --quiet . | jq .sentences
   sudo plumb survey /dev/nvme0n1          read a device directly
@@ -79,9 +80,12 @@ pub(crate) struct SurveyArgs {
     /// I/O before each test that is not measured: a time, or `steady` for until the rate is steady [default: 10 % of --time]
     #[arg(long, value_name = "TIME|steady", value_parser = survey::warm_up)]
     warm_up: Option<WarmUp>,
-    /// Write the whole target twice before the first test
-    #[arg(long)]
-    precondition: bool,
+    /// Write the whole target twice before the first test, or longer, until the rate of the writes is `steady`
+    #[arg(long, value_name = "steady", num_args = 0..=1, require_equals = true, default_missing_value = "twice", value_parser = Precondition::read)]
+    precondition: Option<Precondition>,
+    /// Longest time of --precondition=steady, like 2h [default: 25 min from when twice the target is written]
+    #[arg(long, value_name = "TIME", requires = "precondition", value_parser = survey::seconds)]
+    budget: Option<u64>,
     /// Number of times that every test is run [default: 1]
     #[arg(long, value_name = "COUNT")]
     repeat: Option<u32>,
@@ -187,7 +191,7 @@ pub(crate) fn tests_named(words: &[String]) -> Result<Vec<survey::TestKind>, Fai
 #[rustfmt::skip]
 const REQUESTED: &[&str] = &[
     "targets", "size", "reserve", "time", "quick", "output", "output_dir", "keep", "tests", "users", "block_sizes", "vary",
-    "engine", "direct", "buffered", "warm_up", "repeat", "shuffle", "seed", "precondition", "file_per_user", "strict",
+    "engine", "direct", "buffered", "warm_up", "repeat", "shuffle", "seed", "precondition", "budget", "file_per_user", "strict",
     "stuck_after", "overwrite", "config", "host",
 ];
 
@@ -215,7 +219,8 @@ impl SurveyArgs {
             repeat: self.repeat,
             shuffle: self.shuffle,
             seed: self.seed,
-            precondition: self.precondition,
+            precondition: self.precondition.unwrap_or_default(),
+            budget: self.budget,
             keep: self.keep,
             strict: self.strict.clone(),
             output: self.output.clone(),

@@ -2,7 +2,7 @@
 
 use crate::width::wrapped;
 use measure::Nanos;
-use survey::{Estimate, Preparation, TestTime, WarmUp, short_size};
+use survey::{Estimate, Precondition, Preparation, TestTime, WarmUp, short_size};
 
 /// Maximum number of tests that are listed; further ones are only counted.
 const MOST_LINES: usize = 200;
@@ -11,7 +11,8 @@ const GB: f64 = 1e9;
 /// The whole plan as text.
 pub(super) fn render(prepared: &Preparation, width: usize) -> String {
     let Preparation { request, found, suite, time, warm_up, .. } = prepared;
-    let estimate = Estimate::of(&suite.tests, *time, found.prepared_bytes(request));
+    let settles = request.precondition == Precondition::Steady;
+    let estimate = Estimate { settles, ..Estimate::of(&suite.tests, *time, found.prepared_bytes(request)) };
     let mut text = wrapped(&format!("Dry run: nothing is done. {}", found.describe()), "", width);
     text.push('\n');
     for (number, test) in suite.tests.iter().take(MOST_LINES).enumerate() {
@@ -51,7 +52,8 @@ pub(super) fn wear(estimate: &Estimate) -> String {
     if estimate.prepared_bytes == 0 && estimate.writing == Nanos::ZERO {
         return "Wear: nothing is written.".to_owned();
     }
-    let mut text = format!("Wear: {} are written before the first test", short_size(estimate.prepared_bytes));
+    let more = if estimate.settles { " and more, until the rate is settled," } else { "" };
+    let mut text = format!("Wear: {}{more} are written before the first test", short_size(estimate.prepared_bytes));
     if estimate.writing > Nanos::ZERO {
         text.push_str(&format!(
             ", and for {} tests write as fast as the disk takes it: {:.0} GB in all at 100 MB/s, {:.0} GB at 1 GB/s",
@@ -85,6 +87,8 @@ mod tests {
     fn a_survey_that_only_reads_wears_nothing() {
         assert_eq!(wear(&Estimate::default()), "Wear: nothing is written.");
         let writes = Estimate { prepared_bytes: 1 << 30, writing: Nanos::from_secs(60), ..Estimate::default() };
+        let settling = Estimate { settles: true, ..writes };
+        assert!(wear(&settling).starts_with("Wear: 1G and more, until the rate is settled, are written before"));
         assert!(wear(&writes).contains("1G are written") && wear(&writes).contains("7 GB in all at 100 MB/s"));
     }
 }

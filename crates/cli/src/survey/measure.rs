@@ -4,17 +4,18 @@ use super::EachTest;
 use super::autosave::{Autosave, interrupted};
 use super::progress::Display;
 use super::save::{SavedSurvey, SurveyFile};
+use super::settling::Settling;
 use crate::failure::Failure;
 use crate::fio::Machine;
 use fio::Parser;
 use measure::Nanos;
-use model::{Note, RunResult};
+use model::{Monitored, Note, RunResult};
 use plan::Plan;
 use run::{Observer, RunOptions};
 use std::collections::HashMap;
 use survey::{
-    FinishedTest, OpenTarget, Preparation, Setup, Steadiness, SurveyTarget, SurveyTest, TestTime, WarmUp, fill_plan,
-    short_size,
+    FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyTarget,
+    SurveyTest, TestTime, WarmUp, fill_plan, rounds_plan, short_size,
 };
 use sys::processes::signals::Watch;
 
@@ -135,6 +136,7 @@ impl<'a> SurveyRun<'a> {
         }
         crate::remarks::judge(&mut result);
         result.notes.extend(unsteady);
+        result.notes.extend(open.preconditioned.as_ref().and_then(Preconditioned::note));
         let row = FinishedTest { test: test.clone(), result };
         let written = each(&row, &plan, &test.options(setup));
         found.rows.push(row);
@@ -159,6 +161,25 @@ impl<'a> SurveyRun<'a> {
         Ok(Some(steadiness.note()))
     }
 
+    /// Writes until the rate is settled, after the whole target was written `passes` times. Returns the signal that
+    /// interrupted it, if any.
+    fn settle(&mut self, open: &mut OpenTarget, passes: u64) -> Result<Option<i32>, Failure> {
+        let Preparation { request, suite, .. } = self.prepared;
+        let (total, budget) = (open.target.total(), request.budget.map(Nanos::from_secs));
+        let mut rounds = Rounds::new(total, total.saturating_mul(passes), budget);
+        let plan = rounds_plan(&open.target, &suite.tests, rounds.longest());
+        let mut observer = Settling::new(&mut self.display, &mut rounds, total.saturating_mul(2 - passes.min(1)));
+        let result = execute(plan, self.prepared, &mut observer)?;
+        if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
+            return Ok(Some(signal));
+        }
+        check_filled(open, &result)?;
+        let found = rounds.end(result.monitored.as_ref().unwrap_or(&Monitored::default()));
+        self.display.remark(&format!("plumb: preconditioned: {}", found.sentence));
+        open.preconditioned = Some(found);
+        Ok(None)
+    }
+
     /// Writes the data that must exist before the first test, and checks that the work files have no holes. Returns
     /// the signal that interrupted it, if any.
     fn fill(&mut self, open: &mut OpenTarget) -> Result<Option<i32>, Failure> {
@@ -170,6 +191,11 @@ impl<'a> SurveyRun<'a> {
                 return Ok(Some(signal));
             }
             check_filled(open, &result)?;
+        }
+        if self.prepared.request.precondition == Precondition::Steady
+            && let Some(signal) = self.settle(open, passes.saturating_sub(u64::from(open.is_filled())))?
+        {
+            return Ok(Some(signal));
         }
         for remark in open.set_filled()? {
             self.display.remark(&format!("plumb: {remark}"));

@@ -13,6 +13,7 @@ mod read_only_target;
 mod remarks;
 mod save;
 mod screen;
+mod settling;
 mod table;
 
 use crate::failure::{Failure, signal_status};

@@ -16,6 +16,8 @@ use survey::{SurveyTest, TestKind, short_size};
 enum Phase {
     /// Writing the work file.
     Fill { bytes: u64 },
+    /// Writes until the rate is settled; bytes of the target that are still missing at their begin.
+    Settle { title: String, bytes: u64 },
     /// I/O before a test, until the rate is steady.
     Warm { number: usize, count: usize, title: String },
     /// A run of `plumb versus`, of a length that is known after the first round.
@@ -77,6 +79,17 @@ impl Display {
         self.begin(Phase::Fill { bytes });
         if self.has_lines {
             print_error(&format!("writing {} of random data", short_size(bytes)));
+        }
+    }
+
+    /// Called when a round of writes begins, of which `bytes` are the least since the first one.
+    pub(crate) fn settling(&mut self, title: String, bytes: u64) {
+        if self.has_lines {
+            print_error(&title);
+        }
+        match &mut self.phase {
+            Phase::Settle { title: shown, .. } => *shown = title,
+            _ => self.begin(Phase::Settle { title, bytes }),
         }
     }
 
@@ -148,7 +161,7 @@ impl Display {
         self.seen = (Nanos::ZERO, 0);
         self.rate = 0.0;
         match self.phase {
-            Phase::Fill { .. } | Phase::Round { left: None, .. } => self.draw(0.0, None),
+            Phase::Fill { .. } | Phase::Settle { .. } | Phase::Round { left: None, .. } => self.draw(0.0, None),
             Phase::Round { .. } | Phase::Test { .. } | Phase::Warm { .. } => {
                 let left = self.total.saturating_sub(self.before).as_duration();
                 self.draw(self.before.as_f64() / self.total.as_f64().max(1.0), Some(left));
@@ -208,6 +221,10 @@ impl Display {
                     (done > 0.02).then(|| self.started.elapsed().div_f64(done).saturating_sub(self.started.elapsed()));
                 self.draw(done, left);
             }
+            Phase::Settle { bytes, .. } => {
+                let written: u64 = progress.workers.iter().map(|worker| worker.bytes.write).sum();
+                self.draw(written as f64 / (*bytes).max(1) as f64, None);
+            }
             Phase::Round { left: None, .. } => self.draw(progress.done.unwrap_or(0.0), None),
             Phase::Round { .. } | Phase::Test { .. } | Phase::Warm { .. } => {
                 let elapsed = self.before + progress.elapsed.min(self.this);
@@ -235,7 +252,7 @@ fn line(phase: &Phase, rate: f64, (done, left): (f64, Option<Duration>), columns
         Phase::Fill { bytes } => format!("writing {} of random data", short_size(*bytes)),
         Phase::Warm { number, count, title } => format!("{number}/{count} warming up for {title}"),
         Phase::Test { number, count, title, .. } => format!("{number}/{count} {title}"),
-        Phase::Round { title, .. } => title.clone(),
+        Phase::Round { title, .. } | Phase::Settle { title, .. } => title.clone(),
     };
     let rate = match phase {
         _ if rate <= 0.0 => String::new(),

@@ -8,7 +8,7 @@ use model::{Grade, RunResult, SCHEMA, Surroundings};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
-use survey::{Access, FinishedTest, OpenTarget, SurveyRequest, TargetKind};
+use survey::{Access, FinishedTest, OpenTarget, Preconditioned, SurveyRequest, TargetKind};
 
 /// A whole survey, as written to the file.
 #[derive(Serialize)]
@@ -19,6 +19,9 @@ pub(crate) struct SavedSurvey<'rows> {
     target: SavedTarget<'rows>,
     /// The request, so that the survey can be resumed.
     request: &'rows SurveyRequest,
+    /// The writes of `--precondition=steady`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preconditioned: Option<&'rows Preconditioned>,
     tests_planned: usize,
     tests: Vec<SavedTest<'rows>>,
     sentences: &'rows [String],
@@ -99,6 +102,7 @@ impl<'rows> SavedSurvey<'rows> {
                 remarks: &place.remarks,
             },
             request,
+            preconditioned: place.preconditioned.as_ref(),
             tests_planned: planned,
             tests: rows.iter().map(test).collect(),
             sentences: &[],

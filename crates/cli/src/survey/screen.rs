@@ -14,7 +14,7 @@ use model::RunResult;
 use std::collections::HashMap;
 use std::path::Path;
 use survey::{Access, Estimate, FinishedTest, OpenTarget, Preparation, Suite, SurveyTest, TargetKind, TestKind};
-use survey::{WarmUp, counted};
+use survey::{Precondition, WarmUp, counted};
 
 /// Use of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +118,13 @@ impl Screen {
         if found.rows.is_empty() {
             return text;
         }
+        if let Some(found) = &open.preconditioned {
+            text.push('\n');
+            text.push_str(&wrapped(&found.title(), "", width));
+            for phase in &found.phases {
+                text.push_str(&wrapped(&crate::remarks::phase_line(phase), "  ", width));
+            }
+        }
         text.push('\n');
         text.push_str(&table::render(&found.rows, self.columns));
         text.push('\n');
@@ -155,7 +162,9 @@ fn estimate(open: &OpenTarget, prepared: &Preparation, done: &HashMap<String, Ru
     let due = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key()));
     let due: Vec<SurveyTest> = due.cloned().collect();
     let passes = prepared.found.passes(&prepared.request).saturating_sub(u64::from(open.is_filled()));
-    Estimate::of(&due, prepared.time, open.target.total().saturating_mul(passes))
+    let settles = prepared.request.precondition == Precondition::Steady;
+    let passes = if settles { passes.max(2) } else { passes };
+    Estimate { settles, ..Estimate::of(&due, prepared.time, open.target.total().saturating_mul(passes)) }
 }
 
 fn heading(open: &OpenTarget, prepared: &Preparation, done: usize, width: usize) -> String {

@@ -6,6 +6,7 @@ use engine::{Completion, Engine, EngineClock, Io, Operation, Visitor, dispatch};
 use measure::{Clock, Nanos, SystemClock};
 use model::{Interval, JobResult, Monitored, Phase, PhaseKind, RunResult};
 use plan::option::Value;
+use survey::{Preconditioned, Rounds};
 
 const PACE: Nanos = Nanos::from_millis(500);
 const DEPTH: u32 = 4;
@@ -42,6 +43,14 @@ impl Visitor for Run<'_> {
 
 /// The phases of a run with these options and some noise, seen after its first two intervals.
 fn seen(given: &[(&'static str, Value)], operation: Operation, intervals: usize) -> Vec<Phase> {
+    let mut job = JobResult::default();
+    job.directions.read.ios = 1;
+    let monitored = Some(samples(given, operation, intervals));
+    phases(&RunResult { jobs: vec![job], monitored, ..RunResult::default() })
+}
+
+/// The samples of a run with these options.
+fn samples(given: &[(&'static str, Value)], operation: Operation, intervals: usize) -> Monitored {
     let ios = dispatch("sim", Run { values: given, operation, intervals }).unwrap();
     let index = if operation == Operation::Write { 1 } else { 0 };
     let interval = |(at, &ios): (u64, &u64)| {
@@ -49,10 +58,7 @@ fn seen(given: &[(&'static str, Value)], operation: Operation, intervals: usize)
         (one.ios[index], one.bytes[index]) = (ios, ios * BLOCK as u64);
         one
     };
-    let mut job = JobResult::default();
-    job.directions.read.ios = 1;
-    let monitored = Monitored { intervals: (1..).zip(&ios).map(interval).collect(), ..Monitored::default() };
-    phases(&RunResult { jobs: vec![job], monitored: Some(monitored), ..RunResult::default() })
+    Monitored { intervals: (1..).zip(&ios).map(interval).collect(), ..Monitored::default() }
 }
 
 fn seeds() -> i64 {
@@ -138,5 +144,36 @@ fn a_device_that_settles_is_settling_and_one_seen_for_a_fifth_is_never_settled()
         near("its end", found.last().unwrap().iops, 2_000.0, 0.02);
         let found = settling(seed, 600, 240);
         assert!(found.iter().all(|phase| phase.kind != PhaseKind::Settled), "{seed}: {found:#?}");
+    }
+}
+
+/// The seconds after which writes to a device with these options, and a target of 1 MiB, end, and their answer.
+fn preconditioned(given: &[(&'static str, Value)], budget: Option<Nanos>) -> (u64, Preconditioned) {
+    const MINUTES: usize = 8;
+    let all = samples(given, Operation::Write, MINUTES * 120);
+    let mut rounds = Rounds::new(1 << 20, 0, budget);
+    let part = |count: usize| Monitored { intervals: all.intervals[..count].to_vec(), ..Monitored::default() };
+    let most = budget.map_or(all.intervals.len(), |budget| usize::try_from(budget.get() / PACE.get()).unwrap());
+    let last = (1..=most / 120).map(|minute| 120 * minute).find(|&count| {
+        rounds.look(&part(count));
+        rounds.is_over()
+    });
+    let count = last.unwrap_or(most);
+    (count as u64 / 2, rounds.end(&part(count)))
+}
+
+#[test]
+fn writes_end_once_a_device_is_settled_and_not_before() {
+    for seed in 1..=seeds() {
+        let bytes = 60_000 * BLOCK as u64;
+        // The cache is full after 87 s, in the second round.
+        let (seconds, found) = preconditioned(&device(seed, 5_800, ("sim_cliff", [bytes as f64, 3.0])), None);
+        let kinds: Vec<PhaseKind> = found.phases.iter().map(|phase| phase.kind).collect();
+        assert_eq!((seconds, kinds.as_slice()), (300, &[PhaseKind::WriteCache, PhaseKind::Settled][..]), "{seed}");
+        let mut values = device(seed, 2_000, ("sim_change", [1e6, 1.0]));
+        values.push(("sim_settling", Value::Integer(600 * 1_000_000_000)));
+        let (seconds, found) = preconditioned(&values, Some(Nanos::from_secs(480)));
+        assert_eq!(seconds, 480, "{seed}: {found:#?}");
+        assert!(found.sentence.starts_with("not settled after 8 min of writes: "), "{seed}: {found:#?}");
     }
 }

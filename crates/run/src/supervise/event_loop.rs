@@ -155,7 +155,7 @@ impl<'run> EventLoop<'run> {
             if requests.contains(&Request::End) {
                 self.end_run(observer);
             }
-            self.sample_devices();
+            self.sample_devices(observer);
             self.report_stuck(observer);
             self.report(observer);
             self.report_so_far(&requests, observer, signals);
@@ -436,7 +436,7 @@ impl<'run> EventLoop<'run> {
         Ok(())
     }
 
-    fn sample_devices(&mut self) {
+    fn sample_devices(&mut self, observer: &mut dyn Observer) {
         let now = self.run.clock.now();
         if !self.recorder.as_ref().is_some_and(|recorder| recorder.is_due(now)) {
             return;
@@ -445,6 +445,7 @@ impl<'run> EventLoop<'run> {
         if let Some(recorder) = &mut self.recorder {
             recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
             recorder.sample(now, &seen);
+            observer.event(Event::Sampled(recorder.so_far()));
         }
     }
 

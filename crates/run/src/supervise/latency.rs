@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// measurement.
 const WORKERS_MAX: usize = 128;
 
-/// The sum over all workers, per direction and then of syncs. `None` if workers are threads, whose records must not be read while they
-/// run, and if there are too many.
+/// The sum over all workers, per direction and then of syncs. `None` if workers are threads, whose records must not be
+/// read while they run, and if there are too many.
 pub(super) fn so_far(workers: &[WorkerPlan<'_>], shared: &SharedMemory) -> Option<Box<[Histogram; 4]>> {
     let apart = |worker: &WorkerPlan<'_>| worker.job.isolation == Isolation::Process;
     if workers.len() > WORKERS_MAX || !workers.iter().all(apart) {
