@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod capacity;
 mod check;
 mod compare;
 mod cost_model;

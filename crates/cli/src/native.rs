@@ -21,6 +21,7 @@ Examples:
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
   plumb fio.sh -w /data -f        the tests of fio.sh, with its options
   plumb knee /data                how many users until throughput stops growing?
+  plumb capacity /data --slo 'p99<2ms'           how many I/Os per second keep a limit on response times?
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
@@ -57,6 +58,7 @@ enum Command {
     Parse(crate::parse::ParseArgs),
     Grade(crate::grade::GradeArgs),
     Knee(Box<crate::knee::KneeArgs>),
+    Capacity(Box<crate::capacity::CapacityArgs>),
     Check(crate::check::CheckArgs),
     Compare(crate::compare::CompareArgs),
     Gate(crate::gate::GateArgs),
@@ -107,6 +109,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
         Ok(Cli { command: Command::Knee(args) }) => crate::knee::run(&args),
+        Ok(Cli { command: Command::Capacity(args) }) => crate::capacity::run(&args),
         Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
         Ok(Cli { command: Command::Compare(args) }) => crate::compare::run(&args),
         Ok(Cli { command: Command::Gate(args) }) => crate::gate::run(&args),

@@ -63,5 +63,6 @@ pub(crate) fn document(command: &str, parts: Value) -> Result<String, Failure> {
 
 /// Why a command has not this option, if other commands have it.
 pub(crate) fn not_of_all(option: &str) -> Option<&'static str> {
-    (option == "--no-report").then_some("only plumb survey and plumb knee write a page next to their result")
+    (option == "--no-report")
+        .then_some("only plumb survey, plumb knee and plumb capacity write a page next to their result")
 }

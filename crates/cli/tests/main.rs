@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
 
 mod calls;
+mod capacity;
 mod compare;
 mod corpus;
 mod cost;

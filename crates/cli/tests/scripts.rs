@@ -60,6 +60,13 @@ const STATUSES: &[(&str, &str, i32)] = &[
     ("history", "", 1),
     ("watch", "--json --count 1 --interval 0.1", 0),
     ("watch", "", 1),
+    ("capacity", "--slo p99<2ms --engine sim --with sim_parallelism=1 --size 16M --to 6000 disk --no-report", 0),
+    (
+        "capacity",
+        "--slo p99<2ms --engine sim --with sim_parallelism=1 --size 16M --to 6000 disk --time 3s --no-report",
+        2,
+    ),
+    ("capacity", "--slo p99<2ms /does/not/exist", 1),
     ("versus", "--accept nothing-moved --rest 0 -- --name=a --ioengine=sim --size=1m --rw=read", 0),
     ("versus", "--accept nothing-moved --rest 0 --rounds 1 -- --name=a --ioengine=sim --size=1m --rw=read", 2),
     ("versus", "none.txt", 3),
@@ -67,15 +74,16 @@ const STATUSES: &[(&str, &str, i32)] = &[
 
 /// Statuses of the document that other tests show: signals, the terminal of `watch`, and what takes a minute.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("survey", "128 + signal"), // survey::an_interrupt_keeps_what_is_done
-    ("knee", "128 + signal"),   // a_signal_is_in_the_status
-    ("watch", "128 + signal"),  // a_signal_is_in_the_status, device::screen
-    ("watch", "129"),           // device::screen::the_screen_ends_with_its_terminal
-    ("model", "4"),             // the same function as in survey
-    ("model", "128 + signal"),  // a_signal_is_in_the_status
-    ("history", "0"),           // store::history_is_for_programs_too
-    ("versus", "1"),            // a_closed_pipe_ends_every_command_quietly
-    ("versus", "128 + signal"), // versus::an_interrupt_keeps_the_complete_rounds
+    ("survey", "128 + signal"),   // survey::an_interrupt_keeps_what_is_done
+    ("knee", "128 + signal"),     // a_signal_is_in_the_status
+    ("watch", "128 + signal"),    // a_signal_is_in_the_status, device::screen
+    ("watch", "129"),             // device::screen::the_screen_ends_with_its_terminal
+    ("model", "4"),               // the same function as in survey
+    ("model", "128 + signal"),    // a_signal_is_in_the_status
+    ("history", "0"),             // store::history_is_for_programs_too
+    ("capacity", "128 + signal"), // capacity::an_interrupt_keeps_the_trials
+    ("versus", "1"),              // a_closed_pipe_ends_every_command_quietly
+    ("versus", "128 + signal"),   // versus::an_interrupt_keeps_the_complete_rounds
 ];
 
 /// The options that commands share: a cell of docs/scripts.md each.
@@ -86,6 +94,7 @@ const CELLS: &[(&str, &str)] = &[
     ("survey", "survey {} --engine sim --tests randread --users 1 --time 1 --warm-up 0 --size 16M disk"),
     ("knee", "knee {} --users 1 --time 1s --size 16M disk"),
     ("knee --iozone", "knee {} --iozone -i 0 -s 64k -r 4k -t 1 -F disk/f"),
+    ("capacity", "capacity {} --slo p99<2ms --engine sim --with sim_parallelism=1 --size 16M --to 6000 disk"),
     ("parse", "parse {} sweep.csv"),
     ("grade", "grade {} sweep.csv"),
     ("check", "check {} sweep.csv"),
@@ -119,7 +128,7 @@ const QUIET_CHANGES: [&str; 5] = ["store forget", "store rebuild", "store name",
 
 /// The reasons for which a command has not one of these options.
 const REASONS: [&str; 2] = [
-    "only plumb survey and plumb knee write a page next to their result",
+    "only plumb survey, plumb knee and plumb capacity write a page next to their result",
     "knee --iozone writes no page; leave out --no-report",
 ];
 
@@ -225,7 +234,7 @@ fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
             complaint("it is not quiet")
         }
         "-o -" if shown.is_empty() || place.path().join("-").exists() => complaint("a file called -"),
-        "-o -" if ["survey", "knee"].iter().any(|name| words.starts_with(name)) && !is_json(&shown) => {
+        "-o -" if ["survey", "knee", "capacity"].iter().any(|name| words.starts_with(name)) && !is_json(&shown) => {
             complaint("not the result alone")
         }
         _ => None,

@@ -88,6 +88,13 @@ pub const CHARTS: &[Chart] = &[
         paper: (708, None),
     },
     Chart {
+        name: "capacity",
+        title: "Response times over the rate of arrivals, with a limit (plumb capacity --picture)",
+        source: packed!("capacity.js"),
+        size: (1040, Some(620)),
+        paper: (520, None),
+    },
+    Chart {
         name: "surface",
         title: "Throughput over file size and record size",
         source: packed!("surface.js"),

@@ -3,8 +3,9 @@
 
 use analysis::Load;
 use report::data::{
-    Axis, Band, Bin, Blocks, Card, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Line,
-    Mark, Measured, Outcome, Overlay, Panel, Quantity, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
+    Axis, Band, Bin, Blocks, Capacity, Card, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices,
+    Distribution, Line, Mark, Measured, Outcome, Overlay, Panel, Quantity, RateTrial, ResponseLimit, Rounds, Row,
+    Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
@@ -251,6 +252,34 @@ fn changes() {
             tolerance: [0.005, 0.05, 0.5][count % 3],
             tests: (0..count).map(test).collect(),
             notes: vec!["Intervals: 95 % each.".into(); 2],
+        })
+    });
+}
+
+#[test]
+fn capacities() {
+    check("capacity", |count, latency, rate| {
+        let trial = |at: usize| RateTrial {
+            offered: between(rate, at, count),
+            done: between(rate, at, count),
+            over: between((0.0001, 0.9), at, count),
+            p50_ns: Some(between(latency, at, count)),
+            p99_ns: Some(between(latency, at, count) * 4.0),
+            p99_9_ns: (at % 3 != 2).then(|| between(latency, at, count) * 9.0),
+        };
+        let middle = between(rate, count / 2, count);
+        value(Capacity {
+            title: "/data · 8K random reads".into(),
+            sentences: vec!["/data holds 42.1k IOPS with p99 < 2 ms (40.9k to 43.0k).".into()],
+            trials: (0..count).map(trial).collect(),
+            limits: vec![ResponseLimit {
+                label: "p99 < 2 ms".into(),
+                limit_ns: between(latency, count / 2, count) * 3.0,
+            }],
+            capacity: (count % 2 == 0).then_some(middle),
+            low: (count % 2 == 0).then_some(middle * 0.97),
+            high: (count % 2 == 0).then_some(middle * 1.03),
+            notes: Vec::new(),
         })
     });
 }

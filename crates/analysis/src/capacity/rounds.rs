@@ -52,6 +52,8 @@ enum Position {
 impl Rounds {
     /// Trials of a round.
     pub(super) const TRIALS: usize = 6;
+    /// Rounds that a search usually takes.
+    pub(super) const USUAL: usize = 4;
 
     pub(super) fn new(centre: f64, seed: u64) -> Self {
         let mut rounds = Rounds {

@@ -180,6 +180,23 @@ impl Search {
         }
     }
 
+    /// Seconds that the search may still take, roughly: what the next stages usually need.
+    pub fn seconds_left(&self) -> Option<f64> {
+        let usual = |rounds: usize, rate: f64| {
+            let trials = measure::float(rounds as u64) * measure::float(Rounds::TRIALS as u64);
+            let seconds = self.goal.seconds(rate);
+            trials * seconds + self.goal.confirm_seconds(seconds)
+        };
+        let left = match &self.state {
+            State::Alone | State::Ramp(_) => return None,
+            State::Bracket { low, high } => usual(Rounds::USUAL, (low * high).sqrt()),
+            State::Rounds(rounds) => usual(Rounds::USUAL.saturating_sub(rounds.number()).max(1), rounds.centre()),
+            State::Confirm(attempt) => attempt.seconds,
+            State::Ended(_) => 0.0,
+        };
+        Some(left.min(self.goal.time - self.spent).max(0.0))
+    }
+
     /// Takes what was found with one I/O at a time: its rate per second, and the counts of each limit.
     pub fn observe_alone(&mut self, rate: f64, counts: &[Counts]) {
         if !matches!(self.state, State::Alone) {

@@ -168,13 +168,16 @@ fn what_cannot_be_said_names_its_reason() {
 }
 
 #[test]
-fn a_step_stays_until_it_is_observed() {
+fn the_time_left_falls_and_a_step_stays_until_it_is_observed() {
     let mut search = Search::new(goal());
-    assert_eq!((search.width(), search.spent()), (None, 0.0));
+    assert_eq!((search.seconds_left(), search.width(), search.spent()), (None, None, 0.0));
     assert_eq!(search.next_step(), search.next_step());
+    let mut left = Vec::new();
     while let Step::Trial { rate, seconds, .. } = search.next_step() {
         search.observe(&observed(|rate, _| (vec![usual(rate)], 0.0), rate, seconds, 0));
+        left.extend(search.seconds_left());
     }
+    assert!(left.is_sorted_by(|one, other| one >= other) && left.last() == Some(&0.0), "{left:?}");
     assert!(search.width().is_some_and(|width| width < 0.03) && search.spent() > 60.0);
     // An observation after the end changes nothing.
     let end = search.next_step();

@@ -182,7 +182,7 @@ impl<'a> SurveyRun<'a> {
 
     /// Writes the data that must exist before the first test, and checks that the work files have no holes. Returns
     /// the signal that interrupted it, if any.
-    fn fill(&mut self, open: &mut OpenTarget) -> Result<Option<i32>, Failure> {
+    pub(super) fn fill(&mut self, open: &mut OpenTarget) -> Result<Option<i32>, Failure> {
         let passes = self.prepared.found.passes(&self.prepared.request);
         for _ in u64::from(open.is_filled())..passes {
             self.display.filling(open.target.total());

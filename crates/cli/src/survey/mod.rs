@@ -104,6 +104,36 @@ pub(crate) fn seed_from_clock() -> u64 {
     u64::from(now.subsec_nanos()) ^ now.as_secs()
 }
 
+/// A target that is open, with its data: what `plumb capacity` measures.
+pub(crate) struct Place {
+    prepared: Preparation,
+    pub(crate) open: OpenTarget,
+}
+
+impl Place {
+    /// Inspects the target of a request and opens it; makes a work file in a directory.
+    pub(crate) fn open(request: SurveyRequest) -> Result<Self, Failure> {
+        let mut prepared = Preparation::new(request, Reach::Whole, 0)?;
+        check(&prepared, &prepared.found.outlined(&prepared.request))?;
+        let open = OpenTarget::open(&prepared.found, &prepared.request)?;
+        prepared.settle(&open);
+        Ok(Place { prepared, open })
+    }
+
+    /// Bytes that are written before the first test.
+    pub(crate) fn bytes_to_fill(&self) -> u64 {
+        if self.open.is_filled() { 0 } else { self.prepared.found.prepared_bytes(&self.prepared.request) }
+    }
+
+    /// Writes the work file, unless an earlier survey kept it. Returns the signal that interrupted it.
+    pub(crate) fn fill(&mut self, signals: &Watch) -> Result<Option<i32>, Failure> {
+        let mut run = SurveyRun::new(&self.prepared, HashMap::new(), signals);
+        let filled = run.fill(&mut self.open);
+        run.clear();
+        filled
+    }
+}
+
 fn outline(request: SurveyRequest) -> Result<String, Failure> {
     let prepared = Preparation::new(request, Reach::Whole, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;

@@ -56,6 +56,7 @@ const TEXT: &[(&str, &[&str])] = &[
             "crates/plan/src/lib.rs",
             "crates/run/src/supervise/result.rs",
             "crates/survey/src/job_plans.rs",
+            "crates/survey/src/open_loop.rs",
         ],
     ),
     ("job.written", &["crates/fio/src/", "crates/run/src/supervise/result.rs", "crates/survey/src/job_plans.rs"]),

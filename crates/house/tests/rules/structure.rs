@@ -12,6 +12,7 @@ const CHOOSES_ENGINES: &[(&str, &str)] = &[
     ("crates/fio/src/known_engines.rs", "fio's engines that are refused, with reasons"),
     ("crates/iozone/src/passes.rs", "iozone's options for other ways of doing I/O"),
     ("crates/plan/src/engine.rs", "the default engine"),
+    ("crates/survey/src/open_loop.rs", "the engines of an open loop"),
     ("crates/survey/src/suite.rs", "the survey's usual engines, by depth"),
 ];
 

@@ -4,6 +4,7 @@
 //! A report's page contains the same JSON for download; docs/pictures.md documents the fields.
 
 mod blocks;
+mod capacity;
 mod card;
 mod cdf;
 mod changes;
@@ -19,6 +20,7 @@ mod sweep;
 
 pub(crate) use analysis::measured as of_result;
 pub use blocks::{BlockPoint, Blocks, CurvePoint};
+pub use capacity::{Capacity, RateTrial, ResponseLimit};
 pub use card::{Band, Card, Letters, Mark, Row, Scaling, Workload};
 pub use cdf::{Cdf, Distribution};
 pub use changes::{Changed, ChangedTest, Changes, Outcome};

@@ -1,0 +1,119 @@
+//! Result of a trial → counts of each limit, percentiles and what the checks found.
+
+use super::slo::Slo;
+use analysis::capacity::Counts;
+use measure::{Histogram, Nanos};
+use model::{LatencyStatistics, LimitedBy, Note, RunResult};
+
+/// Name of the check that finds that the tester was late.
+const LATE: &str = "late sender";
+/// Its number.
+const LATE_PERCENT: &str = "late_percent";
+
+/// Numbers of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    /// Completions per second.
+    pub(crate) done: f64,
+    /// Counts of each limit.
+    pub(crate) counts: Vec<Counts>,
+    /// Response time at the percentile of each limit; `None` where there are too few I/Os.
+    pub(crate) at_limits: Vec<Option<f64>>,
+    /// Share of the I/Os that the tester sent late, where that changes the response times.
+    pub(crate) late: f64,
+    /// Response times at p50, p99 and p99.9; `None` where there are too few I/Os.
+    pub(crate) percentiles: [Option<f64>; 3],
+    /// Mean response time in nanoseconds.
+    pub(crate) mean: Option<f64>,
+    /// Bottleneck of the run.
+    pub(crate) limited_by: Option<LimitedBy>,
+}
+
+/// The percentiles of a row.
+const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
+
+impl Measured {
+    /// Takes the numbers from a result that was judged: response times, or total latency of a run without a rate.
+    pub(super) fn of(result: &RunResult, slos: &[Slo]) -> Self {
+        let mut all = LatencyStatistics::default();
+        let mut by_limit = vec![LatencyStatistics::default(); slos.len()];
+        let mut seconds = 0.0_f64;
+        for (direction, found) in result.jobs.iter().flat_map(|job| job.directions.iter()) {
+            let Some(times) = found.response.as_ref().or(found.total.as_ref()) else { continue };
+            merge(&mut all, times);
+            let own = slos.iter().zip(&mut by_limit);
+            own.filter(|(slo, _)| slo.direction.is_none_or(|wanted| wanted == direction))
+                .for_each(|(_, sum)| merge(sum, times));
+            seconds = seconds.max(found.runtime.as_secs_f64());
+        }
+        let total = all.histogram.as_ref().map_or(0.0, |histogram| measure::float(histogram.total()));
+        let known = |times: &LatencyStatistics, percent: f64| {
+            analysis::percentile_as_fact(times, percent).map(|found| found.as_f64())
+        };
+        let limits = || slos.iter().zip(&by_limit);
+        Measured {
+            done: if seconds > 0.0 { total / seconds } else { 0.0 },
+            counts: limits().map(|(slo, own)| counts(own.histogram.as_deref(), slo.limit)).collect(),
+            at_limits: limits().map(|(slo, own)| known(own, slo.percent)).collect(),
+            late: result.notes.iter().find_map(late).unwrap_or(0.0),
+            percentiles: PERCENTS.map(|percent| known(&all, percent)),
+            mean: all.moments.mean(),
+            limited_by: result.limited_by.clone(),
+        }
+    }
+}
+
+fn merge(sum: &mut LatencyStatistics, times: &LatencyStatistics) {
+    let Some(histogram) = times.histogram.as_deref() else { return };
+    sum.histogram.get_or_insert_with(|| Box::new(Histogram::new())).merge(histogram);
+    sum.moments.merge(&times.moments);
+}
+
+/// Share of the I/Os that were late, by the check that judges if that matters.
+fn late(note: &Note) -> Option<f64> {
+    let is_late = note.check == LATE;
+    let percent = note.evidence.iter().filter(|_| is_late).find(|(name, _)| name == LATE_PERCENT)?;
+    Some(percent.1 / 100.0)
+}
+
+/// Number of I/Os, and of those beyond a limit; those of the bucket that holds the limit are taken as spread evenly.
+fn counts(histogram: Option<&Histogram>, limit: Nanos) -> Counts {
+    let Some(histogram) = histogram else { return Counts::default() };
+    let over = |(bucket, count): (usize, u64)| {
+        let (from, to) = Histogram::bucket_edges(bucket);
+        let width = to.as_f64() - from.as_f64();
+        let part = if width > 0.0 { (to.as_f64() - limit.as_f64()) / width } else { 0.0 };
+        let part = if from > limit { 1.0 } else { part.clamp(0.0, 1.0) };
+        part * measure::float(count)
+    };
+    Counts { ios: measure::float(histogram.total()), over: histogram.iter().map(over).sum() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_beyond_a_limit_are_those_of_the_histogram() {
+        let mut histogram = Histogram::new();
+        (1..=10_000).for_each(|micros| histogram.record(Nanos::from_micros(micros)));
+        for limit in [50, 777, 2000, 9999] {
+            let found = counts(Some(&histogram), Nanos::from_micros(limit));
+            let truth = measure::float(10_000 - limit);
+            assert!(found.ios == 10_000.0 && (found.over - truth).abs() <= 2.0, "{limit}: {found:?}");
+        }
+        assert_eq!(counts(Some(&Histogram::new()), Nanos(1)), Counts::default());
+    }
+
+    #[test]
+    fn the_share_of_late_ios_is_that_of_the_check() {
+        let note = |check: &str| Note {
+            check: check.into(),
+            grade: model::Grade::ValidWithLimits,
+            sentence: String::new(),
+            evidence: vec![(LATE_PERCENT.into(), 3.0)],
+        };
+        assert_eq!(late(&note(LATE)), Some(0.03));
+        assert_eq!(late(&note("cache")), None);
+    }
+}

@@ -1,0 +1,240 @@
+//! `plumb capacity`: the largest rate of arrivals at which response times keep their limits.
+//!
+//! Owns the command line and the exit status. `analysis::capacity` decides which rate is tried next; `survey` makes its Plan,
+//! `search` measures, `measured` reads the result, `shown` prints.
+
+mod measured;
+mod picture;
+mod search;
+mod shown;
+mod slo;
+mod words;
+
+use crate::failure::{Failure, signal_status};
+use crate::output::{self, Output};
+use crate::safe_files::{self, AtomicFile, Durability};
+use crate::streams::{Streams, is_stdout};
+use crate::survey::{Place, seed_from_clock};
+use analysis::capacity::Answer;
+use search::{Ending, Fallback, Found, Question};
+use shown::Report;
+use slo::Slo;
+use std::path::{Path, PathBuf};
+use survey::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, SurveyRequest, TestKind, Writes};
+use sys::processes::signals::Watch;
+
+/// Find the largest rate of I/Os at which response times keep a limit
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "\
+Sends I/Os at a rate, whether earlier ones have ended or not (open loop), and counts each response from the moment at which \
+the I/O was due. Raises the rate until a limit is missed, then tries rates around that one until the largest rate that keeps \
+the limit is known to 3 %, and confirms it with a longer run.",
+    after_help = "\
+Examples:
+  plumb capacity . --slo 'p99<2ms'                     8k random reads, Poisson arrivals
+  plumb capacity /data --slo 'read.p99<2ms' --slo 'write.p99.9<10ms' --mix 70
+  plumb capacity /dev/nvme0n1 --slo 'p99.9<500us' --bs 4k --time 30m
+  plumb capacity /data --slo 'p95<20ms' --picture capacity.svg
+
+A limit is a percentile and a time; with several limits, the one that is reached first counts. A directory
+gets a work file, which is removed; a file or device is only read, unless --overwrite names the device.
+More: docs/capacity.md
+Exit status: 0 answered, also with `at least` and `not at any rate`; 2 cannot tell; 1 an error;
+128 + signal after a signal"
+)]
+pub(crate) struct CapacityArgs {
+    /// Directory on the disk, existing file (only read) or block device (only read)
+    #[arg(value_name = "PATH|DEVICE")]
+    target: PathBuf,
+    /// Limit on response times, like 'p99<2ms' or 'write.p99.9<10ms'; repeat it for several limits
+    #[arg(long, value_name = "LIMIT", value_parser = Slo::parse, required = true)]
+    slo: Vec<Slo>,
+    /// Bytes of an I/O
+    #[arg(long, value_name = "SIZE", value_parser = survey::block_sizes, default_value = "8k")]
+    bs: crate::survey::Numbers,
+    /// Share of reads in percent; the others are writes
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100), default_value_t = 100)]
+    mix: u32,
+    /// How arrivals are spread: as of many independent users, or equally
+    #[arg(long, value_name = "poisson|even", value_parser = arrivals, default_value = "poisson")]
+    arrivals: Arrivals,
+    /// First and lowest rate, like 500 or 20k [default: half of what one user does]
+    #[arg(long, value_name = "RATE", value_parser = slo::rate)]
+    from: Option<f64>,
+    /// Largest rate [default: none]
+    #[arg(long, value_name = "RATE", value_parser = slo::rate)]
+    to: Option<f64>,
+    /// Half width of the interval that ends the search
+    #[arg(long, value_name = "SHARE", value_parser = crate::compare::tolerance, default_value = "3%")]
+    precision: f64,
+    /// Most time of all trials; with it, a trial may last longer than a minute [default: 1h]
+    #[arg(long, value_name = "TIME", value_parser = survey::seconds)]
+    time: Option<u64>,
+    /// Time of the run that confirms the rate; 0 for none
+    #[arg(long, value_name = "TIME", value_parser = survey::patience, default_value = "60s")]
+    confirm: u64,
+    /// Size of the work file, like 512M or 16G [default: 16G or a quarter of the free space]
+    #[arg(long, value_parser = survey::size)]
+    size: Option<u64>,
+    /// I/O engine of fio [default: io_uring; libaio where the kernel refuses it]
+    #[arg(long, value_name = "ENGINE")]
+    engine: Option<String>,
+    /// Option of fio that is added to the job, like hipri=1; {run} in it is the number of the trial; repeat it for several
+    #[arg(long, value_name = "OPTION=VALUE", value_parser = survey::added_option)]
+    with: Vec<(String, String)>,
+    /// Allow writes to the device with this serial number, WWID or NAME:SIZE
+    #[arg(long, value_name = "IDENTITY")]
+    overwrite: Vec<String>,
+    /// Seed of the arrivals and of the order of trials [default: from the clock]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// File for the result as JSON; - is standard output, and no file [default: plumb-capacity-NNN.json]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Picture of the trials: .svg, .png, .pdf or .html
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// Make no page of the result
+    #[arg(long)]
+    no_report: bool,
+    #[command(flatten)]
+    streams: Streams,
+}
+
+/// Exit status if the answer is not known.
+const CANNOT_TELL: u8 = 2;
+fn arrivals(word: &str) -> Result<Arrivals, String> {
+    match word {
+        "poisson" => Ok(Arrivals::Poisson),
+        "even" => Ok(Arrivals::Even),
+        _ => Err("arrivals are poisson or even".to_owned()),
+    }
+}
+
+/// Searches, saves and prints.
+pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
+    args.streams.apply();
+    let signals = Watch::begin()?;
+    let question = args.question()?;
+    args.picture.as_deref().map(crate::report::check_output).transpose()?;
+    let mut place = Place::open(args.request())?;
+    if args.mix < 100 && place.open.writes != Writes::Allowed {
+        let shown = &place.open.shown;
+        return Err(Failure::new(format!("{shown}: is only read; leave out --mix, or name a directory")));
+    }
+    let mut file = args.file()?;
+    let prints = args.streams.json || file.is_none();
+    let mut out = Output::stdout();
+    let wear = place.bytes_to_fill();
+    if wear > 0 && !prints && !output::is_quiet() {
+        out.write(&format!("A work file of {} is written first.\n", survey::short_size(wear)))?;
+    }
+    place.open.remarks.iter().for_each(|remark| output::print_remark(&format!("plumb: {remark}")));
+    if let Some(signal) = place.fill(&signals)? {
+        return Ok(signal_status(signal));
+    }
+    let found = search::measure(question, &place.open.target, &signals);
+    let report = Report { target: &place.open.shown, found: &found };
+    if found.rows.is_empty()
+        && let Ending::Failed(_) = found.ending
+    {
+        return status(found);
+    }
+    let document = report.document()?;
+    if let Some(file) = &mut file {
+        file.write(document.as_bytes(), Durability::Synced)?;
+    }
+    out.write(&if prints { document } else { report.text() })?;
+    report.remarks().iter().for_each(|remark| output::print_remark(&format!("plumb: {remark}")));
+    let drawn = found.rows.len() > 1;
+    if let Some(path) = args.picture.as_deref().filter(|_| drawn) {
+        crate::report::drawn(path, &picture::page(&report)?)?;
+    }
+    if let Some(path) = file.as_ref().map(AtomicFile::path) {
+        let page = if args.no_report || !drawn { String::new() } else { page_next_to(path, &report) };
+        if !prints && !output::is_quiet() {
+            out.write(&format!("Result: {}\n{page}", path.display()))?;
+        }
+    }
+    status(found)
+}
+
+/// Draws the page next to the result. Returns the line that says so.
+fn page_next_to(result: &Path, report: &Report<'_>) -> String {
+    let html = result.with_extension("html");
+    match picture::page(report).and_then(|page| crate::report::drawn(&html, &page)) {
+        Ok(()) => format!("Report: {}\n", html.display()),
+        Err(failure) => format!("No report: {}\n", failure.message()),
+    }
+}
+
+fn status(found: Found) -> Result<u8, Failure> {
+    match found.ending {
+        Ending::Concluded(conclusion) => match conclusion.answer {
+            Answer::CannotTell(_) => Ok(CANNOT_TELL),
+            Answer::Holds | Answer::AtLeast(..) | Answer::Never(_) => Ok(0),
+        },
+        Ending::Signal(signal) => Ok(signal_status(signal)),
+        Ending::Failed(failure) => Err(failure),
+    }
+}
+
+impl CapacityArgs {
+    fn question(&self) -> Result<Question, Failure> {
+        let [block] = self.bs[..] else { return Err(Failure::new("--bs: name one block size")) };
+        let load = OpenLoad {
+            block,
+            read_percent: self.mix,
+            arrivals: self.arrivals,
+            engine: self.engine.clone().unwrap_or_else(|| OPEN_LOOP_ENGINES[0].to_owned()),
+            added: self.with.clone(),
+            seed: self.seed.unwrap_or_else(seed_from_clock),
+            limit: self.slo.iter().map(|slo| slo.limit).max().unwrap_or_default(),
+        };
+        if let Some(slo) = self.slo.iter().find(|slo| load.part(slo.direction) == 0.0) {
+            return Err(Failure::new(format!("--slo: {} has no I/O with --mix {}", slo.words(), self.mix)));
+        }
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && from > to
+        {
+            return Err(Failure::new("--from is above --to"));
+        }
+        Ok(Question {
+            slos: self.slo.clone(),
+            load,
+            fallback: if self.engine.is_none() { Fallback::Allowed } else { Fallback::Over },
+            precision: self.precision,
+            between: [self.from, self.to],
+            confirm: self.confirm,
+            time: self.time,
+        })
+    }
+
+    fn request(&self) -> SurveyRequest {
+        SurveyRequest {
+            targets: vec![self.target.clone()],
+            tests: vec![TestKind::RandomRead],
+            users: vec![1],
+            block_sizes: self.bs.clone(),
+            size: self.size,
+            engine: self.engine.clone(),
+            overwrite: self.overwrite.clone(),
+            ..SurveyRequest::default()
+        }
+    }
+
+    /// The file of the result, made before anything is measured; none for `-`.
+    fn file(&self) -> Result<Option<AtomicFile>, Failure> {
+        match self.output.as_deref() {
+            Some(path) if is_stdout(path) => Ok(None),
+            Some(path) => {
+                safe_files::check(path)?;
+                AtomicFile::at(path).map(Some)
+            }
+            None => AtomicFile::numbered(Path::new("."), "plumb-capacity").map(Some).map_err(|error| {
+                Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
+            }),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Measures what the search asks for, trial after trial.
+
+use super::measured::Measured;
+use super::slo::{Slo, nanos};
+use super::words;
+use crate::failure::Failure;
+use crate::fio::Machine;
+use crate::survey::progress::Display;
+use analysis::capacity::{Conclusion, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
+use fio::Parser;
+use measure::Nanos;
+use model::{Grade, RunResult};
+use run::RunOptions;
+use survey::{OPEN_LOOP_ENGINES, OpenLoad, OpenRun, Sending, SurveyTarget, TestTime};
+use sys::processes::signals::Watch;
+
+/// Seconds of all trials together, unless a time is given.
+const USUAL_TIME: f64 = 3600.0;
+
+/// The question: limits, I/O, and how the search goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    /// Limits on response times; all must be kept.
+    pub(crate) slos: Vec<Slo>,
+    pub(crate) load: OpenLoad,
+    /// Another engine may be used than that of the load.
+    pub(crate) fallback: Fallback,
+    /// Half width of the interval that is wanted, as a share.
+    pub(crate) precision: f64,
+    /// First and largest rate per second.
+    pub(crate) between: [Option<f64>; 2],
+    /// Seconds of the confirmation; 0 for none.
+    pub(crate) confirm: u64,
+    /// Seconds of all trials; `None` for an hour, with trials of a minute at most.
+    pub(crate) time: Option<u64>,
+}
+
+/// Another engine may be used than the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fallback {
+    /// If the kernel refuses the first one.
+    Allowed,
+    /// It was chosen by the user, or has worked.
+    Over,
+}
+
+impl Question {
+    fn goal(&self) -> Goal {
+        let limit = |slo: &Slo| Limit { beyond: slo.beyond(), part: self.load.part(slo.direction) };
+        Goal {
+            limits: self.slos.iter().map(limit).collect(),
+            precision: self.precision,
+            from: self.between[0],
+            to: self.between[1],
+            confirm: measure::float(self.confirm),
+            time: self.time.map_or(USUAL_TIME, measure::float),
+            patience: if self.time.is_some() { Patience::UntilTime } else { Patience::Usual },
+            seed: self.load.seed,
+        }
+    }
+}
+
+/// A trial that was measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// Stage of the search; `None` with one I/O at a time.
+    pub(crate) stage: Option<Stage>,
+    /// Rate of arrivals per second.
+    pub(crate) offered: f64,
+    pub(crate) seconds: f64,
+    pub(crate) measured: Measured,
+}
+
+/// Reason why the search ended.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// It has an answer, which may be that it cannot tell.
+    Concluded(Conclusion),
+    /// A signal came.
+    Signal(i32),
+    /// A trial failed.
+    Failed(Failure),
+}
+
+/// A search that has ended, with all of its trials.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The question, with the engine that was used.
+    pub(crate) question: Question,
+    pub(crate) rows: Vec<Row>,
+    /// Findings that results are not of the storage, each check once.
+    pub(crate) findings: Vec<String>,
+    /// Seconds of all trials.
+    pub(crate) spent: f64,
+    pub(crate) ending: Ending,
+}
+
+/// Searches the capacity of a target that has its data. All trials are kept, however it ends.
+pub(crate) fn measure(question: Question, target: &SurveyTarget, signals: &Watch) -> Found {
+    let mut measurement = Measurement {
+        search: Search::new(question.goal()),
+        question,
+        target,
+        signals,
+        rows: Vec::new(),
+        findings: Vec::new(),
+        display: Display::new(Nanos::ZERO),
+        machine: Machine::here(),
+        runs: 0,
+    };
+    let ending = measurement.all();
+    measurement.display.clear();
+    let Measurement { question, rows, findings, search, .. } = measurement;
+    Found { question, rows, findings, spent: search.spent(), ending }
+}
+
+/// End of a trial that is not a result.
+enum Cut {
+    Signal(i32),
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Cut {
+    fn from(error: E) -> Self {
+        Cut::Failed(error.into())
+    }
+}
+
+/// The search with its trials so far.
+struct Measurement<'a> {
+    question: Question,
+    target: &'a SurveyTarget,
+    signals: &'a Watch,
+    rows: Vec<Row>,
+    findings: Vec<String>,
+    search: Search,
+    display: Display,
+    machine: Machine,
+    runs: u64,
+}
+
+impl Measurement<'_> {
+    /// Measures until the search ends.
+    fn all(&mut self) -> Ending {
+        loop {
+            if let Some(signal) = self.signals.caught() {
+                return Ending::Signal(signal);
+            }
+            let measured = match self.search.next_step() {
+                Step::Ended(conclusion) => return Ending::Concluded(conclusion),
+                Step::Alone(seconds) => self.alone(seconds),
+                Step::Trial { rate, seconds, stage } => self.trial(rate, seconds, stage),
+            };
+            match measured {
+                Ok(()) => {}
+                Err(Cut::Signal(signal)) => return Ending::Signal(signal),
+                Err(Cut::Failed(failure)) => return Ending::Failed(failure),
+            }
+        }
+    }
+
+    /// Measures with one I/O at a time.
+    fn alone(&mut self, seconds: f64) -> Result<(), Cut> {
+        self.show("one I/O at a time".to_owned(), seconds);
+        let (measured, _) = self.measured(Sending::Alone, seconds)?;
+        let rate = measured.mean.map_or(0.0, |mean| 1e9 / mean);
+        self.search.observe_alone(rate, &measured.counts);
+        self.rows.push(Row { stage: None, offered: measured.done, seconds, measured });
+        Ok(())
+    }
+
+    /// Measures at a rate.
+    fn trial(&mut self, rate: f64, seconds: f64, stage: Stage) -> Result<(), Cut> {
+        let width = self.search.width().map(|width| format!(", known to ±{:.1} %", 100.0 * width)).unwrap_or_default();
+        self.show(format!("{} at {}/s{width}", stage_words(stage), words::rate(rate)), seconds);
+        let (measured, offered) = self.measured(Sending::Rate(rate), seconds)?;
+        self.search.observe(&Trial {
+            offered,
+            done: measured.done,
+            seconds,
+            counts: measured.counts.clone(),
+            late: measured.late,
+        });
+        self.rows.push(Row { stage: Some(stage), offered, seconds, measured });
+        Ok(())
+    }
+
+    fn show(&mut self, title: String, seconds: f64) {
+        let spent = nanos(self.search.spent());
+        let total = self.search.seconds_left().map(|left| nanos(self.search.spent() + left.max(seconds)));
+        self.display.round(title, [spent, nanos(seconds)], total);
+    }
+
+    /// Runs a trial. Returns its numbers and its exact rate.
+    fn measured(&mut self, sending: Sending, seconds: f64) -> Result<(Measured, f64), Cut> {
+        self.runs += 1;
+        let ramp = nanos(seconds * WARM_UP);
+        let time = TestTime { ramp, time: nanos(seconds).saturating_sub(ramp) };
+        let run = OpenRun { sending, time, number: self.runs };
+        let parser = Parser::new(engine::ENGINES);
+        let (plan, rate) = self.question.load.plan(self.target, &run, &parser, &self.machine.surroundings())?;
+        let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
+        let mut result = run::execute(&plan, &options, &mut self.display)?;
+        if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
+            return Err(Cut::Signal(signal));
+        }
+        if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
+            if self.question.fallback == Fallback::Allowed && REFUSALS.contains(&error.errno) {
+                self.question.fallback = Fallback::Over;
+                OPEN_LOOP_ENGINES[1].clone_into(&mut self.question.load.engine);
+                return self.measured(sending, seconds);
+            }
+            return Err(Cut::Failed(Failure::new(error.message.clone())));
+        }
+        self.question.fallback = Fallback::Over;
+        crate::remarks::judge(&mut result);
+        self.keep_findings(&result);
+        Ok((Measured::of(&result, &self.question.slos), rate))
+    }
+
+    fn keep_findings(&mut self, result: &RunResult) {
+        for note in result.notes.iter().filter(|note| note.grade == Grade::NotAStorageResult) {
+            let begins = format!("NOT A STORAGE RESULT: {}: ", note.check);
+            if !self.findings.iter().any(|known| known.starts_with(&begins)) {
+                self.findings.push(begins + &note.sentence);
+            }
+        }
+    }
+}
+
+/// Numbers of the errors with which a kernel refuses an engine: EPERM, EACCES, ENOSYS.
+const REFUSALS: [i32; 3] = [1, 13, 38];
+
+/// A stage in words.
+pub(crate) fn stage_words(stage: Stage) -> String {
+    match stage {
+        Stage::Ramp => "ramp".to_owned(),
+        Stage::Bracket => "bracket".to_owned(),
+        Stage::Round(number) => format!("round {}", number + 1),
+        Stage::Confirm => "confirmation".to_owned(),
+    }
+}

@@ -1,0 +1,331 @@
+//! The result as text and as JSON.
+
+use super::search::{Ending, Found, Row, stage_words};
+use super::slo::{Slo, name};
+use super::words::{minutes, percent, rate, time};
+use crate::streams;
+use analysis::capacity::{Answer, Ceiling, Conclusion, Confirmation, Reason, Stage};
+use analysis::statistics::Crossing;
+use formats::printable;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use survey::Arrivals;
+
+/// Load that is recommended, as a share of the capacity.
+const PLANNED: f64 = 0.8;
+/// Factor at which the growth of slow I/Os is shown.
+const BEYOND: f64 = 1.05;
+/// Largest distance of a trial from the capacity, as a share, that shows what breaks first.
+const NEAR: f64 = 0.1;
+
+/// A search that has ended, to be shown.
+pub(crate) struct Report<'a> {
+    /// The target as it is shown.
+    pub(crate) target: &'a str,
+    pub(crate) found: &'a Found,
+}
+
+impl Report<'_> {
+    /// The workload in words.
+    pub(crate) fn load(&self) -> String {
+        let load = &self.found.question.load;
+        let what = match load.read_percent {
+            100 => "random reads".to_owned(),
+            0 => "random writes".to_owned(),
+            reads => format!("random I/O, {reads} % reads"),
+        };
+        let arrivals = match load.arrivals {
+            Arrivals::Poisson => "Poisson arrivals",
+            Arrivals::Even => "even arrivals",
+        };
+        format!("{} {what}, open loop, {arrivals}", survey::short_size(u64::from(load.block)))
+    }
+
+    /// The rows by rate, without the one of one I/O at a time.
+    pub(crate) fn rows(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.found.rows.iter().filter(|row| row.stage.is_some()).collect();
+        rows.sort_by(|one, other| one.offered.total_cmp(&other.offered));
+        rows
+    }
+
+    /// Share of the I/Os of a row beyond the limit that counts.
+    pub(crate) fn share(row: &Row, limit: usize) -> f64 {
+        row.measured.counts.get(limit).map_or(0.0, analysis::capacity::Counts::share)
+    }
+
+    /// Everything as text.
+    pub(crate) fn text(&self) -> String {
+        let limit = self.limit();
+        let mut text = String::new();
+        if !crate::output::is_quiet() {
+            let trials = self.found.rows.len();
+            let _ = writeln!(text, "{}; {} in {trials} trials", self.load(), minutes(self.found.spent));
+        }
+        let rows = self.rows();
+        let over = self.found.question.slos.get(limit).map(|slo| format!("over {}", time(slo.limit.as_f64())));
+        let mut table = vec![["offered", "done", &over.unwrap_or_default(), "p50", "p99", "p99.9"].map(str::to_owned)];
+        table.extend(rows.iter().map(|row| cells(row, limit)));
+        let crossing = self.conclusion().and_then(|found| found.crossing);
+        let marked = crossing.and_then(|crossing| nearest(&rows, crossing.rate));
+        let table = if rows.is_empty() { Vec::new() } else { table };
+        for (at, line) in aligned(&table).into_iter().enumerate() {
+            let mark = if marked.is_some_and(|marked| marked + 1 == at) { "  ← the limit" } else { "" };
+            let _ = writeln!(text, "{line}{mark}");
+        }
+        for sentence in self.sentences() {
+            text += &crate::width::wrapped(&sentence, "", crate::width::of_text(crate::width::of_stdout()));
+        }
+        printable::lines(&text).into_owned()
+    }
+
+    /// The answer in sentences.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        match &self.found.ending {
+            Ending::Concluded(found) => self.concluding(found),
+            Ending::Signal(signal) => vec![format!("Ended by signal {signal} before the answer.")],
+            Ending::Failed(_) => vec!["A trial failed before the answer.".to_owned()],
+        }
+    }
+
+    fn concluding(&self, found: &Conclusion) -> Vec<String> {
+        let all: Vec<String> = self.found.question.slos.iter().map(Slo::words).collect();
+        let limits = all.join(" and ");
+        let of_limit = found.limit.and_then(|limit| all.get(limit).cloned()).unwrap_or_else(|| limits.clone());
+        let target = &self.target;
+        match (found.answer, found.crossing) {
+            (Answer::Holds, Some(crossing)) => self.holding(found, &crossing, &limits),
+            (Answer::AtLeast(at, Ceiling::Largest), _) => {
+                vec![format!("{target} holds at least {} IOPS with {limits}: no larger rate was asked for.", rate(at))]
+            }
+            (Answer::AtLeast(at, Ceiling::Tester), _) => vec![format!(
+                "{target} holds at least {} IOPS with {limits}; the tester was the limit: it sent I/Os late.",
+                rate(at)
+            )],
+            (Answer::Never(None), _) => {
+                vec![format!(
+                    "{target} does not keep {of_limit} at any rate: one I/O at a time already takes longer{}.",
+                    self.alone()
+                )]
+            }
+            (Answer::Never(Some(at)), _) => {
+                vec![format!(
+                    "{target} does not keep {of_limit} even at {} IOPS, the lowest rate that was tried.",
+                    rate(at)
+                )]
+            }
+            (Answer::CannotTell(reason), crossing) => {
+                let near = crossing
+                    .map(|crossing| format!(" It is near {} IOPS ({}).", rate(crossing.rate), interval(&crossing)));
+                vec![format!("Cannot tell: {}.{}", self.why(reason), near.unwrap_or_default())]
+            }
+            (Answer::Holds, None) => Vec::new(),
+        }
+    }
+
+    /// The p99 with one I/O at a time.
+    fn alone(&self) -> String {
+        let row = self.found.rows.iter().find(|row| row.stage.is_none());
+        let found = row.and_then(|row| row.measured.percentiles[1]);
+        found.map(|found| format!(", p99 {}", time(found))).unwrap_or_default()
+    }
+
+    fn holding(&self, found: &Conclusion, crossing: &Crossing, limits: &str) -> Vec<String> {
+        let confirmed = found.confirmed.as_ref().map_or_else(
+            || " Not confirmed by a longer run.".to_owned(),
+            |run| format!(" Confirmed: {}.", self.confirmation(run)),
+        );
+        let beyond = found.limit.and_then(|limit| self.found.question.slos.get(limit)).map_or(0.01, Slo::beyond);
+        let mut second = format!(
+            "At {BEYOND} times that rate {:.1} times as many I/Os are too slow: plan for {} ({:.0} %).",
+            crossing.growth(BEYOND, beyond),
+            rate(PLANNED * crossing.rate),
+            100.0 * PLANNED
+        );
+        match self.breaks_first(crossing.rate) {
+            Some(what) => second += &format!(" What breaks first: {what}"),
+            None => second += " What breaks first is not visible from here.",
+        }
+        vec![
+            format!(
+                "{} holds {} IOPS with {limits} ({}).{confirmed}",
+                self.target,
+                rate(crossing.rate),
+                interval(crossing)
+            ),
+            second,
+        ]
+    }
+
+    /// `40.9k for 60 s, p99 1.84 ms, 0.71 % of the I/Os over the limit`.
+    fn confirmation(&self, run: &Confirmation) -> String {
+        let limit = self.limit();
+        let share = run.shares.get(limit).copied().unwrap_or(0.0);
+        let slo = self.found.question.slos.get(limit);
+        let reached = slo.zip(self.confirmed_at(limit)).map(|(slo, at)| format!(", {} {}", slo.percentile(), time(at)));
+        format!(
+            "{} for {}{}, {} of the I/Os over the limit",
+            rate(run.rate),
+            minutes(run.seconds),
+            reached.unwrap_or_default(),
+            percent(share)
+        )
+    }
+
+    /// Response time at the percentile of a limit in the last run of the confirmation.
+    fn confirmed_at(&self, limit: usize) -> Option<f64> {
+        let last = self.found.rows.iter().rev().find(|row| row.stage == Some(Stage::Confirm))?;
+        last.measured.at_limits.get(limit).copied().flatten()
+    }
+
+    /// The limit of the trials at the capacity and above, nearest first.
+    fn breaks_first(&self, capacity: f64) -> Option<String> {
+        let rows = self.rows();
+        let near = rows.iter().filter(|row| (capacity..=capacity * (1.0 + NEAR)).contains(&row.offered));
+        let found = near.filter_map(|row| row.measured.limited_by.as_ref()).next()?;
+        let dot = if found.sentence.ends_with('.') { "" } else { "." };
+        Some(format!("{} ({}){dot}", found.limiter.title(), found.sentence.trim_end_matches('.')))
+    }
+
+    /// Findings that the results are not of the storage.
+    pub(crate) fn remarks(&self) -> &[String] {
+        &self.found.findings
+    }
+
+    /// The end of the search, unless something interrupted it.
+    pub(crate) fn conclusion(&self) -> Option<&Conclusion> {
+        match &self.found.ending {
+            Ending::Concluded(found) => Some(found),
+            Ending::Signal(_) | Ending::Failed(_) => None,
+        }
+    }
+
+    /// Index of the limit that is reached first.
+    pub(crate) fn limit(&self) -> usize {
+        self.conclusion().and_then(|found| found.limit).unwrap_or(0)
+    }
+
+    fn why(&self, reason: Reason) -> String {
+        match reason {
+            Reason::LongTrials { seconds, rate: at } => {
+                format!(
+                    "at {} IOPS each trial needs {}, until 100 I/Os are beyond the percentile; ask for a lower percentile, or give --time",
+                    rate(at),
+                    minutes(seconds)
+                )
+            }
+            Reason::NoSlope => "the share of slow I/Os does not grow with the rate".to_owned(),
+            Reason::Wide(width) => format!(
+                "the rate is known to ±{:.1} % only, not to ±{} %; a longer --time or a wider --precision helps if the target is calm",
+                100.0 * width,
+                100.0 * self.found.question.precision
+            ),
+            Reason::Time => "the time was over; give a longer --time".to_owned(),
+            Reason::Late(share) => {
+                format!("the tester sent {:.1} % of the I/Os late; its processors are too slow or busy", 100.0 * share)
+            }
+            Reason::NotStationary(at) => format!(
+                "the trials kept the limit, and longer runs missed it down to {} IOPS: the target changes over time",
+                rate(at)
+            ),
+        }
+    }
+
+    /// The result as JSON.
+    pub(crate) fn document(&self) -> Result<String, crate::failure::Failure> {
+        let load = &self.found.question.load;
+        let found = self.conclusion();
+        let crossing = found.and_then(|found| found.crossing);
+        let slo = |slo: &Slo| json!({"direction": slo.direction.map(name), "percentile": slo.percent, "limit_ns": slo.limit.get()});
+        let reason = found.and_then(|found| match found.answer {
+            Answer::CannotTell(reason) => Some(self.why(reason)),
+            _ => None,
+        });
+        let least = found.and_then(|found| match found.answer {
+            Answer::AtLeast(rate, _) => Some(rate),
+            _ => None,
+        });
+        let confirmed = found.and_then(|found| found.confirmed.as_ref());
+        streams::document(
+            "capacity",
+            json!({
+                "target": self.target,
+                "slo": self.found.question.slos.iter().map(slo).collect::<Vec<_>>(),
+                "block_bytes": load.block,
+                "read_percent": load.read_percent,
+                "arrivals": if load.arrivals == Arrivals::Poisson { "poisson" } else { "even" },
+                "engine": load.engine,
+                "seed": load.seed,
+                "answer": answer_word(&self.found.ending),
+                "capacity": crossing.map(|crossing| crossing.rate),
+                "low": crossing.map(|crossing| crossing.low),
+                "high": crossing.map(|crossing| crossing.high),
+                "at_least": least,
+                "slope": crossing.map(|crossing| crossing.slope),
+                "dispersion": crossing.map(|crossing| crossing.dispersion),
+                "limit": found.and_then(|found| found.limit),
+                "confirmed": confirmed.map(|run| json!({"rate": run.rate, "shares": run.shares, "seconds": run.seconds,
+                    "response_ns": self.confirmed_at(self.limit())})),
+                "limited_by": crossing.and_then(|crossing| self.breaks_first(crossing.rate)),
+                "cannot_tell": reason,
+                "seconds": self.found.spent,
+                "trials": self.found.rows.iter().map(row_document).collect::<Vec<_>>(),
+                "findings": self.found.findings,
+                "sentences": self.sentences(),
+            }),
+        )
+    }
+}
+
+fn row_document(row: &Row) -> Value {
+    let [p50, p99, p999] = row.measured.percentiles;
+    let counts = row.measured.counts.iter();
+    json!({
+        "stage": row.stage.map_or_else(|| "alone".to_owned(), stage_words),
+        "offered": row.offered,
+        "done": row.measured.done,
+        "seconds": row.seconds,
+        "limits": counts.map(|counts| json!({"ios": counts.ios, "over": counts.over})).collect::<Vec<_>>(),
+        "late_share": row.measured.late,
+        "p50_ns": p50, "p99_ns": p99, "p99_9_ns": p999,
+    })
+}
+
+fn answer_word(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Concluded(found) => match found.answer {
+            Answer::Holds => "holds",
+            Answer::AtLeast(..) => "at least",
+            Answer::Never(_) => "not at any rate",
+            Answer::CannotTell(_) => "cannot tell",
+        },
+        Ending::Signal(_) => "interrupted",
+        Ending::Failed(_) => "failed",
+    }
+}
+
+fn interval(crossing: &Crossing) -> String {
+    format!("{} to {}", rate(crossing.low), rate(crossing.high))
+}
+
+/// Index of the row next to a rate, if it is of the rounds.
+fn nearest(rows: &[&Row], capacity: f64) -> Option<usize> {
+    let of_rounds = rows.iter().enumerate().filter(|(_, row)| matches!(row.stage, Some(Stage::Round(_))));
+    let distance = |row: &Row| (row.offered / capacity).ln().abs();
+    of_rounds.min_by(|one, other| distance(one.1).total_cmp(&distance(other.1))).map(|(at, _)| at)
+}
+
+fn cells(row: &Row, limit: usize) -> [String; 6] {
+    let [p50, p99, p999] = row.measured.percentiles.map(|found| found.map_or_else(|| "-".to_owned(), time));
+    [rate(row.offered), rate(row.measured.done), percent(Report::share(row, limit)), p50, p99, p999]
+}
+
+/// The lines of a table, each column as wide as its widest cell.
+fn aligned(table: &[[String; 6]]) -> Vec<String> {
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let line = |row: &[String; 6]| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+        format!("  {}", cells.collect::<Vec<_>>().join("  "))
+    };
+    table.iter().map(line).collect()
+}

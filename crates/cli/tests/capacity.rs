@@ -1,0 +1,160 @@
+//! `plumb capacity` on the simulated device: a queue whose capacity is a closed formula, in virtual time with fixed seeds.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// One server with exponential service of 100 µs: M/M/1, of which 1 % of the I/Os take longer than T at 10,000 + ln(0.01) ÷ T per
+/// second.
+const QUEUE: [&str; 10] = [
+    "--engine",
+    "sim",
+    "--size",
+    "16M",
+    "--with",
+    "sim_distribution=exponential",
+    "--with",
+    "sim_seed={run}",
+    "--with",
+    "sim_parallelism=1",
+];
+
+fn place() -> TempDir {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    std::fs::create_dir(place.path().join("disk")).unwrap();
+    place
+}
+
+fn capacity(place: &Path, options: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.current_dir(place).env("PLUMB_STORE", "off").args(["capacity", "disk"]).args(QUEUE).args(options);
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+fn document(place: &Path, options: &[&str]) -> (i32, Value) {
+    let (status, text, errors) = capacity(place, &[options, &["--json", "--quiet", "--no-report"]].concat());
+    (status, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{errors}")))
+}
+
+/// The rate at which a share takes longer than these seconds, with one server of 10,000 per second.
+fn of_one_server(share: f64, seconds: f64) -> f64 {
+    10_000.0 + share.ln() / seconds
+}
+
+/// A rate as it is printed, with three digits.
+fn shown(rate: f64) -> String {
+    let digits = format!("{:.2}", rate / 1e3);
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned() + "k"
+}
+
+#[test]
+fn the_capacity_of_a_queue_is_that_of_its_formula_in_every_view() {
+    let place = place();
+    let (status, text, errors) =
+        capacity(place.path(), &["--slo", "p99<2ms", "--seed", "1", "--picture", "capacity.svg"]);
+    assert_eq!(status, 0, "{text}{errors}");
+    assert!(errors.contains("NOT A STORAGE RESULT: nothing moved"), "{errors}");
+    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let saved: Value = serde_json::from_str(&read("plumb-capacity-001.json")).unwrap();
+    let of = |key: &str| saved[key].as_f64().unwrap();
+    let truth = of_one_server(0.01, 0.002);
+    assert!((of("capacity") / truth - 1.0).abs() < 0.03, "{} is not {truth}", of("capacity"));
+    assert!(of("low") <= truth && truth <= of("high") && of("high") - of("low") < 0.06 * truth, "{saved}");
+    assert!(saved["confirmed"]["shares"][0].as_f64().unwrap() <= 0.01 && saved["answer"] == "holds");
+    // The sentences are the same on the screen, in the result and on the page, and have the numbers of the result.
+    let sentences: Vec<&str> = saved["sentences"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = read("plumb-capacity-001.html");
+    for sentence in &sentences {
+        assert!(unwrapped.contains(sentence), "{sentence}: {unwrapped}");
+        assert!(page.contains(&sentence.replace('<', "&lt;")) || page.contains(sentence), "{sentence}");
+    }
+    let [rate, low, high] = ["capacity", "low", "high"].map(|key| shown(of(key)));
+    assert!(
+        sentences[0].starts_with(&format!("disk holds {rate} IOPS with p99 < 2 ms ({low} to {high}). Confirmed: "))
+    );
+    assert!(sentences[1].contains(&format!("plan for {} (80 %)", shown(0.8 * of("capacity")))), "{}", sentences[1]);
+    // Each trial is a line of the table and of the page.
+    let trials = saved["trials"].as_array().unwrap();
+    assert!(trials.len() > 15 && trials[0]["stage"] == "alone");
+    for trial in &trials[1..] {
+        let offered = shown(trial["offered"].as_f64().unwrap());
+        assert!(text.lines().any(|line| line.split_whitespace().next() == Some(&offered)), "{offered}: {text}");
+        assert!(page.contains(&format!("\"{offered}\"")), "{offered}");
+    }
+    assert_eq!(text.matches("← the limit").count(), 1);
+    let svg = read("capacity.svg");
+    for words in ["p99.9", "p99 &lt; 2 ms", "I/Os per second that arrive", &format!("{rate} ({low} to {high})")] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    assert_eq!(std::fs::read_dir(place.path().join("disk")).unwrap().count(), 0, "the work file is removed");
+}
+
+#[test]
+fn what_is_no_rate_is_an_answer_or_cannot_be_told() {
+    let place = place();
+    let (status, found) = document(place.path(), &["--slo", "p99<200us"]);
+    assert_eq!((status, &found["answer"]), (0, &Value::from("not at any rate")), "{found}");
+    let (status, found) = document(place.path(), &["--slo", "p99<2ms", "--to", "4k"]);
+    assert_eq!((status, found["at_least"].as_f64()), (0, Some(4000.0)), "{found}");
+    let (status, found) = document(place.path(), &["--slo", "p99<2ms", "--time", "20s"]);
+    assert_eq!((status, &found["answer"]), (2, &Value::from("cannot tell")), "{found}");
+    assert!(found["cannot_tell"].as_str().is_some_and(|why| why.contains("the time was over")));
+    // One I/O in a thousand, of 100 per second: each trial would need 21 minutes.
+    let slow = ["--slo", "p99.9<2s", "--with", "sim_service_time=10000us", "--from", "20"];
+    let (status, found) = document(place.path(), &slow);
+    assert!(status == 2 && found["cannot_tell"].as_str().unwrap().contains("each trial needs"), "{found}");
+}
+
+#[test]
+fn of_a_mix_the_limit_that_is_reached_first_counts() {
+    let place = place();
+    let slos = ["--slo", "read.p99<50ms", "--slo", "write.p99<2ms", "--mix", "70", "--seed", "1"];
+    let (status, found) = document(place.path(), &slos);
+    assert_eq!((status, &found["limit"]), (0, &Value::from(0)), "{found}");
+    // Each job has a simulated device: the one of the reads is reached at its capacity, 70 % of the rate.
+    let truth = of_one_server(0.01, 0.05) / 0.7;
+    assert!((found["capacity"].as_f64().unwrap() / truth - 1.0).abs() < 0.03, "{found}");
+    assert_eq!(found["slo"][1]["direction"], "write");
+}
+
+#[test]
+fn an_interrupt_keeps_the_trials() {
+    let place = place();
+    // The null engine runs in real time; its rate is kept, so that the search lasts until the largest rate.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command
+        .current_dir(place.path())
+        .env("PLUMB_STORE", "off")
+        .args(["capacity", "disk", "--engine", "null", "--size", "16M"]);
+    command.args(["--slo", "p99<1s", "--from", "50", "--no-report", "-o", "r.json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let saved: Value = serde_json::from_slice(&std::fs::read(place.path().join("r.json")).unwrap()).unwrap();
+    assert_eq!(saved["answer"], "interrupted");
+    assert_eq!(std::fs::read_dir(place.path().join("disk")).unwrap().count(), 0, "the work file is removed");
+}
+
+#[test]
+fn mistakes_are_refused_before_anything_is_written() {
+    let place = place();
+    for (options, expected) in [
+        (&["--slo", "99<2ms"][..], "write it like p99<2ms"),
+        (&["--slo", "write.p99<2ms"], "has no I/O with --mix 100"),
+        (&["--slo", "p99<2ms", "--with", "rw=write"], "is set by plumb capacity itself"),
+        (&["--slo", "p99<2ms", "--from", "5k", "--to", "4k"], "--from is above --to"),
+        (&["--slo", "p99<2ms", "--with", "no_such_option=1"], "no_such_option"),
+    ] {
+        let (status, text, errors) = capacity(place.path(), options);
+        assert!(status == 1 && errors.contains(expected), "{options:?}: {status} {text}{errors}");
+    }
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "only the directory is there");
+}

@@ -1,0 +1,50 @@
+//! Data of a capacity: response times over the rate of arrivals, with the limits and the answer.
+
+use serde::{Deserialize, Serialize};
+
+/// The trials of `plumb capacity`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// For example `/data · 8K random reads`.
+    pub title: String,
+    /// Sentences under the title.
+    pub sentences: Vec<String>,
+    /// The trials, by rate.
+    pub trials: Vec<RateTrial>,
+    /// The limits.
+    pub limits: Vec<ResponseLimit>,
+    /// The rate at which the first limit is reached; `None` if it is not known.
+    pub capacity: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Footnotes.
+    pub notes: Vec<String>,
+}
+
+/// One trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RateTrial {
+    /// Rate of arrivals per second.
+    pub offered: f64,
+    /// Rate of completions per second.
+    pub done: f64,
+    /// Share of the I/Os over the limit that counts.
+    pub over: f64,
+    /// Response time at p50 in nanoseconds; `None` with too few I/Os.
+    pub p50_ns: Option<f64>,
+    /// The same at p99.
+    pub p99_ns: Option<f64>,
+    /// The same at p99.9.
+    pub p99_9_ns: Option<f64>,
+}
+
+/// A limit on response times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResponseLimit {
+    /// `p99 < 2 ms`.
+    pub label: String,
+    /// The response time in nanoseconds.
+    pub limit_ns: f64,
+}
