@@ -83,9 +83,10 @@ fn the_capacity_of_a_queue_is_that_of_its_formula_in_every_view() {
     let trials = saved["trials"].as_array().unwrap();
     assert!(trials.len() > 15 && trials[0]["stage"] == "alone");
     for trial in &trials[1..] {
-        let offered = shown(trial["offered"].as_f64().unwrap());
+        let exact = trial["offered"].as_f64().unwrap();
+        let offered = shown(exact);
         assert!(text.lines().any(|line| line.split_whitespace().next() == Some(&offered)), "{offered}: {text}");
-        assert!(page.contains(&format!("\"{offered}\"")), "{offered}");
+        assert!(page.contains(&format!("{exact:.1}")), "{exact}");
     }
     assert_eq!(text.matches("← the limit").count(), 1);
     let svg = read("capacity.svg");

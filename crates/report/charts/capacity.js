@@ -17,8 +17,8 @@ plumb.charts.capacity = (data, look) => {
   const limits = data.limits.map((limit) => ({ yAxis: limit.limit_ns, label: ink({ position: 'insideStartTop', formatter: limit.label }) }));
   const known = data.capacity > 0;
   const words = known ? `${plumb.count(data.capacity)} (${plumb.count(data.low)} to ${plumb.count(data.high)})` : '';
-  // The words of the capacity stand where they have room: most trials are near it, at the right.
-  const capacity = known ? [{ xAxis: data.capacity, label: ink({ position: 'end', align: data.capacity > most * 0.6 ? 'right' : 'left', formatter: words }) }] : [];
+  // The words of the capacity stand where they have room: most trials are near it, at the right; on a narrow page the axis has its name there.
+  const capacity = known ? [{ xAxis: data.capacity, label: ink({ position: 'end', distance: look.narrow ? 22 : 5, align: data.capacity > most * 0.6 ? 'right' : 'left', formatter: words }) }] : [];
   const ground = {
     type: 'line', name: 'limits', data: [], animation: false, silent: true,
     markLine: {
@@ -43,7 +43,7 @@ plumb.charts.capacity = (data, look) => {
         ? plumb.said([`${plumb.count(item.data.trial.offered)} per second offered, ${plumb.count(item.data.trial.done)} done`, `${item.data.name} ${plumb.time(item.value[1])}`, `${plumb.percent(item.data.trial.over)} over the limit`])
         : ''),
     },
-    grid: { left, right: 60, top: frame.top + plumb.legendHeight(names, look, left) + (look.narrow ? 34 : 26), bottom: frame.below + 56 },
+    grid: { left, right: 60, top: frame.top + plumb.legendHeight(names, look, left) + (look.narrow ? 50 : 26), bottom: frame.below + 56 },
     xAxis: plumb.axis(look, 'I/Os per second that arrive', plumb.count, { min: 0, max: most, nameGap: 32 }),
     yAxis: plumb.latencyAxis(look, look.scale === 'linear' ? 'response time' : 'response time (log scale)', values),
     series: [...series, ground],

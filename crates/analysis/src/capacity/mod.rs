@@ -15,7 +15,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use conclusion::{Answer, Ceiling, Conclusion, Confirmation, Reason};
+pub use conclusion::{Answer, Basis, Ceiling, Conclusion, Confirmation, Reason};
 pub use search::{Goal, Limit, Patience, Search, Stage, Step};
 
 /// Share of a trial at its beginning that is not counted.
@@ -54,6 +54,20 @@ pub struct Trial {
     pub counts: Vec<Counts>,
     /// Share of the I/Os that the tester sent late although the depth had room.
     pub late: f64,
+    /// Its phases.
+    pub regime: Regime,
+}
+
+/// Phases of a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Regime {
+    /// One, or too short to have several.
+    #[default]
+    One,
+    /// Several, whose rates differ.
+    Several,
+    /// The target was faster until something was spent or set in: credits, a cache, a limit.
+    Spent,
 }
 
 impl Trial {

@@ -65,7 +65,14 @@ impl Queue {
             }
             now += exponential(random, rate);
         }
-        Trial { offered: rate, done: done / (seconds * (1.0 - WARM_UP)), seconds, counts, late: 0.0 }
+        Trial {
+            offered: rate,
+            done: done / (seconds * (1.0 - WARM_UP)),
+            seconds,
+            counts,
+            late: 0.0,
+            regime: Regime::One,
+        }
     }
 
     /// The rate and the counts with one I/O at a time.

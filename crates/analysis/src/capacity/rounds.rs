@@ -1,6 +1,6 @@
 //! Rounds of six trials around the estimate, in random order, and the regression after each round.
 
-use super::{Goal, Trial};
+use super::{Basis, Goal, Regime, Trial};
 use crate::statistics::{Crossing, RateTrial, crossing};
 use measure::SplitMix;
 
@@ -14,6 +14,15 @@ const NEAR: f64 = 0.07;
 const CLOSE: f64 = 0.02;
 /// Fewest trials of an interval.
 const FEWEST: usize = 12;
+/// Trials of a round that changed, from which on the target has no one capacity.
+const CHANGED: usize = 2;
+/// Fewest trials on each side of a cliff.
+const SIDE: usize = 3;
+/// Above a cliff this many times the share of the limit are slow, below it this part of it at most.
+const ABOVE: f64 = 10.0;
+const BELOW: f64 = 0.5;
+/// Half width, as a share, of the gap at a cliff that longer runs narrow.
+const GAP: f64 = 0.03;
 /// Most rounds.
 const MOST: usize = 10;
 
@@ -34,6 +43,7 @@ pub(super) struct Rounds {
 #[derive(Clone, Copy, Debug)]
 struct Fit {
     crossing: Crossing,
+    basis: Basis,
     limit: usize,
     /// Number of trials that it rests on.
     trials: usize,
@@ -42,7 +52,7 @@ struct Fit {
 /// The trials' word on one limit.
 enum Position {
     /// It is reached at this rate.
-    At(Crossing),
+    At(Crossing, Basis),
     /// It is missed at all rates tried.
     Below,
     /// It is kept at all rates tried.
@@ -92,6 +102,16 @@ impl Rounds {
         self.fit.map(|fit| fit.limit)
     }
 
+    pub(super) fn basis(&self) -> Basis {
+        self.fit.map_or(Basis::Fit, |fit| fit.basis)
+    }
+
+    /// True if the target changed during several trials of this round.
+    pub(super) fn is_changed(&self) -> bool {
+        let last = &self.trials[self.trials.len().saturating_sub(Self::TRIALS)..];
+        last.iter().filter(|trial| trial.regime != Regime::One).count() >= CHANGED
+    }
+
     /// Takes a trial; after the last one of a round, makes the estimate.
     pub(super) fn observe(&mut self, trial: &Trial, goal: &Goal) {
         self.left.pop();
@@ -110,8 +130,11 @@ impl Rounds {
     }
 
     /// True if the interval is this narrow and rests on trials around it.
-    pub(super) fn is_precise(&self, precision: f64) -> bool {
+    pub(super) fn is_precise(&self, goal: &Goal) -> bool {
         self.fit.is_some_and(|fit| {
+            // Longer runs narrow the gap of a cliff.
+            let is_narrowed = fit.basis == Basis::Cliff && goal.confirm > 0.0;
+            let precision = if is_narrowed { goal.precision.max(GAP) } else { goal.precision };
             let near = fit.crossing.low.ln() - CLOSE..=fit.crossing.high.ln() + CLOSE;
             self.number > 0 && fit.trials >= FEWEST && fit.crossing.width() <= precision && near.contains(&self.centre)
         })
@@ -157,7 +180,9 @@ impl Rounds {
             (0..goal.limits.len()).map(|limit| position(&near, limit, goal.limits[limit].beyond)).collect();
         let is_below = positions.iter().any(|position| matches!(position, Position::Below));
         let crossings = positions.iter().enumerate().filter_map(|(limit, position)| match position {
-            Position::At(crossing) => Some(Fit { crossing: *crossing, limit, trials: near.len() }),
+            Position::At(crossing, basis) => {
+                Some(Fit { crossing: *crossing, basis: *basis, limit, trials: near.len() })
+            }
             Position::Below | Position::Above => None,
         });
         let least = crossings.min_by(|one, other| one.crossing.rate.total_cmp(&other.crossing.rate));
@@ -179,9 +204,31 @@ fn position(trials: &[&Trial], limit: usize, beyond: f64) -> Position {
     };
     let trials: Vec<RateTrial> = trials.iter().map(of_limit).collect();
     let (ios, over) = trials.iter().fold((0.0, 0.0), |sum, trial| (sum.0 + trial.ios, sum.1 + trial.over));
-    match crossing(&trials, beyond) {
-        Some(found) => Position::At(found),
-        None if (over + 0.5) / (ios + 1.0) > beyond => Position::Below,
-        None => Position::Above,
+    match (crossing(&trials, beyond), cliff(&trials, beyond)) {
+        (Some(found), Some((low, high))) => {
+            let wider = Crossing { low: found.low.min(low), high: found.high.max(high), ..found };
+            Position::At(wider, Basis::Cliff)
+        }
+        (None, Some((low, high))) => {
+            let between = Crossing { rate: (low * high).sqrt(), low, high, slope: f64::INFINITY, dispersion: 1.0 };
+            Position::At(between, Basis::Cliff)
+        }
+        (Some(found), None) => Position::At(found, Basis::Fit),
+        (None, None) if (over + 0.5) / (ios + 1.0) > beyond => Position::Below,
+        (None, None) => Position::Above,
     }
+}
+
+/// The highest rate that kept the limit and the lowest that missed it, if every trial below kept it with ease and those above
+/// missed it by far: there the fit is narrower than the trials are apart.
+fn cliff(trials: &[RateTrial], beyond: f64) -> Option<(f64, f64)> {
+    let (missed, kept): (Vec<&RateTrial>, Vec<&RateTrial>) =
+        trials.iter().partition(|trial| trial.over > beyond * trial.ios);
+    let low = kept.iter().map(|trial| trial.rate).fold(0.0, f64::max);
+    let high = missed.iter().map(|trial| trial.rate).fold(f64::INFINITY, f64::min);
+    let share = |side: &[&RateTrial]| {
+        side.iter().map(|trial| trial.over).sum::<f64>() / side.iter().map(|trial| trial.ios).sum::<f64>()
+    };
+    let is_steep = share(&missed) >= (ABOVE * beyond).min((1.0 + beyond) / 2.0) && share(&kept) <= BELOW * beyond;
+    (kept.len() >= SIDE && missed.len() >= SIDE && low < high && is_steep).then_some((low, high))
 }

@@ -1,7 +1,7 @@
 //! The stages of a search, and when it ends.
 
 use super::rounds::Rounds;
-use super::{Answer, Ceiling, Conclusion, Confirmation, Counts, Reason, Trial, WARM_UP};
+use super::{Answer, Basis, Ceiling, Conclusion, Confirmation, Counts, Reason, Regime, Trial, WARM_UP};
 
 /// Shortest trial, in seconds.
 const SHORTEST: f64 = 3.0;
@@ -19,6 +19,8 @@ const ALONE: f64 = 2.0;
 const MOST_HALVINGS: i32 = 6;
 /// Most trials of the ramp: 2³⁰ times the first rate.
 const MOST_RAMP: usize = 30;
+/// How many times a trial of ramp and bracket is made again whose sender was late.
+const MOST_AGAIN: u32 = 2;
 /// How many times the confirmation goes lower, and by which factor.
 const MOST_LOWER: u32 = 3;
 const LOWER: f64 = 0.97;
@@ -104,6 +106,8 @@ pub struct Search {
     spent: f64,
     /// Largest rate that kept the limits.
     kept: Option<f64>,
+    /// Number of trials in a row that were made again, as the tester was late.
+    again: u32,
 }
 
 /// The ramp: at which rate it is, and where it may end.
@@ -125,6 +129,8 @@ struct Attempt {
     seconds: f64,
     /// How many times the rate was lowered.
     lower: u32,
+    /// Lowest rate whose run contradicted the trials.
+    missed: Option<f64>,
 }
 
 /// State of a search.
@@ -145,7 +151,7 @@ impl Search {
             Some(from) => State::Ramp(Ramp::new(goal.at_most(from), from)),
             None => State::Alone,
         };
-        Search { goal, state, spent: 0.0, kept: None }
+        Search { goal, state, spent: 0.0, kept: None, again: 0 }
     }
 
     /// The next step. It stays the same until an observation is given.
@@ -225,9 +231,20 @@ impl Search {
         if keeps {
             self.kept = Some(self.kept.map_or(trial.offered, |kept| kept.max(trial.offered)));
         }
+        // Another program may have taken the processor for a moment.
+        let is_spoiled = !keeps && trial.is_late();
+        if !is_spoiled {
+            self.again = 0;
+        }
         match std::mem::replace(&mut self.state, State::Alone) {
             State::Alone => {}
-            State::Ramp(_) | State::Bracket { .. } if !keeps && trial.is_late() => self.end_late(trial),
+            again @ (State::Ramp(_) | State::Bracket { .. }) if is_spoiled && self.again < MOST_AGAIN => {
+                (self.state, self.again) = (again, self.again + 1);
+            }
+            State::Ramp(_) | State::Bracket { .. } if is_spoiled => self.end_late(trial),
+            State::Ramp(_) | State::Bracket { .. } if !keeps && trial.regime == Regime::Spent => {
+                self.end(Answer::CannotTell(Reason::Changed(trial.offered)), None);
+            }
             State::Ramp(ramp) => self.ramp(Ramp { trials: ramp.trials + 1, ..ramp }, trial),
             State::Bracket { low, high } => {
                 if keeps {
@@ -289,7 +306,10 @@ impl Search {
             self.state = State::Rounds(rounds);
         } else if late > super::MOST_LATE {
             self.end_with(Answer::CannotTell(Reason::Late(late)), &rounds);
-        } else if rounds.is_precise(self.goal.precision) {
+        } else if rounds.is_changed() {
+            let reason = Reason::Changed(rounds.centre());
+            self.end_with(Answer::CannotTell(reason), &rounds);
+        } else if rounds.is_precise(&self.goal) {
             self.found(&rounds);
         } else if rounds.is_last() {
             let width = rounds.crossing().map(|found| found.width());
@@ -306,6 +326,7 @@ impl Search {
         let found = Conclusion {
             answer: Answer::Holds,
             crossing: rounds.crossing().copied(),
+            basis: rounds.basis(),
             limit: rounds.limit(),
             confirmed: None,
         };
@@ -313,23 +334,45 @@ impl Search {
         let seconds = self.goal.confirm_seconds(self.goal.seconds(low));
         self.state = match seconds {
             0.0 => State::Ended(found),
-            _ => State::Confirm(Attempt { found, rate: low, seconds, lower: 0 }),
+            _ => State::Confirm(Attempt { found, rate: low, seconds, lower: 0, missed: None }),
         };
     }
 
-    /// Goes on after a run of the confirmation.
+    /// Goes on after a run of the confirmation. A longer run that contradicts the trials is believed: the interval is then the
+    /// gap between the longer runs that kept the limits and those that missed them.
     fn confirm(&mut self, attempt: Attempt, trial: &Trial) {
-        let Attempt { found, rate, seconds, lower } = attempt;
-        self.state = if trial.keeps_limits(&self.goal.limits) {
+        let Attempt { mut found, rate, seconds, mut lower, mut missed } = attempt;
+        let is_last = lower == MOST_LOWER && found.confirmed.is_none();
+        let last_reason = is_last.then_some(Reason::NotStationary(trial.offered));
+        if trial.keeps_limits(&self.goal.limits) {
             let shares = trial.counts.iter().map(Counts::share).collect();
-            let confirmed = Some(Confirmation { rate: trial.offered, shares, seconds: trial.seconds });
-            State::Ended(Conclusion { confirmed, ..found })
-        } else if trial.is_late() {
-            State::Ended(Conclusion { answer: Answer::CannotTell(Reason::Late(trial.late)), ..found })
-        } else if lower < MOST_LOWER {
-            State::Confirm(Attempt { found, rate: LOWER * rate, seconds, lower: lower + 1 })
+            found.confirmed = Some(Confirmation { rate: trial.offered, shares, seconds: trial.seconds });
+        } else if let Some(reason) = Conclusion::doubt(trial).or(last_reason) {
+            self.state = State::Ended(Conclusion { answer: Answer::CannotTell(reason), confirmed: None, ..found });
+            return;
         } else {
-            State::Ended(Conclusion { answer: Answer::CannotTell(Reason::NotStationary(rate)), ..found })
+            let limit = found.limit.unwrap_or(0);
+            let counts = trial.counts.get(limit).copied().unwrap_or_default();
+            let beyond = self.goal.limits.get(limit).map_or(0.0, |limit| limit.beyond);
+            if missed.is_some() || found.is_contradicted(trial.offered, counts, beyond) {
+                missed = Some(trial.offered);
+            }
+            lower += 1;
+        }
+        let kept = found.confirmed.as_ref().map(|run| run.rate);
+        // At a cliff a longer run misses what a trial missed.
+        let missed = missed.or_else(|| found.crossing.filter(|_| found.basis == Basis::Cliff).map(|found| found.high));
+        let confirm = |found, rate| State::Confirm(Attempt { found, rate, seconds, lower, missed });
+        self.state = match (kept, missed) {
+            (None, _) => confirm(found, LOWER * rate),
+            (Some(_), None) => State::Ended(found),
+            (Some(low), Some(high)) => {
+                let found = found.between(low, high);
+                match found.crossing {
+                    Some(gap) if gap.width() > self.goal.precision => confirm(found, gap.rate),
+                    _ => State::Ended(found),
+                }
+            }
         };
     }
 
@@ -342,6 +385,8 @@ impl Search {
         let reason = Answer::CannotTell(Reason::Time);
         match std::mem::replace(&mut self.state, State::Alone) {
             State::Rounds(rounds) => self.end_with(reason, &rounds),
+            // A wider gap than wanted is an answer, too.
+            State::Confirm(Attempt { found, .. }) if found.confirmed.is_some() => self.state = State::Ended(found),
             State::Confirm(Attempt { found, .. }) => self.state = State::Ended(Conclusion { answer: reason, ..found }),
             _ => self.end(reason, None),
         }
@@ -356,12 +401,12 @@ impl Search {
     }
 
     fn end_with(&mut self, answer: Answer, rounds: &Rounds) {
-        let (crossing, limit) = (rounds.crossing().copied(), rounds.limit());
-        self.state = State::Ended(Conclusion { answer, crossing, limit, confirmed: None });
+        let (crossing, basis, limit) = (rounds.crossing().copied(), rounds.basis(), rounds.limit());
+        self.state = State::Ended(Conclusion { answer, crossing, basis, limit, confirmed: None });
     }
 
     fn end(&mut self, answer: Answer, limit: Option<usize>) {
-        self.state = State::Ended(Conclusion { answer, crossing: None, limit, confirmed: None });
+        self.state = State::Ended(Conclusion { answer, crossing: None, basis: Basis::Fit, limit, confirmed: None });
     }
 }
 

@@ -28,22 +28,27 @@ fn observed(target: Target, rate: f64, seconds: f64, number: usize) -> Trial {
     let (shares, late) = target(rate, number);
     let ios = (rate * seconds * (1.0 - WARM_UP)).round();
     let counts = shares.iter().map(|share| Counts { ios, over: (ios * share).round() }).collect();
-    Trial { offered: rate, done: rate, seconds, counts, late }
+    Trial { offered: rate, done: rate, seconds, counts, late, regime: Regime::One }
 }
 
 /// Searches to the end; also returns the stages.
 fn searched(goal: Goal, target: Target) -> (Conclusion, Vec<(Stage, f64)>) {
+    searched_with(goal, |rate, seconds, number| observed(target, rate, seconds, number))
+}
+
+/// The same with trials that are observed by a function of rate, seconds and number.
+fn searched_with(goal: Goal, trial: impl Fn(f64, f64, usize) -> Trial) -> (Conclusion, Vec<(Stage, f64)>) {
     let mut search = Search::new(goal);
     let mut stages = Vec::new();
     for number in 0..200 {
         match search.next_step() {
             Step::Alone(seconds) => {
-                let found = observed(target, 2000.0, seconds, number);
+                let found = trial(2000.0, seconds, number);
                 search.observe_alone(found.done, &found.counts);
             }
             Step::Trial { rate, seconds, stage } => {
                 stages.push((stage, rate));
-                search.observe(&observed(target, rate, seconds, number));
+                search.observe(&trial(rate, seconds, number));
             }
             Step::Ended(conclusion) => return (conclusion, stages),
         }
@@ -101,6 +106,10 @@ fn a_limit_that_is_never_reached_gives_a_least_rate() {
     // The tester is late from 20,000 on, where responses become slow by that.
     let tester: Target = |rate, _| if rate > 20_000.0 { (vec![0.5], 0.3) } else { (vec![0.0], 0.0) };
     assert_eq!(searched(goal(), tester).0.answer, Answer::AtLeast(16_000.0, Ceiling::Tester));
+    // A moment in which the tester was late is measured again.
+    let moment: Target = |rate, number| if number == 4 { (vec![0.5], 0.3) } else { (vec![usual(rate)], 0.0) };
+    let (found, stages) = searched(goal(), moment);
+    assert_eq!((found.answer, stages[4]), (Answer::Holds, stages[5]));
     let always: Target = |_, _| (vec![0.5], 0.3);
     assert_eq!(searched(goal(), always).0.answer, Answer::CannotTell(Reason::Late(0.3)));
     // Late, but no limit is missed.
@@ -125,6 +134,7 @@ fn an_arrival_that_is_not_kept_up_with_ends_the_ramp() {
         seconds: 3.0,
         counts: vec![Counts { ios: 72_000.0, over: 0.0 }],
         late: 0.0,
+        regime: Regime::One,
     };
     let limits = [Limit { beyond: 0.01, part: 1.0 }];
     assert!(trial(29_300.0).keeps(&limits) && !trial(28_900.0).keeps(&limits));
@@ -191,4 +201,80 @@ fn without_a_confirmation_the_search_ends_with_the_interval() {
     let (found, stages) = searched(Goal { confirm: 0.0, ..goal() }, |rate, _| (vec![usual(rate)], 0.0));
     assert_eq!((found.answer, found.confirmed), (Answer::Holds, None));
     assert!(stages.iter().all(|(stage, _)| *stage != Stage::Confirm));
+}
+
+/// A limit of 3,000 I/Os per second, of which 1 % may take longer than 50 ms: beyond it 150 I/Os are soon behind, and every
+/// later one is slow.
+fn capped(rate: f64, seconds: f64, _: usize) -> Trial {
+    let slow_from = if rate > 3000.0 { 150.0 / (rate - 3000.0) } else { f64::INFINITY };
+    let counted = seconds * (1.0 - WARM_UP);
+    let share = ((seconds - slow_from) / counted).clamp(0.0, 1.0);
+    let ios = (rate.min(3000.0) * counted).round();
+    let counts = vec![Counts { ios, over: (ios * share).round() }];
+    Trial { offered: rate, done: rate.min(3000.0), seconds, counts, late: 0.0, regime: Regime::One }
+}
+
+#[test]
+fn at_a_cliff_the_interval_is_between_longer_runs_that_kept_the_limit_and_that_missed_it() {
+    for seed in 1..=20 {
+        for precision in [0.03, 0.005] {
+            let (found, stages) = searched_with(Goal { from: Some(100.0), seed, precision, ..goal() }, capped);
+            let crossing = found.crossing.unwrap();
+            assert_eq!((found.answer, found.basis), (Answer::Holds, Basis::Cliff), "{found:?}");
+            assert!(crossing.low > 2900.0 && crossing.low <= 3002.5 && crossing.width() <= precision, "{found:?}");
+            assert!((2900.0..=3010.0).contains(&crossing.rate) && crossing.high > 3000.0, "{found:?}");
+            let confirmed = found.confirmed.unwrap();
+            assert_eq!((confirmed.rate, confirmed.shares[0]), (crossing.low, 0.0));
+            assert!(stages.len() < 45, "{stages:?}");
+        }
+    }
+    // Without longer runs the interval has the trials on both sides.
+    let (found, stages) = searched_with(Goal { from: Some(100.0), confirm: 0.0, ..goal() }, capped);
+    let crossing = found.crossing.unwrap();
+    let rounds = stages.iter().filter(|(stage, _)| matches!(stage, Stage::Round(_))).map(|(_, rate)| *rate);
+    let (kept, missed): (Vec<f64>, Vec<f64>) = rounds.partition(|rate| capped(*rate, 4.2, 0).counts[0].share() <= 0.01);
+    let (low, high) = (kept.iter().copied().fold(0.0, f64::max), missed.iter().copied().fold(1e9, f64::min));
+    assert_eq!(found.basis, Basis::Cliff);
+    assert!(crossing.low <= low && high <= crossing.high, "{crossing:?} {low} {high}");
+}
+
+#[test]
+fn a_longer_run_that_misses_by_chance_does_not_move_the_interval() {
+    let usually: Target = |rate, _| (vec![usual(rate)], 0.0);
+    let plain = searched(goal(), usually).0;
+    // The first longer run has a tenth more slow I/Os than the limit allows.
+    let (found, stages) = searched_with(goal(), |rate, seconds, number| {
+        let mut trial = observed(usually, rate, seconds, number);
+        if seconds >= 60.0 && number == 27 {
+            trial.counts[0].over = trial.counts[0].ios * 0.011;
+        }
+        trial
+    });
+    assert_eq!((found.crossing, found.basis), (plain.crossing, Basis::Fit));
+    assert_eq!(stages.iter().filter(|(stage, _)| *stage == Stage::Confirm).count(), 2);
+    assert!((found.confirmed.unwrap().rate / (0.97 * plain.confirmed.unwrap().rate) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_target_that_changes_has_no_one_capacity() {
+    let ends = |regime: Regime, from: f64| {
+        let changing = |rate, seconds, number| {
+            let trial = observed(|rate, _| (vec![usual(rate)], 0.0), rate, seconds, number);
+            Trial { regime: if rate > from { regime } else { Regime::One }, ..trial }
+        };
+        searched_with(Goal { from: Some(1250.0), ..goal() }, changing).0.answer
+    };
+    // A trial that misses since credits are spent says nothing; a rate that only varies there does.
+    assert_eq!(ends(Regime::Spent, 35_000.0), Answer::CannotTell(Reason::Changed(40_000.0)));
+    assert_eq!(ends(Regime::Several, 35_000.0), Answer::Holds);
+    assert!(matches!(ends(Regime::Several, 29_000.0), Answer::CannotTell(Reason::Changed(_))));
+    let longer = |rate, seconds, number| {
+        let trial = observed(|rate, _| (vec![usual(rate)], 0.0), rate, seconds, number);
+        if seconds < 60.0 {
+            return trial;
+        }
+        let counts = vec![Counts { ios: 1e5, over: 5e4 }];
+        Trial { regime: Regime::Several, counts, ..trial }
+    };
+    assert!(matches!(searched_with(goal(), longer).0.answer, Answer::CannotTell(Reason::Changed(_))));
 }

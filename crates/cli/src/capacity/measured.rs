@@ -1,9 +1,9 @@
 //! Result of a trial → counts of each limit, percentiles and what the checks found.
 
 use super::slo::Slo;
-use analysis::capacity::Counts;
+use analysis::capacity::{Counts, Regime};
 use measure::{Histogram, Nanos};
-use model::{LatencyStatistics, LimitedBy, Note, RunResult};
+use model::{LatencyStatistics, LimitedBy, Note, Phase, PhaseKind, RunResult};
 
 /// Name of the check that finds that the tester was late.
 const LATE: &str = "late sender";
@@ -27,6 +27,8 @@ pub(crate) struct Measured {
     pub(crate) mean: Option<f64>,
     /// Bottleneck of the run.
     pub(crate) limited_by: Option<LimitedBy>,
+    /// Phases of the run; none of a short one.
+    pub(crate) phases: Vec<Phase>,
 }
 
 /// The percentiles of a row.
@@ -59,6 +61,19 @@ impl Measured {
             percentiles: PERCENTS.map(|percent| known(&all, percent)),
             mean: all.moments.mean(),
             limited_by: result.limited_by.clone(),
+            phases: result.phases.clone(),
+        }
+    }
+
+    /// The phases as the search sees them.
+    pub(crate) fn regime(&self) -> Regime {
+        let spent = [PhaseKind::Burst, PhaseKind::WriteCache, PhaseKind::Throttled];
+        if self.phases.len() > 1 && self.phases.iter().any(|phase| spent.contains(&phase.kind)) {
+            Regime::Spent
+        } else if analysis::regime::lasting_sentence(&self.phases).is_some() {
+            Regime::Several
+        } else {
+            Regime::One
         }
     }
 }
@@ -103,6 +118,33 @@ mod tests {
             assert!(found.ios == 10_000.0 && (found.over - truth).abs() <= 2.0, "{limit}: {found:?}");
         }
         assert_eq!(counts(Some(&Histogram::new()), Nanos(1)), Counts::default());
+    }
+
+    #[test]
+    fn phases_of_one_rate_are_one_regime() {
+        let phase = |kind, iops| Phase {
+            from: Nanos::ZERO,
+            until: Nanos::from_secs(30),
+            kind,
+            iops,
+            iops_low: None,
+            iops_high: None,
+            bytes_per_second: 0.0,
+            p50: None,
+            p99: None,
+            variation: 0.0,
+            bytes_before: 0,
+            sentence: String::new(),
+            evidence: Vec::new(),
+        };
+        let regime = |phases: &[(PhaseKind, f64)]| {
+            let phases = phases.iter().map(|&(kind, iops)| phase(kind, iops)).collect();
+            Measured { phases, ..Measured::of(&RunResult::default(), &[]) }.regime()
+        };
+        assert_eq!(regime(&[]), Regime::One);
+        assert_eq!(regime(&[(PhaseKind::Settled, 100.0), (PhaseKind::Drifting, 95.0)]), Regime::One);
+        assert_eq!(regime(&[(PhaseKind::Settled, 100.0), (PhaseKind::Settled, 50.0)]), Regime::Several);
+        assert_eq!(regime(&[(PhaseKind::Burst, 100.0), (PhaseKind::Settled, 50.0)]), Regime::Spent);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::search::{Row, stage_words};
 use super::shown::Report;
-use super::words::{percent, rate, time};
 use crate::failure::Failure;
 use report::Chart;
 use report::data::{Capacity, RateTrial, ResponseLimit};
@@ -63,33 +62,35 @@ fn data(report: &Report<'_>, title: &str, sentences: &[String]) -> Capacity {
     }
 }
 
-/// The columns of the table.
-const COLUMNS: [(&str, &str); 8] = [
-    ("stage", "stage"),
-    ("offered", "offered"),
-    ("done", "done"),
-    ("seconds", "seconds"),
-    ("over", "over the limit"),
-    ("p50", "p50"),
-    ("p99", "p99"),
-    ("p99_9", "p99.9"),
+/// The columns of the table: id, title, unit.
+const COLUMNS: [(&str, &str, &str); 8] = [
+    ("stage", "stage", ""),
+    ("offered", "offered", "1/s"),
+    ("done", "done", "1/s"),
+    ("seconds", "time", "s"),
+    ("over", "over the limit", "%"),
+    ("p50", "p50", "µs"),
+    ("p99", "p99", "µs"),
+    ("p99_9", "p99.9", "µs"),
 ];
 
 fn numbers(report: &Report<'_>) -> Numbers {
     let limit = report.limit();
+    let rounded = |number: f64, digits: i32| json!((number * 10_f64.powi(digits)).round() / 10_f64.powi(digits));
     let row = |row: &&Row| {
-        let [p50, p99, p999] = row.measured.percentiles.map(|found| found.map_or(Value::Null, |ns| json!(time(ns))));
+        let [p50, p99, p999] =
+            row.measured.percentiles.map(|found| found.map_or(Value::Null, |ns| rounded(ns / 1e3, 1)));
         vec![
             json!(row.stage.map_or_else(String::new, stage_words)),
-            json!(rate(row.offered)),
-            json!(rate(row.measured.done)),
-            json!((row.seconds * 10.0).round() / 10.0),
-            json!(percent(Report::share(row, limit))),
+            rounded(row.offered, 0),
+            rounded(row.measured.done, 0),
+            rounded(row.seconds, 1),
+            rounded(100.0 * Report::share(row, limit), 2),
             p50,
             p99,
             p999,
         ]
     };
-    let columns = COLUMNS.map(|(id, title)| Column { id, title, unit: "" }).to_vec();
+    let columns = COLUMNS.map(|(id, title, unit)| Column { id, title, unit }).to_vec();
     Numbers { columns, rows: report.rows().iter().map(row).collect() }
 }

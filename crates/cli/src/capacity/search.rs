@@ -180,6 +180,7 @@ impl Measurement<'_> {
             seconds,
             counts: measured.counts.clone(),
             late: measured.late,
+            regime: measured.regime(),
         });
         self.rows.push(Row { stage: Some(stage), offered, seconds, measured });
         Ok(())

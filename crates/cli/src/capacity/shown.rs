@@ -4,9 +4,10 @@ use super::search::{Ending, Found, Row, stage_words};
 use super::slo::{Slo, name};
 use super::words::{minutes, percent, rate, time};
 use crate::streams;
-use analysis::capacity::{Answer, Ceiling, Conclusion, Confirmation, Reason, Stage};
+use analysis::capacity::{Answer, Basis, Ceiling, Conclusion, Confirmation, Reason, Regime, Stage};
 use analysis::statistics::Crossing;
 use formats::printable;
+use model::PhaseKind;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use survey::Arrivals;
@@ -134,13 +135,21 @@ impl Report<'_> {
             || " Not confirmed by a longer run.".to_owned(),
             |run| format!(" Confirmed: {}.", self.confirmation(run)),
         );
-        let beyond = found.limit.and_then(|limit| self.found.question.slos.get(limit)).map_or(0.01, Slo::beyond);
-        let mut second = format!(
-            "At {BEYOND} times that rate {:.1} times as many I/Os are too slow: plan for {} ({:.0} %).",
-            crossing.growth(BEYOND, beyond),
-            rate(PLANNED * crossing.rate),
-            100.0 * PLANNED
-        );
+        let (percent_planned, planned) = (100.0 * PLANNED, rate(PLANNED * crossing.rate));
+        let mut second = match found.basis {
+            Basis::Fit => {
+                let (times, share) = self.beyond(crossing);
+                format!(
+                    "At {BEYOND} times that rate {} of the I/Os are too slow, {times:.1} times as many: plan for {planned} \
+                     ({percent_planned:.0} %).",
+                    percent(share)
+                )
+            }
+            Basis::Cliff => format!(
+                "Beyond it a backlog grows, and the longer it lasts, the more I/Os are too slow: plan for {planned} \
+                 ({percent_planned:.0} %)."
+            ),
+        };
         match self.breaks_first(crossing.rate) {
             Some(what) => second += &format!(" What breaks first: {what}"),
             None => second += " What breaks first is not visible from here.",
@@ -156,25 +165,47 @@ impl Report<'_> {
         ]
     }
 
-    /// `40.9k for 60 s, p99 1.84 ms, 0.71 % of the I/Os over the limit`.
+    /// How many times as many I/Os are too slow a little above the capacity, and their share.
+    fn beyond(&self, crossing: &Crossing) -> (f64, f64) {
+        let beyond = self.found.question.slos.get(self.limit()).map_or(0.01, Slo::beyond);
+        let times = crossing.growth(BEYOND, beyond);
+        (times, times * beyond)
+    }
+
+    /// `40.9k for 60 s, p99 1.84 ms, 0.71 % of the I/Os over the limit, rate settled`.
     fn confirmation(&self, run: &Confirmation) -> String {
         let limit = self.limit();
         let share = run.shares.get(limit).copied().unwrap_or(0.0);
         let slo = self.found.question.slos.get(limit);
-        let reached = slo.zip(self.confirmed_at(limit)).map(|(slo, at)| format!(", {} {}", slo.percentile(), time(at)));
+        let reached = slo.zip(self.confirmed_at(run)).map(|(slo, at)| format!(", {} {}", slo.percentile(), time(at)));
         format!(
-            "{} for {}{}, {} of the I/Os over the limit",
+            "{} for {}{}, {} of the I/Os over the limit{}",
             rate(run.rate),
             minutes(run.seconds),
             reached.unwrap_or_default(),
-            percent(share)
+            percent(share),
+            match self.last_phase(run) {
+                Some(PhaseKind::CannotTell) => ", too short to tell if the rate is settled".to_owned(),
+                Some(kind) => format!(", rate {}", kind.title()),
+                None => String::new(),
+            }
         )
     }
 
-    /// Response time at the percentile of a limit in the last run of the confirmation.
-    fn confirmed_at(&self, limit: usize) -> Option<f64> {
-        let last = self.found.rows.iter().rev().find(|row| row.stage == Some(Stage::Confirm))?;
-        last.measured.at_limits.get(limit).copied().flatten()
+    /// The row of a longer run.
+    fn row_of(&self, run: &Confirmation) -> Option<&Row> {
+        let mut rows = self.found.rows.iter().filter(|row| row.stage == Some(Stage::Confirm));
+        rows.find(|row| row.offered.total_cmp(&run.rate).is_eq())
+    }
+
+    /// Response time of a longer run at the percentile of the limit.
+    fn confirmed_at(&self, run: &Confirmation) -> Option<f64> {
+        self.row_of(run)?.measured.at_limits.get(self.limit()).copied().flatten()
+    }
+
+    /// Last phase of a longer run.
+    fn last_phase(&self, run: &Confirmation) -> Option<PhaseKind> {
+        self.row_of(run)?.measured.phases.last().map(|phase| phase.kind)
     }
 
     /// The limit of the trials at the capacity and above, nearest first.
@@ -213,7 +244,11 @@ impl Report<'_> {
                     minutes(seconds)
                 )
             }
-            Reason::NoSlope => "the share of slow I/Os does not grow with the rate".to_owned(),
+            Reason::NoSlope => {
+                "the share of slow I/Os does not grow with the rate: they have another cause, like other programs on the device; \
+                 stop them and ask again"
+                    .to_owned()
+            }
             Reason::Wide(width) => format!(
                 "the rate is known to ±{:.1} % only, not to ±{} %; a longer --time or a wider --precision helps if the target is calm",
                 100.0 * width,
@@ -221,13 +256,35 @@ impl Report<'_> {
             ),
             Reason::Time => "the time was over; give a longer --time".to_owned(),
             Reason::Late(share) => {
-                format!("the tester sent {:.1} % of the I/Os late; its processors are too slow or busy", 100.0 * share)
+                format!(
+                    "the tester sent {:.1} % of the I/Os late: its processors are too slow or busy; stop other programs, or ask \
+                     from a larger machine",
+                    100.0 * share
+                )
             }
             Reason::NotStationary(at) => format!(
-                "the trials kept the limit, and longer runs missed it down to {} IOPS: the target changes over time",
+                "the trials kept the limit, and longer runs missed it down to {} IOPS: the target changes over time; ask again \
+                 with a longer --confirm and --time",
                 rate(at)
             ),
+            Reason::Changed(at) => {
+                let sentence = self.change(at).map(|sentence| format!(" ({sentence})")).unwrap_or_default();
+                format!(
+                    "the target changed during trials at about {} IOPS{sentence}; ask again when it has settled, with a longer \
+                     --time and --confirm",
+                    rate(at)
+                )
+            }
         }
+    }
+
+    /// Sentence on the phases of the trial nearest to a rate that had several.
+    fn change(&self, at: f64) -> Option<String> {
+        let changed = self.found.rows.iter().filter(|row| row.measured.regime() != Regime::One);
+        let distance = |row: &Row| (row.offered / at).ln().abs();
+        let nearest = changed.min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
+        let sentence = analysis::regime::lasting_sentence(&nearest.measured.phases)?;
+        Some(sentence.trim_end_matches('.').to_owned())
     }
 
     /// The result as JSON.
@@ -263,8 +320,13 @@ impl Report<'_> {
                 "slope": crossing.map(|crossing| crossing.slope),
                 "dispersion": crossing.map(|crossing| crossing.dispersion),
                 "limit": found.and_then(|found| found.limit),
-                "confirmed": confirmed.map(|run| json!({"rate": run.rate, "shares": run.shares, "seconds": run.seconds,
-                    "response_ns": self.confirmed_at(self.limit())})),
+                "interval": crossing.and(found).map(|found| if found.basis == Basis::Fit { "fit" } else { "cliff" }),
+                "confirmed": confirmed.map(|run| json!({
+                    "rate": run.rate, "shares": run.shares, "seconds": run.seconds,
+                    "response_ns": self.confirmed_at(run), "phase": self.last_phase(run),
+                })),
+                "beyond": crossing.map(|crossing| json!({"times": BEYOND, "share": self.beyond(&crossing).1})),
+                "plan_for": crossing.map(|crossing| PLANNED * crossing.rate),
                 "limited_by": crossing.and_then(|crossing| self.breaks_first(crossing.rate)),
                 "cannot_tell": reason,
                 "seconds": self.found.spent,
@@ -286,6 +348,7 @@ fn row_document(row: &Row) -> Value {
         "seconds": row.seconds,
         "limits": counts.map(|counts| json!({"ios": counts.ios, "over": counts.over})).collect::<Vec<_>>(),
         "late_share": row.measured.late,
+        "phases": row.measured.phases.iter().map(|phase| phase.kind).collect::<Vec<_>>(),
         "p50_ns": p50, "p99_ns": p99, "p99_9_ns": p999,
     })
 }
