@@ -10,7 +10,6 @@
     reason = "a test fails by its panic and prints for a person"
 )]
 
-mod capacity;
 mod checks;
 mod differential;
 mod elsewhere;
@@ -41,7 +40,6 @@ fn main() -> std::process::ExitCode {
         r::groups(),
         store::groups(),
         gate::groups(),
-        capacity::groups(),
     ];
     let mut tables: Vec<house::Cases> = tables.into_iter().flatten().collect();
     let listed = tables.iter().flat_map(house::Cases::names).map(str::to_owned).collect();
