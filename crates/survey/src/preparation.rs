@@ -5,6 +5,7 @@ use crate::error::SurveyError;
 use crate::finished::FinishedTest;
 use crate::growth;
 use crate::job_plans::{Access, Setup, SurveyTarget};
+use crate::preconditioning::Precondition;
 use crate::request::{SurveyRequest, WarmUp};
 use crate::suite::{Suite, suite};
 use crate::target::{FoundTarget, OpenTarget};
@@ -53,6 +54,11 @@ impl Preparation {
     pub fn new(mut request: SurveyRequest, reach: Reach, seed: u64) -> Result<Self, SurveyError> {
         if request.shuffle {
             request.seed = request.seed.or(Some(seed));
+        }
+        if request.budget.is_some() && request.precondition != Precondition::Steady {
+            return Err(SurveyError::Value(
+                "--budget limits the writes of --precondition=steady; give both".to_owned(),
+            ));
         }
         let mut found = FoundTarget::look(&request)?;
         let suite = suite(&request, found.writes)?;
@@ -140,5 +146,14 @@ mod tests {
         let prepared = Preparation::new(request, Reach::Whole, 0).unwrap();
         let all = prepared.time.total().get() * prepared.suite.tests.len() as u64;
         assert!(all <= Nanos::from_secs(40).get(), "{all} ns");
+    }
+
+    #[test]
+    fn a_budget_without_writes_that_it_could_end_is_refused() {
+        for precondition in [Precondition::Off, Precondition::Twice] {
+            let request = SurveyRequest { precondition, budget: Some(60), ..SurveyRequest::default() };
+            let error = Preparation::new(request, Reach::Whole, 0).err().expect("an error");
+            assert!(error.to_string().contains("--precondition=steady; give both"), "{error}");
+        }
     }
 }
