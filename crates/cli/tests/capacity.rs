@@ -101,6 +101,9 @@ fn what_is_no_rate_is_an_answer_or_cannot_be_told() {
     let place = place();
     let (status, found) = document(place.path(), &["--slo", "p99<200us"]);
     assert_eq!((status, &found["answer"]), (0, &Value::from("not at any rate")), "{found}");
+    let (_, found) = document(place.path(), &["--slo", "p95<50us"]);
+    let sentence = found["sentences"][0].as_str().expect("a sentence");
+    assert!(sentence.contains("one I/O at a time already takes longer, p95 "), "{sentence}");
     let (status, found) = document(place.path(), &["--slo", "p99<2ms", "--to", "4k"]);
     assert_eq!((status, found["at_least"].as_f64()), (0, Some(4000.0)), "{found}");
     let (status, found) = document(place.path(), &["--slo", "p99<2ms", "--time", "20s"]);

@@ -123,11 +123,12 @@ impl Report<'_> {
         }
     }
 
-    /// The p99 with one I/O at a time.
+    /// The percentile of the limit with one I/O at a time.
     fn alone(&self) -> String {
         let row = self.found.rows.iter().find(|row| row.stage.is_none());
-        let found = row.and_then(|row| row.measured.percentiles[1]);
-        found.map(|found| format!(", p99 {}", time(found))).unwrap_or_default()
+        let found = row.and_then(|row| row.measured.at_limits.get(self.limit()).copied().flatten());
+        let percentile = self.found.question.slos.get(self.limit()).map(Slo::percentile).unwrap_or_default();
+        found.map(|found| format!(", {percentile} {}", time(found))).unwrap_or_default()
     }
 
     fn holding(&self, found: &Conclusion, crossing: &Crossing, limits: &str) -> Vec<String> {
