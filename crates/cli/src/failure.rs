@@ -14,6 +14,21 @@ pub(crate) struct Failure {
     pub(crate) status: u8,
 }
 
+/// End of a run that has no result.
+#[derive(Debug)]
+pub(crate) enum Cut {
+    /// A signal came.
+    Signal(i32),
+    /// The run failed.
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Cut {
+    fn from(error: E) -> Self {
+        Cut::Failed(error.into())
+    }
+}
+
 impl Failure {
     /// A failure with status 1.
     pub(crate) fn new(message: impl Into<String>) -> Self {

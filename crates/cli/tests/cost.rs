@@ -18,7 +18,7 @@ pub(crate) fn cost(words: &[&str]) -> (f64, f64) {
     (numbers.next().expect("seconds"), numbers.next().expect("memory"))
 }
 
-/// CPU time to lay out and read so many files of one block.
+/// CPU time to lay out and read this number of files of one block.
 fn of_files(files: u32) -> f64 {
     let disk = Tmpfs::new(256 << 20).expect("a file system in memory");
     let (count, size) = (format!("--nrfiles={files}"), format!("--size={}k", 4 * files));

@@ -1,14 +1,13 @@
 //! Plans of tests: regions, options, and restrictions on sweeps.
 
 use super::*;
+use crate::no_files::NoFiles;
 use crate::request::SurveyRequest;
 use crate::suite::{Writes, suite};
-use fio::{Action, Files};
+use fio::Action;
 use measure::Nanos;
 use plan::SyncMode;
 use plan::{Capabilities, EngineSpec, Submission, Work};
-use std::io;
-use std::path::Path;
 
 const fn spec(name: &'static str, submission: Submission, work: Work) -> EngineSpec {
     let capabilities = Capabilities { needs_files: true, ..Capabilities::new(submission, work) };
@@ -23,18 +22,6 @@ const ENGINES: &[EngineSpec] = &[
     spec("net", Submission::Synchronous, Work::Stream),
     spec("exec", Submission::Synchronous, Work::Background),
 ];
-
-struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn is_special(&self, _: &Path) -> bool {
-        false
-    }
-}
 
 fn target(kind: TargetKind) -> SurveyTarget {
     SurveyTarget {

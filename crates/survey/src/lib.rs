@@ -30,6 +30,8 @@ mod fio_sh_options;
 mod growth;
 mod job_plans;
 mod kind;
+#[cfg(test)]
+mod no_files;
 mod open_loop;
 mod parse_values;
 mod preconditioning;

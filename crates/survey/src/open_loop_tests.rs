@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::job_plans::{Layout, TargetKind};
-use fio::Files;
+use crate::no_files::NoFiles;
 use plan::{Capabilities, EngineSpec, Mix, Submission, Work};
-use std::io;
 use std::path::Path;
 
 const ENGINES: &[EngineSpec] = &[EngineSpec {
@@ -13,18 +12,6 @@ const ENGINES: &[EngineSpec] = &[EngineSpec {
     capabilities: Capabilities { needs_files: true, ..Capabilities::new(Submission::Asynchronous, Work::Data) },
     options: &[],
 }];
-
-struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn is_special(&self, _: &Path) -> bool {
-        false
-    }
-}
 
 const SURROUNDINGS: Surroundings<'_> =
     Surroundings { environment: &|_| None, files: &NoFiles, page_size: 4096, memory_mib: 1024, cpus: 2 };

@@ -104,6 +104,7 @@ pub(crate) struct CapacityArgs {
 
 /// Exit status if the answer is not known.
 const CANNOT_TELL: u8 = 2;
+
 fn arrivals(word: &str) -> Result<Arrivals, String> {
     match word {
         "poisson" => Ok(Arrivals::Poisson),

@@ -3,7 +3,7 @@
 use super::measured::Measured;
 use super::slo::{Slo, nanos};
 use super::words;
-use crate::failure::Failure;
+use crate::failure::{Cut, Failure};
 use crate::fio::Machine;
 use crate::survey::progress::Display;
 use analysis::capacity::{Conclusion, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
@@ -112,18 +112,6 @@ pub(crate) fn measure(question: Question, target: &SurveyTarget, signals: &Watch
     measurement.display.clear();
     let Measurement { question, rows, findings, search, .. } = measurement;
     Found { question, rows, findings, spent: search.spent(), ending }
-}
-
-/// End of a trial that is not a result.
-enum Cut {
-    Signal(i32),
-    Failed(Failure),
-}
-
-impl<E: Into<Failure>> From<E> for Cut {
-    fn from(error: E) -> Self {
-        Cut::Failed(error.into())
-    }
 }
 
 /// The search with its trials so far.

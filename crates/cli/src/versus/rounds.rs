@@ -4,7 +4,7 @@ use super::save::Folder;
 use super::shown::Screen;
 use super::sides::{NAMES, Parsed, ReadOnly, Turn, Words};
 use super::together;
-use crate::failure::Failure;
+use crate::failure::{Cut, Failure};
 use crate::remarks;
 use crate::survey::progress::Display;
 use analysis::compare::{Goal, Metric, Observation, Round, Standing, observe, standing, turns_progress};
@@ -77,18 +77,6 @@ pub(super) enum Ending {
     Signal(i32),
     /// A run failed.
     Failed(Failure),
-}
-
-/// End of a run or a round that is not a result.
-enum Cut {
-    Signal(i32),
-    Failed(Failure),
-}
-
-impl<E: Into<Failure>> From<E> for Cut {
-    fn from(error: E) -> Self {
-        Cut::Failed(error.into())
-    }
 }
 
 impl Order {
