@@ -2,13 +2,16 @@
 //!
 //! A test program with `harness = false` calls [`run_all`]. Names and options are those of Rust's own harness
 //! (libtest-mimic): `cargo test -p cli --test cases differential::clones`, `--list`, `--exact`, `--skip`,
-//! `--test-threads`. Groups run sequentially, each with its own limit of concurrent tests. On-request cases run only
-//! with `--ignored` or `--include-ignored`: they take long, or print output to be read.
+//! `--test-threads`. Groups run sequentially, each with its own limit of concurrent tests; those that mostly wait run
+//! while the others do. On-request cases run only with `--ignored` or `--include-ignored`: they take long, or print output
+//! to be read.
 
 use libtest_mimic::{Arguments, Trial};
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
+use std::{fs, thread};
 
 /// Result of a case; an error is the difference found, for the log.
 pub type Outcome = Result<(), String>;
@@ -17,7 +20,15 @@ pub type Outcome = Result<(), String>;
 pub struct Cases {
     name: &'static str,
     at_once: usize,
+    load: Load,
     tests: Vec<(String, Demand, Body)>,
+}
+
+/// How busy the tests of a group keep the machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Load {
+    Busy,
+    Waiting,
 }
 
 type Body = Box<dyn FnOnce() -> Outcome + Send>;
@@ -33,7 +44,13 @@ impl Cases {
     /// Creates a group that runs up to `at_once` tests concurrently: 1 if they share a device, timing or a control
     /// group.
     pub fn new(name: &'static str, at_once: usize) -> Self {
-        Cases { name, at_once, tests: Vec::new() }
+        Cases { name, at_once, load: Load::Busy, tests: Vec::new() }
+    }
+
+    /// The same for tests that mostly wait for a program that sleeps. They run while the other groups do, and their lines
+    /// are printed together at the end.
+    pub fn waiting(name: &'static str, at_once: usize) -> Self {
+        Cases { load: Load::Waiting, ..Cases::new(name, at_once) }
     }
 
     /// Adds a case. Its listed name is `group::name`, with `_` for all characters but letters, digits, `:`, `.` and
@@ -93,21 +110,63 @@ pub fn run_all(groups: Vec<Cases>) -> ExitCode {
         complain(&format!("two tests are called {}", pair[0]));
         return ExitCode::FAILURE;
     }
-    let (mut failed, mut ran) = (false, 0);
-    for group in groups {
-        let tests: Vec<_> = group.tests.into_iter().filter(|(_, demand, _)| exists(&arguments, *demand)).collect();
-        let selected = tests.iter().filter(|(name, ..)| is_selected(&arguments, name)).count();
-        ran += selected;
-        if selected > 0 {
-            let threads = arguments.test_threads.map_or(group.at_once, |most| most.min(group.at_once));
-            let arguments = Arguments { test_threads: Some(threads), ..arguments.clone() };
-            failed |= libtest_mimic::run(&arguments, tests.into_iter().map(trial).collect()).has_failed();
-        }
-    }
-    if ran == 0 {
+    let selected = groups.into_iter().filter_map(|group| group.selected(&arguments));
+    let (waiting, busy): (Vec<Cases>, Vec<Cases>) = selected.partition(|group| group.load == Load::Waiting);
+    if waiting.is_empty() && busy.is_empty() {
         complain("no test has such a name");
     }
-    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    let has_failed = if busy.is_empty() {
+        waiting.into_iter().fold(false, |failed, group| failed | group.run(&arguments))
+    } else {
+        thread::scope(|scope| {
+            let waiting: Vec<_> =
+                waiting.into_iter().map(|group| scope.spawn(|| group.run_into_file(&arguments))).collect();
+            let busy = busy.into_iter().fold(false, |failed, group| failed | group.run(&arguments));
+            waiting.into_iter().fold(busy, |failed, group| failed | !group.join().is_ok_and(Printed::print_and_pass))
+        })
+    };
+    if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+impl Cases {
+    /// The group with the tests that are part of this run; `None` if the filters select none of them.
+    fn selected(mut self, arguments: &Arguments) -> Option<Self> {
+        self.tests.retain(|(_, demand, _)| exists(arguments, *demand));
+        self.tests.iter().any(|(name, ..)| is_selected(arguments, name)).then_some(self)
+    }
+
+    /// Runs the tests; true if one failed.
+    fn run(self, arguments: &Arguments) -> bool {
+        let threads = arguments.test_threads.map_or(self.at_once, |most| most.min(self.at_once));
+        let arguments = Arguments { test_threads: Some(threads), ..arguments.clone() };
+        libtest_mimic::run(&arguments, self.tests.into_iter().map(trial).collect()).has_failed()
+    }
+
+    /// The same with its lines in a file.
+    fn run_into_file(self, arguments: &Arguments) -> Printed {
+        let path = std::env::temp_dir().join(format!("{}.{}", self.name, std::process::id()));
+        let logfile = Some(path.to_string_lossy().into_owned());
+        let has_failed = self.run(&Arguments { logfile, ..arguments.clone() });
+        Printed { path, has_failed }
+    }
+}
+
+/// A group that has ended, and the file of its lines.
+struct Printed {
+    path: PathBuf,
+    has_failed: bool,
+}
+
+impl Printed {
+    /// Prints its lines; true if they could be, and all tests passed.
+    fn print_and_pass(self) -> bool {
+        let copied = fs::read(&self.path).and_then(|lines| std::io::stdout().write_all(&lines));
+        if let Err(error) = &copied {
+            complain(&format!("{}: {error}", self.path.display()));
+        }
+        let _ = fs::remove_file(&self.path);
+        copied.is_ok() && !self.has_failed
+    }
 }
 
 /// True if a case is part of this run: on-request cases alone with `--ignored`, all cases with `--include-ignored`,
