@@ -15,6 +15,7 @@ mod findings;
 mod identities;
 mod limiter;
 pub mod measured;
+pub mod question;
 pub mod regime;
 pub mod report_card;
 mod rounds;

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ask;
 mod capacity;
 mod check;
 mod compare;

@@ -22,6 +22,7 @@ Examples:
   plumb fio.sh -w /data -f        the tests of fio.sh, with its options
   plumb knee /data                how many users until throughput stops growing?
   plumb capacity /data --slo 'p99<2ms'           how many I/Os per second keep a limit on response times?
+  plumb ask etcd /var/lib/etcd                   is this disk enough for etcd?
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
@@ -59,6 +60,7 @@ enum Command {
     Grade(crate::grade::GradeArgs),
     Knee(Box<crate::knee::KneeArgs>),
     Capacity(Box<crate::capacity::CapacityArgs>),
+    Ask(crate::ask::AskArgs),
     Check(crate::check::CheckArgs),
     Compare(crate::compare::CompareArgs),
     Gate(crate::gate::GateArgs),
@@ -110,6 +112,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
         Ok(Cli { command: Command::Knee(args) }) => crate::knee::run(&args),
         Ok(Cli { command: Command::Capacity(args) }) => crate::capacity::run(&args),
+        Ok(Cli { command: Command::Ask(args) }) => crate::ask::run(&args),
         Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
         Ok(Cli { command: Command::Compare(args) }) => crate::compare::run(&args),
         Ok(Cli { command: Command::Gate(args) }) => crate::gate::run(&args),
@@ -142,6 +145,7 @@ fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
         return Ok(match words.get(1).and_then(|word| word.to_str()) {
             Some("gate") => crate::gate::status_of_mistake(words),
             Some("versus") => crate::versus::ERROR,
+            Some("ask") => crate::ask::ERROR,
             _ => 1,
         });
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
 
+mod ask;
 mod calls;
 mod capacity;
 mod compare;

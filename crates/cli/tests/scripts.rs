@@ -95,6 +95,7 @@ const CELLS: &[(&str, &str)] = &[
     ("knee", "knee {} --users 1 --time 1s --size 16M disk"),
     ("knee --iozone", "knee {} --iozone -i 0 -s 64k -r 4k -t 1 -F disk/f"),
     ("capacity", "capacity {} --slo p99<2ms --engine sim --with sim_parallelism=1 --size 16M --to 6000 disk"),
+    ("ask", "ask {} --list"),
     ("parse", "parse {} sweep.csv"),
     ("grade", "grade {} sweep.csv"),
     ("check", "check {} sweep.csv"),
@@ -219,7 +220,7 @@ fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
     if !works {
         let has_reason = REASONS.iter().any(|reason| error.contains(reason));
         // 1 would be an answer of `versus`.
-        let refused = if ["versus", "gate"].iter().any(|name| words.starts_with(name)) { 3 } else { 1 };
+        let refused = if ["versus", "gate", "ask"].iter().any(|name| words.starts_with(name)) { 3 } else { 1 };
         return if output.status.code() == Some(refused) && has_reason { None } else { complaint("no reason") };
     }
     if output.status.code() != Some(0) {

@@ -52,6 +52,13 @@ impl LatencyCounts {
         self.0.iter().fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
     }
 
+    /// The mean, with each latency as the middle of its bucket; `None` if nothing was counted.
+    pub fn mean(&self) -> Option<f64> {
+        let total = self.total() as f64;
+        let sum = self.0.iter().map(|&(bucket, count)| middle(bucket).as_f64() * count as f64).sum::<f64>();
+        (total > 0.0).then(|| sum / total)
+    }
+
     /// Number of latencies in buckets above the one of `value`, the middle of a bucket as [`Self::percentile`] returns it.
     pub fn slower_than(&self, value: Nanos) -> u64 {
         let slower = self.0.iter().filter(|(bucket, _)| middle(*bucket) > value);

@@ -36,6 +36,7 @@ mod open_loop;
 mod parse_values;
 mod preconditioning;
 mod preparation;
+mod profile;
 mod request;
 mod steady;
 mod suite;
@@ -59,6 +60,7 @@ pub use open_loop::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, OpenRun, Sending, add
 pub use parse_values::{block_sizes, patience, room, seconds, short_size, size, user_counts, warm_up};
 pub use preconditioning::{Precondition, Preconditioned, Rounds};
 pub use preparation::{Preparation, Reach};
+pub use profile::{PROFILES, Profile, ProfileRule, ProfileTest};
 pub use request::{SurveyRequest, WarmUp};
 pub use steady::Steadiness;
 pub use suite::{Suite, Writes, suite};

@@ -18,6 +18,8 @@ mod tests;
 pub use conclusion::{Answer, Basis, Ceiling, Conclusion, Confirmation, Reason};
 pub use search::{Goal, Limit, Patience, Search, Stage, Step};
 
+use measure::{Histogram, Nanos};
+
 /// Share of a trial at its beginning that is not counted.
 pub const WARM_UP: f64 = 0.2;
 /// Share of I/Os whose sender was late, above which the tester and not the target is measured.
@@ -35,6 +37,18 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Counts the times of a histogram; those of the bucket that holds the limit are taken as spread evenly.
+    pub fn of(histogram: &Histogram, limit: Nanos) -> Self {
+        let over = |(bucket, count): (usize, u64)| {
+            let (from, to) = Histogram::bucket_edges(bucket);
+            let width = to.as_f64() - from.as_f64();
+            let part = if width > 0.0 { (to.as_f64() - limit.as_f64()) / width } else { 0.0 };
+            let part = if from > limit { 1.0 } else { part.clamp(0.0, 1.0) };
+            part * measure::float(count)
+        };
+        Counts { ios: measure::float(histogram.total()), over: histogram.iter().map(over).sum() }
+    }
+
     /// Share of the I/Os that took longer; 1 without I/Os.
     pub fn share(&self) -> f64 {
         if self.ios > 0.0 { self.over / self.ios } else { 1.0 }

@@ -278,3 +278,15 @@ fn a_target_that_changes_has_no_one_capacity() {
     };
     assert!(matches!(searched_with(goal(), longer).0.answer, Answer::CannotTell(Reason::Changed(_))));
 }
+
+#[test]
+fn the_counts_beyond_a_limit_are_those_of_the_histogram() {
+    let mut histogram = Histogram::new();
+    (1..=10_000).for_each(|micros| histogram.record(Nanos::from_micros(micros)));
+    // In the last bucket the times end before the bucket does, so no limit is in it.
+    for (limit, over) in [(0, 10_000), (50, 9950), (777, 9223), (2000, 8000), (9000, 1000), (20_000, 0)] {
+        let found = Counts::of(&histogram, Nanos::from_micros(limit));
+        assert!(found.ios == 10_000.0 && (found.over - measure::float(over)).abs() <= 2.0, "{limit}: {found:?}");
+    }
+    assert_eq!(Counts::of(&Histogram::new(), Nanos(1)), Counts::default());
+}

@@ -2,7 +2,7 @@
 
 use super::slo::Slo;
 use analysis::capacity::{Counts, Regime};
-use measure::{Histogram, Nanos};
+use measure::Histogram;
 use model::{LatencyStatistics, LimitedBy, Note, Phase, PhaseKind, RunResult};
 
 /// Name of the check that finds that the tester was late.
@@ -55,7 +55,11 @@ impl Measured {
         let limits = || slos.iter().zip(&by_limit);
         Measured {
             done: if seconds > 0.0 { total / seconds } else { 0.0 },
-            counts: limits().map(|(slo, own)| counts(own.histogram.as_deref(), slo.limit)).collect(),
+            counts: limits()
+                .map(|(slo, own)| {
+                    own.histogram.as_deref().map_or_else(Counts::default, |found| Counts::of(found, slo.limit))
+                })
+                .collect(),
             at_limits: limits().map(|(slo, own)| known(own, slo.percent)).collect(),
             late: result.notes.iter().find_map(late).unwrap_or(0.0),
             percentiles: PERCENTS.map(|percent| known(&all, percent)),
@@ -91,34 +95,10 @@ fn late(note: &Note) -> Option<f64> {
     Some(percent.1 / 100.0)
 }
 
-/// Number of I/Os, and of those beyond a limit; those of the bucket that holds the limit are taken as spread evenly.
-fn counts(histogram: Option<&Histogram>, limit: Nanos) -> Counts {
-    let Some(histogram) = histogram else { return Counts::default() };
-    let over = |(bucket, count): (usize, u64)| {
-        let (from, to) = Histogram::bucket_edges(bucket);
-        let width = to.as_f64() - from.as_f64();
-        let part = if width > 0.0 { (to.as_f64() - limit.as_f64()) / width } else { 0.0 };
-        let part = if from > limit { 1.0 } else { part.clamp(0.0, 1.0) };
-        part * measure::float(count)
-    };
-    Counts { ios: measure::float(histogram.total()), over: histogram.iter().map(over).sum() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_counts_beyond_a_limit_are_those_of_the_histogram() {
-        let mut histogram = Histogram::new();
-        (1..=10_000).for_each(|micros| histogram.record(Nanos::from_micros(micros)));
-        // In the last bucket the times end before the bucket does, so no limit is in it.
-        for (limit, over) in [(0, 10_000), (50, 9950), (777, 9223), (2000, 8000), (9000, 1000), (20_000, 0)] {
-            let found = counts(Some(&histogram), Nanos::from_micros(limit));
-            assert!(found.ios == 10_000.0 && (found.over - measure::float(over)).abs() <= 2.0, "{limit}: {found:?}");
-        }
-        assert_eq!(counts(Some(&Histogram::new()), Nanos(1)), Counts::default());
-    }
+    use measure::Nanos;
 
     #[test]
     fn phases_of_one_rate_are_one_regime() {

@@ -19,9 +19,11 @@ use analysis::capacity::Answer;
 use search::{Ending, Fallback, Found, Question};
 use shown::Report;
 use slo::Slo;
+pub(crate) use slo::name;
 use std::path::{Path, PathBuf};
 use survey::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, SurveyRequest, TestKind, Writes};
 use sys::processes::signals::Watch;
+pub(crate) use words::time;
 
 /// Find the largest rate of I/Os at which response times keep a limit
 #[derive(Debug, clap::Args)]

@@ -23,7 +23,7 @@ pub(super) fn rate(rate: f64) -> String {
 }
 
 /// A time in nanoseconds: `1.71 ms`.
-pub(super) fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     match ns {
         _ if ns >= 999_500_000.0 => three_digits(ns / 1e9) + " s",
         _ if ns >= 999_500.0 => three_digits(ns / 1e6) + " ms",

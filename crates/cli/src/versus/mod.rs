@@ -18,6 +18,7 @@ use rounds::{Ending, Limits, Measurement};
 use save::Folder;
 use shown::{Form, Holds, Screen};
 use sides::Words;
+pub(crate) use sides::with_options;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -213,7 +213,7 @@ impl Files for EachSection<'_> {
 }
 
 /// The text of a job file with these options at the end of each section.
-fn with_options(text: &str, added: &[String]) -> String {
+pub(crate) fn with_options(text: &str, added: &[String]) -> String {
     let lines: String = added.iter().map(|option| format!("{}\n", option.trim_start_matches('-'))).collect();
     let mut found = String::new();
     let mut is_in_section = false;

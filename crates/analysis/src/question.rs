@@ -1,0 +1,321 @@
+//! Is it enough? A rule is a limit on one number of a run; rounds of the run answer it with yes, no, or cannot tell.
+//!
+//! A round says yes if the whole interval of its number keeps the limit, and no if none of it does. For a percentile the
+//! question is turned round: the share of I/Os beyond the limit, with its interval, against the share that is allowed.
+//! docs/decisions.md has the formulas.
+
+use crate::capacity::Counts;
+use crate::statistics::series_interval;
+use measure::{Direction, Histogram, Nanos};
+use model::{Interval, LatencyCounts, LatencyStatistics, RunResult};
+use std::time::Duration;
+
+/// I/Os of which a rule counts a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// fsync and fdatasync.
+    Sync,
+}
+
+/// Number that a rule limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// A percentile of latency, like 99; the limit is a time that must not be reached.
+    Percentile(f64),
+    /// Mean latency, with a limit of the same kind.
+    Mean,
+    /// I/Os per second; the limit is the least that is enough.
+    Iops,
+    /// Bytes per second, with a limit of the same kind.
+    Bandwidth,
+}
+
+/// A limit on a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// I/Os that it counts.
+    pub part: Part,
+    /// Number that it limits.
+    pub number: Number,
+    /// The limit: nanoseconds, I/Os per second or bytes per second.
+    pub limit: f64,
+}
+
+/// Answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is enough.
+    Yes,
+    /// It is not.
+    No,
+    /// The numbers do not decide it.
+    CannotTell,
+}
+
+/// Observation of one round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observed {
+    /// The number, in the unit of the limit; `None` without such I/Os, or too few of them.
+    pub value: Option<f64>,
+    /// Number of I/Os.
+    pub ios: u64,
+    /// Answer of this round.
+    pub answer: Answer,
+}
+
+/// Rounds of three that must say no.
+const ROUNDS_OF_NO: usize = 2;
+/// Numerator of the largest share that N I/Os without one leave possible, with 95 %.
+const NONE_SEEN: f64 = 3.0;
+
+/// Answer of several rounds: yes if all say yes, no if at least two say no.
+///
+/// ```
+/// use analysis::question::{Answer, of_rounds};
+///
+/// assert_eq!(of_rounds(&[Answer::Yes, Answer::Yes, Answer::CannotTell]), Answer::CannotTell);
+/// assert_eq!(of_rounds(&[Answer::No, Answer::Yes, Answer::No]), Answer::No);
+/// ```
+pub fn of_rounds(rounds: &[Answer]) -> Answer {
+    let count = |wanted: Answer| rounds.iter().filter(|&&answer| answer == wanted).count();
+    match rounds.len() {
+        0 => Answer::CannotTell,
+        all if count(Answer::Yes) == all => Answer::Yes,
+        all if count(Answer::No) >= ROUNDS_OF_NO.min(all) => Answer::No,
+        _ => Answer::CannotTell,
+    }
+}
+
+/// Answer of several rules that must all be kept: no if one is missed.
+pub fn of_rules(rules: &[Answer]) -> Answer {
+    let has = |wanted: Answer| rules.contains(&wanted);
+    match (has(Answer::No), has(Answer::CannotTell) || rules.is_empty()) {
+        (true, _) => Answer::No,
+        (false, true) => Answer::CannotTell,
+        (false, false) => Answer::Yes,
+    }
+}
+
+impl Rule {
+    /// Judges a round.
+    pub fn observe(&self, result: &RunResult) -> Observed {
+        let times = self.times(result);
+        let ios = times.histogram.as_ref().map_or(0, |histogram| histogram.total());
+        let steady = result.monitored.as_ref().map(model::Monitored::steady).unwrap_or_default();
+        let (value, answer) = match self.number {
+            Number::Percentile(percent) => {
+                let value = crate::percentile_as_fact(&times, percent).map(Nanos::as_f64);
+                (value, self.percentile(&times, &steady, 1.0 - percent / 100.0))
+            }
+            Number::Mean => {
+                let means: Vec<f64> =
+                    steady.iter().filter_map(|(_, interval)| self.latencies(interval).mean()).collect();
+                let value = times.moments.mean();
+                let half = series_interval(&means).map(|found| found.half);
+                (value, value.zip(half).map_or(Answer::CannotTell, |(value, half)| self.of_interval(value, half)))
+            }
+            Number::Iops | Number::Bandwidth => {
+                let rates: Vec<f64> = steady.iter().map(|(length, interval)| self.rate(*length, interval)).collect();
+                let found = series_interval(&rates);
+                let answer = found.map_or(Answer::CannotTell, |found| self.of_interval(found.mean, found.half));
+                (found.map(|found| found.mean), answer)
+            }
+        };
+        Observed { value, ios, answer: if ios == 0 { Answer::CannotTell } else { answer } }
+    }
+
+    /// True if the number must stay below the limit.
+    pub const fn is_time(&self) -> bool {
+        matches!(self.number, Number::Percentile(_) | Number::Mean)
+    }
+
+    fn of_interval(&self, value: f64, half: f64) -> Answer {
+        let (yes, no) = if self.is_time() {
+            (value + half < self.limit, value - half > self.limit)
+        } else {
+            (value - half >= self.limit, value + half < self.limit)
+        };
+        match (yes, no) {
+            (true, _) => Answer::Yes,
+            (_, true) => Answer::No,
+            _ => Answer::CannotTell,
+        }
+    }
+
+    /// The share beyond the limit against the share that is allowed.
+    fn percentile(&self, times: &LatencyStatistics, steady: &[(Nanos, &Interval)], allowed: f64) -> Answer {
+        let Some(histogram) = times.histogram.as_deref() else { return Answer::CannotTell };
+        let limit = nanos(self.limit);
+        let counts = Counts::of(histogram, limit);
+        let of_interval = |(_, interval): &(Nanos, &Interval)| {
+            let counts = self.latencies(interval);
+            let total = counts.total();
+            (total > 0).then(|| measure::float(counts.slower_than(limit)) / measure::float(total))
+        };
+        let shares: Vec<f64> = steady.iter().filter_map(of_interval).collect();
+        let Some(interval) = series_interval(&shares) else { return Answer::CannotTell };
+        let least = if counts.over > 0.0 { 0.0 } else { NONE_SEEN / counts.ios.max(1.0) };
+        let (share, half) = (counts.share(), interval.half.max(least));
+        match (share + half < allowed, share - half > allowed) {
+            (true, _) => Answer::Yes,
+            (_, true) => Answer::No,
+            _ => Answer::CannotTell,
+        }
+    }
+
+    /// Latencies of all jobs together.
+    fn times(&self, result: &RunResult) -> LatencyStatistics {
+        let mut all = LatencyStatistics::default();
+        for job in &result.jobs {
+            let found = match self.direction() {
+                None => [Some(&job.sync.latency), None],
+                Some(direction) => {
+                    let own = job.directions.iter().find(|(own, _)| *own == direction);
+                    own.map_or([None, None], |(_, found)| [found.total.as_ref(), found.completion.as_ref()])
+                }
+            };
+            // The first one that has percentiles.
+            let found = found.into_iter().flatten().find_map(|found| Some((found, found.histogram.as_deref()?)));
+            if let Some((found, histogram)) = found {
+                all.histogram.get_or_insert_with(|| Box::new(Histogram::new())).merge(histogram);
+                all.moments.merge(&found.moments);
+            }
+        }
+        all
+    }
+
+    const fn direction(&self) -> Option<Direction> {
+        match self.part {
+            Part::Read => Some(Direction::Read),
+            Part::Write => Some(Direction::Write),
+            Part::Sync => None,
+        }
+    }
+
+    fn slot(&self) -> Option<usize> {
+        let direction = self.direction()?;
+        Direction::ALL.iter().position(|&known| known == direction)
+    }
+
+    fn latencies<'a>(&self, interval: &'a Interval) -> &'a LatencyCounts {
+        self.slot().map_or(&interval.sync_latencies, |slot| &interval.latencies[slot])
+    }
+
+    fn rate(&self, length: Nanos, interval: &Interval) -> f64 {
+        let amount = match (self.slot(), self.number) {
+            (Some(slot), Number::Bandwidth) => interval.bytes[slot],
+            (Some(slot), _) => interval.ios[slot],
+            (None, _) => interval.sync_latencies.total(),
+        };
+        measure::float(amount) / length.as_secs_f64().max(1e-9)
+    }
+}
+
+fn nanos(time: f64) -> Nanos {
+    let time = Duration::try_from_secs_f64(time / 1e9).unwrap_or(Duration::MAX);
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::SplitMix;
+    use model::{DirectionResult, JobResult, Monitored};
+
+    const SECONDS: u64 = 30;
+    /// I/Os of an interval of half a second, with a service of 1 ms.
+    const MEAN: f64 = 1e6;
+
+    /// A run of random reads with exponential service times and a sync of the same kind, one at a time.
+    fn run(seed: u64) -> RunResult {
+        let mut random = SplitMix::new(seed);
+        let (mut all, mut then) = (Histogram::new(), Histogram::new());
+        let mut total = LatencyStatistics::default();
+        let mut monitored = Monitored::default();
+        let (mut now, mut counted, mut ios) = (0.0, 0_u64, 0_u64);
+        for half in 1..=2 * SECONDS {
+            let until = Nanos::from_millis(500 * half);
+            while now < until.as_f64() {
+                let time = -(1.0 - random.fraction()).ln() * MEAN;
+                now += time;
+                let time = nanos(time);
+                all.record(time);
+                total.moments.record(time);
+                ios += 1;
+            }
+            let mut interval = Interval { until, measuring: 1, ..Interval::default() };
+            interval.ios[0] = ios - counted;
+            interval.bytes[0] = 4096 * (ios - counted);
+            interval.latencies[0] = LatencyCounts::gained(&all, &then);
+            interval.sync_latencies = interval.latencies[0].clone();
+            monitored.intervals.push(interval);
+            (counted, then) = (ios, all.clone());
+        }
+        total.histogram = Some(Box::new(all));
+        let mut job =
+            JobResult { sync: model::SyncResult { count: ios, latency: total.clone() }, ..JobResult::default() };
+        job.directions.read = DirectionResult { total: Some(total), ..DirectionResult::default() };
+        RunResult { jobs: vec![job], monitored: Some(monitored), ..RunResult::default() }
+    }
+
+    /// The answers of three rounds, for these seeds, to a limit this many times the true number.
+    fn answers(part: Part, number: Number, times: f64, seeds: std::ops::Range<u64>) -> Vec<Answer> {
+        let truth = match number {
+            Number::Percentile(percent) => -(1.0 - percent / 100.0).ln() * MEAN,
+            Number::Mean => MEAN,
+            Number::Iops => 1e9 / MEAN,
+            Number::Bandwidth => 4096e9 / MEAN,
+        };
+        let rule = Rule { part, number, limit: truth * times };
+        let rounds = |seed: u64| (0..3).map(move |round| rule.observe(&run(1000 * seed + round)).answer);
+        seeds.map(|seed| of_rounds(&rounds(seed).collect::<Vec<_>>())).collect()
+    }
+
+    #[test]
+    fn disks_a_fifth_on_either_side_of_a_limit_are_answered_rightly() {
+        for (part, number) in [(Part::Read, Number::Percentile(99.0)), (Part::Sync, Number::Percentile(99.0))] {
+            assert_eq!(answers(part, number, 1.2, 0..20), [Answer::Yes; 20], "{number:?}");
+            assert_eq!(answers(part, number, 0.8, 0..20), [Answer::No; 20], "{number:?}");
+        }
+        for (number, enough, little) in
+            [(Number::Mean, 1.2, 0.8), (Number::Iops, 0.8, 1.2), (Number::Bandwidth, 0.8, 1.2)]
+        {
+            assert_eq!(answers(Part::Read, number, enough, 0..20), [Answer::Yes; 20], "{number:?}");
+            assert_eq!(answers(Part::Read, number, little, 0..20), [Answer::No; 20], "{number:?}");
+        }
+    }
+
+    #[test]
+    fn at_the_limit_nothing_is_said() {
+        for number in [Number::Percentile(99.0), Number::Iops] {
+            let found = answers(Part::Read, number, 1.0, 100..140);
+            let unsaid = found.iter().filter(|&&answer| answer == Answer::CannotTell).count();
+            assert!(unsaid >= 38, "{number:?}: {unsaid} of 40");
+        }
+    }
+
+    #[test]
+    fn a_short_run_and_one_without_such_ios_do_not_decide() {
+        let mut short = run(1);
+        short.monitored.as_mut().unwrap().intervals.truncate(14);
+        let rule = Rule { part: Part::Read, number: Number::Percentile(99.0), limit: 1e9 };
+        assert_eq!(rule.observe(&short).answer, Answer::CannotTell);
+        let writes = Rule { part: Part::Write, ..rule };
+        assert_eq!(writes.observe(&run(1)), Observed { value: None, ios: 0, answer: Answer::CannotTell });
+        assert_eq!(rule.observe(&run(1)).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn one_rule_that_is_missed_is_enough_for_no() {
+        use Answer::{CannotTell, No, Yes};
+        assert_eq!(of_rules(&[Yes, No, CannotTell]), No);
+        assert_eq!(of_rules(&[Yes, CannotTell]), CannotTell);
+        assert_eq!((of_rules(&[Yes, Yes]), of_rules(&[])), (Yes, CannotTell));
+        assert_eq!((of_rounds(&[No]), of_rounds(&[Yes]), of_rounds(&[])), (No, Yes, CannotTell));
+        assert_eq!(of_rounds(&[No, Yes, CannotTell]), CannotTell);
+    }
+}

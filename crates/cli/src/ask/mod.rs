@@ -1,0 +1,253 @@
+//! `plumb ask`: is this storage enough for a program? Measures its I/O in rounds and holds it against published limits.
+//!
+//! Owns the command line and the exit status. `survey` has the profiles, `analysis::question` judges, `rounds` measures,
+//! `shown` prints.
+
+mod rounds;
+mod shown;
+
+use crate::failure::{Cut, Failure, signal_status};
+use crate::output::{self, Output};
+use crate::streams::Written;
+use analysis::question::Answer;
+use shown::Report;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use survey::{PROFILES, Profile};
+use sys::processes::signals::Watch;
+
+/// Ask if storage is enough for a program: etcd, PostgreSQL, Kafka, SAP HANA and others
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "plumb ask [OPTIONS] NAME PATH\n       plumb ask --list\n       plumb ask --show NAME\n       plumb ask --profile FILE PATH",
+    long_about = "\
+Does the I/O of a program in new files under a directory, three times for a minute, and answers yes, no or cannot tell \
+by the limits that its makers publish. A program without a published limit gets its numbers and no answer.",
+    after_help = "\
+Examples:
+  plumb ask --list                            all programs
+  plumb ask etcd /var/lib/etcd
+  plumb ask cockroachdb /data --scale 8       a node of 8 vCPUs
+  plumb ask --show etcd >etcd.fio             a job file that any fio runs, with limits and sources
+  plumb ask --profile mine.toml /data
+
+The files are in a new directory plumb-ask-PID under PATH, which is removed.
+More: docs/ask.md
+Exit status: 0 yes, or there is no limit; 1 no; 2 cannot tell; 3 an error, or a result that is not of
+the storage; 128 + signal after a signal"
+)]
+pub(crate) struct AskArgs {
+    /// Name of the program, and a directory on the disk
+    #[arg(value_name = "NAME PATH", num_args = 0..=2)]
+    words: Vec<String>,
+    /// List the programs
+    #[arg(long, conflicts_with = "show")]
+    list: bool,
+    /// Print the job file of a program with its limits; measure nothing
+    #[arg(long)]
+    show: bool,
+    /// File with a profile, instead of the name of a program
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Number of units that published limits are for, like vCPUs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    scale: Option<u32>,
+    /// Time of each test in a round; a tenth before it is not counted
+    #[arg(long, value_name = "TIME", value_parser = survey::seconds, default_value = "60s")]
+    time: u64,
+    /// Number of rounds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), default_value_t = 3)]
+    rounds: u32,
+    /// Option of fio that is added to each job, like ioengine=io_uring; {run} is the number of the run; repeat it for several
+    #[arg(long, value_name = "OPTION=VALUE", value_parser = Profile::added_option)]
+    with: Vec<(String, String)>,
+    /// Answer although these checks find that a result is not of the storage, like cache,nothing-moved
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    accept: Vec<String>,
+    #[command(flatten)]
+    written: Written,
+}
+
+/// Exit status after an error, and of a result that is not of the storage. 1 and 2 are answers.
+pub(crate) const ERROR: u8 = 3;
+
+/// Form of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+}
+
+/// A profile with its name, and how it is asked.
+#[derive(Debug)]
+pub(crate) struct Question {
+    name: String,
+    profile: Profile,
+    units: u32,
+    /// Seconds of a test.
+    time: u64,
+    rounds: u32,
+    added: Vec<(String, String)>,
+    /// Names of checks that do not end with status 3.
+    accepted: Vec<String>,
+}
+
+/// Asks, lists or shows.
+pub(crate) fn run(args: &AskArgs) -> Result<u8, Failure> {
+    answer(args).map_err(|mut failure| {
+        failure.status = ERROR;
+        failure
+    })
+}
+
+fn answer(args: &AskArgs) -> Result<u8, Failure> {
+    let mut out = args.written.open()?;
+    let form = if args.written.streams.json { Form::Json } else { Form::Text };
+    if args.list {
+        if !args.words.is_empty() || args.profile.is_some() {
+            return Err(Failure::new("--list takes no names"));
+        }
+        out.write(&listed(form)?)?;
+        return Ok(0);
+    }
+    let (question, rest) = args.question()?;
+    if args.show {
+        if !rest.is_empty() || form == Form::Json {
+            return Err(Failure::new("--show prints a job file, as text, and takes no directory"));
+        }
+        out.write(&question.job_files()?)?;
+        return Ok(0);
+    }
+    let [path] = rest else {
+        return Err(Failure::new(format!("name a directory on the disk: plumb ask {} PATH", question.name)));
+    };
+    measured(&question, Path::new(path), &mut out, form)
+}
+
+fn measured(question: &Question, path: &Path, out: &mut Output, form: Form) -> Result<u8, Failure> {
+    let signals = Watch::begin()?;
+    if !path.is_dir() {
+        return Err(Failure::at(path, "is not a directory; name one on the disk, for new files"));
+    }
+    question.profile.check_room(path)?;
+    // Mistakes of the job files come before any I/O.
+    for test in 0..question.profile.tests.len() {
+        rounds::plan(question, test, 1, path)?;
+    }
+    let place = rounds::WorkDirectory::make(path)?;
+    let seconds = u64::from(question.rounds) * question.profile.tests.len() as u64 * question.seconds();
+    if form == Form::Text && !output::is_quiet() {
+        let what = &question.profile.load;
+        out.write(&format!("{what}; {} rounds, {} in all\n", question.rounds, shown::minutes(seconds)))?;
+    }
+    let found = rounds::measure(question, place.path(), &signals);
+    drop(place);
+    let found = match found {
+        Ok(found) => found,
+        Err(Cut::Signal(signal)) => return Ok(signal_status(signal)),
+        Err(Cut::Failed(failure)) => return Err(failure),
+    };
+    let report = Report { question, path, found: &found };
+    out.write(&match form {
+        Form::Json => report.document()?,
+        Form::Text => report.text(),
+    })?;
+    Ok(match report.answer() {
+        _ if !found.findings.is_empty() => ERROR,
+        None | Some(Answer::Yes) => 0,
+        Some(Answer::No) => 1,
+        Some(Answer::CannotTell) => 2,
+    })
+}
+
+impl AskArgs {
+    /// The question, and the words after its name.
+    fn question(&self) -> Result<(Question, &[String]), Failure> {
+        let (name, text, rest) = match (&self.profile, self.words.split_first()) {
+            (Some(file), _) => {
+                let text = std::fs::read_to_string(file).map_err(|error| Failure::at(file, error))?;
+                (file.display().to_string(), text, &self.words[..])
+            }
+            (None, Some((name, rest))) => {
+                let found = PROFILES.iter().find(|(known, _)| known == name);
+                let (_, text) = found.ok_or_else(|| {
+                    Failure::new(format!("there is no program {name}; plumb ask --list names those that are known"))
+                })?;
+                (name.clone(), (*text).to_owned(), rest)
+            }
+            (None, None) => return Err(Failure::new("name a program and a directory: plumb ask etcd /var/lib/etcd")),
+        };
+        let profile = Profile::from_toml(&text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+        if self.scale.is_some() && profile.unit.is_none() {
+            return Err(Failure::new(format!("--scale: the limits of {name} are not for a number of units")));
+        }
+        let question = Question {
+            name,
+            profile,
+            units: self.scale.unwrap_or(1),
+            time: self.time,
+            rounds: self.rounds,
+            added: self.with.clone(),
+            accepted: self.accept.iter().map(|check| check.replace('-', " ")).collect(),
+        };
+        Ok((question, rest))
+    }
+}
+
+impl Question {
+    /// Seconds of a test with the part that is not counted.
+    fn seconds(&self) -> u64 {
+        self.time + self.warm_up()
+    }
+
+    /// Seconds of a test that are not counted.
+    const fn warm_up(&self) -> u64 {
+        self.time.div_ceil(10)
+    }
+
+    /// The job file of a test.
+    fn job_file(&self, test: usize) -> String {
+        let (time, warm_up) = (self.time, self.warm_up());
+        format!("[global]\ntime_based\nruntime={time}\nramp_time={warm_up}\n{}", self.profile.tests[test].jobs)
+    }
+
+    /// The job files of all tests, with the question, limits and sources as comments.
+    fn job_files(&self) -> Result<String, Failure> {
+        let mut text = format!("# {}\n# {}\n", self.profile.question, self.profile.load);
+        for (at, test) in self.profile.tests.iter().enumerate() {
+            let _ = writeln!(text, "\n# Test {}: {}", at + 1, test.name);
+            for rule in &test.rules {
+                let limit = shown::limit(&rule.rule(self.units)?);
+                let strength = if rule.advice { "should be" } else { "must be" };
+                let _ = writeln!(text, "# {} {strength} {limit}. {} ({})", rule.number, rule.source, rule.date);
+            }
+            // One file is one run of fio; the tests of a question are runs one after another.
+            let jobs = self.job_file(at);
+            text += &if at == 0 { jobs } else { jobs.lines().fold(String::new(), |all, line| all + "#" + line + "\n") };
+        }
+        Ok(text)
+    }
+}
+
+/// The programs with their questions.
+fn listed(form: Form) -> Result<String, Failure> {
+    let mut rows = Vec::new();
+    for (name, text) in PROFILES {
+        let profile = Profile::from_toml(text)?;
+        let judges = profile.tests.iter().any(|test| !test.rules.is_empty());
+        rows.push((*name, profile.question, judges));
+    }
+    if form == Form::Json {
+        let row = |(name, question, judges): &(&str, String, bool)| serde_json::json!({"name": name, "question": question, "has_limits": judges});
+        return crate::streams::document(
+            "ask_list",
+            serde_json::json!({"programs": rows.iter().map(row).collect::<Vec<_>>()}),
+        );
+    }
+    let width = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+    let line = |(name, question, judges): &(&str, String, bool)| {
+        let without = if *judges { "" } else { " (numbers only: no limit is published)" };
+        format!("{name:width$}  {question}{without}\n")
+    };
+    Ok(rows.iter().map(line).collect())
+}

@@ -1,0 +1,157 @@
+//! Measures the tests of a question, round after round.
+
+use super::Question;
+use crate::failure::{Cut, Failure};
+use crate::fio::Machine;
+use crate::survey::progress::Display;
+use analysis::question::{Observed, Rule};
+use fio::Parser;
+use measure::{Direction, Nanos};
+use model::{Grade, PhaseKind, RunResult};
+use plan::Plan;
+use run::RunOptions;
+use std::path::{Path, PathBuf};
+use sys::processes::signals::Watch;
+
+/// A new directory for the files of the tests; dropping it removes them.
+#[derive(Debug)]
+pub(crate) struct WorkDirectory {
+    path: PathBuf,
+}
+
+impl WorkDirectory {
+    /// Makes it in a directory. One that is there is not touched.
+    pub(crate) fn make(parent: &Path) -> Result<Self, Failure> {
+        let path = parent.join(format!("plumb-ask-{}", std::process::id()));
+        std::fs::create_dir(&path).map_err(|error| Failure::at(&path, format!("cannot be made: {error}")))?;
+        Ok(WorkDirectory { path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for WorkDirectory {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.path) {
+            Failure::at(&self.path, format!("cannot be removed: {error}")).print();
+        }
+    }
+}
+
+/// The rounds of a question.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// For each test: for each rule: what each round said.
+    pub(crate) rules: Vec<Vec<Vec<Observed>>>,
+    /// For each test: the rates that each round had.
+    pub(crate) rates: Vec<Vec<Vec<Rate>>>,
+    /// Findings that a result is not of the storage, each check once.
+    pub(crate) findings: Vec<String>,
+    /// The seconds after which a burst or a cache was spent, in the round where this was first, and the sentence.
+    pub(crate) until: Option<(f64, String)>,
+}
+
+/// Rate of a direction in a round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    pub(crate) direction: Direction,
+    pub(crate) iops: f64,
+    pub(crate) bytes_per_second: f64,
+    /// 99th percentile of latency in nanoseconds; `None` with too few I/Os.
+    pub(crate) p99: Option<f64>,
+}
+
+/// Measures all rounds.
+pub(crate) fn measure(question: &Question, directory: &Path, signals: &Watch) -> Result<Found, Cut> {
+    let tests = &question.profile.tests;
+    let mut found = Found::default();
+    let mut rules = Vec::new();
+    for test in tests {
+        rules.push(test.rules.iter().map(|rule| rule.rule(question.units)).collect::<Result<Vec<Rule>, _>>()?);
+        found.rules.push(vec![Vec::new(); test.rules.len()]);
+        found.rates.push(Vec::new());
+    }
+    let mut display = Display::new(Nanos::ZERO);
+    let length = Nanos::from_secs(question.seconds());
+    let count = u64::from(question.rounds) * tests.len() as u64;
+    for run in 0..count {
+        let test = usize::try_from(run % tests.len() as u64).unwrap_or(0);
+        let title = format!("round {} of {}, {}", run / tests.len() as u64 + 1, question.rounds, tests[test].name);
+        let done = Nanos::from_secs(run * question.seconds());
+        let all = Nanos::from_secs(count * question.seconds());
+        display.round(title, [done, length], Some(all));
+        let plan = plan(question, test, run + 1, directory)?;
+        let result = one(&plan, &tests[test].name, &mut display, signals)?;
+        for (rule, rounds) in rules[test].iter().zip(&mut found.rules[test]) {
+            rounds.push(rule.observe(&result));
+        }
+        found.rates[test].push(rates(&result));
+        found.keep_findings(&result, &question.accepted);
+    }
+    display.clear();
+    Ok(found)
+}
+
+/// The Plan of a test in a directory; `number` is that of the run.
+pub(super) fn plan(question: &Question, test: usize, number: u64, directory: &Path) -> Result<Plan, Failure> {
+    let name = &question.profile.tests[test].name;
+    let written =
+        |(option, value): &(String, String)| format!("{option}={}", value.replace("{run}", &number.to_string()));
+    let mut added = vec![format!("directory={}", directory.display().to_string().replace(':', "\\:"))];
+    added.extend(question.added.iter().map(written));
+    let text = crate::versus::with_options(&question.job_file(test), &added);
+    let machine = Machine::here();
+    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
+    let parsed = parser.job_file(&format!("{}, {name}", question.name), &text, &machine.surroundings());
+    parsed.map(|(plan, _)| plan).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// Runs a test once.
+fn one(plan: &Plan, name: &str, display: &mut Display, signals: &Watch) -> Result<RunResult, Cut> {
+    let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
+    let mut result = run::execute(plan, &options, display)?;
+    if let Some(signal) = result.ended_by_signal.or_else(|| signals.caught()) {
+        return Err(Cut::Signal(signal));
+    }
+    if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
+        return Err(Cut::Failed(Failure::new(format!("{name}: {}", error.message))));
+    }
+    crate::remarks::judge(&mut result);
+    Ok(result)
+}
+
+/// The rates of the directions that had I/O.
+fn rates(result: &RunResult) -> Vec<Rate> {
+    let (length, whole) = result.monitored.as_ref().map(model::Monitored::steady_whole).unwrap_or_default();
+    let seconds = length.as_secs_f64().max(1e-9);
+    let slots = Direction::ALL.iter().enumerate().filter(|(slot, _)| whole.ios[*slot] > 0);
+    let rate = |(slot, &direction): (usize, &Direction)| Rate {
+        direction,
+        iops: measure::float(whole.ios[slot]) / seconds,
+        bytes_per_second: measure::float(whole.bytes[slot]) / seconds,
+        p99: whole.latencies[slot].percentile(99.0).map(Nanos::as_f64),
+    };
+    slots.map(rate).collect()
+}
+
+impl Found {
+    fn keep_findings(&mut self, result: &RunResult, accepted: &[String]) {
+        let not_storage = result.notes.iter().filter(|note| note.grade == Grade::NotAStorageResult);
+        for note in not_storage.filter(|note| !accepted.iter().any(|check| *note.check == **check)) {
+            let begins = format!("NOT A STORAGE RESULT: {}: ", note.check);
+            if !self.findings.iter().any(|known| known.starts_with(&begins)) {
+                self.findings.push(begins + &note.sentence);
+            }
+        }
+        let spent = [PhaseKind::Burst, PhaseKind::WriteCache];
+        let first = result.phases.first().filter(|first| result.phases.len() > 1 && spent.contains(&first.kind));
+        if let Some((first, sentence)) = first.zip(analysis::regime::lasting_sentence(&result.phases)) {
+            let seconds = first.until.as_secs_f64();
+            if self.until.as_ref().is_none_or(|(known, _)| seconds < *known) {
+                self.until = Some((seconds, sentence));
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Profiles: the I/O of a program as job files of fio, and the limits that its makers publish.
+//!
+//! A profile is TOML, in the program or in a user's file. Each of its tests has a job file without directory and runtime,
+//! and rules with their source and date.
+
+use crate::error::SurveyError;
+use crate::file_system;
+use analysis::question::{Number, Part, Rule};
+use serde::Deserialize;
+use std::path::Path;
+
+/// A profile.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The question that it answers.
+    pub question: String,
+    /// Its I/O in a few words.
+    pub load: String,
+    /// Parts of the question that it leaves open.
+    pub not_asked: String,
+    /// Space for its files, like `4g`.
+    space: String,
+    /// Unit that limits on rates are for, like `vCPU`; none if they are absolute.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Its tests, in order.
+    #[serde(rename = "test")]
+    pub tests: Vec<ProfileTest>,
+}
+
+/// A test of a profile.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileTest {
+    /// Its name.
+    pub name: String,
+    /// Sections of a job file of fio.
+    pub jobs: String,
+    /// Its limits; none if nothing is published.
+    #[serde(default, rename = "rule")]
+    pub rules: Vec<ProfileRule>,
+}
+
+/// A limit with its source.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileRule {
+    /// The number that it limits: `sync p99`, `read iops`, `write mean`.
+    pub number: String,
+    /// The time that the number must stay below, like `10ms`.
+    #[serde(default)]
+    pub below: Option<String>,
+    /// The least that is enough: I/Os per second, or bytes per second like `250MB/s`.
+    #[serde(default)]
+    pub at_least: Option<String>,
+    /// Advice only: the answer does not depend on it.
+    #[serde(default)]
+    pub advice: bool,
+    /// Its public source.
+    pub source: String,
+    /// Month in which the source was read, like `2026-09`.
+    pub date: String,
+}
+
+macro_rules! profiles {
+    ($($name:literal),+ $(,)?) => { &[$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),+] };
+}
+
+/// The profiles of the program: name and text.
+pub const PROFILES: &[(&str, &str)] = profiles![
+    "ceph-osd",
+    "cockroachdb",
+    "etcd",
+    "etcd-openshift",
+    "gitaly",
+    "k8s-pvc",
+    "kafka",
+    "oracle-redo",
+    "oracle-slob",
+    "postgres-wal",
+    "proxmox",
+    "redpanda",
+    "rocksdb",
+    "sap-hana",
+    "splunk",
+    "tikv",
+    "zeebe",
+    "zfs-slog",
+];
+
+/// Options that are not of a profile: the command sets them.
+const SET: [&str; 6] = ["directory", "filename", "runtime", "time_based", "ramp_time", "name"];
+
+impl Profile {
+    /// Reads an option of fio that is added to each job.
+    ///
+    /// # Errors
+    /// It has no value, or the command sets it.
+    pub fn added_option(text: &str) -> Result<(String, String), SurveyError> {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            SurveyError::Value(format!("{text} is not an option of fio; write it like ioengine=io_uring"))
+        })?;
+        if SET.contains(&name) {
+            return Err(SurveyError::Value(format!("{name} is set by plumb ask itself")));
+        }
+        Ok((name.to_owned(), value.to_owned()))
+    }
+
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// It is not valid TOML (the message has line and column), has no test, or a rule that cannot be read.
+    pub fn from_toml(text: &str) -> Result<Self, SurveyError> {
+        let found: Profile =
+            toml::from_str(text).map_err(|error| SurveyError::File(error.to_string().trim_end().to_owned()))?;
+        if found.tests.is_empty() {
+            return Err(SurveyError::File("there is no [[test]]".to_owned()));
+        }
+        found.bytes()?;
+        for rule in found.tests.iter().flat_map(|test| &test.rules) {
+            rule.rule(1)?;
+            if rule.source.trim().is_empty() || rule.date.trim().is_empty() {
+                return Err(SurveyError::File(format!("{}: a rule needs its source and date", rule.number)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Space for its files.
+    ///
+    /// # Errors
+    /// It is not a size.
+    pub fn bytes(&self) -> Result<u64, SurveyError> {
+        crate::parse_values::size(&self.space)
+    }
+
+    /// Refuses a directory whose file system has not the space for its files and a reserve of a twentieth.
+    ///
+    /// # Errors
+    /// There is less, or it cannot be asked.
+    pub fn check_room(&self, directory: &Path) -> Result<(), SurveyError> {
+        let (wanted, room) = (self.bytes()?, file_system::room(directory)?);
+        if wanted.saturating_add(room.total / 20) <= room.free {
+            return Ok(());
+        }
+        let [wanted, free] = [wanted, room.free].map(crate::short_size);
+        Err(SurveyError::at(
+            directory,
+            format!("its files take {wanted}, and of {free} free a reserve of 5 % of the disk stays untouched"),
+        ))
+    }
+}
+
+impl ProfileRule {
+    /// The limit, for this many units.
+    ///
+    /// # Errors
+    /// The number or the limit cannot be read.
+    pub fn rule(&self, units: u32) -> Result<Rule, SurveyError> {
+        let wrong = |what: &str| SurveyError::File(format!("{}: {what}", self.number));
+        let (part, number) = self
+            .number
+            .split_once(' ')
+            .ok_or_else(|| wrong("write a number like `sync p99`, `read iops` or `write mean`"))?;
+        let part = match part {
+            "read" => Part::Read,
+            "write" => Part::Write,
+            "sync" => Part::Sync,
+            _ => return Err(wrong("a number is of read, write or sync")),
+        };
+        let number = match (number, number.strip_prefix('p').and_then(|digits| digits.parse::<f64>().ok())) {
+            ("mean", _) => Number::Mean,
+            ("iops", _) => Number::Iops,
+            ("bandwidth", _) if part != Part::Sync => Number::Bandwidth,
+            (_, Some(percent)) if (50.0..=99.99).contains(&percent) => Number::Percentile(percent),
+            _ => return Err(wrong("a number is mean, iops, bandwidth, or a percentile from p50 to p99.99")),
+        };
+        let limit = match (number, self.below.as_deref(), self.at_least.as_deref()) {
+            (Number::Percentile(_) | Number::Mean, Some(below), None) => time(below),
+            (Number::Iops, None, Some(least)) => scaled(least, 1.0, units),
+            (Number::Bandwidth, None, Some(least)) => {
+                least.strip_suffix("MB/s").and_then(|number| scaled(number, 1e6, units))
+            }
+            _ => return Err(wrong("a latency has `below`, a rate `at_least`")),
+        };
+        let limit =
+            limit.ok_or_else(|| wrong("write a limit like below = \"10ms\", at_least = \"500\" or \"250MB/s\""))?;
+        Ok(Rule { part, number, limit })
+    }
+}
+
+fn scaled(number: &str, factor: f64, units: u32) -> Option<f64> {
+    let number: f64 = number.trim().parse().ok()?;
+    (number > 0.0 && number.is_finite()).then_some(number * factor * f64::from(units))
+}
+
+/// A time in nanoseconds.
+fn time(text: &str) -> Option<f64> {
+    let number = text.trim_end_matches(char::is_alphabetic);
+    let factor = match &text[number.len()..] {
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    scaled(number, factor, 1).filter(|time| *time <= 3.6e12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_can_be_read_and_ten_judge() {
+        let all: Vec<Profile> = PROFILES.iter().map(|(_, text)| Profile::from_toml(text).unwrap()).collect();
+        let judging = all.iter().filter(|profile| profile.tests.iter().any(|test| !test.rules.is_empty())).count();
+        assert!(all.len() >= 18 && judging >= 10, "{} profiles, {judging} with rules", all.len());
+        for ((name, _), profile) in PROFILES.iter().zip(&all) {
+            assert!(profile.question.ends_with('?') && profile.not_asked.ends_with('.'), "{name}");
+            for rule in profile.tests.iter().flat_map(|test| &test.rules) {
+                let year = rule.date.split('-').next().and_then(|year| year.parse::<u32>().ok());
+                assert!(year.is_some_and(|year| (2010..=2026).contains(&year)), "{name}: {}", rule.date);
+            }
+        }
+    }
+
+    #[test]
+    fn rules_have_a_number_and_a_limit_of_its_kind() {
+        let rule = |number: &str, below: Option<&str>, at_least: Option<&str>| ProfileRule {
+            number: number.to_owned(),
+            below: below.map(str::to_owned),
+            at_least: at_least.map(str::to_owned),
+            advice: false,
+            source: "x".to_owned(),
+            date: "2026".to_owned(),
+        };
+        let found = rule("sync p99.9", Some("10ms"), None).rule(1).unwrap();
+        assert_eq!(found, Rule { part: Part::Sync, number: Number::Percentile(99.9), limit: 1e7 });
+        let found = rule("read iops", None, Some("500")).rule(8).unwrap();
+        assert_eq!(found, Rule { part: Part::Read, number: Number::Iops, limit: 4000.0 });
+        let found = rule("write bandwidth", None, Some("250MB/s")).rule(1).unwrap();
+        assert_eq!(found.limit, 2.5e8);
+        assert_eq!(rule("write mean", Some("250us"), None).rule(9).unwrap().limit, 250_000.0);
+        for (number, below, at_least) in [
+            ("p99", Some("1ms"), None),
+            ("trim iops", None, Some("1")),
+            ("read p100", Some("1ms"), None),
+            ("read iops", Some("1ms"), None),
+            ("read iops", None, Some("-1")),
+            ("read p99", Some("1"), None),
+            ("sync bandwidth", None, Some("1MB/s")),
+            ("read bandwidth", None, Some("1MiB/s")),
+        ] {
+            assert!(rule(number, below, at_least).rule(1).is_err(), "{number}");
+        }
+        let broken = Profile::from_toml("question = 1\n").unwrap_err().to_string();
+        assert!(broken.contains("line 1"), "{broken}");
+    }
+}
