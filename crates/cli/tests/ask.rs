@@ -73,7 +73,7 @@ fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() 
     let missed = PROFILE.replace("advice = true\n", "");
     std::fs::write(place.path().join("missed.toml"), missed).unwrap();
     let answers: Vec<_> = std::thread::scope(|scope| {
-        let both = [short.to_owned(), short.replace("mine.toml", "missed.toml --scale 4")];
+        let both = [format!("{short} --page answer.html"), short.replace("mine.toml", "missed.toml --scale 4")];
         let started = both.map(|words| scope.spawn(|| (ask(place.path(), &words), words).0));
         started.map(|thread| thread.join().unwrap()).into_iter().collect()
     });
@@ -89,6 +89,8 @@ fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() 
     let shown = documents[1]["tests"][0]["rounds"][0][0]["iops"].as_f64().unwrap();
     assert!((shown / writes - 1.0).abs() < 0.05, "the rate of the test is {shown}, of its rule {writes}");
     assert!(documents[0]["sentences"][0].as_str().unwrap().contains("Is it enough? On disk: yes"), "{}", documents[0]);
+    let page = std::fs::read_to_string(place.path().join("answer.html")).unwrap();
+    assert!(page.contains("Is it enough? On disk: yes") && page.contains("here (2026-11)"), "{page}");
     assert_eq!(left(place.path()), ["precious"]);
 }
 
@@ -134,6 +136,7 @@ fn mistakes_are_named_before_anything_is_measured() {
         ("--show etcd disk", "--show prints a job file"),
         ("etcd disk --with runtime=3", "runtime is set by plumb ask itself"),
         ("etcd disk --time 0", "--time"),
+        ("etcd disk --page answer.svg", "answer.svg: the page of an answer is .html or .pdf"),
     ] {
         let (status, text, errors) = ask(place.path(), words);
         assert_eq!((status, text.as_str()), (3, ""), "{words}: {errors}");

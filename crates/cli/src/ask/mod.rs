@@ -1,8 +1,9 @@
 //! `plumb ask`: is this storage enough for a program? Measures its I/O in rounds and holds it against published limits.
 //!
 //! Owns the command line and the exit status. `survey` has the profiles, `analysis::question` judges, `rounds` measures,
-//! `shown` prints.
+//! `shown` prints, `page` writes what one can mail.
 
+mod page;
 mod rounds;
 mod shown;
 
@@ -30,6 +31,7 @@ Examples:
   plumb ask cockroachdb /data --scale 8       a node of 8 vCPUs
   plumb ask --show etcd >etcd.fio             a job file that any fio runs, with limits and sources
   plumb ask --profile mine.toml /data
+  plumb ask sap-hana /hana --page answer.pdf
 
 The files are in a new directory plumb-ask-PID under PATH, which is removed.
 More: docs/ask.md
@@ -64,6 +66,9 @@ pub(crate) struct AskArgs {
     /// Answer although these checks find that a result is not of the storage, like cache,nothing-moved
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     accept: Vec<String>,
+    /// Page with the answer that one can mail: .html or .pdf
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     #[command(flatten)]
     written: Written,
 }
@@ -121,10 +126,15 @@ fn answer(args: &AskArgs) -> Result<u8, Failure> {
     let [path] = rest else {
         return Err(Failure::new(format!("name a directory on the disk: plumb ask {} PATH", question.name)));
     };
-    measured(&question, Path::new(path), &mut out, form)
+    args.page.as_deref().map(page::check).transpose()?;
+    measured(&question, Path::new(path), (&mut out, form, args.page.as_deref()))
 }
 
-fn measured(question: &Question, path: &Path, out: &mut Output, form: Form) -> Result<u8, Failure> {
+fn measured(
+    question: &Question,
+    path: &Path,
+    (out, form, page): (&mut Output, Form, Option<&Path>),
+) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
     if !path.is_dir() {
         return Err(Failure::at(path, "is not a directory; name one on the disk, for new files"));
@@ -152,6 +162,9 @@ fn measured(question: &Question, path: &Path, out: &mut Output, form: Form) -> R
         Form::Json => report.document()?,
         Form::Text => report.text(),
     })?;
+    if let Some(page) = page {
+        page::write(page, &report)?;
+    }
     Ok(match report.answer() {
         _ if !found.findings.is_empty() => ERROR,
         None | Some(Answer::Yes) => 0,

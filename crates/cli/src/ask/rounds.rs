@@ -6,8 +6,8 @@ use crate::fio::Machine;
 use crate::survey::progress::Display;
 use analysis::question::{Observed, Rule};
 use fio::Parser;
-use measure::{Direction, Nanos};
-use model::{Grade, PhaseKind, RunResult};
+use measure::{Direction, Histogram, Nanos};
+use model::{Grade, LatencyStatistics, PhaseKind, RunResult};
 use plan::Plan;
 use run::RunOptions;
 use std::path::{Path, PathBuf};
@@ -122,18 +122,21 @@ fn one(plan: &Plan, name: &str, display: &mut Display, signals: &Watch) -> Resul
     Ok(result)
 }
 
-/// The rates of the directions that had I/O.
+/// The rates of the directions that had I/O, over the time that counts.
 fn rates(result: &RunResult) -> Vec<Rate> {
-    let (length, whole) = result.monitored.as_ref().map(model::Monitored::steady_whole).unwrap_or_default();
-    let seconds = length.as_secs_f64().max(1e-9);
-    let slots = Direction::ALL.iter().enumerate().filter(|(slot, _)| whole.ios[*slot] > 0);
-    let rate = |(slot, &direction): (usize, &Direction)| Rate {
-        direction,
-        iops: measure::float(whole.ios[slot]) / seconds,
-        bytes_per_second: measure::float(whole.bytes[slot]) / seconds,
-        p99: whole.latencies[slot].percentile(99.0).map(Nanos::as_f64),
+    let rate = |direction: &Direction| {
+        let all = result.jobs.iter().map(|job| &job.directions[*direction]);
+        let per_second = |amount: u64, time: Nanos| measure::float(amount) / time.as_secs_f64().max(1e-9);
+        let iops: f64 = all.clone().map(|found| per_second(found.ios, found.runtime)).sum();
+        let bytes_per_second = all.clone().map(|found| per_second(found.bytes, found.runtime)).sum();
+        let mut times = LatencyStatistics::default();
+        for histogram in all.filter_map(|found| found.completion.as_ref()?.histogram.as_deref()) {
+            times.histogram.get_or_insert_with(|| Box::new(Histogram::new())).merge(histogram);
+        }
+        let p99 = analysis::percentile_as_fact(&times, 99.0).map(Nanos::as_f64);
+        (iops > 0.0).then_some(Rate { direction: *direction, iops, bytes_per_second, p99 })
     };
-    slots.map(rate).collect()
+    Direction::ALL.iter().filter_map(rate).collect()
 }
 
 impl Found {

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use analysis::question::{Answer, Number, Observed, Rule, of_rounds, of_rules};
 use analysis::thousands;
 use formats::printable;
+use measure::Direction;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -73,8 +74,15 @@ impl Report<'_> {
         printable::lines(&text).into_owned()
     }
 
-    /// The answer in sentences.
+    /// The findings, then the answer, in sentences.
     fn sentences(&self) -> Vec<String> {
+        let mut all = self.found.findings.clone();
+        all.extend(self.answers());
+        all
+    }
+
+    /// The answer in sentences.
+    pub(super) fn answers(&self) -> Vec<String> {
         let profile = &self.question.profile;
         let answer = match (self.answer(), &self.found.until) {
             (None, _) => "no limit is published, so these are numbers without an answer.".to_owned(),
@@ -88,10 +96,54 @@ impl Report<'_> {
                 self.missed(Answer::CannotTell)
             ),
         };
-        let mut all: Vec<String> = self.found.findings.clone();
-        all.push(format!("{} On {}: {answer}", profile.question, self.path.display()));
-        all.push(format!("Not asked: {}", profile.not_asked));
-        all
+        vec![
+            format!("{} On {}: {answer}", profile.question, self.path.display()),
+            format!("Not asked: {}", profile.not_asked),
+        ]
+    }
+
+    /// The rows of a table: test, number, lowest and highest round, limit, answer and source.
+    pub(super) fn rows(&self) -> Vec<[String; 7]> {
+        let mut rows = Vec::new();
+        for (at, test) in self.question.profile.tests.iter().enumerate() {
+            for judged in self.judged(at) {
+                let [low, high] = judged.ends().unwrap_or_default();
+                let advice = if judged.written.advice { " (advice)" } else { "" };
+                let source = format!("{} ({})", judged.written.source, judged.written.date);
+                rows.push([
+                    test.name.clone(),
+                    judged.written.number.clone(),
+                    low,
+                    high,
+                    format!("{}{advice}", limit(&judged.rule)),
+                    word(judged.answer).to_owned(),
+                    source,
+                ]);
+            }
+            for direction in Direction::ALL {
+                let rates = || self.found.rates[at].iter().flatten().filter(|rate| rate.direction == direction);
+                let name = crate::capacity::name(direction);
+                let mut row = |what: &str, values: Vec<f64>, shown: fn(f64) -> String| {
+                    let ends = (values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max));
+                    if let (Some(low), Some(high)) = ends {
+                        let blank = String::new;
+                        rows.push([
+                            test.name.clone(),
+                            format!("{name} {what}"),
+                            shown(low),
+                            shown(high),
+                            blank(),
+                            blank(),
+                            blank(),
+                        ]);
+                    }
+                };
+                row("iops", rates().map(|rate| rate.iops).collect(), |iops| format!("{}/s", thousands(iops)));
+                row("bandwidth", rates().map(|rate| rate.bytes_per_second).collect(), megabytes);
+                row("p99", rates().filter_map(|rate| rate.p99).collect(), crate::capacity::time);
+            }
+        }
+        rows
     }
 
     /// The numbers whose rules have this answer.
@@ -154,10 +206,14 @@ impl Judged<'_> {
 
     /// The smallest and the largest number of the rounds.
     fn range(&self) -> Option<String> {
-        let values = || self.rounds.iter().filter_map(|round| round.value);
-        let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-        let [low, high] = [low, high].map(|value| number(&self.rule, value));
+        let [low, high] = self.ends()?;
         Some(if low == high { low } else { format!("{low} to {high}") })
+    }
+
+    fn ends(&self) -> Option<[String; 2]> {
+        let values = || self.rounds.iter().filter_map(|round| round.value);
+        let ends = [values().reduce(f64::min)?, values().reduce(f64::max)?];
+        Some(ends.map(|value| number(&self.rule, value)))
     }
 
     fn document(&self) -> Value {
