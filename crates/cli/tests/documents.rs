@@ -31,8 +31,17 @@ fn cut(block: &str, place: &Path) -> String {
 }
 
 /// Runs all blocks of a document, one after the other, in one directory; each must end with status 0. Returns the names of the files
-/// that they leave.
+/// that they leave. Other tests may take the processors: grades are then refused, and all of it runs once more.
 fn run(document: &str) -> Vec<String> {
+    let of_tester = "the tester, not the disk, was the limit";
+    match attempt(document) {
+        Err(text) if text.contains(of_tester) => attempt(document).unwrap_or_else(|text| panic!("{text}")),
+        found => found.unwrap_or_else(|text| panic!("{text}")),
+    }
+}
+
+/// The same once; the error is the block with its output.
+fn attempt(document: &str) -> Result<Vec<String>, String> {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for directory in ["data", "mnt/a", "mnt/b", "bin", "work"] {
         std::fs::create_dir_all(place.path().join(directory)).unwrap();
@@ -47,12 +56,14 @@ fn run(document: &str) -> Vec<String> {
         command.args(["-c", &script]).env("PATH", &path).current_dir(place.path().join("work"));
         let output = command.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(output.status.success(), "{script}\n{}\n{}", text(&output.stdout), text(&output.stderr));
+        if !output.status.success() {
+            return Err(format!("{script}\n{}\n{}", text(&output.stdout), text(&output.stderr)));
+        }
     }
     let files = std::fs::read_dir(place.path().join("work")).unwrap();
     let mut names: Vec<String> = files.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    names
+    Ok(names)
 }
 
 #[test]
