@@ -51,6 +51,11 @@ impl Failure {
         }
     }
 
+    /// The same with another status.
+    pub(crate) fn with_status(self, status: u8) -> Self {
+        Failure { status, ..self }
+    }
+
     /// The message, for callers that continue after the failure.
     pub(crate) fn message(&self) -> &str {
         &self.message

@@ -20,6 +20,7 @@ mod iozone;
 mod knee;
 mod native;
 mod output;
+mod pages;
 mod parse;
 mod remarks;
 #[cfg_attr(not(feature = "report"), path = "absent/report.rs")]

@@ -136,6 +136,21 @@ impl Nanos {
         Nanos(microseconds.saturating_mul(1_000))
     }
 
+    /// Converts from seconds; 0 for what is negative or not a number, saturates.
+    ///
+    /// ```
+    /// use measure::Nanos;
+    ///
+    /// assert_eq!(Nanos::from_secs_f64(0.0015), Nanos::from_micros(1500));
+    /// assert_eq!(Nanos::from_secs_f64(-1.0), Nanos::ZERO);
+    /// assert_eq!(Nanos::from_secs_f64(1e30), Nanos::MAX);
+    /// ```
+    pub fn from_secs_f64(seconds: f64) -> Self {
+        let positive = if seconds > 0.0 { seconds } else { 0.0 };
+        let time = std::time::Duration::try_from_secs_f64(positive).unwrap_or(std::time::Duration::MAX);
+        Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    }
+
     /// Converts to seconds as a float.
     pub const fn as_secs_f64(self) -> f64 {
         self.as_f64() / 1e9

@@ -99,10 +99,7 @@ pub(crate) struct Question {
 
 /// Asks, lists or shows.
 pub(crate) fn run(args: &AskArgs) -> Result<u8, Failure> {
-    answer(args).map_err(|mut failure| {
-        failure.status = ERROR;
-        failure
-    })
+    answer(args).map_err(|failure| failure.with_status(ERROR))
 }
 
 fn answer(args: &AskArgs) -> Result<u8, Failure> {

@@ -30,9 +30,6 @@ const COLUMNS: [(&str, &str, &str); 7] = [
 pub(super) fn write(path: &Path, report: &Report<'_>) -> Result<(), Failure> {
     let [answer, rest @ ..] = &report.answers()[..] else { return Ok(()) };
     let page = Page {
-        title: format!("{}: {}", report.question.name, report.path.display()),
-        made_by: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made_at: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         verdict: Verdict { line: answer.clone(), findings: Vec::new() },
         sentences: rest.to_vec(),
         numbers: Numbers {
@@ -40,7 +37,7 @@ pub(super) fn write(path: &Path, report: &Report<'_>) -> Result<(), Failure> {
             rows: report.rows().into_iter().map(|row| row.into_iter().map(cell).collect()).collect(),
         },
         remarks: report.found.findings.clone(),
-        ..Page::default()
+        ..crate::pages::begun(format!("{}: {}", report.question.name, report.path.display()))
     };
     crate::report::drawn(path, &page)
 }

@@ -23,15 +23,12 @@ pub(super) fn page(report: &Report<'_>) -> Result<Page, Failure> {
         data: serde_json::to_value(data(report, &title, &sentences))?,
     };
     Ok(Page {
-        title: format!("Capacity: {title}"),
-        made_by: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made_at: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         verdict: Verdict { line: sentences.first().cloned().unwrap_or_default(), findings: Vec::new() },
         sentences: sentences.get(1..).unwrap_or_default().to_vec(),
         pictures: vec![picture],
         numbers: numbers(report),
         remarks: report.remarks().to_vec(),
-        ..Page::default()
+        ..crate::pages::begun(format!("Capacity: {title}"))
     })
 }
 

@@ -1,7 +1,7 @@
 //! Measures what the search asks for, trial after trial.
 
 use super::measured::Measured;
-use super::slo::{Slo, nanos};
+use super::slo::Slo;
 use super::words;
 use crate::failure::{Cut, Failure};
 use crate::fio::Machine;
@@ -175,16 +175,17 @@ impl Measurement<'_> {
     }
 
     fn show(&mut self, title: String, seconds: f64) {
-        let spent = nanos(self.search.spent());
-        let total = self.search.seconds_left().map(|left| nanos(self.search.spent() + left.max(seconds)));
-        self.display.round(title, [spent, nanos(seconds)], total);
+        let spent = Nanos::from_secs_f64(self.search.spent());
+        let total =
+            self.search.seconds_left().map(|left| Nanos::from_secs_f64(self.search.spent() + left.max(seconds)));
+        self.display.round(title, [spent, Nanos::from_secs_f64(seconds)], total);
     }
 
     /// Runs a trial. Returns its numbers and its exact rate.
     fn measured(&mut self, sending: Sending, seconds: f64) -> Result<(Measured, f64), Cut> {
         self.runs += 1;
-        let ramp = nanos(seconds * WARM_UP);
-        let time = TestTime { ramp, time: nanos(seconds).saturating_sub(ramp) };
+        let ramp = Nanos::from_secs_f64(seconds * WARM_UP);
+        let time = TestTime { ramp, time: Nanos::from_secs_f64(seconds).saturating_sub(ramp) };
         let run = OpenRun { sending, time, number: self.runs };
         let parser = Parser::new(engine::ENGINES);
         let (plan, rate) = self.question.load.plan(self.target, &run, &parser, &self.machine.surroundings())?;

@@ -55,12 +55,6 @@ impl Slo {
     }
 }
 
-/// A time in seconds as nanoseconds.
-pub(crate) fn nanos(seconds: f64) -> Nanos {
-    let time = std::time::Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default();
-    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
-}
-
 /// Reads a time with its unit.
 fn time(text: &str) -> Option<Nanos> {
     let digits = text.trim_end_matches(|letter: char| letter.is_alphabetic());
@@ -72,7 +66,7 @@ fn time(text: &str) -> Option<Nanos> {
         _ => return None,
     };
     let seconds = digits.trim().parse::<f64>().ok()? * factor;
-    (1e-9..=3600.0).contains(&seconds).then(|| nanos(seconds))
+    (1e-9..=3600.0).contains(&seconds).then(|| Nanos::from_secs_f64(seconds))
 }
 
 /// Name of a direction.

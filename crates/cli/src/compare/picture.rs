@@ -74,16 +74,13 @@ fn page(comparison: &Comparison, title: &str) -> Result<Page, Failure> {
         command: None,
     };
     Ok(Page {
-        title: format!("Comparison: {title}"),
-        made_by: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made_at: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
         verdict: PageVerdict { line: sentences[0].clone(), findings: Vec::new() },
         sentences: sentences[1..].to_vec(),
         pictures: vec![picture],
         numbers: numbers(comparison),
         runs: if comparison.surroundings.is_empty() { Vec::new() } else { vec![surroundings] },
         remarks,
-        ..Page::default()
+        ..crate::pages::begun(format!("Comparison: {title}"))
     })
 }
 

@@ -98,15 +98,11 @@ pub(crate) fn status_of_mistake(words: &[std::ffi::OsString]) -> u8 {
 /// Judges the results against the baseline.
 pub(crate) fn run(args: &GateArgs) -> Result<u8, Failure> {
     let error = if args.bisect { BISECT_ERROR } else { ERROR };
-    let with = |status: u8, mut failure: Failure| {
-        failure.status = status;
-        failure
-    };
-    let mut out = args.written.open().map_err(|failure| with(error, failure))?;
+    let mut out = args.written.open().map_err(|failure| failure.with_status(error))?;
     match conclude(args) {
         Ok(conclusion) => {
-            let text = args.text(&conclusion).map_err(|failure| with(error, failure))?;
-            print(&mut out, &text, &shown::last_line(&conclusion)).map_err(|failure| with(error, failure))?;
+            let text = args.text(&conclusion).map_err(|failure| failure.with_status(error))?;
+            print(&mut out, &text, &shown::last_line(&conclusion)).map_err(|failure| failure.with_status(error))?;
             Ok(match conclusion.answer {
                 Answer::Ok => 0,
                 Answer::Worse => 1,
@@ -117,9 +113,9 @@ pub(crate) fn run(args: &GateArgs) -> Result<u8, Failure> {
         Err(Inconclusive { failure, is_of_new_results }) => {
             // The reason goes to standard error like that of any command, the line for a log to standard output.
             let line = shown::line_of_error(failure.message());
-            print(&mut out, &args.text_of_error(&line), &line).map_err(|failure| with(error, failure))?;
+            print(&mut out, &args.text_of_error(&line), &line).map_err(|failure| failure.with_status(error))?;
             // Another commit may be measured well, so that this one is skipped.
-            Err(with(if args.bisect && is_of_new_results { BISECT_SKIP } else { error }, failure))
+            Err(failure.with_status(if args.bisect && is_of_new_results { BISECT_SKIP } else { error }))
         }
     }
 }

@@ -125,8 +125,8 @@ fn request(profile: Option<&str>) -> Result<PageRequest, Failure> {
         title: None,
         target_ns: None,
         profile: profile.map(crate::grade::profile).transpose()?,
-        made_by: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
-        made_at: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        made_by: crate::pages::MADE_BY.to_owned(),
+        made_at: crate::pages::now(),
     })
 }
 

@@ -94,10 +94,7 @@ impl Trend {
 
 /// Prints the trend, or stores a decision about a change.
 pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
-    answer(args).map_err(|mut failure| {
-        failure.status = ERROR;
-        failure
-    })
+    answer(args).map_err(|failure| failure.with_status(ERROR))
 }
 
 fn answer(args: &TrendArgs) -> Result<u8, Failure> {

@@ -117,10 +117,10 @@ fn metric(word: &str) -> Result<Metric, String> {
 
 /// Measures both sides and prints which one is faster.
 pub(crate) fn run(args: &VersusArgs) -> Result<u8, Failure> {
-    let failed = |mut failure: Failure| {
+    let failed = |failure: Failure| {
         // Without a message, the reader of the output closed the pipe.
-        failure.status = if failure.message().is_empty() { 1 } else { ERROR };
-        failure
+        let status = if failure.message().is_empty() { 1 } else { ERROR };
+        failure.with_status(status)
     };
     measure(args).map_err(failed)
 }
