@@ -1,14 +1,13 @@
 //! Is it enough? A rule is a limit on one number of a run; rounds of the run answer it with yes, no, or cannot tell.
 //!
-//! A round says yes if the whole interval of its number keeps the limit, and no if none of it does. For a percentile the
+//! A round says yes if the whole interval of its number keeps the limit, and no if all of it misses it. For a percentile the
 //! question is turned round: the share of I/Os beyond the limit, with its interval, against the share that is allowed.
-//! docs/decisions.md has the formulas.
+//! docs/decisions.md has the rule.
 
 use crate::capacity::Counts;
 use crate::statistics::series_interval;
 use measure::{Direction, Histogram, Nanos};
 use model::{Interval, LatencyCounts, LatencyStatistics, RunResult};
-use std::time::Duration;
 
 /// I/Os of which a rule counts a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +16,8 @@ pub enum Part {
     Read,
     /// Writes.
     Write,
+    /// Reads and writes together; only their rates.
+    All,
     /// fsync and fdatasync.
     Sync,
 }
@@ -67,12 +68,10 @@ pub struct Observed {
     pub answer: Answer,
 }
 
-/// Rounds of three that must say no.
-const ROUNDS_OF_NO: usize = 2;
 /// Numerator of the largest share that N I/Os without one leave possible, with 95 %.
 const NONE_SEEN: f64 = 3.0;
 
-/// Answer of several rounds: yes if all say yes, no if at least two say no.
+/// Answer of several rounds: yes if all say yes, no if more than half say no.
 ///
 /// ```
 /// use analysis::question::{Answer, of_rounds};
@@ -85,7 +84,7 @@ pub fn of_rounds(rounds: &[Answer]) -> Answer {
     match rounds.len() {
         0 => Answer::CannotTell,
         all if count(Answer::Yes) == all => Answer::Yes,
-        all if count(Answer::No) >= ROUNDS_OF_NO.min(all) => Answer::No,
+        all if 2 * count(Answer::No) > all => Answer::No,
         _ => Answer::CannotTell,
     }
 }
@@ -149,7 +148,7 @@ impl Rule {
     /// The share beyond the limit against the share that is allowed.
     fn percentile(&self, times: &LatencyStatistics, steady: &[(Nanos, &Interval)], allowed: f64) -> Answer {
         let Some(histogram) = times.histogram.as_deref() else { return Answer::CannotTell };
-        let limit = nanos(self.limit);
+        let limit = Nanos::from_secs_f64(self.limit / 1e9);
         let counts = Counts::of(histogram, limit);
         let of_interval = |(_, interval): &(Nanos, &Interval)| {
             let counts = self.latencies(interval);
@@ -170,54 +169,53 @@ impl Rule {
     /// Latencies of all jobs together.
     fn times(&self, result: &RunResult) -> LatencyStatistics {
         let mut all = LatencyStatistics::default();
-        for job in &result.jobs {
-            let found = match self.direction() {
-                None => [Some(&job.sync.latency), None],
-                Some(direction) => {
-                    let own = job.directions.iter().find(|(own, _)| *own == direction);
-                    own.map_or([None, None], |(_, found)| [found.total.as_ref(), found.completion.as_ref()])
-                }
-            };
+        let mut add = |times: [Option<&LatencyStatistics>; 2]| {
             // The first one that has percentiles.
-            let found = found.into_iter().flatten().find_map(|found| Some((found, found.histogram.as_deref()?)));
+            let found = times.into_iter().flatten().find_map(|found| Some((found, found.histogram.as_deref()?)));
             if let Some((found, histogram)) = found {
                 all.histogram.get_or_insert_with(|| Box::new(Histogram::new())).merge(histogram);
                 all.moments.merge(&found.moments);
+            }
+        };
+        for job in &result.jobs {
+            if self.part == Part::Sync {
+                add([Some(&job.sync.latency), None]);
+            }
+            for direction in self.directions() {
+                let found = &job.directions[*direction];
+                add([found.total.as_ref(), found.completion.as_ref()]);
             }
         }
         all
     }
 
-    const fn direction(&self) -> Option<Direction> {
+    /// Directions of the I/Os; none for syncs.
+    const fn directions(&self) -> &'static [Direction] {
         match self.part {
-            Part::Read => Some(Direction::Read),
-            Part::Write => Some(Direction::Write),
-            Part::Sync => None,
+            Part::Read => &[Direction::Read],
+            Part::Write => &[Direction::Write],
+            Part::All => &[Direction::Read, Direction::Write],
+            Part::Sync => &[],
         }
     }
 
-    fn slot(&self) -> Option<usize> {
-        let direction = self.direction()?;
-        Direction::ALL.iter().position(|&known| known == direction)
+    /// Their places in an interval.
+    fn slots(&self) -> impl Iterator<Item = usize> {
+        self.directions().iter().filter_map(|own| Direction::ALL.iter().position(|known| known == own))
     }
 
     fn latencies<'a>(&self, interval: &'a Interval) -> &'a LatencyCounts {
-        self.slot().map_or(&interval.sync_latencies, |slot| &interval.latencies[slot])
+        self.slots().next().map_or(&interval.sync_latencies, |slot| &interval.latencies[slot])
     }
 
     fn rate(&self, length: Nanos, interval: &Interval) -> f64 {
-        let amount = match (self.slot(), self.number) {
-            (Some(slot), Number::Bandwidth) => interval.bytes[slot],
-            (Some(slot), _) => interval.ios[slot],
-            (None, _) => interval.sync_latencies.total(),
+        let amount = match (self.part, self.number) {
+            (Part::Sync, _) => interval.sync_latencies.total(),
+            (_, Number::Bandwidth) => self.slots().map(|slot| interval.bytes[slot]).sum(),
+            _ => self.slots().map(|slot| interval.ios[slot]).sum(),
         };
         measure::float(amount) / length.as_secs_f64().max(1e-9)
     }
-}
-
-fn nanos(time: f64) -> Nanos {
-    let time = Duration::try_from_secs_f64(time / 1e9).unwrap_or(Duration::MAX);
-    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -227,7 +225,7 @@ mod tests {
     use model::{DirectionResult, JobResult, Monitored};
 
     const SECONDS: u64 = 30;
-    /// I/Os of an interval of half a second, with a service of 1 ms.
+    /// Mean service time in nanoseconds: 500 I/Os per interval.
     const MEAN: f64 = 1e6;
 
     /// A run of random reads with exponential service times and a sync of the same kind, one at a time.
@@ -242,7 +240,7 @@ mod tests {
             while now < until.as_f64() {
                 let time = -(1.0 - random.fraction()).ln() * MEAN;
                 now += time;
-                let time = nanos(time);
+                let time = Nanos::from_secs_f64(time / 1e9);
                 all.record(time);
                 total.moments.record(time);
                 ios += 1;
@@ -284,6 +282,8 @@ mod tests {
         for (number, enough, little) in
             [(Number::Mean, 1.2, 0.8), (Number::Iops, 0.8, 1.2), (Number::Bandwidth, 0.8, 1.2)]
         {
+            let rates = matches!(number, Number::Iops | Number::Bandwidth);
+            assert!(!rates || answers(Part::All, number, enough, 0..3) == [Answer::Yes; 3], "{number:?}");
             assert_eq!(answers(Part::Read, number, enough, 0..20), [Answer::Yes; 20], "{number:?}");
             assert_eq!(answers(Part::Read, number, little, 0..20), [Answer::No; 20], "{number:?}");
         }
@@ -316,6 +316,7 @@ mod tests {
         assert_eq!(of_rules(&[Yes, CannotTell]), CannotTell);
         assert_eq!((of_rules(&[Yes, Yes]), of_rules(&[])), (Yes, CannotTell));
         assert_eq!((of_rounds(&[No]), of_rounds(&[Yes]), of_rounds(&[])), (No, Yes, CannotTell));
-        assert_eq!(of_rounds(&[No, Yes, CannotTell]), CannotTell);
+        assert_eq!((of_rounds(&[No, Yes, CannotTell]), of_rounds(&[No, No, Yes])), (CannotTell, No));
+        assert_eq!((of_rounds(&[No, Yes]), of_rounds(&[No, No, Yes, Yes])), (CannotTell, CannotTell));
     }
 }

@@ -73,7 +73,10 @@ fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() 
     let missed = PROFILE.replace("advice = true\n", "");
     std::fs::write(place.path().join("missed.toml"), missed).unwrap();
     let answers: Vec<_> = std::thread::scope(|scope| {
-        let both = [format!("{short} --page answer.html"), short.replace("mine.toml", "missed.toml --scale 4")];
+        let both = [
+            format!("{short} --page answer.html"),
+            short.replace("mine.toml", "missed.toml --scale 4 --page answer.pdf"),
+        ];
         let started = both.map(|words| scope.spawn(|| (ask(place.path(), &words), words).0));
         started.map(|thread| thread.join().unwrap()).into_iter().collect()
     });
@@ -88,9 +91,15 @@ fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() 
     assert!(writes > 1.0 && writes < 1e6, "writes: {writes}/s");
     let shown = documents[1]["tests"][0]["rounds"][0][0]["iops"].as_f64().unwrap();
     assert!((shown / writes - 1.0).abs() < 0.05, "the rate of the test is {shown}, of its rule {writes}");
-    assert!(documents[0]["sentences"][0].as_str().unwrap().contains("Is it enough? On disk: yes"), "{}", documents[0]);
+    assert!(
+        documents[0]["sentences"][0].as_str().unwrap().contains("Is it enough? On disk for 1 vCPU: yes"),
+        "{}",
+        documents[0]
+    );
     let page = std::fs::read_to_string(place.path().join("answer.html")).unwrap();
-    assert!(page.contains("Is it enough? On disk: yes") && page.contains("here (2026-11)"), "{page}");
+    assert!(page.contains("Is it enough? On disk for 1 vCPU: yes") && page.contains("here (2026-11)"), "{page}");
+    let pdf = std::fs::read(place.path().join("answer.pdf")).unwrap();
+    assert!(pdf.starts_with(b"%PDF-"), "{} bytes", pdf.len());
     assert_eq!(left(place.path()), ["precious"]);
 }
 
@@ -103,7 +112,7 @@ fn numbers_that_do_not_decide_and_results_not_of_the_storage_have_their_status()
     assert!(text.contains("NOT A STORAGE RESULT: nothing moved"), "{text}");
     let (status, text, errors) = ask(place.path(), &format!("{simulated} --accept nothing-moved"));
     assert_eq!(status, 2, "{text}{errors}");
-    assert!(text.contains("Is it enough? On disk: cannot tell"), "{text}");
+    assert!(text.contains("Is it enough? On disk for 1 vCPU: cannot tell"), "{text}");
     assert!(text.contains("here (2026-11)") && text.contains("advised 1,000,000/s or more"), "{text}");
     let bare = PROFILE.split("\n[[test.rule]]").next().unwrap();
     std::fs::write(place.path().join("bare.toml"), bare).unwrap();
@@ -146,17 +155,19 @@ fn mistakes_are_named_before_anything_is_measured() {
 }
 
 #[test]
-fn a_signal_ends_it_and_its_files_are_removed() {
+fn a_signal_ends_it_with_the_rounds_so_far_and_its_files_are_removed() {
     let place = place(PROFILE);
-    let mut running =
-        command(place.path(), "--profile mine.toml disk").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while left(place.path()).len() < 2 {
-        std::thread::sleep(Duration::from_millis(20));
-        assert!(running.try_wait().unwrap().is_none(), "it ended by itself");
-    }
-    std::thread::sleep(Duration::from_millis(300));
+    let words = "--profile mine.toml disk --time 1s --rounds 100 --accept cache,memory,nothing-moved";
+    let mut running = command(place.path(), words);
+    let running = running.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // A round takes two seconds with its warm-up.
+    std::thread::sleep(Duration::from_millis(3500));
     kill_process(Pid::from_child(&running), Signal::INT).unwrap();
-    assert_eq!(running.wait().unwrap().code(), Some(130));
+    let output = running.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert!(text.contains("no answer: it was ended after 1 of 100 runs"), "{text}");
+    assert!(text.contains("  write ") && text.contains(" IOPS, "), "{text}");
     assert_eq!(left(place.path()), ["precious"]);
 }
 
@@ -171,16 +182,11 @@ fn the_job_files_of_all_programs_are_read_by_fio_and_by_plumb() {
         let name = program["name"].as_str().unwrap();
         let (status, jobs, errors) = ask(place.path(), &format!("--show {name}"));
         assert_eq!(status, 0, "{errors}");
-        // The tests after the first one are comments.
-        for part in jobs.split("\n# Test ").skip(1) {
-            let lines = part.lines().skip(1).filter(|line| !line.starts_with("# "));
-            let text: String = lines.map(|line| format!("{}\n", line.trim_start_matches('#'))).collect();
-            let path = place.path().join("one.fio");
-            std::fs::write(&path, &text).unwrap();
-            for fio in [&["fio"][..], &[env!("CARGO_BIN_EXE_plumb"), "fio"]] {
-                let output = Command::new(fio[0]).args(&fio[1..]).arg("--parse-only").arg(&path).output().unwrap();
-                assert!(output.status.success(), "{name}, {fio:?}: {output:?}\n{text}");
-            }
+        let path = place.path().join("one.fio");
+        std::fs::write(&path, &jobs).unwrap();
+        for fio in [&["fio"][..], &[env!("CARGO_BIN_EXE_plumb"), "fio"]] {
+            let output = Command::new(fio[0]).args(&fio[1..]).arg("--parse-only").arg(&path).output().unwrap();
+            assert!(output.status.success(), "{name}, {fio:?}: {output:?}\n{jobs}");
         }
     }
 }

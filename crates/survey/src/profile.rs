@@ -6,6 +6,8 @@
 use crate::error::SurveyError;
 use crate::file_system;
 use analysis::question::{Number, Part, Rule};
+use measure::Nanos;
+use measure::text::{TimeUnit, duration};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -166,13 +168,15 @@ impl ProfileRule {
         let part = match part {
             "read" => Part::Read,
             "write" => Part::Write,
+            "all" => Part::All,
             "sync" => Part::Sync,
-            _ => return Err(wrong("a number is of read, write or sync")),
+            _ => return Err(wrong("a number is of read, write, all or sync")),
         };
         let number = match (number, number.strip_prefix('p').and_then(|digits| digits.parse::<f64>().ok())) {
-            ("mean", _) => Number::Mean,
             ("iops", _) => Number::Iops,
             ("bandwidth", _) if part != Part::Sync => Number::Bandwidth,
+            _ if part == Part::All => return Err(wrong("of all I/Os together a number is iops or bandwidth")),
+            ("mean", _) => Number::Mean,
             (_, Some(percent)) if (50.0..=99.99).contains(&percent) => Number::Percentile(percent),
             _ => return Err(wrong("a number is mean, iops, bandwidth, or a percentile from p50 to p99.99")),
         };
@@ -195,16 +199,10 @@ fn scaled(number: &str, factor: f64, units: u32) -> Option<f64> {
     (number > 0.0 && number.is_finite()).then_some(number * factor * f64::from(units))
 }
 
-/// A time in nanoseconds.
+/// A time with its unit, in nanoseconds.
 fn time(text: &str) -> Option<f64> {
-    let number = text.trim_end_matches(char::is_alphabetic);
-    let factor = match &text[number.len()..] {
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return None,
-    };
-    scaled(number, factor, 1).filter(|time| *time <= 3.6e12)
+    let found = duration(text, TimeUnit::Seconds).ok()?;
+    (text.ends_with(char::is_alphabetic) && found > Nanos::ZERO).then(|| found.as_f64())
 }
 
 #[cfg(test)]
@@ -239,6 +237,8 @@ mod tests {
         assert_eq!(found, Rule { part: Part::Sync, number: Number::Percentile(99.9), limit: 1e7 });
         let found = rule("read iops", None, Some("500")).rule(8).unwrap();
         assert_eq!(found, Rule { part: Part::Read, number: Number::Iops, limit: 4000.0 });
+        let found = rule("all iops", None, Some("800")).rule(1).unwrap();
+        assert_eq!((found.part, found.number), (Part::All, Number::Iops));
         let found = rule("write bandwidth", None, Some("250MB/s")).rule(1).unwrap();
         assert_eq!(found.limit, 2.5e8);
         assert_eq!(rule("write mean", Some("250us"), None).rule(9).unwrap().limit, 250_000.0);
@@ -251,6 +251,8 @@ mod tests {
             ("read p99", Some("1"), None),
             ("sync bandwidth", None, Some("1MB/s")),
             ("read bandwidth", None, Some("1MiB/s")),
+            ("all p99", Some("1ms"), None),
+            ("all mean", Some("1ms"), None),
         ] {
             assert!(rule(number, below, at_least).rule(1).is_err(), "{number}");
         }

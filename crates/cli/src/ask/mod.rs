@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 use survey::{PROFILES, Profile};
 use sys::processes::signals::Watch;
 
-/// Ask if storage is enough for a program: etcd, PostgreSQL, Kafka, SAP HANA and others
+/// Ask if storage is enough for a program: etcd, TiKV, SAP HANA, Splunk and others
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "plumb ask [OPTIONS] NAME PATH\n       plumb ask --list\n       plumb ask --show NAME\n       plumb ask --profile FILE PATH",
     long_about = "\
 Does the I/O of a program in new files under a directory, three times for a minute, and answers yes, no or cannot tell \
-by the limits that its makers publish. A program without a published limit gets its numbers and no answer.",
+by published limits. A program without one gets its numbers and no answer.",
     after_help = "\
 Examples:
   plumb ask --list                            all programs
@@ -35,8 +35,8 @@ Examples:
 
 The files are in a new directory plumb-ask-PID under PATH, which is removed.
 More: docs/ask.md
-Exit status: 0 yes, or there is no limit; 1 no; 2 cannot tell; 3 an error, or a result that is not of
-the storage; 128 + signal after a signal"
+Exit status: 0 yes, or there is no limit; 1 no; 2 cannot tell; 3 an error, or a result that is
+not of the storage; 128 + signal after a signal"
 )]
 pub(crate) struct AskArgs {
     /// Name of the program, and a directory on the disk
@@ -51,7 +51,7 @@ pub(crate) struct AskArgs {
     /// File with a profile, instead of the name of a program
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Number of units that published limits are for, like vCPUs
+    /// Number of units that published limits are for, like vCPUs [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     scale: Option<u32>,
     /// Time of each test in a round; a tenth before it is not counted
@@ -142,32 +142,36 @@ fn measured(
         rounds::plan(question, test, 1, path)?;
     }
     let place = rounds::WorkDirectory::make(path)?;
-    let seconds = u64::from(question.rounds) * question.profile.tests.len() as u64 * question.seconds();
+    let seconds = question.runs() * question.seconds();
     if form == Form::Text && !output::is_quiet() {
         let what = &question.profile.load;
-        out.write(&format!("{what}; {} rounds, {} in all\n", question.rounds, shown::minutes(seconds)))?;
+        out.write(&format!(
+            "{what}; {} rounds, {} in all\n",
+            question.rounds,
+            crate::capacity::minutes(measure::float(seconds))
+        ))?;
     }
     let found = rounds::measure(question, place.path(), &signals);
     drop(place);
-    let found = match found {
-        Ok(found) => found,
-        Err(Cut::Signal(signal)) => return Ok(signal_status(signal)),
-        Err(Cut::Failed(failure)) => return Err(failure),
-    };
     let report = Report { question, path, found: &found };
-    out.write(&match form {
-        Form::Json => report.document()?,
-        Form::Text => report.text(),
-    })?;
-    if let Some(page) = page {
-        page::write(page, &report)?;
+    if found.rates.iter().any(|rounds| !rounds.is_empty()) {
+        out.write(&match form {
+            Form::Json => report.document()?,
+            Form::Text => report.text(),
+        })?;
+        page.map(|page| page::write(page, &report)).transpose()?;
     }
-    Ok(match report.answer() {
-        _ if !found.findings.is_empty() => ERROR,
-        None | Some(Answer::Yes) => 0,
-        Some(Answer::No) => 1,
-        Some(Answer::CannotTell) => 2,
-    })
+    let answer = report.answer();
+    match found.cut {
+        Some(Cut::Signal(signal)) => Ok(signal_status(signal)),
+        Some(Cut::Failed(failure)) => Err(failure),
+        None => Ok(match answer {
+            _ if !found.findings.is_empty() => ERROR,
+            None | Some(Answer::Yes) => 0,
+            Some(Answer::No) => 1,
+            Some(Answer::CannotTell) => 2,
+        }),
+    }
 }
 
 impl AskArgs {
@@ -210,6 +214,11 @@ impl Question {
         self.time + self.warm_up()
     }
 
+    /// Number of runs: each test in each round.
+    fn runs(&self) -> u64 {
+        u64::from(self.rounds) * self.profile.tests.len() as u64
+    }
+
     /// Seconds of a test that are not counted.
     const fn warm_up(&self) -> u64 {
         self.time.div_ceil(10)
@@ -217,13 +226,13 @@ impl Question {
 
     /// The job file of a test.
     fn job_file(&self, test: usize) -> String {
-        let (time, warm_up) = (self.time, self.warm_up());
-        format!("[global]\ntime_based\nruntime={time}\nramp_time={warm_up}\n{}", self.profile.tests[test].jobs)
+        self.common() + &self.profile.tests[test].jobs
     }
 
-    /// The job files of all tests, with the question, limits and sources as comments.
+    /// A job file of all tests, one after another, with the question, limits and sources as comments.
     fn job_files(&self) -> Result<String, Failure> {
         let mut text = format!("# {}\n# {}\n", self.profile.question, self.profile.load);
+        text += &self.common();
         for (at, test) in self.profile.tests.iter().enumerate() {
             let _ = writeln!(text, "\n# Test {}: {}", at + 1, test.name);
             for rule in &test.rules {
@@ -231,11 +240,27 @@ impl Question {
                 let strength = if rule.advice { "should be" } else { "must be" };
                 let _ = writeln!(text, "# {} {strength} {limit}. {} ({})", rule.number, rule.source, rule.date);
             }
-            // One file is one run of fio; the tests of a question are runs one after another.
-            let jobs = self.job_file(at);
-            text += &if at == 0 { jobs } else { jobs.lines().fold(String::new(), |all, line| all + "#" + line + "\n") };
+            text += &if at == 0 { test.jobs.clone() } else { after_the_others(&test.jobs) };
         }
         Ok(text)
+    }
+
+    /// The section of a job file for the options that the command sets.
+    fn common(&self) -> String {
+        format!("[global]\ntime_based\nruntime={}\nramp_time={}\n", self.time, self.warm_up())
+    }
+
+    /// The number of units in words, if limits are for units: ` for 8 vCPU`.
+    fn scale(&self) -> String {
+        self.profile.unit.as_ref().map(|unit| format!(" for {} {unit}", self.units)).unwrap_or_default()
+    }
+}
+
+/// The sections of a test that waits for the jobs before it.
+fn after_the_others(jobs: &str) -> String {
+    match jobs.trim_start().split_once('\n') {
+        Some((first, rest)) => format!("{first}\nstonewall\nnew_group\n{rest}"),
+        None => jobs.to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::Question;
 use crate::failure::{Cut, Failure};
 use crate::fio::Machine;
 use crate::survey::progress::Display;
-use analysis::question::{Observed, Rule};
+use analysis::question::Observed;
 use fio::Parser;
 use measure::{Direction, Histogram, Nanos};
 use model::{Grade, LatencyStatistics, PhaseKind, RunResult};
@@ -51,6 +51,8 @@ pub(crate) struct Found {
     pub(crate) findings: Vec<String>,
     /// The seconds after which a burst or a cache was spent, in the round where this was first, and the sentence.
     pub(crate) until: Option<(f64, String)>,
+    /// The signal or failure that ended it early. What was measured before it is here.
+    pub(crate) cut: Option<Cut>,
 }
 
 /// Rate of a direction in a round.
@@ -63,35 +65,32 @@ pub(crate) struct Rate {
     pub(crate) p99: Option<f64>,
 }
 
-/// Measures all rounds.
-pub(crate) fn measure(question: &Question, directory: &Path, signals: &Watch) -> Result<Found, Cut> {
+/// Measures all rounds, up to the first that is cut short.
+pub(crate) fn measure(question: &Question, directory: &Path, signals: &Watch) -> Found {
     let tests = &question.profile.tests;
-    let mut found = Found::default();
-    let mut rules = Vec::new();
-    for test in tests {
-        rules.push(test.rules.iter().map(|rule| rule.rule(question.units)).collect::<Result<Vec<Rule>, _>>()?);
-        found.rules.push(vec![Vec::new(); test.rules.len()]);
-        found.rates.push(Vec::new());
-    }
+    let mut found = Found {
+        rules: tests.iter().map(|test| vec![Vec::new(); test.rules.len()]).collect(),
+        rates: vec![Vec::new(); tests.len()],
+        ..Found::default()
+    };
     let mut display = Display::new(Nanos::ZERO);
-    let length = Nanos::from_secs(question.seconds());
-    let count = u64::from(question.rounds) * tests.len() as u64;
-    for run in 0..count {
-        let test = usize::try_from(run % tests.len() as u64).unwrap_or(0);
-        let title = format!("round {} of {}, {}", run / tests.len() as u64 + 1, question.rounds, tests[test].name);
-        let done = Nanos::from_secs(run * question.seconds());
-        let all = Nanos::from_secs(count * question.seconds());
-        display.round(title, [done, length], Some(all));
-        let plan = plan(question, test, run + 1, directory)?;
-        let result = one(&plan, &tests[test].name, &mut display, signals)?;
-        for (rule, rounds) in rules[test].iter().zip(&mut found.rules[test]) {
-            rounds.push(rule.observe(&result));
+    let [length, all] = [1, question.runs()].map(|runs| Nanos::from_secs(runs * question.seconds()));
+    for run in 0..question.runs() {
+        let (round, test) = (run / tests.len() as u64, run % tests.len() as u64);
+        let test = usize::try_from(test).unwrap_or(0);
+        let title = format!("round {} of {}, {}", round + 1, question.rounds, tests[test].name);
+        display.round(title, [Nanos::from_secs(run * question.seconds()), length], Some(all));
+        let result = plan(question, test, run + 1, directory).map_err(Cut::Failed);
+        match result.and_then(|plan| one(&plan, &tests[test].name, &mut display, signals)) {
+            Ok(result) => found.keep(question, test, &result),
+            Err(cut) => {
+                found.cut = Some(cut);
+                break;
+            }
         }
-        found.rates[test].push(rates(&result));
-        found.keep_findings(&result, &question.accepted);
     }
     display.clear();
-    Ok(found)
+    found
 }
 
 /// The Plan of a test in a directory; `number` is that of the run.
@@ -140,6 +139,16 @@ fn rates(result: &RunResult) -> Vec<Rate> {
 }
 
 impl Found {
+    /// Keeps what a run of a test says.
+    fn keep(&mut self, question: &Question, test: usize, result: &RunResult) {
+        for (rule, rounds) in question.profile.tests[test].rules.iter().zip(&mut self.rules[test]) {
+            // The profile was read with its rules before anything was measured.
+            rounds.extend(rule.rule(question.units).map(|rule| rule.observe(result)));
+        }
+        self.rates[test].push(rates(result));
+        self.keep_findings(result, &question.accepted);
+    }
+
     fn keep_findings(&mut self, result: &RunResult, accepted: &[String]) {
         let not_storage = result.notes.iter().filter(|note| note.grade == Grade::NotAStorageResult);
         for note in not_storage.filter(|note| !accepted.iter().any(|check| *note.check == **check)) {
@@ -155,6 +164,43 @@ impl Found {
             if self.until.as_ref().is_none_or(|(known, _)| seconds < *known) {
                 self.until = Some((seconds, sentence));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::Extent;
+    use std::collections::BTreeMap;
+    use survey::{PROFILES, Profile};
+
+    #[test]
+    fn the_files_of_every_profile_fit_in_its_space() {
+        for (name, text) in PROFILES {
+            let profile = Profile::from_toml(text).unwrap();
+            let space = profile.bytes().unwrap();
+            let tests = profile.tests.len();
+            let (units, time, rounds) = (1, 60, 3);
+            let question = Question {
+                name: (*name).to_owned(),
+                profile,
+                units,
+                time,
+                rounds,
+                added: Vec::new(),
+                accepted: Vec::new(),
+            };
+            // Jobs of the same name in later tests use the same files.
+            let mut files: BTreeMap<String, u64> = BTreeMap::new();
+            for test in 0..tests {
+                for job in plan(&question, test, 1, Path::new(".")).unwrap().jobs {
+                    let Some(Extent::Bytes(size)) = job.files.size else { panic!("{name}: no size") };
+                    let bytes = files.entry(job.name.clone()).or_default();
+                    *bytes = size.saturating_mul(u64::from(job.clones)).max(*bytes);
+                }
+            }
+            assert!(files.values().sum::<u64>() <= space, "{name}: {files:?} do not fit in {space}");
         }
     }
 }

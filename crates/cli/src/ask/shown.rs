@@ -3,7 +3,7 @@
 use super::Question;
 use super::rounds::{Found, Rate};
 use crate::failure::Failure;
-use analysis::question::{Answer, Number, Observed, Rule, of_rounds, of_rules};
+use analysis::question::{Answer, Number, Observed, Part, Rule, of_rounds, of_rules};
 use analysis::thousands;
 use formats::printable;
 use measure::Direction;
@@ -85,6 +85,10 @@ impl Report<'_> {
     pub(super) fn answers(&self) -> Vec<String> {
         let profile = &self.question.profile;
         let answer = match (self.answer(), &self.found.until) {
+            _ if self.found.cut.is_some() => {
+                let done: usize = self.found.rates.iter().map(Vec::len).sum();
+                format!("no answer: it was ended after {done} of {} runs.", self.question.runs())
+            }
             (None, _) => "no limit is published, so these are numbers without an answer.".to_owned(),
             (Some(Answer::Yes), Some((seconds, sentence))) => {
                 format!("yes, for the first {seconds:.0} s. {sentence}")
@@ -92,12 +96,12 @@ impl Report<'_> {
             (Some(Answer::Yes), None) => "yes.".to_owned(),
             (Some(Answer::No), _) => format!("no: {}.", self.missed(Answer::No)),
             (Some(Answer::CannotTell), _) => format!(
-                "cannot tell: {}. More rounds or a longer --time help, unless it is at the limit.",
+                "cannot tell: {}. A longer --time helps, unless it is at the limit.",
                 self.missed(Answer::CannotTell)
             ),
         };
         vec![
-            format!("{} On {}: {answer}", profile.question, self.path.display()),
+            format!("{} On {}{}: {answer}", profile.question, self.path.display(), self.question.scale()),
             format!("Not asked: {}", profile.not_asked),
         ]
     }
@@ -176,7 +180,9 @@ impl Report<'_> {
                 "name": self.question.name,
                 "question": self.question.profile.question,
                 "target": self.path.display().to_string(),
-                "answer": self.answer().map(word),
+                "units": self.question.units,
+                "unit": self.question.profile.unit,
+                "answer": self.answer().filter(|_| self.found.cut.is_none()).map(word),
                 "seconds_until_spent": self.found.until.as_ref().map(|(seconds, _)| seconds),
                 "tests": (0..self.question.profile.tests.len()).map(test).collect::<Vec<_>>(),
                 "not_asked": self.question.profile.not_asked,
@@ -195,12 +201,13 @@ impl Judged<'_> {
         let yes = self.rounds.iter().filter(|round| round.answer == Answer::Yes).count();
         let strength = if self.written.advice { "advised" } else { "wanted" };
         format!(
-            "{} {range}, {strength} {}: {} ({yes} of {} rounds say yes; {} I/Os)",
+            "{} {range}, {strength} {}: {} ({yes} of {} rounds say yes; {} {})",
             self.written.number,
             limit(&self.rule),
             word(self.answer),
             self.rounds.len(),
             thousands(measure::float(ios)),
+            if self.rule.part == Part::Sync { "syncs" } else { "I/Os" },
         )
     }
 
@@ -247,7 +254,7 @@ fn number(rule: &Rule, value: f64) -> String {
 }
 
 fn megabytes(bytes: f64) -> String {
-    format!("{:.1} MB/s", bytes / 1e6)
+    format!("{} MB/s", thousands(bytes / 1e6))
 }
 
 fn rate(rate: &Rate) -> String {
@@ -271,9 +278,4 @@ const fn word(answer: Answer) -> &'static str {
         Answer::No => "no",
         Answer::CannotTell => "cannot tell",
     }
-}
-
-/// A time in seconds: `3 min`.
-pub(super) fn minutes(seconds: u64) -> String {
-    if seconds >= 100 { format!("{:.0} min", measure::float(seconds) / 60.0) } else { format!("{seconds} s") }
 }

@@ -23,7 +23,7 @@ pub(crate) use slo::name;
 use std::path::{Path, PathBuf};
 use survey::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, SurveyRequest, TestKind, Writes};
 use sys::processes::signals::Watch;
-pub(crate) use words::time;
+pub(crate) use words::{minutes, time};
 
 /// Find the largest rate of I/Os at which response times keep a limit
 #[derive(Debug, clap::Args)]

@@ -33,7 +33,7 @@ pub(crate) fn time(ns: f64) -> String {
 }
 
 /// A time in seconds: `14 min`.
-pub(super) fn minutes(seconds: f64) -> String {
+pub(crate) fn minutes(seconds: f64) -> String {
     if seconds >= 99.5 { format!("{:.0} min", seconds / 60.0) } else { format!("{seconds:.0} s") }
 }
 
