@@ -7,7 +7,7 @@
 use crate::capacity::Counts;
 use crate::statistics::series_interval;
 use measure::{Direction, Histogram, Nanos};
-use model::{Interval, LatencyCounts, LatencyStatistics, RunResult};
+use model::{DirectionResult, Interval, JobResult, LatencyCounts, LatencyStatistics, RunResult};
 
 /// I/Os of which a rule counts a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,10 +118,11 @@ impl Rule {
                 (value, value.zip(half).map_or(Answer::CannotTell, |(value, half)| self.of_interval(value, half)))
             }
             Number::Iops | Number::Bandwidth => {
-                let rates: Vec<f64> = steady.iter().map(|(length, interval)| self.rate(*length, interval)).collect();
-                let found = series_interval(&rates);
-                let answer = found.map_or(Answer::CannotTell, |found| self.of_interval(found.mean, found.half));
-                (found.map(|found| found.mean), answer)
+                let rates: Vec<f64> =
+                    steady.iter().map(|(length, interval)| self.rate_within(*length, interval)).collect();
+                let value = self.rate(result);
+                let half = series_interval(&rates).map(|found| found.half);
+                (Some(value), half.map_or(Answer::CannotTell, |half| self.of_interval(value, half)))
             }
         };
         Observed { value, ios, answer: if ios == 0 { Answer::CannotTell } else { answer } }
@@ -208,7 +209,23 @@ impl Rule {
         self.slots().next().map_or(&interval.sync_latencies, |slot| &interval.latencies[slot])
     }
 
-    fn rate(&self, length: Nanos, interval: &Interval) -> f64 {
+    /// The rate of a run, of all jobs together: bytes per second, or I/Os per second for any other number.
+    pub fn rate(&self, result: &RunResult) -> f64 {
+        let per_second = |amount: u64, time: Nanos| measure::float(amount) / time.as_secs_f64().max(1e-9);
+        let of_job = |job: &JobResult| -> f64 {
+            if self.part == Part::Sync {
+                let time = job.directions.iter().map(|(_, found)| found.runtime).max().unwrap_or(Nanos::ZERO);
+                return per_second(job.sync.count, time);
+            }
+            let amount =
+                |found: &DirectionResult| if self.number == Number::Bandwidth { found.bytes } else { found.ios };
+            let own = self.directions().iter().map(|direction| &job.directions[*direction]);
+            own.filter(|found| found.ios > 0).map(|found| per_second(amount(found), found.runtime)).sum()
+        };
+        result.jobs.iter().map(of_job).sum()
+    }
+
+    fn rate_within(&self, length: Nanos, interval: &Interval) -> f64 {
         let amount = match (self.part, self.number) {
             (Part::Sync, _) => interval.sync_latencies.total(),
             (_, Number::Bandwidth) => self.slots().map(|slot| interval.bytes[slot]).sum(),
@@ -222,7 +239,7 @@ impl Rule {
 mod tests {
     use super::*;
     use measure::SplitMix;
-    use model::{DirectionResult, JobResult, Monitored};
+    use model::Monitored;
 
     const SECONDS: u64 = 30;
     /// Mean service time in nanoseconds: 500 I/Os per interval.
@@ -256,7 +273,13 @@ mod tests {
         total.histogram = Some(Box::new(all));
         let mut job =
             JobResult { sync: model::SyncResult { count: ios, latency: total.clone() }, ..JobResult::default() };
-        job.directions.read = DirectionResult { total: Some(total), ..DirectionResult::default() };
+        job.directions.read = DirectionResult {
+            ios,
+            bytes: 4096 * ios,
+            runtime: Nanos::from_secs(SECONDS),
+            total: Some(total),
+            ..DirectionResult::default()
+        };
         RunResult { jobs: vec![job], monitored: Some(monitored), ..RunResult::default() }
     }
 
@@ -306,6 +329,9 @@ mod tests {
         assert_eq!(rule.observe(&short).answer, Answer::CannotTell);
         let writes = Rule { part: Part::Write, ..rule };
         assert_eq!(writes.observe(&run(1)), Observed { value: None, ios: 0, answer: Answer::CannotTell });
+        let syncs = Rule { part: Part::Sync, number: Number::Iops, limit: 100.0 };
+        let reads = Rule { part: Part::Read, ..syncs };
+        assert_eq!(syncs.observe(&run(1)), reads.observe(&run(1)), "as many syncs as reads");
         assert_eq!(rule.observe(&run(1)).answer, Answer::Yes);
     }
 

@@ -145,11 +145,9 @@ fn measured(
     let seconds = question.runs() * question.seconds();
     if form == Form::Text && !output::is_quiet() {
         let what = &question.profile.load;
-        out.write(&format!(
-            "{what}; {} rounds, {} in all\n",
-            question.rounds,
-            crate::capacity::minutes(measure::float(seconds))
-        ))?;
+        let rounds = survey::counted(u64::from(question.rounds), "round");
+        let all = crate::capacity::minutes(measure::float(seconds));
+        out.write(&format!("{what}; {rounds}, {all} in all\n"))?;
     }
     let found = rounds::measure(question, place.path(), &signals);
     drop(place);

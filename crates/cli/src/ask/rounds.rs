@@ -4,10 +4,10 @@ use super::Question;
 use crate::failure::{Cut, Failure};
 use crate::fio::Machine;
 use crate::survey::progress::Display;
-use analysis::question::Observed;
+use analysis::question::{Number, Observed, Part, Rule};
 use fio::Parser;
-use measure::{Direction, Histogram, Nanos};
-use model::{Grade, LatencyStatistics, PhaseKind, RunResult};
+use measure::{Direction, Nanos};
+use model::{Grade, PhaseKind, RunResult};
 use plan::Plan;
 use run::RunOptions;
 use std::path::{Path, PathBuf};
@@ -123,19 +123,14 @@ fn one(plan: &Plan, name: &str, display: &mut Display, signals: &Watch) -> Resul
 
 /// The rates of the directions that had I/O, over the time that counts.
 fn rates(result: &RunResult) -> Vec<Rate> {
-    let rate = |direction: &Direction| {
-        let all = result.jobs.iter().map(|job| &job.directions[*direction]);
-        let per_second = |amount: u64, time: Nanos| measure::float(amount) / time.as_secs_f64().max(1e-9);
-        let iops: f64 = all.clone().map(|found| per_second(found.ios, found.runtime)).sum();
-        let bytes_per_second = all.clone().map(|found| per_second(found.bytes, found.runtime)).sum();
-        let mut times = LatencyStatistics::default();
-        for histogram in all.filter_map(|found| found.completion.as_ref()?.histogram.as_deref()) {
-            times.histogram.get_or_insert_with(|| Box::new(Histogram::new())).merge(histogram);
-        }
-        let p99 = analysis::percentile_as_fact(&times, 99.0).map(Nanos::as_f64);
-        (iops > 0.0).then_some(Rate { direction: *direction, iops, bytes_per_second, p99 })
+    let rate = |(part, direction): (Part, Direction)| {
+        let of = |number| Rule { part, number, limit: 0.0 };
+        let iops = of(Number::Iops).rate(result);
+        let p99 = of(Number::Percentile(99.0)).observe(result).value;
+        let bytes_per_second = of(Number::Bandwidth).rate(result);
+        (iops > 0.0).then_some(Rate { direction, iops, bytes_per_second, p99 })
     };
-    Direction::ALL.iter().filter_map(rate).collect()
+    [(Part::Read, Direction::Read), (Part::Write, Direction::Write)].into_iter().filter_map(rate).collect()
 }
 
 impl Found {

@@ -84,26 +84,24 @@ impl Report<'_> {
     /// The answer in sentences.
     pub(super) fn answers(&self) -> Vec<String> {
         let profile = &self.question.profile;
+        let place = format!("on {}{}", self.path.display(), self.question.scale());
         let answer = match (self.answer(), &self.found.until) {
             _ if self.found.cut.is_some() => {
                 let done: usize = self.found.rates.iter().map(Vec::len).sum();
-                format!("no answer: it was ended after {done} of {} runs.", self.question.runs())
+                format!("No answer, {place}: it was ended after {done} of {} runs.", self.question.runs())
             }
-            (None, _) => "no limit is published, so these are numbers without an answer.".to_owned(),
+            (None, _) => format!("No limit is published: these are the numbers {place}, without an answer."),
+            (Some(Answer::Yes), None) => format!("Yes, {place}."),
             (Some(Answer::Yes), Some((seconds, sentence))) => {
-                format!("yes, for the first {seconds:.0} s. {sentence}")
+                format!("Yes, {place}, for the first {seconds:.0} s: {sentence}")
             }
-            (Some(Answer::Yes), None) => "yes.".to_owned(),
-            (Some(Answer::No), _) => format!("no: {}.", self.missed(Answer::No)),
+            (Some(Answer::No), _) => format!("No, {place}: {}.", self.missed(Answer::No)),
             (Some(Answer::CannotTell), _) => format!(
-                "cannot tell: {}. A longer --time helps, unless it is at the limit.",
+                "Cannot tell, {place}: {}. A longer --time helps, unless it is at the limit.",
                 self.missed(Answer::CannotTell)
             ),
         };
-        vec![
-            format!("{} On {}{}: {answer}", profile.question, self.path.display(), self.question.scale()),
-            format!("Not asked: {}", profile.not_asked),
-        ]
+        vec![format!("{} {answer}", profile.question), format!("Not asked: {}", profile.not_asked)]
     }
 
     /// The rows of a table: test, number, lowest and highest round, limit, answer and source.
