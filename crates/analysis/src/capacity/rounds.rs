@@ -1,6 +1,6 @@
 //! Rounds of six trials around the estimate, in random order, and the regression after each round.
 
-use super::{Basis, Goal, Regime, Trial};
+use super::{Basis, Goal, Limit, Regime, Trial};
 use crate::statistics::{Crossing, RateTrial, crossing};
 use measure::SplitMix;
 
@@ -106,10 +106,19 @@ impl Rounds {
         self.fit.map_or(Basis::Fit, |fit| fit.basis)
     }
 
+    /// The trials of this round.
+    fn last(&self) -> &[Trial] {
+        &self.trials[self.trials.len().saturating_sub(Self::TRIALS)..]
+    }
+
+    /// True if every trial of this round kept the limits.
+    pub(super) fn is_kept(&self, limits: &[Limit]) -> bool {
+        self.last().iter().all(|trial| trial.keeps(limits))
+    }
+
     /// True if the target changed during several trials of this round.
     pub(super) fn is_changed(&self) -> bool {
-        let last = &self.trials[self.trials.len().saturating_sub(Self::TRIALS)..];
-        last.iter().filter(|trial| trial.regime != Regime::One).count() >= CHANGED
+        self.last().iter().filter(|trial| trial.regime != Regime::One).count() >= CHANGED
     }
 
     /// Takes a trial; after the last one of a round, makes the estimate.
@@ -142,7 +151,7 @@ impl Rounds {
 
     /// Share of the I/Os of this round that the tester sent late.
     pub(super) fn late(&self) -> f64 {
-        let last = &self.trials[self.trials.len().saturating_sub(Self::TRIALS)..];
+        let last = self.last();
         let ios = |trial: &Trial| trial.counts.iter().map(|counts| counts.ios).fold(0.0, f64::max);
         let all: f64 = last.iter().map(ios).sum();
         if all > 0.0 { last.iter().map(|trial| trial.late * ios(trial)).sum::<f64>() / all } else { 0.0 }

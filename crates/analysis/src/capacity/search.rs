@@ -19,8 +19,10 @@ const ALONE: f64 = 2.0;
 const MOST_HALVINGS: i32 = 6;
 /// Most trials of the ramp: 2³⁰ times the first rate.
 const MOST_RAMP: usize = 30;
-/// How many times a trial of ramp and bracket is made again whose sender was late.
+/// How many times a trial is made again: of ramp and bracket if its sender was late, of the lowest rate if it misses a limit.
 const MOST_AGAIN: u32 = 2;
+/// How many times a search goes back to the ramp, as every trial of a round kept the limits.
+const MOST_RAMPS: u32 = 3;
 /// How many times the confirmation goes lower, and by which factor.
 const MOST_LOWER: u32 = 3;
 const LOWER: f64 = 0.97;
@@ -106,8 +108,10 @@ pub struct Search {
     spent: f64,
     /// Largest rate that kept the limits.
     kept: Option<f64>,
-    /// Number of trials in a row that were made again, as the tester was late.
+    /// Number of trials in a row that were made again.
     again: u32,
+    /// Number of times that it went back to the ramp.
+    ramps: u32,
 }
 
 /// The ramp: at which rate it is, and where it may end.
@@ -151,7 +155,7 @@ impl Search {
             Some(from) => State::Ramp(Ramp::new(goal.at_most(from), from)),
             None => State::Alone,
         };
-        Search { goal, state, spent: 0.0, kept: None, again: 0 }
+        Search { goal, state, spent: 0.0, kept: None, again: 0, ramps: 0 }
     }
 
     /// The next step. It stays the same until an observation is given.
@@ -215,8 +219,14 @@ impl Search {
             counts.ios * limit.beyond >= 1.0 && counts.share() > limit.beyond + chance
         };
         if let Some(limit) = counts.iter().zip(&self.goal.limits).position(misses) {
-            self.end(Answer::Never(None), Some(limit));
+            // Another program may have used the target for a moment.
+            if self.again < MOST_AGAIN {
+                self.again += 1;
+            } else {
+                self.end(Answer::Never(None), Some(limit));
+            }
         } else if rate.is_finite() && rate > 0.0 {
+            self.again = 0;
             let first = self.goal.at_most(rate / 2.0);
             self.state = State::Ramp(Ramp::new(first, first / 2_f64.powi(MOST_HALVINGS)));
         } else {
@@ -233,9 +243,7 @@ impl Search {
         }
         // Another program may have taken the processor for a moment.
         let is_spoiled = !keeps && trial.is_late();
-        if !is_spoiled {
-            self.again = 0;
-        }
+        let asked = self.next_step();
         match std::mem::replace(&mut self.state, State::Alone) {
             State::Alone => {}
             again @ (State::Ramp(_) | State::Bracket { .. }) if is_spoiled && self.again < MOST_AGAIN => {
@@ -261,6 +269,9 @@ impl Search {
             ended @ State::Ended(_) => self.state = ended,
         }
         self.end_in_time();
+        if self.next_step() != asked {
+            self.again = 0;
+        }
     }
 
     /// The ramp after a trial.
@@ -275,6 +286,10 @@ impl Search {
             (false, _, Some(kept)) => self.bracket(kept, rate),
             (false, _, None) if rate / 2.0 >= ramp.lowest => {
                 self.state = State::Ramp(Ramp { rate: rate / 2.0, missed: Some(rate), ..ramp });
+            }
+            // Another program may have used the target for a moment.
+            (false, _, None) if self.again < MOST_AGAIN => {
+                (self.state, self.again) = (State::Ramp(ramp), self.again + 1);
             }
             (false, _, None) => {
                 let missed = |(counts, limit): (&Counts, &Limit)| counts.share() > limit.beyond;
@@ -316,6 +331,10 @@ impl Search {
             self.end_with(Answer::CannotTell(width.map_or(Reason::NoSlope, Reason::Wide)), &rounds);
         } else if let Some(to) = self.goal.to.filter(|to| rounds.centre() > *to && rounds.crossing().is_none()) {
             self.end(Answer::AtLeast(to, Ceiling::Largest), None);
+        } else if let Some(kept) = self.kept.filter(|_| self.ramps < MOST_RAMPS && rounds.is_kept(&self.goal.limits)) {
+            // The trial that ended the ramp or moved the bracket was disturbed.
+            self.ramps += 1;
+            self.state = State::Ramp(Ramp::new(self.goal.at_most(2.0 * kept), kept));
         } else {
             self.state = State::Rounds(rounds.begun_again());
         }

@@ -290,3 +290,46 @@ fn the_counts_beyond_a_limit_are_those_of_the_histogram() {
     }
     assert_eq!(Counts::of(&Histogram::new(), Nanos(1)), Counts::default());
 }
+
+#[test]
+fn one_disturbed_trial_does_not_change_the_answer() {
+    let plain = searched(goal(), |rate, _| (vec![usual(rate)], 0.0)).0.crossing.unwrap();
+    // The trial with this number has half of its I/Os over the limit: the first one, each of the ramp, two of the bracket.
+    for disturbed in 0..8 {
+        for from in [Some(1000.0), None] {
+            let (found, stages) = searched_with(Goal { from, ..goal() }, |rate, seconds, number| {
+                let share = if number == disturbed { 0.5 } else { usual(rate) };
+                let ios = (rate * seconds * (1.0 - WARM_UP)).round();
+                let counts = vec![Counts { ios, over: (ios * share).round() }];
+                Trial { offered: rate, done: rate, seconds, counts, late: 0.0, regime: Regime::One }
+            });
+            let crossing = found.crossing.unwrap_or_else(|| panic!("{disturbed} {from:?}: {found:?} {stages:?}"));
+            assert_eq!(found.answer, Answer::Holds, "{disturbed} {from:?}");
+            assert!((crossing.rate / plain.rate - 1.0).abs() < 0.01, "{disturbed} {from:?}: {crossing:?}");
+            assert!(stages.len() < 60, "{disturbed} {from:?}: {stages:?}");
+        }
+    }
+}
+
+#[test]
+fn a_search_does_not_go_back_to_the_ramp_for_ever() {
+    // Every trial of the ramp and bracket above the first rate is disturbed; every round keeps the limit.
+    let mut search = Search::new(goal());
+    let mut ramps = 0;
+    let end = loop {
+        match search.next_step() {
+            Step::Trial { rate, seconds, stage } => {
+                let is_round = matches!(stage, Stage::Round(_));
+                ramps += u32::from(stage == Stage::Ramp);
+                let share = if is_round || rate <= 1000.0 { 0.0 } else { 0.5 };
+                let mut trial = observed(|_, _| (vec![0.0], 0.0), rate, seconds, 0);
+                trial.counts[0].over = trial.counts[0].ios * share;
+                search.observe(&trial);
+            }
+            Step::Alone(_) => unreachable!("a first rate is given"),
+            Step::Ended(conclusion) => break conclusion,
+        }
+    };
+    assert!(matches!(end.answer, Answer::CannotTell(Reason::NoSlope)), "{end:?}");
+    assert!(ramps <= 8, "{ramps}");
+}
