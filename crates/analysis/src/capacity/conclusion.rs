@@ -1,6 +1,6 @@
 //! The end of a search.
 
-use super::{Counts, Regime, Trial};
+use super::{Counts, Limit, Regime, Trial};
 use crate::statistics::Crossing;
 
 /// A longer run contradicts the trials if its share of slow I/Os is this many deviations above theirs, and this many times
@@ -82,9 +82,9 @@ pub enum Reason {
 
 impl Conclusion {
     /// Reason for which a longer run that missed a limit leaves the question open.
-    pub(super) fn doubt(trial: &Trial) -> Option<Reason> {
+    pub(super) fn doubt(trial: &Trial, limits: &[Limit]) -> Option<Reason> {
         match trial.regime {
-            _ if trial.is_late() => Some(Reason::Late(trial.late)),
+            _ if trial.is_spoiled(limits) => Some(Reason::Late(trial.late)),
             Regime::Several | Regime::Spent => Some(Reason::Changed(trial.offered)),
             Regime::One => None,
         }

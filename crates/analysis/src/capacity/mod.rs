@@ -18,12 +18,19 @@ mod tests;
 pub use conclusion::{Answer, Basis, Ceiling, Conclusion, Confirmation, Reason};
 pub use search::{Goal, Limit, Patience, Search, Stage, Step};
 
+use crate::checks::late_sender;
 use measure::{Histogram, Nanos};
+use model::RunResult;
 
 /// Share of a trial at its beginning that is not counted.
 pub const WARM_UP: f64 = 0.2;
 /// Share of I/Os whose sender was late, above which the tester and not the target is measured.
-pub const MOST_LATE: f64 = 0.01;
+const MOST_LATE: f64 = 0.01;
+/// Part of a limit by which an I/O must be late to count. One that is late by less moves no share of slow I/Os by much.
+const LATE_PART: f64 = 0.1;
+/// A trial has this many times as many slow I/Os as late ones at most, if it is the tester that makes them slow: those behind a
+/// late one wait, too.
+const SLOW_PER_LATE: f64 = 2.0;
 /// Share of the offered rate below which the target does not keep up.
 const KEEPS_UP: f64 = 0.98;
 
@@ -66,7 +73,7 @@ pub struct Trial {
     pub seconds: f64,
     /// Counts for each limit, in the order of the goal.
     pub counts: Vec<Counts>,
-    /// Share of the I/Os that the tester sent late although the depth had room.
+    /// Share of the I/Os that the tester sent late although the depth had room: `late_share`.
     pub late: f64,
     /// Its phases.
     pub regime: Regime,
@@ -103,8 +110,19 @@ impl Trial {
         self.done < self.offered * (KEEPS_UP - chance)
     }
 
-    /// True if the tester was too late to tell.
-    fn is_late(&self) -> bool {
-        self.late > MOST_LATE
+    /// True if the tester was too late to tell: a limit was missed, and by no more than late I/Os can explain.
+    fn is_spoiled(&self, limits: &[Limit]) -> bool {
+        let excess = |(counts, limit): (&Counts, &Limit)| counts.share() - limit.beyond;
+        let most = self.counts.iter().zip(limits).map(excess).fold(0.0, f64::max);
+        self.late > MOST_LATE && !self.keeps(limits) && most <= SLOW_PER_LATE * self.late
     }
+}
+
+/// Share of the I/Os of a run that the tester sent late, although the depth had room, by more than a tenth of the limit.
+pub fn late_share(result: &RunResult, limit: Nanos) -> f64 {
+    let sent = late_sender::sent(result);
+    let least = Nanos::from_secs_f64(LATE_PART * limit.as_secs_f64());
+    let by_more = sent.lateness.as_ref().and_then(|lateness| lateness.histogram.as_deref());
+    let share = late_sender::late_share(&sent);
+    by_more.map_or(share, |lateness| share.min(Counts::of(lateness, least).share()))
 }

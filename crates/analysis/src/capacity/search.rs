@@ -242,7 +242,7 @@ impl Search {
             self.kept = Some(self.kept.map_or(trial.offered, |kept| kept.max(trial.offered)));
         }
         // Another program may have taken the processor for a moment.
-        let is_spoiled = !keeps && trial.is_late();
+        let is_spoiled = trial.is_spoiled(&self.goal.limits);
         let asked = self.next_step();
         match std::mem::replace(&mut self.state, State::Alone) {
             State::Alone => {}
@@ -366,7 +366,7 @@ impl Search {
         if trial.keeps_limits(&self.goal.limits) {
             let shares = trial.counts.iter().map(Counts::share).collect();
             found.confirmed = Some(Confirmation { rate: trial.offered, shares, seconds: trial.seconds });
-        } else if let Some(reason) = Conclusion::doubt(trial).or(last_reason) {
+        } else if let Some(reason) = Conclusion::doubt(trial, &self.goal.limits).or(last_reason) {
             self.state = State::Ended(Conclusion { answer: Answer::CannotTell(reason), confirmed: None, ..found });
             return;
         } else {

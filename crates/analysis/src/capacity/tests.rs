@@ -1,6 +1,7 @@
 //! How a search ends, on targets whose shares are formulas.
 
 use super::*;
+use model::LatencyStatistics;
 
 /// Share of I/Os beyond each limit at a rate, and of those that were sent late.
 type Target = fn(f64, usize) -> (Vec<f64>, f64);
@@ -112,6 +113,9 @@ fn a_limit_that_is_never_reached_gives_a_least_rate() {
     assert_eq!((found.answer, stages[4]), (Answer::Holds, stages[5]));
     let always: Target = |_, _| (vec![0.5], 0.3);
     assert_eq!(searched(goal(), always).0.answer, Answer::CannotTell(Reason::Late(0.3)));
+    // More slow I/Os than the late ones can explain: the target missed the limit.
+    let some: Target = |rate, _| if rate > 20_000.0 { (vec![0.5], 0.02) } else { (vec![0.0], 0.0) };
+    assert_ne!(searched(goal(), some).0.answer, Answer::AtLeast(16_000.0, Ceiling::Tester));
     // Late, but no limit is missed.
     let harmless: Target = |rate, _| (vec![usual(rate)], if rate < 20_000.0 { 0.3 } else { 0.0 });
     assert_eq!(searched(goal(), harmless).0.answer, Answer::Holds);
@@ -332,4 +336,21 @@ fn a_search_does_not_go_back_to_the_ramp_for_ever() {
     };
     assert!(matches!(end.answer, Answer::CannotTell(Reason::NoSlope)), "{end:?}");
     assert!(ramps <= 8, "{ramps}");
+}
+
+#[test]
+fn an_io_is_late_by_more_than_a_tenth_of_the_limit() {
+    let mut result = crate::fixtures::clean_random_read();
+    let read = &mut result.jobs[0].directions.read;
+    let mut histogram = Histogram::new();
+    (0..read.ios).for_each(|io| histogram.record(Nanos::from_micros(if io % 100 < 3 { 300 } else { 1 })));
+    read.lateness = Some(LatencyStatistics { histogram: Some(Box::new(histogram)), ..LatencyStatistics::default() });
+    read.sent_late = Some(read.ios / 20);
+    let share = |millis| late_share(&result, Nanos::from_millis(millis));
+    // 5 % were late for the check, 3 % of them by 300 µs.
+    assert!((share(2) - 0.03).abs() < 1e-3 && share(4) == 0.0, "{} {}", share(2), share(4));
+    result.jobs[0].directions.read.lateness = None;
+    assert_eq!(late_share(&result, Nanos::from_millis(4)), 0.05);
+    result.jobs[0].directions.read.sent_late = None;
+    assert_eq!(late_share(&result, Nanos::from_millis(2)), 0.0, "no job has a rate");
 }

@@ -18,14 +18,8 @@ const PART_MIN: f64 = 0.1;
 
 /// Checks all I/Os with a rate together.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let jobs = busy_jobs(result).filter(|job| !is_simulated(job));
-    let directions = jobs.flat_map(|job| job.directions.iter().map(|(_, direction)| direction));
-    let mut sum = DirectionResult::default();
-    for direction in directions.filter(|direction| direction.sent_late.is_some()) {
-        sum.merge(direction);
-    }
-    let late = sum.sent_late.unwrap_or(0);
-    let share = float(late) / float(sum.ios.max(1));
+    let sum = sent(result);
+    let share = late_share(&sum);
     let p99 = |times: &Option<LatencyStatistics>| Some(times.as_ref()?.histogram.as_ref()?.percentile(99.0)?.as_f64());
     let is_little = p99(&sum.lateness).zip(p99(&sum.response)).is_some_and(|(late, whole)| late < PART_MIN * whole);
     if share < LATE_MIN || is_little {
@@ -40,6 +34,22 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     );
     let evidence = [("late_percent", 100.0 * share), ("longest_ms", 1e3 * longest.as_secs_f64())];
     vec![note(ID, Grade::ValidWithLimits, sentence, &evidence)]
+}
+
+/// All I/Os with a rate together; those in virtual time are never late.
+pub(crate) fn sent(result: &RunResult) -> DirectionResult {
+    let jobs = busy_jobs(result).filter(|job| !is_simulated(job));
+    let directions = jobs.flat_map(|job| job.directions.iter().map(|(_, direction)| direction));
+    let mut sum = DirectionResult::default();
+    for direction in directions.filter(|direction| direction.sent_late.is_some()) {
+        sum.merge(direction);
+    }
+    sum
+}
+
+/// Share of these I/Os that the tester issued late.
+pub(crate) fn late_share(sum: &DirectionResult) -> f64 {
+    float(sum.sent_late.unwrap_or(0)) / float(sum.ios.max(1))
 }
 
 fn percent(share: f64) -> String {

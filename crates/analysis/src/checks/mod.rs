@@ -15,7 +15,7 @@ mod file_properties;
 mod flush_effect;
 mod holes;
 mod impossible_plan;
-mod late_sender;
+pub(crate) mod late_sender;
 mod limiter;
 mod link_ceiling;
 mod mixed_group;

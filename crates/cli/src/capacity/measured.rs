@@ -3,12 +3,7 @@
 use super::slo::Slo;
 use analysis::capacity::{Counts, Regime};
 use measure::Histogram;
-use model::{LatencyStatistics, LimitedBy, Note, Phase, PhaseKind, RunResult};
-
-/// Name of the check that finds that the tester was late.
-const LATE: &str = "late sender";
-/// Its number.
-const LATE_PERCENT: &str = "late_percent";
+use model::{LatencyStatistics, LimitedBy, Phase, PhaseKind, RunResult};
 
 /// Numbers of a run.
 #[derive(Clone, Debug)]
@@ -19,7 +14,7 @@ pub(crate) struct Measured {
     pub(crate) counts: Vec<Counts>,
     /// Response time at the percentile of each limit; `None` where there are too few I/Os.
     pub(crate) at_limits: Vec<Option<f64>>,
-    /// Share of the I/Os that the tester sent late, where that changes the response times.
+    /// Share of the I/Os that the tester sent late by more than a tenth of the shortest limit.
     pub(crate) late: f64,
     /// Response times at p50, p99 and p99.9; `None` where there are too few I/Os.
     pub(crate) percentiles: [Option<f64>; 3],
@@ -61,7 +56,7 @@ impl Measured {
                 })
                 .collect(),
             at_limits: limits().map(|(slo, own)| known(own, slo.percent)).collect(),
-            late: result.notes.iter().find_map(late).unwrap_or(0.0),
+            late: slos.iter().map(|slo| analysis::capacity::late_share(result, slo.limit)).fold(0.0, f64::max),
             percentiles: PERCENTS.map(|percent| known(&all, percent)),
             mean: all.moments.mean(),
             limited_by: result.limited_by.clone(),
@@ -86,13 +81,6 @@ fn merge(sum: &mut LatencyStatistics, times: &LatencyStatistics) {
     let Some(histogram) = times.histogram.as_deref() else { return };
     sum.histogram.get_or_insert_with(|| Box::new(Histogram::new())).merge(histogram);
     sum.moments.merge(&times.moments);
-}
-
-/// Share of the I/Os that were late, by the check that judges if that matters.
-fn late(note: &Note) -> Option<f64> {
-    let is_late = note.check == LATE;
-    let percent = note.evidence.iter().filter(|_| is_late).find(|(name, _)| name == LATE_PERCENT)?;
-    Some(percent.1 / 100.0)
 }
 
 #[cfg(test)]
@@ -125,17 +113,5 @@ mod tests {
         assert_eq!(regime(&[(PhaseKind::Settled, 100.0), (PhaseKind::Drifting, 95.0)]), Regime::One);
         assert_eq!(regime(&[(PhaseKind::Settled, 100.0), (PhaseKind::Settled, 50.0)]), Regime::Several);
         assert_eq!(regime(&[(PhaseKind::Burst, 100.0), (PhaseKind::Settled, 50.0)]), Regime::Spent);
-    }
-
-    #[test]
-    fn the_share_of_late_ios_is_that_of_the_check() {
-        let note = |check: &str| Note {
-            check: check.into(),
-            grade: model::Grade::ValidWithLimits,
-            sentence: String::new(),
-            evidence: vec![(LATE_PERCENT.into(), 3.0)],
-        };
-        assert_eq!(late(&note(LATE)), Some(0.03));
-        assert_eq!(late(&note("cache")), None);
     }
 }
