@@ -3,7 +3,7 @@
 use super::slo::Slo;
 use analysis::capacity::{Counts, Regime};
 use measure::Histogram;
-use model::{LatencyStatistics, LimitedBy, Phase, PhaseKind, RunResult};
+use model::{LatencyStatistics, LimitedBy, Limiter, Phase, PhaseKind, RunResult};
 
 /// Numbers of a run.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Measured {
     pub(crate) percentiles: [Option<f64>; 3],
     /// Mean response time in nanoseconds.
     pub(crate) mean: Option<f64>,
-    /// Bottleneck of the run.
+    /// Bottleneck of the run, except the rate of the trial itself.
     pub(crate) limited_by: Option<LimitedBy>,
     /// Phases of the run; none of a short one.
     pub(crate) phases: Vec<Phase>,
@@ -59,7 +59,7 @@ impl Measured {
             late: slos.iter().map(|slo| analysis::capacity::late_share(result, slo.limit)).fold(0.0, f64::max),
             percentiles: PERCENTS.map(|percent| known(&all, percent)),
             mean: all.moments.mean(),
-            limited_by: result.limited_by.clone(),
+            limited_by: result.limited_by.clone().filter(|limit| limit.limiter != Limiter::Cap),
             phases: result.phases.clone(),
         }
     }
@@ -113,5 +113,15 @@ mod tests {
         assert_eq!(regime(&[(PhaseKind::Settled, 100.0), (PhaseKind::Drifting, 95.0)]), Regime::One);
         assert_eq!(regime(&[(PhaseKind::Settled, 100.0), (PhaseKind::Settled, 50.0)]), Regime::Several);
         assert_eq!(regime(&[(PhaseKind::Burst, 100.0), (PhaseKind::Settled, 50.0)]), Regime::Spent);
+    }
+
+    #[test]
+    fn the_rate_of_the_trial_is_not_a_limit_of_the_target() {
+        let limited = |limiter| {
+            let found = LimitedBy { limiter, share_percent: 100.0, sentence: String::new(), evidence: Vec::new() };
+            let result = RunResult { limited_by: Some(found), ..RunResult::default() };
+            Measured::of(&result, &[]).limited_by.map(|found| found.limiter)
+        };
+        assert_eq!((limited(Limiter::Cap), limited(Limiter::Device)), (None, Some(Limiter::Device)));
     }
 }
