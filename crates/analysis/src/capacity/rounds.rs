@@ -14,8 +14,8 @@ const NEAR: f64 = 0.07;
 const CLOSE: f64 = 0.02;
 /// Fewest trials of an interval.
 const FEWEST: usize = 12;
-/// Trials of a round that changed, from which on the target has no one capacity.
-const CHANGED: usize = 2;
+/// Trials of a round that were late or changed, from which on the round says nothing about the target.
+const SEVERAL: usize = 2;
 /// Fewest trials on each side of a cliff.
 const SIDE: usize = 3;
 /// Above a cliff this many times the share of the limit are slow, below it this part of it at most.
@@ -118,7 +118,16 @@ impl Rounds {
 
     /// True if the target changed during several trials of this round.
     pub(super) fn is_changed(&self) -> bool {
-        self.last().iter().filter(|trial| trial.regime != Regime::One).count() >= CHANGED
+        self.are_several(|trial| trial.regime != Regime::One)
+    }
+
+    /// True if the tester was too late in several trials of this round.
+    pub(super) fn is_late(&self, limits: &[Limit]) -> bool {
+        self.are_several(|trial| trial.is_spoiled(limits))
+    }
+
+    fn are_several(&self, is_one: impl Fn(&Trial) -> bool) -> bool {
+        self.last().iter().filter(|trial| is_one(trial)).count() >= SEVERAL
     }
 
     /// Takes a trial; after the last one of a round, makes the estimate.

@@ -316,11 +316,10 @@ impl Search {
 
     /// Goes on after a trial of a round.
     fn round(&mut self, rounds: Rounds) {
-        let late = rounds.late();
         if !rounds.is_complete() {
             self.state = State::Rounds(rounds);
-        } else if late > super::MOST_LATE {
-            self.end_with(Answer::CannotTell(Reason::Late(late)), &rounds);
+        } else if rounds.is_late(&self.goal.limits) {
+            self.end_with(Answer::CannotTell(Reason::Late(rounds.late())), &rounds);
         } else if rounds.is_changed() {
             let reason = Reason::Changed(rounds.centre());
             self.end_with(Answer::CannotTell(reason), &rounds);
