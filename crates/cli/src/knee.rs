@@ -25,7 +25,8 @@ Examples:
   plumb knee --iozone -i 0 -i 2 -r 4k -r 64k -s 256m -I          up to 256 children of iozone
   plumb knee --iozone -t 6 -i 0 -s 1g -I -F /m1/f /m2/f /m3/f /m4/f /m5/f /m6/f
 
-After --iozone follow iozone's options: -t or -u is the largest number of children, each -r is a sweep.
+After --iozone follow iozone's options: -t or -u is the largest number of children, each -r is
+a sweep.
 Lists: values with commas between them; a..b doubles from a to b, a..b+c counts in steps of c.
 More: docs/knee.md
 Exit status: 0; 1 if a test failed; 128 + signal after a signal"

@@ -21,7 +21,7 @@ Examples:
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
   plumb fio.sh -w /data -f        the tests of fio.sh, with its options
   plumb knee /data                how many users until throughput stops growing?
-  plumb capacity /data --slo 'p99<2ms'           how many I/Os per second keep a limit on response times?
+  plumb capacity /data --slo 'p99<2ms'           how many I/Os per second keep this limit?
   plumb ask etcd /var/lib/etcd                   is this disk enough for etcd?
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
@@ -34,7 +34,7 @@ Examples:
   plumb check run.json            is this number true?
   plumb compare old.json new.json what changed, and is it more than noise?
   plumb gate new-*.json --against main-*.json    fail a build when storage got slower
-  plumb versus --a /mnt/old --b /mnt/new -- job.fio    which one is faster? measures in turns until it is decided
+  plumb versus --a /mnt/old --b /mnt/new -- job.fio    which one is faster? in turns, until decided
   plumb explain run.json          the equations that a true result satisfies, with its numbers
   plumb model sweep.json          access time, transfer rate, and the best number of users
   plumb report a.json b.json      charts, checks and all numbers of results, as a page
@@ -171,5 +171,18 @@ mod tests {
     #[test]
     fn the_table_of_commands_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn no_line_below_the_options_of_a_help_is_broken() {
+        fn long_lines(command: &clap::Command) -> Vec<String> {
+            let texts =
+                [command.get_after_help(), command.get_after_long_help()].map(|text| text.map(ToString::to_string));
+            let lines = texts.iter().flatten().flat_map(|text| text.lines());
+            let long =
+                lines.filter(|line| line.chars().count() > 100).map(|line| format!("{}: {line}", command.get_name()));
+            long.chain(command.get_subcommands().flat_map(long_lines)).collect()
+        }
+        assert_eq!(long_lines(&Cli::command()), Vec::<String>::new());
     }
 }

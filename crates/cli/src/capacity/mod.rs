@@ -39,8 +39,9 @@ Examples:
   plumb capacity /dev/nvme0n1 --slo 'p99.9<500us' --bs 4k --time 30m
   plumb capacity /data --slo 'p95<20ms' --picture capacity.svg
 
-A limit is a percentile and a time; with several limits, the one that is reached first counts. A directory
-gets a work file, which is removed; a file or device is only read, unless --overwrite names the device.
+A limit is a percentile and a time; with several limits, the one that is reached first counts.
+A directory gets a work file, which is removed; a file or device is only read, unless --overwrite
+names the device.
 More: docs/capacity.md
 Exit status: 0 answered, also with `at least` and `not at any rate`; 2 cannot tell; 1 an error;
 128 + signal after a signal"

@@ -29,7 +29,8 @@ Each line has file, line and result, the check, a sentence, and a grade: VALID W
 NOT A STORAGE RESULT.
 Checks for which the file has no data are listed at the end: not checked is not passed.
 More: docs/checks.md
-Exit status: 0; 1 if there was nothing to check; 3 if a part could not be read; 4 with --strict if a check found a problem")]
+Exit status: 0; 1 if there was nothing to check; 3 if a part could not be read; 4 with --strict if
+a check found a problem")]
 pub(crate) struct CheckArgs {
     /// Files to read; - is standard input
     #[arg(required = true)]

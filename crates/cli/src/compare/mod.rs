@@ -26,12 +26,12 @@ Examples:
   plumb compare --old before/*.json --new after/*.json
   plumb compare --format markdown old.txt new.txt     for a pull request
   plumb compare --shift old.json new.json     at which percentiles the latency moved
-  plumb compare old.json new.json -o changes.html     the same as a picture; .svg, .png and .pdf, too
+  plumb compare old.json new.json -o changes.html     as a picture; .svg, .png and .pdf, too
   plumb compare old.json new.json -o - >changes.svg   the picture alone
 
-A file is anything that plumb parse reads: results of plumb, text, JSON and terse lines of fio, sweeps.
-Tests are paired by what was asked: pattern, block size, users, depth. Each result is a run; only the
-noise between runs decides, so make five of each side, taking turns.
+A file is anything that plumb parse reads: results of plumb, text, JSON and terse lines of fio,
+sweeps. Tests are paired by what was asked: pattern, block size, users, depth. Each result is a run;
+only the noise between runs decides, so make five of each side, taking turns.
 
 = the whole interval is within the tolerance     ▲ better, ▼ worse: beyond the tolerance
 ≈ it differs, by less than the tolerance         ? cannot tell

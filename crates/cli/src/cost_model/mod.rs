@@ -35,7 +35,8 @@ Over block sizes: time per I/O = access time + size / transfer rate (of memory: 
 copy rate); runs that start cold and end cached are a mixture of both. Over users or depth: the
 Universal Scalability Law with its peak. ± is the 95 % confidence interval.
 More: docs/model.md
-Exit status: 0; 1 if no model could be fitted; 4 with --strict if a check found a problem; 128 + signal after a signal")]
+Exit status: 0; 1 if no model could be fitted; 4 with --strict if a check found a problem;
+128 + signal after a signal")]
 pub(crate) struct ModelArgs {
     /// Files with the results of sweeps; - is standard input
     #[arg(required_unless_present = "run", conflicts_with = "run")]

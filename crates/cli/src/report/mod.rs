@@ -39,7 +39,7 @@ pub(crate) const DRAWN: &str = if cfg!(feature = "pdf") {
 Examples:
   plumb report plumb-survey-001.json -o report.html
   plumb report before.json after.json -o compare.html    two systems in the same charts
-  plumb report A= a-*.json B= b-*.json -o disks.html     each name is the system of the files after it
+  plumb report A= a-*.json B= b-*.json -o disks.html     a name is the system of the files after it
   plumb report users-*.json -o sweep.html                fio runs with rising numjobs, as a sweep
   plumb report data_ssd.csv -o ssd.png                   all charts as one image
   plumb report plumb-survey-001.json -o report.pdf       for paper: a page per section

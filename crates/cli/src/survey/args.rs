@@ -38,11 +38,13 @@ Examples:
   plumb survey --quick --json --quiet . | jq .sentences
   sudo plumb survey /dev/nvme0n1          read a device directly
 
-Tests: randread, read, write, randrw, all. An axis of --vary is bs, users, size or any job option of fio.
+Tests: randread, read, write, randrw, all.
+An axis of --vary is bs, users, size or any job option of fio.
 Lists: values with commas between them; a..b doubles from a to b, a..b+c counts in steps of c.
 Ctrl-C ends the survey and keeps the finished tests and the results of the interrupted one.
 More: docs/survey.md
-Exit status: 0; 1 if a test failed; 4 with --strict if a check found a problem; 128 + signal after a signal"
+Exit status: 0; 1 if a test failed; 4 with --strict if a check found a problem;
+128 + signal after a signal"
 )]
 pub(crate) struct SurveyArgs {
     /// Directory on the disk, existing file (only read) or block devices (only read)

@@ -28,19 +28,22 @@ use sys::processes::signals::Watch;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  plumb versus --a ioengine=psync --b ioengine=io_uring -- --name=r --rw=randread --size=1g --direct=1 --runtime=10 --time_based
+  plumb versus --a ioengine=psync --b ioengine=io_uring -- \\
+    --name=r --rw=randread --size=1g --direct=1 --runtime=10 --time_based
   plumb versus --a /mnt/old --b /mnt/new -- job.fio             two file systems, the same job
   plumb versus --a old.fio --b new.fio                          two job files
   plumb versus --until 3% --a bs=4k --b bs=8k -- job.fio        how large is the difference, to 3 %?
   plumb versus --before-a 'echo none >/sys/block/sda/queue/scheduler' \\
                --before-b 'echo mq-deadline >/sys/block/sda/queue/scheduler' -- job.fio
 
-A side is a directory, a file or device, a job file, or options of fio that are added to each job. After --
-follows the job: fio's options or a job file; {round} and {run} in it are numbers. A round is a run of each
-side, in random order. Devices and files are written only where plumb fio would write to them.
+A side is a directory, a file or device, a job file, or options of fio that are added to each job.
+After -- follows the job: fio's options or a job file; {round} and {run} in it are numbers. A round
+is a run of each side, in random order. Devices and files are written only where plumb fio would
+write to them.
 More: docs/versus.md
-Exit status: 0 decided: the sides differ, or are the same within the tolerance; with --until 3%: known;
-2 not decided after the last round; 3 an error, or a result that is not of the storage; 128 + signal")]
+Exit status: 0 decided: the sides differ, or are the same within the tolerance; with --until 3%:
+known; 2 not decided after the last round; 3 an error, or a result that is not of the storage;
+128 + signal after a signal")]
 pub(crate) struct VersusArgs {
     /// Side A: a directory, file, device, job file, or options like 'ioengine=psync bs=4k' [default: the job as it is]
     #[arg(long, value_name = "SIDE", allow_hyphen_values = true)]
