@@ -33,8 +33,9 @@ pub use layers::{Bottom, Layer, ways_down};
 pub use limit::{LimitedBy, Limiter};
 pub use measurement::Measurement;
 pub use monitored::{
-    CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap, Monitored,
-    MountFacts, PressureGain, RequestGain, SampledBlocks, TargetFacts, TargetIdentity, WorkerGain,
+    CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap,
+    LimitChange, Monitored, MountFacts, PressureGain, RequestGain, SampledBlocks, TargetFacts, TargetIdentity,
+    WorkerGain,
 };
 pub use native::SCHEMA;
 pub use phases::{Phase, PhaseKind};

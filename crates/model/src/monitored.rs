@@ -25,6 +25,9 @@ pub struct Monitored {
     pub targets: Vec<TargetFacts>,
     /// Limits of this process's control group.
     pub group_limits: Option<GroupLimits>,
+    /// Changes of these limits during the run, up to 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limit_changes: Vec<LimitChange>,
     /// Hypervisor; `None` on bare metal or if it is not known.
     pub hypervisor: Option<String>,
     /// The intervals in order, without gaps.
@@ -79,6 +82,8 @@ pub struct DeviceFacts {
     /// True if its link transfers in one direction at a time (SATA), unlike PCIe.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub link_half_duplex: bool,
+    /// Temperature, in thousandths of a degree Celsius, from which on it warns and may slow down; NVMe only.
+    pub warning_millidegrees: Option<i64>,
 }
 
 impl DeviceFacts {
@@ -200,6 +205,15 @@ pub struct GroupLimits {
     pub io: Vec<IoCap>,
 }
 
+/// A change of the limits of a control group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LimitChange {
+    /// End of the interval in which it was seen, since the monitoring started.
+    pub at: Nanos,
+    /// The limits from then on.
+    pub limits: GroupLimits,
+}
+
 /// I/O limits of a control group on one device; `None` for no limit.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -246,6 +260,8 @@ pub struct Interval {
     pub pressure: Option<PressureGain>,
     /// Increments of the control group's counters.
     pub group: Option<GroupGain>,
+    /// Times that processors were slowed because of heat: the kernel's counters of packages and cores together; `None` where it has none.
+    pub processor_throttles: Option<u64>,
     /// Increments for the main threads of the first 64 workers, in the order of the jobs. In the result of a survey the first
     /// worker of a group has the bytes and switches of all of them ([`crate::RunResult::gather`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -283,6 +299,8 @@ pub struct DeviceGain {
     pub busy_ms: u64,
     /// Milliseconds weighted by the number of requests in flight.
     pub in_queue_ms: u64,
+    /// Temperature in thousandths of a degree Celsius at the end of the interval, or the highest of merged ones; NVMe only.
+    pub temperature_millidegrees: Option<i64>,
 }
 
 /// Ticks of all CPUs together, usually 10 ms each.
@@ -416,6 +434,7 @@ impl Gain for DeviceGain {
             discards: self.discards.plus(more.discards),
             flushes: self.flushes.plus(more.flushes),
             in_flight: more.in_flight,
+            temperature_millidegrees: self.temperature_millidegrees.max(more.temperature_millidegrees),
             busy_ms: self.busy_ms.plus(more.busy_ms),
             in_queue_ms: self.in_queue_ms.plus(more.in_queue_ms),
         }
@@ -449,6 +468,7 @@ impl Interval {
         self.cpu = self.cpu.plus(later.cpu);
         self.pressure = self.pressure.plus(later.pressure);
         self.group = self.group.plus(later.group);
+        self.processor_throttles = self.processor_throttles.plus(later.processor_throttles);
         plus_each(&mut self.workers, &later.workers);
     }
 }

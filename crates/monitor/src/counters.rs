@@ -22,6 +22,7 @@ pub fn parse(text: &str) -> Option<DeviceGain> {
         in_flight,
         busy_ms,
         in_queue_ms,
+        ..DeviceGain::default()
     })
 }
 
@@ -55,6 +56,7 @@ pub fn since(now: &DeviceGain, earlier: &DeviceGain) -> DeviceGain {
             (grown(then.0, now.0), grown(then.1, now.1))
         }),
         in_flight: now.in_flight,
+        temperature_millidegrees: now.temperature_millidegrees,
         busy_ms: grown(earlier.busy_ms, now.busy_ms),
         in_queue_ms: grown(earlier.in_queue_ms, now.in_queue_ms),
     }

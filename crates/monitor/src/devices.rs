@@ -4,11 +4,12 @@
 //! Leaves the time of samples to the caller, and the difference of two readings to `counters`.
 
 use crate::counters;
+use crate::heat;
 use crate::layers::{Layers, Live};
 use measure::Nanos;
 use model::{DeviceFacts, DeviceGain, DeviceUsage, Layer, LowestTraffic};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sys::devices::identity::{BlockDevice, DeviceNumber, Link, WriteCache, number_under};
 
 /// Bytes per sector in the kernel's counters, regardless of the device's sector size.
@@ -28,6 +29,8 @@ pub(crate) struct Devices {
 #[derive(Debug)]
 struct RecordedDevice {
     device: BlockDevice,
+    /// Its sensor of temperature.
+    sensor: Option<PathBuf>,
     facts: DeviceFacts,
     /// Indices of the members of a dm or md device. Empty for a loop device, where fio's statistics stop.
     members: Vec<usize>,
@@ -95,9 +98,13 @@ impl Devices {
     }
 
     /// The counters' increase per device from the end of the previous interval to the last reading, where the next
-    /// interval starts.
+    /// interval starts; and the temperature now.
     pub(crate) fn end_interval(&mut self) -> Vec<DeviceGain> {
-        self.recorded.iter_mut().map(|one| std::mem::take(&mut one.since_interval)).collect()
+        let of_one = |one: &mut RecordedDevice| DeviceGain {
+            temperature_millidegrees: one.sensor.as_ref().and_then(|sensor| heat::millidegrees(sensor, "temp1_input")),
+            ..std::mem::take(&mut one.since_interval)
+        };
+        self.recorded.iter_mut().map(of_one).collect()
     }
 
     /// Use of each device from the start to the last reading. The members of a stacked device are nested in its entry,
@@ -182,10 +189,13 @@ fn record(root: &Path, paths: &Found, now: Nanos) -> Vec<RecordedDevice> {
         let below = paths.below(root, &device);
         below.iter().for_each(|lower| push_once(&mut known, lower.clone()));
         if let Some(last) = read_counters(&device) {
-            let facts = DeviceFacts { top: next < paths.tops.len(), ..facts(&device, &below) };
+            let sensor = heat::sensor(&device);
+            let warning_millidegrees = sensor.as_ref().and_then(|sensor| heat::millidegrees(sensor, "temp1_max"));
+            let facts = DeviceFacts { top: next < paths.tops.len(), warning_millidegrees, ..facts(&device, &below) };
             let (since_start, since_interval) = (DeviceGain::default(), DeviceGain::default());
             let members = Vec::new();
-            found.push(RecordedDevice { device, facts, members, last, last_read: now, since_start, since_interval });
+            let last_read = now;
+            found.push(RecordedDevice { device, sensor, facts, members, last, last_read, since_start, since_interval });
         }
         next += 1;
     }

@@ -11,6 +11,7 @@ mod contents;
 pub mod counters;
 mod cpu;
 mod devices;
+mod heat;
 mod identity;
 pub mod iostat;
 mod layers;

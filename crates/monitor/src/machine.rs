@@ -3,6 +3,7 @@
 //! Leaves the formats of /proc and of cgroup files to `cpu` and `sys`.
 
 use crate::cpu::CpuCounters;
+use crate::heat::Processors;
 use model::{CpuTicks, GroupGain, PressureGain};
 use std::path::Path;
 use sys::machine::host::{Pressure, Resource, pressure};
@@ -15,16 +16,18 @@ pub(crate) struct MachineCounters {
     /// Pressure stall information (PSI) of CPU, memory and I/O.
     pressures: [Option<Pressure>; 3],
     pub(crate) group: Counters,
+    processor_throttles: Option<u64>,
 }
 
 impl MachineCounters {
-    pub(crate) fn read(root: &Path, groups: &[Groups]) -> Self {
+    pub(crate) fn read(root: &Path, groups: &[Groups], processors: &Processors) -> Self {
         let stat = std::fs::read_to_string(root.join("proc/stat")).unwrap_or_default();
         let resources = [Resource::Cpu, Resource::Memory, Resource::Io];
         MachineCounters {
             cpu: CpuCounters::parse(&stat),
             pressures: resources.map(|resource| pressure(root, resource)),
             group: group_counters(groups),
+            processor_throttles: processors.throttles(),
         }
     }
 
@@ -50,6 +53,11 @@ impl MachineCounters {
         };
         let found = PressureGain { cpu_us: gained(0), memory_us: gained(1), io_us: gained(2) };
         (found != PressureGain::default()).then_some(found)
+    }
+
+    /// Times that processors were slowed because of heat since `earlier`.
+    pub(crate) fn throttles_since(&self, earlier: &MachineCounters) -> Option<u64> {
+        Some(self.processor_throttles?.saturating_sub(earlier.processor_throttles?))
     }
 
     /// Resources used by the control groups since `earlier`.

@@ -4,16 +4,19 @@
 //! and `workers`, the facts about targets to `targets`, and the data types to `model`.
 
 use crate::devices::Devices;
+use crate::heat::Processors;
 use crate::machine::{MachineCounters, group_counters};
 use crate::targets::{self, Target};
 use crate::workers::{WorkerCounters, WorkerSeen};
 use measure::{Histogram, Nanos};
-use model::{DeviceUsage, Interval, LatencyCounts, LowestTraffic, Monitored};
+use model::{DeviceUsage, Interval, LatencyCounts, LimitChange, LowestTraffic, Monitored};
 use std::path::{Path, PathBuf};
 use sys::processes::cgroup::Groups;
 
 /// Most intervals kept: when the limit is reached, adjacent intervals are merged, and later ones are twice as long.
 const INTERVALS_MAX: usize = 512;
+/// Most changes of limits that are kept.
+const CHANGES_MAX: usize = 64;
 /// Most workers whose main threads are sampled, which bounds the duration of a sample.
 const WORKERS_MAX: usize = 64;
 /// Pause after a sample, in multiples of its CPU time: together with the reads between samples, the monitor uses less
@@ -30,6 +33,7 @@ pub struct Recorder {
     /// Control groups of the workers, each once; that of this process until a worker is found in another.
     groups: Vec<Groups>,
     devices: Devices,
+    processors: Processors,
     last: MachineCounters,
     workers: Vec<WorkerCounters>,
     worker_groups: Vec<Groups>,
@@ -85,7 +89,8 @@ impl Recorder {
             hypervisor: sys::machine::host::hypervisor(root),
             ..Monitored::default()
         };
-        let last = MachineCounters::read(root, &groups);
+        let processors = Processors::find(root);
+        let last = MachineCounters::read(root, &groups, &processors);
         let mut recorder = Recorder {
             root: root.to_owned(),
             began: now,
@@ -93,6 +98,7 @@ impl Recorder {
             due: now.saturating_add(interval),
             groups,
             devices,
+            processors,
             last,
             workers: Vec::new(),
             worker_groups: Vec::new(),
@@ -131,6 +137,7 @@ impl Recorder {
                 [one] => targets::group_limits(&self.root, one),
                 _ => None,
             };
+            self.found.limit_changes.clear();
         }
         self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
     }
@@ -157,6 +164,7 @@ impl Recorder {
         for (index, worker) in workers.iter().take(WORKERS_MAX).enumerate() {
             self.read_worker(index, worker);
         }
+        self.read_limits(now);
         let interval = self.gained(now, workers);
         self.found.intervals.push(interval);
         if self.found.intervals.len() >= INTERVALS_MAX {
@@ -168,6 +176,16 @@ impl Recorder {
         let taken = cost.taken().saturating_add(std::mem::take(&mut self.latencies.cost));
         self.found.own_cpu = self.found.own_cpu.saturating_add(taken);
         self.due = now.saturating_add(self.pause.max(Nanos(taken.get().saturating_mul(PAUSE_PER_COST))));
+    }
+
+    /// Notes a change of the control group's limits. If the workers are in several groups, there is no limit of all.
+    fn read_limits(&mut self, now: Nanos) {
+        let [one] = self.groups.as_slice() else { return };
+        let known = self.found.limit_changes.last().map(|change| &change.limits).or(self.found.group_limits.as_ref());
+        let Some(limits) = targets::group_limits(&self.root, one) else { return };
+        if known != Some(&limits) && self.found.limit_changes.len() < CHANGES_MAX {
+            self.found.limit_changes.push(LimitChange { at: now.saturating_sub(self.began), limits });
+        }
     }
 
     /// Everything recorded up to the last sample, except for what targets are like at the end.
@@ -214,7 +232,7 @@ impl Recorder {
         }
         let since =
             |now: &[u64; 3], then: &[u64; 3]| std::array::from_fn(|index| now[index].saturating_sub(then[index]));
-        let read = MachineCounters::read(&self.root, &self.groups);
+        let read = MachineCounters::read(&self.root, &self.groups, &self.processors);
         let [reads, writes, trims, sync_latencies] = self.latencies.gain();
         let interval = Interval {
             until: now.saturating_sub(self.began),
@@ -227,6 +245,7 @@ impl Recorder {
             cpu: read.cpu_since(&self.last),
             pressure: read.pressure_since(&self.last),
             group: read.group_since(&self.last),
+            processor_throttles: read.throttles_since(&self.last),
             workers: self.workers.iter_mut().map(WorkerCounters::end_interval).collect(),
         };
         (self.last, self.totals) = (read, totals);

@@ -1,6 +1,7 @@
 //! Surroundings of a run: which machine, devices and file systems it was, and the settings that change results, read right
 //! after it.
 
+use crate::heat;
 use model::{Fact, Monitored, Surroundings};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -95,20 +96,20 @@ fn hashed(text: &str) -> String {
 }
 
 /// The first line of a file without spaces around it; `None` if it cannot be read or is empty.
-fn word(path: &Path) -> Option<String> {
+pub(crate) fn word(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }
 
 /// The entries of a directory in the order of their names; none if it cannot be read.
-fn entries(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         std::fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
     found.sort();
     found
 }
 
-fn name(path: &Path) -> String {
+pub(crate) fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
@@ -207,10 +208,7 @@ fn of_devices(devices: &[BlockDevice]) -> Vec<Fact> {
 
 /// The temperature of a device in degrees Celsius, after the run.
 fn temperature(device: &BlockDevice) -> Option<i64> {
-    let own = device.directory().join("device");
-    let sensors = [entries(&own), entries(&own.join("hwmon"))].concat();
-    let of_sensor = |path: &PathBuf| word(&path.join("temp1_input"))?.parse::<i64>().ok().map(|milli| milli / 1000);
-    sensors.iter().filter(|path| name(path).starts_with("hwmon")).find_map(of_sensor)
+    heat::sensors(device).find_map(|sensor| heat::millidegrees(&sensor, "temp1_input")).map(|milli| milli / 1000)
 }
 
 /// The share of a file system that is free.

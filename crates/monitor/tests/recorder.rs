@@ -115,6 +115,50 @@ fn a_recorded_machine_gives_its_gains() {
 }
 
 #[test]
+fn heat_and_limits_that_change_are_recorded() {
+    let machine = Recorded::new();
+    let number = std::fs::metadata(machine.path()).unwrap().dev();
+    let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+    let warm = |millidegrees: i64| {
+        machine.write("sys/devices/sda/device/hwmon/hwmon3/temp1_input", &format!("{millidegrees}\n"));
+    };
+    machine.write("sys/devices/sda/device/hwmon/hwmon3/name", "nvme\n");
+    machine.write("sys/devices/sda/device/hwmon/hwmon3/temp1_max", "83850\n");
+    let throttled = |package: u64, core: u64| {
+        for cpu in 0..4 {
+            let own = format!("sys/devices/system/cpu/cpu{cpu}");
+            machine.write(&format!("{own}/topology/physical_package_id"), "0\n");
+            machine.write(&format!("{own}/topology/core_id"), &format!("{}\n", cpu / 2));
+            machine.write(&format!("{own}/thermal_throttle/package_throttle_count"), &format!("{package}\n"));
+            machine.write(&format!("{own}/thermal_throttle/core_throttle_count"), &format!("{core}\n"));
+        }
+    };
+    warm(60_850);
+    throttled(5, 7);
+    let mut recorder = Recorder::start(machine.path(), &[machine.path()], Nanos::from_millis(500), Nanos::ZERO);
+    recorder.sample(Nanos::from_millis(500), &[]);
+    warm(84_850);
+    throttled(6, 9);
+    machine.write("sys/fs/cgroup/job/io.max", &format!("{number} rbps=max wbps=max riops=100 wiops=max\n"));
+    recorder.sample(Nanos::from_millis(1000), &[]);
+    let found = recorder.finish(Nanos::from_millis(1500), &[]).monitored;
+    assert_eq!(found.devices[0].warning_millidegrees, Some(83_850));
+    let degrees: Vec<_> = found.intervals.iter().map(|one| one.devices[0].temperature_millidegrees).collect();
+    assert_eq!(degrees, [Some(60_850), Some(84_850), Some(84_850)]);
+    // One package, and two cores of two threads each.
+    let throttles: Vec<_> = found.intervals.iter().map(|one| one.processor_throttles).collect();
+    assert_eq!(throttles, [Some(0), Some(1 + 2 * 2), Some(0)]);
+    assert_eq!(found.group_limits.unwrap().io[0].read_iops, Some(500), "at the begin");
+    let [change] = &found.limit_changes[..] else { panic!("{:?}", found.limit_changes) };
+    assert_eq!((change.at, change.limits.io[0].read_iops), (Nanos::SECOND, Some(100)));
+    // A disk whose driver would interrupt the I/Os is not asked.
+    machine.write("sys/devices/sda/device/hwmon/hwmon3/name", "drivetemp\n");
+    let recorder = Recorder::start(machine.path(), &[machine.path()], Nanos::from_millis(500), Nanos::ZERO);
+    let found = recorder.finish(Nanos::from_millis(500), &[]).monitored;
+    assert_eq!(found.intervals[0].devices[0].temperature_millidegrees, None);
+}
+
+#[test]
 fn a_group_of_the_workers_own_is_counted_in_place_of_ours() {
     let machine = Recorded::new();
     let number = std::fs::metadata(machine.path()).unwrap().dev();
