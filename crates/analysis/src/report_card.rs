@@ -110,6 +110,9 @@ pub struct Card {
     pub profile: &'static str,
     /// One line per test.
     pub lines: Vec<Line>,
+    /// Runs whose grades are of averages over phases that differ, and for each its rate that lasts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lasting: Vec<(String, String)>,
 }
 
 /// Grade of a value: that of the first bound it does not exceed.
@@ -125,7 +128,12 @@ pub fn queueing(latency_ratio: f64, user_ratio: f64) -> f64 {
 /// Builds the card of a sweep. If a test was run several times, the last run counts.
 pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Card {
     let lines = profile.tests.iter().map(|test| line(rows, test)).collect();
-    Card { system: system.to_owned(), profile: profile.name, lines }
+    let runs = profile.tests.iter().flat_map(|test| [(test, test.users), (test, test.more_users)]);
+    let lasting = runs.filter_map(|(test, users)| {
+        let lasting = run_of(rows, test, users).ok()?.lasting.as_ref()?;
+        Some((format!("{} by {users}", test.shown()), lasting.sentence.clone()))
+    });
+    Card { system: system.to_owned(), profile: profile.name, lines, lasting: lasting.collect() }
 }
 
 fn line(rows: &[Measurement], test: &'static Test) -> Line {

@@ -16,8 +16,8 @@ pub(crate) const STRICT: u8 = 4;
 pub(crate) fn judge(result: &mut RunResult) {
     if !result.samples_left_out {
         result.limited_by = analysis::limited_by(result);
-        result.phases = analysis::regime::phases(result);
     }
+    analysis::regime::describe(result);
     result.notes = analysis::judge(result);
 }
 
@@ -40,9 +40,9 @@ pub(crate) fn print(result: &RunResult) {
     let has_findings = findings(&result.notes).next().is_some();
     let verdict = has_findings.then(|| format!("verdict: {}", verdict_line(&groups, &[], 1, "")));
     let remarks = shown(&result.notes).map(|note| format!("check: {}", line(note)));
-    let lasting = analysis::regime::lasting_sentence(&result.phases);
+    let lasting = result.lasting.iter().map(|lasting| lasting.sentence.clone());
     let limit = result.limited_by.as_ref().map(limit_line);
-    for line in lasting.into_iter().chain(verdict).chain(remarks).chain(limit).chain(response_lines(result)) {
+    for line in lasting.chain(verdict).chain(remarks).chain(limit).chain(response_lines(result)) {
         print_error(&format!("plumb: {}", printable::line(&line)));
     }
 }

@@ -523,8 +523,14 @@ fn phases_are_the_same_wherever_they_are_shown() {
     let [explained, checked] = ["explain", "check"].map(|command| {
         let text = plumb(&[command, "--json", "run.json"], directory.path());
         let root: Value = serde_json::from_str(&text).unwrap();
+        assert!(root["results"][0]["lasting"]["sentence"].as_str().unwrap().contains(lasting), "{text}");
         root["results"][0]["phases"].clone()
     });
+    // The page begins with the rate that lasts, and its table has it before the average.
+    assert!(shown.contains("\"check\":\"lasting rate\""), "{shown}");
+    plumb(&["report", "run.json", "-o", "page.html"], directory.path());
+    let page = std::fs::read_to_string(directory.path().join("page.html")).unwrap();
+    assert!(page.contains("Of random read 4 KiB, 1 user: 30") && page.contains("lasting IOPS"), "{shown}");
     assert_eq!(explained, checked);
     let kinds: Vec<&str> = explained.as_array().unwrap().iter().map(|phase| phase["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["burst", "settled"]);

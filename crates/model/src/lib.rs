@@ -38,7 +38,7 @@ pub use monitored::{
     WorkerGain,
 };
 pub use native::SCHEMA;
-pub use phases::{Phase, PhaseKind};
+pub use phases::{Lasting, Like, Phase, PhaseKind, Until, UntilRegime};
 pub use plan::Unified;
 pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
 pub use steer::{LatencyGoal, SteadyResult};

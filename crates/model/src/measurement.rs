@@ -3,6 +3,7 @@
 //! This module defines the type, the bounds of its latency ranges and its JSON columns. The other formats (CSV, R,
 //! tables, Parquet) are in `formats`.
 
+use crate::Lasting;
 use crate::reading::{LatencyShare, ReadKind};
 use measure::Direction;
 use measure::text::{SizeStyle, exact_size};
@@ -156,6 +157,8 @@ pub struct Measurement {
     pub errno: Option<f64>,
     /// The sentence that names the machine that measured as the limit, if it was: the row says nothing of the storage.
     pub limit_of_tester: Option<String>,
+    /// The rate of the phase that lasts, if the run had phases that differ: the other numbers are averages over them.
+    pub lasting: Option<Lasting>,
     /// Name of the machine, if the result states it.
     pub host: Option<String>,
     /// End of the run: `2026-11-23T12:33:00Z`, without the Z if the zone is not known, or as printed.

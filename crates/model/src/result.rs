@@ -1,7 +1,7 @@
 //! Result of a whole run.
 
 use crate::reading::ReadRun;
-use crate::{DeviceUsage, JobResult, LimitedBy, Monitored, Phase, Surroundings};
+use crate::{DeviceUsage, JobResult, Lasting, LimitedBy, Monitored, Phase, Surroundings, UntilRegime};
 use serde::{Deserialize, Serialize};
 
 /// All results of one invocation.
@@ -44,6 +44,12 @@ pub struct RunResult {
     /// Phases of the run in order; empty without samples, and for runs of less than 15 intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
+    /// The rate that describes the run better than its average; `None` if its phases have one rate within 10 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lasting: Option<Lasting>,
+    /// How it ended, if it waited for a change of its rate, or for a settled one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_regime: Option<UntilRegime>,
     /// Machine and software that it ran on.
     pub environment: Environment,
     /// Which machine and devices it was, and their settings; `None` within a survey, which states them once for all of its tests.

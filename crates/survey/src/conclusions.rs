@@ -1,4 +1,5 @@
-//! The two sentences at the end: about the sweep over users if there is one, otherwise about the swept option.
+//! The sentences at the end: rates that last where tests had phases that differ, then two sentences: about the sweep over users if
+//! there is one, otherwise about the swept option.
 
 use crate::finished::FinishedTest;
 use crate::kind::TestKind;
@@ -16,6 +17,15 @@ pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
     }
     let alike: Vec<&FinishedTest> = rows.iter().filter(|row| row.test.is_like(first)).collect();
     of_sweep(first.title(), &alike)
+}
+
+/// Rates that describe tests better than their averages, of the first three tests with phases that differ.
+pub(crate) fn lasting(rows: &[FinishedTest]) -> Vec<String> {
+    const MOST: usize = 3;
+    let lines = rows
+        .iter()
+        .filter_map(|row| Some(format!("Of {}: {}.", row.test.describe(), row.result.lasting.as_ref()?.sentence)));
+    lines.take(MOST).collect()
 }
 
 /// The tests as the subject of a sentence: `8k random reads`.
@@ -131,4 +141,44 @@ pub fn spread(rows: &[FinishedTest]) -> Option<String> {
     let (widest, rounds, row) = spreads.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let test = row.test.describe();
     Some(format!("The rates of {rounds} repetitions of one test differ by {widest:.0} % at most ({test})."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Nanos;
+    use model::{Lasting, PhaseKind, RunResult};
+
+    #[test]
+    fn the_rates_that_last_are_said_of_three_tests_at_most() {
+        let row = |users: u32, iops: Option<f64>| {
+            let lasting = iops.map(|iops| Lasting {
+                from: Nanos::ZERO,
+                until: Nanos::SECOND,
+                kind: PhaseKind::Settled,
+                iops,
+                bytes_per_second: 0.0,
+                p50: None,
+                p99: None,
+                average_iops: 2.0 * iops,
+                sentence: format!("{iops} IOPS in the last settled phase"),
+            });
+            let test = SurveyTest {
+                name: None,
+                kind: TestKind::RandomRead,
+                block: 8192,
+                users,
+                set: None,
+                extras: Vec::new(),
+                round: 1,
+            };
+            FinishedTest { test, result: RunResult { lasting, ..RunResult::default() } }
+        };
+        let rows: Vec<FinishedTest> =
+            (1..=5).map(|users| row(users, (users > 1).then_some(f64::from(users)))).collect();
+        let found = lasting(&rows);
+        assert_eq!(found.len(), 3);
+        assert!(found[0].starts_with("Of ") && found[0].ends_with(": 2 IOPS in the last settled phase."), "{found:?}");
+        assert_eq!(lasting(&rows[..1]), Vec::<String>::new());
+    }
 }

@@ -122,12 +122,18 @@ impl Preparation {
         finished.sort_by_key(|row| places.get(&row.test.key()).copied());
     }
 
-    /// Returns the concluding sentences.
+    /// Returns the concluding sentences: first the rates that last where phases differ, then what the averages say.
     pub fn conclusions(&self, finished: &[FinishedTest]) -> Vec<String> {
-        match self.reach {
+        let mut of_averages = match self.reach {
             Reach::Whole => conclusions::conclusions(finished),
             Reach::UntilGrowthEnds => growth::conclusions(finished),
+        };
+        let mut all = conclusions::lasting(finished);
+        if let Some(first) = of_averages.first_mut().filter(|_| !all.is_empty()) {
+            *first = format!("By averages over all phases: {first}");
         }
+        all.append(&mut of_averages);
+        all
     }
 }
 

@@ -5,7 +5,7 @@
 //! squares; then a swing that repeats, by the correlation of the rates with themselves some intervals later.
 
 use super::note;
-use crate::regime::{lasting, phases};
+use crate::regime::{lasting_phase, phases};
 use crate::run_facts::RunFacts;
 use crate::run_facts::{float, is_paced, size_text};
 use measure::Nanos;
@@ -53,7 +53,7 @@ fn of_phases(phases: &[Phase]) -> Option<Note> {
             true
         }
     };
-    let lasting = lasting(phases);
+    let lasting = lasting_phase(phases);
     let named = phases.iter().find(is_named);
     let (first, last) = (phases.first()?, lasting.or(phases.last())?);
     let mut evidence = vec![

@@ -1,5 +1,6 @@
 //! The course of a run: what each interval of its steady part did.
 
+use super::plateaus::Place;
 use crate::run_facts::{RunFacts, bytes_of_sectors, float, on_files};
 use measure::Nanos;
 use model::{Interval, IoCap, LatencyCounts, Monitored, RunResult};
@@ -12,11 +13,31 @@ pub(crate) struct Step {
     pub(crate) length: Nanos,
     pub(crate) ios: u64,
     pub(crate) bytes: u64,
-    /// Time in which a processor quota held the workers back.
-    pub(crate) throttled: Option<Nanos>,
+    /// Time in which a processor quota held the workers back, and the periods of the quota in which it did.
+    pub(crate) throttled: Option<(Nanos, u64)>,
+    /// Times that processors were slowed because of heat.
+    pub(crate) processor_throttles: u64,
+    /// The device that is nearest to its warning limit.
+    pub(crate) warmest: Option<Warmth>,
     /// Bytes that the devices moved, and that the workers did not ask for.
     pub(crate) others: u64,
     pub(crate) latencies: LatencyCounts,
+}
+
+/// Temperature of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Warmth {
+    pub(crate) device: String,
+    /// In thousandths of a degree Celsius.
+    pub(crate) millidegrees: i64,
+    /// From here on it warns and may slow down.
+    pub(crate) warning_millidegrees: i64,
+}
+
+impl Warmth {
+    pub(crate) fn is_hot(&self) -> bool {
+        self.millidegrees >= self.warning_millidegrees
+    }
 }
 
 /// Steady part of a run.
@@ -29,8 +50,10 @@ pub(crate) struct Course {
     pub(crate) writes: bool,
     /// Size of the smallest device at the top, if it is known.
     pub(crate) device_bytes: Option<u64>,
-    /// Limits of control groups.
-    pub(crate) caps: Vec<IoCap>,
+    /// Limits of control groups, from these moments on.
+    pub(crate) caps: Vec<(Nanos, Vec<IoCap>)>,
+    /// The disk, if it may be one whose rates are published.
+    pub(crate) place: Option<Place>,
 }
 
 impl Course {
@@ -55,7 +78,8 @@ impl Course {
             lead,
             writes: moved(1) > moved(0),
             device_bytes: sizes.min(),
-            caps: monitored.group_limits.iter().flat_map(|limits| limits.io.clone()).collect(),
+            caps: caps(monitored),
+            place: Place::of(monitored),
         })
     }
 
@@ -69,6 +93,24 @@ impl Course {
         let before = self.steps[..from].iter().map(|step| step.bytes).fold(self.lead.1, u64::saturating_add);
         Stretch { steps: &self.steps[from..to], bytes_before: before, caps: &self.caps }
     }
+}
+
+fn caps(monitored: &Monitored) -> Vec<(Nanos, Vec<IoCap>)> {
+    let first = monitored.group_limits.iter().map(|limits| (Nanos::ZERO, limits.io.clone()));
+    first.chain(monitored.limit_changes.iter().map(|change| (change.at, change.limits.io.clone()))).collect()
+}
+
+/// The device whose temperature is nearest to, or farthest beyond, its warning limit.
+fn warmest(monitored: &Monitored, interval: &Interval) -> Option<Warmth> {
+    let of_device = |(facts, gain): (&model::DeviceFacts, &model::DeviceGain)| {
+        Some(Warmth {
+            device: facts.name.clone(),
+            millidegrees: gain.temperature_millidegrees?,
+            warning_millidegrees: facts.warning_millidegrees?,
+        })
+    };
+    let all = monitored.devices.iter().zip(&interval.devices).filter_map(of_device);
+    all.max_by_key(|one| one.millidegrees.saturating_sub(one.warning_millidegrees))
 }
 
 fn sum(directions: [u64; 3]) -> u64 {
@@ -92,7 +134,11 @@ fn step(monitored: &Monitored, length: Nanos, interval: &Interval) -> Step {
         length,
         ios: sum(interval.ios),
         bytes: sum(interval.bytes),
-        throttled: interval.group.and_then(|group| group.throttled_us).map(Nanos::from_micros),
+        throttled: interval
+            .group
+            .and_then(|group| Some((Nanos::from_micros(group.throttled_us?), group.throttled_periods.unwrap_or(0)))),
+        processor_throttles: interval.processor_throttles.unwrap_or(0),
+        warmest: warmest(monitored, interval),
         others: foreign_reads.saturating_add(foreign_writes),
         latencies,
     }
@@ -106,7 +152,7 @@ fn rates(steps: &[Step]) -> Vec<f64> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch<'a> {
     pub(super) steps: &'a [Step],
-    pub(super) caps: &'a [IoCap],
+    caps: &'a [(Nanos, Vec<IoCap>)],
     bytes_before: u64,
 }
 
@@ -150,7 +196,31 @@ impl Stretch<'_> {
 
     /// Share of the time in which a processor quota held the workers back.
     pub(super) fn throttled_share(&self) -> f64 {
-        self.steps.iter().filter_map(|step| step.throttled).map(Nanos::as_secs_f64).sum::<f64>() / self.seconds()
+        let held = self.steps.iter().filter_map(|step| step.throttled);
+        held.map(|(time, _)| time.as_secs_f64()).sum::<f64>() / self.seconds()
+    }
+
+    /// Periods in which a processor quota held the workers back.
+    pub(super) fn throttled_periods(&self) -> u64 {
+        self.steps.iter().filter_map(|step| step.throttled).map(|(_, periods)| periods).fold(0, u64::saturating_add)
+    }
+
+    /// Times that processors were slowed because of heat.
+    pub(super) fn processor_throttles(&self) -> u64 {
+        self.steps.iter().map(|step| step.processor_throttles).fold(0, u64::saturating_add)
+    }
+
+    /// The highest temperature of a device at or above its warning limit.
+    pub(super) fn hot(&self) -> Option<&Warmth> {
+        let hot = self.steps.iter().filter_map(|step| step.warmest.as_ref()).filter(|warmth| warmth.is_hot());
+        hot.max_by_key(|warmth| warmth.millidegrees)
+    }
+
+    /// Limits of control groups in its second half, and since when.
+    pub(super) fn caps(&self) -> (Nanos, &[IoCap]) {
+        let middle = Nanos(u64::midpoint(self.from().get(), self.until().get()));
+        let last = self.caps.iter().rev().find(|(at, _)| *at <= middle);
+        last.map_or((Nanos::ZERO, &[]), |(at, caps)| (*at, caps.as_slice()))
     }
 
     /// Share of the traffic that is not the workers'.

@@ -1,8 +1,10 @@
 //! Why a level ended: credits that are spent, a write cache that is full, a limit that holds back.
 
-use super::course::{Course, Stretch};
+use super::course::{Course, Stretch, Warmth};
+use super::plateaus::{self, Rate};
 use crate::run_facts::float;
-use model::PhaseKind;
+use measure::Nanos;
+use model::{Like, PhaseKind};
 
 /// Most deviation of a flat level, as a share of it.
 const FLAT: f64 = 0.03;
@@ -18,6 +20,10 @@ const CACHE_SHARE: f64 = 0.2;
 const HELD: f64 = 0.05;
 /// A smaller share of foreign traffic is normal background activity.
 const OTHERS: f64 = 0.1;
+/// Intervals before a fall in which a device is as hot as at the fall.
+const NEAR_END: usize = 3;
+/// Fewest times per second that processors are slowed because of heat.
+const LEAST_THROTTLES: f64 = 0.1;
 /// A rate at a limit is within this share of it.
 const AT_LIMIT: f64 = 0.05;
 
@@ -51,6 +57,14 @@ impl Fall {
         match self {
             Fall::Credits { .. } => PhaseKind::Burst,
             Fall::Cache { .. } => PhaseKind::WriteCache,
+        }
+    }
+
+    /// The volumes whose credits these may be.
+    pub(super) fn like(&self, course: &Course) -> Vec<Like> {
+        match (self, &course.place) {
+            (&Fall::Credits { plateau, base, size, .. }, Some(place)) => place.like_burst(plateau, base, size),
+            _ => Vec::new(),
         }
     }
 
@@ -138,39 +152,84 @@ fn is_bimodal(part: &Stretch<'_>) -> bool {
     const FACTOR: u64 = 4;
     let all = part.latencies();
     let Some(median) = all.percentile(50.0) else { return false };
-    let slow = all.slower_than(measure::Nanos(median.get().saturating_mul(FACTOR)));
+    let slow = all.slower_than(Nanos(median.get().saturating_mul(FACTOR)));
     float(slow) >= 0.2 * float(all.total())
 }
 
-/// The limit that held a stretch back.
+/// The volumes that a flat rate is like, which no limit of a control group explains.
+pub(super) fn like_a_plateau(course: &Course, stretch: &Stretch<'_>) -> Vec<Like> {
+    let Some(place) = &course.place else { return Vec::new() };
+    if stretch.variation() >= plateaus::FLAT || group(stretch).is_some() {
+        return Vec::new();
+    }
+    let rate = Rate { iops: stretch.iops(), bytes_per_second: stretch.bytes_per_second(), writes: course.writes };
+    place.like(&rate)
+}
+
+/// Cause of a slower stretch.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cause {
-    /// A processor quota, for this share of the time.
-    Quota(f64),
-    /// A limit of a control group: its name, its rate and the rate that was reached.
-    Group(String, f64, f64),
+    /// A processor quota, for this share of the time, in this number of its periods.
+    Quota(f64, u64),
+    /// A limit of a control group.
+    Group(GroupCause),
+    /// A device is at or above the temperature at which it warns.
+    Hot(Warmth),
+    /// Processors were slowed because of heat, this many times.
+    Processors(u64),
+}
+
+/// A limit of a control group.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct GroupCause {
+    /// `control group /bench, 300 I/Os/s on sda`.
+    pub(super) name: String,
+    /// The limit per second.
+    pub(super) limit: f64,
+    /// The rate that was reached.
+    pub(super) reached: f64,
+    /// The moment from which on it was seen, if that was during the run.
+    pub(super) since: Option<Nanos>,
 }
 
 impl Cause {
     pub(super) fn evidence(&self) -> Vec<(&'static str, f64)> {
+        let degrees = |milli: i64| float(milli.unsigned_abs()) / 1e3;
         match self {
-            Cause::Quota(share) => vec![("throttled_percent", 100.0 * share)],
-            Cause::Group(_, limit, reached) => vec![("limit_per_second", *limit), ("reached_per_second", *reached)],
+            Cause::Quota(share, periods) => {
+                vec![("throttled_percent", 100.0 * share), ("throttled_periods", float(*periods))]
+            }
+            Cause::Group(group) => {
+                let since = group.since.map(|since| ("limit_since_s", since.as_secs_f64()));
+                let rates = [("limit_per_second", group.limit), ("reached_per_second", group.reached)];
+                rates.into_iter().chain(since).collect()
+            }
+            Cause::Hot(warmth) => vec![
+                ("temperature_celsius", degrees(warmth.millidegrees)),
+                ("warning_celsius", degrees(warmth.warning_millidegrees)),
+            ],
+            Cause::Processors(count) => vec![("processor_throttles", float(*count))],
         }
     }
 }
 
-/// The limit that holds a stretch back since it began; `None` if it is not slower than the one before it.
+/// Cause of a stretch that is slower than the one before it; `None` if it is not, or if no counter shows why.
 pub(super) fn throttled(before: &Stretch<'_>, stretch: &Stretch<'_>) -> Option<Cause> {
     if stretch.median() >= before.median() {
         return None;
     }
     let held = stretch.throttled_share();
     if held >= HELD && held > 2.0 * before.throttled_share() {
-        return Some(Cause::Quota(held));
+        return Some(Cause::Quota(held, stretch.throttled_periods()));
     }
+    group(stretch).map(Cause::Group).or_else(|| hot(before, stretch)).or_else(|| processors(before, stretch))
+}
+
+/// The limit of a control group that a stretch is at.
+fn group(stretch: &Stretch<'_>) -> Option<GroupCause> {
+    let (since, caps) = stretch.caps();
     let (iops, bytes) = (stretch.iops(), stretch.bytes_per_second());
-    let limits = stretch.caps.iter().flat_map(|cap| {
+    let limits = caps.iter().flat_map(|cap| {
         let ios = [cap.read_iops, cap.write_iops].into_iter().flatten().map(move |limit| (cap, "I/Os", limit, iops));
         let bytes_each = [cap.read_bytes_per_second, cap.write_bytes_per_second];
         ios.chain(bytes_each.into_iter().flatten().map(move |limit| (cap, "bytes", limit, bytes)))
@@ -178,10 +237,31 @@ pub(super) fn throttled(before: &Stretch<'_>, stretch: &Stretch<'_>) -> Option<C
     let at = limits.into_iter().find(|(_, _, limit, reached)| (reached / float(*limit) - 1.0).abs() <= AT_LIMIT);
     at.map(|(cap, unit, limit, reached)| {
         let group = cap.group.as_deref().unwrap_or("?");
-        Cause::Group(
-            format!("control group {group}, {} {unit}/s on {}", crate::thousands(float(limit)), cap.device),
-            float(limit),
+        GroupCause {
+            name: format!("control group {group}, {} {unit}/s on {}", crate::thousands(float(limit)), cap.device),
+            limit: float(limit),
             reached,
-        )
+            since: Some(since).filter(|since| *since > Nanos::ZERO),
+        }
     })
+}
+
+/// A device that became hot at the end of the stretch before, or in this one: it cools down once it is slower.
+fn hot(before: &Stretch<'_>, stretch: &Stretch<'_>) -> Option<Cause> {
+    let (early, late) = before.steps.split_at(before.steps.len().saturating_sub(NEAR_END));
+    let is_hot = |step: &super::Step| step.warmest.as_ref().is_some_and(Warmth::is_hot);
+    // A device that was as hot all the time did not slow down for that.
+    if early.iter().filter(|step| is_hot(step)).count() * 2 > early.len() {
+        return None;
+    }
+    let near = late.iter().filter_map(|step| step.warmest.as_ref()).filter(|warmth| warmth.is_hot());
+    let hottest = near.chain(stretch.hot()).max_by_key(|warmth| warmth.millidegrees)?;
+    Some(Cause::Hot(hottest.clone()))
+}
+
+/// Processors that were slowed because of heat more often than before.
+fn processors(before: &Stretch<'_>, stretch: &Stretch<'_>) -> Option<Cause> {
+    let rate = |part: &Stretch<'_>| float(part.processor_throttles()) / part.seconds();
+    let is_more = rate(stretch) >= LEAST_THROTTLES && rate(stretch) > 2.0 * rate(before);
+    is_more.then(|| Cause::Processors(stretch.processor_throttles()))
 }

@@ -9,21 +9,33 @@ mod curve;
 mod falls;
 mod held;
 mod pieces;
+mod plateaus;
 mod rhythm;
 mod words;
 
+#[cfg(test)]
+pub(crate) use course::Warmth;
 pub(crate) use course::{Course, Step};
 
 use crate::run_facts::float;
 use crate::statistics::{Trend, drift, drift_of_last_half, series_interval};
 use course::Stretch;
-use model::{Monitored, Phase, PhaseKind, RunResult};
+use model::{Lasting, Like, Monitored, Phase, PhaseKind, RunResult};
 use pieces::{Piece, Shape};
 
 /// Fewest intervals of a run with phases.
 const FEWEST: usize = 15;
 /// Phases whose rates differ by a larger share are not one run.
 const DIFFERENT: f64 = 0.1;
+
+/// Finds the phases of a run and the rate that lasts, and stores both in its result. What the run itself found stays if
+/// its samples are not in the result.
+pub fn describe(result: &mut RunResult) {
+    if !result.samples_left_out {
+        result.phases = phases(result);
+    }
+    result.lasting = lasting(&result.phases);
+}
 
 /// Phases of a run in order; none for a run of less than 15 intervals, without samples, or in simulated time.
 pub fn phases(result: &RunResult) -> Vec<Phase> {
@@ -41,7 +53,7 @@ pub fn phases_so_far(samples: &Monitored) -> Vec<Phase> {
 
 /// The phase that describes a run better than its average: the last settled one, otherwise the last. `None` if its phases
 /// have one rate within 10 %.
-pub(crate) fn lasting(phases: &[Phase]) -> Option<&Phase> {
+pub(crate) fn lasting_phase(phases: &[Phase]) -> Option<&Phase> {
     let rates = || phases.iter().map(|phase| phase.iops);
     let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
     let differ = phases.len() > 1 && most - least > DIFFERENT * most;
@@ -49,17 +61,27 @@ pub(crate) fn lasting(phases: &[Phase]) -> Option<&Phase> {
     last.filter(|_| differ)
 }
 
-/// The rate of the phase that lasts first, the average last; `None` if the phases have one rate within 10 %.
+/// The rate of the phase that lasts, next to the average; `None` if the phases have one rate within 10 %.
 ///
 /// ```
-/// assert_eq!(analysis::regime::lasting_sentence(&[]), None);
+/// assert_eq!(analysis::regime::lasting(&[]), None);
 /// ```
-pub fn lasting_sentence(phases: &[Phase]) -> Option<String> {
-    let last = lasting(phases)?;
+pub fn lasting(phases: &[Phase]) -> Option<Lasting> {
+    let last = lasting_phase(phases)?;
     let seconds = |phase: &Phase| phase.until.saturating_sub(phase.from).as_secs_f64();
     let ios = phases.iter().map(|phase| phase.iops * seconds(phase)).sum::<f64>();
     let average = ios / phases.iter().map(seconds).sum::<f64>().max(1e-9);
-    Some(words::lasting(last, average, phases.len()))
+    Some(Lasting {
+        from: last.from,
+        until: last.until,
+        kind: last.kind,
+        iops: last.iops,
+        bytes_per_second: last.bytes_per_second,
+        p50: last.p50,
+        p99: last.p99,
+        average_iops: average,
+        sentence: words::lasting(last, average, phases.len()),
+    })
 }
 
 /// Phases of a course.
@@ -85,11 +107,27 @@ pub(crate) fn of_course(course: &Course) -> Vec<Phase> {
             (Some(cause), _) => {
                 made(&stretch, PhaseKind::Throttled, words::throttled(&stretch, &cause), cause.evidence())
             }
-            (None, Some(fall)) => made(&stretch, fall.kind(), words::fall(&stretch, &fall), fall.evidence()),
-            (None, None) => of_piece(&stretch, piece, pieces.get(at + 1)),
+            (None, Some(fall)) => {
+                let phase = made(&stretch, fall.kind(), words::fall(&stretch, &fall), fall.evidence());
+                with_likes(phase, fall.like(course))
+            }
+            (None, None) => {
+                let phase = of_piece(&stretch, piece, pieces.get(at + 1));
+                let like = falls::like_a_plateau(course, &stretch);
+                if phase.kind == PhaseKind::Settled { with_likes(phase, like) } else { phase }
+            }
         });
     }
     phases
+}
+
+/// The phase with the volumes that it is like, and a sentence that says so.
+fn with_likes(mut phase: Phase, like: Vec<Like>) -> Phase {
+    if !like.is_empty() {
+        let names: Vec<&str> = like.iter().map(|like| like.name.as_str()).collect();
+        phase.sentence.push_str(&format!("; like {}", names.join(" or ")));
+    }
+    Phase { like, ..phase }
 }
 
 /// A piece that no change after it explains.
@@ -114,13 +152,18 @@ fn of_piece(stretch: &Stretch<'_>, piece: &Piece, next: Option<&Piece>) -> Phase
 }
 
 fn cannot_tell(stretch: &Stretch<'_>) -> Phase {
-    made(stretch, PhaseKind::CannotTell, words::cannot_tell(stretch), Vec::new())
+    and_held(stretch, PhaseKind::CannotTell, words::cannot_tell(stretch))
 }
 
 fn settled(stretch: &Stretch<'_>) -> Phase {
+    and_held(stretch, PhaseKind::Settled, words::settled(stretch))
+}
+
+/// A phase of one rate, with the I/Os that a limiter holds: for these, the rate need not be seen for long.
+fn and_held(stretch: &Stretch<'_>, kind: PhaseKind, sentence: String) -> Phase {
     match held::of(stretch) {
-        Some(held) => made(stretch, PhaseKind::Settled, words::held(stretch, &held), held.evidence()),
-        None => made(stretch, PhaseKind::Settled, words::settled(stretch), Vec::new()),
+        Some(held) => made(stretch, kind, sentence + &words::held(&held), held.evidence()),
+        None => made(stretch, kind, sentence, Vec::new()),
     }
 }
 
@@ -157,6 +200,7 @@ fn made(stretch: &Stretch<'_>, kind: PhaseKind, sentence: String, evidence: Vec<
         variation: if mean > 0.0 { (squares / float(rates.len() as u64)).sqrt() / mean } else { 0.0 },
         bytes_before: stretch.bytes_before(),
         sentence,
+        like: Vec::new(),
         evidence: evidence.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }
 }

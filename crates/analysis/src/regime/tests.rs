@@ -37,6 +37,11 @@ fn series(noise: &mut Noise, count: usize, deviation: f64, at: impl Fn(f64) -> f
     noise.iter().enumerate().map(|(index, noise)| whole(PACE * index as f64) * (1.0 + deviation * noise)).collect()
 }
 
+/// A limit of a control group on a device, without its rates.
+fn cap_of(device: &str) -> IoCap {
+    IoCap { group: Some("/bench".into()), device: device.into(), ..IoCap::default() }
+}
+
 fn value(phase: &Phase, name: &str) -> f64 {
     let found = phase.evidence.iter().find(|(known, _)| known == name);
     found.unwrap_or_else(|| panic!("{name}: {phase:?}")).1
@@ -195,17 +200,43 @@ fn a_run_without_a_change_has_neither_a_change_nor_a_kind() {
 #[test]
 fn a_limit_that_a_counter_shows_is_no_burst() {
     let rates = series(&mut Noise::new(1), 120, 0.01, |at| if at < 20.0 { 3_000.0 } else { 300.0 });
-    let mut quota = course(&rates);
-    quota.steps.iter_mut().skip(40).for_each(|step| step.throttled = Some(Nanos::from_millis(400)));
-    let phases = of_course(&quota);
-    assert_eq!(phases[1].kind, PhaseKind::Throttled, "{phases:#?}");
-    assert!(phases[1].sentence.contains("cpu.max held the workers back 80 % of the time"), "{phases:#?}");
-    let mut group = course(&rates);
-    group.caps =
-        vec![IoCap { group: Some("/bench".into()), device: "sda".into(), read_iops: Some(300), ..IoCap::default() }];
-    let phases = of_course(&group);
-    assert_eq!(phases[1].kind, PhaseKind::Throttled, "{phases:#?}");
-    assert!(phases[1].sentence.ends_with("the limit of control group /bench, 300 I/Os/s on sda"), "{phases:#?}");
+    let named = |change: &dyn Fn(&mut Course)| {
+        let mut changed = course(&rates);
+        change(&mut changed);
+        let phases = of_course(&changed);
+        assert_eq!(phases[1].kind, PhaseKind::Throttled, "{phases:#?}");
+        phases[1].sentence.split_once(": ").unwrap().1.to_owned()
+    };
+    let since = |course: &mut Course, from: usize, of: &dyn Fn(&mut Step)| {
+        course.steps.iter_mut().skip(from).for_each(of);
+    };
+    let quota = |step: &mut Step| step.throttled = Some((Nanos::from_millis(400), 4));
+    let found = named(&|course| since(course, 40, &quota));
+    assert_eq!(found, "cpu.max held the workers back 80 % of the time (nr_throttled + 320)");
+    let cap = |limit| vec![IoCap { read_iops: Some(limit), ..cap_of("sda") }];
+    let found = named(&|course| course.caps = vec![(Nanos::ZERO, cap(300))]);
+    assert_eq!(found, "the limit of control group /bench, 300 I/Os/s on sda");
+    let found = named(&|course| course.caps = vec![(Nanos::ZERO, cap(50_000)), (Nanos::from_millis(20_600), cap(300))]);
+    assert_eq!(found, "the limit of control group /bench, 300 I/Os/s on sda, which was set at 21 s");
+    // The device is hot when it slows down, and cools down then.
+    let warm = |millidegrees| Some(Warmth { device: "nvme0n1".into(), millidegrees, warning_millidegrees: 83_850 });
+    let found = named(&|course| {
+        since(course, 0, &|step| step.warmest = warm(60_000));
+        since(course, 38, &|step| step.warmest = warm(84_850));
+        since(course, 44, &|step| step.warmest = warm(79_850));
+    });
+    assert_eq!(found, "nvme0n1 was at 85 °C, and warns from 84 °C on (hwmon temp1_max)");
+    let found = named(&|course| since(course, 40, &|step| step.processor_throttles = 3));
+    assert_eq!(found, "processors were slowed because of heat 240 times (package_throttle_count, core_throttle_count)");
+    // What was there before the change does not explain it.
+    for from_the_begin in
+        [&|step: &mut Step| step.warmest = warm(90_000), &|step: &mut Step| step.processor_throttles = 3]
+            as [&dyn Fn(&mut Step); 2]
+    {
+        let mut same = course(&rates);
+        since(&mut same, 0, from_the_begin);
+        assert_eq!(of_course(&same)[0].kind, PhaseKind::Burst);
+    }
     let mut neighbour = course(&rates);
     neighbour.steps.iter_mut().skip(40).for_each(|step| step.others = 10 * step.bytes);
     assert_ne!(of_course(&neighbour)[0].kind, PhaseKind::Burst, "others took the disk");
@@ -216,9 +247,12 @@ fn a_level_without_a_cause_has_no_name_and_the_last_settled_one_lasts() {
     let rates = series(&mut Noise::new(3), 240, 0.02, |at| if at < 40.0 { 3_000.0 } else { 4_000.0 });
     let phases = of_course(&course(&rates));
     assert_eq!(kinds(&phases), [PhaseKind::Settled, PhaseKind::Settled], "{phases:#?}");
-    assert_eq!(lasting(&phases), phases.last());
+    assert_eq!(lasting_phase(&phases), phases.last());
     assert_eq!(lasting(&phases[..1]), None);
-    let sentence = lasting_sentence(&phases).unwrap();
+    let lasting = lasting(&phases).unwrap();
+    assert_eq!((lasting.iops, lasting.until), (phases[1].iops, phases[1].until));
+    assert!((lasting.average_iops / (4_000.0 - 1_000.0 / 3.0) - 1.0).abs() < 0.01, "{lasting:?}");
+    let sentence = lasting.sentence;
     let part = "in the last settled phase (40–120 s); the average of 3,6";
     assert!(sentence.contains(" IOPS (31.") && sentence.contains(part), "{sentence}");
     assert_eq!(of_course(&course(&[100.0; 14])), []);
@@ -233,14 +267,62 @@ fn io_that_a_limiter_holds_is_a_second_kind_with_nothing_in_between() {
         all.record_many(Nanos::from_micros(3_100), held);
         LatencyCounts::gained(&all, &measure::Histogram::new())
     };
-    let with = |held: u64| {
-        let mut course = course(&[2_000.0; 130]);
+    let with = |held: u64, intervals: usize| {
+        let mut course = course(&vec![2_000.0; intervals]);
         course.steps.iter_mut().for_each(|step| step.latencies = histogram(held));
         of_course(&course)
     };
-    let phases = with(60);
+    let phases = with(60, 130);
     assert_eq!(kinds(&phases), [PhaseKind::Settled]);
     assert!((value(&phases[0], "held_percent") - 6.0).abs() < 0.01, "{phases:#?}");
     assert!((value(&phases[0], "held_us") / 3_100.0 - 1.0).abs() < 0.04, "{phases:#?}");
-    assert_eq!(with(4)[0].evidence, [], "less than half a percent");
+    let short = with(60, 40);
+    assert_eq!(kinds(&short), [PhaseKind::CannotTell]);
+    assert!(short[0].sentence.contains("; a limiter holds 6.0 % of the I/Os"), "{short:#?}");
+    assert_eq!(with(4, 130)[0].evidence, [], "less than half a percent");
+}
+
+/// Samples of a run at these rates, with an interval before and one after the steady part.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rates of a test")]
+fn samples(rates: &[f64]) -> Monitored {
+    let interval = |(at, rate): (u64, &f64)| {
+        let ios = (rate * PACE).round().max(0.0) as u64;
+        model::Interval {
+            until: Nanos::from_millis(500 * at),
+            measuring: 1,
+            ios: [ios, 0, 0],
+            bytes: [ios * BLOCK, 0, 0],
+            ..model::Interval::default()
+        }
+    };
+    Monitored { intervals: (1..).zip(rates).map(interval).collect(), ..Monitored::default() }
+}
+
+#[test]
+fn a_settled_rate_that_a_provider_publishes_is_like_its_volume() {
+    let disk = |gib: u64| model::DeviceFacts {
+        name: "nvme1n1".into(),
+        leaf: true,
+        model: Some("Amazon Elastic Block Store".into()),
+        size_bytes: Some(gib << 30),
+        ..model::DeviceFacts::default()
+    };
+    let of = |rates: &[f64], gib| {
+        let monitored = Monitored { devices: vec![disk(gib)], ..samples(rates) };
+        phases_so_far(&monitored)
+    };
+    let held = series(&mut Noise::new(1), 162, 0.002, |_| 3_000.0);
+    let phases = of(&held, 200);
+    assert!(phases[0].sentence.ends_with("; like EBS gp3 as sold without more (3,000 IOPS)"), "{phases:#?}");
+    assert_eq!(phases[0].like[0].read, "2026-11");
+    let spent = series(&mut Noise::new(1), 162, 0.005, |at| if at < 20.0 { 3_000.0 } else { 300.0 });
+    let phases = of(&spent, 100);
+    assert!(
+        phases[0].kind == PhaseKind::Burst && phases[0].sentence.ends_with("; like EBS gp2 of 100 GiB"),
+        "{phases:#?}"
+    );
+    // A rate with the noise of a disk is not one that is set.
+    let noisy = series(&mut Noise::new(1), 162, 0.03, |_| 3_000.0);
+    assert!(of(&noisy, 200).iter().all(|phase| phase.like.is_empty()));
+    assert!(of_course(&course(&held)).iter().all(|phase| phase.like.is_empty()), "no disk is known");
 }

@@ -1,8 +1,8 @@
 //! One sentence about a phase.
 
-use super::course::Stretch;
+use super::course::{Stretch, Warmth};
 use super::curve::Curve;
-use super::falls::{Cause, Fall};
+use super::falls::{Cause, Fall, GroupCause};
 use super::held::Held;
 use super::rhythm::Rhythm;
 use crate::run_facts::{float, size_text};
@@ -49,16 +49,39 @@ pub(super) fn fall(stretch: &Stretch<'_>, fall: &Fall) -> String {
 
 pub(super) fn throttled(stretch: &Stretch<'_>, cause: &Cause) -> String {
     let why = match cause {
-        Cause::Quota(share) => format!("cpu.max held the workers back {:.0} % of the time", 100.0 * share),
-        Cause::Group(name, _, _) => format!("the limit of {name}"),
+        Cause::Quota(share, periods) => format!(
+            "cpu.max held the workers back {:.0} % of the time (nr_throttled + {})",
+            100.0 * share,
+            thousands(float(*periods))
+        ),
+        Cause::Group(GroupCause { name, since: None, .. }) => format!("the limit of {name}"),
+        Cause::Group(GroupCause { name, since: Some(since), .. }) => {
+            format!("the limit of {name}, which was set at {:.0} s", since.as_secs_f64())
+        }
+        Cause::Hot(warmth) => hot(warmth),
+        Cause::Processors(count) => format!(
+            "processors were slowed because of heat {} times (package_throttle_count, core_throttle_count)",
+            thousands(float(*count))
+        ),
     };
     format!("{} {}: {why}", times(stretch), rate(stretch))
 }
 
+/// `nvme0n1 was at 85 °C, and warns from 84 °C on (hwmon temp1_max)`.
+fn hot(warmth: &Warmth) -> String {
+    let degrees = |milli: i64| milli.saturating_add(500).div_euclid(1000);
+    let (now, limit) = (degrees(warmth.millidegrees), degrees(warmth.warning_millidegrees));
+    format!("{} was at {now} °C, and warns from {limit} °C on (hwmon temp1_max)", warmth.device)
+}
+
 pub(super) fn dips(stretch: &Stretch<'_>, rhythm: &Rhythm) -> String {
     let pace = stretch.pace();
+    let why = match stretch.hot() {
+        Some(warmth) => hot(warmth),
+        None => "garbage collection, a commit interval or another stall that recurs".to_owned(),
+    };
     format!(
-        "falls by {:.0} % every {} for {}: garbage collection, a commit interval or another stall that recurs",
+        "falls by {:.0} % every {} for {}: {why}",
         100.0 * rhythm.depth,
         time(rhythm.period * pace),
         time(rhythm.length * pace)
@@ -107,10 +130,9 @@ pub(super) fn settled(stretch: &Stretch<'_>) -> String {
     format!("{} {}: settled over its last {}", times(stretch), rate(stretch), window(stretch))
 }
 
-pub(super) fn held(stretch: &Stretch<'_>, held: &Held) -> String {
+pub(super) fn held(held: &Held) -> String {
     format!(
-        "{}; a limiter holds {:.1} % of the I/Os: they take {:.0} µs or more, most {:.0} µs, none in between",
-        settled(stretch),
+        "; a limiter holds {:.1} % of the I/Os: they take {:.0} µs or more, most {:.0} µs, none in between",
         100.0 * held.share,
         held.held.as_f64() / 1e3,
         held.usual.as_f64() / 1e3

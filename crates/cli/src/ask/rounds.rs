@@ -154,7 +154,7 @@ impl Found {
         }
         let spent = [PhaseKind::Burst, PhaseKind::WriteCache];
         let first = result.phases.first().filter(|first| result.phases.len() > 1 && spent.contains(&first.kind));
-        if let Some((first, sentence)) = first.zip(analysis::regime::lasting_sentence(&result.phases)) {
+        if let Some((first, sentence)) = first.zip(result.lasting.as_ref().map(|lasting| lasting.sentence.clone())) {
             let seconds = first.until.as_secs_f64();
             if self.until.as_ref().is_none_or(|(known, _)| seconds < *known) {
                 self.until = Some((seconds, sentence));

@@ -69,7 +69,7 @@ impl Measured {
         let spent = [PhaseKind::Burst, PhaseKind::WriteCache, PhaseKind::Throttled];
         if self.phases.len() > 1 && self.phases.iter().any(|phase| spent.contains(&phase.kind)) {
             Regime::Spent
-        } else if analysis::regime::lasting_sentence(&self.phases).is_some() {
+        } else if analysis::regime::lasting(&self.phases).is_some() {
             Regime::Several
         } else {
             Regime::One
@@ -103,6 +103,7 @@ mod tests {
             variation: 0.0,
             bytes_before: 0,
             sentence: String::new(),
+            like: Vec::new(),
             evidence: Vec::new(),
         };
         let regime = |phases: &[(PhaseKind, f64)]| {

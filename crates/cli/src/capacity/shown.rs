@@ -284,7 +284,7 @@ impl Report<'_> {
         let changed = self.found.rows.iter().filter(|row| row.measured.regime() != Regime::One);
         let distance = |row: &Row| (row.offered / at).ln().abs();
         let nearest = changed.min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
-        let sentence = analysis::regime::lasting_sentence(&nearest.measured.phases)?;
+        let sentence = analysis::regime::lasting(&nearest.measured.phases)?.sentence;
         Some(sentence.trim_end_matches('.').to_owned())
     }
 

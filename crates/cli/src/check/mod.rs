@@ -115,6 +115,8 @@ fn document(path: &Path, located: &Located) -> Value {
         "source": path.display().to_string(), "line": located.line, "title": located.title,
         "notes": located.result.notes.iter().map(note).collect::<Vec<_>>(),
         "limited_by": located.result.limited_by,
+        "until_regime": located.result.until_regime,
+        "lasting": located.result.lasting,
         "phases": located.result.phases,
         "not_checked": analysis::unchecked(&located.result),
     })

@@ -81,6 +81,8 @@ fn document(path: &Path, mut located: Located) -> Value {
         "identities": identities(&located.result).iter().map(identity).collect::<Vec<_>>(),
         "sides": sides,
         "limited_by": located.result.limited_by,
+        "until_regime": located.result.until_regime,
+        "lasting": located.result.lasting,
         "phases": located.result.phases,
         "notes": located.result.notes,
         "not_checked": analysis::unchecked(&located.result),
@@ -107,7 +109,8 @@ fn explanation(mut located: Located, columns: Option<usize>) -> String {
     if let Some(limited_by) = &result.limited_by {
         line(remarks::limit_line(limited_by));
     }
-    analysis::regime::lasting_sentence(&result.phases).into_iter().for_each(&mut line);
+    result.until_regime.iter().for_each(|ended| line(ended.sentence.clone()));
+    result.lasting.iter().for_each(|lasting| line(lasting.sentence.clone()));
     result.phases.iter().for_each(|phase| line(remarks::phase_line(phase)));
     remarks::shown(&result.notes).for_each(|note| line(format!("check: {}", remarks::line(note))));
     let unchecked = analysis::unchecked(result);

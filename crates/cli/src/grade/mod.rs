@@ -180,6 +180,10 @@ fn shown(graded: &Graded, columns: Option<usize>) -> String {
         let of = if of.len() > 1 { String::new() } else { format!(" ({})", of.join(", ")) };
         text += &width::for_people(&format!("  ? {test}{of}: {}", printable::line(&why)), "    ", columns);
     }
+    for (of, sentence) in &card.lasting {
+        let line = format!("  an average over phases that differ: {of}: {}", printable::line(sentence));
+        text += &width::for_people(&line, "    ", columns);
+    }
     if let Some(because) = chosen.because() {
         text += &width::for_people(&format!("  {}", printable::line(&because)), "    ", columns);
     }

@@ -158,7 +158,12 @@ pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, R
         return Err(Failure::at(path, "is not a survey"));
     }
     let ended = tests.into_iter().filter(|test| !test.under_way);
-    Ok((request, ended.map(|test| (test.key, test.result)).collect()))
+    let result = |mut result: RunResult| {
+        // Earlier versions stored the phases alone.
+        result.lasting = analysis::regime::lasting(&result.phases);
+        result
+    };
+    Ok((request, ended.map(|test| (test.key, result(test.result))).collect()))
 }
 
 /// The place of the result. A file is created before anything is measured, so that no survey ends without a place for its

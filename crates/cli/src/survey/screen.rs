@@ -129,7 +129,7 @@ impl Screen {
         text.push_str(&table::render(&found.rows, self.columns));
         text.push('\n');
         for sentence in sentences {
-            text.push_str(&wrapped(sentence, "", width));
+            text.push_str(&printable::lines(&wrapped(sentence, "", width)));
         }
         text.push('\n');
         text.push_str(&remarks::render(&found.rows, self.extent, width));
@@ -145,9 +145,6 @@ impl Screen {
             text.push('\n');
         }
         for line in limits(&found.rows) {
-            text.push_str(&wrapped(&line, "  ", width));
-        }
-        for line in phases(&found.rows) {
             text.push_str(&wrapped(&line, "  ", width));
         }
         if let Some(spread) = survey::spread(&found.rows) {
@@ -200,16 +197,6 @@ fn heading(open: &OpenTarget, prepared: &Preparation, done: usize, width: usize)
         text.push_str(&wrapped(&format!("Note: {remark}."), "", width));
     }
     text
-}
-
-/// Rates that describe tests better than their averages, of the first three tests with phases that differ.
-fn phases(rows: &[FinishedTest]) -> Vec<String> {
-    const MOST: usize = 3;
-    let lines = rows.iter().filter_map(|row| {
-        let sentence = analysis::regime::lasting_sentence(&row.result.phases)?;
-        Some(printable::lines(&format!("Of {}: {sentence}.", row.test.describe())).into_owned())
-    });
-    lines.take(MOST).collect()
 }
 
 /// The limiting resource of each kind of test, at its heaviest load.

@@ -24,6 +24,10 @@ const AFTER: [Head; 8] = [
 /// Columns that a narrow terminal does without, the first of them first.
 const DISPENSABLE: [&str; 5] = ["p50", "p95", "p99.9", "max", "p99"];
 
+/// Explanation of the second row of a test with phases that differ.
+const AVERAGES: &str = "Where phases differ by more than 10 %, the first row has the last settled or\n\
+                        last phase, and the rows of the averages over all phases follow.\n";
+
 /// The columns of a table and its rows.
 struct Content {
     heads: Vec<(String, &'static str, u16)>,
@@ -48,6 +52,9 @@ pub(crate) fn render(rows: &[FinishedTest], columns: Option<usize>) -> String {
     if !left_out.is_empty() {
         text.push_str(&format!("Not shown here for lack of room: {}.\n", left_out.join(", ")));
     }
+    if rows.iter().any(|row| row.result.lasting.is_some()) {
+        text.push_str(AVERAGES);
+    }
     text
 }
 
@@ -60,7 +67,8 @@ impl Content {
         all.extend::<Vec<_>>(heads(&AFTER));
         let of_row = |row| -> Vec<Vec<String>> {
             let row: &FinishedTest = row;
-            row.test.kind.directions().iter().map(|&direction| cells(row, direction, &swept)).collect()
+            let averages = row.test.kind.directions().iter().map(|&direction| cells(row, direction, &swept));
+            lasting(row, &swept).into_iter().chain(averages).collect()
         };
         Content { heads: all, rows: rows.iter().flat_map(of_row).collect() }
     }
@@ -121,29 +129,37 @@ pub(crate) fn one_line(row: &FinishedTest) -> String {
         let cells = cells(row, direction, &[]);
         format!("{} IOPS, {} MiB/s, average {} ms", cells[4], cells[3], cells[5])
     };
-    row.test.kind.directions().iter().map(|direction| said(*direction)).collect::<Vec<_>>().join("; writes: ")
+    let averages =
+        row.test.kind.directions().iter().map(|direction| said(*direction)).collect::<Vec<_>>().join("; writes: ");
+    match &row.result.lasting {
+        Some(lasting) => format!("{}: {averages}", lasting.sentence),
+        None => averages,
+    }
 }
 
 fn cell(text: String) -> Cell {
     Cell::new(text)
 }
 
+/// The row of the phase that lasts, reads and writes together; `None` if all phases have one rate.
+fn lasting(row: &FinishedTest, swept: &[String]) -> Option<Vec<String>> {
+    let lasting = row.result.lasting.as_ref()?;
+    let mut cells = place(row, row.test.name.as_deref().unwrap_or(row.test.title()), swept);
+    cells.extend([mebibytes(lasting.bytes_per_second), thousands(lasting.iops)]);
+    let latency = |latency: Option<Nanos>| latency.map_or_else(absent, |latency| span(latency.as_f64()));
+    // The mean, p95, p99.9 and the maximum of a phase are not recorded.
+    cells.extend([absent(), latency(lasting.p50), absent(), latency(lasting.p99), absent(), absent()]);
+    Some(cells)
+}
+
 fn cells(row: &FinishedTest, direction: Direction, swept: &[String]) -> Vec<String> {
-    let mark = if row.result.notes.is_empty() { "" } else { " !" };
     let title = match (row.test.kind.is_mixed(), direction) {
         (true, Direction::Read) => format!("{} read", row.test.name.as_deref().unwrap_or("mix")),
         (true, _) => format!("{} write", row.test.name.as_deref().unwrap_or("mix")),
         (false, _) => row.test.title().to_owned(),
     };
-    let mut cells = vec![format!("{title}{mark}"), row.test.users.to_string(), short_size(u64::from(row.test.block))];
-    let value = |name: &String| match row.test.set {
-        Some(set) if name == SET => short_size(set),
-        _ => {
-            let found = row.test.extras.iter().find(|(known, _)| known == name);
-            found.map_or_else(absent, |(_, value)| value.clone())
-        }
-    };
-    cells.extend(swept.iter().map(value));
+    let title = if row.result.lasting.is_some() { format!("  {title}, average") } else { title };
+    let mut cells = place(row, &title, swept);
     let merged = row.merged().unwrap_or_default();
     let direction = &merged.directions[direction];
     cells.extend(rates(direction));
@@ -154,15 +170,33 @@ fn cells(row: &FinishedTest, direction: Direction, swept: &[String]) -> Vec<Stri
     cells
 }
 
+/// The cells before the numbers.
+fn place(row: &FinishedTest, title: &str, swept: &[String]) -> Vec<String> {
+    let mark = if row.result.notes.is_empty() { "" } else { " !" };
+    let mut cells = vec![format!("{title}{mark}"), row.test.users.to_string(), short_size(u64::from(row.test.block))];
+    let value = |name: &String| match row.test.set {
+        Some(set) if name == SET => short_size(set),
+        _ => {
+            let found = row.test.extras.iter().find(|(known, _)| known == name);
+            found.map_or_else(absent, |(_, value)| value.clone())
+        }
+    };
+    cells.extend(swept.iter().map(value));
+    cells
+}
+
 #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
 fn rates(direction: &DirectionResult) -> [String; 2] {
     let seconds = direction.runtime.as_secs_f64();
     if seconds <= 0.0 {
         return [absent(), absent()];
     }
-    let mebibytes = direction.bytes as f64 / f64::from(1 << 20) / seconds;
-    let mebibytes = if mebibytes < 100.0 { format!("{mebibytes:.1}") } else { thousands(mebibytes) };
-    [mebibytes, direction.iops().map_or_else(absent, thousands)]
+    [mebibytes(direction.bytes as f64 / seconds), direction.iops().map_or_else(absent, thousands)]
+}
+
+fn mebibytes(bytes_per_second: f64) -> String {
+    let mebibytes = bytes_per_second / f64::from(1 << 20);
+    if mebibytes < 100.0 { format!("{mebibytes:.1}") } else { thousands(mebibytes) }
 }
 
 fn latencies(latency: &LatencyStatistics) -> Vec<String> {
@@ -269,6 +303,31 @@ mod tests {
         assert_eq!(lines[3][..5], ["rand", "read", "1", "8k", "16"], "{text}");
         assert_eq!(lines[4][..5], ["mix", "read", "1", "8k", "–"], "{text}");
         assert_eq!(lines[5][..2], ["mix", "write"], "{text}");
+    }
+
+    #[test]
+    fn the_rate_that_lasts_is_above_the_average_in_table_and_progress() {
+        let mut fallen = row(8, 12_000, Nanos::MILLISECOND);
+        fallen.result.lasting = Some(model::Lasting {
+            from: Nanos::from_secs(20),
+            until: Nanos::from_secs(60),
+            kind: model::PhaseKind::Settled,
+            iops: 300.0,
+            bytes_per_second: 300.0 * 8192.0,
+            p50: Some(Nanos::from_millis(26)),
+            p99: None,
+            average_iops: 12_000.0,
+            sentence: "300 IOPS (2.3 MiB/s) in the last settled phase (20–60 s)".into(),
+        });
+        let text = render(&[fallen.clone(), row(16, 9_000, Nanos::MILLISECOND)], Some(100));
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[3], ["rand", "read", "8", "8k", "2.3", "300", "–", "26.0", "–", "–", "–", "–"], "{text}");
+        assert_eq!(lines[4][..7], ["rand", "read,", "average", "8", "8k", "93.8", "12,000"], "{text}");
+        assert_eq!(lines[5][..5], ["rand", "read", "16", "8k", "70.3"], "{text}");
+        assert!(text.contains("Where phases differ by more than 10 %"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let line = one_line(&fallen);
+        assert!(line.starts_with("300 IOPS (2.3 MiB/s) in the last settled phase (20–60 s): 12,000 IOPS"), "{line}");
     }
 
     #[test]

@@ -80,6 +80,7 @@ pub(super) fn apart(mut result: RunResult, workers: usize) -> [RunResult; 2] {
     result.lowest_traffic = None;
     result.limited_by = None;
     result.phases = Vec::new();
+    result.lasting = None;
     let b = RunResult { jobs: of_b, ..result.clone() };
     [result, b]
 }

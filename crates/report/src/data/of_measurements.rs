@@ -115,6 +115,9 @@ pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Ca
         "Scaling: 5, 10, 20, 30, 40, 60 and 90 % of the added load queued, the same bounds for every workload. A run whose users were not all busy is not graded.".to_owned(),
     ];
     all.extend(notes(rows));
+    all.extend(
+        judged.lasting.iter().map(|(of, sentence)| format!("An average over phases that differ: {of}: {sentence}.")),
+    );
     let missing: Vec<String> =
         profile.tests.iter().filter(|test| run(rows, test, test.users).is_none()).map(Test::shown).collect();
     if !missing.is_empty() {

@@ -1,6 +1,6 @@
 //! Data of a run over time.
 
-use analysis::regime::lasting_sentence;
+use analysis::regime::lasting;
 use analysis::statistics::level_changes;
 use model::Phase;
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ impl Series {
         }
         self.changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let all = phases.iter().take(MOST).map(|phase| format!("{}: {}.", phase.kind.title(), phase.sentence));
-        let lasting = lasting_sentence(phases).map(|sentence| format!("{sentence}."));
+        let lasting = lasting(phases).map(|lasting| format!("{}.", lasting.sentence));
         self.sentences = lasting.into_iter().chain(all).collect();
         self
     }

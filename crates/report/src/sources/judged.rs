@@ -4,7 +4,7 @@ use super::Source;
 use crate::data::placed::Subject;
 use crate::page::{Check, Finding, Mark, Verdict};
 use analysis::{FindingGroup, by_check, grade_title, unchecked, verdict_line};
-use model::{Grade, LimitedBy, Measurement, Note, Phase, RunResult};
+use model::{Grade, Lasting, LimitedBy, Measurement, Note, Phase, RunResult, UntilRegime};
 
 /// A result after the checks.
 #[derive(Clone, Debug)]
@@ -19,6 +19,10 @@ pub(crate) struct Judged {
     pub(super) limited_by: Option<LimitedBy>,
     /// Phases of the run.
     pub(super) phases: Vec<Phase>,
+    /// How it ended, if it waited for a regime.
+    pub(super) until_regime: Option<UntilRegime>,
+    /// The rate that describes it better than its average.
+    pub(super) lasting: Option<Lasting>,
     /// The checks that were impossible.
     pub(super) unchecked: Vec<&'static str>,
 }
@@ -29,8 +33,8 @@ impl Judged {
         // What the run itself found stays if its samples are not in the document.
         if !result.samples_left_out {
             result.limited_by = analysis::limited_by(result);
-            result.phases = analysis::regime::phases(result);
         }
+        analysis::regime::describe(result);
         result.notes = analysis::judge(result);
         Judged {
             number,
@@ -38,16 +42,32 @@ impl Judged {
             notes: result.notes.clone(),
             limited_by: result.limited_by.clone(),
             phases: result.phases.clone(),
+            until_regime: result.until_regime.clone(),
+            lasting: result.lasting.clone(),
             unchecked: unchecked(result),
         }
     }
 
-    /// Marks the rows of this result if the machine that measured was the limit.
+    /// Marks the rows of this result if the machine that measured was the limit, and if they are averages of phases.
     pub(super) fn and_mark(self, rows: &mut [Measurement]) -> Judged {
         let limit = analysis::limit_of_tester(&self.notes, self.limited_by.as_ref()).map(str::to_owned);
-        rows.iter_mut().for_each(|row| row.limit_of_tester.clone_from(&limit));
+        for row in rows {
+            row.limit_of_tester.clone_from(&limit);
+            row.lasting.clone_from(&self.lasting);
+        }
         self
     }
+}
+
+/// Rates that describe results better than their averages, of the first three with phases that differ.
+pub(super) fn lasting(sources: &[Source]) -> Vec<String> {
+    const MOST: usize = 3;
+    let all = sources.iter().flat_map(|source| source.judged.iter().map(move |one| (source, one)));
+    let lines = all.filter_map(|(source, one)| {
+        let of = if sources.len() > 1 { format!("{}: {}", source.name, one.title) } else { one.title.clone() };
+        Some(format!("Of {of}: {}.", one.lasting.as_ref()?.sentence))
+    });
+    lines.take(MOST).collect()
 }
 
 /// The word for several results: tests of surveys, otherwise results.
@@ -130,6 +150,20 @@ pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
             verdict: limit.limiter.title().to_owned(),
             sentence: limit.sentence.clone(),
             evidence: limit.evidence.clone(),
+        }));
+        all.extend(judged.until_regime.iter().map(|ended| Check {
+            of: of.clone(),
+            check: "end".to_owned(),
+            verdict: if ended.reached { "before its time" } else { "in time" }.to_owned(),
+            sentence: ended.sentence.clone(),
+            evidence: vec![("after_s".to_owned(), ended.after.as_secs_f64())],
+        }));
+        all.extend(judged.lasting.iter().map(|lasting| Check {
+            of: of.clone(),
+            check: "lasting rate".to_owned(),
+            verdict: lasting.kind.title().to_owned(),
+            sentence: lasting.sentence.clone(),
+            evidence: Vec::new(),
         }));
         all.extend(judged.phases.iter().map(|phase| Check {
             of: of.clone(),

@@ -261,7 +261,13 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
     if sentences.is_empty() {
         sentences = pictures.iter().find_map(sentences_of).unwrap_or_default();
     }
+    // A picture or a survey may have said them, too.
+    let lasting = judged::lasting(sources);
+    let phases = sources.iter().flat_map(|source| &source.judged).filter_map(|judged| judged.lasting.as_ref());
+    let phases: Vec<&str> = phases.map(|lasting| lasting.sentence.as_str()).collect();
+    sentences.retain(|sentence| !phases.iter().any(|said| sentence.contains(said)));
     sentences.truncate(if material.names.len() > 1 { 6 } else { 2 });
+    sentences.splice(0..0, lasting);
     headings(&mut pictures, &material.names);
     Page {
         title: request.title.clone().unwrap_or_else(|| title(&material.names)),

@@ -104,9 +104,7 @@ impl Source {
         };
         if result.was_monitored() {
             result.notes = analysis::judge(&result);
-            if !result.samples_left_out {
-                result.phases = analysis::regime::phases(&result);
-            }
+            analysis::regime::describe(&mut result);
             self.monitored_runs.extend(test_of(&Json::Null, result));
         }
     }

@@ -37,6 +37,10 @@ const COLUMNS: &[(Column, Cell)] = &[
     (column("data_bytes", "data", "bytes"), |origin, _| {
         origin.source.region_bytes(origin.row).map_or(Value::Null, Value::from)
     }),
+    (column("lasting_mib_per_second", "lasting rate", "MiB/s"), |_, row| {
+        number(row.lasting.as_ref().map(|lasting| lasting.bytes_per_second / f64::from(1 << 20)))
+    }),
+    (column("lasting_iops", "lasting IOPS", "1/s"), |_, row| number(row.lasting.as_ref().map(|lasting| lasting.iops))),
     (column("mib_per_second", "rate", "MiB/s"), |_, row| number(row.mib_per_second())),
     (column("iops", "IOPS", "1/s"), |_, row| number(row.iops)),
     (column("mean_ms", "mean", "ms"), |_, row| number(ms(row.mean_ns))),

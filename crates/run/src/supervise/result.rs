@@ -46,6 +46,8 @@ impl RunInputs<'_> {
             printed: None,
             limited_by: None,
             phases: Vec::new(),
+            lasting: None,
+            until_regime: None,
             environment: match self.options.monitoring {
                 Monitoring::Full => describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
                 Monitoring::Off => Environment::default(),

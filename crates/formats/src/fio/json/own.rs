@@ -6,7 +6,8 @@
 use super::write::Detail;
 use measure::{Direction, PerDirection};
 use model::{
-    DirectionResult, JobResult, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note, Phase, RunResult, SCHEMA,
+    DirectionResult, JobResult, Lasting, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note, Phase,
+    RunResult, SCHEMA, UntilRegime,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -23,6 +24,12 @@ pub(super) fn appended(document: String, (result, rows): (&RunResult, &[JobResul
     let mut members = vec![("schema", json!(SCHEMA))];
     if let Some(limited_by) = &result.limited_by {
         members.push(("limited_by", value(serde_json::to_value(limited_by))));
+    }
+    if let Some(ended) = &result.until_regime {
+        members.push(("until_regime", value(serde_json::to_value(ended))));
+    }
+    if let Some(lasting) = &result.lasting {
+        members.push(("lasting", value(serde_json::to_value(lasting))));
     }
     if !result.phases.is_empty() {
         members.push(("phases", value(serde_json::to_value(&result.phases))));
@@ -100,6 +107,10 @@ struct Own {
     #[serde(default)]
     limited_by: Option<LimitedBy>,
     #[serde(default)]
+    until_regime: Option<UntilRegime>,
+    #[serde(default)]
+    lasting: Option<Lasting>,
+    #[serde(default)]
     phases: Vec<Phase>,
     #[serde(default)]
     notes: Vec<Note>,
@@ -115,7 +126,19 @@ struct Own {
 /// document is fio's and valid without it.
 pub(super) fn read_into(root: &Value, result: &mut RunResult) {
     let own = root.get(KEY).and_then(|own| Own::deserialize(own).ok()).filter(|own| own.schema == SCHEMA);
-    if let Some(Own { limited_by, phases, notes, warnings, lowest_traffic, monitored, jobs, .. }) = own {
+    if let Some(Own {
+        limited_by,
+        until_regime,
+        lasting,
+        phases,
+        notes,
+        warnings,
+        lowest_traffic,
+        monitored,
+        jobs,
+        ..
+    }) = own
+    {
         for (job, open) in result.jobs.iter_mut().zip(jobs) {
             for direction in Direction::ALL {
                 let Some(OpenLoop { response, lateness, sent_late }) = &open[direction] else { continue };
@@ -126,6 +149,8 @@ pub(super) fn read_into(root: &Value, result: &mut RunResult) {
         }
         result.samples_left_out = monitored.is_none();
         result.limited_by = limited_by;
+        result.until_regime = until_regime;
+        result.lasting = lasting;
         result.phases = phases;
         result.notes = notes;
         result.warnings = warnings;
