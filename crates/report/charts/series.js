@@ -34,8 +34,23 @@ plumb.charts.series = (data, look) => {
     lineStyle: { color: look.alarm, type: [4, 3], width: 1.2 },
     data: data.changes.map((change) => ({
       xAxis: change.at_s,
-      label: { show: index === 0 && worded.includes(change), formatter: `▼ ${seconds(change.at_s)} ${change.name ?? ''}`.trim(), color: look.alarm, fontSize: 10, fontFamily: plumb.family, position: 'end' },
+      label: { show: index === 0 && worded.includes(change), formatter: `▼ ${seconds(change.at_s)} ${data.phases?.length ? '' : (change.name ?? '')}`.trim(), color: look.alarm, fontSize: 10, fontFamily: plumb.family, position: 'end' },
     })),
+  });
+  // A band for each phase: every other one is shaded, and all have their kind within the first panel, as far as there is room.
+  const bands = data.phases ?? [];
+  const area = (index) => ({
+    silent: true, animation: false,
+    data: bands.map((band, at) => [
+      {
+        xAxis: band.from_s, itemStyle: { color: look.ink, opacity: at % 2 === 0 ? 0.06 : 0 },
+        label: {
+          show: index === 0 && ((band.until_s - band.from_s) / (range.max - range.min)) * width > 7 * band.name.length,
+          formatter: band.name, position: 'insideTop', color: look.ink, fontSize: 10, fontFamily: plumb.family,
+        },
+      },
+      { xAxis: band.until_s },
+    ]),
   });
   const series = data.panels.flatMap((panel, index) => panel.lines.map((line, place) => ({
     type: 'line', name: line.name, xAxisIndex: index, yAxisIndex: index, symbol: 'none', animation: false, sampling: 'lttb',
@@ -43,7 +58,7 @@ plumb.charts.series = (data, look) => {
     lineStyle: { width: 1.4, color: plumb.colourOfLine(line.name, names), type: /^(writes|trims) p/.test(line.name) ? [6, 3] : 'solid' },
     itemStyle: { color: plumb.colourOfLine(line.name, names) },
     data: line.points.map(([time, value]) => [time, panel.unit === 'latency' && !(value > 0) ? null : value]),
-    ...(place === 0 ? { markLine: mark(index) } : {}),
+    ...(place === 0 ? { markLine: mark(index), ...(bands.length ? { markArea: area(index) } : {}) } : {}),
   })));
   const values = (panel) => panel.lines.flatMap((line) => line.points.map((point) => point[1]));
   return plumb.option(data, look, frame, {

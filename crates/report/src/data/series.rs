@@ -16,6 +16,9 @@ pub struct Series {
     pub panels: Vec<Panel>,
     /// Detected change points.
     pub changes: Vec<Change>,
+    /// Phases of the run, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Band>,
     /// Footnotes.
     pub notes: Vec<String>,
     /// Unit of the time axis.
@@ -81,6 +84,17 @@ pub struct Change {
     pub name: String,
 }
 
+/// A phase of the run: a band behind the lines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Its begin in seconds.
+    pub from_s: f64,
+    /// Its end in seconds.
+    pub until_s: f64,
+    /// Its kind.
+    pub name: String,
+}
+
 /// Smallest ratio that counts as a jump of latency: histogram buckets resolve latency to 1/32 only.
 const LEAST_FACTOR: f64 = 1.5;
 
@@ -110,11 +124,12 @@ impl Series {
         } else {
             sentence.collect()
         };
-        Series { title: title.to_owned(), sentences, panels, changes, notes, ticks: Ticks::Seconds }
+        let title = title.to_owned();
+        Series { title, sentences, panels, changes, phases: Vec::new(), notes, ticks: Ticks::Seconds }
     }
 
-    /// The series with these phases of the run: the rate that lasts first, then a sentence of each phase, and a mark where one
-    /// begins.
+    /// The series with these phases of the run: the rate that lasts first, then a sentence of each phase, a band for each, and a mark
+    /// where one begins.
     pub(crate) fn with_phases(mut self, phases: &[Phase]) -> Series {
         /// Most sentences of phases.
         const MOST: usize = 4;
@@ -130,6 +145,14 @@ impl Series {
             }
         }
         self.changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        if phases.len() > 1 {
+            let band = |phase: &Phase| Band {
+                from_s: phase.from.as_secs_f64(),
+                until_s: phase.until.as_secs_f64(),
+                name: phase.kind.title().to_owned(),
+            };
+            self.phases = phases.iter().map(band).collect();
+        }
         let all = phases.iter().take(MOST).map(|phase| format!("{}: {}.", phase.kind.title(), phase.sentence));
         let lasting = lasting(phases).map(|lasting| format!("{}.", lasting.sentence));
         self.sentences = lasting.into_iter().chain(all).collect();
