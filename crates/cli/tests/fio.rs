@@ -492,6 +492,24 @@ fn a_trigger_file_ends_the_run_and_its_command_is_run() {
 }
 
 #[test]
+fn a_run_that_waits_for_a_regime_says_how_it_ended_and_refuses_what_it_cannot_see() {
+    let (status, out, error) =
+        outcome_with_job(&["--until-regime=settled", "--runtime=1", "--time_based", "--output-format=json"]);
+    assert_eq!(status, Some(0), "{error}");
+    assert!(error.contains("it ran to its end: its rate had not settled after"), "{error}");
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let ended = &found["plumb"]["until_regime"];
+    assert!(ended["until"] == "settled" && ended["reached"] == false, "{ended}");
+    let (status, _, error) = outcome_with_job(&["--until-regime=noise"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("--until-regime=noise: it takes change"), "{error}");
+    let (status, _, error) =
+        outcome(&["--until-regime=change", "--name=a", "--ioengine=sim", "--rw=read", "--size=1m", "--filename=a"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("runs in simulated time (ioengine=sim)"), "{error}");
+}
+
+#[test]
 fn no_trigger_fires_after_a_signal_to_a_worker_has_ended_the_run() {
     let folder = tempfile::tempdir().unwrap();
     // The trigger falls due while the worker, which was ended by its signal, still runs its last command.

@@ -75,12 +75,23 @@ impl Group {
     /// # Errors
     /// There are no control groups, or creating one is not permitted (requires root).
     pub fn with_processor_percent(percent: u32) -> io::Result<Self> {
-        match Self::place("cpu", "cpu")? {
-            Place::Old(group) => {
-                group.set("cpu.cfs_period_us", "100000")?.set("cpu.cfs_quota_us", &(percent * 1000).to_string())
-            }
-            Place::Unified(group) => group.set("cpu.max", &format!("{} 100000", percent * 1000)),
+        let group = match Self::place("cpu", "cpu")? {
+            Place::Old(group) | Place::Unified(group) => group,
+        };
+        group.limit_processors(percent).map(|()| group)
+    }
+
+    /// Sets the quota of a group that has one to this percentage of one CPU; processes may already be in it.
+    ///
+    /// # Errors
+    /// The kernel rejects the quota.
+    pub fn limit_processors(&self, percent: u32) -> io::Result<()> {
+        let old = self.0.join("cpu.cfs_quota_us");
+        if old.exists() {
+            fs::write(self.0.join("cpu.cfs_period_us"), "100000")?;
+            return fs::write(old, (percent * 1000).to_string());
         }
+        fs::write(self.0.join("cpu.max"), format!("{} 100000", percent * 1000))
     }
 
     /// Creates a group under the version 1 controller `old` if it is mounted, otherwise under the version 2 controller
@@ -105,10 +116,6 @@ impl Group {
         fs::write(top.join("cgroup.subtree_control"), format!("+{unified}"))?;
         fs::create_dir(top.join(&name))?;
         Ok(Place::Unified(Group(top.join(name))))
-    }
-
-    fn set(self, file: &str, value: &str) -> io::Result<Self> {
-        fs::write(self.0.join(file), value).map(|()| self)
     }
 
     /// Name of the group, relative to the root of its hierarchy.

@@ -11,11 +11,13 @@ mod held;
 mod pieces;
 mod plateaus;
 mod rhythm;
+mod until;
 mod words;
 
 #[cfg(test)]
 pub(crate) use course::Warmth;
 pub(crate) use course::{Course, Step};
+pub use until::RegimeWatch;
 
 use crate::run_facts::float;
 use crate::statistics::{Trend, drift, drift_of_last_half, series_interval};

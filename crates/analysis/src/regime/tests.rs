@@ -4,7 +4,7 @@
 use super::*;
 use crate::statistics::simulated::{Noise, at_most, count};
 use measure::Nanos;
-use model::{IoCap, LatencyCounts};
+use model::{IoCap, LatencyCounts, Until, UntilRegime};
 
 /// Seconds of an interval.
 const PACE: f64 = 0.5;
@@ -296,6 +296,60 @@ fn samples(rates: &[f64]) -> Monitored {
         }
     };
     Monitored { intervals: (1..).zip(rates).map(interval).collect(), ..Monitored::default() }
+}
+
+/// The interval at which a run at these rates ends, and how.
+fn ended(until: Until, rates: &[f64]) -> (usize, UntilRegime) {
+    let mut watch = RegimeWatch::new(until);
+    let all = samples(rates);
+    let part = |count: usize| Monitored { intervals: all.intervals[..count].to_vec(), ..Monitored::default() };
+    let end =
+        (1..=rates.len() / 5).map(|count| 5 * count).find(|&count| watch.look(&part(count))).unwrap_or(rates.len());
+    (end, watch.end(Some(&part(end))))
+}
+
+#[test]
+fn a_run_ends_soon_after_its_rate_changes_and_not_before() {
+    for (before, after) in [(3_000.0, 300.0), (3_000.0, 2_400.0), (1_000.0, 1_500.0)] {
+        for seed in 1..=100 {
+            let rates = series(&mut Noise::new(seed), 400, 0.02, |at| if at < 62.3 { before } else { after });
+            let (end, found) = ended(Until::Change, &rates);
+            assert!(found.reached && (145..=180).contains(&end), "{before} {after} {seed}: {end} {found:?}");
+            assert!(found.sentence.starts_with("it ended because its rate had changed at 6"), "{found:?}");
+        }
+    }
+    // An approach at the begin is no change of a steady rate.
+    let approach = series(&mut Noise::new(1), 400, 0.01, |at| 1_000.0 * (1.0 + 2.0 * (-at / 8.0).exp()));
+    let (end, found) = ended(Until::Change, &approach);
+    assert!(end == 400 && !found.reached && found.sentence.contains("no change"), "{end} {found:?}");
+}
+
+#[test]
+fn a_run_without_a_change_is_not_ended() {
+    const RUNS: u64 = 100;
+    for correlation in [0.5, 0.8] {
+        let ends = |seed: &u64| {
+            let noise = Noise::new(*seed).slow(300, correlation);
+            let rates: Vec<f64> = noise.iter().map(|level| 10_000.0 * (1.0 + 0.08 * level)).collect();
+            ended(Until::Change, &rates).1.reached
+        };
+        let found = (1..=RUNS).filter(ends).count();
+        println!("ended without a change, correlation {correlation}: {found} of {RUNS}");
+        assert!(found as f64 <= 0.05 * RUNS as f64, "correlation {correlation}: {found} of {RUNS}");
+    }
+}
+
+#[test]
+fn a_run_ends_once_it_is_settled_and_a_slow_approach_does_not() {
+    for seed in 1..=20 {
+        let rates = series(&mut Noise::new(seed), 600, 0.01, |at| 1_000.0 * (1.0 + 2.0 * (-at / 8.0).exp()));
+        let (end, found) = ended(Until::Settled, &rates);
+        assert!(found.reached && (240..=330).contains(&end), "{seed}: {end} {found:?}");
+        assert!(found.sentence.contains("IOPS in its last"), "{found:?}");
+        let slow = series(&mut Noise::new(seed), 400, 0.01, |at| 1_000.0 / (2.0 - at / 600.0));
+        let (_, found) = ended(Until::Settled, &slow);
+        assert!(!found.reached && found.sentence.contains("had not settled"), "{seed}: {found:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod no_io;
 mod surroundings;
 mod trials;
 mod trigger;
+mod until;
 mod watch;
 
 use crate::failure::Failure;
@@ -120,6 +121,7 @@ fn output_word(words: &[String]) -> Option<&str> {
 
 fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
     let strict = invocation.side.strict.as_deref().map(remarks::strictness).transpose()?;
+    let regime = until::read(invocation.side.until_regime.as_deref(), plan)?;
     let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
     let warnings: Vec<String> = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
     if talk == Talk::Normal {
@@ -142,19 +144,23 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
     let mut watch =
         Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
+    watch.regime = regime;
     let result = run::execute(plan, &options, &mut watch);
+    let regime = watch.regime.take();
     let watched = watch.finish();
     let mut result = result?;
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
     result.warnings = warnings;
+    result.until_regime = regime.map(|regime| regime.end(result.monitored.as_ref()));
     crate::result_file::name_host(&mut result, None);
     remarks::judge(&mut result);
     let is_written = kept.is_some() || invocation.output.formats.contains(&"native");
     result.surroundings = is_written.then(|| Box::new(crate::result_file::surroundings(&result.monitored)));
     let saved = kept.map_or(Ok(()), |mut kept| kept.write(&result));
     report(&result, invocation, talk, out)?;
-    for sentence in no_io::sentences(plan, &result) {
+    let ended = result.until_regime.iter().map(|ended| ended.sentence.clone());
+    for sentence in ended.chain(no_io::sentences(plan, &result)) {
         print_error(&format!("fio: {}", printable::line(&sentence)));
     }
     watched.and(saved)?;

@@ -9,7 +9,8 @@ use plan::{JobPlan, Plan, Work, ZonePlan};
 /// A sentence for each job without I/O.
 pub(super) fn sentences(plan: &Plan, result: &RunResult) -> Vec<String> {
     let may_be_ended_early = plan.jobs.iter().any(|job| job.limits.exit_all || job.limits.exit_all_on_error);
-    if may_be_ended_early || result.ended_by_signal.is_some() {
+    let is_ended_early = result.until_regime.as_ref().is_some_and(|ended| ended.reached);
+    if may_be_ended_early || is_ended_early || result.ended_by_signal.is_some() {
         return Vec::new();
     }
     let had_work = |job: &&JobPlan| job.work != Work::Background && !job.files.create_only && job.limits.ios != Some(0);

@@ -7,6 +7,7 @@ use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
 use crate::result_file::ResultFile;
+use analysis::regime::RegimeWatch;
 use fio::{Invocation, OutputRequest};
 use formats::fio::{status_line, text as fio_text};
 use measure::Nanos;
@@ -50,6 +51,10 @@ pub(crate) struct Watch<'out> {
     request: Option<&'out OutputRequest>,
     interim: Option<Interim>,
     log: Option<BandwidthLog>,
+    /// End of the run before its time, by its samples.
+    pub(crate) regime: Option<RegimeWatch>,
+    /// True once it has.
+    regime_ended: bool,
     /// The file of `--result`, which is updated during the run.
     kept: Option<&'out mut ResultFile>,
     /// The first write that failed. An observer cannot stop a run, so the error is reported at the end.
@@ -75,6 +80,8 @@ impl<'out> Watch<'out> {
             request: None,
             interim: None,
             log: None,
+            regime: None,
+            regime_ended: false,
             kept: None,
             failed: None,
         }
@@ -116,7 +123,10 @@ impl Observer for Watch<'_> {
             Event::Layout { job, files, bytes } => {
                 self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
             }
-            Event::LayoutProgress { .. } | Event::Sampled(_) => {}
+            Event::LayoutProgress { .. } => {}
+            Event::Sampled(samples) => {
+                self.regime_ended |= self.regime.as_mut().is_some_and(|regime| regime.look(samples));
+            }
             Event::WholeZones { path, asked, used } => self.say(&fio_text::whole_zones_lines(path, asked, used)),
             Event::WideOffsets { path } => self.say(&fio_text::wide_offsets_lines(path)),
             Event::Starting { threads, processes } => {
@@ -147,6 +157,9 @@ impl Observer for Watch<'_> {
             if let Some(failed) = self.trigger.fire() {
                 self.note(&failed);
             }
+            return Some(Request::End);
+        }
+        if self.regime_ended {
             return Some(Request::End);
         }
         if self.interim.as_mut().is_some_and(|interim| interim.due(elapsed)) {

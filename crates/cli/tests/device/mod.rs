@@ -121,6 +121,75 @@ fn a_processor_quota_is_named_as_the_clients_limit() {
     assert!((10.0..=100.0).contains(&share), "{share} %");
 }
 
+/// The phases of a run as JSON has them, and its JSON; the limit is changed after `after` seconds.
+fn with_a_change(command: Command, after: u64, change: impl FnOnce()) -> Value {
+    let mut command = command;
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("plumb runs");
+    std::thread::sleep(Duration::from_secs(after));
+    change();
+    let outcome = run.wait_with_output().expect("a child");
+    assert!(outcome.status.success(), "{outcome:?}");
+    serde_json::from_slice(&outcome.stdout).expect("JSON alone on standard output")
+}
+
+/// The sentence of the first throttled phase of up to three runs.
+fn throttled(mut run: impl FnMut() -> Value) -> (String, Value) {
+    let mut all = Vec::new();
+    // A machine that is short of processors has noise that hides a change.
+    for _ in 0..3 {
+        let found = run();
+        let phases = found["plumb"]["phases"].as_array().cloned().unwrap_or_default();
+        if let Some(phase) = phases.iter().find(|phase| phase["kind"] == "throttled") {
+            return (phase["sentence"].as_str().expect("a sentence").to_owned(), found);
+        }
+        all.push(phases);
+    }
+    panic!("{all:#?}");
+}
+
+#[test]
+fn a_limit_that_is_set_midway_is_named_and_ends_a_run_that_waits_for_a_change() {
+    let _alone = alone();
+    let folder = folder();
+    let (device, name) = loop_device(folder.path(), 64 << 20);
+    let group = Group::unlimited().expect("a control group with I/O limits");
+    let words = format!(
+        "--name=midway --filename={} --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --runtime=90 \
+         --time_based --until-regime=change",
+        device.path().display()
+    );
+    let limit = |reads| group.limit_reads(&name, reads).expect("a control group with I/O limits");
+    let (sentence, found) = throttled(|| {
+        limit(2_000);
+        with_a_change(group.inside(fio(&words)), 12, || limit(400))
+    });
+    let named = format!("the limit of control group /{}, 400 I/Os/s on {name}, which was set at 1", group.name());
+    assert!(sentence.contains(&named), "{sentence}");
+    let own = &found["plumb"];
+    assert_eq!(own["monitored"]["limit_changes"][0]["limits"]["io"][0]["read_iops"], 400, "{}", own["monitored"]);
+    let ended = &own["until_regime"];
+    assert!(ended["until"] == "change" && ended["reached"] == true, "{ended}");
+    assert!(ended["sentence"].as_str().expect("a sentence").contains("its rate had changed at 1"), "{ended}");
+    let seconds = found["jobs"][0]["read"]["runtime"].as_f64().expect("a time") / 1e3;
+    assert!((20.0..60.0).contains(&seconds), "{seconds} s of 90");
+    let lasting = own["lasting"]["iops"].as_f64().expect("a rate");
+    assert!((380.0..=420.0).contains(&lasting), "{}", own["lasting"]);
+}
+
+#[test]
+fn a_quota_that_is_set_midway_is_named() {
+    let _alone = alone();
+    let group = Group::with_processor_percent(100).expect("a control group with a processor quota");
+    let words = "--name=quota --ioengine=null --rw=randread --bs=4k --size=1t --runtime=24 --time_based";
+    let (sentence, found) = throttled(|| {
+        group.limit_processors(100).expect("a quota");
+        with_a_change(group.inside(fio(words)), 12, || group.limit_processors(10).expect("a quota"))
+    });
+    assert!(sentence.contains("cpu.max held the workers back") && sentence.contains("(nr_throttled + "), "{sentence}");
+    let last = found["plumb"]["phases"].as_array().and_then(|phases| phases.last()).expect("phases");
+    assert!(last["evidence"].to_string().contains("throttled_periods"), "{last}");
+}
+
 #[test]
 fn a_neighbour_on_the_device_is_named() {
     let _alone = alone();

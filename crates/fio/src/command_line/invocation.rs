@@ -266,6 +266,8 @@ pub struct SideOutputs {
     pub store: Option<PathBuf>,
     /// The remarks of checks that are failures; `usual` without a list (plumb only).
     pub strict: Option<String>,
+    /// Event that ends the run before its time: `change`, `settled` (plumb only).
+    pub until_regime: Option<String>,
 }
 
 /// When the live status line is shown.
