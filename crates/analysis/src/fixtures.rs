@@ -62,6 +62,8 @@ pub(crate) fn clean_random_read() -> RunResult {
 pub(crate) fn watched_random_read() -> RunResult {
     let mut result = closed_loop(8, 20_000, Nanos::from_millis(4), Nanos::from_secs(10));
     result.jobs[0].runtime = Nanos::from_secs(80);
+    let tool = model::Calibration { total_ns: Some([400, 900]), reap_ns: Some(0.0), ..model::Calibration::default() };
+    result.jobs[0].calibration = Some(Box::new(tool));
     let interval = |second: u64| Interval {
         until: Nanos::from_secs(second),
         measuring: 8,

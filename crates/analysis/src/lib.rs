@@ -24,6 +24,7 @@ mod samples;
 mod scaling;
 pub mod statistics;
 mod summary;
+pub mod tool_share;
 mod verdict;
 
 pub use checks::{

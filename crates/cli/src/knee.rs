@@ -52,6 +52,8 @@ pub(crate) struct KneeArgs {
     size: Option<u64>,
     #[command(flatten)]
     io: IoArgs,
+    #[command(flatten)]
+    calibration: crate::measuring::CalibrationArgs,
     /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json, or plumb-knee-NNN.json with --iozone]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -65,7 +67,7 @@ pub(crate) struct KneeArgs {
         value_name = "OPTIONS",
         num_args = 1..,
         allow_hyphen_values = true,
-        conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered",
+        conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered", "no_calibrate",
                               "file_per_user", "stuck_after", "overwrite"]
     )]
     iozone: Vec<String>,
@@ -73,6 +75,7 @@ pub(crate) struct KneeArgs {
 
 /// Runs the search for the knee.
 pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
+    args.calibration.apply();
     if args.iozone.is_empty() {
         survey::find_knee(args.request()?, args.result.clone(), &args.store)
     } else {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+mod calibrate;
 mod capacity;
 mod check;
 mod compare;
@@ -18,6 +19,7 @@ mod input;
 mod iostat;
 mod iozone;
 mod knee;
+mod measuring;
 mod native;
 mod output;
 mod pages;

@@ -35,6 +35,7 @@ Examples:
   plumb compare old.json new.json what changed, and is it more than noise?
   plumb gate new-*.json --against main-*.json    fail a build when storage got slower
   plumb versus --a /mnt/old --b /mnt/new -- job.fio    which one is faster? in turns, until decided
+  plumb calibrate                 how much of a latency is plumb's own?
   plumb explain run.json          the equations that a true result satisfies, with its numbers
   plumb model sweep.json          access time, transfer rate, and the best number of users
   plumb report a.json b.json      charts, checks and all numbers of results, as a page
@@ -61,6 +62,7 @@ enum Command {
     Knee(Box<crate::knee::KneeArgs>),
     Capacity(Box<crate::capacity::CapacityArgs>),
     Ask(crate::ask::AskArgs),
+    Calibrate(crate::calibrate::CalibrateArgs),
     Check(crate::check::CheckArgs),
     Compare(crate::compare::CompareArgs),
     Gate(crate::gate::GateArgs),
@@ -113,6 +115,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Knee(args) }) => crate::knee::run(&args),
         Ok(Cli { command: Command::Capacity(args) }) => crate::capacity::run(&args),
         Ok(Cli { command: Command::Ask(args) }) => crate::ask::run(&args),
+        Ok(Cli { command: Command::Calibrate(args) }) => crate::calibrate::run(&args),
         Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
         Ok(Cli { command: Command::Compare(args) }) => crate::compare::run(&args),
         Ok(Cli { command: Command::Gate(args) }) => crate::gate::run(&args),

@@ -16,6 +16,7 @@ mod mmap;
 mod mtd;
 mod names;
 mod net;
+mod nothing;
 mod null;
 mod offload;
 mod page_fault;
@@ -36,4 +37,4 @@ pub use contract::{
     Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Order, Setup, Submitted, Target,
 };
 pub use offload::Offload;
-pub use registry::{ENGINES, Visitor, dispatch};
+pub use registry::{ENGINES, Visitor, calibration, dispatch, spec};

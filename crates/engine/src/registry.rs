@@ -28,21 +28,33 @@ pub trait Visitor {
 }
 
 macro_rules! engines {
-    ($($engine:ty),+ $(,)?) => {
-        /// Specifications of all engines, for parsing, help and documentation.
+    (jobs { $($engine:ty),+ $(,)? } calibration { $($inner:ty),+ $(,)? }) => {
+        /// Specifications of all engines of jobs, for parsing, help and documentation.
         pub const ENGINES: &[EngineSpec] = &[$(<$engine as Engine>::SPEC),+];
 
-        /// Calls `visitor` with the type of the engine `name`; `None` if there is no such engine.
+        /// Specifications of the engines of the calibration, which no job can name.
+        const OF_CALIBRATION: &[EngineSpec] = &[$(<$inner as Engine>::SPEC),+];
+
+        /// Calls `visitor` with the type of the engine `name`, one of the calibration included; `None` if there is no such engine.
         pub fn dispatch<V: Visitor>(name: &str, visitor: V) -> Option<V::Out> {
             $(if name == <$engine as Engine>::SPEC.name {
                 return Some(visitor.visit::<$engine>());
+            })+
+            $(if name == <$inner as Engine>::SPEC.name {
+                return Some(visitor.visit::<$inner>());
             })+
             None
         }
     };
 }
 
+/// Name, help, capabilities and options of the engine `name`, one of the calibration included.
+pub fn spec(name: &str) -> Option<&'static EngineSpec> {
+    ENGINES.iter().chain(OF_CALIBRATION).find(|engine| engine.name == name)
+}
+
 engines! {
+jobs {
     crate::sync::Sync,
     crate::psync::Psync,
     crate::vsync::Vsync,
@@ -72,4 +84,28 @@ engines! {
     crate::exec::Exec,
     crate::null::Null,
     crate::sim::Sim,
+}
+calibration {
+    crate::io_uring::Nops,
+    crate::io_uring::Timeouts,
+    crate::nothing::EmptyReads,
+    crate::nothing::Sleeps<measure::SystemClock>,
+    crate::nothing::Sleeps<measure::VirtualClock>,
+}
+}
+
+/// Names of the engines of the calibration, and of their options.
+pub mod calibration {
+    use super::Engine;
+    /// NOPs through a ring.
+    pub const NOPS: &str = <crate::io_uring::Nops as Engine>::SPEC.name;
+    /// Timeouts of a ring.
+    pub const TIMEOUTS: &str = <crate::io_uring::Timeouts as Engine>::SPEC.name;
+    /// System calls that do nothing.
+    pub const EMPTY_READS: &str = <crate::nothing::EmptyReads as Engine>::SPEC.name;
+    /// Sleeps in real time.
+    pub const SLEEPS: &str = <crate::nothing::Sleeps<measure::SystemClock> as Engine>::SPEC.name;
+    /// Sleeps in virtual time.
+    pub const VIRTUAL_SLEEPS: &str = <crate::nothing::Sleeps<measure::VirtualClock> as Engine>::SPEC.name;
+    pub use crate::nothing::{AFTER_NS, SPIN_NS};
 }

@@ -7,8 +7,8 @@ use measure::Direction;
 use std::collections::BTreeMap;
 
 impl RunResult {
-    /// Moves into the first worker of each reporting group what only the sum is read of: histograms, coarse bins, samples, bytes
-    /// and switches of the intervals, and, where submission was not measured, CPU time and the sums of completion latency next to
+    /// Moves into the first worker of each reporting group what only the sum is read of: histograms, coarse bins, samples, calibrations,
+    /// bytes and switches of the intervals, and, where submission was not measured, CPU time and the sums of completion latency next to
     /// those of total latency. The other workers have empty ones, or `None`.
     ///
     /// Counts, times, rates, the sums of total latency, and time on processors in the intervals stay with each worker. [`RunResult::reported_jobs`]
@@ -43,6 +43,7 @@ impl JobResult {
     fn gather(&mut self, other: &mut JobResult) {
         self.latency_bins.merge(&std::mem::take(&mut other.latency_bins));
         self.sync.latency.gather_histogram(&mut other.sync.latency);
+        self.merge_calibration(other.calibration.take().as_deref());
         let submissions = |job: &JobResult| job.directions.iter().any(|(_, found)| found.submission.is_some());
         if !submissions(self) && !submissions(other) {
             self.cpu.merge(&std::mem::take(&mut other.cpu));
@@ -113,6 +114,8 @@ mod tests {
         job.style.group_reporting = true;
         job.echo.group = group;
         job.sync.latency = latency(latencies);
+        let total_ns = latencies.first().map(|&first| [first, first]);
+        job.calibration = Some(Box::new(crate::Calibration { total_ns, ..crate::Calibration::default() }));
         (job.cpu.user, job.cpu.switches) = (Nanos(100), 3);
         let read = &mut job.directions.read;
         (read.ios, read.bytes, read.runtime) = (latencies.len() as u64, 4096 * latencies.len() as u64, Nanos(1 << 30));

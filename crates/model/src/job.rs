@@ -1,6 +1,6 @@
 //! Results of one worker, and how to merge the workers of a group.
 
-use crate::{BlockLives, LatencyGoal, SteadyResult};
+use crate::{BlockLives, Calibration, LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use plan::{ContinueOnError, RecordPlan, Unified, Workload};
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,9 @@ pub struct JobResult {
     /// State of its blocks; `None` if they were not tracked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockLives>,
+    /// The tool's own share of its latencies; `None` if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Box<Calibration>>,
 }
 
 /// Writes that were walked through without I/O.
@@ -530,6 +533,16 @@ impl JobResult {
         self.latency_bins.merge(&other.latency_bins);
         if let Some(theirs) = &other.blocks {
             self.blocks.get_or_insert_default().merge(theirs);
+        }
+        self.merge_calibration(other.calibration.as_deref());
+    }
+
+    /// Adds the calibration of another worker.
+    pub(crate) fn merge_calibration(&mut self, other: Option<&Calibration>) {
+        match (&mut self.calibration, other) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, Some(theirs)) => *mine = Some(Box::new(theirs.clone())),
+            (_, None) => {}
         }
     }
 

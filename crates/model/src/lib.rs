@@ -6,6 +6,7 @@
 
 mod activity;
 mod blocks;
+mod calibration;
 mod device;
 mod gathered;
 mod job;
@@ -23,6 +24,7 @@ mod surroundings;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use blocks::BlockLives;
+pub use calibration::{Calibration, ErrorBar, Span};
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,

@@ -23,7 +23,6 @@ pub(crate) fn describe_machine(
     let file_systems = file_systems(root, files);
     let processors = read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
     let memory = read_to_string(root.join("proc/meminfo")).unwrap_or_default();
-    let report = clock.report();
     Environment {
         program: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
         command: Vec::new(),
@@ -32,17 +31,23 @@ pub(crate) fn describe_machine(
         processor: after(&processors, "model name").unwrap_or_default().to_owned(),
         cpus: std::thread::available_parallelism().map_or(0, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
         memory_bytes: after(&memory, "MemTotal").and_then(kibibytes).unwrap_or(0),
-        clock: Some(ClockNote {
-            source: match report.source {
-                ClockSource::Tsc => "tsc",
-                ClockSource::Monotonic => "monotonic",
-            }
-            .to_owned(),
-            drift_ppm: report.drift_ppm,
-            why_not_tsc: report.why_not_tsc.map(str::to_owned),
-        }),
+        clock: Some(clock_note(clock)),
         engine_notes,
         file_systems,
+    }
+}
+
+/// The clock and its drift up to now.
+pub(crate) fn clock_note(clock: &SystemClock) -> ClockNote {
+    let report = clock.report();
+    let source = match report.source {
+        ClockSource::Tsc => "tsc",
+        ClockSource::Monotonic => "monotonic",
+    };
+    ClockNote {
+        source: source.to_owned(),
+        drift_ppm: report.drift_ppm,
+        why_not_tsc: report.why_not_tsc.map(str::to_owned),
     }
 }
 

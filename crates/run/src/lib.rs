@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod calibration;
 mod drive;
 mod environment;
 mod error;
@@ -19,7 +20,10 @@ mod stream_tests;
 mod supervise;
 mod worker;
 
+pub use calibration::Calibrated;
 pub use error::RunError;
-pub use observer::{Event, Monitoring, Observer, Progress, Request, RunOptions, WorkerProgress, WorkerState};
+pub use observer::{
+    Calibrating, Event, Monitoring, Observer, Progress, Request, RunOptions, WorkerProgress, WorkerState,
+};
 pub use replay::merge_traces;
-pub use supervise::{Runner, execute};
+pub use supervise::{Runner, calibrate, execute};

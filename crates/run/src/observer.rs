@@ -17,6 +17,8 @@ pub struct RunOptions {
     pub progress_interval: Option<Nanos>,
     /// The recording in addition to the numbers of the jobs.
     pub monitoring: Monitoring,
+    /// Measurement of the tool's own share of latencies before the run.
+    pub calibration: Calibrating,
     /// Interval at which the counters of the devices below the files are read.
     pub device_interval: Nanos,
     /// File for the workers' debug lines, where their plans ask for some; shared by all workers.
@@ -30,10 +32,23 @@ impl Default for RunOptions {
             read_only: false,
             progress_interval: None,
             monitoring: Monitoring::Full,
+            calibration: Calibrating::Skipped,
             device_interval: Nanos::from_millis(500),
             debug_log: None,
         }
     }
+}
+
+/// Measurement of the tool's own share of latencies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Calibrating {
+    /// None.
+    #[default]
+    Skipped,
+    /// In less than 100 ms.
+    Brief,
+    /// In about half a second per set-up.
+    Thorough,
 }
 
 /// Recording in addition to the numbers of the jobs.

@@ -28,6 +28,7 @@ mod small_set;
 mod split_merge;
 mod throttled;
 mod too_short;
+mod tool_share;
 mod two_latencies;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
@@ -35,7 +36,7 @@ pub(crate) use client_cpu::ID as CLIENT_CPU;
 pub(crate) use neighbour::ID as NEIGHBOUR;
 pub(crate) use too_short::ID as TOO_SHORT;
 
-use model::{Grade, LimitedBy, Limiter, Monitored, Note, RunResult};
+use model::{Grade, JobResult, LimitedBy, Limiter, Monitored, Note, RunResult};
 
 /// Signals without which a check is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub enum Needs {
     Samples,
     /// The layers under the targets, which results of earlier versions lack.
     Layers,
+    /// The tool's own share of latencies, which imported results and runs without a calibration lack.
+    Calibration,
 }
 
 /// One check of a result.
@@ -198,6 +201,14 @@ pub const CHECKS: &[Check] = &[
         run: late_sender::run,
     },
     Check {
+        id: tool_share::ID,
+        why: "what the tester takes of a short latency is not the storage's",
+        advice: "compare only with runs of the same engine and depth, or subtract it (plumb explain)",
+        measure: Some("tool_percent"),
+        needs: Needs::Calibration,
+        run: tool_share::run,
+    },
+    Check {
         id: limiter::ID,
         why: "a limit that was set says nothing about the device",
         advice: "remove the limit, or report it with the number",
@@ -314,6 +325,10 @@ pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
         Needs::Own => false,
         Needs::Devices => !result.was_monitored() && result.devices.is_empty() && result.lowest_traffic.is_none(),
         Needs::Samples => !result.was_monitored(),
+        Needs::Calibration => {
+            let is_known = |job: &JobResult| job.calibration.as_ref().is_some_and(|tool| tool.total_ns.is_some());
+            !result.jobs.iter().filter(|job| job.ios() > 0).any(is_known)
+        }
         Needs::Layers => {
             let without = |monitored: &Monitored| monitored.targets.iter().any(|target| target.layers.is_empty());
             !result.was_monitored() || result.monitored.as_ref().is_some_and(without)

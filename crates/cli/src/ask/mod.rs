@@ -70,6 +70,8 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     #[command(flatten)]
+    calibration: crate::measuring::CalibrationArgs,
+    #[command(flatten)]
     written: Written,
 }
 
@@ -104,6 +106,7 @@ pub(crate) fn run(args: &AskArgs) -> Result<u8, Failure> {
 
 fn answer(args: &AskArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
+    args.calibration.apply();
     let form = if args.written.streams.json { Form::Json } else { Form::Text };
     if args.list {
         if !args.words.is_empty() || args.profile.is_some() {

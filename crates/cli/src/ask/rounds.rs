@@ -9,7 +9,6 @@ use fio::Parser;
 use measure::{Direction, Nanos};
 use model::{Grade, PhaseKind, RunResult};
 use plan::Plan;
-use run::RunOptions;
 use std::path::{Path, PathBuf};
 use sys::processes::signals::Watch;
 
@@ -109,8 +108,7 @@ pub(super) fn plan(question: &Question, test: usize, number: u64, directory: &Pa
 
 /// Runs a test once.
 fn one(plan: &Plan, name: &str, display: &mut Display, signals: &Watch) -> Result<RunResult, Cut> {
-    let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
-    let mut result = run::execute(plan, &options, display)?;
+    let mut result = run::execute(plan, &crate::measuring::options(), display)?;
     if let Some(signal) = result.ended_by_signal.or_else(|| signals.caught()) {
         return Err(Cut::Signal(signal));
     }

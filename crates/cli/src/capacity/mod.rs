@@ -102,6 +102,8 @@ pub(crate) struct CapacityArgs {
     #[arg(long)]
     no_report: bool,
     #[command(flatten)]
+    calibration: crate::measuring::CalibrationArgs,
+    #[command(flatten)]
     streams: Streams,
 }
 
@@ -119,6 +121,7 @@ fn arrivals(word: &str) -> Result<Arrivals, String> {
 /// Searches, saves and prints.
 pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
     args.streams.apply();
+    args.calibration.apply();
     let signals = Watch::begin()?;
     let question = args.question()?;
     args.picture.as_deref().map(crate::report::check_output).transpose()?;

@@ -10,7 +10,6 @@ use analysis::capacity::{Conclusion, Goal, Limit, Patience, Search, Stage, Step,
 use fio::Parser;
 use measure::Nanos;
 use model::{Grade, RunResult};
-use run::RunOptions;
 use survey::{OPEN_LOOP_ENGINES, OpenLoad, OpenRun, Sending, SurveyTarget, TestTime};
 use sys::processes::signals::Watch;
 
@@ -189,8 +188,7 @@ impl Measurement<'_> {
         let run = OpenRun { sending, time, number: self.runs };
         let parser = Parser::new(engine::ENGINES);
         let (plan, rate) = self.question.load.plan(self.target, &run, &parser, &self.machine.surroundings())?;
-        let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
-        let mut result = run::execute(&plan, &options, &mut self.display)?;
+        let mut result = run::execute(&plan, &crate::measuring::options(), &mut self.display)?;
         if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
             return Err(Cut::Signal(signal));
         }

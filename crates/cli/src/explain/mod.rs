@@ -6,6 +6,7 @@ use crate::{input, remarks, width};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
 use formats::results::Located;
+use model::{Calibration, RunResult};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -80,12 +81,24 @@ fn document(path: &Path, mut located: Located) -> Value {
         "source": path.display().to_string(), "line": located.line, "title": located.title,
         "identities": identities(&located.result).iter().map(identity).collect::<Vec<_>>(),
         "sides": sides,
+        "calibration": calibrated(&located.result).map(|(job, tool)| json!({ "job": job, "tool": tool })).collect::<Vec<_>>(),
         "limited_by": located.result.limited_by,
         "until_regime": located.result.until_regime,
         "lasting": located.result.lasting,
         "phases": located.result.phases,
         "notes": located.result.notes,
         "not_checked": analysis::unchecked(&located.result),
+    })
+}
+
+/// The jobs whose latencies are known to be partly the tool's; of workers that are alike, the first.
+fn calibrated(result: &RunResult) -> impl Iterator<Item = (&str, &Calibration)> {
+    let mut known: Vec<&str> = Vec::new();
+    let jobs = result.jobs.iter().filter_map(|job| Some((job.echo.name.as_str(), job.calibration.as_deref()?)));
+    jobs.filter(move |(name, _)| {
+        let is_new = !known.contains(name);
+        known.push(name);
+        is_new
     })
 }
 
@@ -105,6 +118,13 @@ fn explanation(mut located: Located, columns: Option<usize>) -> String {
         text.push_str(&side_by_side(&device, &sides));
     }
     text.push('\n');
+    for (job, tool) in calibrated(result) {
+        text += &width::for_people(
+            &format!("  tool, job {job}: {}", analysis::tool_share::sentence(tool)),
+            "    ",
+            columns,
+        );
+    }
     let mut line = |sentence: String| text.push_str(&width::for_people(&format!("  {sentence}"), "    ", columns));
     if let Some(limited_by) = &result.limited_by {
         line(remarks::limit_line(limited_by));

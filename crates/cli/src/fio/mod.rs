@@ -27,7 +27,7 @@ use interim::Interim;
 use measure::Nanos;
 use model::RunResult;
 use plan::{DebugPlan, Plan, Subject};
-use run::RunOptions;
+use run::{Calibrating, RunOptions};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -135,6 +135,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
         debug_log: debug_log(plan, out)?,
+        calibration: calibrating(invocation),
         ..RunOptions::default()
     };
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
@@ -170,6 +171,15 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     }
     let status = status(&result);
     Ok(strict.map_or(status, |strict| remarks::strict_status(status, &strict, &result.notes)))
+}
+
+/// The tool's share of latencies is in the outputs that have plumb's own results.
+fn calibrating(invocation: &Invocation) -> Calibrating {
+    let has_it = |word: &&str| word.starts_with("json");
+    match invocation.side.result.is_some() || invocation.output.formats.iter().any(has_it) {
+        true => Calibrating::Brief,
+        false => Calibrating::Skipped,
+    }
 }
 
 /// The options as they were parsed, for `--debug=parse`.

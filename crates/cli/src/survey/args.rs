@@ -120,6 +120,8 @@ pub(crate) struct SurveyArgs {
     #[arg(long, requires = "given")]
     untrusted: bool,
     #[command(flatten)]
+    pub(crate) calibration: crate::measuring::CalibrationArgs,
+    #[command(flatten)]
     pub(crate) store: KeepArgs,
     /// Show the tests with time, bytes and wear, and do not run them
     #[arg(long)]
@@ -258,7 +260,18 @@ mod tests {
 
     #[test]
     fn a_result_to_go_on_with_says_all_that_was_asked() {
-        let own = ["untrusted", "resume", "dry_run", "remarks", "json", "quiet", "no_report", "store", "no_store"];
+        let own = [
+            "untrusted",
+            "resume",
+            "dry_run",
+            "remarks",
+            "json",
+            "quiet",
+            "no_report",
+            "store",
+            "no_store",
+            "no_calibrate",
+        ];
         let all: Vec<String> =
             SurveyArgs::command().get_arguments().map(|argument| argument.get_id().to_string()).collect();
         let others: Vec<&str> = all.iter().map(String::as_str).filter(|name| !own.contains(name)).collect();

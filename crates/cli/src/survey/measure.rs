@@ -11,7 +11,7 @@ use fio::Parser;
 use measure::Nanos;
 use model::{Monitored, Note, RunResult};
 use plan::Plan;
-use run::{Observer, RunOptions};
+use run::Observer;
 use std::collections::HashMap;
 use survey::{
     FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyTarget,
@@ -221,8 +221,7 @@ fn execute(mut plan: Plan, prepared: &Preparation, observer: &mut dyn Observer) 
         let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
         plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
     }
-    let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
-    let mut result = run::execute(&plan, &options, observer)?;
+    let mut result = run::execute(&plan, &crate::measuring::options(), observer)?;
     // Before anything is judged, so that the saved survey says the same when it is read again.
     result.gather();
     Ok(result)

@@ -73,6 +73,7 @@ type EachTest<'each> = &'each mut dyn FnMut(&FinishedTest, &plan::Plan, &[(Strin
 
 /// Runs a survey. Returns 0, or 1 if a test failed, or 128 + signal if a signal interrupted it.
 pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
+    args.calibration.apply();
     let order = match &args.resume {
         Some(path) => {
             let (request, done) = save::read_earlier(path)?;

@@ -169,6 +169,10 @@ mod tests {
     fn no_notes_mean_that_all_was_checked() {
         let mut watched = row(TestKind::LogWrite, 1, "");
         watched.result.monitored = Some(model::Monitored::default());
+        let mut job = model::JobResult::default();
+        job.directions.write.ios = 1;
+        job.calibration = Some(Box::new(model::Calibration { total_ns: Some([400, 2_100]), ..Default::default() }));
+        watched.result.jobs.push(job);
         let text = render(&[watched], Extent::FirstFive, WIDTH);
         assert!(
             text.starts_with("Verdict: TRUSTED: all bytes reached the device, all users were busy, no errors;"),

@@ -92,6 +92,8 @@ pub(crate) struct VersusArgs {
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
+    calibration: crate::measuring::CalibrationArgs,
+    #[command(flatten)]
     streams: Streams,
     /// The job: fio's options, or job files
     #[arg(last = true, value_name = "JOB")]
@@ -130,6 +132,7 @@ pub(crate) fn run(args: &VersusArgs) -> Result<u8, Failure> {
 
 fn measure(args: &VersusArgs) -> Result<u8, Failure> {
     args.streams.apply();
+    args.calibration.apply();
     let signals = Watch::begin()?;
     let words = Words::new([args.a.as_deref(), args.b.as_deref()], input::words(&args.job)?)?;
     let before = [args.before_a.clone(), args.before_b.clone()];

@@ -296,11 +296,7 @@ impl<'a> Measurement<'a> {
 
     fn execute(&mut self, parsed: Parsed, name: &str) -> Result<RunResult, Cut> {
         self.show(name);
-        let options = RunOptions {
-            read_only: parsed.is_read_only == ReadOnly::Yes,
-            progress_interval: Some(Nanos::from_millis(250)),
-            ..RunOptions::default()
-        };
+        let options = RunOptions { read_only: parsed.is_read_only == ReadOnly::Yes, ..crate::measuring::options() };
         let mut result = run::execute(&parsed.plan, &options, &mut self.display)?;
         result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         crate::result_file::name_host(&mut result, None);

@@ -4,6 +4,7 @@
 //! is forbidden too, and says so in its note. Options that only io_uring supports make this an error.
 
 mod entry;
+mod nothing;
 mod ring;
 mod setup;
 
@@ -12,6 +13,7 @@ use crate::libaio::{self, ASYNCHRONOUS, Libaio};
 use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
 use measure::{Nanos, SystemClock};
+pub(crate) use nothing::{Nops, Timeouts};
 use plan::option::{Effect, Kind, OptionSpec, works};
 use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles};
 use ring::Ring;

@@ -127,6 +127,11 @@ impl Ring {
         })
     }
 
+    /// Makes NOPs of all reads and writes from now on.
+    pub(super) fn do_nothing(&mut self) {
+        self.operations = [opcode::Nop::CODE; 2];
+    }
+
     pub(super) fn priorities(&self) -> &[u16] {
         self.priorities.as_ref().map_or(&[], |priorities| priorities.all())
     }
@@ -318,9 +323,10 @@ impl Ring {
 
     /// Puts an entry into the submission ring.
     #[inline(always)]
-    fn push(&mut self, entry: &Entry) -> Submitted {
+    pub(super) fn push(&mut self, entry: &Entry) -> Submitted {
         // SAFETY: the entry points to the slot's buffer, or to its iovec, which does: the worker keeps the buffer, and
-        // the engine the iovec, until the I/O is reaped, and `drop` reaps all I/Os that are in flight.
+        // the engine the iovec, until the I/O is reaped, and `drop` reaps all I/Os that are in flight. That of a timeout points to
+        // a span that its engine keeps as long.
         let pushed = unsafe { self.ring.submission().push(entry) };
         if pushed.is_err() {
             return Submitted::Full;

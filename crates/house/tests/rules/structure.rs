@@ -9,9 +9,11 @@ const LARGEST_CIRCLE: usize = 4;
 
 /// Files outside of crate engine that may name engines: they choose one for a job of their own, as a user would.
 const CHOOSES_ENGINES: &[(&str, &str)] = &[
+    ("crates/cli/src/calibrate.rs", "the engines that are calibrated if none is named"),
     ("crates/fio/src/known_engines.rs", "fio's engines that are refused, with reasons"),
     ("crates/iozone/src/passes.rs", "iozone's options for other ways of doing I/O"),
     ("crates/plan/src/engine.rs", "the default engine"),
+    ("crates/run/src/calibration/setups.rs", "what does nothing on the way of an engine to the kernel"),
     ("crates/survey/src/open_loop.rs", "the engines of an open loop"),
     ("crates/survey/src/suite.rs", "the survey's usual engines, by depth"),
 ];

@@ -55,6 +55,8 @@ pub struct Source {
     pub(crate) origins: Vec<Origin>,
     /// Median and 99th percentile of the response time of each row of plumb's own results, in ns; `None` without a rate.
     pub(crate) responses: Vec<[Option<f64>; 2]>,
+    /// The tool's share in the median and in the 99th percentile of the latency of each of these rows, in µs.
+    pub(crate) tool_us: Vec<[Option<f64>; 2]>,
     /// fio reports.
     pub runs: Vec<ReadRun>,
     /// Rows of iozone tables.
@@ -139,6 +141,11 @@ impl Source {
     /// The median (0) or the 99th percentile (1) of the response time of a row in ns, if it had a rate and enough I/Os.
     fn response_ns(&self, row: usize, which: usize) -> Option<f64> {
         self.responses.get(row)?[which]
+    }
+
+    /// The tool's share in the median (0) or the 99th percentile (1) of the latency of a row in µs, if it is known.
+    fn tool_us(&self, row: usize, which: usize) -> Option<f64> {
+        self.tool_us.get(row)?[which]
     }
 
     /// Number of measured rows.

@@ -145,6 +145,7 @@ impl Source {
         judged.title = test.shown();
         let mut rows = rows(&test);
         self.responses.extend(responses(&test));
+        self.tool_us.extend(tool_us(&test));
         self.judged.push(judged.and_mark(&mut rows));
         self.rows.extend(rows);
         self.tests.push(test);
@@ -236,6 +237,17 @@ fn responses(test: &Test) -> Vec<[Option<f64>; 2]> {
     };
     let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(&merged, each).is_some());
     measured.map(|direction| [50.0, 99.0].map(|percent| percentile(direction, percent))).collect()
+}
+
+/// The tool's share in the median and the 99th percentile of the latency of each of these measurements, in µs.
+fn tool_us(test: &Test) -> Vec<[Option<f64>; 2]> {
+    let Some(merged) = test.merged() else { return Vec::new() };
+    let share = |direction: Direction, percent: f64| {
+        let is_fact = merged.directions[direction].ios >= analysis::samples_needed(percent);
+        analysis::tool_share::bar(&merged, direction, percent).filter(|_| is_fact).map(|bar| bar.tool_ns / 1e3)
+    };
+    let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(&merged, each).is_some());
+    measured.map(|direction| [50.0, 99.0].map(|percent| share(direction, percent))).collect()
 }
 
 #[cfg(test)]

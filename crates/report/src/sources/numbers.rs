@@ -54,6 +54,8 @@ const COLUMNS: &[(Column, Cell)] = &[
     (column("max_ms", "max", "ms"), |_, row| number(ms(row.max_ns))),
     (column("response_p50_ms", "response p50", "ms"), |origin, _| number(ms(origin.source.response_ns(origin.row, 0)))),
     (column("response_p99_ms", "response p99", "ms"), |origin, _| number(ms(origin.source.response_ns(origin.row, 1)))),
+    (column("tool_p50_us", "of it plumb, p50", "µs"), |origin, _| number(origin.source.tool_us(origin.row, 0))),
+    (column("tool_p99_us", "of it plumb, p99", "µs"), |origin, _| number(origin.source.tool_us(origin.row, 1))),
     (column("deviation_ms", "deviation", "ms"), |_, row| number(ms(row.deviation_ns))),
     (column("engine", "engine", ""), |_, row| text(row.engine.as_deref())),
     (column("errno", "errno", ""), |_, row| number(row.errno)),

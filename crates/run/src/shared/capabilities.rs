@@ -1,12 +1,11 @@
 //! Capabilities of a job's engine, looked up by its name.
 
-use engine::ENGINES;
 use plan::option::Effect;
 use plan::{Capabilities, EngineSpec, JobPlan, Submission};
 
 /// The table entry of the job's engine; `None` for an unknown name.
 pub(crate) fn spec(job: &JobPlan) -> Option<&'static EngineSpec> {
-    ENGINES.iter().find(|engine| engine.name == job.engine)
+    engine::spec(job.engine)
 }
 
 fn capabilities(job: &JobPlan) -> Option<&'static Capabilities> {

@@ -4,10 +4,13 @@ use super::event_loop::EventLoop;
 use super::layout_thread::LayoutContext;
 use super::prepare::{self, Prepared};
 use super::workers::{RunInputs, SharedMemory, WorkerPool, thread_name};
+use crate::calibration::{self, Calibrated, Share};
 use crate::drive::SpareBuffers;
+use crate::environment::clock_note;
 use crate::files::FileKind;
 use crate::shared::group_state::GroupState;
-use crate::{Event, Observer, RunError, RunOptions};
+use crate::signals::Signals;
+use crate::{Event, Monitoring, Observer, RunError, RunOptions};
 use measure::SystemClock;
 use model::RunResult;
 use plan::{Isolation, JobPlan, PlacePlan, Plan, WorkerPlan};
@@ -51,8 +54,50 @@ impl Runner {
         options: &RunOptions,
         observer: &mut dyn Observer,
     ) -> Result<RunResult, RunError> {
-        run(plan, options, observer, self)
+        let signals = Signals::install()?;
+        prepare::check(plan, options)?;
+        let shares = self.shares(plan, options, &signals);
+        run(plan, options, observer, self, (&signals, &shares))
     }
+
+    /// The tool's shares in the latencies of the jobs of a plan.
+    fn shares(&mut self, plan: &Plan, options: &RunOptions, signals: &Signals) -> Vec<Option<Share>> {
+        let clock = self.clock;
+        calibration::before(plan, options.calibration, &clock, &mut |small| run_quietly(small, options, self, signals))
+    }
+}
+
+/// Measures the set-up of each job of a plan, without running it: what an I/O of no time would show at the largest batches that
+/// the job allows. `reap_ns`, which follows from a run, is absent. `None` for jobs that measure no latency.
+///
+/// # Errors
+/// If the handlers of signals cannot be installed.
+pub fn calibrate(plan: &Plan, options: &RunOptions) -> Result<Calibrated, RunError> {
+    let mut runner = Runner::new(&options.system_root);
+    let signals = Signals::install()?;
+    let shares = runner.shares(plan, options, &signals);
+    let jobs = shares.into_iter().map(|share| share.map(|share| share.at_batch(f64::MAX))).collect();
+    Ok(Calibrated { jobs, clock: clock_note(&runner.clock), ended_by_signal: signals.received() })
+}
+
+/// Runs a plan of the calibration: nothing is monitored and nothing is reported.
+fn run_quietly(
+    plan: &Plan,
+    options: &RunOptions,
+    runner: &mut Runner,
+    signals: &Signals,
+) -> Result<RunResult, RunError> {
+    struct NoOne;
+    impl Observer for NoOne {
+        fn event(&mut self, _event: Event<'_>) {}
+    }
+    let options = RunOptions {
+        system_root: options.system_root.clone(),
+        monitoring: Monitoring::Off,
+        read_only: false,
+        ..RunOptions::default()
+    };
+    run(plan, &options, &mut NoOne, runner, (signals, &[]))
 }
 
 fn run(
@@ -60,6 +105,7 @@ fn run(
     options: &RunOptions,
     observer: &mut dyn Observer,
     runner: &mut Runner,
+    (signals, shares): (&Signals, &[Option<Share>]),
 ) -> Result<RunResult, RunError> {
     let Runner { clock, spare, thread } = runner;
     let clock = clock.restarted();
@@ -69,10 +115,9 @@ fn run(
         None => (plan, Vec::new()),
     };
     prepare::check(plan, options)?;
-    let signals = crate::signals::Signals::install()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
-    let mut layout = LayoutContext { clock, root: &options.system_root, observer: &mut *observer, signals: &signals };
+    let mut layout = LayoutContext { clock, root: &options.system_root, observer: &mut *observer, signals };
     let prepared = prepare::prepare(plan, &workers, replays, &mut layout)?;
     let shared = SharedMemory::new(plan, workers.len())?;
     let groups = GroupState::of_all(&workers);
@@ -85,6 +130,7 @@ fn run(
         options,
         clock,
         spare,
+        shares,
     };
     let thread = standing_thread(thread, &workers)?;
     std::thread::scope(|scope| {
@@ -92,7 +138,7 @@ fn run(
         let work = thread.is_some().then(|| pool.first_on_thread());
         let supervise = || {
             let mut pool = pool;
-            let state = EventLoop::new(inputs).run(&mut pool, scope, observer, &signals)?;
+            let state = EventLoop::new(inputs).run(&mut pool, scope, observer, signals)?;
             let is_stuck = state.has_stuck_workers();
             // With stuck workers the paths of files are left out: resolving them could block, because their device does
             // not respond.

@@ -15,4 +15,4 @@ mod stuck;
 mod workers;
 mod zones;
 
-pub use execute::{Runner, execute};
+pub use execute::{Runner, calibrate, execute};

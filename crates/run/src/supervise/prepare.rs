@@ -6,7 +6,6 @@ use crate::files::{FileKind, Guard, PlannedFile, announce_own, is_laid_out, lay_
 use crate::replay::{ReplayLog, Replays};
 use crate::shared::capabilities::needs_files;
 use crate::{Event, RunError, RunOptions};
-use engine::ENGINES;
 use load::SharedZones;
 use load::verify::Verifier;
 use measure::Direction;
@@ -38,7 +37,7 @@ pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
         let unsupported = |what: &str| {
             Err(RunError::Unsupported { job: job.name.clone(), origin: job.origin.clone(), what: what.to_owned() })
         };
-        if !ENGINES.iter().any(|engine| engine.name == job.engine) {
+        if engine::spec(job.engine).is_none() {
             return unsupported(&format!("there is no engine `{}`", job.engine));
         }
         if let Some(plan) = job.verify.as_ref()

@@ -33,7 +33,11 @@ impl RunInputs<'_> {
             if !note.is_empty() && !engine_notes.contains(&note) {
                 engine_notes.push(note);
             }
-            jobs.push(worker.job_result());
+            let mut job = worker.job_result();
+            let share = self.shares.get(worker.plan.job_index).and_then(Option::as_ref);
+            job.calibration =
+                share.filter(|_| job.ios() > 0).map(|share| Box::new(share.of_run(worker.plan.job, &job)));
+            jobs.push(job);
         }
         RunResult {
             ended_unix_ms: unix_ms(),

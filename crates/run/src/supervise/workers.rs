@@ -2,6 +2,7 @@
 
 use super::prepare::Prepared;
 use crate::RunOptions;
+use crate::calibration::Share;
 use crate::drive::SpareBuffers;
 use crate::shared::capabilities::has;
 use crate::shared::control::{Control, Gate, SIGNALLED, STOP};
@@ -61,6 +62,8 @@ pub(crate) struct RunInputs<'run> {
     pub(crate) clock: SystemClock,
     /// The buffers that the last worker left.
     pub(crate) spare: &'run SpareBuffers,
+    /// The tool's share in the latencies of each job; empty without a calibration.
+    pub(crate) shares: &'run [Option<Share>],
 }
 
 /// All workers of a run.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
 
 mod allocation;
+mod calibration;
 mod engines;
 mod files;
 mod life;

@@ -326,6 +326,18 @@ pub(crate) const SETUPS: &[Setup] = &[
         },
     },
     Setup {
+        check: "tool share",
+        how: "each system call is traced",
+        run: |rig| {
+            let job =
+                rig.on_file("traced", "--rw=randread --bs=4k --size=16m --direct=1 --ioengine=psync --io_size=4m");
+            let mut traced = Command::new("strace");
+            traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64"]);
+            traced.arg(job.get_program()).args(job.get_args());
+            findings(traced)
+        },
+    },
+    Setup {
         check: "limiter",
         how: "a control group of 300 reads/s",
         run: |rig| {

@@ -67,7 +67,7 @@ impl Class {
             "impossible plan" | "overlap" | "busy users" | "depth" | "mixed group" | "too short" | "amplification"
             | "split / merge" => Class::Plan,
             "not steady" | "two latencies" | "coordinated omission" => Class::Time,
-            "limiter" | "throttled" | "client CPU" | "late sender" => Class::HiddenLimits,
+            "limiter" | "throttled" | "client CPU" | "late sender" | "tool share" => Class::HiddenLimits,
             "neighbour" => Class::Neighbours,
             "contradiction" => Class::Elsewhere,
             _ => return None,

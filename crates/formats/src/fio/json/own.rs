@@ -6,8 +6,8 @@
 use super::write::Detail;
 use measure::{Direction, PerDirection};
 use model::{
-    DirectionResult, JobResult, Lasting, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note, Phase,
-    RunResult, SCHEMA, UntilRegime,
+    Calibration, DirectionResult, JobResult, Lasting, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note,
+    Phase, RunResult, SCHEMA, UntilRegime,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -42,6 +42,10 @@ pub(super) fn appended(document: String, (result, rows): (&RunResult, &[JobResul
     }
     if rows.iter().any(has_response) {
         members.push(("jobs", rows.iter().map(|row| open_loop(row, detail)).collect()));
+    }
+    if rows.iter().any(|row| row.calibration.is_some()) {
+        let calibrations = rows.iter().map(|row| value(serde_json::to_value(&row.calibration)));
+        members.push(("calibration", calibrations.collect()));
     }
     let in_full = detail == Detail::Everything;
     if let Some(lowest) = result.lowest_traffic.as_ref().filter(|_| in_full) {
@@ -105,6 +109,8 @@ struct Own {
     #[serde(default)]
     jobs: Vec<PerDirection<Option<OpenLoop>>>,
     #[serde(default)]
+    calibration: Vec<Option<Box<Calibration>>>,
+    #[serde(default)]
     limited_by: Option<LimitedBy>,
     #[serde(default)]
     until_regime: Option<UntilRegime>,
@@ -136,6 +142,7 @@ pub(super) fn read_into(root: &Value, result: &mut RunResult) {
         lowest_traffic,
         monitored,
         jobs,
+        calibration,
         ..
     }) = own
     {
@@ -146,6 +153,9 @@ pub(super) fn read_into(root: &Value, result: &mut RunResult) {
                 (found.response, found.lateness) = (response.clone(), lateness.clone());
                 found.sent_late = *sent_late;
             }
+        }
+        for (job, calibration) in result.jobs.iter_mut().zip(calibration) {
+            job.calibration = calibration;
         }
         result.samples_left_out = monitored.is_none();
         result.limited_by = limited_by;
@@ -206,6 +216,19 @@ mod tests {
             let read = fio_json::read(&write(&result, &view())).unwrap();
             assert_eq!((read.monitored, read.lowest_traffic), (None, None), "the samples are left out");
             assert_eq!(read.limited_by, result.limited_by);
+        }
+    }
+
+    #[test]
+    fn the_share_of_the_tool_is_under_our_key_for_each_job_and_read_back() {
+        let mut result = monitored();
+        let tool = Calibration { total_ns: Some([400, 900]), reap_ns: Some(1.5), ..Calibration::default() };
+        result.jobs = vec![JobResult::default(), JobResult::default()];
+        result.jobs[1].calibration = Some(Box::new(tool.clone()));
+        for write in [fio_json::write, fio_json::write_with_bins, fio_json::write_in_full] {
+            let read = fio_json::read(&write(&result, &view())).unwrap();
+            let found: Vec<_> = read.jobs.iter().map(|job| job.calibration.as_deref()).collect();
+            assert_eq!(found, [None, Some(&tool)]);
         }
     }
 

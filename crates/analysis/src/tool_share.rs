@@ -1,0 +1,75 @@
+//! The tool's own share of latencies in words, and where it is large enough to matter.
+
+use measure::Direction;
+use measure::float;
+use model::{Calibration, ErrorBar, JobResult, Span};
+
+/// The calibration of a worker in sentences, without the parts that were not measured.
+///
+/// ```
+/// let tool = model::Calibration {
+///     total_ns: Some([400, 2_100]),
+///     wake_ns: Some([3_000, 51_000]),
+///     histogram_relative: 0.0078,
+///     ..model::Calibration::default()
+/// };
+/// assert_eq!(
+///     analysis::tool_share::sentence(&tool),
+///     "an I/O of no time would show 0.40 µs (p99 2.1 µs); waking up costs 3.0 µs (p99 51 µs). Latencies are true to -0.40 µs / +0.00 µs ± 0.8 %."
+/// );
+/// ```
+pub fn sentence(tool: &Calibration) -> String {
+    let mut parts = Vec::new();
+    if let Some([middle, slow]) = tool.total_ns {
+        let borrowed = match &tool.by {
+            Some(by) if tool.borrowed => format!(", as measured by {by}: its own engine has no I/O that does nothing"),
+            _ => String::new(),
+        };
+        parts.push(format!(
+            "an I/O of no time would show {} (p99 {}{borrowed})",
+            time(float(middle)),
+            time(float(slow))
+        ));
+    }
+    if let Some(reap) = tool.reap_ns.filter(|&reap| reap >= 1.0) {
+        parts.push(format!("completions waited {} for the worker", time(reap)));
+    }
+    if let Some([middle, slow]) = tool.wake_ns {
+        parts.push(format!("waking up costs {} (p99 {})", time(float(middle)), time(float(slow))));
+    }
+    parts.extend(tool.not_measured.iter().map(|part| match part.split_once(": ") {
+        Some((part, why)) => format!("{part}: not measured: {why}"),
+        None => format!("{part}: not measured"),
+    }));
+    let percent = 100.0 * tool.histogram_relative;
+    let end = match tool.total_ns {
+        Some([middle, _]) => {
+            let share = float(middle) + tool.reap_ns.unwrap_or(0.0);
+            format!("Latencies are true to -{} / +0.00 µs ± {percent:.1} %.", time(share))
+        }
+        None => format!("Latencies are true to ± {percent:.1} %, and too long by an unknown share of the tool."),
+    };
+    format!("{}. {end}", parts.join("; "))
+}
+
+/// The error bar of a percentile of the latency that percentiles are taken from; `None` if there is none, or if the loop was not
+/// measured.
+pub fn bar(job: &JobResult, direction: Direction, percent: f64) -> Option<ErrorBar> {
+    let (tool, found) = (job.calibration.as_ref()?, &job.directions[direction]);
+    let span = match &found.total {
+        Some(total) if total.histogram.is_some() => Span::Total,
+        _ => Span::Completion,
+    };
+    let latency = found.latency_distribution()?.histogram.as_ref()?.percentile(percent)?;
+    tool.bar(span, percent, latency.as_f64())
+}
+
+/// A time in ns with its unit.
+pub fn time(ns: f64) -> String {
+    match ns / 1e3 {
+        us if us < 1.0 => format!("{us:.2} µs"),
+        us if us < 9.95 => format!("{us:.1} µs"),
+        us if us < 999.5 => format!("{us:.0} µs"),
+        us => format!("{:.1} ms", us / 1e3),
+    }
+}
