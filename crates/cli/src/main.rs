@@ -14,6 +14,7 @@ mod failure;
 mod features;
 mod fio;
 mod gate;
+mod generate;
 mod grade;
 mod input;
 mod iostat;

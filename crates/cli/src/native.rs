@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::{Output, print_error};
 use crate::{streams, survey, watch};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
 /// The command line of `plumb`.
@@ -45,12 +45,18 @@ Examples:
   plumb trend /data               since when is it slower, and what changed then?
   plumb report last~1 last        any result in the store, by its ID or name
 
+  source <(plumb --generate bash) complete commands and options in this shell
+  plumb --generate man --page plumb-survey | man -l -
+
 fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true
 )]
 struct Cli {
+    #[command(flatten)]
+    generate: crate::generate::GenerateArgs,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -106,32 +112,41 @@ struct DropInArgs {
     words: Vec<OsString>,
 }
 
+impl Command {
+    fn run(&self) -> Result<u8, Failure> {
+        match self {
+            Command::Survey(args) => survey::run(args),
+            Command::Parse(args) => crate::parse::run(args),
+            Command::Grade(args) => crate::grade::run(args),
+            Command::Knee(args) => crate::knee::run(args),
+            Command::Capacity(args) => crate::capacity::run(args),
+            Command::Ask(args) => crate::ask::run(args),
+            Command::Calibrate(args) => crate::calibrate::run(args),
+            Command::Check(args) => crate::check::run(args),
+            Command::Compare(args) => crate::compare::run(args),
+            Command::Gate(args) => crate::gate::run(args),
+            Command::Versus(args) => crate::versus::run(args),
+            Command::Explain(args) => crate::explain::run(args),
+            Command::Model(args) => crate::cost_model::run(args),
+            Command::Report(args) => crate::report::run(args),
+            Command::Plot(args) => crate::report::plot::run(args),
+            Command::Watch(args) => watch::run(args),
+            Command::History(args) => crate::store::history::run(args),
+            Command::Trend(args) => crate::store::trend::run(args),
+            Command::Store(args) => crate::store::run(args),
+            Command::Fio(DropInArgs { words }) => crate::fio::run(words),
+            Command::Iozone(DropInArgs { words }) => crate::iozone::run(words),
+            Command::FioSh(DropInArgs { words }) => survey::run_fio_sh(words),
+            Command::Iostat(DropInArgs { words }) => crate::iostat::run(words),
+        }
+    }
+}
+
 /// Parses the command line and runs the command.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match Cli::try_parse_from(words) {
-        Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
-        Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
-        Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
-        Ok(Cli { command: Command::Knee(args) }) => crate::knee::run(&args),
-        Ok(Cli { command: Command::Capacity(args) }) => crate::capacity::run(&args),
-        Ok(Cli { command: Command::Ask(args) }) => crate::ask::run(&args),
-        Ok(Cli { command: Command::Calibrate(args) }) => crate::calibrate::run(&args),
-        Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
-        Ok(Cli { command: Command::Compare(args) }) => crate::compare::run(&args),
-        Ok(Cli { command: Command::Gate(args) }) => crate::gate::run(&args),
-        Ok(Cli { command: Command::Versus(args) }) => crate::versus::run(&args),
-        Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
-        Ok(Cli { command: Command::Model(args) }) => crate::cost_model::run(&args),
-        Ok(Cli { command: Command::Report(args) }) => crate::report::run(&args),
-        Ok(Cli { command: Command::Plot(args) }) => crate::report::plot::run(&args),
-        Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
-        Ok(Cli { command: Command::History(args) }) => crate::store::history::run(&args),
-        Ok(Cli { command: Command::Trend(args) }) => crate::store::trend::run(&args),
-        Ok(Cli { command: Command::Store(args) }) => crate::store::run(&args),
-        Ok(Cli { command: Command::Fio(DropInArgs { words }) }) => crate::fio::run(&words),
-        Ok(Cli { command: Command::Iozone(DropInArgs { words }) }) => crate::iozone::run(&words),
-        Ok(Cli { command: Command::FioSh(DropInArgs { words }) }) => survey::run_fio_sh(&words),
-        Ok(Cli { command: Command::Iostat(DropInArgs { words }) }) => crate::iostat::run(&words),
+        Ok(Cli { command: Some(command), .. }) => command.run(),
+        Ok(Cli { generate, command: None }) => crate::generate::run(&generate, Cli::command()),
         Err(error) => show(&error, words),
     }
 }
@@ -169,7 +184,6 @@ fn not_here(error: &clap::Error) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_table_of_commands_is_sound() {

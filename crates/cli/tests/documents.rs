@@ -77,6 +77,14 @@ fn the_document_of_results_names_what_is_known_of_the_machine() {
 }
 
 #[test]
+fn the_commands_about_man_pages_and_completions_run() {
+    let files = run(include_str!("../../../docs/install.md"));
+    for name in ["plumb-survey.1", "man1", "bash-completions", "zsh-functions", "fish-completions"] {
+        assert!(files.contains(&name.to_owned()), "{files:?}");
+    }
+}
+
+#[test]
 fn the_commands_of_a_depth_sweep_run() {
     let files = run(include_str!("../../../docs/depth-sweep.md"));
     for name in ["depth.json", "depth.html", "depth.svg", "depth-64.json", "fio-depth.svg"] {

@@ -14,6 +14,7 @@ mod documents;
 mod effects;
 mod extremes;
 mod fio;
+mod generate;
 mod grade;
 mod iozone;
 mod malformed;

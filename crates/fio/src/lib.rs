@@ -28,8 +28,14 @@ pub use parser::Parser;
 pub use surroundings::{Files, RealFiles, Surroundings};
 
 use plan::option::OptionSpec;
+use plan::{EngineSpec, WrittenOption};
 
 /// Every option of a job, in the order in which help lists them.
 pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
     options::table::rows().map(|row| &row.spec)
+}
+
+/// Every option of the command, of jobs and of these engines, as it is written.
+pub fn written_options(engines: &[EngineSpec], formats: &[OutputFormat]) -> Vec<WrittenOption> {
+    command_line::written::options(engines, formats)
 }

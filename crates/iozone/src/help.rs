@@ -1,6 +1,7 @@
 //! Help text of iozone's command line, generated from the table of options.
 
 use crate::settings::{Does, Row, SECTIONS};
+use plan::{Placing, WrittenOption, WrittenValue};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -32,6 +33,27 @@ pub fn help() -> String {
         }
     }
     text + TAIL
+}
+
+/// All options for man pages and completions, under the headings of the help.
+pub fn written_options() -> Vec<WrittenOption> {
+    let written = |(title, row): (&str, &Row)| {
+        let is_own = row.name.starts_with('-');
+        let placing = match row.value.chars().next() {
+            None => Placing::Nowhere,
+            Some('[') => Placing::JoinedOrAbsent,
+            Some(_) if is_own => Placing::Joined,
+            Some(_) => Placing::Next,
+        };
+        let value = WrittenValue::new(placing, row.value.trim_matches(['[', ']', '=']));
+        let mut option = WrittenOption::new(title, format!("-{}", row.name), value, row.help);
+        if let Does::Refused(reason) = row.does {
+            option.facts.push(format!("Refused: {reason}"));
+        }
+        option
+    };
+    let rows = SECTIONS.iter().flat_map(|(title, rows)| rows.iter().map(move |row| (*title, row)));
+    rows.filter(|(_, row)| !row.help.is_empty()).map(written).collect()
 }
 
 fn explained(row: &Row) -> String {

@@ -23,6 +23,7 @@ mod replay;
 mod steer;
 mod verify;
 mod workload;
+mod written;
 mod zones;
 
 pub use buffers::{BufferPlan, Fill, Memory, PlacedBytes, PlacedCheck, WorkingSet};
@@ -41,6 +42,7 @@ pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
 pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 pub use workload::{CacheStart, Contents, Filling, Flushes, Order, Pace, Start, Workload};
+pub use written::{Placing, WrittenOption, WrittenValue};
 pub use zones::{Gap, Strides, ZONE_BYTES_MAX, ZonePlan, Zoned};
 
 use measure::Nanos;

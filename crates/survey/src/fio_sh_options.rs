@@ -6,6 +6,8 @@ use crate::parse_values as word;
 use crate::preconditioning::Precondition;
 use crate::request::SurveyRequest;
 use crate::words::push_new;
+use plan::{Placing, WrittenOption, WrittenValue};
+use std::fmt::Write;
 use std::path::PathBuf;
 
 /// A parsed command line of fio.sh.
@@ -29,10 +31,70 @@ const MEGABYTES: u64 = 65_536;
 const PER_USER_MEGABYTES: u64 = 100;
 const MIB: u64 = 1 << 20;
 
-/// Options that take a value.
-const VALUED: &str = "bwotsmulezr";
-/// Options that do not.
-const PLAIN: &str = "hifcdxy";
+/// An option: its letter, the placeholder of its value (empty without one), and its help.
+type Letter = (char, &'static str, &'static str);
+
+/// All options. The parser, the usage and the man page are made of these rows.
+const LETTERS: &[Letter] = &[
+    ('h', "", "show this message"),
+    ('w', "directory", "where the work file is made; it must exist (default ./workdir)"),
+    ('o', "directory", "where job files, outputs and the result go; made if needed (default .)"),
+    ('t', "tests", "readrand, read, write, randrw or all (default: readrand, write and read)"),
+    ('s', "seconds", "measuring time of each run (default 60)"),
+    ('m', "megabytes", "size of the work file, or of what is used of all devices (default 65536; devices: all)"),
+    ('i', "", "a file for each user, of 100 MB or of -m"),
+    ('f', "", "ask no questions"),
+    ('c', "", "write the work file again, even if it exists"),
+    ('u', "users", "only this number of users"),
+    ('l', "kilobytes", "only this block size"),
+    ('x', "", "remove the work file after the runs"),
+    ('r', "devices", "raw devices instead of a file, separated by colons; they are only read, unless"),
+    OVERWRITE,
+    ('y', "", "write the devices twice before the runs"),
+    ('z', "sizes", "sizes of the devices; they are asked themselves, only the count is compared"),
+    ('b', "program", "accepted, with a remark: no other fio is needed"),
+    ('d', "", "accepted, with a remark: DTrace is not needed"),
+    ('e', "size", "accepted, with a remark: no file system is made, so there is no record size"),
+];
+
+/// The one option with a name, which the caller of [`FioShOptions::parse`] reads.
+const OVERWRITE: Letter = ('-', "IDENTITY", "repeats a device's serial number, WWID or size; once per device");
+
+/// How an option is written, without its value.
+fn spelling(letter: char) -> String {
+    if letter == OVERWRITE.0 { "--overwrite".to_owned() } else { format!("-{letter}") }
+}
+
+/// The text of `-h`.
+pub fn fio_sh_usage() -> String {
+    let mut text = String::from(
+        "usage: plumb fio.sh [options]\nrun fio.sh's set of I/O benchmarks; what is done differently, and why: docs/survey.md\nOPTIONS:\n",
+    );
+    for &(letter, value, help) in LETTERS {
+        let between = match (letter == OVERWRITE.0, value.is_empty()) {
+            (true, _) => "=",
+            (false, true) => "",
+            (false, false) => " ",
+        };
+        let _ = writeln!(text, "  {:<14} {help}", format!("{}{between}{value}", spelling(letter)));
+    }
+    text
+}
+
+/// All options for man pages and completions.
+pub fn fio_sh_written_options() -> Vec<WrittenOption> {
+    let written = |&(letter, value, help): &Letter| {
+        let placing = match (letter == OVERWRITE.0, value.is_empty()) {
+            (true, _) => Placing::OnlyJoined,
+            (false, true) => Placing::Nowhere,
+            (false, false) => Placing::Next,
+        };
+        let tests = ["readrand", "read", "write", "randrw", "all"].map(|test| (test, ""));
+        let words = tests.into_iter().filter(|_| letter == 't');
+        WrittenOption::new("Options", spelling(letter), WrittenValue::new(placing, value).of_words(words), help)
+    };
+    LETTERS.iter().map(written).collect()
+}
 
 impl FioShOptions {
     /// Parses the arguments of a fio.sh command line, without the program's name.
@@ -53,22 +115,24 @@ impl FioShOptions {
                 continue;
             }
             for (at, letter) in cluster.char_indices() {
-                if PLAIN.contains(letter) {
-                    found.set(letter, String::new());
-                } else if VALUED.contains(letter) {
-                    let joined = &cluster[at + letter.len_utf8()..];
-                    let value = match joined {
-                        "" => rest
-                            .next()
-                            .cloned()
-                            .ok_or_else(|| SurveyError::Value(format!("-{letter} needs a value (see fio.sh -h)")))?,
-                        joined => joined.to_owned(),
-                    };
-                    found.set(letter, value);
-                    break;
-                } else {
+                let row = LETTERS.iter().find(|(known, ..)| *known == letter && letter != OVERWRITE.0);
+                let Some((_, placeholder, _)) = row else {
                     return Err(SurveyError::Value(format!("fio.sh has no letter -{letter} (see fio.sh -h)")));
+                };
+                if placeholder.is_empty() {
+                    found.set(letter, String::new());
+                    continue;
                 }
+                let joined = &cluster[at + letter.len_utf8()..];
+                let value = match joined {
+                    "" => rest
+                        .next()
+                        .cloned()
+                        .ok_or_else(|| SurveyError::Value(format!("-{letter} needs a value (see fio.sh -h)")))?,
+                    joined => joined.to_owned(),
+                };
+                found.set(letter, value);
+                break;
             }
         }
         found.settle()

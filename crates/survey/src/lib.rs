@@ -52,7 +52,7 @@ pub use custom_tests::{CustomTest, CustomTests};
 pub use error::SurveyError;
 pub use estimate::Estimate;
 pub use finished::FinishedTest;
-pub use fio_sh_options::FioShOptions;
+pub use fio_sh_options::{FioShOptions, fio_sh_usage, fio_sh_written_options};
 pub use growth::Knee;
 pub use job_plans::{Access, Layout, Setup, SurveyTarget, TargetKind, fill_plan, rounds_plan};
 pub use kind::TestKind;

@@ -14,37 +14,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use surroundings::Surroundings;
 
-const USAGE: &str = "\
-Usage: iostat [options] [interval [count]]
-  -c -d            processors only, devices only
-  -x -s            extended columns, narrow columns; -xs both
-  -k -m -G         kilobytes (default), megabytes, gigabytes
-  -h               --human --pretty
-  -N               names of device-mapper devices
-  -j TYPE          names of the links in /dev/disk/by-TYPE: ID, LABEL, PATH,
-                   UUID, ...
-  -p [DEVICE,...]  partitions too; -p ALL the unused as well
-  -g NAME DEVICE.. a group with its sum; -H shows sums only
-  -f DIR, +f DIR   devices in user space: DIR/diskstats and DIR/block instead
-                   of the kernel's files, or in addition to them
-  -t -U            the time of each report; in seconds since the epoch
-  -y -z            no report since boot; only devices at work
-  -o JSON          JSON
-  --human --pretty --compact --dec=0|1|2
-  --compat=9       the columns of sysstat 9: avgrq-sz, avgqu-sz, svctm
-  --compat=12.8    the colours of sysstat 12.8; -y leaves one empty line
-  --root=DIR       read DIR/proc and DIR/sys; or replay DIR/0, DIR/1, ...
-                   (also PLUMB_ROOT=DIR)
-  DEVICE... | ALL  these devices only; unused ones as well
-  -V --help
-";
-
 /// Runs iostat's command line and returns the exit status.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mistake = |error: IostatError| Failure::new(format!("iostat: {error}\n{USAGE}"));
+    let mistake = |error: IostatError| Failure::new(format!("iostat: {error}\n{}", iostat::usage()));
     let request = match iostat::parse(&words).map_err(mistake)? {
-        Command::Help => return Output::stdout().write(USAGE).map(|()| 0),
+        Command::Help => return Output::stdout().write(&iostat::usage()).map(|()| 0),
         Command::Version => {
             let version = env!("CARGO_PKG_VERSION");
             return Output::stdout().write(&format!("sysstat version 12.6.1 (plumb {version})\n")).map(|()| 0);

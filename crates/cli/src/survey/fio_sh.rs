@@ -11,28 +11,8 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;
 use survey::{FinishedTest, FioShOptions, SurveyTest, TestKind, short_size};
 
-const USAGE: &str = "\
-usage: plumb fio.sh [options]
-run fio.sh's set of I/O benchmarks; what is done differently, and why: docs/survey.md
-OPTIONS:
-  -h             show this message
-  -w directory   where the work file is made; it must exist (default ./workdir)
-  -o directory   where job files, outputs and the result go; made if needed (default .)
-  -t tests       readrand, read, write, randrw or all (default: readrand, write and read)
-  -s seconds     measuring time of each run (default 60)
-  -m megabytes   size of the work file, or of what is used of all devices (default 65536; devices: all)
-  -i             a file for each user, of 100 MB or of -m
-  -f             ask no questions
-  -c             write the work file again, even if it exists
-  -u users       only this number of users
-  -l kilobytes   only this block size
-  -x             remove the work file after the runs
-  -r devices     raw devices instead of a file, separated by colons; they are only read, unless
-  --overwrite=IDENTITY  repeats a device's serial number, WWID or size; once per device
-  -y             write the devices twice before the runs
-  -z sizes       sizes of the devices; they are asked themselves, only the count is compared
-  -b, -d, -e     accepted, with a remark that they are not needed: other fio, DTrace, record size
-
+/// Examples, below the usage.
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   plumb fio.sh -w /data -t readrand -s 10 -m 1000 -f
   plumb fio.sh -w /data -o results -f && plumb parse results/*.out
@@ -43,7 +23,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let (options, overwrite) = read(words)?;
     let mut out = Output::stdout();
     if options.help {
-        return out.write(USAGE).map(|()| 0);
+        return out.write(&format!("{}\n{EXAMPLES}", survey::fio_sh_usage())).map(|()| 0);
     }
     for remark in &options.remarks {
         print_error(&format!("plumb: {remark}"));

@@ -121,7 +121,7 @@ fn details(spec: &OptionSpec) -> String {
 }
 
 /// Describes the kind of a value.
-fn kind(kind: Kind) -> String {
+pub(crate) fn kind(kind: Kind) -> String {
     match kind {
         Kind::Text => "text".into(),
         Kind::Word(_) => "one of the values below".into(),

@@ -6,3 +6,4 @@ pub(crate) mod invocation;
 mod options;
 pub(crate) mod reader;
 pub(crate) mod showcmd;
+pub(crate) mod written;

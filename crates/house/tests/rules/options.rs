@@ -14,6 +14,7 @@ const OPTION_NAMES: &[(&str, &str)] = &[
     ("crates/formats/src/fio/", "keys of fio's JSON and labels of its text"),
     ("crates/survey/src/", "writes options for fio.sh and for sweeps, which fio's parser reads"),
     ("crates/run/src/", "names the option at fault in messages; the plan that it carries out is typed"),
+    ("crates/cli/src/generate/", "words of completion scripts"),
     ("crates/plan/src/debug.rs", "subjects of --debug"),
     ("crates/plan/src/pattern.rs", "words of patterns"),
 ];
@@ -36,6 +37,7 @@ const OTHER_MEANINGS: &[(&str, &str)] = &[
     ("size", "a column of tables, a file under /sys"),
     ("sync", "a test of plumb survey, a row of records of I/Os"),
     ("stuck_after", "an argument of plumb survey"),
+    ("profile", "an argument of plumb ask"),
     ("sync_file_range", "a system call"),
     ("thread", "a word of iozone's report, and what its knee counts"),
     ("unlink", "a system call"),

@@ -2,6 +2,7 @@
 
 use super::IostatError;
 use super::names::directory_of_links;
+use super::options::{self, Does, Row};
 use crate::listing::DeviceFiles;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
@@ -139,24 +140,6 @@ pub enum Flag {
     NewLook,
 }
 
-/// Options of one letter, which may be grouped.
-const LETTERS: &[(char, &[Flag])] = &[
-    ('c', &[Flag::Cpu]),
-    ('d', &[Flag::Devices]),
-    ('x', &[Flag::Extended]),
-    ('s', &[Flag::Short]),
-    ('t', &[Flag::Time]),
-    ('y', &[Flag::SkipFirst]),
-    ('z', &[Flag::BusyOnly]),
-    ('N', &[Flag::MapperNames]),
-    ('H', &[Flag::SumsOnly]),
-    ('h', &[Flag::Human, Flag::Pretty]),
-    ('k', &[Flag::Kilobytes]),
-    ('m', &[Flag::Megabytes]),
-    ('G', &[Flag::Gigabytes]),
-    ('U', &[Flag::Time, Flag::EpochSeconds]),
-];
-
 /// The devices to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listing {
@@ -173,7 +156,7 @@ pub enum Listing {
 
 /// The directory with the files of devices in user space.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum UserSpace {
+pub(super) enum UserSpace {
     /// `-f`: read instead of the kernel's files.
     Alone(PathBuf),
     /// `+f`: read in addition to them.
@@ -232,48 +215,10 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self, word: &'a str) -> Result<Option<Command>, String> {
-        let flags = &mut self.request.flags;
-        match word {
-            "--help" => return Ok(Some(Command::Help)),
-            "--human" => drop(flags.insert(Flag::Human)),
-            "--pretty" => drop(flags.insert(Flag::Pretty)),
-            "--compact" => drop(flags.insert(Flag::Compact)),
-            "--compat=9" => drop(flags.insert(Flag::OldColumns)),
-            "--compat=12.8" => drop(flags.insert(Flag::NewLook)),
-            "-p" => self.partitions(),
-            "-o" => match self.next() {
-                Some("JSON") => drop(self.request.flags.insert(Flag::Json)),
-                other => return Err(format!("-o {}: the only output format is JSON", other.unwrap_or_default())),
-            },
-            "-g" => match self.next() {
-                Some(name) if !name.starts_with('-') => self.request.names.push(Name::Group(name.to_owned())),
-                _ => return Err("-g wants the name of a group, then its devices: -g data sda sdb".into()),
-            },
-            "-j" => {
-                let kind =
-                    self.next().ok_or("-j wants a type of links in /dev/disk, such as ID, LABEL, PATH or UUID")?;
-                self.request.names.push(Name::Links(kind.to_lowercase()));
-                self.request.flags.insert(Flag::Pretty);
-            }
-            "-f" => self.user_space(word, UserSpace::Alone)?,
-            "+f" => self.user_space(word, UserSpace::Added)?,
-            _ => return self.other(word),
+        if let Some((row, value)) = options::find(word) {
+            return self.option(row, word, value);
         }
-        Ok(None)
-    }
-
-    /// Parses values after `=`, grouped letters, numbers and names.
-    fn other(&mut self, word: &'a str) -> Result<Option<Command>, String> {
-        if let Some(decimals) = word.strip_prefix("--dec=") {
-            self.request.decimals = match decimals {
-                "0" => Some(0),
-                "1" => Some(1),
-                "2" => Some(2),
-                _ => return Err(format!("{word}: write --dec=0, --dec=1 or --dec=2")),
-            };
-        } else if let Some(root) = word.strip_prefix("--root=") {
-            self.request.root = Some(directory(root).map_err(|error| error.to_string())?);
-        } else if let Some(version) = word.strip_prefix("--compat=") {
+        if let Some(version) = word.strip_prefix("--compat=") {
             return Err(format!("--compat={version}: the other versions are --compat=9 and --compat=12.8"));
         } else if word.starts_with("--") {
             return Err(format!("{word} is not an option"));
@@ -289,24 +234,65 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
+    /// Applies an option that is a whole word, with the value behind its `=`.
+    fn option(&mut self, row: &Row, word: &str, value: &str) -> Result<Option<Command>, String> {
+        match row.does {
+            Does::Set(flags) => self.set(flags)?,
+            Does::Version => return Ok(Some(Command::Version)),
+            Does::Help => return Ok(Some(Command::Help)),
+            Does::Partitions => self.partitions(),
+            Does::Format => match self.next() {
+                Some("JSON") => drop(self.request.flags.insert(Flag::Json)),
+                other => return Err(format!("-o {}: the only output format is JSON", other.unwrap_or_default())),
+            },
+            Does::Group => match self.next() {
+                Some(name) if !name.starts_with('-') => self.request.names.push(Name::Group(name.to_owned())),
+                _ => return Err("-g wants the name of a group, then its devices: -g data sda sdb".into()),
+            },
+            Does::Links => {
+                let kind =
+                    self.next().ok_or("-j wants a type of links in /dev/disk, such as ID, LABEL, PATH or UUID")?;
+                self.request.names.push(Name::Links(kind.to_lowercase()));
+                self.request.flags.insert(Flag::Pretty);
+            }
+            Does::UserSpace(given) => self.user_space(word, given)?,
+            Does::Decimals => {
+                self.request.decimals = match value {
+                    "0" => Some(0),
+                    "1" => Some(1),
+                    "2" => Some(2),
+                    _ => return Err(format!("{word}: write --dec=0, --dec=1 or --dec=2")),
+                };
+            }
+            Does::Root => self.request.root = Some(directory(value).map_err(|error| error.to_string())?),
+        }
+        Ok(None)
+    }
+
     fn letters(&mut self, letters: &str) -> Result<Option<Command>, String> {
         for letter in letters.chars() {
-            match letter {
-                'p' if self.request.listing == Listing::Named => self.request.listing = Listing::UsedPartitions,
-                'p' => {}
-                'V' => return Ok(Some(Command::Version)),
-                'g' | 'j' | 'f' | 'o' => return Err(format!("-{letter} must stand alone, with its value behind it")),
-                _ => match LETTERS.iter().find(|(known, _)| *known == letter) {
-                    Some((_, flags)) => self.request.flags.extend(*flags),
-                    None => return Err(format!("-{letter} is not an option")),
-                },
-            }
-            let units = [Flag::Kilobytes, Flag::Megabytes, Flag::Gigabytes];
-            if units.into_iter().filter(|unit| self.request.has(*unit)).count() > 1 {
-                return Err("-k, -m and -G exclude each other: give one of them".into());
+            match options::find_letter(letter).map(|row| row.does) {
+                Some(Does::Set(flags)) => self.set(flags)?,
+                Some(Does::Partitions) if self.request.listing == Listing::Named => {
+                    self.request.listing = Listing::UsedPartitions;
+                }
+                Some(Does::Partitions) => {}
+                Some(Does::Version) => return Ok(Some(Command::Version)),
+                Some(_) => return Err(format!("-{letter} must stand alone, with its value behind it")),
+                None => return Err(format!("-{letter} is not an option")),
             }
         }
         Ok(None)
+    }
+
+    /// Sets flags; of the units only one can be set.
+    fn set(&mut self, flags: &[Flag]) -> Result<(), String> {
+        self.request.flags.extend(flags);
+        let units = [Flag::Kilobytes, Flag::Megabytes, Flag::Gigabytes];
+        if units.into_iter().filter(|unit| self.request.has(*unit)).count() > 1 {
+            return Err("-k, -m and -G exclude each other: give one of them".into());
+        }
+        Ok(())
     }
 
     /// Parses `-p` and its value: any word except an option or a number.

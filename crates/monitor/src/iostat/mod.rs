@@ -2,10 +2,12 @@
 
 mod argv;
 mod names;
+mod options;
 mod rows;
 mod sampling;
 
 pub use argv::{Command, Flag, Listing, Name, Request, directory, parse};
+pub use options::{usage, written_options};
 pub use sampling::{Difference, Sampling, read_cpu};
 
 use std::io;

@@ -1,0 +1,80 @@
+//! `plumb --generate`: man pages, and completions for three shells.
+//!
+//! Owns the option and the files. `programs` has what there is to say, from the tables that parse; each form is a file.
+//!
+//! The completions are written here, not by clap_complete: it knows neither options like iozone's `-+n` and iostat's `+f`,
+//! nor values behind `=` as fio's have, nor links that are programs. So there is one writer for each shell, for all commands.
+
+mod bash;
+mod fish;
+mod man;
+mod programs;
+mod zsh;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use std::path::{Path, PathBuf};
+
+/// Options of plumb itself that write man pages and completions.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct GenerateArgs {
+    /// Print a man page, or the completion for a shell
+    #[arg(long, value_name = "WHAT", value_parser = ["man", "bash", "zsh", "fish"])]
+    generate: Option<String>,
+    /// The man page to print, like plumb-survey [default: plumb]
+    #[arg(long, value_name = "NAME", requires = "generate", conflicts_with = "into")]
+    page: Option<String>,
+    /// Write all man pages, or the completion, under their usual names into this directory
+    #[arg(long, value_name = "DIR", requires = "generate")]
+    into: Option<PathBuf>,
+}
+
+/// A file with its usual name.
+struct Made {
+    name: String,
+    text: String,
+}
+
+/// Writes what was asked for.
+///
+/// # Errors
+/// There is no such page, or the files cannot be written.
+pub(crate) fn run(args: &GenerateArgs, command: clap::Command) -> Result<u8, Failure> {
+    let what = args.generate.as_deref().unwrap_or_default();
+    let files = made(what, command);
+    if let Some(directory) = &args.into {
+        return write_all(directory, &files);
+    }
+    if what != "man" && args.page.is_some() {
+        return Err(Failure::new(format!("--page is of man pages; the completion for {what} is one file")));
+    }
+    let page = args.page.as_deref().unwrap_or("plumb");
+    let named = |file: &&Made| what != "man" || file.name.strip_suffix(man::SUFFIX) == Some(page);
+    match files.iter().find(named) {
+        Some(file) => Output::stdout().write(&file.text).map(|()| 0),
+        None => {
+            let names: Vec<&str> = files.iter().filter_map(|file| file.name.strip_suffix(man::SUFFIX)).collect();
+            Err(Failure::new(format!("there is no page `{page}`; there are {}", names.join(", "))))
+        }
+    }
+}
+
+fn made(what: &str, command: clap::Command) -> Vec<Made> {
+    let programs = programs::all(command);
+    let one = |name: &str, text: String| vec![Made { name: name.to_owned(), text }];
+    match what {
+        "bash" => one("plumb", bash::script(&programs)),
+        "zsh" => one("_plumb", zsh::script(&programs)),
+        "fish" => one("plumb.fish", fish::script(&programs)),
+        _ => programs.iter().map(|program| man::page(program, &programs)).collect(),
+    }
+}
+
+fn write_all(directory: &Path, files: &[Made]) -> Result<u8, Failure> {
+    std::fs::create_dir_all(directory)
+        .map_err(|error| Failure::at(directory, format!("cannot be created: {error}")))?;
+    for file in files {
+        Output::file(&directory.join(&file.name))?.write(&file.text)?;
+    }
+    Ok(0)
+}
