@@ -12,6 +12,7 @@ mod dispatch;
 mod explain;
 mod failure;
 mod features;
+mod feed;
 mod fio;
 mod gate;
 mod generate;

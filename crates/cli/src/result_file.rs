@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::is_stdout;
 use measure::Nanos;
-use model::{Grade, Monitored, Note, RunResult, Surroundings};
+use model::{Environment, Grade, Monitored, Note, RunResult, Surroundings};
 use monitor::Places;
 use std::path::Path;
 
@@ -84,8 +84,13 @@ impl ResultFile {
 /// Gives the machine in the result another name: `given`, or that of the environment variable `PLUMB_HOST`. An empty name
 /// records none.
 pub(crate) fn name_host(result: &mut RunResult, given: Option<String>) {
+    name_in(&mut result.environment, given);
+}
+
+/// The same in an environment alone.
+pub(crate) fn name_in(environment: &mut Environment, given: Option<String>) {
     if let Some(name) = given.or_else(|| std::env::var("PLUMB_HOST").ok()) {
-        result.environment.host = Some(name).filter(|name| !name.is_empty());
+        environment.host = Some(name).filter(|name| !name.is_empty());
     }
 }
 

@@ -63,6 +63,9 @@ pub(crate) fn document(command: &str, parts: Value) -> Result<String, Failure> {
 
 /// Why a command has not this option, if other commands have it.
 pub(crate) fn not_of_all(option: &str) -> Option<&'static str> {
-    (option == "--no-report")
-        .then_some("only plumb survey, plumb knee and plumb capacity write a page next to their result")
+    match option {
+        "--no-report" => Some("only plumb survey, plumb knee and plumb capacity write a page next to their result"),
+        "--stream" => Some("only plumb fio, iozone, survey, knee and watch have --stream"),
+        _ => None,
+    }
 }

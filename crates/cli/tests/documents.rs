@@ -121,3 +121,9 @@ fn the_commands_in_scripts_run() {
     let files = run(include_str!("../../../docs/scripts.md"));
     assert!(files.contains(&"disk.html".to_owned()), "{files:?}");
 }
+
+#[test]
+fn the_commands_of_streams_run() {
+    let files = run(include_str!("../../../docs/streams.md"));
+    assert!(["lines.ndjson", "devices.ndjson"].iter().all(|name| files.iter().any(|file| file == name)), "{files:?}");
+}

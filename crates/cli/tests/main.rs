@@ -28,6 +28,7 @@ mod replay;
 mod report;
 mod scripts;
 mod store;
+mod streams;
 mod survey;
 mod survey_options;
 mod terminal;

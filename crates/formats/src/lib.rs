@@ -13,6 +13,7 @@ pub mod iostat;
 pub mod iozone;
 pub mod local_time;
 pub mod native;
+pub mod ndjson;
 pub mod printable;
 mod read_number;
 pub mod result_as_reading;

@@ -167,6 +167,8 @@ pub struct Settings {
     pub rare: Rare,
     /// plumb's own: file for results as JSON.
     pub json: Option<PathBuf>,
+    /// plumb's own: where lines of JSON go during the run.
+    pub stream: Option<String>,
     /// plumb's own: file for rows as CSV.
     pub csv: Option<PathBuf>,
     /// plumb's own: file for charts of the tables.
@@ -592,6 +594,10 @@ const SHOWN: &[Row] = &[
 const OWN: &[Row] = &[
     read("-json", "FILE", "everything that was measured: percentiles, devices, checks", |reader, text| {
         reader.settings.json = Some(PathBuf::from(text));
+        Ok(None)
+    }),
+    read("-stream", "FILE", "lines of JSON during the run; - is standard output, fd:N a descriptor", |reader, text| {
+        reader.settings.stream = Some(text.to_owned());
         Ok(None)
     }),
     read("-csv", "FILE", "the tables, a line per number", |reader, text| {

@@ -1,6 +1,6 @@
 //! CPU counters in /proc/stat, and the machine's uptime.
 
-use model::CpuActivity;
+use model::{CpuActivity, CpuTicks};
 use std::path::Path;
 
 /// Ticks (USER_HZ) of all CPUs together since boot. Source: proc_stat(5).
@@ -57,6 +57,18 @@ impl CpuCounters {
             iowait: share(self.iowait, earlier.iowait),
             steal: share(self.steal, earlier.steal),
             idle: share(self.idle, earlier.idle),
+        }
+    }
+
+    /// Ticks since `earlier`. A value that decreased is 0.
+    pub fn ticks_since(&self, earlier: &CpuCounters) -> CpuTicks {
+        let gained = |of: fn(&CpuCounters) -> u64| of(self).saturating_sub(of(earlier));
+        CpuTicks {
+            user: gained(|cpu| cpu.user) + gained(|cpu| cpu.nice),
+            system: gained(|cpu| cpu.system) + gained(|cpu| cpu.irq) + gained(|cpu| cpu.softirq),
+            iowait: gained(|cpu| cpu.iowait),
+            steal: gained(|cpu| cpu.steal),
+            idle: gained(|cpu| cpu.idle),
         }
     }
 

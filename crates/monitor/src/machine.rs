@@ -33,15 +33,7 @@ impl MachineCounters {
 
     /// Ticks of all CPUs since `earlier`. If iowait decreased, which proc_stat(5) allows, its difference is 0.
     pub(crate) fn cpu_since(&self, earlier: &MachineCounters) -> Option<CpuTicks> {
-        let (now, then) = (self.cpu?, earlier.cpu?);
-        let gained = |of: fn(&CpuCounters) -> u64| of(&now).saturating_sub(of(&then));
-        Some(CpuTicks {
-            user: gained(|cpu| cpu.user) + gained(|cpu| cpu.nice),
-            system: gained(|cpu| cpu.system) + gained(|cpu| cpu.irq) + gained(|cpu| cpu.softirq),
-            iowait: gained(|cpu| cpu.iowait),
-            steal: gained(|cpu| cpu.steal),
-            idle: gained(|cpu| cpu.idle),
-        })
+        Some(self.cpu?.ticks_since(&earlier.cpu?))
     }
 
     /// Stall time since `earlier`.

@@ -23,13 +23,28 @@ const WORKERS_MAX: usize = 64;
 /// than 0.2 % of a CPU, even on machines with many devices.
 const PAUSE_PER_COST: u64 = 1000;
 
+/// How the time between samples goes on in a long run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// It doubles whenever kept intervals are merged: a day needs no more samples than an hour.
+    #[default]
+    Stretching,
+    /// It stays, for those who follow the run while it goes on. What is kept is the same.
+    Constant,
+}
+
 /// Samples a run from the parent process. Times are those of the run's clock.
 #[derive(Debug)]
 pub struct Recorder {
     root: PathBuf,
     began: Nanos,
     pause: Nanos,
+    pace: Pace,
+    /// Least length of a kept interval.
+    length: Nanos,
     due: Nanos,
+    /// The last interval as it was sampled, whatever it is merged with.
+    latest: Interval,
     /// Control groups of the workers, each once; that of this process until a worker is found in another.
     groups: Vec<Groups>,
     devices: Devices,
@@ -53,6 +68,8 @@ pub struct Recorded {
     pub lowest_traffic: Option<LowestTraffic>,
     /// The series of intervals, with the facts about devices and targets.
     pub monitored: Monitored,
+    /// The last interval, as [`Recorder::latest`].
+    pub latest: Interval,
 }
 
 /// Latencies of all workers since their start, at the last sample and for the next one.
@@ -95,6 +112,9 @@ impl Recorder {
             root: root.to_owned(),
             began: now,
             pause: interval,
+            pace: Pace::default(),
+            length: interval,
+            latest: Interval::default(),
             due: now.saturating_add(interval),
             groups,
             devices,
@@ -108,6 +128,12 @@ impl Recorder {
         };
         recorder.found.own_cpu = cost.taken();
         recorder
+    }
+
+    /// The same with this pace.
+    #[must_use]
+    pub fn at(self, pace: Pace) -> Self {
+        Recorder { pace, ..self }
     }
 
     /// Reads the facts about targets whose I/O is about to begin; those already known are not read again.
@@ -165,12 +191,8 @@ impl Recorder {
             self.read_worker(index, worker);
         }
         self.read_limits(now);
-        let interval = self.gained(now, workers);
-        self.found.intervals.push(interval);
-        if self.found.intervals.len() >= INTERVALS_MAX {
-            halve(&mut self.found.intervals);
-            self.pause = self.pause.saturating_add(self.pause);
-        }
+        self.latest = self.gained(now, workers);
+        self.keep();
         // The interval's length, which doubles with each merge, and the pause after expensive samples both bound the
         // cost.
         let taken = cost.taken().saturating_add(std::mem::take(&mut self.latencies.cost));
@@ -186,6 +208,28 @@ impl Recorder {
         if known != Some(&limits) && self.found.limit_changes.len() < CHANGES_MAX {
             self.found.limit_changes.push(LimitChange { at: now.saturating_sub(self.began), limits });
         }
+    }
+
+    /// Keeps the last interval: as it is, or merged into one that is too short as yet.
+    fn keep(&mut self) {
+        let kept = &mut self.found.intervals;
+        let began = kept.iter().rev().nth(1).map_or(Nanos::ZERO, |before| before.until);
+        match kept.last_mut().filter(|last| last.until.saturating_sub(began) < self.length) {
+            Some(last) if self.pace == Pace::Constant => last.append(&self.latest),
+            _ => kept.push(self.latest.clone()),
+        }
+        if kept.len() >= INTERVALS_MAX {
+            halve(kept);
+            self.length = self.length.saturating_add(self.length);
+            if self.pace == Pace::Stretching {
+                self.pause = self.length;
+            }
+        }
+    }
+
+    /// The interval that the last sample ended.
+    pub fn latest(&self) -> &Interval {
+        &self.latest
     }
 
     /// Everything recorded up to the last sample, except for what targets are like at the end.
@@ -219,7 +263,12 @@ impl Recorder {
     pub fn finish(mut self, now: Nanos, workers: &[WorkerSeen]) -> Recorded {
         self.sample(now, workers);
         targets::end(&mut self.found.targets);
-        Recorded { devices: self.devices.usage(), lowest_traffic: self.devices.lowest_traffic(), monitored: self.found }
+        Recorded {
+            devices: self.devices.usage(),
+            lowest_traffic: self.devices.lowest_traffic(),
+            monitored: self.found,
+            latest: self.latest,
+        }
     }
 
     fn gained(&mut self, now: Nanos, workers: &[WorkerSeen]) -> Interval {

@@ -301,6 +301,28 @@ fn a_run_of_any_length_keeps_a_bounded_number_of_intervals() {
 }
 
 #[test]
+fn who_follows_a_run_gets_every_interval_of_it_however_few_are_kept() {
+    let machine = Recorded::new();
+    let start = Recorder::start(machine.path(), &[], Nanos::from_millis(1), Nanos::ZERO);
+    let mut recorder = start.at(monitor::Pace::Constant);
+    let mut followed = model::Interval::default();
+    for n in 1..=1500u64 {
+        recorder.sample(Nanos::from_millis(n), &[worker(n * 10, true)]);
+        assert_eq!((recorder.latest().until, recorder.latest().ios[0]), (Nanos::from_millis(n), 10));
+        followed.append(recorder.latest());
+    }
+    let found = recorder.finish(Nanos::from_millis(1501), &[worker(15_010, true)]);
+    followed.append(&found.latest);
+    assert_eq!((found.latest.ios[0], followed.ios[0]), (10, 15_010));
+    let kept = &found.monitored.intervals;
+    assert!((200..512).contains(&kept.len()), "{}", kept.len());
+    assert_eq!((found.monitored.whole().ios[0], found.monitored.whole().until), (15_010, Nanos::from_millis(1501)));
+    let lengths = kept.windows(2).map(|pair| pair[1].until.saturating_sub(pair[0].until));
+    let short = lengths.filter(|&length| length < Nanos::from_millis(4)).count();
+    assert!(short <= 1, "{short} intervals are shorter than the others, of which only the last may be");
+}
+
+#[test]
 fn a_sparse_file_is_known_to_be_one_before_the_run_begins() {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let path = folder.path().join("sparse");

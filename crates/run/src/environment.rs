@@ -12,15 +12,23 @@ pub(crate) fn start_clock(root: &Path) -> SystemClock {
     SystemClock::calibrate(read_to_string(path).unwrap_or_default().trim())
 }
 
-/// The machine as procfs and sysfs describe it under `root`, and the accuracy of the clock. Fields that cannot be read
-/// stay empty.
+/// The machine as [`machine`] describes it, the accuracy of the clock, and the file systems of these files.
 pub(crate) fn describe_machine(
     root: &Path,
     clock: &SystemClock,
     engine_notes: Vec<String>,
     files: &[&Path],
 ) -> Environment {
-    let file_systems = file_systems(root, files);
+    Environment {
+        clock: Some(clock_note(clock)),
+        engine_notes,
+        file_systems: file_systems(root, files),
+        ..machine(root)
+    }
+}
+
+/// The machine as procfs and sysfs describe it under `root`, before a run. Fields that cannot be read stay empty.
+pub fn machine(root: &Path) -> Environment {
     let processors = read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
     let memory = read_to_string(root.join("proc/meminfo")).unwrap_or_default();
     Environment {
@@ -31,9 +39,7 @@ pub(crate) fn describe_machine(
         processor: after(&processors, "model name").unwrap_or_default().to_owned(),
         cpus: std::thread::available_parallelism().map_or(0, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
         memory_bytes: after(&memory, "MemTotal").and_then(kibibytes).unwrap_or(0),
-        clock: Some(clock_note(clock)),
-        engine_notes,
-        file_systems,
+        ..Environment::default()
     }
 }
 

@@ -21,6 +21,7 @@ mod supervise;
 mod worker;
 
 pub use calibration::Calibrated;
+pub use environment::machine;
 pub use error::RunError;
 pub use observer::{
     Calibrating, Event, Monitoring, Observer, Progress, Request, RunOptions, WorkerProgress, WorkerState,

@@ -1,7 +1,8 @@
 //! The caller's side of a run: its options, its events, and the requests that it polls for.
 
 use measure::{Nanos, PerDirection};
-use model::{Monitored, RunResult};
+use model::{Interval, Monitored, RunResult};
+use monitor::Pace;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub struct RunOptions {
     pub calibration: Calibrating,
     /// Interval at which the counters of the devices below the files are read.
     pub device_interval: Nanos,
+    /// How that interval goes on in a long run.
+    pub pace: Pace,
     /// File for the workers' debug lines, where their plans ask for some; shared by all workers.
     pub debug_log: Option<Arc<File>>,
 }
@@ -34,6 +37,7 @@ impl Default for RunOptions {
             monitoring: Monitoring::Full,
             calibration: Calibrating::Skipped,
             device_interval: Nanos::from_millis(500),
+            pace: Pace::default(),
             debug_log: None,
         }
     }
@@ -128,8 +132,14 @@ pub enum Event<'a> {
     Progress(&'a Progress),
     /// A verification mismatch, an ignored error or stuck I/O: one message with file and offset.
     Finding(&'a str),
-    /// The recorder has ended an interval: everything that it recorded so far. Nothing without [`Monitoring::Full`].
-    Sampled(&'a Monitored),
+    /// The recorder has ended an interval; the last one comes when all workers have ended. Nothing without
+    /// [`Monitoring::Full`].
+    Sampled {
+        /// Everything that it recorded so far.
+        so_far: &'a Monitored,
+        /// The interval. In `so_far` it may be merged with others.
+        latest: &'a Interval,
+    },
     /// All numbers since the start, after [`Request::Report`] or SIGUSR1.
     Report(&'a RunResult),
     /// All numbers since the start, after [`Request::Save`].

@@ -12,6 +12,7 @@ mod until;
 mod watch;
 
 use crate::failure::Failure;
+use crate::feed::{Feed, FeedArgs};
 use crate::input;
 use crate::output::{Output, print_error};
 use crate::remarks;
@@ -48,6 +49,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(invocation) => invocation,
         Err(error) => return refuse(&words, &parser, &machine, &error),
     };
+    // First: it may be a descriptor of the caller, whose number no file of plumb must take.
+    let feed = feed(&invocation)?;
     let mut out = open(&invocation)?;
     out.write(&invocation.announced.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     if !matches!(invocation.action, Action::Run(_)) {
@@ -55,7 +58,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         out.write(&parsed(&invocation))?;
     }
     match &invocation.action {
-        Action::Run(plan) => measure(plan, &invocation, &mut out),
+        Action::Run(plan) => measure(plan, &invocation, feed, &mut out),
         Action::MergeTraces(plan) => match run::merge_traces(plan) {
             Ok(_) => Ok(0),
             Err(error) => Err(Failure::new(error.message)),
@@ -75,7 +78,18 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
 }
 
-/// Opens the place of fio's own output; none if standard output is for the result alone (`--result=-`).
+/// Opens what gets the run while it goes on.
+fn feed(invocation: &Invocation) -> Result<Feed, Failure> {
+    let args = feed_args(invocation);
+    args.check_stdout(invocation.side.result.as_deref().filter(|path| is_stdout(path)).map(|_| "--result=-"))?;
+    if matches!(invocation.action, Action::Run(_)) { Feed::open(&args, None) } else { Ok(Feed::default()) }
+}
+
+fn feed_args(invocation: &Invocation) -> FeedArgs {
+    FeedArgs { stream: invocation.side.stream.clone() }
+}
+
+/// Opens the place of fio's own output; none if standard output is for the result or the stream alone (`--result=-`).
 fn open(invocation: &Invocation) -> Result<Output, Failure> {
     match &invocation.output.file {
         Some(path) => Output::file(path),
@@ -84,9 +98,9 @@ fn open(invocation: &Invocation) -> Result<Output, Failure> {
     }
 }
 
-/// True if plumb's own result goes to standard output.
+/// True if plumb's own result or stream goes to standard output.
 fn prints_result(invocation: &Invocation) -> bool {
-    invocation.side.result.as_deref().is_some_and(is_stdout)
+    invocation.side.result.as_deref().is_some_and(is_stdout) || feed_args(invocation).prints()
 }
 
 /// Prints the errors of a command line, also to the `--output` file if one was named.
@@ -119,7 +133,7 @@ fn output_word(words: &[String]) -> Option<&str> {
     found.filter(|file| !file.is_empty())
 }
 
-fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
+fn measure(plan: &Plan, invocation: &Invocation, mut feed: Feed, out: &mut Output) -> Result<u8, Failure> {
     let strict = invocation.side.strict.as_deref().map(remarks::strictness).transpose()?;
     let regime = until::read(invocation.side.until_regime.as_deref(), plan)?;
     let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
@@ -131,22 +145,23 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
         out.write(&format!("{}\n", fio::VERSION))?;
     }
     let live = live(invocation, talk);
-    let options = RunOptions {
+    let options = feed.options(RunOptions {
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
         debug_log: debug_log(plan, out)?,
         calibration: calibrating(invocation),
         ..RunOptions::default()
-    };
+    });
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let interim = Interim::new(invocation.side.status_interval, surroundings::dump_request());
     let store = KeepArgs::in_file(invocation.side.store.as_deref())?;
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
+    feed.begin(None, plan)?;
     let mut watch =
         Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
     watch.regime = regime;
-    let result = run::execute(plan, &options, &mut watch);
+    let result = run::execute(plan, &options, &mut feed.around(&mut watch));
     let regime = watch.regime.take();
     let watched = watch.finish();
     let mut result = result?;
@@ -156,6 +171,8 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     result.until_regime = regime.map(|regime| regime.end(result.monitored.as_ref()));
     crate::result_file::name_host(&mut result, None);
     remarks::judge(&mut result);
+    feed.ended(&result);
+    let fed = feed.finish();
     let is_written = kept.is_some() || invocation.output.formats.contains(&"native");
     result.surroundings = is_written.then(|| Box::new(crate::result_file::surroundings(&result.monitored)));
     let saved = kept.map_or(Ok(()), |mut kept| kept.write(&result));
@@ -164,7 +181,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     for sentence in ended.chain(no_io::sentences(plan, &result)) {
         print_error(&format!("fio: {}", printable::line(&sentence)));
     }
-    watched.and(saved)?;
+    watched.and(saved).and(fed)?;
     if result.ended_by_signal.is_none() && result.has_ios() {
         // fio's output has no line for the run's ID; plumb store list shows it.
         let _ = crate::store::keep_result(&result, &store, Keeping::Asked);

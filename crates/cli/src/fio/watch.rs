@@ -124,8 +124,8 @@ impl Observer for Watch<'_> {
                 self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
             }
             Event::LayoutProgress { .. } => {}
-            Event::Sampled(samples) => {
-                self.regime_ended |= self.regime.as_mut().is_some_and(|regime| regime.look(samples));
+            Event::Sampled { so_far, .. } => {
+                self.regime_ended |= self.regime.as_mut().is_some_and(|regime| regime.look(so_far));
             }
             Event::WholeZones { path, asked, used } => self.say(&fio_text::whole_zones_lines(path, asked, used)),
             Event::WideOffsets { path } => self.say(&fio_text::wide_offsets_lines(path)),

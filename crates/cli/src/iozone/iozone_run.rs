@@ -4,6 +4,7 @@ use super::files::Files;
 use super::json_report::{JsonReport, Saves};
 use super::live::Live;
 use crate::failure::Failure;
+use crate::feed::Feed;
 use crate::output::{Output, print_error};
 use crate::remarks;
 use crate::result_file::name_host;
@@ -58,6 +59,8 @@ pub(crate) struct IozoneRun<'a> {
     pub(crate) saves: bool,
     /// Name of the machine in the results, if one was given.
     pub(crate) host: Option<String>,
+    /// Gets each pass while it goes on.
+    feed: Feed,
     /// Runs all passes.
     runner: Runner,
 }
@@ -68,7 +71,13 @@ impl<'a> IozoneRun<'a> {
         let runner = Runner::new(Path::new(SYSTEM_ROOT));
         let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
-        IozoneRun { settings, command, out, printed, files, json_report, cpus, saves: false, host: None, runner }
+        let feed = Feed::default();
+        IozoneRun { settings, command, out, printed, files, json_report, cpus, saves: false, host: None, feed, runner }
+    }
+
+    /// The same run, which gives away its passes while they go on.
+    pub(crate) fn feeding(self, feed: Feed) -> Self {
+        IozoneRun { feed, ..self }
     }
 
     /// Prints text and keeps it for charts.
@@ -79,16 +88,24 @@ impl<'a> IozoneRun<'a> {
         self.out.write(text)
     }
 
-    /// Runs a pass. An error of any worker is a failure of the pass.
-    pub(crate) fn measure(&mut self, plan: &Plan, title: &str, pass: Pass) -> Result<RunResult, PassError> {
+    /// Runs a pass over a file of this size in records of this size. An error of any worker is a failure of the pass.
+    pub(crate) fn measure(
+        &mut self,
+        plan: &Plan,
+        (title, (size_kb, record_kb)): (&str, (u64, u64)),
+        pass: Pass,
+    ) -> Result<RunResult, PassError> {
         let monitoring = if self.is_judged() { Monitoring::Full } else { Monitoring::Off };
         let options = RunOptions { progress_interval: Live::interval(), monitoring, ..RunOptions::default() };
+        let options = self.feed.options(options);
+        self.feed.begin(Some(&format!("{title} {size_kb}/{record_kb}")), plan)?;
         let (settings, command) = (self.settings, self.command.as_str());
         let mut in_progress =
             RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
-        let result = self.runner.run(plan, &options, &mut in_progress);
+        let result = self.runner.run(plan, &options, &mut self.feed.around(&mut in_progress));
         in_progress.live.clear();
         let result = result.map_err(Failure::from)?;
+        self.feed.ended_unchecked(&result);
         if let Some(signal) = result.ended_by_signal {
             super::latency::forget(settings, plan.jobs.len());
             self.json_report.cut_short(title, &result, self.saves());
@@ -106,7 +123,8 @@ impl<'a> IozoneRun<'a> {
 
     /// True if anything but iozone's own output is shown or saved: remarks, results, the status of `--strict`.
     fn is_judged(&self) -> bool {
-        self.saves() == Saves::All || self.settings.strict.is_some() || remarks::are_wanted()
+        let is_shown = self.settings.strict.is_some() || remarks::are_wanted();
+        is_shown || self.saves() == Saves::All || self.feed.is_fed()
     }
 
     /// True if anybody sees the latencies of the records.
@@ -145,6 +163,7 @@ impl<'a> IozoneRun<'a> {
 
     /// Prints a failure and removes the run's files. Returns the exit status.
     pub(crate) fn fail(&mut self, failure: &PassFailure) -> Result<u8, Failure> {
+        let fed = self.feed.finish();
         self.write(&failure.out)?;
         if self.out.is_nowhere() && !failure.out.trim().is_empty() {
             print_error(failure.out.trim());
@@ -156,15 +175,17 @@ impl<'a> IozoneRun<'a> {
         if failure.cause == Cause::Signal && self.json_report.has_tests() {
             self.json_report.save_now(self.settings, &self.command)?;
         }
-        Ok(failure.status)
+        fed.map(|()| failure.status)
     }
 
     /// Ends the run: charts, the JSON file and remarks. Returns the exit status.
-    pub(crate) fn finish(self, status: u8) -> Result<u8, Failure> {
+    pub(crate) fn finish(mut self, status: u8) -> Result<u8, Failure> {
+        let fed = self.feed.finish();
         if let (Some(path), Some(printed), 0) = (&self.settings.pictures, &self.printed, status) {
             crate::report::of_text("iozone", printed.as_bytes(), path)?;
         }
         self.json_report.tell(self.settings, &self.command)?;
+        fed?;
         let strict = self.settings.strict.as_deref().map(remarks::strictness).transpose()?;
         Ok(strict.map_or(status, |strict| self.json_report.strict_status(status, &strict)))
     }

@@ -5,6 +5,7 @@ use super::iozone_run::PassError;
 use super::json_report;
 use super::throughput::run_test;
 use crate::failure::Failure;
+use crate::feed::FeedArgs;
 use crate::output::Output;
 use crate::safe_files::AtomicFile;
 use crate::store::{KeepArgs, Keeping};
@@ -80,10 +81,13 @@ pub(crate) fn find(
         Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
     };
+    let feed_args = FeedArgs { stream: asked.feed.stream.clone().or_else(|| settings.stream.clone()) };
+    let feed = super::feed(&feed_args, &settings, asked.host.clone())?;
     let places = Places::of(output, &asked.streams)?;
+    feed_args.check_stdout(places.prints.then_some("--json, -o -"))?;
     let command = format!("plumb knee --iozone {}", settings.words.join(" "));
-    let out = if places.prints { Output::nowhere() } else { Output::stdout() };
-    let mut run = IozoneRun::new(&settings, command, out);
+    let out = if places.prints || feed_args.prints() { Output::nowhere() } else { Output::stdout() };
+    let mut run = IozoneRun::new(&settings, command, out).feeding(feed);
     run.saves = true;
     run.host.clone_from(&asked.host);
     let mut curves: Vec<Curve> = Vec::new();

@@ -14,6 +14,7 @@ mod sheet_file;
 mod throughput;
 
 use crate::failure::Failure;
+use crate::feed::{Feed, FeedArgs};
 use crate::output::{Output, print_error};
 use crate::safe_files::is_block_device;
 use crate::store::{KeepArgs, Keeping};
@@ -34,14 +35,17 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(settings) => settings,
         Err(refusal) => return refuse(refusal),
     };
+    let feed_args = FeedArgs { stream: settings.stream.clone() };
+    feed_args.check_stdout(settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -"))?;
+    let feed = feed(&feed_args, &settings, None)?;
     check_places(&settings)?;
     settings.strict.as_deref().map(crate::remarks::strictness).transpose()?;
     for note in &settings.notes {
         // A closed standard error is not an error.
         let _ = writeln!(std::io::stderr(), "plumb: iozone: {note}");
     }
-    // With `--json -` standard output is for the results alone.
-    let prints = settings.json.as_deref().is_some_and(is_stdout);
+    // With `--json -` or `--stream -` standard output is for these alone.
+    let prints = settings.json.as_deref().is_some_and(is_stdout) || feed_args.prints();
     let mut out = if prints { Output::nowhere() } else { Output::stdout() };
     let command = format!("iozone {}", settings.words.join(" "));
     let head = head(&settings, &command);
@@ -52,7 +56,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
         return Ok(*status);
     }
-    let mut run = IozoneRun::new(&settings, command.clone(), out);
+    let mut run = IozoneRun::new(&settings, command.clone(), out).feeding(feed);
     run.write(&head)?;
     run.write(&(settings.compute_lines() + &iozone_text::circumstances(&preamble(&settings, &command))))?;
     let status = match settings.mode {
@@ -65,6 +69,14 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         let _ = crate::store::keep_file(path, &KeepArgs::default(), Keeping::Asked);
     }
     Ok(status)
+}
+
+/// Opens what gets the passes while they go on.
+fn feed(args: &FeedArgs, settings: &Settings, host: Option<String>) -> Result<Feed, Failure> {
+    if args.stream.is_some() && !settings.members.is_empty() {
+        return Err(Failure::new("iozone: --stream has passes on this machine only; leave it or -+m out"));
+    }
+    Feed::open(args, host)
 }
 
 /// Refuses output files that cannot be written, before anything is measured.

@@ -137,7 +137,7 @@ fn measure(
         cpus: run.cpus,
     };
     let plan = iozone::pass_plan(settings, pass, &scene);
-    let result = run.measure(&plan, title, pass)?;
+    let result = run.measure(&plan, (title, (size_kb, record_kb)), pass)?;
     latency::convert(settings, pass, &result.jobs, (whose, ChildRange::all(&result.jobs)))?;
     let computing = settings.computing(pass.test, pass.moves());
     let value = result.jobs.first().map_or(Value::default(), |job| Value {

@@ -109,7 +109,7 @@ pub(super) fn run_test(
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
     let start = super::began();
-    let result = run.measure(&plan, &format!("{count} {}", test.title), pass)?;
+    let result = run.measure(&plan, (&format!("{count} {}", test.title), (size_kb, record_kb)), pass)?;
     let range = ChildRange::all(&result.jobs);
     latency::convert(settings, pass, &result.jobs, (Whose::Child, range))?;
     if child_files::are_wanted(settings) {

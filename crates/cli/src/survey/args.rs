@@ -1,6 +1,7 @@
 //! The command line of `plumb survey`.
 
 use crate::failure::Failure;
+use crate::feed::FeedArgs;
 use crate::store::KeepArgs;
 use crate::streams::Streams;
 use analysis::Strictness;
@@ -135,6 +136,8 @@ pub(crate) struct SurveyArgs {
 pub(crate) struct ResultArgs {
     #[command(flatten)]
     pub(crate) streams: Streams,
+    #[command(flatten)]
+    pub(crate) feed: FeedArgs,
     /// Make no page of the result
     #[arg(long)]
     pub(crate) no_report: bool,
@@ -270,6 +273,7 @@ mod tests {
             "no_report",
             "store",
             "no_store",
+            "stream",
             "no_calibrate",
         ];
         let all: Vec<String> =

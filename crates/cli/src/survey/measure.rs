@@ -6,6 +6,7 @@ use super::progress::Display;
 use super::save::{SavedSurvey, SurveyFile};
 use super::settling::Settling;
 use crate::failure::Failure;
+use crate::feed::Feed;
 use crate::fio::Machine;
 use fio::Parser;
 use measure::Nanos;
@@ -38,6 +39,8 @@ pub(super) struct SurveyRun<'a> {
     display: Display,
     machine: Machine,
     parser: Parser,
+    /// Gets each run while it goes on.
+    feed: Feed,
 }
 
 /// Checks that all tests are possible on the target.
@@ -51,7 +54,18 @@ impl<'a> SurveyRun<'a> {
         let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
         let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
         let parser = Parser::new(engine::ENGINES);
-        SurveyRun { prepared, done, signals, display: Display::new(total), machine: Machine::here(), parser }
+        let feed = Feed::default();
+        SurveyRun { prepared, done, signals, display: Display::new(total), machine: Machine::here(), parser, feed }
+    }
+
+    /// The same survey, which gives away its runs while they go on.
+    pub(super) fn feeding(self, feed: Feed) -> Self {
+        SurveyRun { feed, ..self }
+    }
+
+    /// Ends what is given away; fails if something could not be.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.feed.finish()
     }
 
     /// Removes the progress display.
@@ -125,11 +139,12 @@ impl<'a> SurveyRun<'a> {
         let mut result = {
             let survey = || SavedSurvey::of(open, &self.prepared.request, count, &found.rows);
             let mut observer = Autosave::new(&mut self.display, file, test, &survey);
-            execute(plan.clone(), self.prepared, &mut observer)?
+            execute((plan.clone(), &test.describe()), self.prepared, &mut self.feed, &mut observer)?
         };
         result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         crate::result_file::name_host(&mut result, self.prepared.request.host.clone());
         if result.ended_by_signal.is_some() {
+            self.feed.ended_unchecked(&result);
             found.signal = result.ended_by_signal;
             found.under_way = interrupted(test, result);
             return Ok(());
@@ -137,6 +152,7 @@ impl<'a> SurveyRun<'a> {
         crate::remarks::judge(&mut result);
         result.notes.extend(unsteady);
         result.notes.extend(open.preconditioned.as_ref().and_then(Preconditioned::note));
+        self.feed.ended(&result);
         let row = FinishedTest { test: test.clone(), result };
         let written = each(&row, &plan, &test.options(setup));
         found.rows.push(row);
@@ -150,7 +166,9 @@ impl<'a> SurveyRun<'a> {
         let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
         let mut steadiness = Steadiness::default();
         for _ in 0..Steadiness::SAMPLES {
-            let result = execute(plan.clone(), self.prepared, &mut self.display)?;
+            let title = format!("{}, warm-up", test.describe());
+            let result = execute((plan.clone(), &title), self.prepared, &mut self.feed, &mut self.display)?;
+            self.feed.ended_unchecked(&result);
             if result.ended_by_signal.is_some() || self.signals.caught().is_some() {
                 return Ok(None);
             }
@@ -169,7 +187,8 @@ impl<'a> SurveyRun<'a> {
         let mut rounds = Rounds::new(total, total.saturating_mul(passes), budget);
         let plan = rounds_plan(&open.target, &suite.tests, rounds.longest());
         let mut observer = Settling::new(&mut self.display, &mut rounds, total.saturating_mul(2 - passes.min(1)));
-        let result = execute(plan, self.prepared, &mut observer)?;
+        let result = execute((plan, "preconditioning"), self.prepared, &mut self.feed, &mut observer)?;
+        self.feed.ended_unchecked(&result);
         if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
             return Ok(Some(signal));
         }
@@ -186,7 +205,9 @@ impl<'a> SurveyRun<'a> {
         let passes = self.prepared.found.passes(&self.prepared.request);
         for _ in u64::from(open.is_filled())..passes {
             self.display.filling(open.target.total());
-            let result = execute(fill_plan(&open.target), self.prepared, &mut self.display)?;
+            let plan = (fill_plan(&open.target), "filling");
+            let result = execute(plan, self.prepared, &mut self.feed, &mut self.display)?;
+            self.feed.ended_unchecked(&result);
             if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
                 return Ok(Some(signal));
             }
@@ -216,12 +237,19 @@ pub(super) fn check_filled(open: &OpenTarget, result: &RunResult) -> Result<(), 
     }
 }
 
-fn execute(mut plan: Plan, prepared: &Preparation, observer: &mut dyn Observer) -> Result<RunResult, Failure> {
+/// Runs a plan with its title.
+fn execute(
+    (mut plan, title): (Plan, &str),
+    prepared: &Preparation,
+    feed: &mut Feed,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, Failure> {
     if let Some(seconds) = prepared.request.stuck_after {
         let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
         plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
     }
-    let mut result = run::execute(&plan, &crate::measuring::options(), observer)?;
+    feed.begin(Some(title), &plan)?;
+    let mut result = run::execute(&plan, &feed.options(crate::measuring::options()), &mut feed.around(observer))?;
     // Before anything is judged, so that the saved survey says the same when it is read again.
     result.gather();
     Ok(result)

@@ -17,6 +17,7 @@ mod settling;
 mod table;
 
 use crate::failure::{Failure, signal_status};
+use crate::feed::Feed;
 use crate::output::Output;
 use crate::store::{KeepArgs, Keeping};
 use crate::width;
@@ -146,21 +147,25 @@ fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
     let SurveyOrder { request, done, output, fill, reach, remarks, result, store } = order;
     result.streams.apply();
+    let feed = Feed::open(&result.feed, request.host.clone())?;
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
     let directory = prepared.request.output_dir.as_deref();
     let mut file = save::SurveyFile::reserve(output.as_deref(), directory, &result.streams)?;
+    result.feed.check_stdout(file.prints().then_some("--json, -o -"))?;
     let mut open = OpenTarget::open(&prepared.found, &prepared.request)?;
     check(&prepared, &open.target)?;
     if fill == Fill::Always {
         open.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
     }
     prepared.settle(&open);
-    let mut screen = Screen::new(if file.prints() { Form::Json } else { Form::Text }, remarks);
+    let form = if file.prints() || result.feed.prints() { Form::Json } else { Form::Text };
+    let mut screen = Screen::new(form, remarks);
     screen.begin(&open, &prepared, &done)?;
-    let mut run = SurveyRun::new(&prepared, done, &signals);
+    let mut run = SurveyRun::new(&prepared, done, &signals).feeding(feed);
     let mut found = run.measure_all(&mut open, &mut file, each);
     run.clear();
+    let fed = run.finish();
     prepared.sort(&mut found.rows);
     let sentences = prepared.conclusions(&found.rows);
     // Save before printing: a closed pipe would end the command.
@@ -174,7 +179,8 @@ fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
             screen.kept(&crate::store::keep_file(path, &store.0, store.1))?;
         }
     }
-    found.failure.take().map_or_else(|| Ok(status(&found, &prepared.request)), Err)
+    found.failure.take().map_or(fed, Err)?;
+    Ok(status(&found, &prepared.request))
 }
 
 /// True if the survey did all of its tests: what was interrupted does not compare with the runs before it.

@@ -24,7 +24,7 @@ impl<'a> Settling<'a> {
 impl Observer for Settling<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Sampled(samples) => {
+            Event::Sampled { so_far: samples, .. } => {
                 if self.rounds.look(samples) && !self.rounds.is_over() {
                     self.display.settling(self.rounds.describe(), self.bytes);
                 }

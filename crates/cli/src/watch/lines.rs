@@ -1,9 +1,13 @@
-//! `plumb watch --json`: a line of JSON for each interval, for programs and logs.
+//! `plumb watch --json` and `--stream`: lines of JSON for programs and logs, one for each interval.
 
 use super::sampling::Machine;
 use super::{SIGNAL_PAUSE, Source, save};
 use crate::failure::{Failure, signal_status};
+use crate::feed::Feed;
 use crate::output::Output;
+use measure::Nanos;
+use model::{DeviceFacts, Interval, Monitored};
+use plan::Plan;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use sys::processes::signals::Watch;
@@ -12,23 +16,39 @@ use sys::processes::signals::Watch;
 pub(super) fn run(
     source: &Source<'_>,
     machine: &mut Machine,
-    mut out: Output,
+    (mut out, mut feed): (Output, Feed),
     (interval, count): (Duration, Option<u64>),
     signals: &Watch,
 ) -> Result<u8, Failure> {
-    let began = Instant::now();
+    let (began, first) = (Instant::now(), machine.at());
+    let began_unix_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
+    feed.begin(None, &Plan::default())?;
     for number in 1..=count.unwrap_or(u64::MAX) {
         let due = interval.saturating_mul(u32::try_from(number).unwrap_or(u32::MAX));
         while began.elapsed() < due {
             if let Some(signal) = signals.caught() {
-                return Ok(signal_status(signal));
+                feed.over(Some(signal));
+                return feed.finish().map(|()| signal_status(signal));
             }
             std::thread::sleep(due.saturating_sub(began.elapsed()).min(SIGNAL_PAUSE));
         }
         machine.look(source.root, source.names)?;
         out.write(&(line(source.host, machine).to_string() + "\n"))?;
+        let (monitored, interval) = gained(machine, first);
+        feed.interval(&Monitored { began_unix_ms, ..monitored }, &interval);
     }
-    Ok(0)
+    feed.over(None);
+    feed.finish().map(|()| 0)
+}
+
+/// The devices, and what was counted between the last two samples. The first sample was taken at `first`.
+fn gained(machine: &Machine, first: Nanos) -> (Monitored, Interval) {
+    let known = machine.devices.iter().filter_map(|(name, track)| Some((name, track.gained?)));
+    let (devices, gains) =
+        known.map(|(name, gained)| (DeviceFacts { name: name.clone(), ..DeviceFacts::default() }, gained)).unzip();
+    let until = machine.at().saturating_sub(first);
+    let interval = Interval { until, devices: gains, cpu: machine.ticks, ..Interval::default() };
+    (Monitored { devices, ..Monitored::default() }, interval)
 }
 
 /// The latest sample of everything.

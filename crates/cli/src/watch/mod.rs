@@ -14,6 +14,8 @@ mod state;
 mod tests;
 
 use crate::failure::{Failure, signal_status};
+use crate::feed::{Feed, FeedArgs};
+use crate::output::Output;
 use crate::streams::Written;
 use clap::Parser;
 use keys::{Heard, Keys};
@@ -50,6 +52,7 @@ Examples:
   plumb watch --json --count 60 -o minute.jsonl
 
 Without a terminal (pipes, logs) use --json: a line for each interval; or plumb iostat -x 1.
+--stream has the same counters as the streams of the commands that measure.
 More: docs/watch.md
 Exit status: 0; 1 if it cannot be shown; 128 + signal after a signal, 129 if its terminal was closed"
 )]
@@ -60,7 +63,7 @@ pub(crate) struct WatchArgs {
     /// Seconds between two samples, from 0.1 to 3600
     #[arg(long, short, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
     interval: Duration,
-    /// End after this number of lines, with --json or --output [default: until a signal]
+    /// End after this number of lines, with --json, --output or --stream [default: until a signal]
     #[arg(long, value_name = "LINES", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Read DIR/proc and DIR/sys instead of /proc and /sys [default: the environment variable PLUMB_ROOT, or /]
@@ -68,6 +71,8 @@ pub(crate) struct WatchArgs {
     root: Option<PathBuf>,
     #[command(flatten)]
     written: Written,
+    #[command(flatten)]
+    feed: FeedArgs,
 }
 
 fn parse_interval(text: &str) -> Result<Duration, String> {
@@ -77,6 +82,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// Shows the screen until the user quits. Returns 0, or 128 + signal.
 pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
+    let feed = Feed::open(&args.feed, None)?;
     let root = args.root.clone().or_else(|| std::env::var_os("PLUMB_ROOT").map(PathBuf::from));
     let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
     let names: Vec<String> = args.devices.iter().map(|name| kernel_name(name)).collect();
@@ -89,12 +95,16 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
     }
     let host = sys::machine::host::name(&root).unwrap_or_default();
     let source = Source { root: &root, names: &names, host: &host };
-    if args.written.streams.json || args.written.output.is_some() {
-        let out = args.written.open()?;
-        return lines::run(&source, &mut machine, out, (args.interval, args.count), &Watch::begin()?);
+    let is_written = args.written.streams.json || args.written.output.is_some();
+    if is_written || feed.is_fed() {
+        let out = if is_written { args.written.open()? } else { Output::nowhere() };
+        args.feed.check_stdout(out.is_stdout().then_some("--json"))?;
+        return lines::run(&source, &mut machine, (out, feed), (args.interval, args.count), &Watch::begin()?);
     }
     if args.count.is_some() {
-        return Err(Failure::new("--count is the number of lines of --json or --output; the screen ends with q"));
+        return Err(Failure::new(
+            "--count is the number of lines of --json, --output or --stream; the screen ends with q",
+        ));
     }
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(Failure::new(

@@ -2,7 +2,7 @@
 
 use super::processes::{self, Processes};
 use measure::Nanos;
-use model::{CpuActivity, DeviceActivity, DeviceGain};
+use model::{CpuActivity, CpuTicks, DeviceActivity, DeviceGain};
 use monitor::iostat::IostatError;
 use monitor::{CpuCounters, Reading};
 use std::collections::{BTreeMap, VecDeque};
@@ -17,6 +17,8 @@ pub(super) struct Machine {
     uptime: Option<u64>,
     cpu_counters: CpuCounters,
     processes: Processes,
+    /// Ticks since the previous sample.
+    pub(super) ticks: Option<CpuTicks>,
     /// Shares of CPU time since the previous sample; `None` before the second sample.
     pub(super) cpu: Option<CpuActivity>,
     pub(super) devices: BTreeMap<String, Track>,
@@ -32,6 +34,8 @@ pub(super) struct Machine {
 #[derive(Debug)]
 pub(super) struct Track {
     last: DeviceGain,
+    /// Everything that was counted between the last two samples.
+    pub(super) gained: Option<DeviceGain>,
     /// The last samples, oldest first, each with the uptime at which it ended.
     pub(super) history: VecDeque<(Nanos, DeviceActivity)>,
 }
@@ -48,6 +52,7 @@ impl Machine {
     pub(super) fn look(&mut self, root: &Path, names: &[String]) -> Result<(), IostatError> {
         let (uptime, cpu) = monitor::iostat::read_cpu(root)?;
         let elapsed = self.uptime.map(|before| uptime.saturating_sub(before).max(1));
+        self.ticks = elapsed.map(|_| cpu.ticks_since(&self.cpu_counters));
         self.cpu = elapsed.map(|_| cpu.since(&self.cpu_counters));
         (self.uptime, self.cpu_counters) = (Some(uptime), cpu);
         let readings = match names {
@@ -56,7 +61,7 @@ impl Machine {
         };
         // The counters of a device that returns start from zero again, so its history ends when it disappears.
         self.devices.retain(|name, _| readings.iter().any(|reading| reading.name == *name));
-        let at = Nanos::from_millis(uptime.saturating_mul(10));
+        let at = self.at();
         for reading in readings {
             self.follow(reading, at, elapsed);
         }
@@ -66,13 +71,19 @@ impl Machine {
         Ok(())
     }
 
+    /// Time of the last sample, since boot.
+    pub(super) fn at(&self) -> Nanos {
+        Nanos::from_millis(self.uptime.unwrap_or(0).saturating_mul(10))
+    }
+
     fn follow(&mut self, reading: Reading, at: Nanos, elapsed: Option<u64>) {
         let Some(track) = self.devices.get_mut(&reading.name) else {
-            self.devices.insert(reading.name, Track { last: reading.counters, history: VecDeque::new() });
+            self.devices.insert(reading.name, Track { last: reading.counters, gained: None, history: VecDeque::new() });
             return;
         };
         if let Some(elapsed) = elapsed {
             let gained = monitor::counters::since(&reading.counters, &track.last);
+            track.gained = Some(gained);
             track.history.push_back((at, monitor::device_activity(&reading.name, &gained, elapsed, 1)));
             if track.history.len() > KEPT {
                 track.history.pop_front();

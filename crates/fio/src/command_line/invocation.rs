@@ -262,6 +262,8 @@ pub struct SideOutputs {
     pub bandwidth_log: Option<String>,
     /// File for plumb's own result, written during and after the run (plumb only).
     pub result: Option<PathBuf>,
+    /// Where lines of JSON go while the run goes on (plumb only).
+    pub stream: Option<String>,
     /// Store that keeps the result (plumb only).
     pub store: Option<PathBuf>,
     /// The remarks of checks that are failures; `usual` without a list (plumb only).

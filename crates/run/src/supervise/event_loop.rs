@@ -106,7 +106,7 @@ impl<'run> EventLoop<'run> {
             next_progress: options.progress_interval.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
             stuck: StuckCalls::default(),
             recorder: (options.monitoring == Monitoring::Full)
-                .then(|| Recorder::start(root, &paths, options.device_interval, now)),
+                .then(|| Recorder::start(root, &paths, options.device_interval, now).at(options.pace)),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
             is_ending: false,
@@ -177,7 +177,9 @@ impl<'run> EventLoop<'run> {
         self.state.remaining = (self.state.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         if let Some(mut recorder) = self.recorder {
             recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
-            let Recorded { devices, lowest_traffic, mut monitored } = recorder.finish(self.run.clock.now(), &seen);
+            let Recorded { devices, lowest_traffic, mut monitored, latest } =
+                recorder.finish(self.run.clock.now(), &seen);
+            observer.event(Event::Sampled { so_far: &monitored, latest: &latest });
             (self.state.devices, self.state.lowest_traffic) = (devices, lowest_traffic);
             // A device that does not respond would hold this process, too.
             if self.state.signal.is_none() && !self.state.has_stuck_workers() {
@@ -445,7 +447,7 @@ impl<'run> EventLoop<'run> {
         if let Some(recorder) = &mut self.recorder {
             recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
             recorder.sample(now, &seen);
-            observer.event(Event::Sampled(recorder.so_far()));
+            observer.event(Event::Sampled { so_far: recorder.so_far(), latest: recorder.latest() });
         }
     }
 

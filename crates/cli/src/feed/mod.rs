@@ -1,0 +1,229 @@
+//! What a command gives away while it measures: the lines of `--stream`.
+//!
+//! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and gives the
+//! run an observer that passes the events on ([`Feed::around`]). Leaves the shape of lines to `formats`, and a slow reader
+//! to [`queue`].
+
+mod queue;
+mod stream;
+
+use crate::failure::Failure;
+use crate::remarks;
+use analysis::CHECKS;
+use formats::ndjson::{EndedDirection, EndedJob};
+use measure::{Direction, Nanos};
+use model::{DirectionResult, Environment, Grade, Interval, JobResult, Monitored, RunResult};
+use monitor::Pace;
+use plan::Plan;
+use run::{Event, Monitoring, Observer, Request, RunOptions};
+use std::path::Path;
+use stream::Stream;
+
+/// Where a command gives away what it measures, in words.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct FeedArgs {
+    /// Write lines of JSON while it measures, to a file, to - (standard output) or to the descriptor N
+    #[arg(long, value_name = "FILE|-|fd:N")]
+    pub(crate) stream: Option<String>,
+}
+
+/// Everything that gets what a command measures while it measures.
+#[derive(Default)]
+pub(crate) struct Feed {
+    stream: Option<Stream>,
+    /// The machine, as the result names it.
+    environment: Environment,
+    run: RunSoFar,
+}
+
+/// The run that goes on, or the last one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct RunSoFar {
+    /// From 1.
+    number: u32,
+    /// End of the last interval.
+    until: Nanos,
+    intervals: u64,
+    /// Sums over the intervals.
+    bytes: [u64; 3],
+    ios: [u64; 3],
+}
+
+impl FeedArgs {
+    /// True if standard output is for the stream alone.
+    pub(crate) fn prints(&self) -> bool {
+        self.stream.as_deref().is_some_and(stream::is_stdout)
+    }
+
+    /// Fails if standard output is for the result, too, by this option.
+    pub(crate) fn check_stdout(&self, result_too: Option<&str>) -> Result<(), Failure> {
+        match result_too.filter(|_| self.prints()) {
+            Some(option) => Err(Failure::new(format!(
+                "--stream -: standard output is for the result already ({option}); name a file for one of them"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Feed {
+    /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. `host` is the name
+    /// of the machine, if one was given.
+    pub(crate) fn open(args: &FeedArgs, host: Option<String>) -> Result<Self, Failure> {
+        let Some(stream) = args.stream.as_deref().map(Stream::open).transpose()? else { return Ok(Feed::default()) };
+        let mut environment = run::machine(Path::new("/"));
+        environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        crate::result_file::name_in(&mut environment, host);
+        Ok(Feed { stream: Some(stream), environment, run: RunSoFar::default() })
+    }
+
+    /// True if anybody gets anything.
+    pub(crate) fn is_fed(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// The options of a run whose intervals are given away: all of them, however long it takes.
+    pub(crate) fn options(&self, options: RunOptions) -> RunOptions {
+        if !self.is_fed() {
+            return options;
+        }
+        RunOptions { monitoring: Monitoring::Full, pace: Pace::Constant, ..options }
+    }
+
+    /// A run begins. Fails if nothing can be given away, before anything is measured.
+    pub(crate) fn begin(&mut self, title: Option<&str>, plan: &Plan) -> Result<(), Failure> {
+        self.run = RunSoFar { number: self.run.number + 1, ..RunSoFar::default() };
+        match &mut self.stream {
+            Some(stream) => stream.begin(self.run, title, &self.environment, plan),
+            None => Ok(()),
+        }
+    }
+
+    /// The observer of a run, which passes everything on to `inner`.
+    pub(crate) fn around<'a>(&'a mut self, inner: &'a mut dyn Observer) -> Fed<'a> {
+        Fed { feed: self, inner }
+    }
+
+    /// An interval has ended.
+    pub(crate) fn interval(&mut self, so_far: &Monitored, latest: &Interval) {
+        let from = self.run.until;
+        self.run.until = latest.until;
+        self.run.intervals += 1;
+        for direction in 0..3 {
+            self.run.bytes[direction] = self.run.bytes[direction].saturating_add(latest.bytes[direction]);
+            self.run.ios[direction] = self.run.ios[direction].saturating_add(latest.ios[direction]);
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.interval(self.run, from, so_far, latest);
+        }
+    }
+
+    /// The run has ended with this result, which the checks have seen.
+    pub(crate) fn ended(&mut self, result: &RunResult) {
+        if let Some(stream) = &mut self.stream {
+            stream.judged(self.run, result);
+            stream.end(self.run, result);
+        }
+    }
+
+    /// A run without a result has ended: `plumb watch`.
+    #[cfg(feature = "live")]
+    pub(crate) fn over(&mut self, signal: Option<i32>) {
+        if let Some(stream) = &mut self.stream {
+            stream.end(self.run, &RunResult { ended_by_signal: signal, ..RunResult::default() });
+        }
+    }
+
+    /// The run has ended with this result, which the checks have not seen.
+    pub(crate) fn ended_unchecked(&mut self, result: &RunResult) {
+        if self.is_fed() {
+            let mut result = result.clone();
+            remarks::judge(&mut result);
+            self.ended(&result);
+        }
+    }
+
+    /// Ends it all. Says what was lost, and fails if something could not be given away.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        self.stream.take().map_or(Ok(()), Stream::finish)
+    }
+
+    fn finding(&mut self, sentence: &str) {
+        if let Some(stream) = &mut self.stream {
+            stream.finding(self.run, sentence);
+        }
+    }
+}
+
+/// An observer that gives away what it sees.
+pub(crate) struct Fed<'a> {
+    feed: &'a mut Feed,
+    inner: &'a mut dyn Observer,
+}
+
+impl Observer for Fed<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Sampled { so_far, latest } => self.feed.interval(so_far, latest),
+            Event::Finding(sentence) => self.feed.finding(sentence),
+            Event::Abandoned(result) => {
+                self.feed.ended_unchecked(result);
+                // The process ends below this, so no one else prints the failure.
+                if let Err(failure) = self.feed.finish() {
+                    failure.print();
+                }
+            }
+            _ => {}
+        }
+        self.inner.event(event);
+    }
+
+    fn request(&mut self, elapsed: Nanos) -> Option<Request> {
+        self.inner.request(elapsed)
+    }
+}
+
+/// Each check with its grade in this result.
+fn graded(result: &RunResult) -> impl Iterator<Item = (&'static str, Grade)> {
+    let unchecked = analysis::unchecked(result);
+    CHECKS.iter().map(move |check| {
+        let of_notes = result.notes.iter().filter(|note| note.check == check.id).map(|note| note.grade).max();
+        let of_none = if unchecked.contains(&check.id) { Grade::NotChecked } else { Grade::Trusted };
+        (check.id, of_notes.unwrap_or(of_none))
+    })
+}
+
+/// The percentiles of an `end` line.
+const PERCENTS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
+/// A job of an `end` line.
+fn ended_job(job: &JobResult) -> EndedJob<'_> {
+    let of = |direction| Some(&job.directions[direction]).filter(|found| found.ios > 0).map(ended_direction);
+    EndedJob {
+        name: &job.echo.name,
+        workers: job.workers,
+        error: job.error.as_ref(),
+        forgiven_errors: job.forgiven_errors,
+        read: of(Direction::Read),
+        write: of(Direction::Write),
+        trim: of(Direction::Trim),
+    }
+}
+
+fn ended_direction(found: &DirectionResult) -> EndedDirection {
+    let moments = found.latency().map(|latency| &latency.moments);
+    let percentile = |&percent: &f64| {
+        let value = analysis::percentile_as_fact(found.latency_distribution()?, percent)?;
+        Some((percent, value.get()))
+    };
+    EndedDirection {
+        bytes: found.bytes,
+        ios: found.ios,
+        runtime: found.runtime,
+        bytes_per_second: found.bytes_per_second(),
+        iops: found.iops(),
+        latency_mean_ns: moments.and_then(measure::Moments::mean),
+        latency_max_ns: moments.and_then(measure::Moments::maximum).map(Nanos::get),
+        latency_percentiles_ns: PERCENTS.iter().filter_map(percentile).collect(),
+    }
+}

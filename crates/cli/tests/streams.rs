@@ -1,0 +1,311 @@
+//! `--stream`: the lines that a command writes while it measures, their schema, their sums, and readers that do not read.
+
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn plumb(directory: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.current_dir(directory).env("TMPDIR", directory).env("PLUMB_REMARKS", "never").args(words);
+    command
+}
+
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// Runs a command that must end well; its output.
+fn done(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    assert!(text.ends_with('\n'), "the last line is whole");
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+fn written(path: &Path) -> Vec<Value> {
+    lines(&std::fs::read_to_string(path).unwrap())
+}
+
+fn of_type<'a>(lines: &'a [Value], wanted: &str) -> Vec<&'a Value> {
+    lines.iter().filter(|line| line["type"] == wanted).collect()
+}
+
+/// The sum of a member with three numbers, over lines.
+fn sum(lines: &[&Value], member: &str) -> [u64; 3] {
+    let one = |direction: usize| lines.iter().map(|line| line[member][direction].as_u64().unwrap()).sum();
+    [one(0), one(1), one(2)]
+}
+
+/// PyPI's jsonschema holds the lines against docs/stream.schema.json. It must refuse what is no line, too.
+fn check_schema(lines: &[Value]) {
+    let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
+    assert!(python.exists(), "{} is missing; run `make oracles`", python.display());
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/stream.schema.json");
+    let script = "
+import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+valid = jsonschema.Draft202012Validator(schema)
+lines = [json.loads(line) for line in sys.stdin]
+for line in lines:
+    valid.validate(line)
+    for name in schema['$defs'][line['type']]['required']:
+        assert not valid.is_valid({key: line[key] for key in line if key != name}), name
+print(len(lines))";
+    let mut child = Command::new(python)
+        .args(["-c", script])
+        .arg(schema)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", self::text(&output.stderr));
+    assert_eq!(self::text(&output.stdout).trim(), lines.len().to_string());
+}
+
+#[test]
+fn the_intervals_of_a_run_are_its_result_to_the_digit() {
+    let directory = place();
+    let words = [
+        "fio",
+        "--stream=s.ndjson",
+        "--result=r.json",
+        "--size=4m",
+        "--time_based",
+        "--runtime=1700ms",
+        "--direct=0",
+        "--name=a",
+        "--rw=randrw",
+        "--rate_iops=500",
+        "--numjobs=2",
+        "--name=b",
+        "--rw=write",
+        "--bs=64k",
+        "--rate_iops=90",
+    ];
+    let output = done(&mut plumb(directory.path(), &words));
+    assert!(text(&output.stdout).contains("Run status group 0"), "fio's report is printed as ever");
+    let lines = written(&directory.path().join("s.ndjson"));
+    check_schema(&lines);
+    let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!((types.first(), types.last()), (Some(&"start"), Some(&"end")));
+    let intervals = of_type(&lines, "interval");
+    // 1.7 s; an interval is longer than 500 ms where a sample costs much CPU time.
+    assert!((2..=5).contains(&intervals.len()), "{}", intervals.len());
+
+    let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
+    let jobs = result["result"]["jobs"].as_array().unwrap();
+    let of_jobs = |member: &str| -> [u64; 3] {
+        ["read", "write", "trim"]
+            .map(|direction| jobs.iter().map(|job| job["directions"][direction][member].as_u64().unwrap()).sum())
+    };
+    assert!(of_jobs("ios").iter().sum::<u64>() > 1000);
+    for member in ["bytes", "ios"] {
+        assert_eq!(sum(&intervals, member), of_jobs(member), "{member}");
+        assert_eq!(sum(&of_type(&lines, "end"), member), of_jobs(member), "{member} of the end");
+    }
+    let latencies: u64 = intervals
+        .iter()
+        .filter_map(|interval| interval["latencies"].as_array())
+        .flatten()
+        .flat_map(|counts| counts.as_array().unwrap())
+        .map(|count| count[1].as_u64().unwrap())
+        .sum();
+    assert_eq!(latencies, of_jobs("ios").iter().sum::<u64>(), "one latency of each I/O");
+    // As the result keeps them, interval by interval.
+    let kept = result["result"]["monitored"]["intervals"].as_array().unwrap();
+    assert_eq!(kept.len(), intervals.len());
+    for (mine, kept) in intervals.iter().zip(kept) {
+        for (name, value) in kept.as_object().unwrap() {
+            assert_eq!(&mine[name], value, "{name}");
+        }
+    }
+    let froms = intervals.iter().skip(1).map(|interval| &interval["from"]);
+    assert!(froms.eq(intervals.iter().map(|interval| &interval["until"]).take(intervals.len() - 1)), "without gaps");
+    let ends = of_type(&lines, "end");
+    assert_eq!((&ends[0]["jobs"][0]["name"], &ends[0]["lost_lines"]), (&Value::from("a"), &Value::from(0)));
+    assert_eq!(ends[0]["intervals"], intervals.len());
+    assert_eq!(of_type(&lines, "check").len(), analysis::CHECKS.len());
+    for note in result["result"]["notes"].as_array().unwrap() {
+        let said = of_type(&lines, "remark").into_iter().any(|remark| remark["sentence"] == note["sentence"]);
+        assert!(said, "the stream lacks {note}");
+    }
+}
+
+#[test]
+fn standard_output_is_for_the_lines_alone_and_not_for_two_things() {
+    let directory = place();
+    for given in ["-", "fd:1"] {
+        let stream = format!("--stream={given}");
+        let words = ["fio", &stream, "--name=a", "--ioengine=null", "--size=1m", "--output=report"];
+        let found = lines(&text(&done(&mut plumb(directory.path(), &words)).stdout));
+        assert_eq!(found[0]["jobs"][0]["engine"], "null");
+        let report = std::fs::read_to_string(directory.path().join("report")).unwrap();
+        assert!(report.contains("Run status group 0"), "{report}");
+    }
+    for words in [
+        &["fio", "--stream=-", "--result=-", "--name=a", "--ioengine=null", "--size=1m"][..],
+        &["survey", "--stream", "-", "--json", "."],
+        &["iozone", "--stream", "-", "--json", "-", "-i", "0"],
+        &["watch", "--stream", "-", "--json"],
+    ] {
+        let output = plumb(directory.path(), words).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(
+            !output.status.success() && said.contains("standard output is for the result already"),
+            "{words:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn every_run_of_a_survey_a_knee_and_of_iozone_is_in_the_stream() {
+    let directory = place();
+    let survey = "survey --tests randread --users 1,2 --time 1s --warm-up 0 --size 16M --no-report --no-store --quiet \
+                  -o survey.json --stream survey.ndjson .";
+    let knee =
+        "knee --users 1,2 --time 1s --size 16M --no-report --no-store --quiet -o knee.json --stream knee.ndjson .";
+    let iozone = "iozone --stream iozone.ndjson --json iozone.json -i 0 -i 1 -s 1m -r 4k -f f";
+    for (words, name) in [(survey, "survey"), (knee, "knee"), (iozone, "iozone")] {
+        done(&mut plumb(directory.path(), &words.split_whitespace().collect::<Vec<_>>()));
+        let lines = written(&directory.path().join(format!("{name}.ndjson")));
+        check_schema(&lines);
+        let (starts, ends) = (of_type(&lines, "start"), of_type(&lines, "end"));
+        let numbers = |lines: &[&Value]| lines.iter().map(|line| line["run"].as_u64().unwrap()).collect::<Vec<_>>();
+        assert_eq!(numbers(&starts), (1..=starts.len() as u64).collect::<Vec<_>>(), "{name}");
+        assert_eq!(numbers(&starts), numbers(&ends), "{name}");
+        // Each test of the result has a run whose intervals are its I/Os and its ramp.
+        let result: Value =
+            serde_json::from_slice(&std::fs::read(directory.path().join(format!("{name}.json"))).unwrap()).unwrap();
+        let tests = result["tests"].as_array().unwrap();
+        assert!(tests.len() >= 2 && ends.len() >= tests.len(), "{name}");
+        for (test, end) in tests.iter().zip(&ends[ends.len() - tests.len()..]) {
+            let jobs = test["result"]["jobs"].as_array().unwrap();
+            let ios = |direction: &str| -> u64 {
+                jobs.iter().map(|job| job["directions"][direction]["ios"].as_u64().unwrap()).sum()
+            };
+            let of_run: Vec<&Value> =
+                of_type(&lines, "interval").into_iter().filter(|line| line["run"] == end["run"]).collect();
+            let (all, measured) = (sum(&of_run, "ios"), [ios("read"), ios("write"), ios("trim")]);
+            // The levels of a knee begin with a ramp, which is in the intervals and not in the result.
+            let ramp = if name == "knee" { all[0].saturating_sub(measured[0]) } else { 0 };
+            assert_eq!(all, [measured[0] + ramp, measured[1], measured[2]], "{name}: {}", test["test"]);
+            let of_end = |direction: &str| -> u64 {
+                end["jobs"].as_array().unwrap().iter().filter_map(|job| job[direction]["ios"].as_u64()).sum()
+            };
+            assert_eq!(["read", "write", "trim"].map(of_end), measured, "{name}: {}", test["test"]);
+        }
+    }
+}
+
+#[test]
+fn watch_has_the_counters_of_the_devices() {
+    let directory = place();
+    done(&mut plumb(directory.path(), &["watch", "--stream", "w.ndjson", "--count", "2", "--interval", "0.2"]));
+    let lines = written(&directory.path().join("w.ndjson"));
+    check_schema(&lines);
+    let intervals = of_type(&lines, "interval");
+    assert_eq!((intervals.len(), of_type(&lines, "check").len()), (2, 0), "nothing is judged");
+    for interval in intervals {
+        let gains = interval["devices"].as_array().map_or(0, Vec::len);
+        assert_eq!(gains, interval["device_names"].as_array().unwrap().len());
+        assert!(interval["cpu"]["idle"].is_u64(), "{interval}");
+    }
+}
+
+/// A run of 200,000 I/Os in memory, and how long it took.
+fn timed(directory: &Path, words: &[&str], fd: Option<std::os::fd::OwnedFd>) -> (Duration, Output) {
+    let job =
+        ["fio", "--name=a", "--ioengine=null", "--rw=randread", "--size=800m", "--rate_iops=100000", "--result=r.json"];
+    let mut command = plumb(directory, &[&job[..], words].concat());
+    if let Some(fd) = fd {
+        command.stdout(Stdio::from(fd));
+    }
+    let began = Instant::now();
+    let output = done(&mut command);
+    (began.elapsed(), output)
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_does_not_slow_the_run() {
+    let directory = place();
+    let runtime = || -> f64 {
+        let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
+        result["result"]["jobs"][0]["directions"]["read"]["runtime"].as_f64().unwrap() / 1e9
+    };
+    let _ = timed(directory.path(), &["--output=report"], None);
+    let without = runtime();
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    // Full before the run begins: not a byte of the stream finds room.
+    fill(&mut writer);
+    let (took, output) = timed(directory.path(), &["--stream=-", "--output=report"], Some(writer.into()));
+    let (with, said) = (runtime(), text(&output.stderr));
+    assert!(said.contains("its reader is too slow") && said.contains("lines are lost"), "{said}");
+    assert!(with < without + 0.5, "{with} s, and {without} s without a stream");
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    let mut left = Vec::new();
+    reader.read_to_end(&mut left).unwrap();
+    assert!(left.iter().all(|&byte| byte == b'x'), "nothing of the stream was read");
+}
+
+/// Writes to a pipe until it is full.
+fn fill(writer: &mut std::io::PipeWriter) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    while poll(&mut [PollFd::new(&*writer, PollFlags::OUT)], Some(&at_once)).unwrap() > 0 {
+        writer.write_all(&[b'x'; 4096]).unwrap();
+    }
+}
+
+#[test]
+fn places_that_cannot_be_written_are_errors_before_anything_is_measured() {
+    let directory = place();
+    std::fs::write(directory.path().join("thesis"), "mine").unwrap();
+    for (given, why) in [
+        ("fd:77", "fd:77: Bad file descriptor"),
+        ("fd:x", "is not the number of a descriptor; write it like fd:3"),
+        ("fd:0", "it is open for reading only"),
+        ("thesis", "plumb did not make it"),
+        ("no/such/directory", "No such file or directory"),
+        ("/dev/full", "no space left"),
+    ] {
+        let stream = format!("--stream={given}");
+        let words = ["fio", &stream, "--name=a", "--size=1m", "--rw=write"];
+        let output = plumb(directory.path(), &words).stdin(std::fs::File::open("/dev/null").unwrap()).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{given}: {said}");
+        assert!(said.contains(why), "{given}: {said}");
+        assert!(!directory.path().join("a.0.0").exists(), "{given}: nothing was laid out");
+    }
+    assert_eq!(std::fs::read_to_string(directory.path().join("thesis")).unwrap(), "mine");
+}
+
+#[test]
+fn a_reader_that_ends_is_told_when_the_run_has_ended_and_the_result_is_there() {
+    let directory = place();
+    let job = "--name=a --ioengine=null --size=4m --rate_iops=500 --result=r.json";
+    let script = format!("{} fio {job} --stream fd:3 3> >(head -n 1 >first)", env!("CARGO_BIN_EXE_plumb"));
+    let mut command = Command::new("bash");
+    let output = command.args(["-c", &script]).current_dir(directory.path()).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--stream fd:3: its reader has ended") && said.contains("lines are lost"), "{said}");
+    assert!(text(&output.stdout).contains("Run status group 0"), "the report is printed");
+    assert!(directory.path().join("r.json").exists(), "the result is saved");
+    let first: Value = serde_json::from_slice(&std::fs::read(directory.path().join("first")).unwrap()).unwrap();
+    assert_eq!(first["type"], "start");
+}
