@@ -14,7 +14,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release check lint docs test test-full test-r checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release check lint docs test test-full test-r programs checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo '  make sanitize     unsafe code under AddressSanitizer and ThreadSanitizer (nightly); as root'
 	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
 	@echo '  make test-r       Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core); as root'
+	@echo '  make programs     the logs of the real etcd and PostgreSQL under strace against plumb ask (installs both); as root'
 	@echo '  make deny         known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
 	@echo '  make fuzz         FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="iolog" alone'
 	@echo 'Measure; wants a quiet machine'
@@ -129,6 +130,11 @@ miri:
 test-r:
 	@tools/oracles r-base-core
 	$(CASES) r:: -- --ignored
+
+# Not in the gate: the two servers with what they need take 80 MB and minutes to install.
+programs:
+	@tools/oracles etcd-server etcd-client postgresql
+	$(CASES) programs:: -- --ignored
 
 # Kept in the target directory: it takes minutes to compile, once. Advisories come from github.com.
 DENY := target/tools/bin/cargo-deny

@@ -25,6 +25,7 @@ mod scaling;
 pub mod statistics;
 mod summary;
 pub mod tool_share;
+pub mod units;
 mod verdict;
 
 pub use checks::{

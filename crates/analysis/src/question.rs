@@ -8,6 +8,7 @@ use crate::capacity::Counts;
 use crate::statistics::series_interval;
 use measure::{Direction, Histogram, Nanos};
 use model::{DirectionResult, Interval, JobResult, LatencyCounts, LatencyStatistics, RunResult};
+use std::borrow::Cow;
 
 /// I/Os of which a rule counts a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub enum Part {
     Read,
     /// Writes.
     Write,
-    /// Reads and writes together; only their rates.
+    /// Reads and writes together.
     All,
     /// fsync and fdatasync.
     Sync,
@@ -62,8 +63,14 @@ pub enum Answer {
 pub struct Observed {
     /// The number, in the unit of the limit; `None` without such I/Os, or too few of them.
     pub value: Option<f64>,
+    /// Its 95 % interval; `None` if the round is too short for one.
+    pub interval: Option<[f64; 2]>,
+    /// Of a percentile: the share of I/Os beyond the limit.
+    pub beyond: Option<f64>,
     /// Number of I/Os.
     pub ios: u64,
+    /// True if the number without its interval keeps the limit.
+    pub keeps: bool,
     /// Answer of this round.
     pub answer: Answer,
 }
@@ -99,33 +106,36 @@ pub fn of_rules(rules: &[Answer]) -> Answer {
     }
 }
 
+/// The answer where it is certain that a limit is kept, that it is missed, or neither.
+const fn answer_of(certain: [bool; 2]) -> Answer {
+    match certain {
+        [true, _] => Answer::Yes,
+        [_, true] => Answer::No,
+        _ => Answer::CannotTell,
+    }
+}
+
 impl Rule {
     /// Judges a round.
     pub fn observe(&self, result: &RunResult) -> Observed {
         let times = self.times(result);
         let ios = times.histogram.as_ref().map_or(0, |histogram| histogram.total());
         let steady = result.monitored.as_ref().map(model::Monitored::steady).unwrap_or_default();
-        let (value, answer) = match self.number {
-            Number::Percentile(percent) => {
-                let value = crate::percentile_as_fact(&times, percent).map(Nanos::as_f64);
-                (value, self.percentile(&times, &steady, 1.0 - percent / 100.0))
-            }
+        let found = match self.number {
+            Number::Percentile(percent) => self.percentile(&times, &steady, percent),
             Number::Mean => {
                 let means: Vec<f64> =
                     steady.iter().filter_map(|(_, interval)| self.latencies(interval).mean()).collect();
-                let value = times.moments.mean();
-                let half = series_interval(&means).map(|found| found.half);
-                (value, value.zip(half).map_or(Answer::CannotTell, |(value, half)| self.of_interval(value, half)))
+                self.of_series(times.moments.mean(), &means)
             }
             Number::Iops | Number::Bandwidth => {
                 let rates: Vec<f64> =
                     steady.iter().map(|(length, interval)| self.rate_within(*length, interval)).collect();
-                let value = self.rate(result);
-                let half = series_interval(&rates).map(|found| found.half);
-                (Some(value), half.map_or(Answer::CannotTell, |half| self.of_interval(value, half)))
+                self.of_series(Some(self.rate(result)), &rates)
             }
         };
-        Observed { value, ios, answer: if ios == 0 { Answer::CannotTell } else { answer } }
+        let answer = if ios == 0 { Answer::CannotTell } else { found.answer };
+        Observed { ios, keeps: ios > 0 && found.keeps, answer, ..found }
     }
 
     /// True if the number must stay below the limit.
@@ -133,44 +143,66 @@ impl Rule {
         matches!(self.number, Number::Percentile(_) | Number::Mean)
     }
 
-    fn of_interval(&self, value: f64, half: f64) -> Answer {
-        let (yes, no) = if self.is_time() {
-            (value + half < self.limit, value - half > self.limit)
-        } else {
-            (value - half >= self.limit, value + half < self.limit)
-        };
-        match (yes, no) {
-            (true, _) => Answer::Yes,
-            (_, true) => Answer::No,
-            _ => Answer::CannotTell,
-        }
+    /// A mean or rate, with the interval of its series.
+    fn of_series(&self, value: Option<f64>, series: &[f64]) -> Observed {
+        let half = series_interval(series).map(|found| found.half);
+        let interval = value.zip(half).map(|(value, half)| [value - half, value + half]);
+        let answer = interval.map_or(Answer::CannotTell, |[low, high]| {
+            answer_of(if self.is_time() {
+                [high < self.limit, low > self.limit]
+            } else {
+                [low >= self.limit, high < self.limit]
+            })
+        });
+        let keeps = value.is_some_and(|value| if self.is_time() { value < self.limit } else { value >= self.limit });
+        Observed { value, interval, beyond: None, ios: 0, keeps, answer }
     }
 
     /// The share beyond the limit against the share that is allowed.
-    fn percentile(&self, times: &LatencyStatistics, steady: &[(Nanos, &Interval)], allowed: f64) -> Answer {
-        let Some(histogram) = times.histogram.as_deref() else { return Answer::CannotTell };
+    fn percentile(&self, times: &LatencyStatistics, steady: &[(Nanos, &Interval)], percent: f64) -> Observed {
+        let allowed = 1.0 - percent / 100.0;
+        let value = crate::percentile_as_fact(times, percent).map(Nanos::as_f64);
+        let none = Observed { value, interval: None, beyond: None, ios: 0, keeps: false, answer: Answer::CannotTell };
+        let Some(histogram) = times.histogram.as_deref() else { return none };
         let limit = Nanos::from_secs_f64(self.limit / 1e9);
         let counts = Counts::of(histogram, limit);
+        let found = Observed { beyond: Some(counts.share()), keeps: counts.share() <= allowed, ..none };
+        let Some(half) = self.half_of_share(steady, limit) else { return found };
+        let least = if counts.over > 0.0 { 0.0 } else { NONE_SEEN / counts.ios.max(1.0) };
+        let (share, half) = (counts.share(), half.max(least));
+        let answer = answer_of([share + half < allowed, share - half > allowed]);
+        Observed { interval: self.interval_of_percentile(times, steady, (value, percent)), answer, ..found }
+    }
+
+    /// Half of the width of the interval of the share of I/Os beyond a latency.
+    fn half_of_share(&self, steady: &[(Nanos, &Interval)], latency: Nanos) -> Option<f64> {
         let of_interval = |(_, interval): &(Nanos, &Interval)| {
             let counts = self.latencies(interval);
             let total = counts.total();
-            (total > 0).then(|| measure::float(counts.slower_than(limit)) / measure::float(total))
+            (total > 0).then(|| measure::float(counts.slower_than(latency)) / measure::float(total))
         };
         let shares: Vec<f64> = steady.iter().filter_map(of_interval).collect();
-        let Some(interval) = series_interval(&shares) else { return Answer::CannotTell };
-        let least = if counts.over > 0.0 { 0.0 } else { NONE_SEEN / counts.ios.max(1.0) };
-        let (share, half) = (counts.share(), interval.half.max(least));
-        match (share + half < allowed, share - half > allowed) {
-            (true, _) => Answer::Yes,
-            (_, true) => Answer::No,
-            _ => Answer::CannotTell,
-        }
+        series_interval(&shares).map(|found| found.half)
     }
 
-    /// Latencies of all jobs together.
+    /// The interval of a percentile: the latencies at the ends of the interval of its share (Woodruff 1952).
+    fn interval_of_percentile(
+        &self,
+        times: &LatencyStatistics,
+        steady: &[(Nanos, &Interval)],
+        (value, percent): (Option<f64>, f64),
+    ) -> Option<[f64; 2]> {
+        let histogram = times.histogram.as_deref()?;
+        let half = 100.0 * self.half_of_share(steady, Nanos::from_secs_f64(value? / 1e9))?;
+        let [low, high] = [(percent - half).max(0.01), (percent + half).min(100.0)].map(|at| histogram.percentile(at));
+        let highest = times.moments.maximum()?;
+        Some([low?.min(highest), high?.min(highest)].map(Nanos::as_f64))
+    }
+
+    /// Latencies of all jobs together; response times of jobs with a rate.
     fn times(&self, result: &RunResult) -> LatencyStatistics {
         let mut all = LatencyStatistics::default();
-        let mut add = |times: [Option<&LatencyStatistics>; 2]| {
+        let mut add = |times: [Option<&LatencyStatistics>; 3]| {
             // The first one that has percentiles.
             let found = times.into_iter().flatten().find_map(|found| Some((found, found.histogram.as_deref()?)));
             if let Some((found, histogram)) = found {
@@ -180,11 +212,11 @@ impl Rule {
         };
         for job in &result.jobs {
             if self.part == Part::Sync {
-                add([Some(&job.sync.latency), None]);
+                add([Some(&job.sync.latency), None, None]);
             }
             for direction in self.directions() {
                 let found = &job.directions[*direction];
-                add([found.total.as_ref(), found.completion.as_ref()]);
+                add([found.response.as_ref(), found.total.as_ref(), found.completion.as_ref()]);
             }
         }
         all
@@ -205,8 +237,13 @@ impl Rule {
         self.directions().iter().filter_map(|own| Direction::ALL.iter().position(|known| known == own))
     }
 
-    fn latencies<'a>(&self, interval: &'a Interval) -> &'a LatencyCounts {
-        self.slots().next().map_or(&interval.sync_latencies, |slot| &interval.latencies[slot])
+    fn latencies<'a>(&self, interval: &'a Interval) -> Cow<'a, LatencyCounts> {
+        let mut slots = self.slots().map(|slot| &interval.latencies[slot]);
+        let first = Cow::Borrowed(slots.next().unwrap_or(&interval.sync_latencies));
+        slots.fold(first, |mut sum, more| {
+            sum.to_mut().add(more);
+            sum
+        })
     }
 
     /// The rate of a run, of all jobs together: bytes per second, or I/Os per second for any other number.
@@ -328,7 +365,8 @@ mod tests {
         let rule = Rule { part: Part::Read, number: Number::Percentile(99.0), limit: 1e9 };
         assert_eq!(rule.observe(&short).answer, Answer::CannotTell);
         let writes = Rule { part: Part::Write, ..rule };
-        assert_eq!(writes.observe(&run(1)), Observed { value: None, ios: 0, answer: Answer::CannotTell });
+        let none = writes.observe(&run(1));
+        assert_eq!((none.value, none.ios, none.keeps, none.answer), (None, 0, false, Answer::CannotTell));
         let syncs = Rule { part: Part::Sync, number: Number::Iops, limit: 100.0 };
         let reads = Rule { part: Part::Read, ..syncs };
         assert_eq!(syncs.observe(&run(1)), reads.observe(&run(1)), "as many syncs as reads");

@@ -69,7 +69,7 @@ fn left(place: &Path) -> Vec<String> {
 #[test]
 fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() {
     let place = place(PROFILE);
-    let short = "--profile mine.toml disk --time 9s --rounds 1 --accept cache,memory,nothing-moved --json";
+    let short = "--profile mine.toml disk --time 18s --rounds 1 --accept cache,memory,nothing-moved --json";
     let missed = PROFILE.replace("advice = true\n", "");
     std::fs::write(place.path().join("missed.toml"), missed).unwrap();
     let answers: Vec<_> = std::thread::scope(|scope| {
@@ -123,6 +123,68 @@ fn numbers_that_do_not_decide_and_results_not_of_the_storage_have_their_status()
     assert_eq!(left(place.path()), ["precious"]);
 }
 
+/// How many users, of ten random reads per second each, have a mean response below a limit that every disk keeps?
+const SIZED: &str = r#"
+question = "How many users can read here?"
+load = "10 random reads per second of each user"
+not_asked = "Writes."
+space = "16m"
+unit = "user"
+most = 1000
+
+[[test]]
+name = "reads"
+jobs = """
+[reads]
+rw=randread
+bs=4k
+size=16m
+rate_iops={10 * units}
+rate_process=poisson
+iodepth=256
+ioengine=libaio
+direct=1
+"""
+
+[[test.rule]]
+number = "all mean"
+below = "300ms"
+source = "here"
+date = "2026-11"
+"#;
+
+#[test]
+fn a_number_of_units_is_between_what_is_enough_and_what_is_too_much() {
+    let place = place(SIZED);
+    let words =
+        "--profile mine.toml disk --time 20s --rounds 1 --json --accept cache,memory,nothing-moved --page a.svg";
+    let few = SIZED.replace("most = 1000", "most = 2");
+    std::fs::write(place.path().join("mine.toml"), few).unwrap();
+    let (status, text, errors) = ask(place.path(), words);
+    assert_eq!(status, 0, "{text}{errors}");
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let search = &document["search"];
+    assert_eq!((&search["enough_for"], &search["too_many"]), (&2.into(), &Value::Null), "{search}");
+    let tried: Vec<_> =
+        search["tried"].as_array().unwrap().iter().map(|tried| tried["units"].as_u64().unwrap()).collect();
+    assert_eq!(tried, [1, 2, 2], "{search}");
+    let first = document["sentences"][0].as_str().unwrap();
+    assert_eq!(first, "How many users can read here? At least 2 users, on disk: no larger number was tried.");
+    let rates = &document["tests"][0]["rounds"][0][0]["iops"];
+    assert!((rates.as_f64().unwrap() / 20.0 - 1.0).abs() < 0.5, "two users are 20 reads per second: {rates}");
+    let svg = std::fs::read_to_string(place.path().join("a.svg")).unwrap();
+    assert!(svg.contains("reads: all mean below 300 ms") && svg.contains("round 1"), "{svg}");
+    // No disk reads in a microsecond, with the system call.
+    let none = SIZED.replace("300ms", "1us");
+    std::fs::write(place.path().join("mine.toml"), none).unwrap();
+    let (status, text, errors) = ask(place.path(), &words.replace("--json", ""));
+    assert_eq!(status, 1, "{text}{errors}");
+    assert!(text.contains("How many users can read here? Not even 1, on disk: all mean of reads is"), "{text}");
+    let (status, text, _) = ask(place.path(), &format!("{} --scale 3", words.replace("--json", "")));
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("How many users can read here? No, on disk for 3 users: all mean of reads is"), "{text}");
+}
+
 #[test]
 fn mistakes_are_named_before_anything_is_measured() {
     let place = place(PROFILE);
@@ -130,6 +192,10 @@ fn mistakes_are_named_before_anything_is_measured() {
     std::fs::write(place.path().join("unsourced.toml"), PROFILE.replace("\"there\"", "\"\"")).unwrap();
     std::fs::write(place.path().join("large.toml"), PROFILE.replace("space = \"16m\"", "space = \"1000t\"")).unwrap();
     std::fs::write(place.path().join("job.toml"), PROFILE.replace("bs=4k", "bs=4q")).unwrap();
+    for (name, line) in [("command", "exec_prerun=touch precious"), ("outside", "filename=../precious")] {
+        let text = PROFILE.replace("bs=4k", &format!("bs=4k\n{line}"));
+        std::fs::write(place.path().join(format!("{name}.toml")), text).unwrap();
+    }
     for (words, expected) in [
         ("", "name a program and a directory"),
         ("nothing disk", "no program nothing; plumb ask --list"),
@@ -145,7 +211,15 @@ fn mistakes_are_named_before_anything_is_measured() {
         ("--show etcd disk", "--show prints a job file"),
         ("etcd disk --with runtime=3", "runtime is set by plumb ask itself"),
         ("etcd disk --time 0", "--time"),
-        ("etcd disk --page answer.svg", "answer.svg: the page of an answer is .html or .pdf"),
+        ("etcd disk --untrusted", "--profile <FILE>"),
+        ("--profile command.toml disk --untrusted", "--untrusted: exec_prerun=touch precious "),
+        ("--profile outside.toml --show --untrusted", "--untrusted: filename=../precious leads out of this directory"),
+        (
+            "etcd disk --page answer.txt",
+            "answer.txt: the page of an answer is .html or .pdf, its picture alone .svg or .png",
+        ),
+        ("kafka disk --page answer.svg", "answer.svg: kafka has no limits to draw"),
+        ("nvr disk --scale 9999", "--scale 9999: the I/O of nvr is for 5000 units at most"),
     ] {
         let (status, text, errors) = ask(place.path(), words);
         assert_eq!((status, text.as_str()), (3, ""), "{words}: {errors}");
@@ -172,21 +246,42 @@ fn a_signal_ends_it_with_the_rounds_so_far_and_its_files_are_removed() {
 }
 
 #[test]
-fn the_job_files_of_all_programs_are_read_by_fio_and_by_plumb() {
+fn the_job_files_of_all_programs_run_in_fio_and_plumb_reads_them() {
     let place = place(PROFILE);
     let (_, list, _) = ask(place.path(), "--list --json");
     let list: Value = serde_json::from_str(&list).unwrap();
     let programs = list["programs"].as_array().unwrap();
     assert!(programs.len() >= 18 && programs.iter().filter(|program| program["has_limits"] == true).count() >= 10);
-    for program in programs {
-        let name = program["name"].as_str().unwrap();
-        let (status, jobs, errors) = ask(place.path(), &format!("--show {name}"));
+    let check = |name: &str| {
+        let (status, jobs, errors) = ask(place.path(), &format!("--show {name} --time 1s"));
         assert_eq!(status, 0, "{errors}");
-        let path = place.path().join("one.fio");
-        std::fs::write(&path, &jobs).unwrap();
-        for fio in [&["fio"][..], &[env!("CARGO_BIN_EXE_plumb"), "fio"]] {
-            let output = Command::new(fio[0]).args(&fio[1..]).arg("--parse-only").arg(&path).output().unwrap();
-            assert!(output.status.success(), "{name}, {fio:?}: {output:?}\n{jobs}");
+        let here = place.path().join(name);
+        std::fs::create_dir(&here).unwrap();
+        // As it is, but for the size of its files.
+        let size = |line: &str| match line.split_once('=') {
+            Some((option @ ("size" | "filesize"), _)) => format!("{option}=32m\n"),
+            _ => format!("{line}\n"),
+        };
+        let small: String = jobs.lines().map(size).collect();
+        std::fs::write(here.join("one.fio"), &small).unwrap();
+        std::fs::write(here.join("whole.fio"), &jobs).unwrap();
+        let run = |program: &str, words: &[&str]| {
+            let output = Command::new(program).args(words).current_dir(&here).output().unwrap();
+            assert!(output.status.success(), "{name}: {output:?}\n{jobs}");
+            output.stdout
+        };
+        run(env!("CARGO_BIN_EXE_plumb"), &["fio", "--parse-only", "whole.fio"]);
+        let document: Value =
+            serde_json::from_slice(&run("fio", &["--output-format=json", "one.fio"])).expect("JSON of fio");
+        for job in document["jobs"].as_array().unwrap() {
+            let ios = |direction: &str| job[direction]["total_ios"].as_u64().unwrap();
+            assert!(job["error"] == 0 && ios("read") + ios("write") > 0, "{name}: {job}");
         }
-    }
+    };
+    let names: Vec<&str> = programs.iter().map(|program| program["name"].as_str().unwrap()).collect();
+    std::thread::scope(|scope| {
+        for part in names.chunks(names.len().div_ceil(6)) {
+            scope.spawn(move || part.iter().for_each(|name| check(name)));
+        }
+    });
 }

@@ -33,17 +33,25 @@ use plan::Subject;
 pub struct Parser {
     pub(crate) engines: &'static [EngineSpec],
     formats: Vec<OutputFormat>,
+    /// Trust in the author of the texts of [`Parser::job_file`].
+    trust: Trust,
 }
 
 impl Parser {
     /// Creates a parser that knows these engines.
     pub const fn new(engines: &'static [EngineSpec]) -> Self {
-        Parser { engines, formats: Vec::new() }
+        Parser { engines, formats: Vec::new(), trust: Trust::Full }
     }
 
     /// Adds result formats, in the order in which they are printed.
     pub fn with_formats(self, formats: Vec<OutputFormat>) -> Self {
         Parser { formats, ..self }
+    }
+
+    /// Refuses in the texts of [`Parser::job_file`] what `--untrusted` refuses in files.
+    #[must_use]
+    pub fn untrusting(self) -> Self {
+        Parser { trust: Trust::None, ..self }
     }
 
     /// Parses a command line; `words` does not include the program's name.
@@ -80,7 +88,8 @@ impl Parser {
     ) -> Result<(plan::Plan, Vec<Warning>), JobError> {
         let given = TextAsFile { name, text, files: surroundings.files };
         let around = Surroundings { files: &given, ..*surroundings };
-        let words = ["--".to_owned(), name.to_owned()];
+        let restricted = (self.trust == Trust::None).then_some("--untrusted");
+        let words: Vec<String> = restricted.into_iter().chain(["--", name]).map(str::to_owned).collect();
         let invocation = self.command_line(&words, &around)?;
         match invocation.action {
             Action::Run(plan) => Ok((plan, invocation.warnings)),

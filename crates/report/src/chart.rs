@@ -95,6 +95,13 @@ pub const CHARTS: &[Chart] = &[
         paper: (520, None),
     },
     Chart {
+        name: "limits",
+        title: "Rounds against limits (plumb ask --page)",
+        source: packed!("limits.js"),
+        size: (1040, None),
+        paper: (708, None),
+    },
+    Chart {
         name: "surface",
         title: "Throughput over file size and record size",
         source: packed!("surface.js"),

@@ -300,6 +300,7 @@ fn every_chart_is_drawn_in_the_dark_and_without_data() {
             "devices" => serde_json::to_value(Devices::default()),
             "changes" => serde_json::to_value(report::data::Changes::default()),
             "capacity" => serde_json::to_value(report::data::Capacity::default()),
+            "limits" => serde_json::to_value(report::data::Limits::default()),
             "surface" => serde_json::to_value(Surface::default()),
             other => panic!("{other} has no data here"),
         };

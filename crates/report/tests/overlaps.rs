@@ -4,8 +4,8 @@
 use analysis::Load;
 use report::data::{
     Axis, Band, Bin, Blocks, Capacity, Card, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices,
-    Distribution, Line, Mark, Measured, Outcome, Overlay, Panel, Quantity, RateTrial, ResponseLimit, Rounds, Row,
-    Scaling, Series, Surface, Sweep, Table, Unit,
+    Distribution, LimitedRound, LimitedRule, Limits, Line, Mark, Measured, Outcome, Overlay, Panel, Quantity,
+    RateTrial, ResponseLimit, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
@@ -279,6 +279,34 @@ fn capacities() {
             capacity: (count % 2 == 0).then_some(middle),
             low: (count % 2 == 0).then_some(middle * 0.97),
             high: (count % 2 == 0).then_some(middle * 1.03),
+            notes: Vec::new(),
+        })
+    });
+}
+
+#[test]
+fn limits() {
+    check("limits", |count, latency, rate| {
+        let round = |at: usize| {
+            let times = between((0.01, 50.0), at, count);
+            LimitedRound {
+                value: format!("{} µs", between(latency, at, count).round()),
+                times: Some(times),
+                low: (at % 3 != 2).then_some(times * 0.9),
+                high: (at % 3 != 2).then_some(times * 1.1),
+                answer: ["yes", "no", "cannot tell"][at % 3].into(),
+            }
+        };
+        let rule = |at: usize| LimitedRule {
+            label: format!("mixed {}: read iops, {} or more", name(at), between(rate, at, count).round()),
+            answer: ["cannot tell", "yes", "no"][at % 3].into(),
+            is_advice: at % 2 == 1,
+            rounds: (0..3).map(|number| round((at + number) % count.max(1))).collect(),
+        };
+        value(Limits {
+            title: "etcd · /var/lib/etcd".into(),
+            sentences: vec!["Will etcd be happy here? Cannot tell, on /var/lib/etcd.".into()],
+            rules: (0..count.min(12)).map(rule).collect(),
             notes: Vec::new(),
         })
     });

@@ -26,6 +26,9 @@ pub struct Profile {
     /// Unit that limits on rates are for, like `vCPU`; none if they are absolute.
     #[serde(default)]
     pub unit: Option<String>,
+    /// Of a profile that asks how many units there can be: the largest number that is tried. Its jobs have `units` in braces.
+    #[serde(default)]
+    pub most: Option<u32>,
     /// Its tests, in order.
     #[serde(rename = "test")]
     pub tests: Vec<ProfileTest>,
@@ -75,9 +78,11 @@ pub const PROFILES: &[(&str, &str)] = profiles![
     "cockroachdb",
     "etcd",
     "etcd-openshift",
+    "ethereum",
     "gitaly",
     "k8s-pvc",
     "kafka",
+    "nvr",
     "oracle-redo",
     "oracle-slob",
     "postgres-wal",
@@ -87,6 +92,9 @@ pub const PROFILES: &[(&str, &str)] = profiles![
     "sap-hana",
     "splunk",
     "tikv",
+    "vdi",
+    "video-edit",
+    "vm-boot-storm",
     "zeebe",
     "zfs-slog",
 ];
@@ -121,12 +129,34 @@ impl Profile {
         }
         found.bytes()?;
         for rule in found.tests.iter().flat_map(|test| &test.rules) {
-            rule.rule(1)?;
+            let limit = rule.rule(1)?;
+            if found.most.is_some() && !limit.is_time() {
+                return Err(SurveyError::File(format!("{}: with `most`, limits are on latencies", rule.number)));
+            }
             if rule.source.trim().is_empty() || rule.date.trim().is_empty() {
                 return Err(SurveyError::File(format!("{}: a rule needs its source and date", rule.number)));
             }
         }
+        found.check_units()?;
         Ok(found)
+    }
+
+    /// The number of units is in the jobs of a profile that asks for it, and in no other one.
+    fn check_units(&self) -> Result<(), SurveyError> {
+        let mut names_units = false;
+        for test in &self.tests {
+            names_units |= test.jobs_for(1)? != test.jobs;
+        }
+        let has_limit = self.tests.iter().flat_map(|test| &test.rules).any(|rule| !rule.advice);
+        let wrong = match self.most {
+            Some(0) => "most = 0: write the largest number of units that is tried",
+            Some(_) if self.unit.is_none() => "with `most`, there is a `unit`, such as \"camera\"",
+            Some(_) if !names_units => "with `most`, the jobs name the number of units, like rate_iops={2.5 * units}",
+            Some(_) if !has_limit => "with `most`, there is a rule that is not advice",
+            None if names_units => "jobs with {units} need `most`, the largest number that is tried",
+            _ => return Ok(()),
+        };
+        Err(SurveyError::File(wrong.to_owned()))
     }
 
     /// Space for its files.
@@ -154,6 +184,43 @@ impl Profile {
     }
 }
 
+impl ProfileTest {
+    /// The sections for this many units: `{units}` is their number, `{2.5 * units}` 2.5 times as many, a whole number of at
+    /// least 1.
+    ///
+    /// # Errors
+    /// Something else is in braces.
+    pub fn jobs_for(&self, units: u32) -> Result<String, SurveyError> {
+        let mut text = String::new();
+        let mut rest = self.jobs.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            let number = after.split_once('}').and_then(|(inside, after)| Some((times_units(inside, units)?, after)));
+            let Some((number, after)) = number else {
+                let line = after.lines().next().unwrap_or_default();
+                return Err(SurveyError::File(format!(
+                    "{}: {{{line}: write a number of units like {{units}} or {{2.5 * units}}",
+                    self.name
+                )));
+            };
+            text.push_str(before);
+            text.push_str(&number);
+            rest = after;
+        }
+        Ok(text + rest)
+    }
+}
+
+/// The number that a text in braces stands for.
+fn times_units(text: &str, units: u32) -> Option<String> {
+    let factor = match text.trim().strip_suffix("units")?.trim_end() {
+        "" => 1.0,
+        factor => {
+            factor.strip_suffix('*')?.trim_end().parse::<f64>().ok().filter(|factor| (1e-6..=1e6).contains(factor))?
+        }
+    };
+    Some(format!("{:.0}", (factor * f64::from(units)).max(1.0)))
+}
+
 impl ProfileRule {
     /// The limit, for this many units.
     ///
@@ -175,8 +242,8 @@ impl ProfileRule {
         let number = match (number, number.strip_prefix('p').and_then(|digits| digits.parse::<f64>().ok())) {
             ("iops", _) => Number::Iops,
             ("bandwidth", _) if part != Part::Sync => Number::Bandwidth,
-            _ if part == Part::All => return Err(wrong("of all I/Os together a number is iops or bandwidth")),
             ("mean", _) => Number::Mean,
+            _ if part == Part::All => return Err(wrong("of all I/Os together a number is iops, bandwidth or mean")),
             (_, Some(percent)) if (50.0..=99.99).contains(&percent) => Number::Percentile(percent),
             _ => return Err(wrong("a number is mean, iops, bandwidth, or a percentile from p50 to p99.99")),
         };
@@ -206,6 +273,10 @@ fn time(text: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
+#[path = "profile_tests.rs"]
+mod disks;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -220,6 +291,33 @@ mod tests {
                 let year = rule.date.split('-').next().and_then(|year| year.parse::<u32>().ok());
                 assert!(year.is_some_and(|year| (2010..=2026).contains(&year)), "{name}: {}", rule.date);
             }
+        }
+    }
+
+    #[test]
+    fn the_number_of_units_is_in_the_jobs_of_a_profile_that_asks_for_it() {
+        let test = |jobs: &str| ProfileTest { name: "x".to_owned(), jobs: jobs.to_owned(), rules: Vec::new() };
+        for (jobs, units, expected) in [
+            ("numjobs={units}\nbs=4k\n", 7, "numjobs=7\nbs=4k\n"),
+            ("rate_iops={2.21 * units}\nrate={0.1*units}m\n", 10, "rate_iops=22\nrate=1m\n"),
+            ("rate_iops={0.119 * units}\n", 1, "rate_iops=1\n"),
+            ("bs=4k\n", 3, "bs=4k\n"),
+        ] {
+            assert_eq!(test(jobs).jobs_for(units).unwrap(), expected);
+        }
+        for jobs in ["a={units", "a={unit}", "a={x * units}", "a={-1 * units}", "a={inf * units}", "a={2 units}"] {
+            assert!(test(jobs).jobs_for(1).is_err(), "{jobs}");
+        }
+        let (_, text) = PROFILES.iter().find(|(name, _)| *name == "vdi").unwrap();
+        for (from, to) in [
+            ("most = ", "# "),
+            ("unit = ", "# "),
+            ("most = ", "most = 0 # "),
+            ("{8 * units}", "8"),
+            ("below = \"10ms\"", "at_least = \"10\"\nadvice = false"),
+            ("[[test.rule]]", "[[test.rule]]\nadvice = true"),
+        ] {
+            assert!(text.contains(from) && Profile::from_toml(&text.replace(from, to)).is_err(), "{from} as {to}");
         }
     }
 
@@ -252,7 +350,6 @@ mod tests {
             ("sync bandwidth", None, Some("1MB/s")),
             ("read bandwidth", None, Some("1MiB/s")),
             ("all p99", Some("1ms"), None),
-            ("all mean", Some("1ms"), None),
         ] {
             assert!(rule(number, below, at_least).rule(1).is_err(), "{number}");
         }

@@ -6,6 +6,7 @@
 mod page;
 mod rounds;
 mod shown;
+mod units;
 
 use crate::failure::{Cut, Failure, signal_status};
 use crate::output::{self, Output};
@@ -29,6 +30,7 @@ Examples:
   plumb ask --list                            all programs
   plumb ask etcd /var/lib/etcd
   plumb ask cockroachdb /data --scale 8       a node of 8 vCPUs
+  plumb ask nvr /data                         how many cameras; --scale 40: enough for 40?
   plumb ask --show etcd >etcd.fio             a job file that any fio runs, with limits and sources
   plumb ask --profile mine.toml /data
   plumb ask sap-hana /hana --page answer.pdf
@@ -51,7 +53,10 @@ pub(crate) struct AskArgs {
     /// File with a profile, instead of the name of a program
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Number of units that published limits are for, like vCPUs [default: 1]
+    /// Refuse commands, devices and paths outside of the new directory in the file of --profile
+    #[arg(long, requires = "profile")]
+    untrusted: bool,
+    /// Number of units that limits are for, like vCPUs [default: 1; of cameras, streams and desktops it is searched]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     scale: Option<u32>,
     /// Time of each test in a round; a tenth before it is not counted
@@ -66,7 +71,7 @@ pub(crate) struct AskArgs {
     /// Answer although these checks find that a result is not of the storage, like cache,nothing-moved
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     accept: Vec<String>,
-    /// Page with the answer that one can mail: .html or .pdf
+    /// Page with the answer that one can mail, .html or .pdf; or the picture of its rounds alone, .svg or .png
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     #[command(flatten)]
@@ -86,11 +91,12 @@ enum Form {
 }
 
 /// A profile with its name, and how it is asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Question {
     name: String,
     profile: Profile,
-    units: u32,
+    /// Number of units that was asked for.
+    units: Option<u32>,
     /// Seconds of a test.
     time: u64,
     rounds: u32,
@@ -126,7 +132,7 @@ fn answer(args: &AskArgs) -> Result<u8, Failure> {
     let [path] = rest else {
         return Err(Failure::new(format!("name a directory on the disk: plumb ask {} PATH", question.name)));
     };
-    args.page.as_deref().map(page::check).transpose()?;
+    args.page.as_deref().map(|page| page::check(page, &question)).transpose()?;
     measured(&question, Path::new(path), (&mut out, form, args.page.as_deref()))
 }
 
@@ -150,11 +156,12 @@ fn measured(
         let what = &question.profile.load;
         let rounds = survey::counted(u64::from(question.rounds), "round");
         let all = crate::capacity::minutes(measure::float(seconds));
-        out.write(&format!("{what}; {rounds}, {all} in all\n"))?;
+        let all = if question.is_searched() { format!("of {all} for each number") } else { format!("{all} in all") };
+        out.write(&format!("{what}; {rounds}, {all}\n"))?;
     }
-    let found = rounds::measure(question, place.path(), &signals);
+    let (asked, found, search) = units::measured(question, place.path(), &signals);
     drop(place);
-    let report = Report { question, path, found: &found };
+    let report = Report { question: &asked, path, found: &found, search: search.as_ref() };
     if found.rates.iter().any(|rounds| !rounds.is_empty()) {
         out.write(&match form {
             Form::Json => report.document()?,
@@ -196,15 +203,23 @@ impl AskArgs {
         if self.scale.is_some() && profile.unit.is_none() {
             return Err(Failure::new(format!("--scale: the limits of {name} are not for a number of units")));
         }
+        if let (Some(units), Some(most)) = (self.scale, profile.most)
+            && units > most
+        {
+            return Err(Failure::new(format!("--scale {units}: the I/O of {name} is for {most} units at most")));
+        }
         let question = Question {
             name,
             profile,
-            units: self.scale.unwrap_or(1),
+            units: self.scale,
             time: self.time,
             rounds: self.rounds,
             added: self.with.clone(),
             accepted: self.accept.iter().map(|check| check.replace('-', " ")).collect(),
         };
+        if self.untrusted {
+            (0..question.profile.tests.len()).try_for_each(|test| rounds::check_trust(&question, test))?;
+        }
         Ok((question, rest))
     }
 }
@@ -225,9 +240,19 @@ impl Question {
         self.time.div_ceil(10)
     }
 
+    /// Number of units that the limits and jobs are for.
+    fn units(&self) -> u32 {
+        self.units.unwrap_or(1)
+    }
+
+    /// True if the answer is a number of units.
+    const fn is_searched(&self) -> bool {
+        self.profile.most.is_some() && self.units.is_none()
+    }
+
     /// The job file of a test.
-    fn job_file(&self, test: usize) -> String {
-        self.common() + &self.profile.tests[test].jobs
+    fn job_file(&self, test: usize) -> Result<String, Failure> {
+        Ok(self.common() + &self.profile.tests[test].jobs_for(self.units())?)
     }
 
     /// A job file of all tests, one after another, with the question, limits and sources as comments.
@@ -237,11 +262,12 @@ impl Question {
         for (at, test) in self.profile.tests.iter().enumerate() {
             let _ = writeln!(text, "\n# Test {}: {}", at + 1, test.name);
             for rule in &test.rules {
-                let limit = shown::limit(&rule.rule(self.units)?);
+                let limit = shown::limit(&rule.rule(self.units())?);
                 let strength = if rule.advice { "should be" } else { "must be" };
                 let _ = writeln!(text, "# {} {strength} {limit}. {} ({})", rule.number, rule.source, rule.date);
             }
-            text += &if at == 0 { test.jobs.clone() } else { after_the_others(&test.jobs) };
+            let jobs = test.jobs_for(self.units())?;
+            text += &if at == 0 { jobs } else { after_the_others(&jobs) };
         }
         Ok(text)
     }
@@ -251,9 +277,14 @@ impl Question {
         format!("[global]\ntime_based\nruntime={}\nramp_time={}\n", self.time, self.warm_up())
     }
 
-    /// The number of units in words, if limits are for units: ` for 8 vCPU`.
+    /// The number of units in words, if limits are for units: ` for 8 vCPUs`.
     fn scale(&self) -> String {
-        self.profile.unit.as_ref().map(|unit| format!(" for {} {unit}", self.units)).unwrap_or_default()
+        if self.profile.unit.is_none() { String::new() } else { format!(" for {}", self.counted(self.units())) }
+    }
+
+    /// A number of units in words: `1 vCPU`, `8 vCPUs`.
+    fn counted(&self, units: u32) -> String {
+        survey::counted(u64::from(units), self.profile.unit.as_deref().unwrap_or("unit"))
     }
 }
 

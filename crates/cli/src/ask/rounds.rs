@@ -77,7 +77,8 @@ pub(crate) fn measure(question: &Question, directory: &Path, signals: &Watch) ->
     for run in 0..question.runs() {
         let (round, test) = (run / tests.len() as u64, run % tests.len() as u64);
         let test = usize::try_from(test).unwrap_or(0);
-        let title = format!("round {} of {}, {}", round + 1, question.rounds, tests[test].name);
+        let units = if question.profile.most.is_some() { question.scale() } else { String::new() };
+        let title = format!("round {} of {}{units}, {}", round + 1, question.rounds, tests[test].name);
         display.round(title, [Nanos::from_secs(run * question.seconds()), length], Some(all));
         let result = plan(question, test, run + 1, directory).map_err(Cut::Failed);
         match result.and_then(|plan| one(&plan, &tests[test].name, &mut display, signals)) {
@@ -99,11 +100,19 @@ pub(super) fn plan(question: &Question, test: usize, number: u64, directory: &Pa
         |(option, value): &(String, String)| format!("{option}={}", value.replace("{run}", &number.to_string()));
     let mut added = vec![format!("directory={}", directory.display().to_string().replace(':', "\\:"))];
     added.extend(question.added.iter().map(written));
-    let text = crate::versus::with_options(&question.job_file(test), &added);
+    let text = crate::versus::with_options(&question.job_file(test)?, &added);
     let machine = Machine::here();
     let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
     let parsed = parser.job_file(&format!("{}, {name}", question.name), &text, &machine.surroundings());
     parsed.map(|(plan, _)| plan).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// Refuses in the job file of a test what `--untrusted` refuses. The options that are added to it are the user's.
+pub(super) fn check_trust(question: &Question, test: usize) -> Result<(), Failure> {
+    let name = format!("{}, {}", question.name, question.profile.tests[test].name);
+    let parser = Parser::new(engine::ENGINES).untrusting();
+    let parsed = parser.job_file(&name, &question.job_file(test)?, &Machine::here().surroundings());
+    parsed.map(drop).map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Runs a test once.
@@ -136,7 +145,7 @@ impl Found {
     fn keep(&mut self, question: &Question, test: usize, result: &RunResult) {
         for (rule, rounds) in question.profile.tests[test].rules.iter().zip(&mut self.rules[test]) {
             // The profile was read with its rules before anything was measured.
-            rounds.extend(rule.rule(question.units).map(|rule| rule.observe(result)));
+            rounds.extend(rule.rule(question.units()).map(|rule| rule.observe(result)));
         }
         self.rates[test].push(rates(result));
         self.keep_findings(result, &question.accepted);
@@ -174,7 +183,7 @@ mod tests {
             let profile = Profile::from_toml(text).unwrap();
             let space = profile.bytes().unwrap();
             let tests = profile.tests.len();
-            let (units, time, rounds) = (1, 60, 3);
+            let (units, time, rounds) = (profile.most, 60, 3);
             let question = Question {
                 name: (*name).to_owned(),
                 profile,

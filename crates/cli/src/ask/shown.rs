@@ -2,11 +2,13 @@
 
 use super::Question;
 use super::rounds::{Found, Rate};
+use super::units::{Outcome, Search};
 use crate::failure::Failure;
 use analysis::question::{Answer, Number, Observed, Part, Rule, of_rounds, of_rules};
 use analysis::thousands;
 use formats::printable;
 use measure::Direction;
+use report::data::{LimitedRound, LimitedRule, Limits};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -17,6 +19,8 @@ pub(super) struct Report<'a> {
     pub(super) question: &'a Question,
     pub(super) path: &'a Path,
     pub(super) found: &'a Found,
+    /// The search for a number of units, if it was asked for.
+    pub(super) search: Option<&'a Search>,
 }
 
 /// A rule with what its rounds said.
@@ -32,7 +36,7 @@ impl Report<'_> {
         let rules = self.question.profile.tests[test].rules.iter().zip(&self.found.rules[test]);
         let judge = |(written, rounds): (&'_ ProfileRule, &'_ Vec<Observed>)| {
             // It was read before anything was measured.
-            let rule = written.rule(self.question.units).ok()?;
+            let rule = written.rule(self.question.units()).ok()?;
             let answers: Vec<Answer> = rounds.iter().map(|round| round.answer).collect();
             Some((rule, of_rounds(&answers)))
         };
@@ -44,8 +48,17 @@ impl Report<'_> {
             .collect()
     }
 
-    /// The answer; `None` if the profile has no limits.
+    /// The answer; `None` if the profile has no limits. To a number of units: yes if there is one.
     pub(super) fn answer(&self) -> Option<Answer> {
+        let Some(search) = self.search else { return self.answer_of_rounds() };
+        Some(match (search.size.enough_for, search.size.too_many) {
+            (Some(_), _) => Answer::Yes,
+            (None, Some(1)) => Answer::No,
+            (None, _) => Answer::CannotTell,
+        })
+    }
+
+    fn answer_of_rounds(&self) -> Option<Answer> {
         let tests = 0..self.question.profile.tests.len();
         let all: Vec<Answer> = tests
             .flat_map(|test| self.judged(test))
@@ -57,7 +70,10 @@ impl Report<'_> {
 
     /// Everything as text.
     pub(super) fn text(&self) -> String {
-        let mut text = String::new();
+        let mut text: String = self.tried().map(|line| format!("{line}\n")).collect();
+        if self.search.is_some() {
+            let _ = writeln!(text, "The rounds{}:", self.question.scale());
+        }
         for (at, test) in self.question.profile.tests.iter().enumerate() {
             let _ = writeln!(text, "{}", test.name);
             for rates in &self.found.rates[at] {
@@ -85,7 +101,8 @@ impl Report<'_> {
     pub(super) fn answers(&self) -> Vec<String> {
         let profile = &self.question.profile;
         let place = format!("on {}{}", self.path.display(), self.question.scale());
-        let answer = match (self.answer(), &self.found.until) {
+        let answer = match (self.answer_of_rounds(), &self.found.until) {
+            _ if self.search.is_some() && self.found.cut.is_none() => self.number_of_units(),
             _ if self.found.cut.is_some() => {
                 let done: usize = self.found.rates.iter().map(Vec::len).sum();
                 format!("No answer, {place}: it was ended after {done} of {} runs.", self.question.runs())
@@ -101,7 +118,86 @@ impl Report<'_> {
                 self.missed(Answer::CannotTell)
             ),
         };
-        vec![format!("{} {answer}", profile.question), format!("Not asked: {}", profile.not_asked)]
+        let mut all = vec![format!("{} {answer}", profile.question)];
+        all.extend(self.rates_are_enough_for());
+        all.push(format!("Not asked: {}", profile.not_asked));
+        all
+    }
+
+    /// The numbers of units that were tried, a line each.
+    fn tried(&self) -> impl Iterator<Item = String> + '_ {
+        self.search.into_iter().flat_map(|search| &search.tried).map(|tried| {
+            let what = match tried.outcome {
+                Outcome::Look(true) => "a look: keeps its limits".to_owned(),
+                Outcome::Look(false) => "a look: misses a limit".to_owned(),
+                Outcome::Rounds(answer) => format!("{} rounds: {}", self.question.rounds, word(answer)),
+            };
+            format!("  {}, {} s: {what}", self.question.counted(tried.units), tried.seconds)
+        })
+    }
+
+    /// The number of units in words.
+    fn number_of_units(&self) -> String {
+        let size = self.search.map(|search| search.size).unwrap_or_default();
+        let (on, counted) = (self.path.display(), |units: u32| self.question.counted(units));
+        let at_most = self.question.profile.most.unwrap_or(1);
+        match (size.enough_for, size.too_many) {
+            (Some(yes), Some(no)) => {
+                let spent = self.found.until.as_ref();
+                let spent = spent.map(|(seconds, why)| format!(" Only for the first {seconds:.0} s: {why}"));
+                format!("{}, on {on}: it is too little for {no}.{}", counted(yes), spent.unwrap_or_default())
+            }
+            (Some(yes), None) if yes == at_most => {
+                format!("At least {}, on {on}: no larger number was tried.", counted(yes))
+            }
+            (Some(yes), None) => format!("At least {}, on {on}: the rounds above it cannot tell.", counted(yes)),
+            (None, Some(1)) => format!("Not even 1, on {on}: {}.", self.missed(Answer::No)),
+            (None, _) => format!(
+                "Cannot tell, on {on}: no number had a yes in all rounds. A longer --time helps, if the disk is calm."
+            ),
+        }
+    }
+
+    /// The number of units for which the rates of the slowest and the fastest round are enough.
+    fn units_of_rates(&self) -> Option<[f64; 2]> {
+        let units = f64::from(self.question.units());
+        let mut found: Option<[f64; 2]> = None;
+        self.question.profile.unit.as_ref().filter(|_| self.question.profile.most.is_none())?;
+        for judged in (0..self.question.profile.tests.len()).flat_map(|test| self.judged(test)) {
+            let values = || judged.rounds.iter().filter_map(|round| round.value);
+            let ends = values().reduce(f64::min).zip(values().reduce(f64::max));
+            if let Some((low, high)) = ends.filter(|_| !judged.rule.is_time() && !judged.written.advice) {
+                let of = |value: f64| (value / judged.rule.limit * units).floor();
+                let [known_low, known_high] = found.unwrap_or([f64::INFINITY; 2]);
+                found = Some([known_low.min(of(low)), known_high.min(of(high))]);
+            }
+        }
+        found
+    }
+
+    fn rates_are_enough_for(&self) -> Option<String> {
+        let [low, high] = self.units_of_rates()?.map(thousands);
+        let unit = self.question.profile.unit.as_deref().unwrap_or_default();
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        Some(format!("By its rates alone, this is enough for {range} {unit}s, by the slowest and the fastest round."))
+    }
+
+    /// The search as JSON.
+    fn search_document(&self) -> Option<Value> {
+        let search = self.search?;
+        let tried = search.tried.iter().map(|tried| {
+            let (stage, answer) = match tried.outcome {
+                Outcome::Look(true) => ("look", "yes"),
+                Outcome::Look(false) => ("look", "no"),
+                Outcome::Rounds(answer) => ("rounds", word(answer)),
+            };
+            json!({"units": tried.units, "seconds": tried.seconds, "stage": stage, "answer": answer})
+        });
+        Some(json!({
+            "enough_for": search.size.enough_for,
+            "too_many": search.size.too_many,
+            "tried": tried.collect::<Vec<_>>(),
+        }))
     }
 
     /// The rows of a table: test, number, lowest and highest round, limit, answer and source.
@@ -148,6 +244,18 @@ impl Report<'_> {
         rows
     }
 
+    /// The rounds against their limits.
+    pub(super) fn limits(&self, title: &str, answer: &str) -> Limits {
+        let tests = self.question.profile.tests.iter().enumerate();
+        let rules = tests.flat_map(|(at, test)| self.judged(at).into_iter().map(|judged| judged.limited(&test.name)));
+        Limits {
+            title: title.to_owned(),
+            sentences: vec![answer.to_owned()],
+            rules: rules.collect(),
+            notes: self.found.findings.clone(),
+        }
+    }
+
     /// The numbers whose rules have this answer.
     fn missed(&self, wanted: Answer) -> String {
         let mut all = Vec::new();
@@ -178,8 +286,10 @@ impl Report<'_> {
                 "name": self.question.name,
                 "question": self.question.profile.question,
                 "target": self.path.display().to_string(),
-                "units": self.question.units,
+                "units": self.question.units(),
                 "unit": self.question.profile.unit,
+                "search": self.search_document(),
+                "rates_are_enough_for": self.units_of_rates(),
                 "answer": self.answer().filter(|_| self.found.cut.is_none()).map(word),
                 "seconds_until_spent": self.found.until.as_ref().map(|(seconds, _)| seconds),
                 "tests": (0..self.question.profile.tests.len()).map(test).collect::<Vec<_>>(),
@@ -209,10 +319,42 @@ impl Judged<'_> {
         )
     }
 
+    /// Its rounds in a picture. Twice as good is half of a latency, or twice a rate.
+    fn limited(&self, test: &str) -> LimitedRule {
+        let times = |value: f64| if self.rule.is_time() { self.rule.limit / value } else { value / self.rule.limit };
+        let known = |value: Option<f64>| value.map(times).filter(|times| times.is_finite() && *times > 0.0);
+        let round = |round: &Observed| {
+            let ends = round.interval.map(|ends| if self.rule.is_time() { [ends[1], ends[0]] } else { ends });
+            let beyond = || {
+                round.beyond.map_or_else(|| "not measured".to_owned(), |share| format!("{:.4} % beyond", 100.0 * share))
+            };
+            LimitedRound {
+                value: round.value.map_or_else(beyond, |value| number(&self.rule, value)),
+                times: known(round.value),
+                low: known(ends.map(|[low, _]| low)),
+                high: known(ends.map(|[_, high]| high)),
+                answer: word(round.answer).to_owned(),
+            }
+        };
+        LimitedRule {
+            label: format!("{test}: {} {}", self.written.number, limit(&self.rule)),
+            answer: word(self.answer).to_owned(),
+            is_advice: self.written.advice,
+            rounds: self.rounds.iter().map(round).collect(),
+        }
+    }
+
     /// The smallest and the largest number of the rounds.
     fn range(&self) -> Option<String> {
-        let [low, high] = self.ends()?;
+        let Some([low, high]) = self.ends() else { return self.range_beyond() };
         Some(if low == high { low } else { format!("{low} to {high}") })
+    }
+
+    /// The shares beyond the limit of a percentile for which there are too few I/Os.
+    fn range_beyond(&self) -> Option<String> {
+        let shares = || self.rounds.iter().filter_map(|round| round.beyond);
+        let [low, high] = [shares().reduce(f64::min)?, shares().reduce(f64::max)?].map(|share| 100.0 * share);
+        Some(format!("{low:.4} % to {high:.4} % beyond"))
     }
 
     fn ends(&self) -> Option<[String; 2]> {
@@ -222,7 +364,7 @@ impl Judged<'_> {
     }
 
     fn document(&self) -> Value {
-        let round = |round: &Observed| json!({"value": round.value, "ios": round.ios, "answer": word(round.answer)});
+        let round = |round: &Observed| json!({"value": round.value, "interval": round.interval, "beyond": round.beyond, "ios": round.ios, "answer": word(round.answer)});
         json!({
             "number": self.written.number,
             "unit": match self.rule.number { Number::Iops => "per_second", Number::Bandwidth => "bytes_per_second", _ => "ns" },

@@ -20,6 +20,7 @@ mod iostat;
 mod iozone_differential;
 mod load;
 mod paragraphs;
+mod programs;
 mod r;
 mod seeds;
 mod soak;
@@ -37,6 +38,7 @@ fn main() -> std::process::ExitCode {
         seeds::groups(),
         soak::groups(),
         load::groups(),
+        programs::groups(),
         r::groups(),
         store::groups(),
         gate::groups(),
