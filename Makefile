@@ -14,7 +14,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release check lint docs test test-full test-r programs checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release check lint docs test test-full test-r programs metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
 	@echo '  make test-r       Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core); as root'
 	@echo '  make programs     the logs of the real etcd and PostgreSQL under strace against plumb ask (installs both); as root'
+	@echo '  make metrics      promtool, Prometheus and node_exporter read plumb'\''s metrics (unpacks them from Debian)'
 	@echo '  make deny         known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
 	@echo '  make fuzz         FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="iolog" alone'
 	@echo 'Measure; wants a quiet machine'
@@ -112,6 +113,10 @@ store:
 	$(CARGO) build --release --locked --bin plumb
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) store::full:: -- --ignored
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) gate::full:: -- --ignored
+
+metrics:
+	$(CARGO) build --release --locked --bin plumb
+	tools/metrics
 
 # The builds of docs/building.md; only compiled, so it is not in the gate.
 FEATURES := report pdf parquet workbook live store

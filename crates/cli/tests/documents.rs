@@ -127,3 +127,18 @@ fn the_commands_of_streams_run() {
     let files = run(include_str!("../../../docs/streams.md"));
     assert!(["lines.ndjson", "devices.ndjson"].iter().all(|name| files.iter().any(|file| file == name)), "{files:?}");
 }
+
+#[test]
+fn the_commands_of_metrics_run() {
+    let files = run(include_str!("../../../docs/metrics.md"));
+    assert!(["plumb.prom", "history.om"].iter().all(|name| files.iter().any(|file| file == name)), "{files:?}");
+}
+
+#[test]
+fn the_document_of_metrics_has_every_family() {
+    let document = include_str!("../../../docs/metrics.md");
+    for family in formats::openmetrics::FAMILIES {
+        let name = if family.kind == "counter" { format!("{}_total", family.name) } else { family.name.to_owned() };
+        assert!(document.contains(&format!("`{name}`")), "docs/metrics.md has no {name}");
+    }
+}

@@ -18,6 +18,7 @@ mod generate;
 mod grade;
 mod iozone;
 mod malformed;
+mod metrics;
 mod one_truth;
 mod outputs;
 mod parse;

@@ -14,6 +14,7 @@ pub mod iozone;
 pub mod local_time;
 pub mod native;
 pub mod ndjson;
+pub mod openmetrics;
 pub mod printable;
 mod read_number;
 pub mod result_as_reading;

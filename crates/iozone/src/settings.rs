@@ -169,6 +169,8 @@ pub struct Settings {
     pub json: Option<PathBuf>,
     /// plumb's own: where lines of JSON go during the run.
     pub stream: Option<String>,
+    /// plumb's own: file for metrics during the run.
+    pub metrics: Option<PathBuf>,
     /// plumb's own: file for rows as CSV.
     pub csv: Option<PathBuf>,
     /// plumb's own: file for charts of the tables.
@@ -598,6 +600,10 @@ const OWN: &[Row] = &[
     }),
     read("-stream", "FILE", "lines of JSON during the run; - is standard output, fd:N a descriptor", |reader, text| {
         reader.settings.stream = Some(text.to_owned());
+        Ok(None)
+    }),
+    read("-metrics", "FILE", "metrics for Prometheus' textfile collector, every 5 s", |reader, text| {
+        reader.settings.metrics = Some(PathBuf::from(text));
         Ok(None)
     }),
     read("-csv", "FILE", "the tables, a line per number", |reader, text| {

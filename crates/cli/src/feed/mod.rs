@@ -1,9 +1,10 @@
-//! What a command gives away while it measures: the lines of `--stream`.
+//! What a command gives away while it measures: the lines of `--stream`, the file of `--metrics`.
 //!
 //! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and gives the
 //! run an observer that passes the events on ([`Feed::around`]). Leaves the shape of lines to `formats`, and a slow reader
 //! to [`queue`].
 
+mod metrics;
 mod queue;
 mod stream;
 
@@ -12,11 +13,13 @@ use crate::remarks;
 use analysis::CHECKS;
 use formats::ndjson::{EndedDirection, EndedJob};
 use measure::{Direction, Nanos};
+use metrics::MetricsFile;
+pub(crate) use metrics::of_result;
 use model::{DirectionResult, Environment, Grade, Interval, JobResult, Monitored, RunResult};
 use monitor::Pace;
 use plan::Plan;
 use run::{Event, Monitoring, Observer, Request, RunOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stream::Stream;
 
 /// Where a command gives away what it measures, in words.
@@ -25,12 +28,16 @@ pub(crate) struct FeedArgs {
     /// Write lines of JSON while it measures, to a file, to - (standard output) or to the descriptor N
     #[arg(long, value_name = "FILE|-|fd:N")]
     pub(crate) stream: Option<String>,
+    /// Write metrics for Prometheus' textfile collector every 5 s and at the end
+    #[arg(long, value_name = "FILE.prom")]
+    pub(crate) metrics: Option<PathBuf>,
 }
 
 /// Everything that gets what a command measures while it measures.
 #[derive(Default)]
 pub(crate) struct Feed {
     stream: Option<Stream>,
+    metrics: Option<MetricsFile>,
     /// The machine, as the result names it.
     environment: Environment,
     run: RunSoFar,
@@ -70,16 +77,20 @@ impl Feed {
     /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. `host` is the name
     /// of the machine, if one was given.
     pub(crate) fn open(args: &FeedArgs, host: Option<String>) -> Result<Self, Failure> {
-        let Some(stream) = args.stream.as_deref().map(Stream::open).transpose()? else { return Ok(Feed::default()) };
+        if args.stream.is_none() && args.metrics.is_none() {
+            return Ok(Feed::default());
+        }
+        let stream = args.stream.as_deref().map(Stream::open).transpose()?;
+        let metrics = args.metrics.as_deref().map(MetricsFile::open).transpose()?;
         let mut environment = run::machine(Path::new("/"));
         environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         crate::result_file::name_in(&mut environment, host);
-        Ok(Feed { stream: Some(stream), environment, run: RunSoFar::default() })
+        Ok(Feed { stream, metrics, environment, run: RunSoFar::default() })
     }
 
     /// True if anybody gets anything.
     pub(crate) fn is_fed(&self) -> bool {
-        self.stream.is_some()
+        self.stream.is_some() || self.metrics.is_some()
     }
 
     /// The options of a run whose intervals are given away: all of them, however long it takes.
@@ -93,6 +104,9 @@ impl Feed {
     /// A run begins. Fails if nothing can be given away, before anything is measured.
     pub(crate) fn begin(&mut self, title: Option<&str>, plan: &Plan) -> Result<(), Failure> {
         self.run = RunSoFar { number: self.run.number + 1, ..RunSoFar::default() };
+        if let Some(metrics) = &mut self.metrics {
+            metrics.begin(self.run.number, title, plan);
+        }
         match &mut self.stream {
             Some(stream) => stream.begin(self.run, title, &self.environment, plan),
             None => Ok(()),
@@ -116,6 +130,9 @@ impl Feed {
         if let Some(stream) = &mut self.stream {
             stream.interval(self.run, from, so_far, latest);
         }
+        if let Some(metrics) = &mut self.metrics {
+            metrics.interval(so_far, latest);
+        }
     }
 
     /// The run has ended with this result, which the checks have seen.
@@ -124,6 +141,9 @@ impl Feed {
             stream.judged(self.run, result);
             stream.end(self.run, result);
         }
+        if let Some(metrics) = &mut self.metrics {
+            metrics.end(result, graded(result));
+        }
     }
 
     /// A run without a result has ended: `plumb watch`.
@@ -131,6 +151,9 @@ impl Feed {
     pub(crate) fn over(&mut self, signal: Option<i32>) {
         if let Some(stream) = &mut self.stream {
             stream.end(self.run, &RunResult { ended_by_signal: signal, ..RunResult::default() });
+        }
+        if let Some(metrics) = &mut self.metrics {
+            metrics.end(&RunResult::default(), std::iter::empty());
         }
     }
 
@@ -145,7 +168,8 @@ impl Feed {
 
     /// Ends it all. Says what was lost, and fails if something could not be given away.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
-        self.stream.take().map_or(Ok(()), Stream::finish)
+        let written = self.metrics.take().map_or(Ok(()), MetricsFile::finish);
+        self.stream.take().map_or(Ok(()), Stream::finish).and(written)
     }
 
     fn finding(&mut self, sentence: &str) {

@@ -86,7 +86,7 @@ fn feed(invocation: &Invocation) -> Result<Feed, Failure> {
 }
 
 fn feed_args(invocation: &Invocation) -> FeedArgs {
-    FeedArgs { stream: invocation.side.stream.clone() }
+    FeedArgs { stream: invocation.side.stream.clone(), metrics: invocation.side.metrics.clone() }
 }
 
 /// Opens the place of fio's own output; none if standard output is for the result or the stream alone (`--result=-`).

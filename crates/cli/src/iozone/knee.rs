@@ -81,7 +81,10 @@ pub(crate) fn find(
         Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
     };
-    let feed_args = FeedArgs { stream: asked.feed.stream.clone().or_else(|| settings.stream.clone()) };
+    let feed_args = FeedArgs {
+        stream: asked.feed.stream.clone().or_else(|| settings.stream.clone()),
+        metrics: asked.feed.metrics.clone().or_else(|| settings.metrics.clone()),
+    };
     let feed = super::feed(&feed_args, &settings, asked.host.clone())?;
     let places = Places::of(output, &asked.streams)?;
     feed_args.check_stdout(places.prints.then_some("--json, -o -"))?;

@@ -35,7 +35,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(settings) => settings,
         Err(refusal) => return refuse(refusal),
     };
-    let feed_args = FeedArgs { stream: settings.stream.clone() };
+    let feed_args = FeedArgs { stream: settings.stream.clone(), metrics: settings.metrics.clone() };
     feed_args.check_stdout(settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -"))?;
     let feed = feed(&feed_args, &settings, None)?;
     check_places(&settings)?;
@@ -73,8 +73,10 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
 
 /// Opens what gets the passes while they go on.
 fn feed(args: &FeedArgs, settings: &Settings, host: Option<String>) -> Result<Feed, Failure> {
-    if args.stream.is_some() && !settings.members.is_empty() {
-        return Err(Failure::new("iozone: --stream has passes on this machine only; leave it or -+m out"));
+    if (args.stream.is_some() || args.metrics.is_some()) && !settings.members.is_empty() {
+        return Err(Failure::new(
+            "iozone: --stream and --metrics have passes on this machine only; leave them or -+m out",
+        ));
     }
     Feed::open(args, host)
 }

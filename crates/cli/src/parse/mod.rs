@@ -3,6 +3,7 @@
 //!
 //! Owns files, options, messages and exit status. Leaves reading and writing of formats to `formats`.
 
+mod backfill;
 mod views;
 
 use crate::failure::Failure;
@@ -82,6 +83,8 @@ pub(crate) enum Format {
     Xlsx,
     /// A Markdown table
     Markdown,
+    /// OpenMetrics with time stamps, of results that have intervals: for promtool's backfill
+    Openmetrics,
 }
 
 /// Counts of everything read.
@@ -95,18 +98,10 @@ struct Tally {
 /// Reads the files and prints their content.
 pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
     let files = input::named(&args.files);
-    let detail = Detail {
-        buckets: args.histogram,
-        percentiles: args.percentiles,
-        systems: files.len() > 1,
-        origins: args.origins,
-        ..Detail::default()
-    };
-    let format = match args.written.streams.json {
-        true => Format::Json,
-        false if args.r => Format::R,
-        false => args.format,
-    };
+    if args.format == Format::Openmetrics {
+        return backfill::run(&files, &args.written);
+    }
+    let (format, detail) = args.shape(&files);
     let mut view = View::begin(format, detail, args.name.as_deref(), &args.written)?;
     let mut tally = Tally::default();
     for NamedFile { name, path } in &files {
@@ -163,6 +158,25 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
     }
     view.end()?;
     Ok(input::status(tally.readings, tally.damages + tally.empty_files))
+}
+
+impl ParseArgs {
+    /// The format and what it shows, of several systems or of one.
+    fn shape(&self, files: &[NamedFile]) -> (Format, Detail) {
+        let detail = Detail {
+            buckets: self.histogram,
+            percentiles: self.percentiles,
+            systems: files.len() > 1,
+            origins: self.origins,
+            ..Detail::default()
+        };
+        let format = match self.written.streams.json {
+            true => Format::Json,
+            false if self.r => Format::R,
+            false => self.format,
+        };
+        (format, detail)
+    }
 }
 
 /// Says where the values of a log are that have no column in this format.

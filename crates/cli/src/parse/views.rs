@@ -118,7 +118,7 @@ impl View {
                 let program = format!("plumb {}", env!("CARGO_PKG_VERSION"));
                 view.text(&format!("{{\"parse_schema\": 1, \"program\": \"{program}\", \"readings\": ["))?;
             }
-            Format::Table | Format::Markdown | Format::Parquet | Format::Xlsx => {}
+            Format::Table | Format::Markdown | Format::Parquet | Format::Xlsx | Format::Openmetrics => {}
         }
         Ok(view)
     }
@@ -153,7 +153,7 @@ impl View {
             Format::Table | Format::Markdown => {}
             Format::R => return sweep::r_row(row, source, self.rows),
             Format::Csv => return sweep::csv_row(row, source, line),
-            Format::Parquet | Format::Xlsx | Format::Json => return String::new(),
+            Format::Parquet | Format::Xlsx | Format::Json | Format::Openmetrics => return String::new(),
         }
         let mut text = String::new();
         let is_text = self.format == Format::Table;
@@ -206,7 +206,7 @@ impl View {
                 let more = self.more_damages;
                 self.text(&format!("\n], \"damages\": [\n{damages}\n], \"more_damages\": {more}}}\n"))?;
             }
-            Format::Table | Format::Csv | Format::Markdown | Format::Parquet | Format::Xlsx => {}
+            Format::Table | Format::Csv | Format::Markdown | Format::Parquet | Format::Xlsx | Format::Openmetrics => {}
         }
         match self.to {
             Target::Text { mut output, pending } => output.write(&pending),

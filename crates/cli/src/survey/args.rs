@@ -274,6 +274,7 @@ mod tests {
             "store",
             "no_store",
             "stream",
+            "metrics",
             "no_calibrate",
         ];
         let all: Vec<String> =

@@ -264,6 +264,8 @@ pub struct SideOutputs {
     pub result: Option<PathBuf>,
     /// Where lines of JSON go while the run goes on (plumb only).
     pub stream: Option<String>,
+    /// File for metrics while the run goes on (plumb only).
+    pub metrics: Option<PathBuf>,
     /// Store that keeps the result (plumb only).
     pub store: Option<PathBuf>,
     /// The remarks of checks that are failures; `usual` without a list (plumb only).

@@ -315,6 +315,7 @@ impl<'a> Reader<'a> {
             Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
             Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
             Effect::Stream => self.result.side.stream = Some(text.to_owned()),
+            Effect::MetricsFile => self.result.side.metrics = Some(PathBuf::from(text)),
             Effect::StoreFile => self.result.side.store = Some(PathBuf::from(text)),
             Effect::UntilRegime => self.result.side.until_regime = Some(text.to_owned()),
             Effect::Strict => self.result.side.strict = Some(value.unwrap_or("usual").to_owned()),

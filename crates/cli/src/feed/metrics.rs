@@ -1,0 +1,144 @@
+//! `--metrics`: the numbers of the runs for the textfile collector of Prometheus' node_exporter.
+
+use crate::failure::Failure;
+use crate::safe_files::{self, AtomicFile, Durability};
+use formats::openmetrics::{self, RunMetrics};
+use model::{Grade, Interval, Monitored, RunResult};
+use plan::{JobPlan, Plan, Workload};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time between two writes during a run.
+const EVERY: Duration = Duration::from_secs(5);
+/// Most runs in the file: a matrix of iozone has more than a thousand passes.
+const MOST_RUNS: usize = 50;
+
+/// The file with the metrics of the last runs.
+pub(super) struct MetricsFile {
+    file: AtomicFile,
+    runs: VecDeque<RunMetrics>,
+    written: Instant,
+    failed: Option<Failure>,
+}
+
+impl MetricsFile {
+    /// Checks that the file can be written, before anything is measured. Only a file of metrics of plumb is replaced.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        safe_files::check_if(path, is_ours)?;
+        let (file, runs) = (AtomicFile::at(path)?, VecDeque::new());
+        Ok(MetricsFile { file, runs, written: Instant::now(), failed: None })
+    }
+
+    pub(super) fn begin(&mut self, number: u32, title: Option<&str>, plan: &Plan) {
+        let names = together(plan.jobs.iter().map(|job| job.name.clone()));
+        self.runs.push_back(RunMetrics::new(&number.to_string(), title.unwrap_or(&names), facts_of_plan(plan)));
+        if self.runs.len() > MOST_RUNS {
+            self.runs.pop_front();
+        }
+        self.write(Durability::Unsynced);
+    }
+
+    pub(super) fn interval(&mut self, so_far: &Monitored, latest: &Interval) {
+        if let Some(run) = self.runs.back_mut() {
+            run.interval(so_far, latest);
+        }
+        if self.written.elapsed() >= EVERY {
+            self.write(Durability::Unsynced);
+        }
+    }
+
+    pub(super) fn end(&mut self, result: &RunResult, checks: impl Iterator<Item = (&'static str, Grade)>) {
+        if let Some(run) = self.runs.back_mut() {
+            run.ended(result, checks);
+        }
+        self.write(Durability::Unsynced);
+    }
+
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.write(Durability::Synced);
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// The first failure is reported when the command ends: the run goes on.
+    fn write(&mut self, durability: Durability) {
+        self.written = Instant::now();
+        if self.failed.is_none() {
+            self.failed = self.file.write(openmetrics::exposition(&self.runs).as_bytes(), durability).err();
+        }
+    }
+}
+
+/// True for a file that begins as each of these does.
+fn is_ours(file: &File) -> io::Result<bool> {
+    let mut head = Vec::new();
+    file.take(32).read_to_end(&mut head)?;
+    Ok(head.starts_with(b"# HELP plumb_run_info "))
+}
+
+/// Each of these once, with commas between them.
+fn together(words: impl Iterator<Item = String>) -> String {
+    let mut found: Vec<String> = Vec::new();
+    words.filter(|word| !word.is_empty()).for_each(|word| {
+        if !found.contains(&word) {
+            found.push(word);
+        }
+    });
+    found.join(",")
+}
+
+/// A job in the words of its labels.
+struct Facts {
+    engine: String,
+    rw: String,
+    bs: u32,
+    iodepth: u32,
+    direct: bool,
+}
+
+fn facts(jobs: &[Facts], program: &str) -> Vec<(&'static str, String)> {
+    let of = |word: fn(&Facts) -> String| together(jobs.iter().map(word));
+    vec![
+        ("version", program.trim_start_matches("plumb ").to_owned()),
+        ("engine", of(|job| job.engine.clone())),
+        ("rw", of(|job| job.rw.clone())),
+        ("bs", of(|job| job.bs.to_string())),
+        ("iodepth", of(|job| job.iodepth.to_string())),
+        ("direct", of(|job| u8::from(job.direct).to_string())),
+    ]
+}
+
+fn facts_of_plan(plan: &Plan) -> Vec<(&'static str, String)> {
+    let fact = |job: &JobPlan| {
+        let engine = engine::ENGINES.iter().find(|engine| engine.name == job.engine);
+        Facts {
+            engine: job.engine.to_owned(),
+            rw: engine.map_or(String::new(), |engine| Workload::of(job, engine).pattern().to_owned()),
+            bs: job.load.size_ranges().iter().map(|(_, sizes)| sizes.1).max().unwrap_or(0),
+            iodepth: job.depth.asked(),
+            direct: job.files.direct,
+        }
+    };
+    facts(&plan.jobs.iter().map(fact).collect::<Vec<_>>(), env!("CARGO_PKG_VERSION"))
+}
+
+/// The metrics of a result with the time of each interval; `None` if it has no intervals.
+pub(crate) fn of_result(run: &str, result: &RunResult) -> Option<RunMetrics> {
+    let monitored = result.monitored.as_ref().filter(|monitored| !monitored.intervals.is_empty())?;
+    let jobs = result.reported_jobs();
+    let names = together(jobs.iter().map(|job| job.echo.name.clone()));
+    let fact = |job: &model::JobResult| Facts {
+        engine: job.echo.engine.clone(),
+        rw: job.workload.as_ref().map_or(String::new(), |workload| workload.pattern().to_owned()),
+        bs: job.echo.block_sizes.iter().map(|(_, sizes)| sizes.1).max().unwrap_or(0),
+        iodepth: job.echo.iodepth,
+        direct: job.echo.direct,
+    };
+    let facts = facts(&jobs.iter().map(fact).collect::<Vec<_>>(), &result.environment.program);
+    let mut metrics = RunMetrics::new(run, &names, facts).with_history();
+    monitored.intervals.iter().for_each(|interval| metrics.interval(monitored, interval));
+    metrics.ended(result, super::graded(result));
+    Some(metrics)
+}

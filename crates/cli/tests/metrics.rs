@@ -1,0 +1,125 @@
+//! `--metrics` and `plumb parse --format openmetrics`. What Prometheus' own programs make of them is in tools/metrics.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn plumb(directory: &Path, words: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command
+        .current_dir(directory)
+        .env("TMPDIR", directory)
+        .env("PLUMB_REMARKS", "never")
+        .args(words.split_whitespace());
+    command.output().unwrap()
+}
+
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The samples of a text: name with labels, and the number with its time, if it has one.
+fn samples(text: &str) -> Vec<(&str, &str)> {
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_once("} ").unwrap()).collect()
+}
+
+/// The totals of a result by family and direction.
+fn totals(result: &Value) -> BTreeMap<(String, String), u64> {
+    let jobs = result["result"]["jobs"].as_array().unwrap();
+    let mut found = BTreeMap::new();
+    for (family, member) in [("plumb_io_bytes_total", "bytes"), ("plumb_ios_total", "ios")] {
+        for direction in ["read", "write", "trim"] {
+            let sum = jobs.iter().map(|job| job["directions"][direction][member].as_u64().unwrap()).sum();
+            found.insert((family.to_owned(), direction.to_owned()), sum);
+        }
+    }
+    found
+}
+
+#[test]
+fn the_totals_of_both_forms_are_those_of_the_result_to_the_digit() {
+    let directory = place();
+    let words = "fio --name=a --rw=randrw --size=4m --rate_iops=500 --numjobs=2 --time_based --runtime=1200ms \
+                 --metrics=m.prom --result=r.json";
+    let output = plumb(directory.path(), words);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
+    let shown = std::fs::read_to_string(directory.path().join("m.prom")).unwrap();
+    let backfill = text(&plumb(directory.path(), "parse --format openmetrics r.json").stdout);
+    assert!(!shown.contains("# EOF") && backfill.ends_with("\n# EOF\n"));
+    for ((family, direction), total) in totals(&result) {
+        let is_wanted = |name: &str| {
+            name.starts_with(&format!("{family}{{")) && name.contains(&format!("direction=\"{direction}\""))
+        };
+        let of = |text| samples(text).into_iter().filter(|(name, _)| is_wanted(name)).map(|(_, value)| value).collect();
+        let now: Vec<&str> = of(&shown);
+        assert_eq!(now, [total.to_string()], "{family} {direction}: without a time");
+        let then: Vec<&str> = of(&backfill);
+        let last = then.last().unwrap().split_once(' ').unwrap();
+        assert_eq!(last.0, total.to_string(), "{family} {direction}");
+        let times: Vec<f64> = then.iter().map(|value| value.split_once(' ').unwrap().1.parse().unwrap()).collect();
+        assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+        let intervals = result["result"]["monitored"]["intervals"].as_array().unwrap().len();
+        assert_eq!(times.len(), intervals + 1, "the start, and each interval");
+    }
+    assert!(shown.contains("state=\"ended\"} 1\n") && shown.contains("plumb_run_info{run=\"1\",job=\"a\","), "{shown}");
+    assert_eq!(shown.matches("\nplumb_check_state{").count(), analysis::CHECKS.len());
+}
+
+#[test]
+fn a_file_that_plumb_did_not_make_stays_and_one_of_metrics_is_replaced() {
+    let directory = place();
+    let job = "fio --name=a --ioengine=null --size=1m --metrics=m.prom";
+    std::fs::write(directory.path().join("m.prom"), "# HELP mine\nmine 1\n").unwrap();
+    let output = plumb(directory.path(), job);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("plumb did not make it"), "{}", text(&output.stderr));
+    std::fs::remove_file(directory.path().join("m.prom")).unwrap();
+    for _ in 0..2 {
+        let output = plumb(directory.path(), job);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let names: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["m.prom"], "no part of it is left");
+}
+
+#[test]
+fn no_reader_sees_half_a_file_during_hundreds_of_writes() {
+    let directory = place();
+    let words = "iozone --metrics m.prom -a -i 0 -i 1 -i 2 -i 3 -i 5 -n 64k -g 1m -f f";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    let command = command.current_dir(directory.path()).env("PLUMB_REMARKS", "never").args(words.split_whitespace());
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let (mut seen, mut last) = (std::collections::BTreeSet::new(), 0);
+    while child.try_wait().unwrap().is_none() {
+        let Ok(text) = std::fs::read_to_string(directory.path().join("m.prom")) else { continue };
+        let runs = text.matches("\nplumb_run_info{").count();
+        assert!(text.ends_with('\n') && text.starts_with("# HELP plumb_run_info "), "{text}");
+        assert_eq!(text.matches("\nplumb_run_state{").count(), 3 * runs);
+        assert_eq!(text.matches("\nplumb_ios_total{").count(), 3 * runs);
+        assert!(runs <= 50, "{runs} runs");
+        let newest = |line: &str| line.strip_prefix("plumb_run_info{run=\"")?.split('"').next()?.parse::<u64>().ok();
+        last = text.lines().filter_map(newest).max().unwrap();
+        seen.insert(text.len());
+    }
+    assert!(child.wait().unwrap().success());
+    let text = std::fs::read_to_string(directory.path().join("m.prom")).unwrap();
+    let runs = text.matches("\nplumb_run_info{").count();
+    assert!(runs == 50 && seen.len() > 20, "{runs} runs are left, and {} sizes were seen", seen.len());
+    assert!(last * 2 >= 300, "{last} passes, each with two writes");
+}
+
+#[test]
+fn a_result_without_intervals_is_named() {
+    let directory = place();
+    let job = "fio --name=a --ioengine=null --size=1m --output-format=json --output=plain.json";
+    assert!(plumb(directory.path(), job).status.success());
+    let output = plumb(directory.path(), "parse --format openmetrics plain.json");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("has no intervals"), "{}", text(&output.stderr));
+}
