@@ -215,10 +215,12 @@ fn metrics(job: &JobResult) -> Vec<(String, f64)> {
         let prefix = if used.len() == 1 { "" } else { prefix };
         let mean = direction.latency().and_then(|latency| latency.moments.mean());
         found.extend(mean.map(|mean| (format!("{prefix}mean_ns"), mean)));
-        let Some(latency) = direction.latency_distribution() else { continue };
-        for (percent, name) in PERCENTILES {
-            let value = analysis::percentile_as_fact(latency, percent);
-            found.extend(value.map(|value: Nanos| (format!("{prefix}{name}"), value.as_f64())));
+        let kinds = [("", direction.latency_distribution()), ("response_", direction.response.as_ref())];
+        for (kind, latency) in kinds.into_iter().filter_map(|(kind, latency)| Some((kind, latency?))) {
+            for (percent, name) in PERCENTILES {
+                let value = analysis::percentile_as_fact(latency, percent);
+                found.extend(value.map(|value: Nanos| (format!("{prefix}{kind}{name}"), value.as_f64())));
+            }
         }
     }
     found.retain(|(_, value)| value.is_finite() && *value > 0.0);

@@ -14,7 +14,7 @@ mod within_run;
 
 pub use observation::{Asked, Metric, Missing, Observation, Said, observe};
 pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
-pub use rows::{ComparedTest, Row, Verdict, compare, percent_of};
+pub use rows::{ComparedTest, Row, Verdict, compare, compare_usual, percent_of};
 pub use sentences::{Summary, summary};
 pub use surroundings::{Difference, FactSet, follows_another, moved_little};
 pub use turns::{Goal, OrderEffect, Question, Round, Standing, TurnsError, standing, turns_progress, turns_sentences};

@@ -5,10 +5,10 @@ use super::within_run::{self, Within};
 use crate::checks::{CLIENT_CPU, NEIGHBOUR};
 use crate::samples::samples_needed;
 use measure::text::{SizeStyle, exact_size};
-use measure::{Direction, Histogram, Nanos};
+use measure::{Direction, Nanos};
 use model::measurement::{AccessOrder, AccessPattern};
 use model::reading::{ReadJob, ReadKind, ReadLatency};
-use model::{DirectionResult, Grade, JobResult, Note, RunResult};
+use model::{DirectionResult, Grade, JobResult, LatencyStatistics, Note, RunResult};
 use plan::{Flushes, Mix, Pace};
 
 /// A worker that waited for a processor for this share of the time has lost it to another program.
@@ -25,12 +25,16 @@ pub enum Metric {
     Mean,
     /// Percentile of the latency, in percent.
     Percentile(f64),
+    /// Percentile of the response time of I/Os with a rate, in percent.
+    Response(f64),
 }
 
 impl Metric {
     /// The numbers of every comparison.
     pub const USUAL: [Metric; 5] =
         [Metric::Iops, Metric::Mean, Metric::Percentile(50.0), Metric::Percentile(99.0), Metric::Percentile(99.9)];
+    /// Those of jobs with a rate as well.
+    pub const RESPONSES: [Metric; 3] = [Metric::Response(50.0), Metric::Response(99.0), Metric::Response(99.9)];
     /// The percentiles of a shift function.
     pub const SHIFT: [Metric; 11] = [
         Metric::Percentile(10.0),
@@ -46,18 +50,24 @@ impl Metric {
         Metric::Percentile(99.9),
     ];
 
-    /// `iops`, `mean`, `p99.9`.
+    /// The numbers that a comparison can be asked for.
+    pub fn asked_for() -> impl Iterator<Item = Metric> {
+        Metric::USUAL.into_iter().chain(Metric::RESPONSES)
+    }
+
+    /// `iops`, `mean`, `p99.9`, `response-p99`.
     pub fn word(self) -> String {
         match self {
             Metric::Iops => "iops".to_owned(),
             Metric::Mean => "mean".to_owned(),
             Metric::Percentile(percent) => format!("p{percent}"),
+            Metric::Response(percent) => format!("response-p{percent}"),
         }
     }
 
     /// The metric of this word; `None` if no comparison has it.
     pub fn from_word(word: &str) -> Option<Metric> {
-        Metric::USUAL.into_iter().chain(Metric::SHIFT).find(|metric| metric.word() == word)
+        Metric::asked_for().chain(Metric::SHIFT).find(|metric| metric.word() == word)
     }
 
     /// Name in tables.
@@ -372,26 +382,30 @@ fn numbers(
     let mut found = vec![(Metric::Iops, rate), (Metric::Mean, mean.filter(|&mean| mean > 0.0).ok_or(missing))];
     let printed: Option<Vec<&ReadJob>> =
         result.printed.as_ref().map(|run| group.iter().filter_map(|&at| run.jobs.get(at)).collect());
-    let histogram = moved.latency_distribution().and_then(|latency| latency.histogram.as_deref());
     for metric in Metric::SHIFT.into_iter() {
         let Metric::Percentile(percent) = metric else { continue };
         let is_known = printed.as_ref().is_none_or(|jobs| is_printed(jobs, percent, direction));
-        let number = match histogram.filter(|_| is_known) {
-            None => Err(missing),
-            Some(histogram) if histogram.total() < samples_needed(percent) => Err(Missing::TooFew),
-            Some(histogram) => percentile(histogram, percent, moved).ok_or(missing),
-        };
-        found.push((metric, number));
+        found.push((metric, percentile(moved.latency_distribution().filter(|_| is_known), percent, missing)));
+    }
+    for metric in Metric::RESPONSES {
+        let Metric::Response(percent) = metric else { continue };
+        found.push((metric, percentile(moved.response.as_ref(), percent, Missing::NotStated)));
     }
     found
 }
 
-/// The middle of a bucket may be above the largest latency.
-fn percentile(histogram: &Histogram, percent: f64, moved: &DirectionResult) -> Option<f64> {
-    let value = histogram.percentile(percent)?;
-    let largest = moved.latency_distribution().and_then(|latency| latency.moments.maximum());
-    let value = largest.map_or(value, |largest| value.min(largest)).as_f64();
-    (value > Nanos::ZERO.as_f64()).then_some(value)
+/// A percentile of these times, or `missing` without a distribution.
+fn percentile(times: Option<&LatencyStatistics>, percent: f64, missing: Missing) -> Result<f64, Missing> {
+    let Some((times, histogram)) = times.and_then(|times| Some((times, times.histogram.as_deref()?))) else {
+        return Err(missing);
+    };
+    if histogram.total() < samples_needed(percent) {
+        return Err(Missing::TooFew);
+    }
+    let value = histogram.percentile(percent).ok_or(missing)?;
+    // The middle of a bucket may be above the largest latency.
+    let value = times.moments.maximum().map_or(value, |largest| value.min(largest)).as_f64();
+    Some(value).filter(|&value| value > Nanos::ZERO.as_f64()).ok_or(missing)
 }
 
 /// True if the report has this percentile: in a list, or by the bins of all its jobs. A histogram that was rebuilt from a list

@@ -77,8 +77,28 @@ pub fn percent_of(logarithm: f64) -> f64 {
 
 /// Compares these numbers of each test.
 pub fn compare(tests: &[Matched], metrics: &[Metric], tolerance: f64, design: Design) -> Vec<ComparedTest> {
+    compare_each(tests, |_| metrics.to_vec(), tolerance, design)
+}
+
+/// Compares the usual numbers of each test, `wanted` ones, and the response times of jobs with a rate.
+pub fn compare_usual(tests: &[Matched], wanted: &[Metric], tolerance: f64, design: Design) -> Vec<ComparedTest> {
+    let numbers = |test: &Matched| {
+        let runs = || test.old.runs.iter().chain(&test.new.runs);
+        let is_stated = |metric: &Metric| runs().any(|run| run.number(*metric) != Err(Missing::NotStated));
+        let responses = Metric::RESPONSES.into_iter().filter(|metric| wanted.contains(metric) || is_stated(metric));
+        Metric::USUAL.into_iter().chain(responses).collect()
+    };
+    compare_each(tests, numbers, tolerance, design)
+}
+
+fn compare_each(
+    tests: &[Matched],
+    metrics: impl Fn(&Matched) -> Vec<Metric>,
+    tolerance: f64,
+    design: Design,
+) -> Vec<ComparedTest> {
     let mut found: Vec<ComparedTest> =
-        tests.iter().map(|test| compared(test, metrics, tolerance.ln_1p(), design)).collect();
+        tests.iter().map(|test| compared(test, &metrics(test), tolerance.ln_1p(), design)).collect();
     let mut rows: Vec<&mut Row> = found.iter_mut().flat_map(|test| &mut test.rows).collect();
     rows.retain(|row| row.change.is_some());
     let probabilities: Vec<f64> =

@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::{closed_loop, printed, watched_random_read, workload};
 use crate::statistics::ALPHA;
 use measure::{Nanos, SplitMix};
-use model::{Grade, JobError, Note, RunResult};
+use model::{Grade, JobError, LatencyStatistics, Note, RunResult};
 
 /// A result of 8 users with this many reads in a second, that ended at this second.
 fn result(ios: u64, ended_s: u64) -> RunResult {
@@ -43,6 +43,44 @@ fn a_loss_of_a_tenth_is_worse_in_rate_and_latency_and_both_are_named() {
     let found = summary(&tests, 0.05);
     assert!(found.sentences[0].starts_with("Worse: sequential reads ×8 (IOPS −11.2 %, mean +12.6 %"), "{found:?}");
     assert!(found.sentences[1].starts_with("A change of ") && found.remarks.is_empty(), "{found:?}");
+}
+
+/// Results of a job with a rate: response times of 1 to 2 ms, times this factor, one factor a run.
+fn paced(factors: &[f64], times: impl Iterator<Item = u64>) -> Vec<RunResult> {
+    let run = |(factor, time): (&f64, u64)| {
+        let mut run = result(80_000, time);
+        let mut response = LatencyStatistics { histogram: Some(Box::default()), ..LatencyStatistics::default() };
+        for io in 0..80_000_u32 {
+            let time = Nanos::from_secs_f64(factor * (1e-3 + f64::from(io) * 1e-3 / 80_000.0));
+            response.moments.record(time);
+            response.histogram.as_mut().unwrap().record(time);
+        }
+        run.jobs[0].directions.read.response = Some(response);
+        run
+    };
+    factors.iter().zip(times).map(run).collect()
+}
+
+#[test]
+fn response_times_are_compared_where_jobs_have_a_rate() {
+    let (old, new) = ([1.0, 1.01, 0.99, 1.02, 0.98], [1.2, 1.21, 1.19, 1.22, 1.18]);
+    let both = pair(observed(&paced(&old, (1..).step_by(2))), observed(&paced(&new, (2..).step_by(2)))).both;
+    let [test] = &compare_usual(&both, &[], 0.05, Design::AsMade)[..] else { panic!("one test") };
+    let words: Vec<String> = test.rows.iter().map(|row| row.metric.word()).collect();
+    assert_eq!(words, ["iops", "mean", "p50", "p99", "p99.9", "response-p50", "response-p99", "response-p99.9"]);
+    // The rate and the latencies are those that the I/Os had once they were sent: they did not change.
+    assert!(test.rows[..4].iter().all(|row| row.verdict != Verdict::Worse), "{:?}", test.rows);
+    let row = &test.rows[6];
+    assert!((row.old.unwrap() / 1.99e6 - 1.0).abs() < 0.02 && row.verdict == Verdict::Worse, "{row:?}");
+    assert!((percent_of(row.change.unwrap().estimate) - 20.0).abs() < 1.0, "{row:?}");
+    assert_eq!((test.rows[7].old, test.rows[7].verdict), (None, Verdict::CannotTell), "80 I/Os beyond p99.9");
+    // Without a rate there is no line of it, unless it was asked for.
+    let plain = pair(observed(&runs(&OLD, 1..)), observed(&runs(&NEW, 10..))).both;
+    let wanted = [Metric::Response(99.0)];
+    assert_eq!(compare_usual(&plain, &[], 0.05, Design::AsMade)[0].rows.len(), Metric::USUAL.len());
+    let rows = &compare_usual(&plain, &wanted, 0.05, Design::AsMade)[0].rows;
+    assert_eq!(rows.last().unwrap().reason.as_deref(), Some("response-p99 is not stated"));
+    assert_eq!(Metric::from_word("response-p99.9"), Some(Metric::Response(99.9)));
 }
 
 #[test]

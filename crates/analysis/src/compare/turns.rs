@@ -1,6 +1,6 @@
 //! Two sides that are measured in turns: how they compare after each round, and when it is enough.
 
-use super::rows::{ComparedTest, Row, compare, percent_of};
+use super::rows::{ComparedTest, Row, compare_usual, percent_of};
 use super::{Design, Matched, Metric, Observation, Test};
 use crate::statistics::{ALPHA, Change, Decision, WatchedMean, decision, order_effect, rounds_to_decide, watched_mean};
 
@@ -134,7 +134,7 @@ impl Standing {
 /// The sides have different tests, or one had other tests in another round.
 pub fn standing(rounds: &[Round], decisive: &[Metric], goal: Goal, tolerance: f64) -> Result<Standing, TurnsError> {
     let matched = matched(rounds)?;
-    let mut tests = compare(&matched, &Metric::USUAL, tolerance, Design::WatchedPairs);
+    let mut tests = compare_usual(&matched, decisive, tolerance, Design::WatchedPairs);
     let mut found = Standing { tests: Vec::new(), questions: Vec::new(), order: Vec::new(), notes: Vec::new() };
     let count = matched.len() * decisive.len();
     for (test, compared) in matched.iter().zip(&mut tests) {

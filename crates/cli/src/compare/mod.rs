@@ -11,7 +11,9 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
 use crate::streams::{Streams, is_stdout};
-use analysis::compare::{ComparedTest, Design, Difference, Matches, Metric, Summary, compare, pair, summary};
+use analysis::compare::{
+    ComparedTest, Design, Difference, Matches, Metric, Summary, compare, compare_usual, pair, summary,
+};
 use clap::ValueEnum;
 use formats::printable;
 pub(crate) use read::{SideResults, side};
@@ -117,7 +119,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
         return Err(Failure::new(notes.into_iter().fold(why.to_owned(), |text, note| format!("{text}\n{note}"))));
     }
     let of = |metrics: &[Metric]| compare(&matches.both, metrics, args.tolerance, Design::AsMade);
-    let tests = of(&Metric::USUAL);
+    let tests = compare_usual(&matches.both, &[], args.tolerance, Design::AsMade);
     let comparison = Comparison {
         summary: summary(&tests, args.tolerance),
         shifts: if args.shift { shifts(of(&Metric::SHIFT)) } else { Vec::new() },

@@ -46,7 +46,8 @@ pub(crate) struct GateArgs {
     /// Largest loss that is accepted: 5% means that a rate is 1/1.05 of the baseline's, a latency 1.05 times
     #[arg(long, default_value = "5%", value_parser = tolerance, value_name = "SHARE")]
     tolerance: f64,
-    /// Numbers that are judged: iops, mean, p50, p99, p99.9 [default: iops,p99, p99 where it is known]
+    /// Numbers that are judged: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50, response-p99, response-p99.9
+    /// [default: iops,p99, p99 where it is known]
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "LIST")]
     metrics: Vec<Metric>,
     /// The n-th result of each side are a pair, measured in turns in random order; the answer holds after any number of pairs
@@ -85,8 +86,8 @@ const BISECT_ERROR: u8 = 128;
 const BISECT_SKIP: u8 = 125;
 
 fn metric(word: &str) -> Result<Metric, String> {
-    let known = || Metric::USUAL.map(Metric::word).join(", ");
-    let found = Metric::from_word(word).filter(|metric| Metric::USUAL.contains(metric));
+    let known = || Metric::asked_for().map(Metric::word).collect::<Vec<_>>().join(", ");
+    let found = Metric::asked_for().find(|metric| metric.word() == word);
     found.ok_or_else(|| format!("{word} is not a number that is compared; there are {}", known()))
 }
 

@@ -72,7 +72,8 @@ pub(crate) struct VersusArgs {
     /// Largest difference that counts as the same, like 5% or 0.5%
     #[arg(long, default_value = "5%", value_parser = tolerance, value_name = "SHARE")]
     tolerance: f64,
-    /// Numbers that have to be decided: iops, mean, p50, p99, p99.9; the others are shown
+    /// Numbers that have to be decided: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50, response-p99,
+    /// response-p99.9; the others are shown
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "LIST", default_value = "iops")]
     metrics: Vec<Metric>,
     /// Time between two runs; 0 for none
@@ -115,8 +116,8 @@ fn goal(text: &str) -> Result<Goal, String> {
 }
 
 fn metric(word: &str) -> Result<Metric, String> {
-    let found = Metric::from_word(word).filter(|metric| Metric::USUAL.contains(metric));
-    let known = || Metric::USUAL.map(Metric::word).join(", ");
+    let found = Metric::asked_for().find(|metric| metric.word() == word);
+    let known = || Metric::asked_for().map(Metric::word).collect::<Vec<_>>().join(", ");
     found.ok_or_else(|| format!("{word} is not a number that is compared; there are {}", known()))
 }
 
