@@ -36,8 +36,10 @@ fn capacity(place: &Path, options: &[&str]) -> (i32, String, String) {
     (status.code().unwrap(), text(stdout), text(stderr))
 }
 
+/// The result as JSON, and the exit status if it were of a storage.
 fn document(place: &Path, options: &[&str]) -> (i32, Value) {
-    let (status, text, errors) = capacity(place, &[options, &["--json", "--quiet", "--no-report"]].concat());
+    let accepted = ["--json", "--quiet", "--no-report", "--accept", "nothing-moved"];
+    let (status, text, errors) = capacity(place, &[options, &accepted].concat());
     (status, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{errors}")))
 }
 
@@ -55,10 +57,12 @@ fn shown(rate: f64) -> String {
 #[test]
 fn the_capacity_of_a_queue_is_that_of_its_formula_in_every_view() {
     let place = place();
-    let (status, text, errors) =
-        capacity(place.path(), &["--slo", "p99<2ms", "--seed", "1", "--picture", "capacity.svg"]);
-    assert_eq!(status, 0, "{text}{errors}");
+    let options = ["--slo", "p99<2ms", "--seed", "1", "--picture", "capacity.svg", "--page", "answer.pdf"];
+    let (status, text, errors) = capacity(place.path(), &options);
+    assert_eq!(status, 3, "the simulated device is not a storage: {text}{errors}");
     assert!(errors.contains("NOT A STORAGE RESULT: nothing moved"), "{errors}");
+    let pdf = std::fs::read(place.path().join("answer.pdf")).unwrap();
+    assert!(pdf.starts_with(b"%PDF-") && pdf.len() > 20_000, "{} bytes", pdf.len());
     let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
     let saved: Value = serde_json::from_str(&read("plumb-capacity-001.json")).unwrap();
     let of = |key: &str| saved[key].as_f64().unwrap();
@@ -99,8 +103,15 @@ fn the_capacity_of_a_queue_is_that_of_its_formula_in_every_view() {
 #[test]
 fn what_is_no_rate_is_an_answer_or_cannot_be_told() {
     let place = place();
-    let (status, found) = document(place.path(), &["--slo", "p99<200us"]);
+    let (status, found) = document(place.path(), &["--slo", "p99<200us", "--page", "answer.html"]);
     assert_eq!((status, &found["answer"]), (0, &Value::from("not at any rate")), "{found}");
+    assert!(found["accepted"][0].as_str().is_some_and(|line| line.contains("and accepted: nothing moved")), "{found}");
+    assert_eq!(found["findings"], Value::Array(Vec::new()));
+    // The page of it has the answer, what was accepted, and no picture.
+    let page = std::fs::read_to_string(place.path().join("answer.html")).unwrap().replace('\u{a0}', " ");
+    let (_, answer) = found["sentences"][0].as_str().unwrap().split_once('<').expect("a limit");
+    assert!(page.contains(answer), "{answer}");
+    assert!(page.contains("and accepted: nothing moved"));
     let (_, found) = document(place.path(), &["--slo", "p95<50us"]);
     let sentence = found["sentences"][0].as_str().expect("a sentence");
     assert!(sentence.contains("one I/O at a time already takes longer, p95 "), "{sentence}");
@@ -125,6 +136,37 @@ fn of_a_mix_the_limit_that_is_reached_first_counts() {
     let truth = of_one_server(0.01, 0.05) / 0.7;
     assert!((found["capacity"].as_f64().unwrap() / truth - 1.0).abs() < 0.03, "{found}");
     assert_eq!(found["slo"][1]["direction"], "write");
+}
+
+#[test]
+fn several_limits_writes_alone_even_arrivals_and_any_block_size_are_searched() {
+    let place = place();
+    // Even arrivals wait less than random ones, so the capacity is above that of M/M/1, and below the 10,000 of its server. With
+    // σ = e^(−μ(1−σ)/λ) (D/M/1), 5 % of the I/Os take longer than T where μ(1−σ)T = ln 20.
+    let slos = [
+        "--slo",
+        "p95<2ms",
+        "--slo",
+        "write.p50<5ms",
+        "--mix",
+        "0",
+        "--arrivals",
+        "even",
+        "--bs",
+        "16k",
+        "--seed",
+        "1",
+    ];
+    let (status, found) = document(place.path(), &slos);
+    assert_eq!((status, &found["answer"]), (0, &Value::from("holds")), "{found}");
+    assert_eq!(
+        (&found["block_bytes"], &found["read_percent"], &found["arrivals"]),
+        (&16384.into(), &0.into(), &"even".into())
+    );
+    let idle = 20.0_f64.ln() / (10_000.0 * 0.002);
+    let truth = -10_000.0 * idle / (1.0 - idle).ln();
+    assert!((found["capacity"].as_f64().unwrap() / truth - 1.0).abs() < 0.03, "{truth}: {found}");
+    assert_eq!(found["limit"], Value::from(0), "the limit that is reached first");
 }
 
 #[test]
@@ -156,6 +198,7 @@ fn mistakes_are_refused_before_anything_is_written() {
         (&["--slo", "p99<2ms", "--with", "rw=write"], "is set by plumb capacity itself"),
         (&["--slo", "p99<2ms", "--from", "5k", "--to", "4k"], "--from is above --to"),
         (&["--slo", "p99<2ms", "--with", "no_such_option=1"], "no_such_option"),
+        (&["--slo", "p99<2ms", "--page", "answer.svg"], "the page of an answer is .html or .pdf"),
     ] {
         let (status, text, errors) = capacity(place.path(), options);
         assert!(status == 1 && errors.contains(expected), "{options:?}: {status} {text}{errors}");

@@ -52,8 +52,10 @@ pub enum Answer {
 pub enum Ceiling {
     /// The largest rate that was asked for.
     Largest,
-    /// The tester could not send I/Os in time.
+    /// The tester cannot send I/Os in time at a larger rate, even without the target.
     Tester,
+    /// The tester sent I/Os late at a larger rate, and without the target it does not.
+    Submission,
 }
 
 /// Reason why there is no answer.

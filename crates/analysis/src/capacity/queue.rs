@@ -119,6 +119,7 @@ fn searched(queue: Queue, limits: &[f64], goal: Goal) -> (Conclusion, usize) {
             Step::Trial { rate, seconds, .. } => {
                 search.observe(&queue.observed(&mut random, rate, seconds, limits));
             }
+            Step::Sender { .. } => unreachable!("no trial is late"),
             Step::Ended(conclusion) => return (conclusion, number),
         }
     }

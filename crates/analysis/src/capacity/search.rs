@@ -1,7 +1,7 @@
 //! The stages of a search, and when it ends.
 
 use super::rounds::Rounds;
-use super::{Answer, Basis, Ceiling, Conclusion, Confirmation, Counts, Reason, Regime, Trial, WARM_UP};
+use super::{Answer, Basis, Ceiling, Conclusion, Confirmation, Counts, MOST_LATE, Reason, Regime, Trial, WARM_UP};
 
 /// Shortest trial, in seconds.
 const SHORTEST: f64 = 3.0;
@@ -15,6 +15,8 @@ const BEYOND_IN_RAMP: f64 = 20.0;
 const NARROW: f64 = 1.15;
 /// Seconds with one I/O at a time.
 const ALONE: f64 = 2.0;
+/// Seconds without the target, to see what the tester sends by itself.
+const SENDER: f64 = 2.0;
 /// How often the ramp halves its first rate if it misses a limit.
 const MOST_HALVINGS: i32 = 6;
 /// Most trials of the ramp: 2³⁰ times the first rate.
@@ -95,6 +97,13 @@ pub enum Step {
         /// Stage that it belongs to.
         stage: Stage,
     },
+    /// Send at this rate per second without the target (engine `null`), for these seconds: the tester was late with it.
+    Sender {
+        /// Rate of arrivals, per second.
+        rate: f64,
+        /// Duration in seconds.
+        seconds: f64,
+    },
     /// The search has ended.
     Ended(Conclusion),
 }
@@ -145,7 +154,18 @@ enum State {
     Bracket { low: f64, high: f64 },
     Rounds(Rounds),
     Confirm(Attempt),
+    Sender(Suspicion),
     Ended(Conclusion),
+}
+
+/// The tester was late; whether it is by itself decides between two conclusions.
+#[derive(Clone, Debug)]
+struct Suspicion {
+    rate: f64,
+    /// It is late without the target, too.
+    by_itself: Conclusion,
+    /// It is late only with the target.
+    with_target: Conclusion,
 }
 
 impl Search {
@@ -172,6 +192,7 @@ impl Search {
                 trial(rounds.next_rate(), self.goal.seconds(rounds.centre()), Stage::Round(rounds.number()))
             }
             State::Confirm(attempt) => trial(attempt.rate, attempt.seconds, Stage::Confirm),
+            State::Sender(suspicion) => Step::Sender { rate: suspicion.rate, seconds: SENDER },
             State::Ended(conclusion) => Step::Ended(conclusion.clone()),
         }
     }
@@ -186,7 +207,7 @@ impl Search {
         match &self.state {
             State::Rounds(rounds) => Some(rounds.crossing()?.width()),
             State::Confirm(Attempt { found, .. }) | State::Ended(found) => Some(found.crossing?.width()),
-            State::Alone | State::Ramp(_) | State::Bracket { .. } => None,
+            State::Alone | State::Ramp(_) | State::Bracket { .. } | State::Sender(_) => None,
         }
     }
 
@@ -202,6 +223,7 @@ impl Search {
             State::Bracket { low, high } => usual(Rounds::USUAL, (low * high).sqrt()),
             State::Rounds(rounds) => usual(Rounds::USUAL.saturating_sub(rounds.number()).max(1), rounds.centre()),
             State::Confirm(attempt) => attempt.seconds,
+            State::Sender(_) => SENDER,
             State::Ended(_) => 0.0,
         };
         Some(left.min(self.goal.time - self.spent).max(0.0))
@@ -266,11 +288,23 @@ impl Search {
                 self.round(rounds);
             }
             State::Confirm(attempt) => self.confirm(attempt, trial),
-            ended @ State::Ended(_) => self.state = ended,
+            other @ (State::Sender(_) | State::Ended(_)) => self.state = other,
         }
         self.end_in_time();
         if self.next_step() != asked {
             self.again = 0;
+        }
+    }
+
+    /// Takes what the tester did without the target. What is slow there waited for the tester.
+    pub fn observe_sender(&mut self, trial: &Trial) {
+        self.spent += trial.seconds;
+        match std::mem::replace(&mut self.state, State::Alone) {
+            State::Sender(Suspicion { by_itself, with_target, .. }) => {
+                let is_late = trial.late > MOST_LATE || !trial.keeps(&self.goal.limits);
+                self.state = State::Ended(if is_late { by_itself } else { with_target });
+            }
+            other => self.state = other,
         }
     }
 
@@ -319,7 +353,8 @@ impl Search {
         if !rounds.is_complete() {
             self.state = State::Rounds(rounds);
         } else if rounds.is_late(&self.goal.limits) {
-            self.end_with(Answer::CannotTell(Reason::Late(rounds.late())), &rounds);
+            let late = Answer::CannotTell(Reason::Late(rounds.late()));
+            self.suspect(rounds.centre(), late, conclusion_of(late, &rounds));
         } else if rounds.is_changed() {
             let reason = Reason::Changed(rounds.centre());
             self.end_with(Answer::CannotTell(reason), &rounds);
@@ -411,21 +446,35 @@ impl Search {
     }
 
     fn end_late(&mut self, trial: &Trial) {
-        let answer = match self.kept {
-            Some(kept) => Answer::AtLeast(kept, Ceiling::Tester),
-            None => Answer::CannotTell(Reason::Late(trial.late)),
-        };
-        self.end(answer, None);
+        let late = Answer::CannotTell(Reason::Late(trial.late));
+        let with_target = self.kept.map_or(late, |kept| Answer::AtLeast(kept, Ceiling::Submission));
+        self.suspect(trial.offered, late, plain(with_target, None));
+    }
+
+    /// Asks if the tester is late by itself at this rate. Then it is the limit, or, where nothing was kept, `late` is the answer.
+    fn suspect(&mut self, rate: f64, late: Answer, with_target: Conclusion) {
+        let by_itself = plain(self.kept.map_or(late, |kept| Answer::AtLeast(kept, Ceiling::Tester)), None);
+        self.state = State::Sender(Suspicion { rate, by_itself, with_target });
     }
 
     fn end_with(&mut self, answer: Answer, rounds: &Rounds) {
-        let (crossing, basis, limit) = (rounds.crossing().copied(), rounds.basis(), rounds.limit());
-        self.state = State::Ended(Conclusion { answer, crossing, basis, limit, confirmed: None });
+        self.state = State::Ended(conclusion_of(answer, rounds));
     }
 
     fn end(&mut self, answer: Answer, limit: Option<usize>) {
-        self.state = State::Ended(Conclusion { answer, crossing: None, basis: Basis::Fit, limit, confirmed: None });
+        self.state = State::Ended(plain(answer, limit));
     }
+}
+
+/// A conclusion without an interval.
+fn plain(answer: Answer, limit: Option<usize>) -> Conclusion {
+    Conclusion { answer, crossing: None, basis: Basis::Fit, limit, confirmed: None }
+}
+
+/// A conclusion with what rounds say.
+fn conclusion_of(answer: Answer, rounds: &Rounds) -> Conclusion {
+    let (crossing, basis, limit) = (rounds.crossing().copied(), rounds.basis(), rounds.limit());
+    Conclusion { answer, crossing, basis, limit, confirmed: None }
 }
 
 impl Ramp {

@@ -51,6 +51,8 @@ fn searched_with(goal: Goal, trial: impl Fn(f64, f64, usize) -> Trial) -> (Concl
                 stages.push((stage, rate));
                 search.observe(&trial(rate, seconds, number));
             }
+            // Of the tester by itself, as of a target, with the number 1000.
+            Step::Sender { rate, seconds } => search.observe_sender(&trial(rate, seconds, 1000)),
             Step::Ended(conclusion) => return (conclusion, stages),
         }
     }
@@ -107,6 +109,15 @@ fn a_limit_that_is_never_reached_gives_a_least_rate() {
     // The tester is late from 20,000 on, where responses become slow by that.
     let tester: Target = |rate, _| if rate > 20_000.0 { (vec![0.5], 0.3) } else { (vec![0.0], 0.0) };
     assert_eq!(searched(goal(), tester).0.answer, Answer::AtLeast(16_000.0, Ceiling::Tester));
+    // Without the target it is in time, or does not keep up with the rate.
+    let submission: Target =
+        |rate, number| if rate > 20_000.0 && number < 1000 { (vec![0.5], 0.3) } else { (vec![0.0], 0.0) };
+    assert_eq!(searched(goal(), submission).0.answer, Answer::AtLeast(16_000.0, Ceiling::Submission));
+    let slow = searched_with(goal(), |rate, seconds, number| {
+        let trial = observed(submission, rate, seconds, number);
+        Trial { done: if number == 1000 { 0.9 * rate } else { rate }, ..trial }
+    });
+    assert_eq!(slow.0.answer, Answer::AtLeast(16_000.0, Ceiling::Tester));
     // A moment in which the tester was late is measured again.
     let moment: Target = |rate, number| if number == 4 { (vec![0.5], 0.3) } else { (vec![usual(rate)], 0.0) };
     let (found, stages) = searched(goal(), moment);
@@ -190,6 +201,9 @@ fn what_cannot_be_said_names_its_reason() {
     let other: Target = |rate, number| (vec![usual(rate) * if number >= 27 { 10.0 } else { 1.0 }], 0.0);
     assert!(matches!(answer(goal(), other), Answer::CannotTell(Reason::NotStationary(_))));
     let late: Target = |rate, number| (vec![usual(rate)], if number >= 9 { 0.02 } else { 0.0 });
+    // Late in the rounds: by itself, or with the target alone.
+    assert!(matches!(answer(goal(), late), Answer::AtLeast(_, Ceiling::Tester)), "{:?}", answer(goal(), late));
+    let late: Target = |rate, number| (vec![usual(rate)], if (9..1000).contains(&number) { 0.02 } else { 0.0 });
     assert!(matches!(answer(goal(), late), Answer::CannotTell(Reason::Late(share)) if (share - 0.02).abs() < 1e-9));
 }
 
@@ -342,7 +356,7 @@ fn a_search_does_not_go_back_to_the_ramp_for_ever() {
                 trial.counts[0].over = trial.counts[0].ios * share;
                 search.observe(&trial);
             }
-            Step::Alone(_) => unreachable!("a first rate is given"),
+            Step::Alone(_) | Step::Sender { .. } => unreachable!("a first rate is given, and no trial is late"),
             Step::Ended(conclusion) => break conclusion,
         }
     };

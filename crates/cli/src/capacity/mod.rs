@@ -38,13 +38,14 @@ Examples:
   plumb capacity /data --slo 'read.p99<2ms' --slo 'write.p99.9<10ms' --mix 70
   plumb capacity /dev/nvme0n1 --slo 'p99.9<500us' --bs 4k --time 30m
   plumb capacity /data --slo 'p95<20ms' --picture capacity.svg
+  plumb capacity /data --slo 'p99<2ms' --page answer.pdf
 
 A limit is a percentile and a time; with several limits, the one that is reached first counts.
 A directory gets a work file, which is removed; a file or device is only read, unless --overwrite
 names the device.
 More: docs/capacity.md
-Exit status: 0 answered, also with `at least` and `not at any rate`; 2 cannot tell; 1 an error;
-128 + signal after a signal"
+Exit status: 0 answered, also with `at least` and `not at any rate`; 2 cannot tell; 3 a result that
+is not of the storage; 1 an error; 128 + signal after a signal"
 )]
 pub(crate) struct CapacityArgs {
     /// Directory on the disk, existing file (only read) or block device (only read)
@@ -98,6 +99,12 @@ pub(crate) struct CapacityArgs {
     /// Picture of the trials: .svg, .png, .pdf or .html
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
+    /// Page with the answer that one can mail: .html or .pdf
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Answer although these checks find that a result is not of the storage, like cache,nothing-moved
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    accept: Vec<String>,
     /// Make no page of the result
     #[arg(long)]
     no_report: bool,
@@ -109,6 +116,8 @@ pub(crate) struct CapacityArgs {
 
 /// Exit status if the answer is not known.
 const CANNOT_TELL: u8 = 2;
+/// Exit status of a result that is not of the storage.
+const NOT_STORAGE: u8 = 3;
 
 fn arrivals(word: &str) -> Result<Arrivals, String> {
     match word {
@@ -125,6 +134,7 @@ pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
     let question = args.question()?;
     args.picture.as_deref().map(crate::report::check_output).transpose()?;
+    args.page.as_deref().map(crate::pages::check_to_mail).transpose()?;
     let mut place = Place::open(args.request())?;
     if args.mix < 100 && place.open.writes != Writes::Allowed {
         let shown = &place.open.shown;
@@ -155,7 +165,12 @@ pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
     out.write(&if prints { document } else { report.text() })?;
     report.remarks().iter().for_each(|remark| output::print_remark(&format!("plumb: {remark}")));
     let drawn = found.rows.len() > 1;
-    if let Some(path) = args.picture.as_deref().filter(|_| drawn) {
+    match args.picture.as_deref() {
+        Some(path) if drawn => crate::report::drawn(path, &picture::page(&report)?)?,
+        Some(path) => output::print_remark(&format!("plumb: {}: not drawn: there was no second trial", path.display())),
+        None => {}
+    }
+    if let Some(path) = args.page.as_deref() {
         crate::report::drawn(path, &picture::page(&report)?)?;
     }
     if let Some(path) = file.as_ref().map(AtomicFile::path) {
@@ -178,6 +193,7 @@ fn page_next_to(result: &Path, report: &Report<'_>) -> String {
 
 fn status(found: Found) -> Result<u8, Failure> {
     match found.ending {
+        Ending::Concluded(_) if !found.findings.is_empty() => Ok(NOT_STORAGE),
         Ending::Concluded(conclusion) => match conclusion.answer {
             Answer::CannotTell(_) => Ok(CANNOT_TELL),
             Answer::Holds | Answer::AtLeast(..) | Answer::Never(_) => Ok(0),
@@ -215,6 +231,7 @@ impl CapacityArgs {
             between: [self.from, self.to],
             confirm: self.confirm,
             time: self.time,
+            accepted: self.accept.iter().map(|check| check.replace('-', " ")).collect(),
         })
     }
 

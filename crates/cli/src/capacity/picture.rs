@@ -25,9 +25,10 @@ pub(super) fn page(report: &Report<'_>) -> Result<Page, Failure> {
     Ok(Page {
         verdict: Verdict { line: sentences.first().cloned().unwrap_or_default(), findings: Vec::new() },
         sentences: sentences.get(1..).unwrap_or_default().to_vec(),
-        pictures: vec![picture],
+        // With one I/O at a time alone there is no rate to draw.
+        pictures: if report.rows().is_empty() { Vec::new() } else { vec![picture] },
         numbers: numbers(report),
-        remarks: report.remarks().to_vec(),
+        remarks: report.remarks(),
         ..crate::pages::begun(format!("Capacity: {title}"))
     })
 }
@@ -55,7 +56,7 @@ fn data(report: &Report<'_>, title: &str, sentences: &[String]) -> Capacity {
         capacity: crossing.map(|crossing| crossing.rate),
         low: crossing.map(|crossing| crossing.low),
         high: crossing.map(|crossing| crossing.high),
-        notes: report.remarks().to_vec(),
+        notes: report.remarks(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::words;
 use crate::failure::{Cut, Failure};
 use crate::fio::Machine;
 use crate::survey::progress::Display;
-use analysis::capacity::{Conclusion, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
+use analysis::capacity::{Conclusion, Counts, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
 use fio::Parser;
 use measure::Nanos;
 use model::{Grade, RunResult};
@@ -32,6 +32,8 @@ pub(crate) struct Question {
     pub(crate) confirm: u64,
     /// Seconds of all trials; `None` for an hour, with trials of a minute at most.
     pub(crate) time: Option<u64>,
+    /// Names of checks whose finding that a result is not of the storage is accepted.
+    pub(crate) accepted: Vec<String>,
 }
 
 /// Another engine may be used than the first one.
@@ -70,6 +72,19 @@ pub(crate) struct Row {
     pub(crate) measured: Measured,
 }
 
+/// The tester without the target, at a rate at which it was late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender {
+    /// Rate of arrivals per second.
+    pub(crate) offered: f64,
+    /// Completions per second.
+    pub(crate) done: f64,
+    /// Share of the I/Os that were sent late.
+    pub(crate) late: f64,
+    /// Largest share of the I/Os beyond a limit.
+    pub(crate) over: f64,
+}
+
 /// Reason why the search ended.
 #[derive(Debug)]
 pub(crate) enum Ending {
@@ -89,6 +104,10 @@ pub(crate) struct Found {
     pub(crate) rows: Vec<Row>,
     /// Findings that results are not of the storage, each check once.
     pub(crate) findings: Vec<String>,
+    /// Those that are accepted.
+    pub(crate) accepted: Vec<String>,
+    /// The tester by itself, if it was late.
+    pub(crate) sender: Option<Sender>,
     /// Seconds of all trials.
     pub(crate) spent: f64,
     pub(crate) ending: Ending,
@@ -103,14 +122,16 @@ pub(crate) fn measure(question: Question, target: &SurveyTarget, signals: &Watch
         signals,
         rows: Vec::new(),
         findings: Vec::new(),
+        accepted: Vec::new(),
+        sender: None,
         display: Display::new(Nanos::ZERO),
         machine: Machine::here(),
         runs: 0,
     };
     let ending = measurement.all();
     measurement.display.clear();
-    let Measurement { question, rows, findings, search, .. } = measurement;
-    Found { question, rows, findings, spent: search.spent(), ending }
+    let Measurement { question, rows, findings, accepted, sender, search, .. } = measurement;
+    Found { question, rows, findings, accepted, sender, spent: search.spent(), ending }
 }
 
 /// The search with its trials so far.
@@ -120,6 +141,8 @@ struct Measurement<'a> {
     signals: &'a Watch,
     rows: Vec<Row>,
     findings: Vec<String>,
+    accepted: Vec<String>,
+    sender: Option<Sender>,
     search: Search,
     display: Display,
     machine: Machine,
@@ -137,6 +160,7 @@ impl Measurement<'_> {
                 Step::Ended(conclusion) => return Ending::Concluded(conclusion),
                 Step::Alone(seconds) => self.alone(seconds),
                 Step::Trial { rate, seconds, stage } => self.trial(rate, seconds, stage),
+                Step::Sender { rate, seconds } => self.sender(rate, seconds),
             };
             match measured {
                 Ok(()) => {}
@@ -161,15 +185,27 @@ impl Measurement<'_> {
         let width = self.search.width().map(|width| format!(", known to ±{:.1} %", 100.0 * width)).unwrap_or_default();
         self.show(format!("{} at {}/s{width}", stage_words(stage), words::rate(rate)), seconds);
         let (measured, offered) = self.measured(Sending::Rate(rate), seconds)?;
-        self.search.observe(&Trial {
-            offered,
-            done: measured.done,
-            seconds,
-            counts: measured.counts.clone(),
-            late: measured.late,
-            regime: measured.regime(),
-        });
+        self.search.observe(&observation(&measured, offered, seconds));
         self.rows.push(Row { stage: Some(stage), offered, seconds, measured });
+        Ok(())
+    }
+
+    /// Sends at a rate without the target.
+    fn sender(&mut self, rate: f64, seconds: f64) -> Result<(), Cut> {
+        self.show(format!("without the target at {}/s", words::rate(rate)), seconds);
+        // The engine has not the options of another one.
+        let by_itself = OpenLoad { engine: "null".to_owned(), added: Vec::new(), ..self.question.load.clone() };
+        let load = std::mem::replace(&mut self.question.load, by_itself);
+        // Nothing moves, so these are no findings of the target.
+        let known = (self.findings.clone(), self.accepted.clone());
+        let measured = self.measured(Sending::Rate(rate), seconds);
+        self.question.load = load;
+        (self.findings, self.accepted) = known;
+        let (measured, offered) = measured?;
+        let trial = observation(&measured, offered, seconds);
+        self.search.observe_sender(&trial);
+        let over = measured.counts.iter().map(Counts::share).fold(0.0, f64::max);
+        self.sender = Some(Sender { offered, done: measured.done, late: measured.late, over });
         Ok(())
     }
 
@@ -208,11 +244,28 @@ impl Measurement<'_> {
 
     fn keep_findings(&mut self, result: &RunResult) {
         for note in result.notes.iter().filter(|note| note.grade == Grade::NotAStorageResult) {
-            let begins = format!("NOT A STORAGE RESULT: {}: ", note.check);
-            if !self.findings.iter().any(|known| known.starts_with(&begins)) {
-                self.findings.push(begins + &note.sentence);
+            let is_accepted = self.question.accepted.iter().any(|check| *note.check == **check);
+            let (kept, grade) = match is_accepted {
+                true => (&mut self.accepted, "NOT A STORAGE RESULT, and accepted"),
+                false => (&mut self.findings, "NOT A STORAGE RESULT"),
+            };
+            let begins = format!("{grade}: {}: ", note.check);
+            if !kept.iter().any(|known| known.starts_with(&begins)) {
+                kept.push(begins + &note.sentence);
             }
         }
+    }
+}
+
+/// The numbers of a trial as the search sees them.
+fn observation(measured: &Measured, offered: f64, seconds: f64) -> Trial {
+    Trial {
+        offered,
+        done: measured.done,
+        seconds,
+        counts: measured.counts.clone(),
+        late: measured.late,
+        regime: measured.regime(),
     }
 }
 

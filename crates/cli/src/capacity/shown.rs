@@ -99,8 +99,15 @@ impl Report<'_> {
                 vec![format!("{target} holds at least {} IOPS with {limits}: no larger rate was asked for.", rate(at))]
             }
             (Answer::AtLeast(at, Ceiling::Tester), _) => vec![format!(
-                "{target} holds at least {} IOPS with {limits}; the tester was the limit: it sent I/Os late.",
-                rate(at)
+                "{target} holds at least {} IOPS with {limits}; the tester was the limit: {}.",
+                rate(at),
+                self.by_itself()
+            )],
+            (Answer::AtLeast(at, Ceiling::Submission), _) => vec![format!(
+                "{target} holds at least {} IOPS with {limits}; at larger rates I/Os were sent late, as their system calls or \
+                 other programs took the processors: {}.",
+                rate(at),
+                self.by_itself()
             )],
             (Answer::Never(None), _) => {
                 vec![format!(
@@ -121,6 +128,18 @@ impl Report<'_> {
             }
             (Answer::Holds, None) => Vec::new(),
         }
+    }
+
+    /// `alone, with the engine null, the tester did 380k of 400k IOPS, with 12 % over the limit and 3.00 % sent late`.
+    fn by_itself(&self) -> String {
+        let Some(sender) = self.found.sender else { return "it sent I/Os late".to_owned() };
+        format!(
+            "alone, with the engine null, the tester did {} of {} IOPS, with {} over the limit and {} sent late",
+            rate(sender.done),
+            rate(sender.offered),
+            percent(sender.over),
+            percent(sender.late)
+        )
     }
 
     /// The percentile of the limit with one I/O at a time.
@@ -218,9 +237,9 @@ impl Report<'_> {
         Some(format!("{} ({}){dot}", found.limiter.title(), found.sentence.trim_end_matches('.')))
     }
 
-    /// Findings that the results are not of the storage.
-    pub(crate) fn remarks(&self) -> &[String] {
-        &self.found.findings
+    /// Findings that the results are not of the storage, then those of them that are accepted.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        [&self.found.findings[..], &self.found.accepted].concat()
     }
 
     /// The end of the search, unless something interrupted it.
@@ -257,9 +276,10 @@ impl Report<'_> {
             ),
             Reason::Time => "the time was over; give a longer --time".to_owned(),
             Reason::Late(share) => {
+                let by_itself = self.found.sender.map(|_| format!(" ({})", self.by_itself())).unwrap_or_default();
                 format!(
-                    "the tester sent {:.1} % of the I/Os late: its processors are too slow or busy; stop other programs, or ask \
-                     from a larger machine",
+                    "the tester sent {:.1} % of the I/Os late{by_itself}: its processors are too slow or busy; stop other \
+                     programs, or ask from a larger machine",
                     100.0 * share
                 )
             }
@@ -302,6 +322,10 @@ impl Report<'_> {
             Answer::AtLeast(rate, _) => Some(rate),
             _ => None,
         });
+        let ceiling = found.and_then(|found| match found.answer {
+            Answer::AtLeast(_, ceiling) => Some(ceiling_word(ceiling)),
+            _ => None,
+        });
         let confirmed = found.and_then(|found| found.confirmed.as_ref());
         streams::document(
             "capacity",
@@ -318,6 +342,10 @@ impl Report<'_> {
                 "low": crossing.map(|crossing| crossing.low),
                 "high": crossing.map(|crossing| crossing.high),
                 "at_least": least,
+                "ceiling": ceiling,
+                "sender": self.found.sender.map(|sender| {
+                    json!({"offered": sender.offered, "done": sender.done, "late_share": sender.late, "over_share": sender.over})
+                }),
                 "slope": crossing.map(|crossing| crossing.slope),
                 "dispersion": crossing.map(|crossing| crossing.dispersion),
                 "limit": found.and_then(|found| found.limit),
@@ -333,6 +361,7 @@ impl Report<'_> {
                 "seconds": self.found.spent,
                 "trials": self.found.rows.iter().map(row_document).collect::<Vec<_>>(),
                 "findings": self.found.findings,
+                "accepted": self.found.accepted,
                 "sentences": self.sentences(),
             }),
         )
@@ -367,6 +396,14 @@ fn answer_word(ending: &Ending) -> &'static str {
     }
 }
 
+fn ceiling_word(ceiling: Ceiling) -> &'static str {
+    match ceiling {
+        Ceiling::Largest => "largest rate asked for",
+        Ceiling::Tester => "tester",
+        Ceiling::Submission => "submission",
+    }
+}
+
 fn interval(crossing: &Crossing) -> String {
     format!("{} to {}", rate(crossing.low), rate(crossing.high))
 }
@@ -392,4 +429,62 @@ fn aligned(table: &[[String; 6]]) -> Vec<String> {
         format!("  {}", cells.collect::<Vec<_>>().join("  "))
     };
     table.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::{Fallback, Question, Sender};
+    use super::*;
+    use measure::Nanos;
+    use survey::OpenLoad;
+
+    /// The sentence and the JSON of a search that ended with this answer, after a trial of the tester by itself.
+    fn shown(answer: Answer) -> (String, Value) {
+        let load = OpenLoad {
+            block: 8192,
+            read_percent: 100,
+            arrivals: Arrivals::Poisson,
+            engine: "io_uring".to_owned(),
+            added: Vec::new(),
+            seed: 1,
+            limit: Nanos::from_millis(2),
+        };
+        let question = Question {
+            slos: vec![Slo::parse("p99<2ms").unwrap()],
+            load,
+            fallback: Fallback::Over,
+            precision: 0.03,
+            between: [None, None],
+            confirm: 60,
+            time: None,
+            accepted: Vec::new(),
+        };
+        let conclusion = Conclusion { answer, crossing: None, basis: Basis::Fit, limit: None, confirmed: None };
+        let found = Found {
+            question,
+            rows: Vec::new(),
+            findings: Vec::new(),
+            accepted: Vec::new(),
+            sender: Some(Sender { offered: 4e5, done: 3.8e5, late: 0.03, over: 0.12 }),
+            spent: 60.0,
+            ending: Ending::Concluded(conclusion),
+        };
+        let report = Report { target: "/data", found: &found };
+        (report.sentences().join(" "), serde_json::from_str(&report.document().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_late_tester_is_named_with_what_it_did_by_itself() {
+        let alone = "alone, with the engine null, the tester did 380k of 400k IOPS, with 12 % over the limit and 3.00 % sent late";
+        let (sentence, document) = shown(Answer::AtLeast(2e5, Ceiling::Tester));
+        let expected = format!("/data holds at least 200k IOPS with p99 < 2 ms; the tester was the limit: {alone}.");
+        assert_eq!((sentence, &document["ceiling"]), (expected, &Value::from("tester")));
+        assert_eq!(document["sender"]["done"], Value::from(3.8e5));
+        let (sentence, document) = shown(Answer::AtLeast(2e5, Ceiling::Submission));
+        assert!(sentence.contains("at larger rates I/Os were sent late") && sentence.contains(alone), "{sentence}");
+        assert_eq!(document["ceiling"], "submission");
+        let (sentence, document) = shown(Answer::CannotTell(Reason::Late(0.3)));
+        assert!(sentence.contains(&format!("sent 30.0 % of the I/Os late ({alone})")), "{sentence}");
+        assert_eq!((&document["ceiling"], &document["answer"]), (&Value::Null, &Value::from("cannot tell")));
+    }
 }

@@ -10,6 +10,7 @@ const LARGEST_CIRCLE: usize = 4;
 /// Files outside of crate engine that may name engines: they choose one for a job of their own, as a user would.
 const CHOOSES_ENGINES: &[(&str, &str)] = &[
     ("crates/cli/src/calibrate.rs", "the engines that are calibrated if none is named"),
+    ("crates/cli/src/capacity/search.rs", "the tester without a target"),
     ("crates/fio/src/known_engines.rs", "fio's engines that are refused, with reasons"),
     ("crates/iozone/src/passes.rs", "iozone's options for other ways of doing I/O"),
     ("crates/plan/src/engine.rs", "the default engine"),
