@@ -17,6 +17,8 @@ use sys::processes::cgroup::Groups;
 const INTERVALS_MAX: usize = 512;
 /// Most changes of limits that are kept.
 const CHANGES_MAX: usize = 64;
+/// Limits of a control group are read again after this time: they are a dozen files.
+const LIMITS_PAUSE: Nanos = Nanos::from_secs(5);
 /// Most workers whose main threads are sampled, which bounds the duration of a sample.
 const WORKERS_MAX: usize = 64;
 /// Pause after a sample, in multiples of its CPU time: together with the reads between samples, the monitor uses less
@@ -45,6 +47,8 @@ pub struct Recorder {
     due: Nanos,
     /// The last interval as it was sampled, whatever it is merged with.
     latest: Interval,
+    /// Time from which on the limits of the control group are read again.
+    limits_due: Nanos,
     /// Control groups of the workers, each once; that of this process until a worker is found in another.
     groups: Vec<Groups>,
     devices: Devices,
@@ -115,6 +119,7 @@ impl Recorder {
             pace: Pace::default(),
             length: interval,
             latest: Interval::default(),
+            limits_due: now.saturating_add(LIMITS_PAUSE),
             due: now.saturating_add(interval),
             groups,
             devices,
@@ -202,6 +207,10 @@ impl Recorder {
 
     /// Notes a change of the control group's limits. If the workers are in several groups, there is no limit of all.
     fn read_limits(&mut self, now: Nanos) {
+        if now < self.limits_due {
+            return;
+        }
+        self.limits_due = now.saturating_add(LIMITS_PAUSE);
         let [one] = self.groups.as_slice() else { return };
         let known = self.found.limit_changes.last().map(|change| &change.limits).or(self.found.group_limits.as_ref());
         let Some(limits) = targets::group_limits(&self.root, one) else { return };

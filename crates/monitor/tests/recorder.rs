@@ -140,8 +140,9 @@ fn heat_and_limits_that_change_are_recorded() {
     warm(84_850);
     throttled(6, 9);
     machine.write("sys/fs/cgroup/job/io.max", &format!("{number} rbps=max wbps=max riops=100 wiops=max\n"));
-    recorder.sample(Nanos::from_millis(1000), &[]);
-    let found = recorder.finish(Nanos::from_millis(1500), &[]).monitored;
+    // Limits are looked at every five seconds.
+    recorder.sample(Nanos::from_millis(5500), &[]);
+    let found = recorder.finish(Nanos::from_millis(6000), &[]).monitored;
     assert_eq!(found.devices[0].warning_millidegrees, Some(83_850));
     let degrees: Vec<_> = found.intervals.iter().map(|one| one.devices[0].temperature_millidegrees).collect();
     assert_eq!(degrees, [Some(60_850), Some(84_850), Some(84_850)]);
@@ -150,7 +151,7 @@ fn heat_and_limits_that_change_are_recorded() {
     assert_eq!(throttles, [Some(0), Some(1 + 2 * 2), Some(0)]);
     assert_eq!(found.group_limits.unwrap().io[0].read_iops, Some(500), "at the begin");
     let [change] = &found.limit_changes[..] else { panic!("{:?}", found.limit_changes) };
-    assert_eq!((change.at, change.limits.io[0].read_iops), (Nanos::SECOND, Some(100)));
+    assert_eq!((change.at, change.limits.io[0].read_iops), (Nanos::from_millis(5500), Some(100)));
     // A disk whose driver would interrupt the I/Os is not asked.
     machine.write("sys/devices/sda/device/hwmon/hwmon3/name", "drivetemp\n");
     let recorder = Recorder::start(machine.path(), &[machine.path()], Nanos::from_millis(500), Nanos::ZERO);
