@@ -86,8 +86,10 @@ fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() 
     let rules = &documents[1]["tests"][0]["rules"];
     assert_eq!((&rules[0]["answer"], &rules[1]["answer"]), (&"yes".into(), &"no".into()), "{rules}");
     assert_eq!(rules[1]["limit"], 4e6, "--scale multiplies limits on rates");
-    let [sync, writes] = [0, 1].map(|at| rules[at]["rounds"][0]["value"].as_f64().unwrap());
-    assert!(sync > 1000.0 && sync < 6e10, "p99 of fdatasync: {sync} ns");
+    let [sync, writes] = [0, 1].map(|at| rules[at]["rounds"][0]["value"].as_f64());
+    // A slow disk does too few for a 99th percentile.
+    assert!(sync.is_none_or(|sync| sync > 1000.0 && sync < 6e10), "p99 of fdatasync: {sync:?} ns");
+    let writes = writes.expect("a rate");
     assert!(writes > 1.0 && writes < 1e6, "writes: {writes}/s");
     let shown = documents[1]["tests"][0]["rounds"][0][0]["iops"].as_f64().unwrap();
     assert_eq!(shown, writes, "the rate of the test is that of its rule");
@@ -155,14 +157,29 @@ date = "2026-11"
 
 #[test]
 fn a_number_of_units_is_between_what_is_enough_and_what_is_too_much() {
-    let place = place(SIZED);
-    let words =
-        "--profile mine.toml disk --time 20s --rounds 1 --json --accept cache,memory,nothing-moved --page a.svg";
-    let few = SIZED.replace("most = 1000", "most = 2");
-    std::fs::write(place.path().join("mine.toml"), few).unwrap();
-    let (status, text, errors) = ask(place.path(), words);
-    assert_eq!(status, 0, "{text}{errors}");
-    let document: Value = serde_json::from_str(&text).unwrap();
+    let words = "--profile mine.toml disk --time 20s --rounds 1 --accept cache,memory,nothing-moved";
+    // No disk reads in a microsecond, with the system call.
+    let none = SIZED.replace("300ms", "1us");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let place = place(&SIZED.replace("most = 1000", "most = 2"));
+            at_least_two(&ask(place.path(), &format!("{words} --json --page a.svg")), place.path());
+        });
+        scope.spawn(|| {
+            let (status, text, errors) = ask(place(&none).path(), words);
+            assert_eq!(status, 1, "{text}{errors}");
+            assert!(text.contains("How many users can read here? Not even 1, on disk: all mean of reads is"), "{text}");
+        });
+        let (status, text, errors) = ask(place(&none).path(), &format!("{words} --scale 3"));
+        assert_eq!(status, 1, "{text}{errors}");
+        assert!(text.contains("How many users can read here? No, on disk for 3 users: all mean of reads is"), "{text}");
+    });
+}
+
+/// The answer of a search that ends at the largest number that is tried.
+fn at_least_two((status, text, errors): &(i32, String, String), place: &Path) {
+    assert_eq!(*status, 0, "{text}{errors}");
+    let document: Value = serde_json::from_str(text).unwrap();
     let search = &document["search"];
     assert_eq!((&search["enough_for"], &search["too_many"]), (&2.into(), &Value::Null), "{search}");
     let tried: Vec<_> =
@@ -172,17 +189,8 @@ fn a_number_of_units_is_between_what_is_enough_and_what_is_too_much() {
     assert_eq!(first, "How many users can read here? At least 2 users, on disk: no larger number was tried.");
     let rates = &document["tests"][0]["rounds"][0][0]["iops"];
     assert!((rates.as_f64().unwrap() / 20.0 - 1.0).abs() < 0.5, "two users are 20 reads per second: {rates}");
-    let svg = std::fs::read_to_string(place.path().join("a.svg")).unwrap();
+    let svg = std::fs::read_to_string(place.join("a.svg")).unwrap();
     assert!(svg.contains("reads: all mean below 300 ms") && svg.contains("round 1"), "{svg}");
-    // No disk reads in a microsecond, with the system call.
-    let none = SIZED.replace("300ms", "1us");
-    std::fs::write(place.path().join("mine.toml"), none).unwrap();
-    let (status, text, errors) = ask(place.path(), &words.replace("--json", ""));
-    assert_eq!(status, 1, "{text}{errors}");
-    assert!(text.contains("How many users can read here? Not even 1, on disk: all mean of reads is"), "{text}");
-    let (status, text, _) = ask(place.path(), &format!("{} --scale 3", words.replace("--json", "")));
-    assert_eq!(status, 1, "{text}");
-    assert!(text.contains("How many users can read here? No, on disk for 3 users: all mean of reads is"), "{text}");
 }
 
 #[test]

@@ -23,10 +23,14 @@ impl Disk {
     /// The disk whose true number is this many times the limit of a rule.
     fn at(rule: &Rule, times: f64) -> Self {
         let number = rule.limit * times;
-        let served = |mean: f64| Disk { iops: LEAST_IOPS.max(1e9 / mean), mean, bytes: 4096 };
+        // A rare percentile wants more I/Os: one per second beyond it.
+        let served = |mean: f64, least: f64| Disk { iops: least.max(LEAST_IOPS).max(1e9 / mean), mean, bytes: 4096 };
         match rule.number {
-            Number::Percentile(percent) => served(number / -(1.0 - percent / 100.0).ln()),
-            Number::Mean => served(number),
+            Number::Percentile(percent) => {
+                let beyond = 1.0 - percent / 100.0;
+                served(number / -beyond.ln(), 1.0 / beyond)
+            }
+            Number::Mean => served(number, LEAST_IOPS),
             Number::Iops => Disk { iops: number, mean: 1e9 / number, bytes: 4096 },
             Number::Bandwidth => {
                 let bytes = 1 << 18;

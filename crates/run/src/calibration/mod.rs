@@ -241,3 +241,21 @@ fn wait_for_look(spacing: f64, busy: f64, looks: f64) -> f64 {
     let queued = busy * spacing / (2.0 * (1.0 - busy));
     queued.min(most)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::wait_for_look;
+
+    #[test]
+    fn a_completion_waits_for_the_share_of_time_in_which_the_worker_is_busy() {
+        for (spacing, busy, looks, expected) in [
+            (1000.0, 0.0, 4.0, 0.0),
+            (1000.0, 0.5, 4.0, 500.0),
+            // At most until all others in flight are served.
+            (1000.0, 0.99, 4.0, 3000.0),
+            (1000.0, 1.0, 1.0, 500.0),
+        ] {
+            assert!((wait_for_look(spacing, busy, looks) - expected).abs() < 1e-9, "{spacing} {busy} {looks}");
+        }
+    }
+}

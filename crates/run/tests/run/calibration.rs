@@ -60,8 +60,9 @@ fn each_engine_is_measured_by_what_does_nothing_on_its_way_to_the_kernel() {
         let [middle, slow] = found.total_ns.unwrap();
         assert!((10..50_000).contains(&middle) && middle <= slow, "{engine}: {found:?}");
         assert!(found.wake_ns.is_some() && found.reap_ns.is_some(), "{engine}: {found:?}");
-        let io_uring = matches!(engine, "io_uring" | "libaio");
-        assert_eq!(found.reap_ns.unwrap() > 0.0, io_uring, "{engine}: {found:?}");
+        // Of a queue it is a part of the user CPU time, of which a run as short as this may have none that the kernel counts.
+        let is_queued = matches!(engine, "io_uring" | "libaio");
+        assert!(is_queued || found.reap_ns == Some(0.0), "{engine}: {found:?}");
     }
 }
 
@@ -109,7 +110,7 @@ fn it_takes_less_than_a_tenth_of_a_second() {
     depth(&mut job, 32);
     job.depth.batch = 32;
     let plan = Plan { jobs: vec![job], ..Plan::default() };
-    // The best of ten: other tests run beside this one.
+    // The best of ten: other tests run at the same time.
     let took = (0..10).map(|_| {
         let began = std::time::Instant::now();
         run::calibrate(&plan, &brief()).unwrap();
@@ -130,7 +131,7 @@ fn a_microsecond_more_per_io_makes_the_bar_a_microsecond_longer() {
         found.unwrap().bar(Span::Total, 50.0, 100_000.0).unwrap().below_ns
     };
     for engine in [engine::calibration::EMPTY_READS, engine::calibration::NOPS] {
-        // The best of five of each, because other tests run beside this one.
+        // The best of five of each, because other tests run at the same time.
         let best = |spin_ns| (0..5).map(|_| below(engine, spin_ns)).fold(f64::MAX, f64::min);
         let (plain, spun) = (best(0), best(1_000));
         assert!((800.0..=1_200.0).contains(&(spun - plain)), "{engine}: {plain} ns, then {spun} ns");
@@ -174,7 +175,7 @@ fn a_wait_of_100_us_measured_as_an_io_is_inside_of_its_bar() {
     };
     let found: Vec<(bool, f64)> = (0..20).map(|_| inside()).collect();
     let count = found.iter().filter(|(inside, _)| *inside).count();
-    // A bar that is wide because other tests run beside this one holds everything.
+    // A bar that is wide because other tests run at the same time holds everything.
     let narrowest = found.iter().map(|(_, width)| *width).fold(f64::MAX, f64::min);
     assert!(count >= 19 && narrowest < 100_000.0, "{count} of 20, narrowest {narrowest} ns");
 }
