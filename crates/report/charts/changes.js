@@ -7,42 +7,29 @@ plumb.changesColumns = (look) => (look.narrow
   ? { from: 10, plot: 16, plotEnd: look.width - 16, says: look.width - 10 }
   : { from: 30, plot: Math.round(look.width * 0.31), plotEnd: Math.round(look.width * (look.width < 900 ? 0.64 : 0.68)), says: look.width - 24 });
 plumb.changesRow = (look) => (look.narrow ? 48 : 26);
-plumb.changesHead = 34;
 
-plumb.heights.changes = (data, look) => {
-  const frame = plumb.frame(data, { ...look, height: 0 }, plumb.changesColumns(look).from);
-  const rows = data.tests.reduce((sum, test) => sum + plumb.changesHead + plumb.changesRow(look) * test.rows.length, 0);
-  return frame.top + 28 + rows + 62 + frame.below;
-};
+plumb.changesRows = (data) => data.tests.map((test) => test.rows.length);
+
+plumb.heights.changes = (data, look) => plumb.heightOfIntervals(data, look, plumb.changesColumns(look).from, plumb.changesRows(data), plumb.changesRow(look));
 
 plumb.charts.changes = (data, look) => {
   const columns = plumb.changesColumns(look);
-  const frame = plumb.frame(data, look, columns.from);
-  const top = frame.top + 28;
-  const bottom = look.height - frame.below - 50;
   const scale = plumb.changesScale(data, columns);
-  const marks = [...frame.marks, ...plumb.changesGround(data, look, scale, top, bottom)];
-  // A height that was asked for divides among the rows.
-  const wanted = data.tests.reduce((sum, test) => sum + plumb.changesHead + plumb.changesRow(look) * test.rows.length, 0);
-  const part = wanted > 0 ? Math.min((bottom - top - 4) / wanted, 1) : 1;
-  let y = top + 4;
-  for (const test of data.tests) {
-    const font = look.font(13, true);
-    const runs = plumb.changesText(test.runs, columns.says, y + (plumb.changesHead * part) / 2 + 4, look, look.soft, 'right');
-    const room = columns.says - columns.from - echarts.format.getTextRect(test.runs, look.font(11.5)).width - 16;
-    marks.push({ shape: plumb.text(columns.from, y + (plumb.changesHead * part) / 2 + 4, plumb.fit(test.label, room, font), font, look.ink) }, runs);
-    y += plumb.changesHead * part;
-    for (const row of test.rows) {
-      marks.push(...plumb.changesLine(row, test, look, columns, scale, y, plumb.changesRow(look) * part));
-      y += plumb.changesRow(look) * part;
-    }
-  }
-  return {
-    backgroundColor: look.paper,
-    tooltip: { trigger: 'item', confine: true },
-    aria: { enabled: true, label: { description: [data.title, ...data.sentences].join('. ') } },
-    series: [plumb.marks(marks, look)],
-  };
+  return plumb.intervals(data, look, columns.from, plumb.changesRows(data), plumb.changesRow(look), {
+    ground: (top, bottom) => plumb.changesGround(data, look, scale, top, bottom),
+    head: (group, middle) => plumb.changesName(data.tests[group], look, columns, middle),
+    line: (group, index, y, height) => plumb.changesLine(data.tests[group].rows[index], data.tests[group], look, columns, scale, y, height),
+  });
+};
+
+// A test and its runs, above its numbers.
+plumb.changesName = (test, look, columns, y) => {
+  const font = look.font(13, true);
+  const room = columns.says - columns.from - echarts.format.getTextRect(test.runs, look.font(11.5)).width - 16;
+  return [
+    { shape: plumb.text(columns.from, y, plumb.fit(test.label, room, font), font, look.ink) },
+    plumb.changesText(test.runs, columns.says, y, look, look.soft, 'right'),
+  ];
 };
 
 plumb.changesText = (text, x, y, look, ink, align, bold) => ({ shape: plumb.text(x, y, text, look.font(look.narrow ? 11 : 11.5, bold), ink, align) });
@@ -79,14 +66,11 @@ plumb.changesGround = (data, look, scale, top, bottom) => {
   const shares = [-0.8, -0.7, -0.6, -0.5, -0.4, -0.3, -0.2, -0.15, -0.1, -0.05, -0.02, -0.01, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 1.5, 2, 3, 4];
   const ticks = shares.filter(scale.isInside).map((share) => ({ share, at: scale.at(share) }));
   const zero = { share: 0, at: scale.at(0) };
-  const gap = look.narrow ? 42 : 50;
-  const kept = [zero, ...plumb.sparse([zero, ...ticks.filter((tick) => tick.share > 0)], gap).slice(1), ...plumb.sparse([zero, ...ticks.filter((tick) => tick.share < 0).reverse()], gap).slice(1)];
-  for (const { share, at } of kept) {
+  for (const { share, at } of plumb.ticksFrom(zero, ticks, look)) {
     marks.push({ shape: plumb.line([[at, top], [at, bottom + 4]], share === 0 ? look.soft : look.line, share === 0 ? 1.4 : 1) });
     marks.push({ shape: plumb.text(at, bottom + 14, share === 0 ? '0' : `${share < 0 ? '−' : '+'}${Math.round(Math.abs(share) * 100)} %`, look.font(11), look.ink, 'center') });
   }
-  marks.push({ shape: plumb.line([[scale.plot, bottom], [scale.plotEnd, bottom]], look.axis, 1) });
-  marks.push({ shape: plumb.text((scale.plot + scale.plotEnd) / 2, bottom + 34, 'change from old to new, with its 95 % interval', look.font(11), look.soft, 'center') });
+  marks.push(...plumb.intervalsAxis(look, scale, bottom, 'change from old to new, with its 95 % interval'));
   const tolerance = `tolerance ${+(data.tolerance * 100).toPrecision(3)} %`;
   const half = echarts.format.getTextRect(tolerance, look.font(10.5)).width / 2;
   const x = Math.min(Math.max((left + right) / 2, half + 4), look.width - half - 4);
@@ -144,17 +128,5 @@ plumb.changesLine = (row, test, look, columns, scale, y, height) => {
     marks.push(plumb.changesText(wide(whole) <= columns.says - from ? whole : plumb.fit(detail || outcome.word, columns.says - from, look.font(11.5)), from, textY, look, ink, 'left'));
   }
   if (!known) return marks;
-  if (hasInterval) {
-    const [left, right] = [scale.at(row.low), scale.at(row.high)];
-    marks.push({ shape: plumb.line([[left, lineY], [right, lineY]], ink, 2.4) });
-    // An end is a stroke; one beyond the axis is an arrow.
-    for (const [share, x, way] of [[row.low, left, 1], [row.high, right, -1]]) {
-      marks.push({ shape: scale.isInside(share) ? plumb.line([[x, lineY - 5], [x, lineY + 5]], ink, 1.6) : plumb.line([[x + 5 * way, lineY - 5], [x, lineY], [x + 5 * way, lineY + 5]], ink, 1.6) });
-    }
-  }
-  const x = scale.at(row.change);
-  // Without an interval the estimate is hollow: nothing is known of its noise.
-  const box = plumb.rect(x - 4, lineY - 4, 8, 8, hasInterval ? ink : look.paper, { stroke: ink, lineWidth: 1.6 });
-  marks.push({ shape: box, says });
-  return marks;
+  return [...marks, ...plumb.interval(row.change, hasInterval ? [row.low, row.high] : undefined, lineY, ink, look, scale, says)];
 };

@@ -18,9 +18,10 @@ pub struct Chart {
     pub paper: (u32, Option<u32>),
 }
 
-/// Scripts shared by all charts: colours, font sizes, number formats, placement of labels.
+/// Scripts shared by charts: colours, font sizes, number formats, placement of labels, rows of intervals.
 #[cfg(feature = "draw")]
-pub(crate) const SHARED: [Packed; 3] = [packed!("look.js"), packed!("labels.js"), packed!("frame.js")];
+pub(crate) const SHARED: [Packed; 4] =
+    [packed!("look.js"), packed!("labels.js"), packed!("frame.js"), packed!("intervals.js")];
 
 /// All charts.
 pub const CHARTS: &[Chart] = &[
