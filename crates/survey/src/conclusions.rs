@@ -163,15 +163,7 @@ mod tests {
                 average_iops: 2.0 * iops,
                 sentence: format!("{iops} IOPS in the last settled phase"),
             });
-            let test = SurveyTest {
-                name: None,
-                kind: TestKind::RandomRead,
-                block: 8192,
-                users,
-                set: None,
-                extras: Vec::new(),
-                round: 1,
-            };
+            let test = SurveyTest::at(TestKind::RandomRead, 8192, users);
             FinishedTest { test, result: RunResult { lasting, ..RunResult::default() } }
         };
         let rows: Vec<FinishedTest> =

@@ -51,8 +51,7 @@ mod tests {
 
     #[test]
     fn time_and_bytes_add_up() {
-        let test =
-            |kind| SurveyTest { name: None, kind, block: 8192, users: 1, set: None, extras: Vec::new(), round: 1 };
+        let test = |kind| SurveyTest::at(kind, 8192, 1);
         let tests =
             [test(TestKind::RandomRead), test(TestKind::LogWrite), test(TestKind::LogWrite), test(TestKind::Mixed)];
         let time = TestTime { ramp: Nanos::SECOND, time: Nanos::from_secs(9) };

@@ -49,10 +49,6 @@ fn all() -> Vec<SurveyTest> {
     suite(&request, Writes::Allowed).unwrap().tests
 }
 
-fn test(kind: TestKind, block: u32, users: u32) -> SurveyTest {
-    SurveyTest { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 }
-}
-
 #[test]
 fn every_test_has_a_plan_that_runs_for_its_time_with_its_users() {
     for test in all() {
@@ -74,7 +70,7 @@ fn engines_that_do_not_move_the_data_of_the_target_are_refused() {
         [("filedelete", "removes names"), ("falloc", "space of files"), ("net", "a peer"), ("exec", "no I/O")]
     {
         for kind in [TargetKind::ForeignFile, TargetKind::Device, TargetKind::WorkFile] {
-            let mut test = test(TestKind::SequentialRead, 1 << 20, 1);
+            let mut test = SurveyTest::at(TestKind::SequentialRead, 1 << 20, 1);
             let message = planned(&test, &target(kind), engine).unwrap_err();
             assert!(message.contains(engine) && message.contains(says), "{engine}: {message}");
             test.extras = vec![("ioengine".to_owned(), engine.to_owned())];
@@ -100,23 +96,23 @@ fn sequential_users_never_share_a_block() {
 
 #[test]
 fn log_writes_wait_for_stable_storage() {
-    let plan = planned(&test(TestKind::LogWrite, 8192, 4), &target(TargetKind::WorkFile), "psync").unwrap();
+    let plan = planned(&SurveyTest::at(TestKind::LogWrite, 8192, 4), &target(TargetKind::WorkFile), "psync").unwrap();
     assert_eq!(plan.jobs[0].files.sync, SyncMode::DataSync);
 }
 
 #[test]
 fn small_log_writes_go_through_the_cache_where_o_direct_has_no_such_size() {
     let large = SurveyTarget { direct_multiple: 4096, ..target(TargetKind::WorkFile) };
-    let small = test(TestKind::LogWrite, 1024, 1);
+    let small = SurveyTest::at(TestKind::LogWrite, 1024, 1);
     assert!(!planned(&small, &large, "psync").unwrap().jobs[0].files.direct);
-    let refused = planned(&test(TestKind::RandomRead, 512, 1), &large, "psync").unwrap_err();
+    let refused = planned(&SurveyTest::at(TestKind::RandomRead, 512, 1), &large, "psync").unwrap_err();
     assert!(refused.contains("multiples of 4096"), "{refused}");
 }
 
 #[test]
 fn several_devices_are_used_alike_by_all_users() {
     let two = SurveyTarget { paths: vec!["/dev/a".into(), "/dev/b".into()], ..target(TargetKind::Device) };
-    let plan = planned(&test(TestKind::SequentialRead, 1 << 20, 8), &two, "psync").unwrap();
+    let plan = planned(&SurveyTest::at(TestKind::SequentialRead, 1 << 20, 8), &two, "psync").unwrap();
     let files = &plan.jobs[0].files;
     assert_eq!(files.names.len(), 2);
     // The size is that of both files, the offset increment applies within each of them.
@@ -127,7 +123,7 @@ fn several_devices_are_used_alike_by_all_users() {
 fn each_user_has_a_file_of_its_own_where_that_is_asked() {
     let paths: Vec<PathBuf> = (1..=8).map(|number| format!("/data/w.{number}").into()).collect();
     let own = SurveyTarget { paths: paths.clone(), layout: Layout::PerUser, ..target(TargetKind::WorkFile) };
-    let plan = planned(&test(TestKind::SequentialRead, 1 << 20, 4), &own, "psync").unwrap();
+    let plan = planned(&SurveyTest::at(TestKind::SequentialRead, 1 << 20, 4), &own, "psync").unwrap();
     let names: Vec<_> = plan.jobs.iter().flat_map(|job| job.files.names.clone()).collect();
     assert_eq!(names, paths[..4]);
     assert!(plan.jobs.iter().all(|job| job.clones == 1 && job.files.offset_increment == Extent::Bytes(0)));
@@ -138,9 +134,9 @@ fn each_user_has_a_file_of_its_own_where_that_is_asked() {
 #[test]
 fn a_target_that_is_too_small_is_refused_with_the_size_that_works() {
     let small = SurveyTarget { size: 16 << 20, ..target(TargetKind::WorkFile) };
-    let refused = planned(&test(TestKind::SequentialRead, 1 << 20, 64), &small, "psync").unwrap_err();
+    let refused = planned(&SurveyTest::at(TestKind::SequentialRead, 1 << 20, 64), &small, "psync").unwrap_err();
     assert!(refused.contains("--size of 64M"), "{refused}");
-    let set = SurveyTest { set: Some(32 << 20), ..test(TestKind::RandomRead, 8192, 1) };
+    let set = SurveyTest { set: Some(32 << 20), ..SurveyTest::at(TestKind::RandomRead, 8192, 1) };
     assert!(planned(&set, &small, "psync").unwrap_err().contains("only 16M"));
     assert_eq!(
         planned(&set, &target(TargetKind::WorkFile), "psync").unwrap().jobs[0].files.size,
@@ -152,7 +148,7 @@ fn a_target_that_is_too_small_is_refused_with_the_size_that_works() {
 fn any_option_of_fio_can_be_swept_and_a_wrong_one_is_told() {
     let with = |name: &str, value: &str| SurveyTest {
         extras: vec![(name.to_owned(), value.to_owned())],
-        ..test(TestKind::RandomRead, 8192, 1)
+        ..SurveyTest::at(TestKind::RandomRead, 8192, 1)
     };
     let aio = planned(&with("iodepth", "16"), &target(TargetKind::WorkFile), "libaio").unwrap();
     assert_eq!(aio.jobs[0].depth.depth, 16);

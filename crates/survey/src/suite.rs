@@ -121,13 +121,9 @@ fn of_kind(kind: TestKind, levels: &[Levels], request: &SurveyRequest) -> Result
     for (block, users) in pairs(levels, &blocks, &users) {
         for &set in &sets {
             tests.extend(extras.iter().map(|extras| SurveyTest {
-                name: None,
-                kind,
-                block,
-                users,
                 set,
                 extras: extras.clone(),
-                round: 1,
+                ..SurveyTest::at(kind, block, users)
             }));
         }
         too_many(tests.len())?;

@@ -41,6 +41,11 @@ impl TestTime {
 }
 
 impl SurveyTest {
+    /// A test of a kind at these levels: all of the target, no other options, the first round.
+    pub fn at(kind: TestKind, block: u32, users: u32) -> Self {
+        SurveyTest { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 }
+    }
+
     /// Name in tables.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(self.kind.title())

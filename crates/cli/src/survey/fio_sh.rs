@@ -126,8 +126,7 @@ mod tests {
 
     #[test]
     fn runs_have_the_names_that_fio_sh_gives_them() {
-        let test =
-            |kind, block, users| SurveyTest { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 };
+        let test = SurveyTest::at;
         for (test, name) in [
             (test(TestKind::RandomRead, 8 << 10, 8), "readrand_u08_kb0008"),
             (test(TestKind::SequentialRead, 1 << 20, 64), "read_u64_kb1024"),

@@ -128,8 +128,7 @@ mod tests {
                 evidence: Vec::new(),
             });
         }
-        let test =
-            SurveyTest { name: None, kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
+        let test = SurveyTest::at(kind, kind.usual_block(), users);
         FinishedTest { test, result }
     }
 

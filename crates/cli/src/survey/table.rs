@@ -245,15 +245,7 @@ mod tests {
             ..DirectionResult::default()
         };
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
-        let test = SurveyTest {
-            name: None,
-            kind: TestKind::RandomRead,
-            block: 8192,
-            users,
-            set: None,
-            extras: Vec::new(),
-            round: 1,
-        };
+        let test = SurveyTest::at(TestKind::RandomRead, 8192, users);
         FinishedTest { test, result }
     }
 
