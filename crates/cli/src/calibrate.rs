@@ -122,7 +122,9 @@ fn shown(plan: &Plan, calibrated: &Calibrated, streams: &Streams, columns: Optio
 
 fn clock(clock: &ClockNote, found: &Calibration) -> String {
     let Calibration { clock_ns, clock_read_ns, clock_gap_ns, .. } = found;
-    let drift = clock.drift_ppm.map(|ppm| format!(", drift {ppm:.1} ppm")).unwrap_or_default();
+    // Without a minus before 0.0.
+    let rounded = |ppm: f64| (10.0 * ppm).round() / 10.0 + 0.0;
+    let drift = clock.drift_ppm.map(|ppm| format!(", drift {:.1} ppm", rounded(ppm))).unwrap_or_default();
     let why = clock.why_not_tsc.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
     format!(
         "clock {}{why}: steps of {clock_ns} ns, {clock_read_ns} ns per read, longest gap between two reads {}{drift}",

@@ -301,6 +301,13 @@ impl Report<'_> {
     }
 }
 
+/// `2 of 300 beyond`: what rounds have instead of a percentile for which they have too few I/Os.
+fn beyond(rounds: &[Observed]) -> Option<String> {
+    let counts = rounds.iter().filter_map(|round| Some((round.beyond? * measure::float(round.ios), round.ios)));
+    let (beyond, all) = counts.reduce(|one, other| (one.0 + other.0, one.1 + other.1))?;
+    Some(format!("{beyond:.0} of {} beyond", thousands(measure::float(all))))
+}
+
 impl Judged<'_> {
     /// The number with its limit and answer in a line.
     fn line(&self) -> String {
@@ -325,9 +332,7 @@ impl Judged<'_> {
         let known = |value: Option<f64>| value.map(times).filter(|times| times.is_finite() && *times > 0.0);
         let round = |round: &Observed| {
             let ends = round.interval.map(|ends| if self.rule.is_time() { [ends[1], ends[0]] } else { ends });
-            let beyond = || {
-                round.beyond.map_or_else(|| "not measured".to_owned(), |share| format!("{:.4} % beyond", 100.0 * share))
-            };
+            let beyond = || beyond(std::slice::from_ref(round)).unwrap_or_else(|| "not measured".to_owned());
             LimitedRound {
                 value: round.value.map_or_else(beyond, |value| number(&self.rule, value)),
                 times: known(round.value),
@@ -346,15 +351,10 @@ impl Judged<'_> {
 
     /// The smallest and the largest number of the rounds.
     fn range(&self) -> Option<String> {
-        let Some([low, high]) = self.ends() else { return self.range_beyond() };
+        let Some([low, high]) = self.ends() else {
+            return beyond(self.rounds).map(|beyond| format!("not known ({beyond} the limit)"));
+        };
         Some(if low == high { low } else { format!("{low} to {high}") })
-    }
-
-    /// The shares beyond the limit of a percentile for which there are too few I/Os.
-    fn range_beyond(&self) -> Option<String> {
-        let shares = || self.rounds.iter().filter_map(|round| round.beyond);
-        let [low, high] = [shares().reduce(f64::min)?, shares().reduce(f64::max)?].map(|share| 100.0 * share);
-        Some(format!("{low:.4} % to {high:.4} % beyond"))
     }
 
     fn ends(&self) -> Option<[String; 2]> {
