@@ -1,14 +1,15 @@
 //! Decides the next I/O: limits, think time, syncs, direction, rate, target and block, in this order.
 //!
-//! Simple loads (one target, one direction or a random mix, one size, no rate, no pause, no sync) are planned ahead: as
-//! many I/Os as can be issued before anything else has to be decided. [`Load::next`] then only counts these down.
+//! Simple loads are planned ahead ([`ahead`]): as many I/Os as can be issued before anything else has to be decided.
+//! [`Load::next`] then only counts these down, those with a rate once each is due.
+
+mod ahead;
 
 use super::flushes::Flushes;
 use super::limits::Limits;
 use super::next_file::FileSelector;
-use super::next_offset::{self, Offer, Order, Targets};
+use super::next_offset::{self, Offer, Targets};
 use super::pace::Pace;
-use super::permutation::Permutation;
 use super::random::{Purpose, Random, stream_seed};
 use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
@@ -17,8 +18,9 @@ use super::think::{Think, Verdict};
 use super::verify_resume::Skips;
 use super::walk::Walk;
 use super::{LoadError, LoadSetup, Next, Region, Request};
+use ahead::{Plain, PlainRun};
 use measure::{Direction, Nanos};
-use plan::{Mix, Operation, PacePlan, Step, ZonePlan};
+use plan::{Mix, Operation, PacePlan};
 
 /// One worker's load.
 ///
@@ -88,15 +90,6 @@ struct Rules {
     plain: Option<Plain>,
 }
 
-/// A load with one size on one target, in one direction or a random mix.
-#[derive(Clone, Copy, Debug)]
-struct Plain {
-    /// `None` if each I/O is drawn as a read or a write.
-    direction: Option<Direction>,
-    length: u32,
-    random: bool,
-}
-
 /// Passes over the data.
 #[derive(Clone, Copy, Debug, Default)]
 struct Passes {
@@ -107,35 +100,6 @@ struct Passes {
     to_drop: Option<usize>,
     /// True if a pass of a replay has ended, and its writes are to be read back.
     to_review: bool,
-}
-
-/// I/Os that are planned ahead. `left` of `planned` are not issued yet; `settle` counts the issued ones.
-#[derive(Clone, Debug)]
-struct PlainRun {
-    left: u64,
-    planned: u64,
-    /// `None` if it is drawn per I/O.
-    operation: Option<Operation>,
-    length: u32,
-    kind: PlainKind,
-}
-
-#[derive(Clone, Debug)]
-enum PlainKind {
-    Sequential {
-        offset: u64,
-    },
-    Free {
-        start: u64,
-        blocks: u64,
-    },
-    Permuted {
-        start: u64,
-        permutation: Permutation,
-        used: u64,
-    },
-    /// The steps of a walk; the load ends after them.
-    Walked(Box<Walk>),
 }
 
 impl Load {
@@ -158,9 +122,9 @@ impl Load {
         let replays = Review::may_replay(job) && pace.is_free() && think.is_off();
         let flushes = Flushes::of(job);
         let verifies = review.is_some() || flushes.is_some() || skips.is_some();
-        let free = pace.is_free() && think.is_off() && syncs.is_off() && !verifies;
+        let plans = think.is_off() && syncs.is_off() && !verifies;
         let walk = Walk::new(setup);
-        let walks_freely = free && Replay::is_once(job);
+        let walks_freely = plans && pace.is_free() && Replay::is_once(job);
         let rules = Rules {
             runtime: job.limits.runtime,
             ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
@@ -168,7 +132,7 @@ impl Load {
             repeats: job.load.repeat_per_loop,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: job.load.largest(),
-            plain: plain(setup).filter(|_| free && walk.is_none()),
+            plain: Plain::of(setup, &pace).filter(|_| plans && walk.is_none()),
         };
         let mut load = Load {
             run: PlainRun::empty(),
@@ -293,8 +257,7 @@ impl Load {
             self.set_deadline(now);
         }
         if let Some(walk) = self.walk.take() {
-            let (left, operation) = (walk.left(), Some(walk.operation()));
-            self.run = PlainRun { left, planned: left, operation, length: 0, kind: PlainKind::Walked(walk) };
+            self.run = PlainRun::walked(walk);
             // The load ends with these I/Os.
             self.stopped = true;
         }
@@ -316,39 +279,12 @@ impl Load {
     /// Decides what to do at `now`. The I/O of a [`Next::Issue`] counts as issued.
     #[inline]
     pub fn next(&mut self, now: Nanos) -> Next {
-        self.planned(now).map_or_else(|| self.decide(now), Next::Issue)
+        self.planned(now).map_or_else(|| self.next_at_rate(now), Next::Issue)
     }
 
-    /// The I/O at `now` if it is planned already; otherwise `None`, and [`Load::next`] must be called. The I/O counts
-    /// as issued.
-    ///
-    /// A separate function because a [`Next`] is large: the loop takes most I/Os from here, in registers.
-    #[inline(always)]
-    pub fn planned(&mut self, now: Nanos) -> Option<Request> {
-        if self.run.left == 0 || now >= self.deadline {
-            return None;
-        }
-        self.run.left -= 1;
-        let length = self.run.length;
-        let offset = match &mut self.run.kind {
-            PlainKind::Sequential { offset } => {
-                let this = *offset;
-                *offset += u64::from(length);
-                this
-            }
-            PlainKind::Free { start, blocks } => *start + self.targets.draws.offset.below(*blocks) * u64::from(length),
-            PlainKind::Permuted { start, permutation, used } => {
-                *used += 1;
-                *start + permutation.at(*used - 1) * u64::from(length)
-            }
-            PlainKind::Walked(walk) => return Some(walk.step()),
-        };
-        let operation = match self.run.operation {
-            Some(operation) => operation,
-            None if self.mix_draws.below(100) < self.read_percent => Operation::Read,
-            None => Operation::Write,
-        };
-        Some(Request::new(operation, 0, offset, length))
+    #[inline(never)]
+    fn next_at_rate(&mut self, now: Nanos) -> Next {
+        self.planned_at_rate(now).map_or_else(|| self.decide(now), Next::Issue)
     }
 
     /// Counts a read, write or trim that completed, successfully or not, for think time; or a sync that succeeded.
@@ -690,51 +626,6 @@ impl Load {
         self.passes.to_drop = more.then_some(target + 1);
         Some(index(target))
     }
-
-    /// Plans as many I/Os ahead as can be issued before anything else has to be decided.
-    fn plan_ahead(&mut self) {
-        let Some(Plain { direction, length, random }) = self.rules.plain else { return };
-        let blocks_of = |bytes: u64| bytes / u64::from(length);
-        let target = &mut self.targets.each[0];
-        let (start, end) = (target.start(), target.end());
-        let position = direction.map_or(start, |direction| target.position(direction));
-        let (possible, kind) = match target.order_mut() {
-            _ if !random => (blocks_of(end.saturating_sub(position)), PlainKind::Sequential { offset: position }),
-            Order::Free => (u64::MAX, PlainKind::Free { start, blocks: blocks_of(end - start) }),
-            Order::Permuted { permutation, used, blocks } => {
-                (*blocks - *used, PlainKind::Permuted { start, permutation: permutation.clone(), used: *used })
-            }
-            Order::Register(_) | Order::Mapped { .. } | Order::Skewed(_) | Order::Listed | Order::Sprandom(_) => return,
-        };
-        let left = possible.min(self.limits.ios_left(length));
-        self.run = PlainRun { left, planned: left, operation: direction.map(Operation::of), length, kind };
-    }
-
-    /// Counts the I/Os that were planned ahead and issued since.
-    fn settle(&mut self) {
-        let done = self.run.planned - self.run.left;
-        (self.run.planned, self.run.left) = (0, 0);
-        let Some(Plain { direction, length, .. }) = self.rules.plain else { return };
-        self.limits.count(done, done.saturating_mul(u64::from(length)));
-        self.passes.ios += done;
-        let target = &mut self.targets.each[0];
-        match (&self.run.kind, target.order_mut()) {
-            (PlainKind::Permuted { used, .. }, Order::Permuted { used: kept, .. }) if done > 0 => *kept = *used,
-            (PlainKind::Sequential { offset }, _) if done > 0 => {
-                if let Some(direction) = direction {
-                    target.advance_to(direction, *offset);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-impl PlainRun {
-    const fn empty() -> Self {
-        let kind = PlainKind::Sequential { offset: 0 };
-        PlainRun { left: 0, planned: 0, operation: None, length: 0, kind }
-    }
 }
 
 const fn review_step(turn: Turn) -> Option<Next> {
@@ -751,27 +642,4 @@ const fn review_step(turn: Turn) -> Option<Next> {
 /// Targets are numbered with 32 bits in every request.
 fn index(target: usize) -> u32 {
     u32::try_from(target).unwrap_or(u32::MAX)
-}
-
-/// The I/O shape that can be planned ahead; `None` if each I/O must be decided.
-fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
-    let load = &setup.job.load;
-    let random = load.random;
-    let direction = match load.mix {
-        Mix::Only(direction) => Some(direction),
-        Mix::ReadWrite if random => None,
-        // Sequential reads and writes have separate positions, and each trim is followed by its write.
-        Mix::ReadWrite | Mix::TrimWrite => return None,
-    };
-    let moving = |moves: Direction| direction.is_none_or(|only| only == moves);
-    let all_random = Direction::ALL.into_iter().all(|each| !moving(each) || load.percent_random[each] >= 100);
-    if setup.regions.len() != 1 || load.step != Step::Plain || (random && !all_random) || load.zones != ZonePlan::None {
-        return None;
-    }
-    let aligned = |length: &u32| load.align.iter().all(|(_, align)| align.is_none_or(|align| align == *length));
-    next_offset::single_size(load).filter(|length| !random || aligned(length)).map(|length| Plain {
-        direction,
-        length,
-        random,
-    })
 }

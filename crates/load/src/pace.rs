@@ -27,6 +27,20 @@ struct Lane {
     due: Nanos,
     /// Remainder of earlier divisions: fractions of a nanosecond in units of 1 / rate.
     rest: u64,
+    gap: Gap,
+}
+
+/// The time from an I/O to the next, divided once for all I/Os of one length.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    length: u32,
+    /// I/Os or bytes per second.
+    rate: u64,
+    /// Nanoseconds, and the remainder in units of 1 / rate.
+    whole: u64,
+    part: u64,
+    /// The same with its fraction.
+    mean: f64,
 }
 
 /// The unit of a rate.
@@ -52,7 +66,7 @@ impl Pace {
             };
             let profile = Profile::new(&plan.profile, share(load, direction));
             let cost = cost.or_else(|| profile.is_some().then_some(Cost::Ios(1)));
-            cost.map(|cost| Lane { cost, profile, due: Nanos::ZERO, rest: 0 })
+            cost.map(|cost| Lane { cost, profile, due: Nanos::ZERO, rest: 0, gap: cost.gap(load.largest()) })
         };
         Pace { lanes: PerDirection::each(lane), poisson: plan.poisson, random: Random::new(seed) }
     }
@@ -60,6 +74,11 @@ impl Pace {
     /// True if no direction has a rate.
     pub(super) const fn is_free(&self) -> bool {
         self.lanes.read.is_none() && self.lanes.write.is_none() && self.lanes.trim.is_none()
+    }
+
+    /// True if this direction has a rate.
+    pub(super) fn has_rate(&self, direction: Direction) -> bool {
+        self.lanes[direction].is_some()
     }
 
     /// Makes everything due at `now`: at the start, and at the end of the ramp.
@@ -83,6 +102,17 @@ impl Pace {
         self.lanes[direction].as_ref().map_or(Nanos::ZERO, |lane| lane.due)
     }
 
+    /// The moment at which an I/O of `length` bytes was due that can be issued at `now`, and counts as issued; `None` if
+    /// the next is due later.
+    #[inline(always)]
+    pub(super) fn take_due(&mut self, direction: Direction, now: Nanos, length: u32) -> Option<Due> {
+        let due = self.lanes[direction].as_ref()?.due;
+        (due <= now).then(|| {
+            self.issued(direction, length);
+            Due::at(due)
+        })
+    }
+
     /// The moment at which the next I/O in `direction` is due, for its response time; `None` without a rate.
     #[inline]
     pub(super) fn due_at(&self, direction: Direction) -> Option<Due> {
@@ -93,7 +123,7 @@ impl Pace {
     #[inline]
     pub(super) fn issued(&mut self, direction: Direction, length: u32) {
         if let Some(lane) = &mut self.lanes[direction] {
-            let stretch = if self.poisson { -self.random.positive_unit().ln() } else { 1.0 };
+            let stretch = if self.poisson { self.random.exponential() } else { 1.0 };
             lane.advance(length, self.poisson.then_some(stretch));
         }
     }
@@ -105,25 +135,42 @@ impl Pace {
 
 impl Lane {
     /// Advances by the gap of an I/O of `length` bytes, times `stretch`.
+    #[inline]
     fn advance(&mut self, length: u32, stretch: Option<f64>) {
         if let Some(profile) = &mut self.profile {
             self.due = profile.after(self.due, stretch.unwrap_or(1.0));
             return;
         }
-        let (amount, rate) = match self.cost {
+        if self.gap.length != length {
+            self.gap = self.cost.gap(length);
+        }
+        let Gap { rate, whole, part, mean, .. } = self.gap;
+        let gap = match stretch {
+            // The sum of two remainders may not fit into 64 bits.
+            None if self.rest >= rate - part => {
+                self.rest -= rate - part;
+                whole + 1
+            }
+            None => {
+                self.rest += part;
+                whole
+            }
+            Some(stretch) => rounded(mean * stretch),
+        };
+        self.due = self.due.saturating_add(Nanos(gap));
+    }
+}
+
+impl Cost {
+    /// The gap after an I/O of `length` bytes.
+    fn gap(self, length: u32) -> Gap {
+        let (amount, rate) = match self {
             Cost::Bytes(rate) => (u64::from(length), rate),
             Cost::Ios(rate) => (1, rate),
         };
-        // 2^32 * 10^9 + rest: fits for rates up to 10^19 per second.
-        let scaled = (amount * NANOS_PER_SECOND).saturating_add(self.rest);
-        let gap = match stretch {
-            None => {
-                self.rest = scaled % rate;
-                scaled / rate
-            }
-            Some(stretch) => stretched(scaled, rate, stretch),
-        };
-        self.due = self.due.saturating_add(Nanos(gap));
+        // At most 2^32 * 10^9, which fits.
+        let scaled = amount * NANOS_PER_SECOND;
+        Gap { length, rate, whole: scaled / rate, part: scaled % rate, mean: ratio(scaled, rate) }
     }
 }
 
@@ -205,12 +252,16 @@ fn whole(ns: f64) -> Nanos {
     Nanos(ns as u64)
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a random gap needs no more than 53 bits")]
+fn ratio(scaled: u64, rate: u64) -> f64 {
+    scaled as f64 / rate as f64
+}
+
 #[expect(
-    clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a random gap needs no more than 53 bits, and is never negative"
+    reason = "a gap is never negative; the cast saturates"
 )]
-fn stretched(scaled: u64, rate: u64, stretch: f64) -> u64 {
-    (scaled as f64 / rate as f64 * stretch).round() as u64
+fn rounded(gap: f64) -> u64 {
+    (gap + 0.5) as u64
 }

@@ -112,6 +112,58 @@ fn poisson_gaps_have_the_mean_and_the_deviation_of_an_exponential() {
     assert!((mean - 1e5).abs() < 2e3 && (deviation - 1e5).abs() < 4e3, "{mean} {deviation}");
 }
 
+/// I/Os with a rate that are planned ahead, and the same that are decided one by one, with a stall in between.
+fn planned_and_decided(job: &JobPlan) -> [Vec<(u64, Request)>; 2] {
+    [false, true].map(|each| {
+        let mut load = load(job, &regions(&[40_000 * 4 * K]));
+        if each {
+            load.decide_each();
+        }
+        let (mut now, mut requests) = (0, Vec::new());
+        while requests.len() < 2200 {
+            match load.next(Nanos(now)) {
+                Next::Issue(request) => {
+                    requests.push((now, request));
+                    now += if requests.len() == 700 { SECOND } else { 0 };
+                }
+                Next::Wait(until) => now = until.get(),
+                other => panic!("{other:?}"),
+            }
+        }
+        requests
+    })
+}
+
+#[test]
+fn ios_with_a_rate_that_are_planned_ahead_are_those_that_are_decided_one_by_one() {
+    let even = |job: &mut JobPlan| job.pace.iops.read = Some(777);
+    let random = |job: &mut JobPlan| {
+        even(job);
+        job.load.random = true;
+    };
+    let changes: [&dyn Fn(&mut JobPlan); 8] = [
+        &even,
+        &random,
+        &|job| {
+            random(job);
+            (job.load.cover_all, job.pace.poisson) = (false, true);
+        },
+        &|job| job.pace.rate.read = Some(BytesPerSecond(3_000_001)),
+        &|job| {
+            job.pace.rate.write = Some(BytesPerSecond(3_000_001));
+            (job.load.mix, job.pace.poisson) = (Mix::Only(Direction::Write), true);
+        },
+        &|job| job.pace.iops.read = Some(u64::MAX),
+        &|job| job.pace.rate.read = Some(BytesPerSecond(u64::MAX - 1)),
+        &|job| job.pace.profile = profile(&[(0, 100), (1, 0), (2, 1000)]),
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        let [planned, decided] = planned_and_decided(&paced(change));
+        assert!(planned.len() == 2200 && planned.iter().all(|(_, request)| request.due.is_some()), "load {index}");
+        assert_eq!(planned, decided, "load {index}");
+    }
+}
+
 #[test]
 fn rates_start_again_at_the_end_of_the_ramp() {
     let job = paced(|job| {

@@ -2,8 +2,7 @@
 //! that had to wait before it was issued has waited. Also counts the I/Os that the worker itself issued late.
 //!
 //! A job without a rate has no part in this. What follows a completion is reached by the branch of the loop that
-//! inspects each I/O, and what follows an issue by one comparison for I/Os that were not planned ahead; a job with a
-//! rate plans none ahead.
+//! inspects each I/O, and what follows an issue by one comparison for I/Os that are not planned ahead without a rate.
 
 use super::calls::Calls;
 use super::job_loop::Drive;
@@ -29,6 +28,7 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// True if an I/O that is issued now was made late by the worker. I/Os come in the order in which they were due.
+    #[inline(always)]
     fn is_late(&mut self, due: Nanos, ready: Nanos, issued: Nanos) -> bool {
         let possible = ready.max(due);
         let (from, until) = self.absent;
@@ -50,8 +50,8 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    #[inline(never)]
-    fn note_arrival(&mut self, request: &Request, ready: Nanos, issued: Nanos) {
+    #[inline(always)]
+    pub(super) fn note_arrival(&mut self, request: &Request, ready: Nanos, issued: Nanos) {
         let (Some(due), Some(direction)) = (request.due, request.direction()) else { return };
         if self.arrivals.is_late(due.moment(), ready, issued) {
             self.statistics.record.sent_late[direction as usize] += 1;
@@ -59,17 +59,13 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Records how an I/O that completed in full responded.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_response(&mut self, request: &Request, times: IoTimes) {
         self.note_room(times.reaped);
         let (Some(due), Some(direction)) = (request.due, request.direction()) else { return };
         let (response, lateness) =
             (times.reaped.saturating_sub(due.moment()), times.issued.saturating_sub(due.moment()));
-        let (record, at) = (&mut *self.statistics.record, direction as usize);
-        record.response[at].record(response);
-        record.histograms.response[at].record(response);
-        record.lateness[at].record(lateness);
-        record.histograms.lateness[at].record(lateness);
+        self.statistics.record.response(direction, response, lateness);
     }
 
     /// Notes, before the slot of an I/O that was reaped is free, when a full queue got room.

@@ -140,10 +140,11 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let ended = match self.files.locks.take() {
             Some(locks) => self.run_locked(&locks),
             None if self.extras().is_some() => self.run_with_extras(),
-            None if is_synchronous(self.engine.spec(), self.job) && self.checks.pass_only => {
-                self.run_synchronous::<true>()
-            }
-            None if is_synchronous(self.engine.spec(), self.job) => self.run_synchronous::<false>(),
+            None if is_synchronous(self.engine.spec(), self.job) => match (self.checks.pass_only, self.checks.paced) {
+                (true, _) => self.run_synchronous::<true, false>(),
+                (false, true) => self.run_synchronous::<false, true>(),
+                (false, false) => self.run_synchronous::<false, false>(),
+            },
             None => self.run_queued(),
         };
         self.end_timed_part();
@@ -233,6 +234,12 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
     #[inline(always)]
     pub(super) fn planned(&mut self, now: Nanos) -> Option<Request> {
         if self.statistics.control.wants_attention() { None } else { self.load.planned(now) }
+    }
+
+    /// The same for a job with a rate.
+    #[inline(always)]
+    pub(super) fn planned_at_rate(&mut self, now: Nanos) -> Option<Request> {
+        if self.statistics.control.wants_attention() { None } else { self.load.planned_at_rate(now) }
     }
 
     /// Decides what to do next, and returns the current time: the load's answer, unless the worker is to stop or has

@@ -1,6 +1,6 @@
 //! The loop for engines that complete an I/O in `submit`: one in flight, two clock reads per I/O. A timed pass whose
 //! I/Os nothing else inspects has its own variant, `PASS`, with one read per I/O: a record lasts from the end of the
-//! one before.
+//! one before. A job with a rate has its own, `PACED`, so that due times cost others nothing.
 
 use super::calls::Calls;
 use super::faults::Outcome;
@@ -12,13 +12,19 @@ use measure::{Clock, Direction, Nanos};
 use plan::Work;
 
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
-    pub(super) fn run_synchronous<const PASS: bool>(&mut self) -> Result<(), EngineError> {
+    pub(super) fn run_synchronous<const PASS: bool, const PACED: bool>(&mut self) -> Result<(), EngineError> {
         // The end of one I/O is the moment at which the next is decided on: total latency includes the time to prepare
         // it.
         let mut now = self.clock.now();
         loop {
-            let request = match self.planned(now) {
-                Some(request) => request,
+            let planned = if PACED { self.planned_at_rate(now) } else { self.planned(now) };
+            let request = match planned {
+                Some(request) => {
+                    if PACED {
+                        self.note_arrival(&request, now, now);
+                    }
+                    request
+                }
                 None => match self.next_alone(now)? {
                     Some((request, present)) => {
                         now = present;
@@ -27,7 +33,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     None => break,
                 },
             };
-            now = self.carry_out::<PASS>(&request, now)?;
+            now = self.carry_out::<PASS, PACED>(&request, now)?;
         }
         self.count_calls();
         Ok(())
@@ -61,7 +67,11 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     #[inline(always)]
-    fn carry_out<const PASS: bool>(&mut self, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
+    fn carry_out<const PASS: bool, const PACED: bool>(
+        &mut self,
+        request: &Request,
+        decided: Nanos,
+    ) -> Result<Nanos, EngineError> {
         self.prepare(0, request, decided);
         let accepted = if LATENCY && !PASS { self.clock.now() } else { decided };
         let Submitted::Done(Completion { result, .. }) = self.engine.submit(first_io(0, request)) else {
@@ -85,6 +95,9 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 }
                 let ready = if PASS {
                     self.check_marks_inline(request);
+                    reaped
+                } else if PACED && !self.checks.shows_each {
+                    self.note_response(request, times);
                     reaped
                 } else {
                     self.observe_completed(0, request, times)

@@ -33,8 +33,10 @@ pub(crate) struct Record {
     pub(crate) lateness: [Moments; 3],
     /// I/Os with a rate that the worker issued late though there was room in the queue.
     pub(crate) sent_late: [u64; 3],
-    /// Latencies that are not in any of the other fields yet.
+    /// Completion and total latencies that are not in any of the other fields yet.
     pub(crate) recent: [Recent; 3],
+    /// Response times and lateness that are not in any of the other fields yet.
+    recent_responses: [Recent; 3],
     /// The histograms that are kept; all zero bytes keep none.
     pub(crate) keeps: Keeps,
     /// Latency of fsync and fdatasync.
@@ -167,8 +169,7 @@ impl SteadyRecord {
 #[repr(C)]
 pub(crate) struct Recent {
     length: u64,
-    completion: [u64; Recent::ROOM],
-    total: [u64; Recent::ROOM],
+    values: [[u64; Recent::ROOM]; 2],
 }
 
 impl Recent {
@@ -176,8 +177,25 @@ impl Recent {
 
     /// Adds the values held here to a histogram of the kind that is kept.
     pub(crate) fn add_to(&self, keeps: Keeps, histogram: &mut Histogram) {
-        let kept = if keeps.total != 0 { &self.total } else { &self.completion };
-        histogram.record_all(&kept[..self.length()]);
+        let [completion, total] = self.values();
+        histogram.record_all(if keeps.total != 0 { total } else { completion });
+    }
+
+    /// Adds the values of one I/O; true if there is no room for another.
+    #[inline(always)]
+    fn add(&mut self, values: [Nanos; 2]) -> bool {
+        let at = self.length();
+        // It is emptied when full, so there is always room.
+        if at < Self::ROOM {
+            self.values[0][at] = values[0].get();
+            self.values[1][at] = values[1].get();
+            self.length += 1;
+        }
+        at + 1 >= Self::ROOM
+    }
+
+    fn values(&self) -> [&[u64]; 2] {
+        self.values.each_ref().map(|values| &values[..self.length()])
     }
 
     fn length(&self) -> usize {
@@ -280,7 +298,6 @@ impl Record {
             }
             *moments = Moments::new();
         }
-        self.recent.iter_mut().for_each(|recent| recent.length = 0);
         self.bins = [0; BINS];
         (self.level, self.submit, self.complete) = ([0; 7], [0; 7], [0; 7]);
         (self.short_ios, self.sent_late) = ([0; 3], [0; 3]);
@@ -295,15 +312,15 @@ impl Record {
     /// Counts the latencies of one I/O: first into [`Recent`], and from there into the statistics together with others.
     #[inline(always)]
     pub(crate) fn latencies(&mut self, direction: Direction, completion: Nanos, total: Nanos) {
-        let recent = &mut self.recent[direction as usize];
-        let at = recent.length();
-        // It is emptied when full, so there is always room.
-        if at < Recent::ROOM {
-            recent.completion[at] = completion.get();
-            recent.total[at] = total.get();
-            recent.length += 1;
+        if self.recent[direction as usize].add([completion, total]) {
+            self.merge_recent();
         }
-        if at + 1 >= Recent::ROOM {
+    }
+
+    /// Counts the response time and lateness of one I/O with a rate, in the same way.
+    #[inline(always)]
+    pub(crate) fn response(&mut self, direction: Direction, response: Nanos, lateness: Nanos) {
+        if self.recent_responses[direction as usize].add([response, lateness]) {
             self.merge_recent();
         }
     }
@@ -312,24 +329,46 @@ impl Record {
     #[inline(never)]
     pub(crate) fn merge_recent(&mut self) {
         for direction in 0..3 {
-            let recent = &mut self.recent[direction];
-            let length = recent.length();
-            let (completion, total) = (&recent.completion[..length], &recent.total[..length]);
-            self.completion[direction].record_all(completion);
-            if self.keeps.total_moments != 0 {
-                self.total[direction].record_all(total);
-            }
-            for &latency in completion {
-                self.bins[coarse_bin(Nanos(latency))] += 1;
-            }
-            if self.keeps.completion != 0 {
-                self.histograms.completion[direction].record_all(completion);
-            }
-            if self.keeps.total != 0 {
-                self.histograms.total[direction].record_all(total);
-            }
-            recent.length = 0;
+            self.merge_latencies(direction);
+            self.merge_responses(direction);
         }
+    }
+
+    #[inline(always)]
+    fn merge_latencies(&mut self, direction: usize) {
+        let recent = &mut self.recent[direction];
+        if recent.length == 0 {
+            return;
+        }
+        let [completion, total] = recent.values();
+        self.completion[direction].record_all(completion);
+        if self.keeps.total_moments != 0 {
+            self.total[direction].record_all(total);
+        }
+        for &latency in completion {
+            self.bins[coarse_bin(Nanos(latency))] += 1;
+        }
+        if self.keeps.completion != 0 {
+            self.histograms.completion[direction].record_all(completion);
+        }
+        if self.keeps.total != 0 {
+            self.histograms.total[direction].record_all(total);
+        }
+        recent.length = 0;
+    }
+
+    #[inline(always)]
+    fn merge_responses(&mut self, direction: usize) {
+        let recent = &mut self.recent_responses[direction];
+        if recent.length == 0 {
+            return;
+        }
+        let [response, lateness] = recent.values();
+        self.response[direction].record_all(response);
+        self.histograms.response[direction].record_all(response);
+        self.lateness[direction].record_all(lateness);
+        self.histograms.lateness[direction].record_all(lateness);
+        recent.length = 0;
     }
 
     /// Brings the record up to date for a progress report at `now`; the worker goes on.

@@ -1,0 +1,186 @@
+//! I/Os that are planned ahead: of a load with one target, one direction or a random mix, one size, no pause and no sync; with a
+//! rate, of one direction.
+
+use super::Load;
+use crate::next_offset::{self, Order};
+use crate::pace::Pace;
+use crate::permutation::Permutation;
+use crate::walk::Walk;
+use crate::{LoadSetup, Request};
+use measure::{Direction, Nanos};
+use plan::{Mix, Operation, Step, ZonePlan};
+
+/// A load with one size on one target, in one direction or a random mix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain {
+    /// `None` if each I/O is drawn as a read or a write.
+    direction: Option<Direction>,
+    length: u32,
+    random: bool,
+    /// The direction whose rate says when each is due.
+    paced: Option<Direction>,
+}
+
+/// I/Os that are planned ahead. `left` of `planned` are not issued yet, or `left_at_rate` if each has to be due first, so
+/// that those without a rate need no look at it; `settle` counts the issued ones.
+#[derive(Clone, Debug)]
+pub(super) struct PlainRun {
+    left: u64,
+    left_at_rate: u64,
+    planned: u64,
+    /// `None` if it is drawn per I/O.
+    operation: Option<Operation>,
+    length: u32,
+    paced: Option<Direction>,
+    kind: PlainKind,
+}
+
+#[derive(Clone, Debug)]
+enum PlainKind {
+    Sequential {
+        offset: u64,
+    },
+    Free {
+        start: u64,
+        blocks: u64,
+    },
+    Permuted {
+        start: u64,
+        permutation: Permutation,
+        used: u64,
+    },
+    /// The steps of a walk; the load ends after them.
+    Walked(Box<Walk>),
+}
+
+impl Load {
+    /// The I/O at `now` if it is planned already, and due: the part of [`Load::planned`] for a load with a rate.
+    #[inline(always)]
+    pub fn planned_at_rate(&mut self, now: Nanos) -> Option<Request> {
+        let direction = self.run.paced.filter(|_| self.run.left_at_rate > 0 && now < self.deadline)?;
+        let due = self.pace.take_due(direction, now, self.run.length)?;
+        self.run.left_at_rate -= 1;
+        self.run.left += 1;
+        self.planned(now).map(|request| Request { due: Some(due), ..request })
+    }
+
+    /// The I/O at `now` if it is planned already, without a rate; otherwise `None`, and [`Load::next`] must be called. The
+    /// I/O counts as issued.
+    ///
+    /// A separate function because a [`Next`] is large: the loop takes most I/Os from here, in registers.
+    #[inline(always)]
+    pub fn planned(&mut self, now: Nanos) -> Option<Request> {
+        if self.run.left == 0 || now >= self.deadline {
+            return None;
+        }
+        self.run.left -= 1;
+        let length = self.run.length;
+        let offset = match &mut self.run.kind {
+            PlainKind::Sequential { offset } => {
+                let this = *offset;
+                *offset += u64::from(length);
+                this
+            }
+            PlainKind::Free { start, blocks } => *start + self.targets.draws.offset.below(*blocks) * u64::from(length),
+            PlainKind::Permuted { start, permutation, used } => {
+                *used += 1;
+                *start + permutation.at(*used - 1) * u64::from(length)
+            }
+            PlainKind::Walked(walk) => return Some(walk.step()),
+        };
+        let operation = match self.run.operation {
+            Some(operation) => operation,
+            None if self.mix_draws.below(100) < self.read_percent => Operation::Read,
+            None => Operation::Write,
+        };
+        Some(Request::new(operation, 0, offset, length))
+    }
+
+    /// Plans as many I/Os ahead as can be issued before anything else has to be decided.
+    pub(super) fn plan_ahead(&mut self) {
+        let Some(Plain { direction, length, random, paced }) = self.rules.plain else { return };
+        let blocks_of = |bytes: u64| bytes / u64::from(length);
+        let target = &mut self.targets.each[0];
+        let (start, end) = (target.start(), target.end());
+        let position = direction.map_or(start, |direction| target.position(direction));
+        let (possible, kind) = match target.order_mut() {
+            _ if !random => (blocks_of(end.saturating_sub(position)), PlainKind::Sequential { offset: position }),
+            Order::Free => (u64::MAX, PlainKind::Free { start, blocks: blocks_of(end - start) }),
+            Order::Permuted { permutation, used, blocks } => {
+                (*blocks - *used, PlainKind::Permuted { start, permutation: permutation.clone(), used: *used })
+            }
+            Order::Register(_) | Order::Mapped { .. } | Order::Skewed(_) | Order::Listed | Order::Sprandom(_) => return,
+        };
+        let planned = possible.min(self.limits.ios_left(length));
+        let [left, left_at_rate] = if paced.is_some() { [0, planned] } else { [planned, 0] };
+        self.run =
+            PlainRun { left, left_at_rate, planned, operation: direction.map(Operation::of), length, paced, kind };
+    }
+
+    /// Counts the I/Os that were planned ahead and issued since.
+    pub(super) fn settle(&mut self) {
+        let done = self.run.planned - self.run.left - self.run.left_at_rate;
+        (self.run.planned, self.run.left, self.run.left_at_rate) = (0, 0, 0);
+        let Some(Plain { direction, length, .. }) = self.rules.plain else { return };
+        self.limits.count(done, done.saturating_mul(u64::from(length)));
+        self.passes.ios += done;
+        let target = &mut self.targets.each[0];
+        match (&self.run.kind, target.order_mut()) {
+            (PlainKind::Permuted { used, .. }, Order::Permuted { used: kept, .. }) if done > 0 => *kept = *used,
+            (PlainKind::Sequential { offset }, _) if done > 0 => {
+                if let Some(direction) = direction {
+                    target.advance_to(direction, *offset);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl PlainRun {
+    pub(super) const fn empty() -> Self {
+        let kind = PlainKind::Sequential { offset: 0 };
+        PlainRun { left: 0, left_at_rate: 0, planned: 0, operation: None, length: 0, paced: None, kind }
+    }
+
+    /// All steps of a walk.
+    pub(super) fn walked(walk: Box<Walk>) -> Self {
+        let (left, operation) = (walk.left(), Some(walk.operation()));
+        PlainRun { left, planned: left, operation, kind: PlainKind::Walked(walk), ..PlainRun::empty() }
+    }
+}
+
+impl Plain {
+    /// The I/O shape that can be planned ahead; `None` if each I/O must be decided.
+    pub(super) fn of(setup: &LoadSetup<'_>, pace: &Pace) -> Option<Plain> {
+        let load = &setup.job.load;
+        let random = load.random;
+        let direction = match load.mix {
+            Mix::Only(direction) => Some(direction),
+            Mix::ReadWrite if random => None,
+            // Sequential reads and writes have separate positions, and each trim is followed by its write.
+            Mix::ReadWrite | Mix::TrimWrite => return None,
+        };
+        let moving = |moves: Direction| direction.is_none_or(|only| only == moves);
+        let all_random = Direction::ALL.into_iter().all(|each| !moving(each) || load.percent_random[each] >= 100);
+        if setup.regions.len() != 1
+            || load.step != Step::Plain
+            || (random && !all_random)
+            || load.zones != ZonePlan::None
+        {
+            return None;
+        }
+        // In a mix with rates, one direction goes while the other waits.
+        if !pace.is_free() && direction.is_none() {
+            return None;
+        }
+        let paced = direction.filter(|&direction| pace.has_rate(direction));
+        let aligned = |length: &u32| load.align.iter().all(|(_, align)| align.is_none_or(|align| align == *length));
+        next_offset::single_size(load).filter(|length| !random || aligned(length)).map(|length| Plain {
+            direction,
+            length,
+            random,
+            paced,
+        })
+    }
+}
