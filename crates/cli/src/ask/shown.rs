@@ -130,7 +130,9 @@ impl Report<'_> {
             let what = match tried.outcome {
                 Outcome::Look(true) => "a look: keeps its limits".to_owned(),
                 Outcome::Look(false) => "a look: misses a limit".to_owned(),
-                Outcome::Rounds(answer) => format!("{} rounds: {}", self.question.rounds, word(answer)),
+                Outcome::Rounds(answer) => {
+                    format!("{}: {}", survey::counted(u64::from(self.question.rounds), "round"), word(answer))
+                }
             };
             format!("  {}, {} s: {what}", self.question.counted(tried.units), tried.seconds)
         })

@@ -190,6 +190,9 @@ fn logs(directory: &Path) -> (String, String) {
     (write(directory, "x_iops.1.log", &iops), write(directory, "x_lat.1.log", &latency))
 }
 
+/// CPU time of the loop of many.py on the machine for which the limits below were set.
+const LOOP_MS: u64 = 300;
+
 #[test]
 fn two_hundred_results_in_one_page_stay_smooth() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -203,7 +206,7 @@ fn two_hundred_results_in_one_page_stay_smooth() {
     let (status, _, error) = plumb(&words);
     assert_eq!((status, error.as_str()), (Some(0), ""));
     let size = std::fs::metadata(&page).expect("written").len();
-    // Other tests share the processors: of three looks one is smooth.
+    // Other tests share the processors: of three looks one is smooth. Where a loop takes longer, so may all else.
     let is_smooth = || {
         let said = in_a_browser("many.py", &page);
         println!("{said} {size} bytes");
@@ -211,7 +214,8 @@ fn two_hundred_results_in_one_page_stay_smooth() {
         let of = |what: &str| found[what].as_u64().expect(what);
         assert!(of("pictures") > 600 && size < 30_000_000, "{said} {size} bytes");
         assert!(of("live") <= 40, "what is not seen is not drawn: {said}");
-        of("load") < 6_000 && of("toggle") < 1_000 && of("sort") < 1_000 && of("scroll") < 6_000
+        let most = |ms: u64| ms * of("loop").max(LOOP_MS) / LOOP_MS;
+        of("load") < most(6_000) && of("toggle") < most(1_000) && of("sort") < most(1_000) && of("scroll") < most(6_000)
     };
     assert!((0..3).any(|_| is_smooth()), "the times are above");
 }
