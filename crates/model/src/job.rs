@@ -46,6 +46,9 @@ pub struct JobResult {
     pub sync: SyncResult,
     /// Time of the measured part; the sum over workers for a group. The divisor of CPU percentages.
     pub runtime: Nanos,
+    /// The measured part on the clock of the run; of a group, from the first start to the last end. `None` if it is not known, or not reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<MeasuredPart>,
     /// CPU time, context switches and page faults.
     pub cpu: CpuUsage,
     /// Queue depths.
@@ -66,6 +69,15 @@ pub struct JobResult {
     /// The tool's own share of its latencies; `None` if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Box<Calibration>>,
+}
+
+/// The measured part of a job, in time since the start of the run's first workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredPart {
+    /// Its start: after a ramp, and after the start of the job.
+    pub from: Nanos,
+    /// Its end.
+    pub until: Nanos,
 }
 
 /// Writes that were walked through without I/O.
@@ -524,6 +536,12 @@ impl JobResult {
         self.sync.count = self.sync.count.saturating_add(other.sync.count);
         self.sync.latency.merge(&other.sync.latency);
         self.runtime = self.runtime.saturating_add(other.runtime);
+        self.measured = match (self.measured, other.measured) {
+            (Some(mine), Some(theirs)) => {
+                Some(MeasuredPart { from: mine.from.min(theirs.from), until: mine.until.max(theirs.until) })
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
         self.cpu.merge(&other.cpu);
         add(&mut self.depth.level, &other.depth.level);
         add(&mut self.depth.submit, &other.depth.submit);

@@ -27,8 +27,8 @@ pub use blocks::BlockLives;
 pub use calibration::{Calibration, ErrorBar, Span};
 pub use device::DeviceUsage;
 pub use job::{
-    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, WalkedWrites,
+    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics,
+    MeasuredPart, PassMark, PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, WalkedWrites,
 };
 pub use latency::LatencyCounts;
 pub use layers::{Bottom, Layer, ways_down};

@@ -24,7 +24,7 @@ pub use calibration::Calibrated;
 pub use environment::machine;
 pub use error::RunError;
 pub use observer::{
-    Calibrating, Event, Monitoring, Observer, Progress, Request, RunOptions, WorkerProgress, WorkerState,
+    Calibrating, Event, Monitoring, Observer, Progress, Request, RunOptions, Start, WorkerProgress, WorkerState,
 };
 pub use replay::merge_traces;
 pub use supervise::{Runner, calibrate, execute};

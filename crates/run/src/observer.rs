@@ -77,6 +77,27 @@ pub trait Observer {
         let _ = elapsed;
         None
     }
+
+    /// The start of the first workers, once they are set up. Called in each turn of the event loop until they start.
+    fn start(&mut self) -> Start {
+        Start::Now
+    }
+
+    /// True if the layout of files is to end early, so that no worker starts. Called every 50 ms or more often during a layout.
+    fn ends_layout(&mut self) -> bool {
+        false
+    }
+}
+
+/// Start of the first workers of a run, which may have to begin together with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// As soon as they are set up.
+    Now,
+    /// After this time from now.
+    After(Nanos),
+    /// Not known yet.
+    Wait,
 }
 
 /// Events of a run.

@@ -18,7 +18,7 @@ pub(crate) use metrics::of_result;
 use model::{DirectionResult, Environment, Grade, Interval, JobResult, Monitored, RunResult};
 use monitor::Pace;
 use plan::Plan;
-use run::{Event, Monitoring, Observer, Request, RunOptions};
+use run::{Event, Monitoring, Observer, Request, RunOptions, Start};
 use std::path::{Path, PathBuf};
 use stream::Stream;
 
@@ -204,6 +204,14 @@ impl Observer for Fed<'_> {
 
     fn request(&mut self, elapsed: Nanos) -> Option<Request> {
         self.inner.request(elapsed)
+    }
+
+    fn start(&mut self) -> Start {
+        self.inner.start()
+    }
+
+    fn ends_layout(&mut self) -> bool {
+        self.inner.ends_layout()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::shared::record::{Fault, Record};
 use crate::shared::{gate, wakeup};
 use crate::signals::Signals;
 use crate::worker::DebugLog;
-use crate::{Event, Monitoring, Observer, Progress, Request, RunError, WorkerProgress, WorkerState};
+use crate::{Event, Monitoring, Observer, Progress, Request, RunError, Start, WorkerProgress, WorkerState};
 use measure::{Clock, Nanos, PerDirection};
 use model::{DeviceUsage, LowestTraffic, Monitored};
 use monitor::{Account, Recorded, Recorder, WorkerSeen};
@@ -32,6 +32,8 @@ const POLL_EXIT: Nanos = Nanos::from_micros(100);
 const MANY_WORKERS: usize = 64;
 /// Interval of the check for workers that died without reporting.
 const CHECK_DEAD: Nanos = Nanos::from_millis(50);
+/// Time before an agreed start at which the recorder begins again. It takes some milliseconds.
+const PREPARE_START: Nanos = Nanos::from_millis(100);
 /// No remaining time is estimated before the run has lasted this long.
 pub(super) const NO_ESTIMATE_UNTIL: Nanos = Nanos::from_secs(2);
 
@@ -52,6 +54,8 @@ pub(crate) struct RunState {
     pub(crate) lowest_traffic: Option<LowestTraffic>,
     /// Results of the recorder: devices, processors and workers over time.
     pub(crate) monitored: Option<Monitored>,
+    /// Start of the first workers, on the run's clock.
+    pub(crate) from: Nanos,
     /// End of the observation, on the run's clock.
     pub(crate) until: Nanos,
     /// Groups that reach steady state together.
@@ -63,6 +67,17 @@ impl RunState {
     pub(crate) fn has_stuck_workers(&self) -> bool {
         self.ends.iter().any(|end| matches!(end, Some(WorkerEnd::Abandoned)))
     }
+}
+
+/// The start of the first workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstStart {
+    /// They are set up.
+    SettingUp,
+    /// They wait for the caller.
+    Waiting,
+    /// They have started.
+    Over,
 }
 
 /// The parent's loop while workers run.
@@ -77,6 +92,7 @@ pub(crate) struct EventLoop<'run> {
     /// `None` if nothing but the jobs is recorded.
     pub(super) recorder: Option<Recorder>,
     setting_up: Vec<usize>,
+    first_start: FirstStart,
     reaped: Vec<bool>,
     /// True once all workers were asked to end: by a signal to this process or a worker, or by the observer.
     is_ending: bool,
@@ -108,12 +124,14 @@ impl<'run> EventLoop<'run> {
             recorder: (options.monitoring == Monitoring::Full)
                 .then(|| Recorder::start(root, &paths, options.device_interval, now).at(options.pace)),
             setting_up: Vec::new(),
+            first_start: FirstStart::SettingUp,
             reaped: vec![false; workers.len()],
             is_ending: false,
             urged_at: None,
             last_end: now,
             state: RunState {
                 ends: vec![None; workers.len()],
+                from: now,
                 groups: GroupSteadyState::new(workers, run.groups),
                 ..RunState::default()
             },
@@ -140,7 +158,7 @@ impl<'run> EventLoop<'run> {
             // Read before anything is polled: a wake-up during this turn then ends the wait at once.
             let seen_wakeups = wakeup::count(&self.run.shared.controls);
             self.handle_signals(pool, observer, signals);
-            self.start(pool, scope)?;
+            self.start(pool, scope, observer)?;
             self.collect(pool)?;
             self.pass_on_notices(observer);
             if self.schedule.is_over() {
@@ -350,25 +368,62 @@ impl<'run> EventLoop<'run> {
         &mut self,
         pool: &mut WorkerPool<'run, 'scope>,
         scope: &'scope Scope<'scope, '_>,
+        observer: &mut dyn Observer,
     ) -> Result<(), RunError>
     where
         'run: 'scope,
     {
-        for index in self.schedule.startable(self.elapsed()) {
-            pool.start(index, scope).map_err(RunError::Thread)?;
-            self.schedule.started(index);
-            self.setting_up.push(index);
+        // Delays count from the start of the first workers.
+        if self.first_start != FirstStart::Waiting {
+            for index in self.schedule.startable(self.elapsed()) {
+                pool.start(index, scope).map_err(RunError::Thread)?;
+                self.schedule.started(index);
+                self.setting_up.push(index);
+            }
         }
         let ready = |&index: &usize| self.reaped[index] || self.run.shared.controls[index].ready.load(Acquire) != 0;
         if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
+            let Some(at) = self.start_time(observer) else { return Ok(()) };
             let turn = std::mem::take(&mut self.setting_up);
             self.begin_recording(&turn);
+            self.run.clock.sleep_until(at);
             for index in turn {
                 gate::open(&self.run.shared.controls[index], Gate::Go);
                 self.estimate.started(index, self.run.clock.now());
             }
         }
         Ok(())
+    }
+
+    /// The time at which workers that are set up start; `None` if the first ones have to wait. Once their time comes near, the recorder
+    /// begins again: nothing was measured until then.
+    fn start_time(&mut self, observer: &mut dyn Observer) -> Option<Nanos> {
+        let now = self.run.clock.now();
+        let left = match self.first_start {
+            FirstStart::Over => return Some(now),
+            _ => match observer.start() {
+                Start::Now if self.first_start == FirstStart::SettingUp => {
+                    self.first_start = FirstStart::Over;
+                    return Some(now);
+                }
+                Start::Now => Nanos::ZERO,
+                Start::After(left) if left <= PREPARE_START => left,
+                Start::After(_) | Start::Wait => {
+                    self.first_start = FirstStart::Waiting;
+                    return None;
+                }
+            },
+        };
+        let at = now.saturating_add(left);
+        self.first_start = FirstStart::Over;
+        (self.started_at, self.state.from) = (at, at);
+        let RunInputs { workers, prepared, options, .. } = self.run;
+        self.next_progress = options.progress_interval.map_or(Nanos::MAX, |interval| at.saturating_add(interval));
+        self.recorder = self.recorder.take().map(|_| {
+            let paths = watched_paths(workers, prepared);
+            Recorder::start(&options.system_root, &paths, options.device_interval, at).at(options.pace)
+        });
+        Some(at)
     }
 
     /// Reaps workers that have ended. Those in state Finishing are checked at each turn, the others every 50 ms, to

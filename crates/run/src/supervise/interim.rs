@@ -33,6 +33,7 @@ impl EventLoop<'_> {
         let state = RunState {
             ends: self.state.ends.clone(),
             elapsed: self.elapsed(),
+            from: self.state.from,
             until: now,
             remaining: self.remaining(now),
             devices: self.recorder.as_ref().map(Recorder::device_usage).unwrap_or_default(),

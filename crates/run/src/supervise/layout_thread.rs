@@ -119,7 +119,7 @@ fn listen(
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if signals.received().is_some() {
+        if signals.received().is_some() || observer.ends_layout() {
             go_on.store(false, Relaxed);
         }
         let now = clock.now();

@@ -15,8 +15,8 @@ use crate::shared::steady::Steadiness;
 use crate::shared::usage::{cpu_usage, unix_ms, used_since};
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::{
-    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, RunResult, SyncResult, WalkedWrites,
+    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, MeasuredPart,
+    PassMark, PassResult, PriorityLatency, ReportStyle, RunResult, SyncResult, WalkedWrites,
 };
 use plan::{JobPlan, WorkerPlan, Workload, ZonePlan};
 use std::path::Path;
@@ -143,6 +143,7 @@ impl<'a> WorkerInResult<'a> {
         let latency = statistics(record.sync, Some(&record.histograms.sync));
         result.sync = SyncResult { count: record.sync.count(), latency };
         result.runtime = measured;
+        result.measured = self.measured_part(measured).filter(|_| record.measured_until > 0);
         result.cpu = self.cpu(record);
         result.depth = record.depth();
         if job.record.completion_latency {
@@ -157,12 +158,19 @@ impl<'a> WorkerInResult<'a> {
         let Some(from) = self.control.measured_from() else { return result };
         result.pid = self.control.thread().unwrap_or(0);
         result.runtime = self.state.until.saturating_sub(from);
+        result.measured = self.measured_part(result.runtime);
         for direction in Direction::ALL {
             let (bytes, ios) = self.control.measured(direction);
             let runtime = if bytes > 0 { result.runtime } else { Nanos::ZERO };
             result.directions[direction] = DirectionResult { bytes, ios, runtime, ..DirectionResult::default() };
         }
         result
+    }
+
+    /// The measured part since the start of the first workers. Its length is exact on simulated clocks, too, which begin at 0.
+    fn measured_part(&self, length: Nanos) -> Option<MeasuredPart> {
+        let from = self.control.measured_from()?.saturating_sub(self.state.from);
+        Some(MeasuredPart { from, until: from.saturating_add(length) })
     }
 
     /// True if the record is of a worker that is still running: as of its last progress report.

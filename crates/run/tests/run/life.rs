@@ -4,7 +4,7 @@ use crate::support::{Blind, children, job, run_jobs, run_processes};
 use measure::{Direction, Nanos};
 use model::RunResult;
 use plan::{Isolation, JobPlan, Mix, Plan};
-use run::{Event, Observer, Progress, Request, Runner, WorkerState};
+use run::{Event, Observer, Progress, Request, Runner, Start, WorkerState};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -81,6 +81,76 @@ fn workers_that_are_told_to_end_before_their_turn_have_done_their_part() {
             assert_eq!(job.error, None);
         }
     }
+}
+
+/// Lets the first workers wait, and then begin at one moment.
+#[derive(Default)]
+struct Agreed {
+    asked: u32,
+    at: Option<Instant>,
+    sampled: Vec<Nanos>,
+}
+
+impl Observer for Agreed {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Sampled { latest, .. } = event {
+            self.sampled.push(latest.until);
+        }
+    }
+
+    fn start(&mut self) -> Start {
+        self.asked += 1;
+        if self.asked < 20 {
+            return Start::Wait;
+        }
+        let at = *self.at.get_or_insert_with(|| Instant::now() + Duration::from_millis(700));
+        Start::After(Nanos::from_secs_f64(at.saturating_duration_since(Instant::now()).as_secs_f64()))
+    }
+}
+
+#[test]
+fn first_workers_begin_at_the_agreed_moment_and_the_rest_counts_from_there() {
+    let mut later = busy("later", 100);
+    later.start.delay = (Nanos::from_millis(200), Nanos::from_millis(200));
+    let mut agreed = Agreed::default();
+    let result = run_processes(vec![busy("first", 100), later], &mut agreed);
+    let parts: Vec<_> = result.jobs.iter().map(|job| job.measured.expect("it was measured")).collect();
+    assert!(agreed.at.is_some_and(|at| at <= Instant::now()), "not before the moment");
+    // A machine that does other work is late, and never early.
+    assert!(parts[0].from < Nanos::from_millis(150), "{parts:?}");
+    assert!(parts[1].from >= Nanos::from_millis(200), "a delay counts from the agreed moment: {parts:?}");
+    assert!(parts[0].until >= parts[0].from.saturating_add(Nanos::from_millis(100)), "{parts:?}");
+    assert!(result.jobs.iter().all(|job| job.elapsed_s <= 2), "the wait is not part of the run");
+    assert!(
+        agreed.sampled.iter().all(|until| *until < Nanos::from_secs(2)),
+        "nor of its samples: {:?}",
+        agreed.sampled
+    );
+}
+
+/// Never lets the first workers begin, and ends the run.
+#[derive(Default)]
+struct Never {
+    asked: u32,
+}
+
+impl Observer for Never {
+    fn event(&mut self, _event: Event<'_>) {}
+
+    fn start(&mut self) -> Start {
+        self.asked += 1;
+        Start::Wait
+    }
+
+    fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
+        (self.asked > 3).then_some(Request::End)
+    }
+}
+
+#[test]
+fn workers_that_wait_for_their_start_can_be_ended() {
+    let result = run_processes(vec![busy("first", 10_000)], &mut Never::default());
+    assert_eq!((result.jobs[0].error.clone(), result.jobs[0].ios()), (None, 0));
 }
 
 /// Asks for a save and a report in one turn, and keeps the order of what it asks for and gets.
