@@ -45,6 +45,7 @@ pub const READERS: &[Reader] = &[
     Reader { name: "fio-sh-letters", read: fio_sh_letters },
     Reader { name: "survey-file", read: survey_file },
     Reader { name: "kernel-counters", read: kernel_counters },
+    Reader { name: "cluster-lines", read: cluster_lines },
 ];
 
 /// Gives bytes to the reader of this name.
@@ -251,4 +252,23 @@ fn kernel_counters(bytes: &[u8]) {
     monitor::counters::parse(&text);
     monitor::uptime_centiseconds(&text);
     monitor::io_bytes(&text);
+}
+
+/// Messages between leader and members, lists of hosts, and the kept result of a member.
+fn cluster_lines(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for line in text.lines() {
+        if let Ok(Some(answer)) = cluster::answer(line) {
+            let written = cluster::line(&answer).expect("it was read");
+            let again = cluster::answer(&written).expect("what is written can be read");
+            // NaN cannot be read, so all numbers are equal to themselves.
+            assert_eq!(again, Some(answer));
+        }
+        let _ = (cluster::order(line), cluster::hosts(line));
+    }
+    let _ = cluster::hosts_file(&text);
+    if let Ok(member) = cluster::kept(&text, 0, 2) {
+        let members = [member.clone(), member];
+        let _ = (cluster::summary(&members, "files", measure::Nanos::MILLISECOND), cluster::merged(&members));
+    }
 }

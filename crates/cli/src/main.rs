@@ -6,6 +6,7 @@ mod ask;
 mod calibrate;
 mod capacity;
 mod check;
+mod cluster;
 mod compare;
 mod cost_model;
 mod dispatch;

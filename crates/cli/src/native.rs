@@ -35,6 +35,7 @@ Examples:
   plumb compare old.json new.json what changed, and is it more than noise?
   plumb gate new-*.json --against main-*.json    fail a build when storage got slower
   plumb versus --a /mnt/old --b /mnt/new -- job.fio    which one is faster? in turns, until decided
+  plumb cluster --hosts 'node[1-4]' fio job.fio  the same job on four machines at once
   plumb calibrate                 how much of a latency is plumb's own?
   plumb explain run.json          the equations that a true result satisfies, with its numbers
   plumb model sweep.json          access time, transfer rate, and the best number of users
@@ -73,6 +74,7 @@ enum Command {
     Compare(crate::compare::CompareArgs),
     Gate(crate::gate::GateArgs),
     Versus(Box<crate::versus::VersusArgs>),
+    Cluster(Box<crate::cluster::ClusterArgs>),
     Explain(crate::explain::ExplainArgs),
     Model(crate::cost_model::ModelArgs),
     Report(crate::report::ReportArgs),
@@ -126,6 +128,7 @@ impl Command {
             Command::Compare(args) => crate::compare::run(args),
             Command::Gate(args) => crate::gate::run(args),
             Command::Versus(args) => crate::versus::run(args),
+            Command::Cluster(args) => crate::cluster::run(args),
             Command::Explain(args) => crate::explain::run(args),
             Command::Model(args) => crate::cost_model::run(args),
             Command::Report(args) => crate::report::run(args),

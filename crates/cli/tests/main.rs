@@ -6,6 +6,7 @@ mod ask;
 mod calibrate;
 mod calls;
 mod capacity;
+mod cluster;
 mod compare;
 mod corpus;
 mod cost;

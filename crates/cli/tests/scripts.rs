@@ -73,6 +73,9 @@ const STATUSES: &[(&str, &str, i32)] = &[
     ("versus", "--accept nothing-moved --rest 0 -- --name=a --ioengine=sim --size=1m --rw=read", 0),
     ("versus", "--accept nothing-moved --rest 0 --rounds 1 -- --name=a --ioengine=sim --size=1m --rw=read", 2),
     ("versus", "none.txt", 3),
+    ("cluster", "--local 2 fio --name=a --ioengine=sim --size=1m --rw=read", 0),
+    ("cluster", "fio --name=a --ioengine=sim --size=1m", 1),
+    ("cluster merge", "none.txt", 1),
 ];
 
 /// Statuses of the document that other tests show: signals, the terminal of `watch`, and what takes a minute.
@@ -86,6 +89,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("history", "0"),             // store::history_is_for_programs_too
     ("capacity", "128 + signal"), // capacity::an_interrupt_keeps_the_trials
     ("versus", "1"),              // a_closed_pipe_ends_every_command_quietly
+    ("cluster", "128 + signal"),  // cluster::an_interrupt_ends_all_members_and_keeps_their_results
+    ("cluster merge", "0"),       // cluster::results_of_members_are_merged_again_from_their_files
     ("versus", "128 + signal"),   // versus::an_interrupt_keeps_the_complete_rounds
 ];
 
@@ -110,6 +115,7 @@ const CELLS: &[(&str, &str)] = &[
     ("watch", "watch {} --count 1 --interval 0.1"),
     ("compare", "compare {} sweep.csv sweep.csv"),
     ("versus", "versus {} --accept nothing-moved --rest 0 -- --name=a --ioengine=sim --size=1m --rw=read"),
+    ("cluster", "cluster {} --local 2 fio --name=a --ioengine=sim --size=1m --rw=read"),
     (
         "gate",
         "gate {} --tolerance 50% new-1.json,new-2.json,new-3.json,new-4.json,new-5.json --against old-1.json,old-2.json,old-3.json,old-4.json,old-5.json",

@@ -26,6 +26,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("fio", 2),
     ("engine", 2),
     ("load", 2),
+    ("cluster", 3),
     ("iozone", 3),
     ("monitor", 3),
     ("formats", 3),

@@ -4,7 +4,7 @@ mod killed;
 mod knee;
 mod parsers;
 mod rare;
-mod ssh;
+pub(crate) mod ssh;
 
 use house::{LoopDevice, Tmpfs};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server that ends with the test.
-struct Server {
+pub(crate) struct Server {
     directory: tempfile::TempDir,
     sshd: Child,
 }
@@ -33,7 +33,7 @@ fn free_port() -> u16 {
 }
 
 impl Server {
-    fn start() -> Server {
+    pub(crate) fn start() -> Server {
         let directory = tempfile::tempdir().expect("a directory");
         let at = |name: &str| directory.path().join(name);
         let host_key = key(&at("host"));
@@ -82,8 +82,13 @@ impl Server {
         server
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
+    }
+
+    /// The remote shell that reaches it by the names `near` and `far`.
+    pub(crate) fn shell(&self) -> String {
+        format!("ssh -F {}", self.at("ssh_config").display())
     }
 
     /// Runs the leader; a member is the name of a host and of a directory, which is made where it begins with `m`.
@@ -100,7 +105,7 @@ impl Server {
             .args(["iozone", "-+m", "hosts", "-t", "2"])
             .args(words.split(' '))
             .current_dir(self.directory.path())
-            .env("RSH", format!("ssh -F {}", self.at("ssh_config").display()))
+            .env("RSH", self.shell())
             .stdin(Stdio::null())
             .output()
             .expect("plumb")

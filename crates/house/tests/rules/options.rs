@@ -51,6 +51,7 @@ const TEXT: &[(&str, &[&str])] = &[
         "global_options",
         &[
             "crates/fio/src/",
+            "crates/cluster/src/merge.rs",
             "crates/formats/src/echoed.rs",
             "crates/formats/src/fio/json/read.rs",
             "crates/formats/src/fio/json/write.rs",

@@ -1,0 +1,209 @@
+//! The carriers: a member is a process here, or one that the remote shell starts on another host. Its lines go through standard input and output;
+//! nothing listens on a port.
+
+use super::now;
+use crate::failure::Failure;
+use cluster::{Answer, LONGEST_LINE, Order};
+use measure::Nanos;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Command to start a program on another host, unless `RSH` names another one. It never prompts, and has timeouts.
+const REMOTE_SHELL: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15";
+/// Time that a process has to exit after the end of its output.
+const EXIT: Duration = Duration::from_millis(500);
+
+/// Where a member runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On this machine.
+    Local,
+    /// On this host.
+    Host(String),
+}
+
+impl Place {
+    /// The name of the host; that of this machine for a local member.
+    pub(super) fn host(&self) -> String {
+        match self {
+            Place::Local => {
+                sys::machine::host::name(std::path::Path::new("/")).unwrap_or_else(|| "localhost".to_owned())
+            }
+            // A user's name is not part of it.
+            Place::Host(name) => name.rsplit('@').next().unwrap_or(name).to_owned(),
+        }
+    }
+
+    /// The place as it was given.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Place::Local => "local".to_owned(),
+            Place::Host(name) => name.clone(),
+        }
+    }
+}
+
+/// A message of a member, or its end, with the time.
+pub(super) struct Arrival {
+    pub(super) rank: usize,
+    pub(super) at: Nanos,
+    pub(super) what: Arrived,
+}
+
+/// A message, or the end of a member's output.
+pub(super) enum Arrived {
+    Answer(Box<Answer>),
+    /// With the reason, if it is not the end of the process.
+    End(Option<String>),
+}
+
+/// The process of a member, or of what carries its lines.
+pub(super) struct Connection {
+    child: Child,
+    /// Lines to the member. A thread writes them: a member that is stopped reads none.
+    lines: Option<Sender<String>>,
+    shell: Option<String>,
+}
+
+impl Connection {
+    /// Starts a member. Its messages go to `arrivals`.
+    pub(super) fn start(
+        place: &Place,
+        program: &str,
+        (rank, arrivals): (usize, &Sender<Arrival>),
+    ) -> Result<Self, Failure> {
+        let shell = remote_shell();
+        let (mut command, shell) = match place {
+            Place::Local => {
+                let mut command = Command::new(std::env::current_exe()?);
+                command.args(["cluster", "member"]);
+                (command, None)
+            }
+            Place::Host(host) => {
+                let mut words = shell.split_whitespace();
+                let mut command = Command::new(words.next().unwrap_or("ssh"));
+                command.args(words).arg(host).arg(format!("{} cluster member", quoted(program)));
+                (command, Some(shell))
+            }
+        };
+        let name =
+            || shell.as_ref().map_or_else(|| "plumb".to_owned(), |shell| format!("the remote shell `{shell}` ($RSH)"));
+        let failed = |error: std::io::Error| Failure::new(format!("cluster: {}: {}: {error}", place.name(), name()));
+        // A process group for each: Ctrl-C reaches the leader alone, which ends the members in order.
+        let mut child =
+            command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let (lines, to_write) = channel::<String>();
+        if let Some(stdin) = child.stdin.take() {
+            std::thread::Builder::new().spawn(move || write(stdin, &to_write)).map_err(failed)?;
+        }
+        if let Some(stdout) = child.stdout.take() {
+            let arrivals = arrivals.clone();
+            std::thread::Builder::new().spawn(move || listen(rank, stdout, &arrivals)).map_err(failed)?;
+        }
+        Ok(Connection { child, lines: Some(lines), shell })
+    }
+
+    /// Sends a message. One that cannot be sent is not an error here: the end of the member's output follows.
+    pub(super) fn send(&self, order: &Order) {
+        if let (Some(lines), Ok(line)) = (&self.lines, cluster::line(order)) {
+            let _ = lines.send(line);
+        }
+    }
+
+    /// How the process ended.
+    pub(super) fn ending(&mut self) -> String {
+        let until = Instant::now() + EXIT;
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break Some(status),
+                Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(2)),
+                _ => break None,
+            }
+        };
+        let how = match status {
+            None => "it closed its output".to_owned(),
+            Some(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => format!("it was ended by signal {signal}"),
+                (None, Some(code)) => format!("it ended with status {code}"),
+                (None, None) => "it ended".to_owned(),
+            },
+        };
+        match &self.shell {
+            Some(shell) => format!("{how} (through the remote shell, `{shell}`)"),
+            None => how,
+        }
+    }
+
+    /// Ends the process and its workers, whatever state they are in. It closes their input first.
+    pub(super) fn kill(&mut self) {
+        self.lines = None;
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let (Ok(None), Some(pid)) = (self.child.try_wait(), pid) {
+            // Fails if the group has ended meanwhile.
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        // A process in an uninterruptible call stays; it is not waited for.
+        let until = Instant::now() + EXIT;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The command that starts a program on another host.
+fn remote_shell() -> String {
+    std::env::var("RSH").ok().filter(|shell| !shell.trim().is_empty()).unwrap_or_else(|| REMOTE_SHELL.to_owned())
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Writes the lines until there are no more.
+fn write(mut stdin: ChildStdin, lines: &std::sync::mpsc::Receiver<String>) {
+    for line in lines {
+        if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Forwards a member's messages until its output ends, with the time of their arrival.
+fn listen(rank: usize, stdout: impl Read, arrivals: &Sender<Arrival>) {
+    let mut reader = BufReader::new(stdout);
+    let mut line = Vec::new();
+    let end = loop {
+        line.clear();
+        match (&mut reader).take(LONGEST_LINE as u64).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => break None,
+            Ok(_) => {}
+        }
+        let at = now();
+        if line.len() >= LONGEST_LINE {
+            break Some("it sent a line that is longer than any result".to_owned());
+        }
+        match cluster::answer(&String::from_utf8_lossy(&line)) {
+            // Lines that are not messages are skipped: a login shell may print a greeting.
+            Ok(None) => {}
+            Ok(Some(answer)) => {
+                if arrivals.send(Arrival { rank, at, what: Arrived::Answer(Box::new(answer)) }).is_err() {
+                    return;
+                }
+            }
+            Err(error) => break Some(error.to_string()),
+        }
+    };
+    // The receiver may have been dropped already.
+    let _ = arrivals.send(Arrival { rank, at: now(), what: Arrived::End(end) });
+}

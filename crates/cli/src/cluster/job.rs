@@ -1,0 +1,249 @@
+//! The tasks of the members: fio's words with the files and variables that they name, read here and sent.
+
+use super::carrier::Place;
+use crate::failure::Failure;
+use crate::fio::Machine;
+use fio::{Action, EtaRequest, Files, Invocation, OutputFormat, Parser, Surroundings, TriggerRequest};
+use measure::Nanos;
+use plan::{DebugPlan, JobPlan, Plan};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Time between two signs of life of a member.
+const BEAT: Nanos = Nanos::from_millis(500);
+/// The variable that `--shift` sets.
+const SHIFTED: &str = "PLUMB_SHIFTED_RANK";
+
+/// The member whose number is in `${PLUMB_SHIFTED_RANK}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shift {
+    /// This number of members on.
+    By(u32),
+    /// The least number of members on by which all come to another host.
+    ToOtherHosts,
+}
+
+impl Default for Shift {
+    fn default() -> Self {
+        Shift::By(0)
+    }
+}
+
+/// The task of each member. The words are read here for every one of them, so that a mistake is found before anything is started.
+pub(super) fn tasks(
+    words: &[String],
+    places: &[Place],
+    shift: Shift,
+    directory: &str,
+) -> Result<Vec<cluster::Task>, Failure> {
+    let hosts: Vec<String> = places.iter().map(Place::host).collect();
+    let by = match shift {
+        Shift::By(count) => count,
+        Shift::ToOtherHosts => cluster::shift_to_other_hosts(&hosts).ok_or_else(|| {
+            Failure::new(
+                "cluster: --shift host: no shift moves every member to another host; more than half of them are on one",
+            )
+        })?,
+    };
+    let members = u32::try_from(places.len()).unwrap_or(u32::MAX);
+    let read = RefCell::new(BTreeMap::new());
+    let mut tasks = Vec::with_capacity(places.len());
+    for (rank, host) in (0..members).zip(&hosts) {
+        let before = hosts.iter().take(rank as usize).filter(|other| *other == host).count();
+        let distinct: BTreeSet<&String> = hosts.iter().collect();
+        let own = [
+            ("PLUMB_RANK", rank.to_string()),
+            ("PLUMB_MEMBERS", members.to_string()),
+            ("PLUMB_HOST", host.clone()),
+            ("PLUMB_HOSTS", distinct.len().to_string()),
+            ("PLUMB_RANK_ON_HOST", before.to_string()),
+            (SHIFTED, ((u64::from(rank) + u64::from(by)) % u64::from(members)).to_string()),
+        ];
+        let recorded = Recorded::new(&read, own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        let prefix = format!("{host}.{rank}.");
+        let words: Vec<String> = words.iter().map(|word| recorded.expanded(word)).collect();
+        let invocation = recorded.invocation(&words)?;
+        check(&invocation)?;
+        let is_used = recorded.variables.borrow().contains_key(SHIFTED);
+        if shift != Shift::default() && !is_used {
+            return Err(Failure::new(format!("cluster: --shift: the job does not name ${{{SHIFTED}}}, which it sets")));
+        }
+        if rank == 0 {
+            invocation.warnings.iter().for_each(|warning| crate::output::print_error(&warning.to_string()));
+        }
+        tasks.push(cluster::Task {
+            rank,
+            members,
+            words,
+            files: recorded.files()?,
+            variables: recorded.variables.into_inner().into_iter().collect(),
+            directory: directory.to_owned(),
+            prefix,
+            beat: BEAT,
+        });
+    }
+    Ok(tasks)
+}
+
+/// Reads the words of a task as its member does.
+pub(super) fn invocation(task: &cluster::Task) -> Result<Invocation, Failure> {
+    let variables: BTreeMap<&str, &str> =
+        task.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let files = Sent(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
+    let environment = |name: &str| variables.get(name).map(|value| (*value).to_owned());
+    parse(&task.words, &environment, &files)
+}
+
+/// The plan of a member: names of files that the job does not give begin with the member's prefix.
+pub(super) fn plan(invocation: &Invocation, task: &cluster::Task) -> Result<Plan, Failure> {
+    let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
+    let mut plan = plan.clone();
+    for job in plan.jobs.iter_mut().filter(|job| names_its_files(job)) {
+        let format = job.files.handling.name_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
+        job.files.handling.name_format = Some(format!("{}{format}", task.prefix));
+    }
+    Ok(plan)
+}
+
+/// True if the names of a job's files are made from its own name.
+fn names_its_files(job: &JobPlan) -> bool {
+    job.files.names.is_empty() && job.files.handling.below.is_empty()
+}
+
+fn parse(
+    words: &[String],
+    environment: &dyn Fn(&str) -> Option<String>,
+    files: &dyn Files,
+) -> Result<Invocation, Failure> {
+    let machine = Machine::here();
+    let surroundings = Surroundings { environment, files, ..machine.surroundings() };
+    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
+    parser.command_line(words, &surroundings).map_err(|error| Failure::new(error.to_string()))
+}
+
+fn nothing_to_run() -> Failure {
+    Failure::new("cluster: these words run no job; help on fio's options: plumb fio --help")
+}
+
+/// Refuses what has no meaning for a member.
+fn check(invocation: &Invocation) -> Result<(), Failure> {
+    let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
+    let side = &invocation.side;
+    let outputs = "the result of all members is written by plumb cluster: -o FILE, --json, --keep DIR";
+    let given = [
+        ("--output", invocation.output.file.is_some(), outputs),
+        ("--output-format", invocation.output.formats != [OutputFormat::NORMAL], outputs),
+        ("--result", side.result.is_some(), outputs),
+        ("--store", side.store.is_some(), outputs),
+        ("--stream", side.stream.is_some(), "members send their intervals with their results"),
+        ("--metrics", side.metrics.is_some(), "members send their intervals with their results"),
+        ("--bandwidth-log", side.bandwidth_log.is_some(), "members send their intervals with their results"),
+        ("--status-interval", side.status_interval.is_some(), "the progress of all members is on the screen"),
+        ("--eta", invocation.eta != EtaRequest::default(), "the progress of all members is on the screen"),
+        ("--strict", side.strict.is_some(), "the checks of each member are in its result"),
+        ("--until-regime", side.until_regime.is_some(), "members end together, by runtime or size"),
+        ("--idle-prof", invocation.idle.is_some(), "it is a measurement of one machine"),
+        ("--trigger", invocation.trigger != TriggerRequest::default(), "it is a command of one machine"),
+        ("--debug", plan.jobs.iter().any(|job| job.record.debug != DebugPlan::default()), "it prints on one machine"),
+    ];
+    if let Some((option, _, why)) = given.iter().find(|(_, is_given, _)| *is_given) {
+        return Err(Failure::new(format!("cluster: {option} is not for members: {why}")));
+    }
+    for job in &plan.jobs {
+        if names_its_files(job) && job.name.contains('/') {
+            let name = &job.name;
+            return Err(Failure::new(format!(
+                "cluster: job `{name}`: members make names of files from the job's name, which cannot have a /; give filename=, or another name"
+            )));
+        }
+        let logs = &job.record.logs;
+        if [&logs.bandwidth, &logs.latency, &logs.iops, &logs.histogram].iter().any(|name| name.is_some()) {
+            let name = &job.name;
+            return Err(Failure::new(format!(
+                "cluster: job `{name}`: logs of members in one directory would overwrite each other; their intervals are in their results (--keep)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The files and variables that words name, as they are read for one member.
+struct Recorded<'a> {
+    /// Files that were read for any member: each is read once.
+    read: &'a RefCell<BTreeMap<PathBuf, Vec<u8>>>,
+    own: BTreeMap<String, String>,
+    named: RefCell<BTreeSet<PathBuf>>,
+    variables: RefCell<BTreeMap<String, String>>,
+}
+
+impl<'a> Recorded<'a> {
+    fn new(read: &'a RefCell<BTreeMap<PathBuf, Vec<u8>>>, own: BTreeMap<String, String>) -> Self {
+        Recorded { read, own, named: RefCell::default(), variables: RefCell::default() }
+    }
+
+    /// A word of the command line with the member's own variables in it. fio expands none there, and a shell not these.
+    fn expanded(&self, word: &str) -> String {
+        let mut word = word.to_owned();
+        for (name, value) in &self.own {
+            let reference = format!("${{{name}}}");
+            if word.contains(&reference) {
+                self.variables.borrow_mut().insert(name.clone(), value.clone());
+                word = word.replace(&reference, value);
+            }
+        }
+        word
+    }
+
+    fn invocation(&self, words: &[String]) -> Result<Invocation, Failure> {
+        let environment = |name: &str| {
+            let value = self.own.get(name).cloned().or_else(|| std::env::var(name).ok())?;
+            self.variables.borrow_mut().insert(name.to_owned(), value.clone());
+            Some(value)
+        };
+        parse(words, &environment, self)
+    }
+
+    fn files(&self) -> Result<Vec<(String, String)>, Failure> {
+        let (named, read) = (self.named.borrow(), self.read.borrow());
+        let file = |path: &PathBuf| {
+            let bytes = read.get(path).cloned().unwrap_or_default();
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Failure::at(path, "is not text, and only text is sent to members"))?;
+            Ok((path.to_string_lossy().into_owned(), text))
+        };
+        named.iter().map(file).collect()
+    }
+}
+
+impl Files for Recorded<'_> {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let known = self.read.borrow().get(path).cloned();
+        let bytes = match known {
+            Some(bytes) => bytes,
+            None => fio::RealFiles.read(path)?,
+        };
+        self.read.borrow_mut().insert(path.to_owned(), bytes.clone());
+        self.named.borrow_mut().insert(path.to_owned());
+        Ok(bytes)
+    }
+
+    fn is_special(&self, path: &Path) -> bool {
+        fio::RealFiles.is_special(path)
+    }
+}
+
+/// The files that the leader sent.
+struct Sent<'a>(BTreeMap<PathBuf, &'a str>);
+
+impl Files for Sent<'_> {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let found = self.0.get(path).map(|text| text.as_bytes().to_vec());
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the leader did not send it"))
+    }
+
+    fn is_special(&self, path: &Path) -> bool {
+        fio::RealFiles.is_special(path)
+    }
+}

@@ -1,0 +1,73 @@
+//! The directory with each member's own result, and reading them back.
+
+use crate::failure::Failure;
+use crate::input;
+use crate::safe_files::{AtomicFile, Durability};
+use cluster::{Loss, MemberResult};
+use measure::Nanos;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Makes a directory, which may exist if it is empty.
+pub(super) fn make(path: &Path) -> Result<PathBuf, Failure> {
+    let failed =
+        |error: std::io::Error| Failure::at(path, format!("cannot be made: {error}; name another one with --keep"));
+    std::fs::create_dir_all(path).map_err(failed)?;
+    match std::fs::read_dir(path).map_err(failed)?.next() {
+        None => Ok(path.to_owned()),
+        Some(_) => Err(Failure::at(path, "is not empty; name a new directory for the results with --keep")),
+    }
+}
+
+/// Makes the first free `plumb-cluster-NNN` in the current directory.
+pub(super) fn make_next() -> Result<PathBuf, Failure> {
+    for number in 1..=999_999 {
+        let path = PathBuf::from(format!("plumb-cluster-{number:03}"));
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(Failure::at(&path, format!("cannot be made: {error}; name another one with --keep")));
+            }
+        }
+    }
+    Err(Failure::new("cluster: all names up to plumb-cluster-999999 are taken; name a directory with --keep"))
+}
+
+/// Writes the results of those that have one.
+pub(super) fn write(folder: &Path, members: &[MemberResult]) -> Result<(), Failure> {
+    for member in members {
+        if let Some(text) = member.to_document()? {
+            let path = folder.join(format!("member-{:03}.json", member.rank));
+            AtomicFile::at(&path)?.write(text.as_bytes(), Durability::Synced)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the results of members of one run. Members of which there is no file are lost.
+pub(super) fn read(files: &[PathBuf]) -> Result<Vec<MemberResult>, Failure> {
+    let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
+    let mut members: BTreeMap<u32, MemberResult> = BTreeMap::new();
+    for (place, path) in (0..count).zip(files) {
+        let text = String::from_utf8(input::read_bytes(path)?).map_err(|_| Failure::at(path, "is not text"))?;
+        let member = cluster::kept(&text, place, count).map_err(|error| Failure::at(path, error))?;
+        let first = members.values().next();
+        if first.is_some_and(|first| (first.go, first.members) != (member.go, member.members)) {
+            return Err(Failure::at(
+                path,
+                "is of another run than the files before it; merge the files of one directory",
+            ));
+        }
+        let rank = member.rank;
+        if members.insert(rank, member).is_some() {
+            return Err(Failure::at(path, format!("is the result of member {rank}, which another file has, too")));
+        }
+    }
+    let count = members.values().next().map_or(0, |member| member.members);
+    for rank in 0..count {
+        let lost = Some(Loss { why: "there is no file of it".to_owned(), at: Nanos::ZERO });
+        members.entry(rank).or_insert_with(|| MemberResult { rank, members: count, lost, ..MemberResult::default() });
+    }
+    Ok(members.into_values().collect())
+}

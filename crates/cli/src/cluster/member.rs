@@ -1,0 +1,301 @@
+//! A member: carries out the leader's orders, which come through standard input, and answers on standard output.
+
+use super::{PROGRAM, job, now};
+use crate::failure::Failure;
+use crate::output::Output;
+use cluster::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
+use measure::{Nanos, PerDirection};
+use run::{Calibrating, Event, Observer, Progress, Request, RunOptions, Start};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::path::Path;
+
+/// Interval at which the workers' counters are read: how exactly amounts belong to a moment.
+const PROGRESS: Nanos = Nanos::from_millis(25);
+/// Length of the longest order in bytes: a task with its job files.
+const LONGEST_ORDER: usize = 128 << 20;
+
+/// Serves until the leader lets it go, or is gone.
+pub(super) fn serve() -> Result<u8, Failure> {
+    let mut orders = Orders::default();
+    say(&Answer::Hello(Box::new(facts())))?;
+    loop {
+        match orders.wait()? {
+            Received::Order(Order::Ping { number }) => say(&Answer::Pong { number, at: now() })?,
+            Received::Order(Order::Prepare(task)) => match carry_out(&task, &mut orders) {
+                Ok(Some(finished)) => say(&Answer::Done(Box::new(finished)))?,
+                // The leader is gone.
+                Ok(None) => return Ok(0),
+                Err(failure) => {
+                    say(&Answer::Failed { why: failure.message().to_owned() })?;
+                    return Ok(1);
+                }
+            },
+            Received::Order(Order::Go { .. } | Order::Mark) | Received::Nothing => {}
+            Received::Order(Order::Stop { .. } | Order::Bye) | Received::End => return Ok(0),
+        }
+    }
+}
+
+fn facts() -> Facts {
+    let root = Path::new("/");
+    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    let machine = run::machine(root);
+    let mut named = machine.clone();
+    crate::result_file::name_in(&mut named, None);
+    // One that is bound to some processors has fewer than the machine.
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let is_processor = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()))
+    };
+    let online = u32::try_from(stat.lines().filter(is_processor).count()).unwrap_or(u32::MAX);
+    Facts {
+        protocol: PROTOCOL,
+        program: PROGRAM.to_owned(),
+        host: named.host.unwrap_or_default(),
+        boot_id: boot_id.map(|text| text.trim().to_owned()),
+        kernel: machine.kernel,
+        cpus: online.max(machine.cpus),
+        allowed_cpus: sys::processes::placement::affinity().unwrap_or_default(),
+    }
+}
+
+/// Runs a task. `None` if the leader is gone.
+fn carry_out(task: &Task, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    std::env::set_current_dir(&task.directory).map_err(|error| {
+        Failure::new(format!("{}: {error}; name a directory that all members have with --directory", task.directory))
+    })?;
+    let invocation = job::invocation(task)?;
+    let plan = job::plan(&invocation, task)?;
+    let mut listener = Listener {
+        task,
+        orders,
+        stage: Stage::LayingOut,
+        go: None,
+        message: Message::None,
+        due: now(),
+        latest: Beat::default(),
+    };
+    listener.beat();
+    let options = RunOptions {
+        read_only: invocation.read_only,
+        progress_interval: Some(PROGRESS),
+        calibration: Calibrating::Brief,
+        ..RunOptions::default()
+    };
+    let run = run::execute(&plan, &options, &mut listener);
+    let (message, started) = (listener.message, listener.go.filter(|_| listener.stage == Stage::Running));
+    let ended = now();
+    if message == Message::Gone {
+        return Ok(None);
+    }
+    let mut result = run?;
+    result.warnings = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
+    crate::result_file::name_host(&mut result, None);
+    crate::remarks::judge(&mut result);
+    result.surroundings = Some(Box::new(crate::result_file::surroundings(&result.monitored)));
+    Ok(Some(Finished { started, ended, result }))
+}
+
+/// The last message of the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Message {
+    None,
+    /// Amounts are wanted.
+    Mark,
+    Stop,
+    Gone,
+}
+
+/// Reads the leader's orders while the job runs, and gives signs of life.
+struct Listener<'a> {
+    task: &'a Task,
+    orders: &'a mut Orders,
+    stage: Stage,
+    /// The agreed start on this machine's clock.
+    go: Option<Nanos>,
+    message: Message,
+    /// Time of the next beat.
+    due: Nanos,
+    latest: Beat,
+}
+
+impl Listener<'_> {
+    /// Reads all orders that have arrived.
+    fn listen(&mut self) {
+        loop {
+            match self.orders.look() {
+                Ok(Received::Nothing) => return,
+                Ok(Received::Order(Order::Go { at })) => self.go = Some(at),
+                Ok(Received::Order(Order::Mark)) if self.message == Message::None => self.message = Message::Mark,
+                Ok(Received::Order(Order::Ping { number })) => {
+                    let _ = say(&Answer::Pong { number, at: now() });
+                }
+                Ok(Received::Order(Order::Stop { .. } | Order::Bye)) => self.message = Message::Stop,
+                Ok(Received::Order(_)) => {}
+                // Orders that cannot be read are those of no leader.
+                Ok(Received::End) | Err(_) => {
+                    self.message = Message::Gone;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn ends(&self) -> bool {
+        matches!(self.message, Message::Stop | Message::Gone)
+    }
+
+    /// A sign of life. One that cannot be written is not an error: the end of the input follows.
+    fn beat(&mut self) {
+        let at = now();
+        self.due = at.saturating_add(self.task.beat);
+        let _ = say(&Answer::Beat(Beat { at, stage: self.stage, ..self.latest }));
+    }
+
+    fn beat_if_due(&mut self) {
+        if now() >= self.due {
+            self.beat();
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        if self.go.is_none_or(|go| now() < go) {
+            return;
+        }
+        self.stage = Stage::Running;
+        let sum = |get: fn(&run::WorkerProgress) -> PerDirection<u64>| {
+            let zero = [0_u64; 3];
+            progress.workers.iter().map(get).fold(zero, |sum, of| {
+                [sum[0].saturating_add(of.read), sum[1].saturating_add(of.write), sum[2].saturating_add(of.trim)]
+            })
+        };
+        let (bytes, ios) = (sum(|worker| worker.bytes), sum(|worker| worker.ios));
+        let is_first = self.latest.stage != Stage::Running;
+        self.latest = Beat { at: Nanos::ZERO, stage: Stage::Running, bytes, ios, done: progress.done };
+        let is_wanted = self.message == Message::Mark || is_first;
+        if self.message == Message::Mark {
+            self.message = Message::None;
+        }
+        // Amounts belong to the moment at which they were read.
+        if is_wanted || now() >= self.due {
+            self.beat();
+        }
+    }
+}
+
+impl Observer for Listener<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Progress(progress) => self.progress(progress),
+            Event::Ended(progress) => {
+                self.progress(progress);
+                self.beat();
+            }
+            Event::LayoutProgress { done, total } => {
+                self.latest.done = (total > 0).then(|| measure::float(done) / measure::float(total));
+                self.beat_if_due();
+            }
+            Event::Finding(text) => {
+                let _ = say(&Answer::Finding(text.to_owned()));
+            }
+            // It would wait for threads that never end; the leader gives it up.
+            Event::Abandoned(result) => {
+                let finished = Finished { started: self.go, ended: now(), result: result.clone() };
+                let _ = say(&Answer::Done(Box::new(finished)));
+                std::process::exit(1);
+            }
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
+        self.listen();
+        self.ends().then_some(Request::End)
+    }
+
+    fn start(&mut self) -> Start {
+        if self.stage == Stage::LayingOut {
+            (self.stage, self.latest) = (Stage::Ready, Beat::default());
+            let _ = say(&Answer::Ready);
+        }
+        self.listen();
+        self.beat_if_due();
+        match self.go.filter(|_| !self.ends()) {
+            Some(at) => Start::After(at.saturating_sub(now())),
+            None => Start::Wait,
+        }
+    }
+
+    fn ends_layout(&mut self) -> bool {
+        self.listen();
+        self.beat_if_due();
+        self.ends()
+    }
+}
+
+/// The orders in standard input, line by line.
+#[derive(Debug, Default)]
+struct Orders {
+    read: Vec<u8>,
+    /// Length of the part of `read` that has no line end.
+    searched: usize,
+}
+
+/// The content of the input.
+enum Received {
+    Order(Order),
+    /// Nothing yet.
+    Nothing,
+    /// The leader has closed it.
+    End,
+}
+
+impl Orders {
+    /// Waits for an order.
+    fn wait(&mut self) -> Result<Received, Failure> {
+        self.next(None)
+    }
+
+    /// Takes an order that has arrived.
+    fn look(&mut self) -> Result<Received, Failure> {
+        self.next(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
+    }
+
+    fn next(&mut self, timeout: Option<&Timespec>) -> Result<Received, Failure> {
+        loop {
+            if let Some(end) = self.read[self.searched..].iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=self.searched + end).collect();
+                self.searched = 0;
+                let text = String::from_utf8_lossy(&line);
+                return cluster::order(text.trim()).map(Received::Order).map_err(|error| {
+                    Failure::new(format!(
+                        "cluster member: {error}; plumb starts members itself: plumb cluster --hosts LIST fio ..."
+                    ))
+                });
+            }
+            self.searched = self.read.len();
+            if self.read.len() > LONGEST_ORDER {
+                return Err(Failure::new("cluster member: a line without end"));
+            }
+            let stdin = std::io::stdin();
+            let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+            match poll(&mut asked, timeout) {
+                Ok(0) => return Ok(Received::Nothing),
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let mut bytes = [0; 1 << 16];
+            match rustix::io::read(&stdin, &mut bytes) {
+                Ok(0) => return Ok(Received::End),
+                Ok(count) => self.read.extend_from_slice(&bytes[..count]),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn say(answer: &Answer) -> Result<(), Failure> {
+    Output::stdout().write(&cluster::line(answer)?)
+}

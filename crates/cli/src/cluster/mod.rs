@@ -1,0 +1,282 @@
+//! `plumb cluster`: the same job on many machines at once, and one result of all.
+//!
+//! Owns the command line and the exit status. `job` makes the tasks of the members, `carrier` starts them, `lead` carries out what the leader decides,
+//! `member` is the other end; `keep` writes and reads results, `shown`, `page` and `screen` show them. The crate `cluster` decides.
+
+mod carrier;
+mod job;
+mod keep;
+mod lead;
+mod member;
+mod page;
+mod screen;
+mod shown;
+
+use crate::failure::{Failure, signal_status};
+use crate::input;
+use crate::output::{self, Output};
+use crate::streams::Written;
+use carrier::Place;
+use cluster::{Host, OnLoss, Summary};
+use job::Shift;
+use measure::Nanos;
+use measure::text::{TimeUnit, duration};
+use shown::{Completeness, Form, Shown};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Largest number of members on this machine.
+const MOST_LOCAL: i64 = 1024;
+/// Silence after which a member is given up.
+const SILENCE: Nanos = Nanos::from_secs(60);
+/// How far apart the starts may be.
+const START_WITHIN: Nanos = Nanos::from_millis(10);
+
+/// Run a job on many machines at once, and merge what they measured
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb cluster --hosts node1,node2 fio --name=w --rw=write --bs=1m --size=4g --directory=/scratch
+  plumb cluster --hosts 'node[1-8]:2' --page run.html fio job.fio       two members on each of 8 hosts
+  plumb cluster --local 3 fio --name=r --rw=randread --size=1g          three members here, for trying
+  plumb cluster --hosts-file hosts --keep results --json fio job.fio
+  plumb cluster merge results/*.json       one result of what members measured
+
+Members are started by ssh, or by the command in $RSH; plumb must be on all hosts in one version.
+Job files are read here and sent. In them, and in fio's words, ${PLUMB_RANK} is the number of a
+member, from 0; others are PLUMB_MEMBERS, PLUMB_HOST, PLUMB_HOSTS, PLUMB_RANK_ON_HOST,
+PLUMB_SHIFTED_RANK. All members begin at an agreed moment, once all have laid out their files.
+More: docs/cluster.md
+Exit status: 0; 1 if a job failed, or a member is lost (not with --partial); 128 + signal after a signal")]
+pub(crate) struct ClusterArgs {
+    #[command(flatten)]
+    lead: LeadArgs,
+    #[command(subcommand)]
+    command: ClusterCommand,
+}
+
+/// Options of a run.
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
+struct LeadArgs {
+    /// Start this number of members on this machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_LOCAL))]
+    local: Option<u32>,
+    /// Start members on these hosts: node1,node[2-8],user@host:4; HOST:N has N members
+    #[arg(long, value_name = "LIST", conflicts_with = "local")]
+    hosts: Option<String>,
+    /// The same from a file, one host or list a line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["local", "hosts"])]
+    hosts_file: Option<PathBuf>,
+    /// plumb on the other hosts [default: plumb]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "local")]
+    program: Option<String>,
+    /// Directory of the members, from which relative paths start [default: this one]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<String>,
+    /// Makes ${PLUMB_SHIFTED_RANK} the number N members on, or of the next one on another host
+    #[arg(long, value_name = "N|host", value_parser = shift)]
+    shift: Option<Shift>,
+    /// Give up a member that says nothing for so long, at least 1s [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = silence)]
+    silence: Option<Nanos>,
+    /// Largest time between the first start and the last one without a remark [default: 10ms]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    start_within: Option<Nanos>,
+    /// The others go on if a member is lost after the start, and their rates are shown
+    #[arg(long)]
+    partial: bool,
+    /// New directory for each member's own result, as it came
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// A page with the members over time: .html or .pdf
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Print the result as JSON on standard output, and nothing else there
+    #[arg(long = "json", id = "run_json")]
+    json: bool,
+    /// Print only the result and errors
+    #[arg(long = "quiet", short = 'q', id = "run_quiet")]
+    quiet: bool,
+    /// File for the output; - is standard output [default: standard output]
+    #[arg(long = "output", short = 'o', id = "run_output", value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ClusterCommand {
+    Fio(JobArgs),
+    Merge(MergeArgs),
+    /// Be a member: started by the leader
+    #[command(hide = true)]
+    Member,
+}
+
+/// Run an fio command line or job files on all members
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb cluster --hosts 'node[1-4]' fio job.fio
+  plumb cluster --local 2 fio --name=a --rw=randread --size=1g --direct=1 --filename='f.${PLUMB_RANK}'
+  plumb fio --help                fio's own options")]
+struct JobArgs {
+    /// fio's own options, or job files
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// Merge results of members: those of --keep, or of plumb fio --result on machines without a network
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb cluster merge results/*.json
+  plumb cluster merge --partial plumb-cluster-001/*.json     without the members that have no result
+  plumb cluster merge --json node1.json node2.json > all.json")]
+struct MergeArgs {
+    /// Files with results of members
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Show rates although members of the run are missing
+    #[arg(long)]
+    partial: bool,
+    /// Largest time between the first start and the last one without a remark [default: 10ms]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    start_within: Option<Nanos>,
+    /// A page with the members over time: .html or .pdf
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
+}
+
+fn time(text: &str) -> Result<Nanos, String> {
+    duration(text, TimeUnit::Seconds).map_err(|_| format!("`{text}` is not a time; write it like 10ms or 2s"))
+}
+
+fn silence(text: &str) -> Result<Nanos, String> {
+    let found = time(text)?;
+    if found < Nanos::SECOND {
+        return Err(format!("`{text}` is too short: members send a sign of life twice a second; give at least 1s"));
+    }
+    Ok(found)
+}
+
+fn shift(text: &str) -> Result<Shift, String> {
+    match text {
+        "host" => Ok(Shift::ToOtherHosts),
+        number => number.parse().map(Shift::By).map_err(|_| format!("`{number}` is neither a number nor `host`")),
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
+    let is_bare = args.lead == LeadArgs::default();
+    match &args.command {
+        ClusterCommand::Fio(job) => args.lead.run(&input::words(&job.words)?),
+        ClusterCommand::Merge(merge) if is_bare => merge.run(),
+        ClusterCommand::Member if is_bare => member::serve(),
+        ClusterCommand::Merge(_) | ClusterCommand::Member => Err(Failure::new(
+            "cluster: the options before the command are those of a run; merge has its options after it",
+        )),
+    }
+}
+
+impl LeadArgs {
+    fn run(&self, words: &[String]) -> Result<u8, Failure> {
+        if self.quiet {
+            output::keep_quiet();
+        }
+        let (places, carrier) = self.places()?;
+        let directory = self.directory()?;
+        let tasks = job::tasks(words, &places, self.shift.unwrap_or_default(), &directory)?;
+        let mut out = Output::asked(self.output.as_deref())?;
+        self.page.as_deref().map_or(Ok(()), crate::pages::check_to_mail)?;
+        let kept = self.keep.as_deref().map(keep::make).transpose()?;
+        let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
+        let silence = self.silence.unwrap_or(SILENCE);
+        let program = self.program.as_deref().unwrap_or("plumb");
+        let outcome = lead::lead(&places, tasks, (silence, on_loss), program)?;
+        let signal = outcome.signal;
+        let names: Vec<String> = places.iter().map(Place::name).collect();
+        let members = outcome.into_results(&names);
+        let summary = cluster::summary(&members, carrier, self.start_within.unwrap_or(START_WITHIN));
+        // Without --keep, too, the results of those that finished outlast a run that is incomplete.
+        let has_any = members.iter().any(|member| member.result.is_some());
+        let kept = match kept {
+            None if !summary.complete && has_any => Some(keep::make_next()?),
+            kept => kept,
+        };
+        let saved = kept.as_deref().map_or(Ok(()), |folder| keep::write(folder, &members));
+        let completeness = Completeness::of(&summary, on_loss);
+        let shown = Shown { members: &members, summary: &summary, completeness, kept: kept.as_deref() };
+        shown.write(&mut out, if self.json { Form::Json } else { Form::Text }, self.page.as_deref())?;
+        saved?;
+        Ok(match signal {
+            Some(signal) => signal_status(signal),
+            None => status(&summary, completeness),
+        })
+    }
+
+    /// The members' places, and the name of what starts them.
+    fn places(&self) -> Result<(Vec<Place>, &'static str), Failure> {
+        let refused = |error: cluster::HostsError| Failure::new(format!("cluster: {error}"));
+        let hosts = match (self.local, &self.hosts, &self.hosts_file) {
+            (Some(count), ..) => return Ok(((0..count).map(|_| Place::Local).collect(), "local")),
+            (None, Some(list), _) => cluster::hosts(list).map_err(refused)?,
+            (None, None, Some(path)) => {
+                let text = String::from_utf8_lossy(&input::read_bytes(path)?).into_owned();
+                cluster::hosts_file(&text).map_err(|error| Failure::at(path, error))?
+            }
+            (None, None, None) => {
+                return Err(Failure::new("cluster: which members? give --hosts LIST, --hosts-file FILE or --local N"));
+            }
+        };
+        let of = |host: Host| std::iter::repeat_n(Place::Host(host.name), host.members as usize);
+        Ok((hosts.into_iter().flat_map(of).collect(), "ssh"))
+    }
+
+    fn directory(&self) -> Result<String, Failure> {
+        if let Some(directory) = &self.directory {
+            return Ok(directory.clone());
+        }
+        let here = std::env::current_dir().map_err(|error| Failure::new(format!("the current directory: {error}")))?;
+        let text = here.to_str().map(str::to_owned);
+        text.ok_or_else(|| Failure::at(&here, "is not UTF-8; name the members' directory with --directory"))
+    }
+}
+
+impl MergeArgs {
+    fn run(&self) -> Result<u8, Failure> {
+        let mut out = self.written.open()?;
+        self.page.as_deref().map_or(Ok(()), crate::pages::check_to_mail)?;
+        let members = keep::read(&self.files)?;
+        let summary = cluster::summary(&members, "files", self.start_within.unwrap_or(START_WITHIN));
+        let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
+        let completeness = Completeness::of(&summary, on_loss);
+        let shown = Shown { members: &members, summary: &summary, completeness, kept: None };
+        let form = if self.written.streams.json { Form::Json } else { Form::Text };
+        shown.write(&mut out, form, self.page.as_deref())?;
+        Ok(status(&summary, completeness))
+    }
+}
+
+/// 0 if all is well: no job failed, and no member is missing against the user's will.
+fn status(summary: &Summary, completeness: Completeness) -> u8 {
+    let failed = summary.each.iter().any(|member| member.error.is_some());
+    u8::from(failed || completeness == Completeness::Incomplete)
+}
+
+/// The time until a moment of the monotonic clock.
+fn until(at: Nanos, now: Nanos) -> Duration {
+    at.saturating_sub(now).as_duration()
+}
+
+/// Time of CLOCK_MONOTONIC.
+fn now() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Nanos::from_secs(seconds).saturating_add(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
+}
+
+/// Name and version of this program, which all members must have.
+const PROGRAM: &str = concat!("plumb ", env!("CARGO_PKG_VERSION"));

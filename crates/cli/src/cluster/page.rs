@@ -1,0 +1,137 @@
+//! A page with the numbers of all members and a picture of them over time.
+
+use super::shown::{Shown, time};
+use crate::failure::Failure;
+use cluster::MemberResult;
+use measure::Nanos;
+use model::RunResult;
+use report::Chart;
+use report::data::{Line, Panel, Series, Unit};
+use report::page::{Column, Numbers, Page, Picture, Verdict};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Members with a line in the picture.
+const LINES: usize = 16;
+
+/// The columns of the table: id, title, unit.
+const COLUMNS: [(&str, &str, &str); 10] = [
+    ("member", "member", ""),
+    ("host", "host", ""),
+    ("late", "start after the first", "ms"),
+    ("elapsed", "elapsed", "s"),
+    ("bytes", "bytes", "MiB"),
+    ("ios", "I/Os", ""),
+    ("rate", "rate", "MiB/s"),
+    ("p50", "p50", "µs"),
+    ("p99", "p99", "µs"),
+    ("lost", "without a result", ""),
+];
+
+/// Writes the page.
+pub(super) fn write(path: &Path, shown: &Shown<'_>, merged: &RunResult) -> Result<(), Failure> {
+    let lines = shown.lines(merged);
+    let [head, rest @ ..] = &lines[..] else { return Ok(()) };
+    let title = format!("{} members of a cluster", shown.summary.members);
+    let verdict = rest.first().cloned().unwrap_or_else(|| head.clone());
+    let page = Page {
+        verdict: Verdict { line: verdict, findings: Vec::new() },
+        sentences: std::iter::once(head).chain(rest.iter().skip(1)).cloned().collect(),
+        pictures: picture(shown.members, &title, head)?.into_iter().collect(),
+        numbers: Numbers {
+            columns: COLUMNS.map(|(id, title, unit)| Column { id, title, unit }).to_vec(),
+            rows: rows(shown),
+        },
+        ..crate::pages::begun(title)
+    };
+    crate::report::drawn(path, &page)
+}
+
+fn rows(shown: &Shown<'_>) -> Vec<Vec<Value>> {
+    let mib = |bytes: f64| json!((bytes / (1 << 20) as f64 * 10.0).round() / 10.0);
+    let micros = |ns: u64| json!((measure::float(ns) / 100.0).round() / 10.0);
+    let row = |member: &cluster::MemberSummary| {
+        vec![
+            json!(member.rank),
+            json!(member.host),
+            member.start_late_ns.map_or(Value::Null, |late| json!((late.as_f64() / 1e3).round() / 1e3)),
+            member.elapsed_s.map_or(Value::Null, |elapsed| json!((elapsed * 1e3).round() / 1e3)),
+            mib(measure::float(member.bytes)),
+            json!(member.ios),
+            member.bytes_per_second.map_or(Value::Null, mib),
+            member.latency_ns.map_or(Value::Null, |latency| micros(latency[0])),
+            member.latency_ns.map_or(Value::Null, |latency| micros(latency[1])),
+            member.lost.as_ref().map_or(Value::Null, |why| json!(why)),
+        ]
+    };
+    shown.summary.each.iter().map(row).collect()
+}
+
+/// The rate of each member over time, on one clock; none without samples.
+fn picture(members: &[MemberResult], title: &str, head: &str) -> Result<Option<Picture>, Failure> {
+    let Some(chart) = Chart::named("series") else { return Ok(None) };
+    let Some(begin) = members.iter().filter_map(|member| member.started.or(member.go)).min() else { return Ok(None) };
+    let mut shown: Vec<&MemberResult> = members.iter().filter(|member| member.samples.len() > 1).collect();
+    if shown.is_empty() {
+        return Ok(None);
+    }
+    let more = shown.len().saturating_sub(LINES);
+    shown.truncate(LINES);
+    let line = |member: &&MemberResult, of_ios: Of| Line { name: member.name(), points: points(member, begin, of_ios) };
+    let panel = |name: &str, unit: Unit, of: Of| Panel {
+        name: name.to_owned(),
+        unit,
+        lines: shown.iter().map(|member| line(member, of)).collect(),
+    };
+    let ends = members.iter().filter_map(|member| {
+        let loss = member.lost.as_ref()?;
+        Some(format!("{}: {} at {}", member.name(), loss.why, time(loss.at.saturating_sub(begin))))
+    });
+    let mut notes: Vec<String> = ends.collect();
+    if more > 0 {
+        notes.push(format!("the other {more} members are in the table"));
+    }
+    let data = Series {
+        title: title.to_owned(),
+        sentences: vec![head.to_owned()],
+        panels: vec![panel("bandwidth", Unit::Rate, Of::Bytes), panel("IOPS", Unit::Count, Of::Ios)],
+        notes,
+        ..Series::default()
+    };
+    Ok(Some(Picture {
+        chart,
+        title: title.to_owned(),
+        heading: "Members over time".to_owned(),
+        mark: None,
+        size: chart.size,
+        paper: chart.paper,
+        data: serde_json::to_value(data)?,
+    }))
+}
+
+/// The amount of a rate.
+#[derive(Clone, Copy)]
+enum Of {
+    Bytes,
+    Ios,
+}
+
+/// Rates between samples, at the end of each.
+fn points(member: &MemberResult, begin: Nanos, of: Of) -> Vec<(f64, Option<f64>)> {
+    let amount = |sample: &cluster::Sample| {
+        let parts = match of {
+            Of::Bytes => sample.bytes,
+            Of::Ios => sample.ios,
+        };
+        measure::float(parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)))
+    };
+    let pairs = member.samples.iter().zip(member.samples.iter().skip(1));
+    let after_start = pairs.filter(|(before, _)| before.at >= begin);
+    after_start
+        .map(|(before, after)| {
+            let seconds = after.at.saturating_sub(before.at).as_secs_f64();
+            let rate = (seconds > 0.0).then(|| (amount(after) - amount(before)).max(0.0) / seconds);
+            (after.at.saturating_sub(begin).as_secs_f64(), rate)
+        })
+        .collect()
+}

@@ -1,0 +1,104 @@
+//! The progress of all members on one screen: a line each, redrawn in place.
+
+use super::carrier::Place;
+use crate::output;
+use cluster::{Beat, Leader, Stage, Standing};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use measure::text::{grouped, rounded_size};
+use std::time::{Duration, Instant};
+
+/// Members with a line. The others are counted in the last one.
+const LINES: usize = 24;
+/// Time between two drawings.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// The screen; nothing if standard error is not a terminal.
+pub(super) struct Screen {
+    lines: Option<(MultiProgress, Vec<ProgressBar>)>,
+    names: Vec<String>,
+    drawn: Option<Instant>,
+}
+
+impl Screen {
+    pub(super) fn new(places: &[Place]) -> Self {
+        let lines = output::shows_progress().then(|| {
+            let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+            let line = |_| {
+                let bar = all.add(ProgressBar::new(1));
+                if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+                    bar.set_style(style);
+                }
+                bar
+            };
+            let bars = (0..=places.len().min(LINES)).map(line).collect();
+            (all, bars)
+        });
+        Screen { lines, names: places.iter().map(Place::name).collect(), drawn: None }
+    }
+
+    /// Draws the state of all members, four times a second.
+    pub(super) fn draw(&mut self, leader: &Leader) {
+        let Some((_, bars)) = &self.lines else { return };
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < INTERVAL) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let (mut bytes, mut ios, mut at_work) = (0.0, 0.0, 0);
+        for (rank, name) in self.names.iter().enumerate() {
+            let rates = rates(leader, rank);
+            if let Some((of_bytes, of_ios)) = rates {
+                (bytes, ios, at_work) = (bytes + of_bytes, ios + of_ios, at_work + 1);
+            }
+            if let Some(bar) = bars.get(rank).filter(|_| rank < LINES) {
+                bar.set_message(format!("member {rank} ({name})  {}", state(leader, rank, rates)));
+            }
+        }
+        if let Some(bar) = bars.last() {
+            let all = self.names.len();
+            let text = format!("{at_work} of {all} at work  {}/s  {} IOPS", rounded_size(bytes), grouped(ios));
+            bar.set_message(text);
+        }
+    }
+
+    /// Removes the lines, before a message or the result.
+    pub(super) fn clear(&mut self) {
+        if let Some((all, _)) = &self.lines {
+            // Errors are ignored: standard error may be closed.
+            let _ = all.clear();
+        }
+    }
+}
+
+/// Bytes and I/Os per second between the last two beats of a member at work.
+fn rates(leader: &Leader, rank: usize) -> Option<(f64, f64)> {
+    let (Some(latest), Some(before)) = leader.latest_beats(rank) else { return None };
+    let is_at_work = leader.standing(rank) == Standing::Running && before.stage == Stage::Running;
+    let seconds = latest.at.saturating_sub(before.at).as_secs_f64();
+    if !is_at_work || seconds <= 0.0 {
+        return None;
+    }
+    let gain = |get: fn(&Beat) -> [u64; 3]| {
+        let sum = |beat: &Beat| get(beat).iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+        measure::float(sum(latest).saturating_sub(sum(before))) / seconds
+    };
+    Some((gain(|beat| beat.bytes), gain(|beat| beat.ios)))
+}
+
+fn state(leader: &Leader, rank: usize, rates: Option<(f64, f64)>) -> String {
+    let share = || {
+        let done = leader.latest_beats(rank).0.and_then(|beat| beat.done);
+        done.map(|done| format!("  {:.0} %", done * 100.0)).unwrap_or_default()
+    };
+    match (leader.standing(rank), rates) {
+        (Standing::Starting, _) => "starting".to_owned(),
+        (Standing::Timing, _) => "measuring its clock".to_owned(),
+        (Standing::LayingOut, _) => format!("laying out files{}", share()),
+        (Standing::Ready, _) => "ready".to_owned(),
+        (Standing::Running, None) => format!("at work{}", share()),
+        (Standing::Running, Some((bytes, ios))) => {
+            format!("{}/s  {} IOPS{}", rounded_size(bytes), grouped(ios), share())
+        }
+        (Standing::Finished, _) => "finished".to_owned(),
+        (Standing::Gone, _) => "gone".to_owned(),
+    }
+}

@@ -1,0 +1,313 @@
+//! The result of a run of several members in its forms: text and JSON.
+
+use super::page;
+use crate::failure::Failure;
+use crate::output::Output;
+use analysis::grade_title;
+use cluster::{DirectionRates, MemberResult, MemberSummary, OnLoss, Reason, Straggler, Summary};
+use formats::printable;
+use measure::text::{grouped, rounded_size};
+use measure::{Direction, Histogram, Nanos};
+use model::{RunResult, SCHEMA};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Members and hosts that have a line of their rates.
+const MOST_HOSTS: usize = 16;
+/// Share by which two rates differ before both are shown.
+const SAME_RATE: f64 = 0.02;
+
+/// The form of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Json,
+}
+
+/// If the numbers are those of all members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Completeness {
+    /// All members have a result.
+    Complete,
+    /// The rates are those of some members, as was asked for.
+    Partial,
+    /// Members are missing, so there are no rates.
+    Incomplete,
+}
+
+impl Completeness {
+    pub(super) fn of(summary: &Summary, on_loss: OnLoss) -> Self {
+        match on_loss {
+            _ if summary.complete => Completeness::Complete,
+            OnLoss::GoOn if summary.each.iter().any(|member| member.ios > 0) => Completeness::Partial,
+            OnLoss::GoOn | OnLoss::Stop => Completeness::Incomplete,
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Completeness::Complete => "complete",
+            Completeness::Partial => "partial",
+            Completeness::Incomplete => "incomplete",
+        }
+    }
+}
+
+/// Everything that is shown.
+pub(super) struct Shown<'a> {
+    pub(super) members: &'a [MemberResult],
+    pub(super) summary: &'a Summary,
+    pub(super) completeness: Completeness,
+    /// The directory with the members' results.
+    pub(super) kept: Option<&'a Path>,
+}
+
+impl Shown<'_> {
+    /// Writes the result to the output, and the page.
+    pub(super) fn write(&self, out: &mut Output, form: Form, page: Option<&Path>) -> Result<(), Failure> {
+        let merged = self.merged();
+        match form {
+            Form::Text => out.write(&printable::lines(&self.lines(&merged).join("\n")))?,
+            Form::Json => out.write(&self.document(&merged)?)?,
+        }
+        if form == Form::Text {
+            out.write("\n")?;
+        }
+        page.map_or(Ok(()), |path| page::write(path, self, &merged))
+    }
+
+    /// The result of all, with the remarks of the checks of clusters.
+    fn merged(&self) -> RunResult {
+        let mut merged = cluster::merged(self.members);
+        merged.notes.clone_from(&self.summary.notes);
+        merged.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        merged
+    }
+
+    /// plumb's own JSON of the result of all, with the members next to it. Without all members the summary has no rates.
+    fn document(&self, merged: &RunResult) -> Result<String, Failure> {
+        let mut summary = serde_json::to_value(self.summary)?;
+        summary["completeness"] = json!(self.completeness.word());
+        if self.completeness == Completeness::Incomplete {
+            summary["rates"] = json!([]);
+        }
+        let program = crate::pages::MADE_BY;
+        let document = json!({ "schema": SCHEMA, "program": program, "cluster": summary, "result": merged });
+        Ok(serde_json::to_string_pretty(&document)? + "\n")
+    }
+
+    /// The lines of the text.
+    pub(super) fn lines(&self, merged: &RunResult) -> Vec<String> {
+        let mut lines = vec![self.head()];
+        if self.completeness != Completeness::Incomplete {
+            for rates in &self.summary.rates {
+                lines.extend(rate_lines(rates, merged));
+            }
+            lines.extend(self.hosts());
+            lines.extend(self.spread());
+        }
+        lines.extend(self.summary.stragglers.iter().map(|straggler| format!("slow    {}", slow(straggler))));
+        for member in &self.summary.each {
+            let host = if member.host.is_empty() { String::new() } else { format!(" ({})", member.host) };
+            let name = format!("member {}{host}", member.rank);
+            lines.extend(member.error.iter().map(|error| format!("error   {name}: {error}")));
+            lines.extend(member.lost.iter().map(|why| format!("lost    {name}: {why}")));
+        }
+        lines.extend(self.remarks());
+        lines.extend(self.incomplete());
+        lines.extend(self.kept.map(|folder| format!("kept    each member's own result: {}", folder.display())));
+        lines
+    }
+
+    fn head(&self) -> String {
+        let Summary { members, hosts, carrier, start, .. } = self.summary;
+        let count = |count: u32, name: &str| format!("{count} {name}{}", if count == 1 { "" } else { "s" });
+        let mut head = format!("{} on {} ({carrier})", count(*members, "member"), count(*hosts, "host"));
+        if let Some(start) = start {
+            // Less than the error of the clocks is not known.
+            let within = time(start.skew.max(start.clock_error));
+            head.push_str(&format!("; started within {within}, clocks known to ±{}", time(start.clock_error)));
+        }
+        head
+    }
+
+    /// The rate of each host, if there are several.
+    fn hosts(&self) -> Option<String> {
+        let mut hosts: BTreeMap<&str, f64> = BTreeMap::new();
+        for member in self.summary.each.iter().filter(|member| member.ios > 0) {
+            *hosts.entry(&member.host).or_default() += member.bytes_per_second?;
+        }
+        let mut hosts: Vec<(&str, f64)> = hosts.into_iter().filter(|(host, _)| !host.is_empty()).collect();
+        hosts.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let more = hosts.len().saturating_sub(MOST_HOSTS);
+        let shown = hosts.iter().take(MOST_HOSTS).map(|(host, rate)| format!("{host} {}/s", rounded_size(*rate)));
+        let more = if more > 0 { format!("   and {more} more") } else { String::new() };
+        (hosts.len() > 1).then(|| format!("hosts   {}{more}", shown.collect::<Vec<_>>().join("   ")))
+    }
+
+    /// The lowest, the median and the highest rate of a member.
+    fn spread(&self) -> Option<String> {
+        let with_rate = self.summary.each.iter().filter_map(|member| Some((member.bytes_per_second?, member)));
+        let mut members: Vec<(f64, &MemberSummary)> = with_rate.filter(|(_, member)| member.ios > 0).collect();
+        members.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (first, last) = (members.first()?, members.last()?);
+        let median = members[members.len() / 2].0;
+        (members.len() > 2).then(|| {
+            format!(
+                "members lowest {}/s ({}, {})   median {}/s   highest {}/s ({}, {})",
+                rounded_size(first.0),
+                first.1.rank,
+                first.1.host,
+                rounded_size(median),
+                rounded_size(last.0),
+                last.1.rank,
+                last.1.host
+            )
+        })
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let rate = |rate: f64| format!("{}/s", rounded_size(rate));
+        let of_rates = self.summary.rates.iter().filter(|_| self.completeness != Completeness::Incomplete).filter_map(|found| {
+            let over_all = found.over_all?;
+            let differ = (found.sum - over_all).abs() > SAME_RATE * over_all;
+            differ.then(|| {
+                format!(
+                    "remark  the members' own rates of {}s add up to {}: they were not all at work to the end. The first line is what was \
+                     moved in the time",
+                    found.direction.word(),
+                    rate(found.sum)
+                )
+            })
+        });
+        let of_checks = self.summary.notes.iter();
+        let of_checks =
+            of_checks.map(|note| format!("check   {}: {} [{}]", note.check, note.sentence, grade_title(note.grade)));
+        let mut by_check: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for member in &self.summary.each {
+            member.checks.iter().for_each(|check| by_check.entry(check).or_default().push(member.rank.to_string()));
+        }
+        let of_members = by_check.into_iter().map(|(check, ranks)| {
+            let (few, more) = (ranks.iter().take(8).cloned().collect::<Vec<_>>().join(", "), ranks.len() > 8);
+            format!(
+                "check   {check}: in the results of members {few}{}; plumb check has the sentences (--keep)",
+                if more { " …" } else { "" }
+            )
+        });
+        of_rates.chain(of_checks).chain(of_members).collect()
+    }
+
+    fn incomplete(&self) -> Option<String> {
+        let missing = self.members.iter().filter(|member| member.result.is_none()).count();
+        let all = self.summary.members;
+        let never_began = self.members.iter().all(|member| member.go.is_none() && member.result.is_none());
+        match self.completeness {
+            Completeness::Complete => None,
+            _ if never_began => Some("INCOMPLETE: nothing began, and nothing was measured".to_owned()),
+            Completeness::Partial => {
+                Some(format!("PARTIAL: {missing} of {all} members have no result; the rates are those of the others"))
+            }
+            Completeness::Incomplete => {
+                let how = self.kept.map_or_else(String::new, |folder| {
+                    format!("; of the others: plumb cluster merge --partial {}/*.json", folder.display())
+                });
+                Some(format!("INCOMPLETE: {missing} of {all} members have no result, so there is no rate of all{how}"))
+            }
+        }
+    }
+}
+
+/// `write   all  3,413 MiB/s ...` and the lines below it.
+fn rate_lines(rates: &DirectionRates, merged: &RunResult) -> Vec<String> {
+    let name = rates.direction.word();
+    let latency = latency(merged, rates.direction).unwrap_or_default();
+    let (rate, iops, title) = match (rates.over_all, rates.over_all_iops) {
+        (Some(rate), Some(iops)) => (rate, iops, "all"),
+        // Without times there is only the sum.
+        _ => (rates.sum, rates.sum_iops, "sum"),
+    };
+    let amount = rounded_size(measure::float(rates.bytes));
+    let within = rates.elapsed.map(|elapsed| format!(" in {:.2} s", elapsed.as_secs_f64())).unwrap_or_default();
+    let mut lines = vec![format!(
+        "{name:<7} {title:<4} {}/s   {} IOPS{latency}   {amount}{within}",
+        rounded_size(rate),
+        grouped(iops)
+    )];
+    if let (Some(over_all), Some(window), Some(done)) = (rates.over_all, &rates.common_window, rates.first_done) {
+        let is_other = window.high > (1.0 + SAME_RATE) * over_all && window.low > 0.0;
+        let range = format!("{}/s to {}/s", rounded_size(window.low), rounded_size(window.high));
+        let until = done.as_secs_f64();
+        lines.extend(is_other.then(|| format!("        while all were at work {range}, until {until:.2} s")));
+    }
+    lines
+}
+
+/// Percentiles of all members' latencies together.
+fn latency(merged: &RunResult, direction: Direction) -> Option<String> {
+    let mut histogram = Histogram::new();
+    let mut longest = Nanos::ZERO;
+    for job in &merged.jobs {
+        let found = &job.directions[direction];
+        let Some(latency) = found.latency_distribution().filter(|_| found.ios > 0) else { continue };
+        histogram.merge(latency.histogram.as_ref()?);
+        longest = longest.max(latency.moments.maximum().unwrap_or_default());
+    }
+    let found = histogram.percentiles(&[50.0, 99.0])?;
+    Some(format!("   p50 {}   p99 {}   max {}", time(found[0]), time(found[1]), time(longest)))
+}
+
+fn slow(straggler: &Straggler) -> String {
+    let Straggler { ranks, host, reason, value, median, direction } = straggler;
+    let whose = match ranks.as_slice() {
+        [rank] => format!("member {rank} on {host}"),
+        ranks => format!("host {host} (its {} members)", ranks.len()),
+    };
+    let seconds = |seconds: f64| time(Nanos::from_secs_f64(seconds));
+    let word = direction.word();
+    match reason {
+        Reason::Elapsed => format!("{whose}: its {word}s took {value:.2} s, {:.2} × the median", value / median),
+        Reason::Rate => {
+            format!("{whose}: {}/s of {word}s, {:.2} × the median", rounded_size(*value), value / median)
+        }
+        Reason::Tail => {
+            format!("{whose}: p99.9 of its {word}s is {}, of the median {}", seconds(*value), seconds(*median))
+        }
+    }
+}
+
+/// A time with three digits that count: `38.2 µs`, `1.90 ms`.
+pub(super) fn time(time: Nanos) -> String {
+    let ns = time.as_f64();
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "µs"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    match value {
+        _ if unit == "ns" => format!("{value:.0} ns"),
+        value if value < 10.0 => format!("{value:.2} {unit}"),
+        value if value < 100.0 => format!("{value:.1} {unit}"),
+        value => format!("{value:.0} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_that_count() {
+        for (ns, expected) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_234, "1.23 µs"),
+            (38_240, "38.2 µs"),
+            (214_400_000, "214 ms"),
+            (9_600_000_000, "9.60 s"),
+        ] {
+            assert_eq!(time(Nanos(ns)), expected);
+        }
+    }
+}

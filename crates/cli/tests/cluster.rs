@@ -1,0 +1,431 @@
+//! `plumb cluster` with real processes: equal amounts, one start, deaths, silence, interrupts, and members by ssh.
+
+use crate::iozone::ssh::Server;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+/// Random reads of a file for this time.
+const READS: &str = "--name=r --rw=randread --bs=4k --size=4m --time_based --runtime=";
+
+fn place() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn cluster(directory: &Path, words: &str) -> Command {
+    let mut command = Command::new(PLUMB);
+    command.current_dir(directory).arg("cluster").args(words.split_whitespace()).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(directory: &Path, words: &str) -> (i32, String, String) {
+    shown(&cluster(directory, words).output().unwrap())
+}
+
+fn shown(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The processes below another one, however deep.
+fn below(pid: u32) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let children: Vec<u32> = children.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    children.iter().flat_map(|&child| std::iter::once(child).chain(below(child))).collect()
+}
+
+/// The members of a leader, once all of them have this number of workers.
+fn members(leader: &Child, count: usize, workers: usize) -> Vec<u32> {
+    let begun = Instant::now();
+    loop {
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", leader.id())).unwrap_or_default();
+        let found: Vec<u32> = children.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        if found.len() == count && found.iter().all(|&member| below(member).len() >= workers) {
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "the members did not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
+}
+
+/// True if a process has gone, or is a zombie that no one reaps.
+fn is_gone(pid: u32) -> bool {
+    let state = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+    state.is_none_or(|text| text.rsplit(')').next().unwrap_or_default().trim().starts_with('Z'))
+}
+
+fn all_gone(processes: &[u32]) {
+    let begun = Instant::now();
+    while !processes.iter().all(|&pid| is_gone(pid)) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "orphans: {processes:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn three_members_do_as_much_as_three_runs_by_hand() {
+    let place = place();
+    let job = "--name=w --rw=write --bs=16k --size=3m --nrfiles=2 --numjobs=2";
+    let (status, text, error) = run(place.path(), &format!("--local 3 --json fio {job}"));
+    assert_eq!(status, 0, "{text}{error}");
+    let all = document(&text);
+    let by_hand = Command::new(PLUMB)
+        .current_dir(place.path())
+        .args(["fio", "--result=-"])
+        .args(job.split(' '))
+        .output()
+        .unwrap();
+    let one = document(&shown(&by_hand).1);
+    let sum = |document: &Value, key: &str| -> u64 {
+        let jobs = document["result"]["jobs"].as_array().unwrap();
+        jobs.iter().map(|job| job["directions"]["write"][key].as_u64().unwrap()).sum()
+    };
+    assert_eq!((sum(&one, "bytes"), sum(&one, "ios")), (6 << 20, 384));
+    assert_eq!((sum(&all, "bytes"), sum(&all, "ios")), (3 * sum(&one, "bytes"), 3 * sum(&one, "ios")));
+    let summary = &all["cluster"];
+    assert_eq!((&summary["members"], &summary["hosts"], &summary["complete"]), (&3.into(), &1.into(), &true.into()));
+    for member in summary["each"].as_array().unwrap() {
+        assert_eq!((&member["bytes"], &member["ios"]), (&(6 << 20).into(), &384.into()), "{member}");
+    }
+    assert!(summary["start"]["clock_error_ns"].as_u64().unwrap() < 100_000_000, "{}", summary["start"]);
+    // Each has its own files, whose names the job does not give.
+    let own = |rank: u32| names_of(place.path()).iter().filter(|name| name.contains(&format!(".{rank}.w."))).count();
+    assert_eq!((own(0), own(1), own(2)), (4, 4, 4), "{:?}", names_of(place.path()));
+}
+
+fn names_of(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn simulated_members_add_up_to_the_known_rate_and_keep_the_percentiles_of_one() {
+    let place = place();
+    let job = "--name=s --ioengine=sim --rw=randread --bs=4k --size=1g --iodepth=4 --sim_service_time=100us \
+               --sim_parallelism=4 --time_based --runtime=1";
+    let (status, text, error) = run(place.path(), &format!("--local 4 --json fio {job}"));
+    assert_eq!(status, 0, "{text}{error}");
+    let all = document(&text);
+    let rates = &all["cluster"]["rates"][0];
+    let sum = rates["sum_iops"].as_f64().unwrap();
+    assert!((sum - 160_000.0).abs() < 1.0, "{sum}");
+    // The rate over all counts the skew of the starts, too.
+    assert!(rates["over_all_iops"].as_f64().unwrap() <= sum * 1.000_001);
+    for member in all["cluster"]["each"].as_array().unwrap() {
+        let p99 = member["latency_ns"][1].as_u64().unwrap();
+        assert!(p99.abs_diff(100_000) < 1_000, "{member}");
+    }
+}
+
+#[test]
+fn job_files_are_read_by_the_leader_and_know_their_member() {
+    let place = place();
+    fs::create_dir(place.path().join("there")).unwrap();
+    let job = "[w]\nrw=write\nbs=4k\nsize=${AMOUNT}\nfilename=f.${PLUMB_RANK}.of.${PLUMB_MEMBERS}.${PLUMB_RANK_ON_HOST}.${PLUMB_HOSTS}.${PLUMB_SHIFTED_RANK}\n";
+    fs::write(place.path().join("job.fio"), job).unwrap();
+    let output = cluster(place.path(), "--local 2 --shift 1 --directory there fio job.fio")
+        .env("AMOUNT", "64k")
+        .output()
+        .unwrap();
+    let (status, text, error) = shown(&output);
+    assert_eq!(status, 0, "{text}{error}");
+    assert_eq!(names_of(&place.path().join("there")), ["f.0.of.2.0.1.1", "f.1.of.2.1.1.0"]);
+    assert_eq!(fs::metadata(place.path().join("there/f.0.of.2.0.1.1")).unwrap().len(), 64 << 10);
+    // A shift that nothing uses would be a setting that does nothing.
+    let (status, _, error) = run(place.path(), "--local 2 --shift 1 fio --name=a --size=4k --filename=g");
+    assert!(status == 1 && error.contains("PLUMB_SHIFTED_RANK"), "{error}");
+    // All on one host: there is no other one to shift to.
+    let (status, _, error) = run(place.path(), "--local 2 --shift host fio job.fio");
+    assert!(status == 1 && error.contains("--shift host"), "{error}");
+}
+
+#[test]
+fn a_killed_member_is_named_ends_the_run_and_the_others_results_are_merged() {
+    let place = place();
+    let leader = cluster(place.path(), &format!("--local 3 --silence 3s fio {READS}60")).spawn().unwrap();
+    let found = members(&leader, 3, 1);
+    std::thread::sleep(Duration::from_millis(900));
+    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    signal(found[1], Signal::KILL);
+    let begun = Instant::now();
+    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
+    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+    assert_eq!(status, 1, "{text}{error}");
+    assert!(error.contains("plumb: cluster: member 1 (local): it was ended by signal 9"), "{error}");
+    assert!(text.contains("INCOMPLETE: 1 of 3 members") && !text.contains("read    all"), "no rate of all: {text}");
+    all_gone(&all);
+    let kept = place.path().join("plumb-cluster-001");
+    assert_eq!(names_of(&kept), ["member-000.json", "member-002.json"]);
+    let files = "plumb-cluster-001/member-000.json plumb-cluster-001/member-002.json";
+    let (status, text, _) = run(place.path(), &format!("merge {files}"));
+    assert!(status == 1 && text.contains("INCOMPLETE") && text.contains("member 1: there is no file of it"), "{text}");
+    let (status, text, _) = run(place.path(), &format!("merge --partial {files}"));
+    assert!(status == 0 && text.contains("PARTIAL") && text.contains("read    all"), "{text}");
+}
+
+#[test]
+fn a_stopped_member_is_given_up_after_its_silence_and_with_partial_the_others_finish() {
+    let place = place();
+    let leader =
+        cluster(place.path(), &format!("--local 3 --silence 3s --partial --json fio {READS}5")).spawn().unwrap();
+    let found = members(&leader, 3, 1);
+    std::thread::sleep(Duration::from_millis(900));
+    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    signal(found[2], Signal::STOP);
+    let begun = Instant::now();
+    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
+    // Five seconds of reads, and a machine that does other work.
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert_eq!(status, 0, "{text}{error}");
+    assert!(error.contains("member 2 (local): it said nothing for 3s"), "{error}");
+    let found = document(&text);
+    let each = found["cluster"]["each"].as_array().unwrap();
+    assert_eq!(found["cluster"]["completeness"], "partial");
+    assert!(each[2]["lost"].is_string() && each[2]["ios"] == 0, "{}", each[2]);
+    for member in &each[..2] {
+        assert!(member["elapsed_s"].as_f64().unwrap() > 4.9, "the others went on to their end: {member}");
+    }
+    all_gone(&all);
+}
+
+#[test]
+fn a_stopped_member_without_partial_ends_the_run_within_its_silence() {
+    let place = place();
+    let leader = cluster(place.path(), &format!("--local 2 --silence 2s fio {READS}60")).spawn().unwrap();
+    let found = members(&leader, 2, 1);
+    std::thread::sleep(Duration::from_millis(500));
+    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    signal(found[0], Signal::STOP);
+    let begun = Instant::now();
+    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
+    assert!(begun.elapsed() < Duration::from_secs(2 + 3), "{:?}", begun.elapsed());
+    assert!(status == 1 && error.contains("member 0 (local): it said nothing for 2s"), "{text}{error}");
+    all_gone(&all);
+}
+
+#[test]
+fn an_interrupt_ends_all_members_and_keeps_their_results() {
+    let place = place();
+    let leader = cluster(place.path(), &format!("--local 3 --json --keep kept fio {READS}60")).spawn().unwrap();
+    let found = members(&leader, 3, 1);
+    std::thread::sleep(Duration::from_millis(900));
+    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    signal(leader.id(), Signal::INT);
+    let begun = Instant::now();
+    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert_eq!(status, 130, "{text}{error}");
+    let found = document(&text);
+    let each = found["cluster"]["each"].as_array().unwrap();
+    assert!(each.iter().all(|member| member["ios"].as_u64().unwrap() > 0), "{each:?}");
+    assert_eq!(names_of(&place.path().join("kept")).len(), 3);
+    all_gone(&all);
+}
+
+#[test]
+fn a_leader_that_dies_leaves_no_member() {
+    let place = place();
+    let mut leader = cluster(place.path(), &format!("--local 2 fio {READS}60")).spawn().unwrap();
+    let found = members(&leader, 2, 1);
+    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    leader.kill().unwrap();
+    leader.wait().unwrap();
+    all_gone(&all);
+}
+
+#[test]
+fn results_of_members_are_merged_again_from_their_files() {
+    let place = place();
+    let (status, text, error) =
+        run(place.path(), &format!("--local 3 --json --keep kept --page page.html fio {READS}2"));
+    assert_eq!(status, 0, "{text}{error}");
+    let files = ["kept/member-002.json", "kept/member-000.json", "kept/member-001.json"].join(" ");
+    let (status, again, error) = run(place.path(), &format!("merge --json {files}"));
+    assert_eq!(status, 0, "{error}");
+    let (first, second) = (document(&text), document(&again));
+    for key in ["rates", "each", "start", "members", "complete"] {
+        assert_eq!(first["cluster"][key], second["cluster"][key], "{key}");
+    }
+    assert_eq!(first["result"]["jobs"], second["result"]["jobs"]);
+    let page = fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert!(page.contains("Members over time"));
+    // The result is one like any other: other commands read it.
+    fs::write(place.path().join("all.json"), &text).unwrap();
+    let parsed = Command::new(PLUMB).current_dir(place.path()).args(["parse", "all.json"]).output().unwrap();
+    assert!(shown(&parsed).1.contains("4K"), "{:?}", shown(&parsed));
+    // A result of one machine alone is a member whose times are not known: there is only a sum.
+    for name in ["a.json", "b.json"] {
+        let words = format!("fio {READS}1 --result={name}");
+        assert!(
+            Command::new(PLUMB).current_dir(place.path()).args(words.split(' ')).output().unwrap().status.success()
+        );
+    }
+    let (status, text, error) = run(place.path(), "merge a.json b.json");
+    assert!(status == 0 && text.contains("read    sum"), "{text}{error}");
+    let (status, _, error) = run(place.path(), "merge a.json kept/member-000.json");
+    assert!(status == 1 && error.contains("is of another run"), "{error}");
+    let (status, _, error) = run(place.path(), "merge kept/member-000.json kept/member-000.json");
+    assert!(status == 1 && error.contains("which another file has"), "{error}");
+}
+
+#[test]
+fn nothing_begins_if_one_member_cannot() {
+    let place = place();
+    fs::create_dir(place.path().join("d.0")).unwrap();
+    let words = "--local 2 fio --name=w --rw=write --size=64k --directory=d.${PLUMB_RANK}";
+    let (status, text, error) = run(place.path(), words);
+    assert_eq!(status, 1, "{text}{error}");
+    assert!(error.contains("member 1 (local)") && error.contains("d.1"), "{error}");
+    assert!(text.contains("INCOMPLETE: nothing began"), "{text}");
+    assert_eq!(names_of(place.path()), ["d.0"], "no results are kept of what never began");
+    let (status, _, error) = run(place.path(), "--local 2 --directory /does/not/exist fio --name=w --size=4k");
+    assert!(status == 1 && error.contains("/does/not/exist") && error.contains("--directory"), "{error}");
+}
+
+#[test]
+fn what_is_not_for_members_is_refused_by_name() {
+    let place = place();
+    for (words, expected) in [
+        ("fio --name=a --size=4k", "which members?"),
+        ("--local 2 fio --name=a --size=4k --output=x", "--output is not for members"),
+        ("--local 2 fio --name=a --size=4k --output-format=json", "--output-format is not for members"),
+        ("--local 2 fio --name=a --size=4k --status-interval=1", "--status-interval is not for members"),
+        ("--local 2 fio --name=a --size=4k --write_bw_log=l", "logs of members"),
+        ("--local 2 fio --name=a/b --size=4k", "job `a/b`"),
+        ("--local 2 fio --version", "run no job"),
+        ("--local 2 fio --name=a --bs=4q", "bs=4q"),
+        ("--local 2 merge x.json", "those of a run"),
+        ("--hosts a,,b fio --name=a --size=4k", "is not a host"),
+        ("--hosts-file none fio --name=a --size=4k", "none"),
+        ("--local 2 --silence 10ms fio --name=a --size=4k", "too short"),
+        ("--local 2 --start-within soon fio --name=a --size=4k", "not a time"),
+        ("--local 2 --page x.txt fio --name=a --size=4k", "x.txt"),
+    ] {
+        let (status, text, error) = run(place.path(), words);
+        assert!(status != 0 && error.contains(expected), "{words}: {status}: {text}{error}");
+    }
+    assert!(names_of(place.path()).is_empty(), "nothing was started: {:?}", names_of(place.path()));
+}
+
+#[test]
+fn a_member_of_another_version_is_refused_with_both() {
+    let place = place();
+    for (greeting, expected) in [
+        (r#"{"hello":{"protocol":9,"program":"plumb 9.9.9"}}"#, "cluster protocol 9"),
+        (
+            r#"{"hello":{"protocol":1,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
+            "it runs plumb 9.9.9",
+        ),
+    ] {
+        let shell = place.path().join("shell");
+        fs::write(&shell, format!("#!/bin/sh\necho Welcome\necho '{greeting}'\nexec cat >/dev/null\n")).unwrap();
+        fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let output = cluster(place.path(), "--hosts other fio --name=a --size=4k").env("RSH", &shell).output().unwrap();
+        let (status, text, error) = shown(&output);
+        assert_eq!(status, 1, "{text}{error}");
+        assert!(
+            error.contains("member 0 (other)") && error.contains(expected) && error.contains("one version of plumb"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_member_bound_to_one_core_is_named() {
+    let place = place();
+    let wrapper = place.path().join("shell");
+    // A remote shell that runs the command here, on one core.
+    fs::write(&wrapper, "#!/bin/sh\nshift\nexec taskset -c 0 sh -c \"$1\"\n").unwrap();
+    fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let words = format!("--hosts one --program {PLUMB} --json fio {READS}1 --numjobs=4");
+    let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", &wrapper).output().unwrap());
+    assert_eq!(status, 0, "{text}{error}");
+    let notes = document(&text)["cluster"]["notes"].clone();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let is_bound = notes.as_array().unwrap().iter().any(|note| note["check"] == "bound");
+    assert_eq!(is_bound, cpus > 1, "{notes}");
+}
+
+#[test]
+fn members_are_led_over_ssh() {
+    let server = Server::start();
+    let place = place();
+    let words = format!(
+        "--hosts near:2,far --program {PLUMB} --json fio --name=w --rw=write --bs=4k --size=256k --filename=f.${{PLUMB_RANK}}"
+    );
+    let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", server.shell()).output().unwrap());
+    assert_eq!(status, 0, "{text}{error}");
+    let found = document(&text);
+    let summary = &found["cluster"];
+    assert_eq!((&summary["carrier"], &summary["members"]), (&"ssh".into(), &3.into()));
+    assert_eq!(summary["rates"][0]["bytes"], 3 * (256 << 10));
+    let notes = summary["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note["check"] == "one machine"), "two names of this machine: {notes:?}");
+    assert_eq!(names_of(place.path()), ["f.0", "f.1", "f.2"]);
+    // A host that cannot be reached, and one whose key is refused.
+    for host in ["closed", "shut"] {
+        let words = format!(
+            "--hosts near,{host} --program {PLUMB} fio --name=w --rw=write --size=4k --filename=g.${{PLUMB_RANK}}"
+        );
+        let begun = Instant::now();
+        let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", server.shell()).output().unwrap());
+        assert!(
+            status == 1 && error.contains(&format!("member 1 ({host}): it ended with status 255")),
+            "{text}{error}"
+        );
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    }
+    assert_eq!(names_of(place.path()), ["f.0", "f.1", "f.2"], "nothing began");
+}
+
+#[test]
+fn a_remote_member_that_is_killed_is_named_and_leaves_nothing() {
+    let server = Server::start();
+    let place = place();
+    let words = format!("--hosts near,far --program {PLUMB} --silence 5s fio {READS}60");
+    let mut command = cluster(place.path(), &words);
+    let leader = command.env("RSH", server.shell()).spawn().unwrap();
+    // The members are processes of sshd, in the directory of this test.
+    let begun = Instant::now();
+    let here = place.path().canonicalize().unwrap();
+    while processes_in(&here, leader.id()).len() < 4 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the members did not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // They wait for their start, and calibrations have workers, too.
+    std::thread::sleep(Duration::from_millis(1500));
+    let found = processes_in(&here, leader.id());
+    let is_member = |pid: &&u32| below(**pid).len() == 1;
+    signal(*found.iter().find(is_member).expect("a member with its worker"), Signal::KILL);
+    let begun = Instant::now();
+    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert!(status == 1 && text.contains("INCOMPLETE: 1 of 2"), "{text}{error}");
+    all_gone(&found);
+}
+
+/// The processes of plumb whose current directory is this one.
+fn processes_in(directory: &Path, leader: u32) -> Vec<u32> {
+    let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|&pid: &u32| {
+        let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).ok();
+        pid != leader && link("cwd").as_deref() == Some(directory) && link("exe").as_deref() == Some(Path::new(PLUMB))
+    })
+    .collect()
+}

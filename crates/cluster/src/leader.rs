@@ -1,0 +1,498 @@
+//! The leader of a run as a state machine: an event and its time in, actions out. It reads no clock and waits for nothing; the caller, who carries the lines, does.
+//!
+//! No member is waited for without end: each of its states has a time after which it is given up. What was finished stays in the outcome, whatever comes
+//! later.
+
+use crate::clock::{ClockEstimate, Measurement, MemberClock, PINGS};
+use crate::message::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
+use measure::Nanos;
+
+/// Least time between the last member that is ready and the start of all.
+const LEAST_LEAD: Nanos = Nanos::from_millis(200);
+/// The same in round trips of the farthest member.
+const LEAD_ROUND_TRIPS: u64 = 20;
+/// Time that a member has to exit.
+const EXIT: Nanos = Nanos::from_secs(3);
+/// Silence after which a member is named, if it may be silent longer than that.
+const NAMED: Nanos = Nanos::from_secs(10);
+/// Beats that are kept of a member. Beyond it every second one is left out.
+const MOST_BEATS: usize = 4096;
+
+/// Settings of a leader.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Program and version that the members must have.
+    pub program: String,
+    /// Silence after which a member is given up.
+    pub silence: Nanos,
+    /// Consequence of a lost member.
+    pub on_loss: OnLoss,
+}
+
+/// Consequence for the others of a member that is lost after the start. Before the start all end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLoss {
+    /// They end, in order.
+    Stop,
+    /// They go on.
+    GoOn,
+}
+
+/// An event.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A message of a member, by its number.
+    Answer(usize, Answer),
+    /// The connection to a member has ended, or it sent what is not a message; with the reason.
+    Ended(usize, String),
+    /// A signal to the leader.
+    Signal(i32),
+    /// Time has passed.
+    Time,
+}
+
+/// An action.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Send a message to a member.
+    Send(usize, Order),
+    /// Kill a member, or what carries its lines.
+    Kill(usize),
+    /// Print a sentence about a member.
+    Say(usize, String),
+    /// All is over; sent once, last.
+    Finish,
+}
+
+/// Where a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It was started, and has not greeted.
+    Starting,
+    /// Its clock is measured.
+    Timing,
+    /// It reads the job and lays out files.
+    LayingOut,
+    /// Its workers wait for the start.
+    Ready,
+    /// Its workers run.
+    Running,
+    /// Its result has arrived.
+    Finished,
+    /// It has exited, or was given up.
+    Gone,
+}
+
+/// Everything about a member.
+#[derive(Clone, Debug)]
+struct Member {
+    task: Task,
+    standing: Standing,
+    facts: Option<Facts>,
+    clock: MemberClock,
+    /// Number and time of the ping that is under way.
+    ping: (u32, Nanos),
+    heard: Nanos,
+    /// True once its silence was named.
+    named: bool,
+    /// Time at which it is given up whatever it says.
+    ends_by: Option<Nanos>,
+    beats: Vec<Beat>,
+    finished: Option<Box<Finished>>,
+    /// Reason why it is lost, and when.
+    lost: Option<(String, Nanos)>,
+}
+
+/// State of the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Not all members are ready.
+    Starting,
+    /// All were asked to begin at this time of the leader's clock.
+    Running { at: Nanos },
+    /// All were asked to end.
+    Ending,
+    /// All are gone.
+    Over,
+}
+
+/// The leader.
+#[derive(Debug)]
+pub struct Leader {
+    settings: Settings,
+    members: Vec<Member>,
+    phase: Phase,
+    began: Nanos,
+    go: Option<Nanos>,
+    signal: Option<i32>,
+    actions: Vec<Action>,
+}
+
+/// All that is known at the end, member by member.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Time of the leader's clock at which all were asked to begin; `None` if that was never reached.
+    pub go: Option<Nanos>,
+    /// The signal that ended the run.
+    pub signal: Option<i32>,
+    /// The members in order.
+    pub members: Vec<MemberOutcome>,
+}
+
+/// All that is known about a member at the end.
+#[derive(Clone, Debug)]
+pub struct MemberOutcome {
+    pub(crate) facts: Option<Facts>,
+    pub(crate) clock: MemberClock,
+    pub(crate) beats: Vec<Beat>,
+    pub(crate) finished: Option<Finished>,
+    /// The reason, and the time of the leader's clock.
+    pub(crate) lost: Option<(String, Nanos)>,
+}
+
+impl Leader {
+    /// A leader of these members, which were started at `now`.
+    pub fn new(settings: Settings, tasks: Vec<Task>, now: Nanos) -> Self {
+        let member = |task| Member {
+            task,
+            standing: Standing::Starting,
+            facts: None,
+            clock: MemberClock::default(),
+            ping: (0, now),
+            heard: now,
+            named: false,
+            ends_by: None,
+            beats: Vec::new(),
+            finished: None,
+            lost: None,
+        };
+        let members = tasks.into_iter().map(member).collect();
+        Leader { settings, members, phase: Phase::Starting, began: now, go: None, signal: None, actions: Vec::new() }
+    }
+
+    /// Processes an event, and returns the actions that follow.
+    pub fn step(&mut self, event: Event, now: Nanos) -> Vec<Action> {
+        match event {
+            Event::Answer(rank, answer) => self.answer(rank, answer, now),
+            Event::Ended(rank, why) => self.ended(rank, why, now),
+            Event::Signal(signal) => self.signalled(signal, now),
+            Event::Time => {}
+        }
+        self.give_up(now);
+        self.go_on(now);
+        std::mem::take(&mut self.actions)
+    }
+
+    /// The next time at which [`Event::Time`] changes something; `None` once all is over.
+    pub fn due(&self) -> Option<Nanos> {
+        (0..self.members.len()).filter_map(|rank| self.deadline(rank).map(|(at, _)| at)).min()
+    }
+
+    /// Where a member is.
+    pub fn standing(&self, rank: usize) -> Standing {
+        self.members[rank].standing
+    }
+
+    /// The latest beat of a member, and the one before it.
+    pub fn latest_beats(&self, rank: usize) -> (Option<&Beat>, Option<&Beat>) {
+        let mut beats = self.members[rank].beats.iter().rev();
+        (beats.next(), beats.next())
+    }
+
+    /// Time at which all were asked to begin.
+    pub fn go(&self) -> Option<Nanos> {
+        self.go
+    }
+
+    /// Everything that was found.
+    pub fn into_outcome(self) -> Outcome {
+        let member = |member: Member| MemberOutcome {
+            facts: member.facts,
+            clock: member.clock,
+            beats: member.beats,
+            finished: member.finished.map(|finished| *finished),
+            lost: member.lost,
+        };
+        Outcome { go: self.go, signal: self.signal, members: self.members.into_iter().map(member).collect() }
+    }
+
+    fn answer(&mut self, rank: usize, answer: Answer, now: Nanos) {
+        let Some(member) = self.members.get_mut(rank).filter(|member| member.standing != Standing::Gone) else {
+            return;
+        };
+        (member.heard, member.named) = (now.max(member.heard), false);
+        match answer {
+            Answer::Hello(facts) => self.greeted(rank, *facts, now),
+            Answer::Pong { number, at } => self.pong(rank, number, at, now),
+            Answer::Ready => self.ready(rank),
+            Answer::Beat(beat) => self.beat(rank, beat),
+            Answer::Finding(text) => self.actions.push(Action::Say(rank, text)),
+            Answer::Done(finished) => self.done(rank, finished, now),
+            Answer::Failed { why } => self.lose(rank, why, now),
+        }
+    }
+
+    fn greeted(&mut self, rank: usize, facts: Facts, now: Nanos) {
+        if self.members[rank].standing != Standing::Starting {
+            return;
+        }
+        let (theirs, ours) = (facts.program.clone(), self.settings.program.clone());
+        let is_same = facts.protocol == PROTOCOL && theirs == ours;
+        self.members[rank].facts = Some(facts);
+        if !is_same {
+            let why = format!("it runs {theirs}, and this is {ours}; use one version of plumb on all machines");
+            return self.lose(rank, why, now);
+        }
+        if self.phase == Phase::Starting {
+            self.members[rank].standing = Standing::Timing;
+            self.ping(rank, 0, now);
+        }
+    }
+
+    fn ping(&mut self, rank: usize, number: u32, now: Nanos) {
+        self.members[rank].ping = (number, now);
+        self.actions.push(Action::Send(rank, Order::Ping { number }));
+    }
+
+    fn pong(&mut self, rank: usize, number: u32, at: Nanos, now: Nanos) {
+        let member = &mut self.members[rank];
+        let measurement = match member.standing {
+            Standing::Timing => Measurement::Before,
+            Standing::Finished if member.ends_by.is_none() => Measurement::After,
+            _ => return,
+        };
+        // An answer to an earlier ping would measure a time that was not taken.
+        if number != member.ping.0 {
+            return;
+        }
+        member.clock.add(measurement, ClockEstimate::of(member.ping.1, at, now));
+        if number % PINGS + 1 < PINGS {
+            return self.ping(rank, number + 1, now);
+        }
+        match measurement {
+            Measurement::Before => {
+                member.standing = Standing::LayingOut;
+                let task = member.task.clone();
+                self.actions.push(Action::Send(rank, Order::Prepare(Box::new(task))));
+            }
+            Measurement::After => self.dismiss(rank, now),
+        }
+    }
+
+    fn ready(&mut self, rank: usize) {
+        if self.members[rank].standing == Standing::LayingOut {
+            self.members[rank].standing = Standing::Ready;
+        }
+    }
+
+    fn beat(&mut self, rank: usize, beat: Beat) {
+        let member = &mut self.members[rank];
+        if member.beats.last().is_some_and(|last| beat.at <= last.at) || member.finished.is_some() {
+            return;
+        }
+        member.beats.push(beat);
+        if member.beats.len() > MOST_BEATS {
+            let mut number = 0;
+            // The last one stays: it is the latest.
+            member.beats.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+        }
+        if beat.stage == Stage::Running && member.standing == Standing::Ready {
+            member.standing = Standing::Running;
+            member.ends_by = if self.phase == Phase::Ending { member.ends_by } else { None };
+        }
+        // The message may have been lost that said so.
+        if beat.stage == Stage::Ready {
+            self.ready(rank);
+        }
+    }
+
+    fn done(&mut self, rank: usize, finished: Box<Finished>, now: Nanos) {
+        let before = self.members[rank].standing;
+        let is_expected = matches!(before, Standing::LayingOut | Standing::Ready | Standing::Running);
+        if !is_expected || self.members[rank].finished.is_some() {
+            return;
+        }
+        let fault = finished.result.jobs.iter().find_map(|job| job.error.as_ref()).map(|error| error.message.clone());
+        let is_first = self.members.iter().all(|member| member.finished.is_none());
+        let member = &mut self.members[rank];
+        (member.finished, member.standing) = (Some(finished), Standing::Finished);
+        member.ends_by = None;
+        match self.phase {
+            // It waited for a start that never came.
+            Phase::Ending if self.go.is_none() => {
+                member.finished = None;
+                member.standing = Standing::Timing;
+                self.dismiss(rank, now);
+            }
+            // All its workers ended while they were set up.
+            Phase::Starting => {
+                let why = fault.unwrap_or_else(|| "its run ended before the start".to_owned());
+                member.finished = None;
+                self.lose(rank, why, now);
+            }
+            Phase::Running { .. } => {
+                if is_first {
+                    self.mark(rank);
+                }
+                self.ping(rank, PINGS, now);
+            }
+            Phase::Ending | Phase::Over => self.dismiss(rank, now),
+        }
+    }
+
+    /// Asks all others for their amounts.
+    fn mark(&mut self, first: usize) {
+        let at_work = |standing| matches!(standing, Standing::Ready | Standing::Running);
+        let others = (0..self.members.len()).filter(|&other| other != first && at_work(self.members[other].standing));
+        self.actions.extend(others.map(|other| Action::Send(other, Order::Mark)));
+    }
+
+    /// Lets a member exit.
+    fn dismiss(&mut self, rank: usize, now: Nanos) {
+        self.members[rank].ends_by = Some(now.saturating_add(EXIT));
+        self.actions.push(Action::Send(rank, Order::Bye));
+    }
+
+    fn ended(&mut self, rank: usize, why: String, now: Nanos) {
+        let Some(member) = self.members.get_mut(rank).filter(|member| member.standing != Standing::Gone) else {
+            return;
+        };
+        let is_complete = member.finished.is_some();
+        // A member that was asked to end before its start has no result to send.
+        let was_asked = self.phase == Phase::Ending
+            && matches!(member.standing, Standing::Starting | Standing::Timing | Standing::LayingOut);
+        if is_complete || was_asked {
+            member.standing = Standing::Gone;
+            self.actions.push(Action::Kill(rank));
+        } else {
+            self.lose(rank, why, now);
+        }
+    }
+
+    /// Gives up a member. Before the start nothing begins; after it the others end, unless they are to go on.
+    fn lose(&mut self, rank: usize, why: String, now: Nanos) {
+        let member = &mut self.members[rank];
+        member.standing = Standing::Gone;
+        if member.finished.is_none() && member.lost.is_none() {
+            member.lost = Some((why.clone(), now));
+            self.actions.push(Action::Say(rank, why));
+        }
+        self.actions.push(Action::Kill(rank));
+        let ends_all = match self.phase {
+            Phase::Starting => true,
+            Phase::Running { .. } => self.settings.on_loss == OnLoss::Stop && self.members[rank].lost.is_some(),
+            Phase::Ending | Phase::Over => false,
+        };
+        if ends_all {
+            self.end_all(&format!("member {rank} is lost"), now);
+        }
+    }
+
+    /// Asks all members to end.
+    fn end_all(&mut self, why: &str, now: Nanos) {
+        self.phase = Phase::Ending;
+        for rank in 0..self.members.len() {
+            match self.members[rank].standing {
+                Standing::Gone => {}
+                Standing::Starting | Standing::Timing | Standing::Finished => self.dismiss(rank, now),
+                Standing::LayingOut | Standing::Ready | Standing::Running => {
+                    self.members[rank].ends_by = Some(now.saturating_add(self.settings.silence));
+                    self.actions.push(Action::Send(rank, Order::Stop { why: why.to_owned() }));
+                }
+            }
+        }
+    }
+
+    /// The first signal ends all in order, the second one at once.
+    fn signalled(&mut self, signal: i32, now: Nanos) {
+        if self.signal.replace(signal).is_none() {
+            self.end_all(&format!("the leader got signal {signal}"), now);
+            return;
+        }
+        for rank in 0..self.members.len() {
+            if self.members[rank].standing != Standing::Gone {
+                self.phase = Phase::Ending;
+                self.lose(rank, format!("it had not ended at the second signal {signal}"), now);
+            }
+        }
+    }
+
+    /// When a member is given up, and why.
+    fn deadline(&self, rank: usize) -> Option<(Nanos, &'static str)> {
+        let member = &self.members[rank];
+        if member.standing == Standing::Gone {
+            return None;
+        }
+        let silent = (member.heard.saturating_add(self.settings.silence), "silent");
+        let named =
+            (!member.named && self.settings.silence > NAMED).then(|| (member.heard.saturating_add(NAMED), "named"));
+        let by = member.ends_by.map(|at| (at, "late"));
+        [Some(silent), named, by].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+
+    /// Gives up the members whose time is over.
+    fn give_up(&mut self, now: Nanos) {
+        for rank in 0..self.members.len() {
+            while let Some((at, kind)) = self.deadline(rank) {
+                if at > now {
+                    break;
+                }
+                let quiet = now.saturating_sub(self.members[rank].heard).get() / Nanos::SECOND.get();
+                match kind {
+                    "named" => {
+                        self.members[rank].named = true;
+                        self.actions.push(Action::Say(rank, format!("it has said nothing for {quiet} s")));
+                    }
+                    "silent" => {
+                        let (after, limit) = (self.since_start(now), self.settings.silence.as_duration());
+                        self.lose(rank, format!("it said nothing for {limit:?}, and was given up {after}"), now);
+                    }
+                    _ => self.lose(rank, self.lateness(rank), now),
+                }
+            }
+        }
+    }
+
+    fn lateness(&self, rank: usize) -> String {
+        match (self.phase, self.members[rank].standing) {
+            (Phase::Running { .. }, _) => "it did not begin when it was asked to".to_owned(),
+            (_, Standing::Starting | Standing::Timing) => "it did not exit".to_owned(),
+            _ => "it did not end when it was asked to".to_owned(),
+        }
+    }
+
+    /// `12 s after the start`.
+    fn since_start(&self, now: Nanos) -> String {
+        let since = |from: Nanos| now.saturating_sub(from).get() / Nanos::SECOND.get();
+        match self.go {
+            Some(go) => format!("{} s after the start", since(go)),
+            None => format!("before the start, after {} s", since(self.began)),
+        }
+    }
+
+    /// Starts the I/O once all members are ready, and ends once all are gone.
+    fn go_on(&mut self, now: Nanos) {
+        if self.phase == Phase::Starting && self.members.iter().all(|member| member.standing == Standing::Ready) {
+            self.start(now);
+        }
+        if self.phase != Phase::Over && self.members.iter().all(|member| member.standing == Standing::Gone) {
+            self.phase = Phase::Over;
+            self.actions.push(Action::Finish);
+        }
+    }
+
+    fn start(&mut self, now: Nanos) {
+        let farthest = self.members.iter().map(|member| member.clock.round_trip()).max().unwrap_or_default();
+        let lead = Nanos(farthest.get().saturating_mul(LEAD_ROUND_TRIPS)).max(LEAST_LEAD);
+        let at = now.saturating_add(lead);
+        (self.phase, self.go) = (Phase::Running { at }, Some(at));
+        for (rank, member) in self.members.iter_mut().enumerate() {
+            // A member that never begins beats on as one that is ready.
+            member.ends_by = Some(at.saturating_add(self.settings.silence));
+            self.actions.push(Action::Send(rank, Order::Go { at: member.clock.to_member(at) }));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The leader against simulated members, in random schedules: delays, losses, doubled and reordered messages, deaths, silence, signals.
+
+use super::leader::{Action, Event, Leader, OnLoss, Outcome, Settings, Standing};
+use super::message::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
+use measure::{Nanos, SplitMix};
+use model::{JobError, JobResult, RunResult};
+use std::collections::BTreeMap;
+
+const SILENCE: Nanos = Nanos::from_secs(5);
+const BEAT: Nanos = Nanos::from_millis(500);
+
+/// What goes wrong with a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Healthy,
+    DiesAt(Nanos),
+    HangsAt(Nanos),
+    CannotPrepare,
+    WorkersFail,
+    OtherVersion,
+}
+
+/// A simulated member.
+#[derive(Clone, Debug)]
+struct Member {
+    fate: Fate,
+    ahead: u64,
+    state: State,
+    work: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Waiting,
+    LayingOut,
+    Ready,
+    Running,
+    Done,
+    Exited,
+}
+
+#[derive(Clone, Debug)]
+enum Happening {
+    ToLeader(usize, Answer),
+    Gone(usize),
+    ToMember(usize, Order),
+    Beat(usize),
+    LaidOut(usize),
+    Begin(usize),
+    WorkIsOver(usize),
+    Dies(usize),
+    Signal,
+}
+
+/// A schedule: one seed.
+struct World {
+    random: SplitMix,
+    members: Vec<Member>,
+    queue: BTreeMap<(Nanos, u64), Happening>,
+    number: u64,
+    /// In a thousand messages.
+    lost: u64,
+    doubled: u64,
+    longest_delay: u64,
+    lost_any: Vec<bool>,
+    now: Nanos,
+    delivered: Vec<bool>,
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let mut random = SplitMix::new(seed);
+        let count = 1 + random.next_word() % 5;
+        let trouble = random.next_word() % 4;
+        let mut members = Vec::new();
+        for _ in 0..count {
+            let at = Nanos(random.next_word() % 12_000_000_000);
+            let fate = match random.next_word() % 12 {
+                _ if trouble == 0 => Fate::Healthy,
+                0 | 1 => Fate::DiesAt(at),
+                2 => Fate::HangsAt(at),
+                3 if trouble == 2 => Fate::CannotPrepare,
+                4 if trouble == 2 => Fate::WorkersFail,
+                5 if trouble == 3 => Fate::OtherVersion,
+                _ => Fate::Healthy,
+            };
+            let (ahead, work) = (random.next_word() % (1 << 40), Nanos(random.next_word() % 6_000_000_000));
+            members.push(Member { fate, ahead, state: State::Waiting, work });
+        }
+        let lossy = random.next_word().is_multiple_of(3) && trouble > 0;
+        let mut world = World {
+            lost_any: vec![false; members.len()],
+            delivered: vec![false; members.len()],
+            members,
+            queue: BTreeMap::new(),
+            number: 0,
+            lost: if lossy { random.next_word() % 30 } else { 0 },
+            doubled: random.next_word() % 100,
+            longest_delay: 1 + random.next_word()
+                % [100_000, 5_000_000, 200_000_000][(random.next_word() % 3) as usize],
+            now: Nanos::ZERO,
+            random,
+        };
+        for rank in 0..world.members.len() {
+            let at = Nanos(world.random.next_word() % 2_000_000_000);
+            let fate = world.members[rank].fate;
+            let program = if fate == Fate::OtherVersion { "plumb 9" } else { "plumb 1" };
+            let facts = Facts { protocol: PROTOCOL, program: program.to_owned(), ..Facts::default() };
+            world.put(at, Happening::ToLeader(rank, Answer::Hello(Box::new(facts))));
+            if let Fate::DiesAt(at) | Fate::HangsAt(at) = fate {
+                world.put(at, Happening::Dies(rank));
+            }
+        }
+        if trouble > 0 && world.random.next_word().is_multiple_of(6) {
+            for _ in 0..=world.random.next_word() % 2 {
+                let at = Nanos(world.random.next_word() % 10_000_000_000);
+                world.put(at, Happening::Signal);
+            }
+        }
+        world
+    }
+
+    fn put(&mut self, at: Nanos, happening: Happening) {
+        self.number += 1;
+        self.queue.insert((at, self.number), happening);
+    }
+
+    /// Sends over a network that delays, loses and doubles.
+    fn carry(&mut self, rank: usize, happening: &Happening) {
+        if self.random.next_word() % 1000 < self.lost {
+            self.lost_any[rank] = true;
+            return;
+        }
+        let copies = if self.random.next_word() % 1000 < self.doubled { 2 } else { 1 };
+        for _ in 0..copies {
+            let delay = Nanos(self.random.next_word() % self.longest_delay);
+            self.put(self.now.saturating_add(delay), happening.clone());
+        }
+    }
+
+    fn say(&mut self, rank: usize, answer: Answer) {
+        self.carry(rank, &Happening::ToLeader(rank, answer));
+    }
+
+    fn clock(&self, rank: usize) -> Nanos {
+        Nanos(self.now.get() + self.members[rank].ahead)
+    }
+
+    fn exit(&mut self, rank: usize) {
+        if self.members[rank].state != State::Exited {
+            self.members[rank].state = State::Exited;
+            // The end of a pipe comes after all that was written to it.
+            self.put(self.now.saturating_add(Nanos(self.longest_delay)), Happening::Gone(rank));
+        }
+    }
+
+    fn finish(&mut self, rank: usize, error: Option<JobError>) {
+        if matches!(self.members[rank].state, State::Done | State::Exited) {
+            return;
+        }
+        self.members[rank].state = State::Done;
+        let mut job = JobResult { workers: 1, error, ..JobResult::default() };
+        job.directions.read.ios = rank as u64 + 1;
+        let result = RunResult { jobs: vec![job], ..RunResult::default() };
+        let finished = Finished { started: Some(Nanos(1)), ended: self.clock(rank), result };
+        self.say(rank, Answer::Done(Box::new(finished)));
+    }
+
+    fn is_dead(&self, rank: usize) -> bool {
+        let hangs = matches!(self.members[rank].fate, Fate::HangsAt(at) if at <= self.now);
+        self.members[rank].state == State::Exited || hangs
+    }
+
+    fn member(&mut self, rank: usize, order: Order) {
+        if self.is_dead(rank) {
+            return;
+        }
+        match (order, self.members[rank].state) {
+            (Order::Ping { number }, _) => self.say(rank, Answer::Pong { number, at: self.clock(rank) }),
+            (Order::Prepare(_), State::Waiting) if self.members[rank].fate == Fate::CannotPrepare => {
+                self.say(rank, Answer::Failed { why: "no such file".to_owned() });
+                self.exit(rank);
+            }
+            (Order::Prepare(_), State::Waiting) => {
+                self.members[rank].state = State::LayingOut;
+                let at = self.now.saturating_add(Nanos(self.random.next_word() % 3_000_000_000));
+                self.put(at, Happening::LaidOut(rank));
+                self.put(self.now, Happening::Beat(rank));
+            }
+            (Order::Go { at }, State::Ready) => {
+                let at = Nanos(at.get().saturating_sub(self.members[rank].ahead)).max(self.now);
+                self.put(at, Happening::Begin(rank));
+            }
+            (Order::Stop { .. }, State::LayingOut | State::Ready | State::Running) => self.finish(rank, None),
+            (Order::Stop { .. }, State::Waiting) | (Order::Bye, _) => self.exit(rank),
+            _ => {}
+        }
+    }
+
+    fn happen(&mut self, happening: Happening, leader: &mut Leader) -> Vec<Action> {
+        let rank = match &happening {
+            Happening::Beat(rank) | Happening::LaidOut(rank) | Happening::Begin(rank) | Happening::WorkIsOver(rank) => {
+                *rank
+            }
+            Happening::ToLeader(rank, answer) => {
+                let is_counted =
+                    leader.go().is_some() && matches!(leader.standing(*rank), Standing::Ready | Standing::Running);
+                self.delivered[*rank] |= is_counted && matches!(answer, Answer::Done(_));
+                return leader.step(Event::Answer(*rank, answer.clone()), self.now);
+            }
+            Happening::Gone(rank) => return leader.step(Event::Ended(*rank, "it ended".to_owned()), self.now),
+            Happening::Signal => return leader.step(Event::Signal(2), self.now),
+            Happening::ToMember(rank, order) => {
+                self.member(*rank, order.clone());
+                return Vec::new();
+            }
+            Happening::Dies(rank) => {
+                if matches!(self.members[*rank].fate, Fate::DiesAt(_)) {
+                    self.exit(*rank);
+                }
+                return Vec::new();
+            }
+        };
+        if self.is_dead(rank) {
+            return Vec::new();
+        }
+        match (happening, self.members[rank].state) {
+            (Happening::Beat(_), State::LayingOut | State::Ready | State::Running) => {
+                let stage = match self.members[rank].state {
+                    State::LayingOut => Stage::LayingOut,
+                    State::Ready => Stage::Ready,
+                    _ => Stage::Running,
+                };
+                self.say(rank, Answer::Beat(Beat { at: self.clock(rank), stage, ..Beat::default() }));
+                self.put(self.now.saturating_add(BEAT), Happening::Beat(rank));
+            }
+            (Happening::LaidOut(_), State::LayingOut) if self.members[rank].fate == Fate::WorkersFail => {
+                let message = "cannot open".to_owned();
+                self.finish(rank, Some(JobError { errno: 2, operation: "open".to_owned(), message, signal: None }));
+            }
+            (Happening::LaidOut(_), State::LayingOut) => {
+                self.members[rank].state = State::Ready;
+                self.say(rank, Answer::Ready);
+            }
+            (Happening::Begin(_), State::Ready) => {
+                self.members[rank].state = State::Running;
+                let at = self.now.saturating_add(self.members[rank].work);
+                self.put(at, Happening::WorkIsOver(rank));
+            }
+            (Happening::WorkIsOver(_), State::Running) => self.finish(rank, None),
+            _ => {}
+        }
+        Vec::new()
+    }
+}
+
+/// Runs one schedule to its end.
+fn run(seed: u64) -> (World, Outcome, OnLoss) {
+    let mut world = World::new(seed);
+    let on_loss = if world.random.next_word().is_multiple_of(2) { OnLoss::Stop } else { OnLoss::GoOn };
+    let settings = Settings { program: "plumb 1".to_owned(), silence: SILENCE, on_loss };
+    let mut leader = Leader::new(settings, vec![Task::default(); world.members.len()], Nanos::ZERO);
+    let limit = Nanos::from_secs(14 + 12 + 6 * 5);
+    loop {
+        let next = world.queue.first_key_value().map(|((at, _), _)| *at);
+        let due = leader.due().expect("it is not over");
+        let mut actions = if next.is_none_or(|next| due < next) {
+            world.now = world.now.max(due);
+            leader.step(Event::Time, world.now)
+        } else {
+            let ((at, _), happening) = world.queue.pop_first().expect("there is one");
+            world.now = at;
+            world.happen(happening, &mut leader)
+        };
+        assert!(world.now < limit, "seed {seed}: it does not end: {:?}", world.members);
+        let is_over = actions.last() == Some(&Action::Finish);
+        assert_eq!(
+            actions.iter().filter(|action| **action == Action::Finish).count(),
+            usize::from(is_over),
+            "seed {seed}"
+        );
+        for action in actions.drain(..) {
+            match action {
+                Action::Send(rank, order) => world.carry(rank, &Happening::ToMember(rank, order)),
+                Action::Kill(rank) => world.exit(rank),
+                Action::Say(..) | Action::Finish => {}
+            }
+        }
+        if is_over {
+            assert_eq!(leader.due(), None, "seed {seed}");
+            return (world, leader.into_outcome(), on_loss);
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_random_schedules_end_with_everything_that_was_finished() {
+    let (mut complete, mut partial, mut never) = (0, 0, 0);
+    for seed in 0..10_000 {
+        let (world, outcome, on_loss) = run(seed);
+        let all_well = |rank: usize| world.members[rank].fate == Fate::Healthy && !world.lost_any[rank];
+        let everyone_well = (0..world.members.len()).all(all_well) && outcome.signal.is_none();
+        for (rank, member) in outcome.members.iter().enumerate() {
+            let ios = member.finished.as_ref().map(|finished| finished.result.jobs[0].ios());
+            if world.delivered[rank] {
+                assert_eq!(ios, Some(rank as u64 + 1), "seed {seed}: the result of member {rank} is gone");
+            }
+            assert!(ios.is_none() || member.lost.is_none(), "seed {seed}: member {rank} is lost and finished");
+            if all_well(rank) && outcome.signal.is_none() {
+                assert_eq!(member.lost, None, "seed {seed}: member {rank} is well, and called lost");
+                let others_end_it = on_loss == OnLoss::Stop || outcome.go.is_none();
+                assert!(ios.is_some() || others_end_it, "seed {seed}: member {rank} is well, and has no result");
+            }
+            let has_a_reason = outcome.signal.is_some() || outcome.go.is_none();
+            assert!(ios.is_some() || member.lost.is_some() || has_a_reason, "seed {seed}: member {rank} is missing");
+        }
+        assert!(!everyone_well || outcome.members.iter().all(|member| member.finished.is_some()), "seed {seed}");
+        match outcome.members.iter().filter(|member| member.finished.is_some()).count() {
+            all if all == outcome.members.len() => complete += 1,
+            0 => never += 1,
+            _ => partial += 1,
+        }
+    }
+    // Schedules of all kinds, or the test shows nothing.
+    assert!(complete > 2_000 && partial > 300 && never > 1_000, "{complete} {partial} {never}");
+}

@@ -1,0 +1,34 @@
+//! Runs of many machines as pure functions: the protocol between leader and members, the leader as a state machine, clocks, the merge of results
+//! with its rates, and the checks that only a cluster has.
+//!
+//! Reads no clock and does no I/O: `cli` starts members, carries the lines and prints.
+
+#![forbid(unsafe_code)]
+
+mod checks;
+mod clock;
+mod hosts;
+mod leader;
+#[cfg(test)]
+mod leader_tests;
+mod member_result;
+mod merge;
+mod message;
+mod rates;
+#[cfg(test)]
+mod sample_members;
+mod stragglers;
+mod summary;
+
+pub use checks::{CHECKS, Check, findings};
+pub use clock::ClockEstimate;
+pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
+pub use leader::{Action, Event, Leader, OnLoss, Outcome, Settings, Standing};
+pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
+pub use merge::merged;
+pub use message::{
+    Answer, Beat, Facts, Finished, LONGEST_LINE, Order, PROTOCOL, ProtocolError, Stage, Task, answer, line, order,
+};
+pub use rates::{CommonWindow, DirectionRates, rates};
+pub use stragglers::{Reason, Straggler, stragglers};
+pub use summary::{MemberSummary, StartSkew, Summary, summary};

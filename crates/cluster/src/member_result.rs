@@ -1,0 +1,163 @@
+//! The result of one member: what it measured, where, and when on the leader's clock. The file in which it is kept.
+
+use crate::hosts::MOST_MEMBERS;
+use crate::leader::Outcome;
+use crate::message::Facts;
+use measure::Nanos;
+use model::{RunResult, SCHEMA};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The amounts of a member at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Time of the leader's clock.
+    pub at: Nanos,
+    /// Bytes since the start: read, written, trimmed.
+    pub bytes: [u64; 3],
+    /// I/Os since the start.
+    pub ios: [u64; 3],
+}
+
+/// The end of a member without a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loss {
+    /// The reason.
+    pub why: String,
+    /// Time of the leader's clock.
+    pub at: Nanos,
+}
+
+/// One member of a run, without its result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemberResult {
+    /// Its number, from 0.
+    pub rank: u32,
+    /// Number of members of the run.
+    pub members: u32,
+    /// The host as it was named, or `local`.
+    pub place: String,
+    /// Its greeting; `None` if it never greeted.
+    pub facts: Option<Facts>,
+    /// Time of the leader's clock at which all were asked to begin.
+    pub go: Option<Nanos>,
+    /// Start of its workers on the leader's clock.
+    pub started: Option<Nanos>,
+    /// Bound of the error of its times.
+    pub clock_error: Option<Nanos>,
+    /// Its amounts over time.
+    #[serde(default)]
+    pub samples: Vec<Sample>,
+    /// Why it has no result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Loss>,
+    /// Its result. Not stored here: a kept file has it next to the member.
+    #[serde(skip)]
+    pub result: Option<RunResult>,
+}
+
+impl MemberResult {
+    /// `member 3 (node2)`.
+    pub fn name(&self) -> String {
+        match self.place.as_str() {
+            "" => format!("member {}", self.rank),
+            place => format!("member {} ({place})", self.rank),
+        }
+    }
+
+    /// The machine: by its greeting, or else by its place.
+    pub fn host(&self) -> &str {
+        self.facts.as_ref().map_or(self.place.as_str(), |facts| facts.host.as_str())
+    }
+
+    /// The document of this member: a result of plumb, with the member next to it. `None` without a result.
+    ///
+    /// # Errors
+    /// Never, in practice: results can be written as JSON.
+    pub fn to_document(&self) -> Result<Option<String>, serde_json::Error> {
+        let Some(result) = &self.result else { return Ok(None) };
+        let document = Document { schema: SCHEMA, program: &result.environment.program, member: self, result };
+        serde_json::to_string_pretty(&document).map(|text| Some(text + "\n"))
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    program: &'a str,
+    member: &'a MemberResult,
+    result: &'a RunResult,
+}
+
+#[derive(Deserialize)]
+struct Kept {
+    schema: u32,
+    #[serde(default)]
+    member: Option<MemberResult>,
+    result: RunResult,
+}
+
+/// A file that is not the result of a member.
+#[derive(Debug, Error)]
+pub enum KeptError {
+    /// Not such a document.
+    #[error("it is not the result of a member, as plumb cluster --keep writes it, nor of plumb fio --result: {0}")]
+    NotAResult(#[from] serde_json::Error),
+    /// It states a number of members that no run has.
+    #[error("it is of member {0} of {1}, which is not possible")]
+    Impossible(u32, u32),
+    /// Written by another version.
+    #[error("it has schema {0}, and this plumb reads {SCHEMA}")]
+    Schema(u32),
+}
+
+/// Reads the kept result of a member. The result of a run without a cluster is a member of which no times are known; `rank` and `members` are its
+/// place in the list of files.
+///
+/// # Errors
+/// The text is not such a result.
+pub fn kept(text: &str, rank: u32, members: u32) -> Result<MemberResult, KeptError> {
+    let kept: Kept = serde_json::from_str(text)?;
+    if kept.schema != SCHEMA {
+        return Err(KeptError::Schema(kept.schema));
+    }
+    let host = kept.result.environment.host.clone().unwrap_or_default();
+    let alone = || MemberResult { rank, members, place: host, ..MemberResult::default() };
+    let member = kept.member.unwrap_or_else(alone);
+    if member.rank >= member.members || member.members as usize > MOST_MEMBERS {
+        return Err(KeptError::Impossible(member.rank, member.members));
+    }
+    Ok(MemberResult { result: Some(kept.result), ..member })
+}
+
+impl Outcome {
+    /// The members with their results, on the leader's clock. `places` are the hosts as they were named.
+    pub fn into_results(self, places: &[String]) -> Vec<MemberResult> {
+        let members = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
+        let go = self.go;
+        let results = (0..).zip(self.members).map(|(rank, member)| {
+            let clock = member.clock;
+            let samples = member
+                .beats
+                .iter()
+                .filter_map(|beat| Some(Sample { at: clock.to_leader(beat.at)?, bytes: beat.bytes, ios: beat.ios }));
+            let (started, result) = match member.finished {
+                Some(finished) => (finished.started.and_then(|at| clock.to_leader(at)), Some(finished.result)),
+                None => (None, None),
+            };
+            MemberResult {
+                rank,
+                members,
+                place: places.get(rank as usize).cloned().unwrap_or_default(),
+                facts: member.facts,
+                go,
+                started,
+                clock_error: clock.error(),
+                samples: samples.collect(),
+                lost: member.lost.map(|(why, at)| Loss { why, at }),
+                result,
+            }
+        });
+        results.collect()
+    }
+}

@@ -1,0 +1,111 @@
+//! One result of all members: counts and histograms are added, percentiles are never averaged.
+
+use crate::member_result::MemberResult;
+use model::{JobResult, RunResult};
+
+/// Merges the results of the members: the rows of each member's report, added to the same rows of the others. Devices and samples over time are those of
+/// single machines and stay in the members' own results. Any order gives the same counts.
+pub fn merged(members: &[MemberResult]) -> RunResult {
+    let mut results = members.iter().filter_map(|member| member.result.as_ref());
+    let Some(first) = results.next() else { return RunResult::default() };
+    let mut jobs = first.reported_jobs();
+    let mut all = RunResult {
+        ended_unix_ms: first.ended_unix_ms,
+        global_options: first.global_options.clone(),
+        environment: first.environment.clone(),
+        warnings: first.warnings.clone(),
+        ended_by_signal: first.ended_by_signal,
+        ..RunResult::default()
+    };
+    for other in results {
+        all.ended_unix_ms = all.ended_unix_ms.max(other.ended_unix_ms);
+        all.ended_by_signal = all.ended_by_signal.or(other.ended_by_signal);
+        other.reported_jobs().iter().for_each(|row| add(&mut jobs, row));
+    }
+    // Text that names one machine would be wrong for the others.
+    all.environment.engine_notes.clear();
+    all.environment.clock = None;
+    all.environment.host = Some(hosts(members));
+    all.jobs = jobs;
+    all
+}
+
+fn add(jobs: &mut Vec<JobResult>, row: &JobResult) {
+    let is_like = |job: &&mut JobResult| (job.echo.number, &job.echo.name) == (row.echo.number, &row.echo.name);
+    match jobs.iter_mut().find(is_like) {
+        Some(job) => {
+            job.merge(row);
+            let new: Vec<String> =
+                row.echo.paths.iter().filter(|path| !job.echo.paths.contains(path)).cloned().collect();
+            job.echo.paths.extend(new);
+        }
+        None => jobs.push(row.clone()),
+    }
+}
+
+/// The names of up to four machines, or how many there are.
+fn hosts(members: &[MemberResult]) -> String {
+    let mut hosts: Vec<&str> = Vec::new();
+    for member in members.iter().filter(|member| member.result.is_some()) {
+        if !hosts.contains(&member.host()) {
+            hosts.push(member.host());
+        }
+    }
+    match hosts.len() {
+        0..=4 => hosts.join(", "),
+        count => format!("{count} hosts"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_members::{busy, group};
+    use measure::{Direction, Histogram, Nanos};
+    use proptest::prelude::*;
+
+    #[test]
+    fn percentiles_are_those_of_all_latencies_and_not_of_the_members_percentiles() {
+        // 900 I/Os of 1 ms, and 100 of 9 ms: p95 of all is 9 ms. The mean of the members' p95 would be 5 ms.
+        let members = [busy(0, 900, Nanos::from_millis(1)), busy(1, 100, Nanos::from_millis(9))];
+        let all = merged(&members);
+        let latency = all.jobs[0].directions.read.latency_distribution().unwrap();
+        let p95 = latency.histogram.as_ref().unwrap().percentile(95.0).unwrap();
+        assert!(p95.get().abs_diff(9_000_000) < 9_000_000 / 64, "{p95:?}");
+        assert_eq!((all.jobs.len(), all.jobs[0].workers, all.jobs[0].ios()), (1, 2, 1000));
+    }
+
+    #[test]
+    fn a_member_without_a_result_is_in_no_sum() {
+        let mut members = vec![busy(0, 10, Nanos(500)), busy(1, 20, Nanos(500))];
+        members[1].result = None;
+        assert_eq!(merged(&members).jobs[0].ios(), 10);
+        assert_eq!(merged(&members[1..]), RunResult::default());
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_gives_the_same_sums(counts in prop::collection::vec((1u64..1000, 1u64..1 << 30), 1..8), seed: u64) {
+            let ranked = |(rank, &(ios, ns)): (u32, &(u64, u64))| busy(rank, ios, Nanos(ns));
+            let members: Vec<MemberResult> = (0..).zip(&counts).map(ranked).collect();
+            let mut turned = members.clone();
+            turned.rotate_left(usize::try_from(seed % counts.len() as u64).unwrap());
+            turned.reverse();
+            let (one, other) = (merged(&members), merged(&turned));
+            let sums = |result: &RunResult| {
+                let read = &result.jobs[0].directions[Direction::Read];
+                let histogram: Histogram = *read.completion.as_ref().unwrap().histogram.clone().unwrap();
+                (read.bytes, read.ios, histogram, result.jobs[0].workers)
+            };
+            prop_assert_eq!(sums(&one), sums(&other));
+            prop_assert_eq!(one.jobs[0].ios(), counts.iter().map(|(ios, _)| ios).sum::<u64>());
+        }
+    }
+
+    #[test]
+    fn rows_of_a_group_are_added_to_the_same_group_of_the_others() {
+        let members = [group(0, 2), group(1, 2)];
+        let all = merged(&members);
+        assert_eq!((all.jobs.len(), all.jobs[0].workers), (1, 4));
+    }
+}

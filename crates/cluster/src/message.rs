@@ -1,0 +1,284 @@
+//! The member protocol: lines of JSON over standard input and output of a member, or over any other pair of streams.
+//!
+//! The first line of a member is its greeting, with the number of the protocol. A line of another number is refused by name, so that two versions
+//! never talk past each other.
+
+use measure::Nanos;
+use model::RunResult;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Number of the protocol. It changes with every change of a message.
+pub const PROTOCOL: u32 = 1;
+/// Length of the longest line in bytes: a result with its histograms.
+pub const LONGEST_LINE: usize = 256 << 20;
+
+/// A message of the leader to a member.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Answer with the time of the clock.
+    Ping {
+        /// Number of the ping.
+        number: u32,
+    },
+    /// Read the job, lay out its files and start its workers, which wait.
+    Prepare(Box<Task>),
+    /// Begin the I/O at this time of the member's clock.
+    Go {
+        /// The time.
+        at: Nanos,
+    },
+    /// Another member has finished first: send the amounts of this moment.
+    Mark,
+    /// End all workers in order, and send the result.
+    Stop {
+        /// The reason, for people.
+        why: String,
+    },
+    /// Exit.
+    Bye,
+}
+
+/// The work of one member.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Number of the member, from 0.
+    pub rank: u32,
+    /// Number of members.
+    pub members: u32,
+    /// fio's command line, without the program's name.
+    pub words: Vec<String>,
+    /// The files that the words name, such as job files, by their names, as the leader read them.
+    pub files: Vec<(String, String)>,
+    /// Values of `${NAME}` in job files. A name that is not here is not set.
+    pub variables: Vec<(String, String)>,
+    /// Directory in which relative paths start.
+    pub directory: String,
+    /// Text in front of names of files that the job does not give.
+    pub prefix: String,
+    /// Time between two beats.
+    pub beat: Nanos,
+}
+
+/// A message of a member to the leader.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The greeting: who and where the member is.
+    Hello(Box<Facts>),
+    /// The answer to a ping.
+    Pong {
+        /// Number of the ping.
+        number: u32,
+        /// Time of the member's clock.
+        at: Nanos,
+    },
+    /// All workers wait for their start.
+    Ready,
+    /// A sign of life, with the amounts so far.
+    Beat(Beat),
+    /// A message about the run for people.
+    Finding(String),
+    /// The run is over.
+    Done(Box<Finished>),
+    /// Nothing could be measured.
+    Failed {
+        /// The reason.
+        why: String,
+    },
+}
+
+/// Facts about a member.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Number of the protocol.
+    pub protocol: u32,
+    /// Program and version.
+    pub program: String,
+    /// Name of the machine.
+    pub host: String,
+    /// ID that the kernel draws at each boot: equal only on one machine. `None` if it cannot be read.
+    pub boot_id: Option<String>,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Number of online processors.
+    pub cpus: u32,
+    /// Processors on which the member may run.
+    pub allowed_cpus: Vec<u32>,
+}
+
+/// State of a member's run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Reading the job, and laying out files.
+    #[default]
+    LayingOut,
+    /// All workers wait for their start.
+    Ready,
+    /// At work.
+    Running,
+}
+
+/// A sign of life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Beat {
+    /// Time of the member's clock.
+    pub at: Nanos,
+    /// State of the run.
+    pub stage: Stage,
+    /// Bytes since the start: read, written, trimmed.
+    pub bytes: [u64; 3],
+    /// I/Os since the start: reads, writes, trims.
+    pub ios: [u64; 3],
+    /// Completed share of the run or of the layout, 0 to 1; `None` while unknown.
+    pub done: Option<f64>,
+}
+
+/// The end of a member's run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Start of the first workers on the member's clock; `None` if none was started.
+    pub started: Option<Nanos>,
+    /// End of the last worker.
+    pub ended: Nanos,
+    /// The result.
+    pub result: RunResult,
+}
+
+/// A line that does not belong to this protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProtocolError {
+    /// The greeting of another version.
+    #[error(
+        "it is {program} with cluster protocol {theirs}, and this is protocol {PROTOCOL}; use one version of plumb on all machines"
+    )]
+    OtherProtocol {
+        /// Its number.
+        theirs: u32,
+        /// Program and version at the other end.
+        program: String,
+    },
+    /// A message that cannot be read.
+    #[error("a message of it cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// The part of a greeting that all versions have.
+#[derive(Deserialize)]
+struct Greeting {
+    hello: GreetingHead,
+}
+
+#[derive(Deserialize)]
+struct GreetingHead {
+    protocol: u32,
+    #[serde(default)]
+    program: String,
+}
+
+/// Writes a message as a line, with its line end.
+///
+/// # Errors
+/// Never, in practice: all messages can be written as JSON.
+pub fn line<M: Serialize>(message: &M) -> Result<String, serde_json::Error> {
+    serde_json::to_string(message).map(|text| text + "\n")
+}
+
+/// Reads a line of a member. `None` for one that is not a message: a login shell may print a greeting.
+///
+/// # Errors
+/// The greeting of another protocol, or a message that is damaged.
+pub fn answer(line: &str) -> Result<Option<Answer>, ProtocolError> {
+    let line = line.trim();
+    if !line.starts_with(['{', '"']) {
+        return Ok(None);
+    }
+    if let Ok(Greeting { hello }) = serde_json::from_str::<Greeting>(line)
+        && hello.protocol != PROTOCOL
+    {
+        return Err(ProtocolError::OtherProtocol { theirs: hello.protocol, program: hello.program });
+    }
+    let names_a_message = |root: &serde_json::Value| {
+        let known = ["hello", "pong", "ready", "beat", "finding", "done", "failed"];
+        root.as_str()
+            .or_else(|| root.as_object()?.keys().next().map(String::as_str))
+            .is_some_and(|key| known.contains(&key))
+    };
+    match serde_json::from_str(line) {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) => match serde_json::from_str(line) {
+            Ok(root) if names_a_message(&root) => Err(ProtocolError::Unreadable(error.to_string())),
+            _ => Ok(None),
+        },
+    }
+}
+
+/// Reads a line of the leader.
+///
+/// # Errors
+/// The line is not a message of this protocol.
+pub fn order(line: &str) -> Result<Order, ProtocolError> {
+    serde_json::from_str(line).map_err(|error| ProtocolError::Unreadable(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn messages_are_read_back_as_they_were_written() {
+        let orders = [
+            Order::Ping { number: 3 },
+            Order::Prepare(Box::new(Task { rank: 1, words: vec!["--name=a".to_owned()], ..Task::default() })),
+            Order::Go { at: Nanos(u64::MAX) },
+            Order::Mark,
+            Order::Stop { why: "a \"line\"\nend".to_owned() },
+            Order::Bye,
+        ];
+        for message in orders {
+            let text = line(&message).unwrap();
+            assert_eq!(text.matches('\n').count(), 1, "{text}");
+            assert_eq!(order(&text), Ok(message));
+        }
+        let finished = Finished { started: Some(Nanos(1)), ended: Nanos(2), result: RunResult::default() };
+        let answers = [
+            Answer::Hello(Box::new(Facts { protocol: PROTOCOL, ..Facts::default() })),
+            Answer::Pong { number: 3, at: Nanos(9) },
+            Answer::Ready,
+            Answer::Beat(Beat { done: Some(0.5), ..Beat::default() }),
+            Answer::Done(Box::new(finished)),
+            Answer::Failed { why: "no".to_owned() },
+        ];
+        for message in answers {
+            assert_eq!(answer(&line(&message).unwrap()), Ok(Some(message)));
+        }
+    }
+
+    #[test]
+    fn another_protocol_is_refused_with_both_numbers_whatever_else_its_greeting_holds() {
+        let theirs = r#"{"hello":{"protocol":7,"program":"plumb 9.9.9","new":[1,2]}}"#;
+        let error = answer(theirs).unwrap_err().to_string();
+        assert!(
+            error.contains("plumb 9.9.9") && error.contains("protocol 7") && error.contains("protocol 1"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_greeting_of_a_login_shell_is_no_message_and_a_damaged_message_is_an_error() {
+        for text in ["Welcome to Debian", "{ not json", "{\"motd\": 1}", "", "\"hi\""] {
+            assert_eq!(answer(text), Ok(None), "{text}");
+        }
+        assert!(matches!(answer("{\"pong\":{\"number\":true}}"), Err(ProtocolError::Unreadable(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_makes_the_reader_panic(text in "\\PC{0,200}") {
+            let _ = (answer(&text), order(&text), answer(&format!("{{\"done\":{text}}}")));
+        }
+    }
+}

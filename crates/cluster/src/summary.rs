@@ -1,0 +1,193 @@
+//! Everything that a report of a cluster shows, as plain data.
+
+use crate::checks::{findings, machine};
+use crate::member_result::MemberResult;
+use crate::rates::{DirectionRates, rates};
+use crate::stragglers::{Straggler, stragglers};
+use measure::{Direction, Histogram, Nanos};
+use model::Note;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// The summary of a run of several members.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How the members were started: `local`, `ssh`, or `files`.
+    pub carrier: String,
+    /// Number of members.
+    pub members: u32,
+    /// Number of machines.
+    pub hosts: u32,
+    /// True if every member has a result.
+    pub complete: bool,
+    /// Start of the members; `None` if their times are not known.
+    pub start: Option<StartSkew>,
+    /// The rates by direction.
+    pub rates: Vec<DirectionRates>,
+    /// Slow members.
+    pub stragglers: Vec<Straggler>,
+    /// The remarks of the checks.
+    pub notes: Vec<Note>,
+    /// The members in order.
+    pub each: Vec<MemberSummary>,
+}
+
+/// How far apart the members began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartSkew {
+    /// From the first start to the last one.
+    #[serde(rename = "skew_ns")]
+    pub skew: Nanos,
+    /// Bound of its error: that of two clocks.
+    #[serde(rename = "clock_error_ns")]
+    pub clock_error: Nanos,
+}
+
+/// One member in a summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemberSummary {
+    /// Its number.
+    pub rank: u32,
+    /// Its machine.
+    pub host: String,
+    /// Its start after the first one's.
+    pub start_late_ns: Option<Nanos>,
+    /// Longest measured part of its jobs, in seconds.
+    pub elapsed_s: Option<f64>,
+    /// Bytes of all directions.
+    pub bytes: u64,
+    /// I/Os of all directions.
+    pub ios: u64,
+    /// Errors of its jobs.
+    pub errors: u64,
+    /// The first of them.
+    pub error: Option<String>,
+    /// Its own rate in bytes per second.
+    pub bytes_per_second: Option<f64>,
+    /// p50, p99, p99.9 and maximum of the latencies of all directions, in nanoseconds.
+    pub latency_ns: Option<[u64; 4]>,
+    /// IDs of the checks that have remarks about its own result.
+    pub checks: Vec<String>,
+    /// Why it has no result.
+    pub lost: Option<String>,
+}
+
+/// Summarises the results of all members.
+pub fn summary(members: &[MemberResult], carrier: &str, start_within: Nanos) -> Summary {
+    let hosts: BTreeSet<&str> = members
+        .iter()
+        .filter(|member| member.facts.is_some() || member.result.is_some())
+        .map(MemberResult::host)
+        .collect();
+    let count = members.iter().map(|member| member.members).max().unwrap_or(0);
+    let with_result = members.iter().filter(|member| member.result.is_some()).count();
+    let first = members.iter().filter_map(first_io).min();
+    Summary {
+        carrier: carrier.to_owned(),
+        members: count,
+        hosts: u32::try_from(hosts.len()).unwrap_or(u32::MAX),
+        complete: with_result == count as usize,
+        start: start_skew(members),
+        rates: rates(members),
+        stragglers: stragglers(members),
+        notes: findings(members, start_within),
+        each: members.iter().map(|member| one(member, members, first)).collect(),
+    }
+}
+
+/// The first measured I/O of a member on the leader's clock: it may be later than the agreed moment.
+pub(crate) fn first_io(member: &MemberResult) -> Option<Nanos> {
+    let jobs = member.result.iter().flat_map(|result| &result.jobs);
+    let from = jobs.filter_map(|job| job.measured).map(|part| part.from).min()?;
+    Some(member.started?.saturating_add(from))
+}
+
+/// How far apart the members began; `None` for fewer than two.
+pub(crate) fn start_skew(members: &[MemberResult]) -> Option<StartSkew> {
+    let starts = || members.iter().filter_map(first_io);
+    if starts().count() < 2 {
+        return None;
+    }
+    let error = members.iter().filter_map(|member| member.clock_error).max().unwrap_or_default();
+    Some(StartSkew {
+        skew: starts().max()?.saturating_sub(starts().min()?),
+        clock_error: Nanos(error.get().saturating_mul(2)),
+    })
+}
+
+/// The check that finds the I/O of others. On a machine with several members these are the others.
+const NEIGHBOUR: &str = "neighbour";
+
+fn one(member: &MemberResult, members: &[MemberResult], first: Option<Nanos>) -> MemberSummary {
+    let jobs = || member.result.iter().flat_map(|result| &result.jobs);
+    let directions = || jobs().flat_map(|job| Direction::ALL.map(|direction| &job.directions[direction]));
+    let bytes = directions().map(|found| found.bytes).fold(0, u64::saturating_add);
+    let lengths = || jobs().filter_map(|job| job.measured).map(|part| part.until);
+    let from = jobs().filter_map(|job| job.measured).map(|part| part.from).min();
+    let measured = lengths().max().zip(from).map(|(until, from)| until.saturating_sub(from));
+    let elapsed = measured.or_else(|| jobs().map(|job| job.runtime).max()).filter(|time| !time.is_zero());
+    let error = jobs().find_map(|job| job.error.as_ref()).map(|error| error.message.clone());
+    let on_machine = members.iter().filter(|other| machine(other) == machine(member)).count();
+    let notes = member.result.iter().flat_map(|result| &result.notes);
+    let notes = notes.filter(|note| on_machine == 1 || note.check != NEIGHBOUR);
+    MemberSummary {
+        rank: member.rank,
+        host: member.host().to_owned(),
+        start_late_ns: first_io(member).zip(first).map(|(started, first)| started.saturating_sub(first)),
+        elapsed_s: elapsed.map(Nanos::as_secs_f64),
+        bytes,
+        ios: directions().map(|found| found.ios).fold(0, u64::saturating_add),
+        errors: jobs()
+            .map(|job| job.forgiven_errors.saturating_add(u64::from(job.error.is_some())))
+            .fold(0, u64::saturating_add),
+        error,
+        bytes_per_second: elapsed.map(|time| bytes as f64 / time.as_secs_f64()),
+        latency_ns: latency(member),
+        checks: notes.map(|note| note.check.clone()).collect(),
+        lost: member.lost.as_ref().map(|loss| loss.why.clone()),
+    }
+}
+
+/// p50, p99, p99.9 and maximum over all jobs and directions.
+fn latency(member: &MemberResult) -> Option<[u64; 4]> {
+    let mut histogram = Histogram::new();
+    let mut longest = 0;
+    for job in member.result.iter().flat_map(|result| &result.jobs) {
+        for direction in Direction::ALL {
+            let Some(found) = job.directions[direction].latency_distribution() else { continue };
+            found.histogram.iter().for_each(|counts| histogram.merge(counts));
+            longest = longest.max(found.moments.maximum().map_or(0, Nanos::get));
+        }
+    }
+    match histogram.percentiles(&[50.0, 99.0, 99.9])?[..] {
+        [half, high, highest] => Some([half.get(), high.get(), highest.get(), longest]),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_members::{at_work, busy};
+
+    #[test]
+    fn a_member_without_a_result_makes_the_run_incomplete_and_is_named() {
+        let mut members: Vec<MemberResult> = (0..4).map(|rank| at_work(rank, 1 << 30, (0, 10_000))).collect();
+        assert!(summary(&members, "local", Nanos::MILLISECOND).complete);
+        members[2].result = None;
+        members[2].lost = Some(crate::Loss { why: "killed".to_owned(), at: Nanos::SECOND });
+        let found = summary(&members, "local", Nanos::MILLISECOND);
+        assert_eq!((found.complete, found.hosts, found.each[2].lost.as_deref()), (false, 4, Some("killed")));
+        // A file that is missing is a member that is missing.
+        assert!(!summary(&members[..2], "files", Nanos::MILLISECOND).complete);
+    }
+
+    #[test]
+    fn the_numbers_of_a_member_are_its_own() {
+        let found = summary(&[busy(0, 100, Nanos::from_millis(2))], "local", Nanos::MILLISECOND);
+        let each = &found.each[0];
+        assert_eq!((each.ios, each.bytes, each.elapsed_s), (100, 409_600, Some(1.0)));
+        let [half, .., longest] = each.latency_ns.unwrap();
+        assert!(half.abs_diff(2_000_000) < 2_000_000 / 64 && longest == 2_000_000, "{half} {longest}");
+    }
+}
