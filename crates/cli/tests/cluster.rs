@@ -349,10 +349,7 @@ fn a_member_of_another_version_is_refused_with_both() {
 #[test]
 fn a_member_bound_to_one_core_is_named() {
     let place = place();
-    let wrapper = place.path().join("shell");
-    // A remote shell that runs the command here, on one core.
-    fs::write(&wrapper, "#!/bin/sh\nshift\nexec taskset -c 0 sh -c \"$1\"\n").unwrap();
-    fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let wrapper = shell(place.path(), "taskset -c 0");
     let words = format!("--hosts one --program {PLUMB} --json fio {READS}1 --numjobs=4");
     let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", &wrapper).output().unwrap());
     assert_eq!(status, 0, "{text}{error}");
@@ -360,6 +357,61 @@ fn a_member_bound_to_one_core_is_named() {
     let cpus = std::thread::available_parallelism().unwrap().get();
     let is_bound = notes.as_array().unwrap().iter().any(|note| note["check"] == "bound");
     assert_eq!(is_bound, cpus > 1, "{notes}");
+}
+
+/// A remote shell that runs the command here, in this way.
+fn shell(place: &Path, way: &str) -> std::path::PathBuf {
+    let script = place.join("shell");
+    fs::write(&script, format!("#!/bin/sh\nshift\nexec {way} sh -c \"$1\"\n")).unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    script
+}
+
+#[test]
+fn clocks_that_are_a_quarter_of_an_hour_apart_begin_together() {
+    let place = place();
+    // Host a is in a time namespace whose monotonic clock is 1000 s ahead.
+    let script = place.path().join("shell");
+    let text = "#!/bin/sh\n[ $1 = a ] && exec unshare --time --monotonic 1000 --fork sh -c \"$2\"\nexec sh -c \"$2\"\n";
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let words = format!("--hosts a,b --program {PLUMB} --json fio {READS}2");
+    let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", &script).output().unwrap());
+    assert_eq!(status, 0, "{text}{error}");
+    let found = document(&text);
+    let skew = found["cluster"]["start"]["skew_ns"].as_u64().unwrap();
+    // Milliseconds where nothing else runs; a machine that does other work is later.
+    assert!(skew < 1_000_000_000, "{skew}");
+    let elapsed = found["cluster"]["rates"][0]["elapsed"].as_u64().unwrap();
+    assert!((2_000_000_000..4_000_000_000).contains(&elapsed), "{elapsed}");
+    let error = found["cluster"]["start"]["clock_error_ns"].as_u64().unwrap();
+    assert!(error > 0 && error < 500_000_000, "{error}");
+}
+
+#[test]
+fn a_member_of_half_the_rate_is_named_and_the_three_rates_are_those_of_the_arithmetic() {
+    let place = place();
+    let job = "[r]\nrw=randread\nbs=4k\nsize=4m\nrate_iops=(400-(${PLUMB_RANK}/3)*200)\nnumber_ios=800\n";
+    fs::write(place.path().join("job.fio"), job).unwrap();
+    let (status, text, error) = run(place.path(), "--local 4 --json fio job.fio");
+    assert_eq!(status, 0, "{text}{error}");
+    let found = document(&text);
+    let slow = found["cluster"]["stragglers"].as_array().unwrap();
+    assert_eq!((slow.len(), &slow[0]["ranks"], &slow[0]["reason"]), (1, &serde_json::json!([3]), &"elapsed".into()));
+    let rates = &found["cluster"]["rates"][0];
+    let number = |value: &Value| value.as_f64().unwrap();
+    assert_eq!(rates["ios"], 3200);
+    // 3 members need 2 s, one 4 s: 3200 in 4 s over all, 3 × 400 + 200 added, and as much while all are at work.
+    let is_near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.05;
+    assert!(is_near(number(&rates["over_all_iops"]), 800.0), "{rates}");
+    assert!(is_near(number(&rates["sum_iops"]), 1400.0), "{rates}");
+    let window = &rates["common_window"];
+    let truth = 1400.0 * 4096.0;
+    assert!(number(&window["low"]) < truth * 1.02 && number(&window["high"]) > truth * 0.98, "{rates}");
+    assert!(number(&window["low"]) > truth * 0.7, "the range is of use: {rates}");
+    let (_, text, _) = run(place.path(), "--local 4 fio job.fio");
+    assert!(text.contains("slow    member 3 on ") && text.contains("while all were at work"), "{text}");
+    assert!(text.contains("remark  the members' own rates of reads add up to"), "{text}");
 }
 
 #[test]

@@ -46,9 +46,9 @@ impl Screen {
         let (mut bytes, mut ios, mut at_work) = (0.0, 0.0, 0);
         for (rank, name) in self.names.iter().enumerate() {
             let rates = rates(leader, rank);
-            if let Some((of_bytes, of_ios)) = rates {
-                (bytes, ios, at_work) = (bytes + of_bytes, ios + of_ios, at_work + 1);
-            }
+            at_work += usize::from(leader.standing(rank) == Standing::Running);
+            let (of_bytes, of_ios) = rates.unwrap_or_default();
+            (bytes, ios) = (bytes + of_bytes, ios + of_ios);
             if let Some(bar) = bars.get(rank).filter(|_| rank < LINES) {
                 bar.set_message(format!("member {rank} ({name})  {}", state(leader, rank, rates)));
             }
