@@ -239,14 +239,18 @@ fn an_interrupt_ends_all_members_and_keeps_their_results() {
 }
 
 #[test]
-fn a_leader_that_dies_leaves_no_member() {
+fn a_leader_that_dies_leaves_no_member_and_the_results_can_be_merged() {
     let place = place();
     let mut leader = cluster(place.path(), &format!("--local 2 fio {READS}60")).spawn().unwrap();
     let found = members(&leader, 2, 1);
     let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    std::thread::sleep(Duration::from_millis(900));
     leader.kill().unwrap();
     leader.wait().unwrap();
     all_gone(&all);
+    let (status, text, error) =
+        run(place.path(), "merge plumb-cluster-member-000-001.json plumb-cluster-member-001-001.json");
+    assert!(status == 0 && text.contains("read    sum"), "{text}{error}");
 }
 
 #[test]

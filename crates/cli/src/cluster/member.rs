@@ -2,8 +2,9 @@
 
 use super::{PROGRAM, job, now};
 use crate::failure::Failure;
-use crate::output::Output;
-use cluster::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
+use crate::output::{Output, print_error};
+use crate::safe_files::{AtomicFile, Durability};
+use cluster::{Answer, Beat, Facts, Finished, MemberResult, Order, PROTOCOL, Stage, Task};
 use measure::{Nanos, PerDirection};
 use run::{Calibrating, Event, Observer, Progress, Request, RunOptions, Start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,15 +86,32 @@ fn carry_out(task: &Task, orders: &mut Orders) -> Result<Option<Finished>, Failu
     let run = run::execute(&plan, &options, &mut listener);
     let (message, started) = (listener.message, listener.go.filter(|_| listener.stage == Stage::Running));
     let ended = now();
-    if message == Message::Gone {
-        return Ok(None);
-    }
     let mut result = run?;
     result.warnings = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
     crate::result_file::name_host(&mut result, None);
     crate::remarks::judge(&mut result);
     result.surroundings = Some(Box::new(crate::result_file::surroundings(&result.monitored)));
+    if message == Message::Gone {
+        return keep(task, result).map(|()| None);
+    }
     Ok(Some(Finished { started, ended, result }))
+}
+
+/// Writes the result of a member whose leader is gone. Without the leader's clock its times are not those of the others.
+fn keep(task: &Task, result: model::RunResult) -> Result<(), Failure> {
+    if !result.has_ios() {
+        return Ok(());
+    }
+    let (rank, members, facts) = (task.rank, task.members, facts());
+    let place = facts.host.clone();
+    let member =
+        MemberResult { rank, members, place, facts: Some(facts), result: Some(result), ..MemberResult::default() };
+    let Some(text) = member.to_document()? else { return Ok(()) };
+    let mut file = AtomicFile::numbered(Path::new("."), &format!("plumb-cluster-member-{rank:03}"))?;
+    file.write(text.as_bytes(), Durability::Synced)?;
+    let kept = file.path().display();
+    print_error(&format!("plumb: cluster: member {rank}: the leader is gone; the result of this member is in {kept}"));
+    Ok(())
 }
 
 /// The last message of the leader.
