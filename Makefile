@@ -14,13 +14,14 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release check lint docs test test-full test-r programs metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release install check lint docs test test-full test-r programs metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
 	@echo 'Look'
 	@echo '  make demo         build plumb and survey the disk under this directory (about 40 s of measuring)'
 	@echo '  make release      the program without symbols in target/dist, its debug information in a file next to it'
+	@echo '  make install      that program with man pages, completions and documents to PREFIX (/usr/local), under DESTDIR'
 	@echo 'The gate, in tiers'
 	@echo '  make check        no root, no other tools: format, lints, unit tests, simulation, golden files, house rules'
 	@echo '  make test         all that README claims, held against fio, iostat and iozone; CI runs this; as root'
@@ -64,6 +65,12 @@ release:
 	objcopy --strip-all target/release/plumb target/dist/plumb
 	cd target/dist && objcopy --add-gnu-debuglink=plumb.debug plumb
 	@ls -l target/dist
+
+# PROGRAM is what is installed. It builds nothing, so that it can run as root after `make release` as a user.
+PROGRAM ?= target/dist/plumb
+PREFIX ?= /usr/local
+install:
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' tools/install '$(PROGRAM)'
 
 # Clippy and rustdoc share the metadata of the dependencies; the tests need them compiled. So there are two compilations.
 lint:

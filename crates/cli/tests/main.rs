@@ -17,6 +17,7 @@ mod extremes;
 mod fio;
 mod generate;
 mod grade;
+mod install;
 mod iozone;
 mod malformed;
 mod metrics;
