@@ -14,7 +14,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release install check lint docs test test-full test-r programs metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release install dist packages packages-again check lint docs test test-full test-r programs metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo '  make demo         build plumb and survey the disk under this directory (about 40 s of measuring)'
 	@echo '  make release      the program without symbols in target/dist, its debug information in a file next to it'
 	@echo '  make install      that program with man pages, completions and documents to PREFIX (/usr/local), under DESTDIR'
+	@echo '  make dist         .deb, .rpm, tar.gz, static program, image, wheel, SBOM into target/packages (installs what it needs; as root)'
 	@echo 'The gate, in tiers'
 	@echo '  make check        no root, no other tools: format, lints, unit tests, simulation, golden files, house rules'
 	@echo '  make test         all that README claims, held against fio, iostat and iozone; CI runs this; as root'
@@ -40,6 +41,8 @@ help:
 	@echo '  make test-r       Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core); as root'
 	@echo '  make programs     the logs of the real etcd and PostgreSQL under strace against plumb ask (installs both); as root'
 	@echo '  make metrics      promtool, Prometheus and node_exporter read plumb'\''s metrics (unpacks them from Debian)'
+	@echo '  make packages     lintian, rpmlint, fresh roots, aarch64 under qemu-user and more against what make dist left; as root'
+	@echo '  make packages-again   the same commit compiled in another directory: the same bytes?'
 	@echo '  make deny         known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
 	@echo '  make fuzz         FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="iolog" alone'
 	@echo 'Measure; wants a quiet machine'
@@ -71,6 +74,15 @@ PROGRAM ?= target/dist/plumb
 PREFIX ?= /usr/local
 install:
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' tools/install '$(PROGRAM)'
+
+dist:
+	tools/dist
+
+packages:
+	tools/packages
+
+packages-again:
+	tools/packages again
 
 # Clippy and rustdoc share the metadata of the dependencies; the tests need them compiled. So there are two compilations.
 lint:

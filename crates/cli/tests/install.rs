@@ -1,5 +1,5 @@
-//! `make install`: the tree under PREFIX, its links, man pages and completions. What Debian's and other packages make of
-//! it is in tools/packages.
+//! `make install`, and the .deb of it: the tree under PREFIX, its links, man pages and completions. The released packages are
+//! proved by tools/packages.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -118,4 +118,47 @@ fn what_cannot_be_installed_is_refused_by_name() {
         assert!(!output.status.success() && error.contains(says), "{variables:?}: {error}");
     }
     assert_eq!(tree(place.path()).len(), 0);
+}
+
+/// A .deb of the program that is tested, packed in a hurry.
+fn packed(place: &Path) -> PathBuf {
+    let mut dist = Command::new(Path::new(WORKSPACE).join("tools/dist"));
+    dist.args(["deb", env!("CARGO_BIN_EXE_plumb")]).arg(place);
+    succeeds(&dist.env("DEB_COMPRESSION", "none").env("SOURCE_DATE_EPOCH", "1000000000").output().unwrap());
+    let named = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "deb");
+    let found = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()).find(named);
+    found.expect("a package")
+}
+
+/// Runs dpkg in a root where nothing is installed.
+fn dpkg(root: &Path, words: &[&str]) -> String {
+    let mut dpkg = Command::new("dpkg");
+    dpkg.arg(format!("--root={}", root.display())).arg("--force-not-root,depends,bad-path,script-chrootless");
+    succeeds(&dpkg.arg("--log=/dev/null").args(words).output().unwrap())
+}
+
+#[test]
+fn the_package_for_debian_has_no_file_of_another_one_and_a_purge_leaves_nothing() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let package = packed(place.path());
+    let root = place.path().join("root");
+    std::fs::create_dir_all(root.join("var/lib/dpkg/updates")).unwrap();
+    std::fs::create_dir_all(root.join("var/lib/dpkg/info")).unwrap();
+    std::fs::write(root.join("var/lib/dpkg/status"), "").unwrap();
+    dpkg(&root, &["--install", package.to_str().unwrap()]);
+    let files: BTreeSet<String> = dpkg(&root, &["--listfiles", "plumb"]).lines().map(str::to_owned).collect();
+    assert!(
+        files.contains("/usr/bin/plumb") && files.contains("/usr/share/zsh/vendor-completions/_plumb"),
+        "{files:?}"
+    );
+    let of_others = Command::new("dpkg").args(["--listfiles", "fio", "sysstat", "iozone3"]).output().unwrap();
+    let of_others = succeeds(&of_others);
+    let is_file = |path: &&str| files.contains(*path) && !root.join(path.trim_start_matches('/')).is_dir();
+    assert!(of_others.contains("/usr/bin/fio\n") && of_others.contains("/usr/bin/iozone\n"), "{of_others}");
+    assert_eq!(of_others.lines().filter(is_file).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(dpkg(&root, &["--verify", "plumb"]), "", "the sums in the package are those of its files");
+    let version = Command::new(root.join("usr/lib/plumb/bin/fio")).arg("--version").output().unwrap();
+    assert!(succeeds(&version).contains("plumb"));
+    dpkg(&root, &["--purge", "plumb"]);
+    assert!(tree(&root).iter().all(|path| path.starts_with("var/")), "{:?}", tree(&root));
 }

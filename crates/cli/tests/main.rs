@@ -26,6 +26,7 @@ mod outputs;
 mod parse;
 mod pitfalls;
 mod program;
+mod python;
 mod readers;
 mod replay;
 mod report;
