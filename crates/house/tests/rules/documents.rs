@@ -120,3 +120,36 @@ fn the_crates_of_each_feature_are_counted() {
     }
     check(findings);
 }
+
+/// The targets of a Makefile that `.PHONY` names.
+fn targets(makefile: &str) -> BTreeSet<&str> {
+    let phony = makefile.split_once("\n.PHONY: ").map_or("", |(_, rest)| rest);
+    let end = phony.find("\n\n").unwrap_or(phony.len());
+    phony[..end].split_whitespace().filter(|word| *word != "\\").collect()
+}
+
+/// The commands of a workflow that are not `make` with one of these targets, nor the preparation of a bare container.
+fn other_commands<'a>(workflow: &'a str, targets: &BTreeSet<&str>) -> Vec<&'a str> {
+    let commands = workflow.lines().filter_map(|line| line.trim_start().trim_start_matches("- ").strip_prefix("run: "));
+    let is_make = |command: &str| command.strip_prefix("make ").is_some_and(|target| targets.contains(target));
+    let prepares = |command: &str| ["apt-get update", "git config"].iter().any(|start| command.starts_with(start));
+    commands.filter(|command| !is_make(command) && !prepares(command)).collect()
+}
+
+#[test]
+fn workflows_call_make_and_nothing_else() {
+    let makefile = text("Makefile");
+    let targets = targets(&makefile);
+    assert!(targets.contains("check") && targets.contains("dist") && targets.contains("clean"), "{targets:?}");
+    let mut findings = Vec::new();
+    for name in ["check", "test", "release"] {
+        let workflow = text(format!(".github/workflows/{name}.yml"));
+        assert!(workflow.contains("\n      - run: make "), "{name}.yml runs no make");
+        findings
+            .extend(other_commands(&workflow, &targets).into_iter().map(|command| format!("{name}.yml: {command}")));
+    }
+    check(findings);
+    let workflow =
+        "      - run: make check\n      - run: cargo test\n      - run: make nothing\n        run: make dist && x\n";
+    assert_eq!(other_commands(workflow, &targets), ["cargo test", "make nothing", "make dist && x"]);
+}
