@@ -38,8 +38,8 @@ const START_WITHIN: Nanos = Nanos::from_millis(10);
 #[command(after_help = "\
 Examples:
   plumb cluster --hosts node1,node2 fio --name=w --rw=write --bs=1m --size=4g --directory=/scratch
-  plumb cluster --hosts 'node[1-8]:2' --page run.html fio job.fio       two members on each of 8 hosts
-  plumb cluster --local 3 fio --name=r --rw=randread --size=1g          three members here, for trying
+  plumb cluster --hosts 'node[1-8]:2' --page run.html fio job.fio   two members on each host
+  plumb cluster --local 3 fio --name=r --rw=randread --size=1g      three members here, to try it
   plumb cluster --hosts-file hosts --keep results --json fio job.fio
   plumb cluster merge results/*.json       one result of what members measured
 
@@ -48,7 +48,7 @@ Job files are read here and sent. In them, and in fio's words, ${PLUMB_RANK} is 
 member, from 0; others are PLUMB_MEMBERS, PLUMB_HOST, PLUMB_HOSTS, PLUMB_RANK_ON_HOST,
 PLUMB_SHIFTED_RANK. All members begin at an agreed moment, once all have laid out their files.
 More: docs/cluster.md
-Exit status: 0; 1 if a job failed, or a member is lost (not with --partial); 128 + signal after a signal")]
+Exit status: 0; 1 if a job failed, or a member is lost (not with --partial); 128 + signal")]
 pub(crate) struct ClusterArgs {
     #[command(flatten)]
     lead: LeadArgs,
@@ -117,7 +117,7 @@ enum ClusterCommand {
 #[command(after_help = "\
 Examples:
   plumb cluster --hosts 'node[1-4]' fio job.fio
-  plumb cluster --local 2 fio --name=a --rw=randread --size=1g --direct=1 --filename='f.${PLUMB_RANK}'
+  plumb cluster --local 2 fio --name=a --rw=randread --size=1g --filename='f.${PLUMB_RANK}'
   plumb fio --help                fio's own options")]
 struct JobArgs {
     /// fio's own options, or job files
