@@ -67,7 +67,7 @@ impl Load {
     /// The I/O at `now` if it is planned already, without a rate; otherwise `None`, and [`Load::next`] must be called. The
     /// I/O counts as issued.
     ///
-    /// A separate function because a [`Next`] is large: the loop takes most I/Os from here, in registers.
+    /// A separate function because a [`crate::Next`] is large: the loop takes most I/Os from here, in registers.
     #[inline(always)]
     pub fn planned(&mut self, now: Nanos) -> Option<Request> {
         if self.run.left == 0 || now >= self.deadline {
