@@ -30,5 +30,5 @@ pub use message::{
     Answer, Beat, Facts, Finished, LONGEST_LINE, Order, PROTOCOL, ProtocolError, Stage, Task, answer, line, order,
 };
 pub use rates::{CommonWindow, DirectionRates, rates};
-pub use stragglers::{Reason, Straggler, stragglers};
+pub use stragglers::{Reason, Straggler, median, stragglers};
 pub use summary::{MemberSummary, StartSkew, Summary, summary};

@@ -124,7 +124,8 @@ fn median_and_deviation(values: &[f64]) -> (f64, f64) {
     (middle, median(values.iter().map(|value| (value - middle).abs()).collect()))
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The median, of an even number the middle of both; 0 without values.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let half = values.len() / 2;
     match values.len() {

@@ -1,6 +1,7 @@
 //! A page with the numbers of all members and a picture of them over time.
 
-use super::shown::{Shown, time};
+use super::shown::Shown;
+use crate::capacity;
 use crate::failure::Failure;
 use cluster::MemberResult;
 use measure::Nanos;
@@ -85,7 +86,7 @@ fn picture(members: &[MemberResult], title: &str, head: &str) -> Result<Option<P
     };
     let ends = members.iter().filter_map(|member| {
         let loss = member.lost.as_ref()?;
-        Some(format!("{}: {} at {}", member.name(), loss.why, time(loss.at.saturating_sub(begin))))
+        Some(format!("{}: {} at {}", member.name(), loss.why, capacity::time(loss.at.saturating_sub(begin).as_f64())))
     });
     let mut notes: Vec<String> = ends.collect();
     if more > 0 {

@@ -1,6 +1,7 @@
 //! The result of a run of several members in its forms: text and JSON.
 
 use super::page;
+use crate::capacity;
 use crate::failure::Failure;
 use crate::output::Output;
 use analysis::grade_title;
@@ -152,7 +153,7 @@ impl Shown<'_> {
         let mut members: Vec<(f64, &MemberSummary)> = with_rate.filter(|(_, member)| member.ios > 0).collect();
         members.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (first, last) = (members.first()?, members.last()?);
-        let median = members[members.len() / 2].0;
+        let median = cluster::median(members.iter().map(|(rate, _)| *rate).collect());
         (members.len() > 2).then(|| {
             format!(
                 "members lowest {}/s ({}, {})   median {}/s   highest {}/s ({}, {})",
@@ -188,12 +189,13 @@ impl Shown<'_> {
         for member in &self.summary.each {
             member.checks.iter().for_each(|check| by_check.entry(check).or_default().push(member.rank.to_string()));
         }
+        let sentences = match self.kept {
+            Some(folder) => format!("why: plumb check {}/*.json", folder.display()),
+            None => "why: plumb check on the results of a run with --keep DIR".to_owned(),
+        };
         let of_members = by_check.into_iter().map(|(check, ranks)| {
             let (few, more) = (ranks.iter().take(8).cloned().collect::<Vec<_>>().join(", "), ranks.len() > 8);
-            format!(
-                "check   {check}: in the results of members {few}{}; plumb check has the sentences (--keep)",
-                if more { " …" } else { "" }
-            )
+            format!("check   {check}: in the results of members {few}{}; {sentences}", if more { " …" } else { "" })
         });
         of_rates.chain(of_checks).chain(of_members).collect()
     }
@@ -216,6 +218,10 @@ impl Shown<'_> {
             }
         }
     }
+}
+
+fn time(time: Nanos) -> String {
+    capacity::time(time.as_f64())
 }
 
 /// `write   all  3,413 MiB/s ...` and the lines below it.
@@ -272,42 +278,6 @@ fn slow(straggler: &Straggler) -> String {
         }
         Reason::Tail => {
             format!("{whose}: p99.9 of its {word}s is {}, of the median {}", seconds(*value), seconds(*median))
-        }
-    }
-}
-
-/// A time with three digits that count: `38.2 µs`, `1.90 ms`.
-pub(super) fn time(time: Nanos) -> String {
-    let ns = time.as_f64();
-    let (value, unit) = match ns {
-        ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "µs"),
-        ns if ns < 1e9 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    match value {
-        _ if unit == "ns" => format!("{value:.0} ns"),
-        value if value < 10.0 => format!("{value:.2} {unit}"),
-        value if value < 100.0 => format!("{value:.1} {unit}"),
-        value => format!("{value:.0} {unit}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_three_digits_that_count() {
-        for (ns, expected) in [
-            (0, "0 ns"),
-            (999, "999 ns"),
-            (1_234, "1.23 µs"),
-            (38_240, "38.2 µs"),
-            (214_400_000, "214 ms"),
-            (9_600_000_000, "9.60 s"),
-        ] {
-            assert_eq!(time(Nanos(ns)), expected);
         }
     }
 }
