@@ -34,7 +34,7 @@ help:
 	@echo '  make seeds        the seven seed runs at 256 MiB and 5 s'
 	@echo '  make soak         random job files over all options for SOAK_MINUTES (30); as root'
 	@echo '  make load         4,096 jobs, 100,000 files, a day simulated, 10^8 rows of a log: time and memory'
-	@echo '  make store        the store (killed, full disks, 10,000 surveys), and 40 decisions of plumb gate on a loop device; as root'
+	@echo '  make store        the store (killed, full disks, 10,000 surveys), 40 decisions of plumb gate and a capacity on loop devices; as root'
 	@echo '  make features     check that plumb compiles without its cargo features, and with each alone'
 	@echo '  make sanitize     unsafe code under AddressSanitizer and ThreadSanitizer (nightly); as root'
 	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
@@ -132,6 +132,7 @@ store:
 	$(CARGO) build --release --locked --bin plumb
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) store::full:: -- --ignored
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) gate::full:: -- --ignored
+	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) capacity::full:: -- --ignored
 
 metrics:
 	$(CARGO) build --release --locked --bin plumb

@@ -34,7 +34,7 @@ pub use checks::{
 };
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
-pub use limiter::limited_by;
+pub use limiter::{group_limits_ios, limited_by, limited_by_group};
 pub use rounds::{Difference, RateInterval, difference, interval, median_round};
 pub use samples::{percentile_as_fact, samples_needed};
 pub use scaling::{contradiction, growth_ends, knee, queueing};

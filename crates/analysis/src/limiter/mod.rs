@@ -37,6 +37,25 @@ pub fn limited_by(result: &RunResult) -> Option<LimitedBy> {
     RULES.iter().find_map(|rule| rule(&seen))
 }
 
+/// The limit of a control group that this run reached, whatever rate the run had set for itself.
+pub fn limited_by_group(result: &RunResult) -> Option<LimitedBy> {
+    caps::of_the_group(&RunFacts::of(result)?)
+}
+
+/// A limit of a control group on the I/Os per second of a device under the targets, in words: `control group /a limits vda to
+/// 3000 reads/s`.
+pub fn group_limits_ios(result: &RunResult) -> Option<String> {
+    let monitored = result.monitored.as_ref()?;
+    monitored.group_limits.as_ref()?.io.iter().find_map(|cap| {
+        monitored.devices.iter().find(|device| device.name == cap.device)?;
+        let limits = [(cap.read_iops, "reads/s"), (cap.write_iops, "writes/s")];
+        let (limit, what) = limits.into_iter().find_map(|(limit, what)| Some((limit?, what)))?;
+        let group =
+            cap.group.as_ref().map_or_else(|| "its control group".to_owned(), |name| format!("control group {name}"));
+        Some(format!("{group} limits {} to {limit} {what}", cap.device))
+    })
+}
+
 fn verdict(limiter: Limiter, share: f64, sentence: String, evidence: &[(&str, f64)]) -> LimitedBy {
     let evidence = evidence.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     LimitedBy { limiter, share_percent: (100.0 * share).clamp(0.0, 100.0), sentence, evidence }

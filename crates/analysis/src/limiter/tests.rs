@@ -103,6 +103,11 @@ fn a_limit_of_the_control_group_that_is_reached_is_a_cap() {
         99.9..=100.0,
         "the limit of control group /a.slice, 2000 reads/s on sda: 2000.0, 100 %",
     );
+    let said = |result: &RunResult| super::group_limits_ios(result);
+    assert_eq!(said(&result).as_deref(), Some("control group /a.slice/b.scope limits sda to 9000 reads/s"));
+    let elsewhere = IoCap { device: "sdb".into(), ..of("/a.slice", 9_000) };
+    monitored(&mut result).group_limits = limits(vec![elsewhere, IoCap { device: "sda".into(), ..IoCap::default() }]);
+    assert_eq!(said(&result), None, "of another device, and none");
     monitored(&mut result).group_limits = limits(vec![of("/a.slice", 200)]);
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap), "it does not hold this run back");
 }

@@ -108,6 +108,8 @@ pub(crate) struct Found {
     pub(crate) accepted: Vec<String>,
     /// The tester by itself, if it was late.
     pub(crate) sender: Option<Sender>,
+    /// Reason why another engine was used than the usual one.
+    pub(crate) engine_because: Option<String>,
     /// Seconds of all trials.
     pub(crate) spent: f64,
     pub(crate) ending: Ending,
@@ -124,14 +126,15 @@ pub(crate) fn measure(question: Question, target: &SurveyTarget, signals: &Watch
         findings: Vec::new(),
         accepted: Vec::new(),
         sender: None,
+        engine_because: None,
         display: Display::new(Nanos::ZERO),
         machine: Machine::here(),
         runs: 0,
     };
     let ending = measurement.all();
     measurement.display.clear();
-    let Measurement { question, rows, findings, accepted, sender, search, .. } = measurement;
-    Found { question, rows, findings, accepted, sender, spent: search.spent(), ending }
+    let Measurement { question, rows, findings, accepted, sender, engine_because, search, .. } = measurement;
+    Found { question, rows, findings, accepted, sender, engine_because, spent: search.spent(), ending }
 }
 
 /// The search with its trials so far.
@@ -143,6 +146,7 @@ struct Measurement<'a> {
     findings: Vec<String>,
     accepted: Vec<String>,
     sender: Option<Sender>,
+    engine_because: Option<String>,
     search: Search,
     display: Display,
     machine: Machine,
@@ -231,10 +235,20 @@ impl Measurement<'_> {
         if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
             if self.question.fallback == Fallback::Allowed && REFUSALS.contains(&error.errno) {
                 self.question.fallback = Fallback::Over;
+                let refused = format!("the kernel refuses {}: {}", self.question.load.engine, error.message);
+                self.engine_because = Some(refused);
                 OPEN_LOOP_ENGINES[1].clone_into(&mut self.question.load.engine);
                 return self.measured(sending, seconds);
             }
             return Err(Cut::Failed(Failure::new(error.message.clone())));
+        }
+        if self.question.fallback == Fallback::Allowed
+            && let Some(limit) = analysis::group_limits_ios(&result)
+        {
+            self.question.fallback = Fallback::Over;
+            OPEN_LOOP_ENGINES[1].clone_into(&mut self.question.load.engine);
+            self.engine_because = Some(format!("{limit}, and such limits may count an I/O of io_uring twice"));
+            return self.measured(sending, seconds);
         }
         self.question.fallback = Fallback::Over;
         crate::remarks::judge(&mut result);

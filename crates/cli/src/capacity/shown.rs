@@ -237,9 +237,11 @@ impl Report<'_> {
         Some(format!("{} ({}){dot}", found.limiter.title(), found.sentence.trim_end_matches('.')))
     }
 
-    /// Findings that the results are not of the storage, then those of them that are accepted.
+    /// The engine, if it is not the usual one, findings that the results are not of the storage, then those that are accepted.
     pub(crate) fn remarks(&self) -> Vec<String> {
-        [&self.found.findings[..], &self.found.accepted].concat()
+        let engine = self.found.engine_because.as_ref();
+        let engine = engine.map(|why| format!("engine {}: {why}", self.found.question.load.engine));
+        engine.into_iter().chain([&self.found.findings[..], &self.found.accepted].concat()).collect()
     }
 
     /// The end of the search, unless something interrupted it.
@@ -336,6 +338,7 @@ impl Report<'_> {
                 "read_percent": load.read_percent,
                 "arrivals": if load.arrivals == Arrivals::Poisson { "poisson" } else { "even" },
                 "engine": load.engine,
+                "engine_because": self.found.engine_because,
                 "seed": load.seed,
                 "answer": answer_word(&self.found.ending),
                 "capacity": crossing.map(|crossing| crossing.rate),
@@ -466,6 +469,7 @@ mod tests {
             findings: Vec::new(),
             accepted: Vec::new(),
             sender: Some(Sender { offered: 4e5, done: 3.8e5, late: 0.03, over: 0.12 }),
+            engine_because: Some("control group /a limits vda to 3000 reads/s".to_owned()),
             spent: 60.0,
             ending: Ending::Concluded(conclusion),
         };
@@ -480,6 +484,7 @@ mod tests {
         let expected = format!("/data holds at least 200k IOPS with p99 < 2 ms; the tester was the limit: {alone}.");
         assert_eq!((sentence, &document["ceiling"]), (expected, &Value::from("tester")));
         assert_eq!(document["sender"]["done"], Value::from(3.8e5));
+        assert_eq!(document["engine_because"], "control group /a limits vda to 3000 reads/s");
         let (sentence, document) = shown(Answer::AtLeast(2e5, Ceiling::Submission));
         assert!(sentence.contains("at larger rates I/Os were sent late") && sentence.contains(alone), "{sentence}");
         assert_eq!(document["ceiling"], "submission");

@@ -10,6 +10,7 @@
     reason = "a test fails by its panic and prints for a person"
 )]
 
+mod capacity;
 mod checks;
 mod differential;
 mod elsewhere;
@@ -42,6 +43,7 @@ fn main() -> std::process::ExitCode {
         r::groups(),
         store::groups(),
         gate::groups(),
+        capacity::groups(),
     ];
     let mut tables: Vec<house::Cases> = tables.into_iter().flatten().collect();
     let listed = tables.iter().flat_map(house::Cases::names).map(str::to_owned).collect();

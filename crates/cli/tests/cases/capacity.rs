@@ -1,0 +1,45 @@
+//! `plumb capacity` on a device of known capacity: a loop device that a control group limits.
+//!
+//! `capacity::full::NAME` (`--ignored`, `make store`); wants a quiet machine, and takes about five minutes.
+
+use house::{Cases, Group, LoopDevice, Tmpfs};
+use serde_json::Value;
+use std::process::{Command, Stdio};
+
+/// Reads per second of the limit.
+const LIMIT: u32 = 3_000;
+/// The answer lies between these. The limit lets a little more through than its number: 3,006 per second over a minute.
+const ANSWERS: std::ops::RangeInclusive<f64> = 2_900.0..=3_010.0;
+
+/// The rows, one at a time: rates are what is measured.
+pub(super) fn groups() -> Vec<Cases> {
+    vec![Cases::new("capacity", 1).on_request("full::a limit of 3,000 reads per second is found", limit_is_found)]
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn limit_is_found() -> Result<(), String> {
+    let memory = Tmpfs::new(600 << 20).map_err(said)?;
+    let device = LoopDevice::new(memory.path(), 512 << 20).map_err(said)?;
+    let name = device.path().file_name().ok_or("a device has a name")?.to_string_lossy().into_owned();
+    let group = Group::with_read_iops(&name, LIMIT).map_err(said)?;
+    let mut command =
+        Command::new(std::env::var_os("PLUMB_LOAD_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_plumb").into()));
+    command.args(["capacity", "--slo", "p99<50ms", "--seed", "1", "--accept", "backing", "-o", "-"]);
+    command.arg(device.path());
+    let output = group.inside(command).env("PLUMB_STORE", "off").stdin(Stdio::null()).output().map_err(said)?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let found: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {errors}"))?;
+    println!("{}", found["sentences"]);
+    let text = |key: &str| found[key].as_str().unwrap_or_default();
+    let capacity = found["capacity"].as_f64().unwrap_or_default();
+    let is_right = output.status.success()
+        && text("answer") == "holds"
+        && ANSWERS.contains(&capacity)
+        && text("limited_by").contains("3000 reads/s")
+        && text("engine") == "libaio"
+        && text("engine_because").contains("limits");
+    if is_right { Ok(()) } else { Err(format!("{} {errors} {found:#}", output.status)) }
+}
