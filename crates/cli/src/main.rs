@@ -49,11 +49,10 @@ fn main() -> ExitCode {
     // If the handler of SIGXFSZ cannot be installed, a write past RLIMIT_FSIZE ends the process, which is the system's
     // default.
     let _ = sys::processes::signals::survive_size_limit();
-    match dispatch::run(&words) {
-        Ok(status) => ExitCode::from(status),
-        Err(failure) => {
-            failure.print();
-            ExitCode::from(failure.status)
-        }
-    }
+    let status = dispatch::run(&words).unwrap_or_else(|failure| {
+        failure.print();
+        failure.status
+    });
+    feed::linger_until_over();
+    ExitCode::from(status)
 }

@@ -1,9 +1,13 @@
-//! `--metrics` and `plumb parse --format openmetrics`. What Prometheus' own programs make of them is in tools/metrics.
+//! `--metrics`, `--metrics-listen` and `plumb parse --format openmetrics`. What Prometheus' own programs make of them is in tools/metrics.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn plumb(directory: &Path, words: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
@@ -122,4 +126,119 @@ fn a_result_without_intervals_is_named() {
     let output = plumb(directory.path(), "parse --format openmetrics plain.json");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("has no intervals"), "{}", text(&output.stderr));
+}
+
+/// A run whose metrics are scraped: the process, the lines of its standard error, and the address.
+fn listening(directory: &Path, words: &str) -> (Child, BufReader<std::process::ChildStderr>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.current_dir(directory).args(words.split_whitespace()).args(["--metrics-listen", "0"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    errors.read_line(&mut line).unwrap();
+    let address = line.trim_end().strip_prefix("plumb: metrics: http://").and_then(|url| url.strip_suffix("/metrics"));
+    let address = address.unwrap_or_else(|| panic!("no address: {line}")).to_owned();
+    (child, errors, address)
+}
+
+/// The head and the body of an answer.
+fn scraped(address: &str) -> std::io::Result<(String, String)> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::InvalidData)?;
+    Ok((head.to_owned(), body.to_owned()))
+}
+
+fn read_so_far(text: &str) -> u64 {
+    let found = samples(text).into_iter().filter(|(name, _)| name.starts_with("plumb_ios_total{"));
+    found.filter(|(name, _)| name.contains("direction=\"read\"")).map(|(_, value)| value.parse::<u64>().unwrap()).sum()
+}
+
+#[test]
+fn scrapes_are_answered_during_the_run_and_for_a_while_after_it_however_slow_others_are() {
+    let directory = place();
+    let job = "fio --name=a --rw=randread --size=4m --rate_iops=1000 --time_based --runtime=1500ms --result=r.json \
+               --metrics-linger=2s";
+    let (mut child, _errors, address) = listening(directory.path(), job);
+    // As many connections as are taken at a time but one, which send nothing.
+    let silent: Vec<TcpStream> = (0..7).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let (mut seen, until) = (Vec::new(), Instant::now() + Duration::from_secs(20));
+    while !seen.last().is_some_and(|text: &String| text.contains("state=\"ended\"} 1\n")) {
+        assert!(Instant::now() < until, "{seen:?}");
+        let (head, body) = scraped(&address).unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("text/plain; version=0.0.4"), "{head}");
+        seen.push(body);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let reads: Vec<u64> = seen.iter().map(|text| read_so_far(text)).collect();
+    assert!(reads.is_sorted() && reads.iter().any(|&count| 0 < count && count < 1500), "{reads:?}");
+    let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
+    let total = totals(&result)[&("plumb_ios_total".to_owned(), "read".to_owned())];
+    assert_eq!(reads.last(), Some(&total));
+    drop(silent);
+    assert!(child.wait().unwrap().success());
+    assert!(scraped(&address).is_err(), "nobody answers any more");
+}
+
+#[test]
+fn no_process_answers_after_a_command_that_was_interrupted_or_killed() {
+    let directory = place();
+    let job = "fio --name=a --ioengine=null --size=1g --rate_iops=100 --time_based --runtime=60 --metrics-linger=60s";
+    for (signal, status) in [(Signal::INT, Some(128)), (Signal::KILL, None)] {
+        let (mut child, _errors, address) = listening(directory.path(), job);
+        let until = Instant::now() + Duration::from_secs(10);
+        while read_so_far(&scraped(&address).unwrap().1) == 0 {
+            assert!(Instant::now() < until, "the run does not begin");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), status);
+        let until = Instant::now() + Duration::from_secs(10);
+        while TcpStream::connect(&address).is_ok() {
+            assert!(Instant::now() < until, "an orphan answers");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn an_address_that_cannot_be_used_is_refused_before_anything_is_measured() {
+    let directory = place();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for (options, expected) in [
+        (format!("--metrics-listen={taken}"), "name another port, or 0 for one that is free"),
+        ("--metrics-listen=here".to_owned(), "write it as PORT"),
+        ("--metrics-linger=5s".to_owned(), "--metrics-listen PORT"),
+    ] {
+        let output = plumb(directory.path(), &format!("fio --name=a --size=1m {options}"));
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing was written");
+}
+
+#[test]
+fn the_dashboard_asks_for_families_that_exist() {
+    let dashboard =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/grafana/plumb.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let queries = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let queries: Vec<&str> = queries.map(|target| target["expr"].as_str().unwrap()).collect();
+    assert!(queries.len() >= 8, "{queries:?}");
+    for query in queries {
+        let names = query.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
+        let names: Vec<&str> = names.filter(|name| name.starts_with("plumb_")).collect();
+        assert!(!names.is_empty(), "{query}");
+        for name in names {
+            let known = formats::openmetrics::FAMILIES.iter().any(|family| {
+                name == family.name || ["_total", "_bucket"].iter().any(|end| *name == format!("{}{end}", family.name))
+            });
+            assert!(known, "{name} in {query}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::rare::{self, Rare};
 use crate::refusal::Refusal;
 use crate::telemetry;
 use crate::test::Test;
-use crate::values::{burst, clamped, depth, kilobytes, number, patience};
+use crate::values::{burst, clamped, depth, kilobytes, number, seconds};
 use measure::{Direction, Nanos};
 use plan::Listed;
 use smart_default::SmartDefault;
@@ -171,6 +171,10 @@ pub struct Settings {
     pub stream: Option<String>,
     /// plumb's own: file for metrics during the run.
     pub metrics: Option<PathBuf>,
+    /// plumb's own: address that answers scrapes during the run.
+    pub metrics_listen: Option<String>,
+    /// plumb's own: time for which it goes on to answer after the run.
+    pub metrics_linger: Option<Nanos>,
     /// plumb's own: file for rows as CSV.
     pub csv: Option<PathBuf>,
     /// plumb's own: file for charts of the tables.
@@ -606,6 +610,19 @@ const OWN: &[Row] = &[
         reader.settings.metrics = Some(PathBuf::from(text));
         Ok(None)
     }),
+    read(
+        "-metrics-listen",
+        "[ADDRESS:]PORT",
+        "answer Prometheus' scrapes of /metrics during the run",
+        |reader, text| {
+            reader.settings.metrics_listen = Some(text.to_owned());
+            Ok(None)
+        },
+    ),
+    read("-metrics-linger", "SECONDS", "answer them for so long after the run", |reader, text| {
+        reader.settings.metrics_linger = seconds("--metrics-linger", text)?;
+        Ok(None)
+    }),
     read("-csv", "FILE", "the tables, a line per number", |reader, text| {
         reader.settings.csv = Some(PathBuf::from(text));
         Ok(None)
@@ -619,7 +636,7 @@ const OWN: &[Row] = &[
         Ok(None)
     }),
     read("-stuck-after", "SECONDS", "report an I/O that takes longer (30); 0 for never", |reader, text| {
-        reader.settings.stuck_after = patience(text)?;
+        reader.settings.stuck_after = seconds("--stuck-after", text)?;
         Ok(None)
     }),
     read("-untrusted", "", "the files of -+m and -+R may name no machines and no path outside", |reader, _| {

@@ -3,10 +3,10 @@
 use crate::refusal::Refusal;
 use measure::Nanos;
 
-/// Parses the time after which an I/O is reported as stuck: whole seconds, up to a day; `None` for 0.
-pub(crate) fn patience(text: &str) -> Result<Option<Nanos>, Refusal> {
+/// Parses the time of an option: whole seconds, up to a day; `None` for 0.
+pub(crate) fn seconds(option: &str, text: &str) -> Result<Option<Nanos>, Refusal> {
     let seconds = text.parse::<u64>().ok().filter(|&seconds| seconds <= 86_400);
-    let wrong = || format!("--stuck-after={text}: not a number of seconds up to 86400; 0 is for never");
+    let wrong = || format!("{option}={text}: not a number of seconds from 0 to 86400");
     let limit = Nanos::from_secs(seconds.ok_or_else(|| Refusal::NotBuilt(wrong()))?);
     Ok(Some(limit).filter(|limit| !limit.is_zero()))
 }

@@ -1,6 +1,9 @@
-//! `--metrics`: the numbers of the runs for the textfile collector of Prometheus' node_exporter.
+//! `--metrics`, `--metrics-listen`: the numbers of the runs for Prometheus, by node_exporter's textfile collector or by a scrape.
 
+use super::FeedArgs;
+use super::listen::{Lingering, Listener};
 use crate::failure::Failure;
+use crate::output;
 use crate::safe_files::{self, AtomicFile, Durability};
 use formats::openmetrics::{self, RunMetrics};
 use model::{Grade, Interval, Monitored, RunResult};
@@ -8,7 +11,6 @@ use plan::{JobPlan, Plan, Workload};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Time between two writes during a run.
@@ -16,20 +18,46 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Most runs in the file: a matrix of iozone has more than a thousand passes.
 const MOST_RUNS: usize = 50;
 
-/// The file with the metrics of the last runs.
-pub(super) struct MetricsFile {
-    file: AtomicFile,
+/// The metrics of the last runs, and where they go.
+pub(super) struct Metrics {
     runs: VecDeque<RunMetrics>,
+    file: Option<AtomicFile>,
+    listener: Option<Listener>,
     written: Instant,
     failed: Option<Failure>,
 }
 
-impl MetricsFile {
-    /// Checks that the file can be written, before anything is measured. Only a file of metrics of plumb is replaced.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        safe_files::check_if(path, is_ours)?;
-        let (file, runs) = (AtomicFile::at(path)?, VecDeque::new());
-        Ok(MetricsFile { file, runs, written: Instant::now(), failed: None })
+/// The moment of a write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// While a run goes on: the file waits for its time.
+    During,
+    /// A run begins or ends.
+    Edge,
+    /// All runs have ended.
+    End,
+}
+
+impl Metrics {
+    /// Opens what was asked for, before anything is measured; `None` if nothing was. Only a file of metrics of plumb is replaced.
+    pub(super) fn open(args: &FeedArgs) -> Result<Option<Self>, Failure> {
+        let linger = Duration::from_nanos(args.metrics_linger.unwrap_or_default().get());
+        if args.metrics_listen.is_none() && !linger.is_zero() {
+            return Err(Failure::new("--metrics-linger: name the address that answers, --metrics-listen PORT"));
+        }
+        if args.metrics.is_none() && args.metrics_listen.is_none() {
+            return Ok(None);
+        }
+        let file = args.metrics.as_deref().map(|path| {
+            safe_files::check_if(path, is_ours)?;
+            AtomicFile::at(path)
+        });
+        let file = file.transpose()?;
+        let listener = args.metrics_listen.as_deref().map(|given| Listener::open(given, linger)).transpose()?;
+        if let Some(listener) = &listener {
+            output::print_remark(&format!("plumb: metrics: {}", listener.url()));
+        }
+        Ok(Some(Metrics { runs: VecDeque::new(), file, listener, written: Instant::now(), failed: None }))
     }
 
     pub(super) fn begin(&mut self, number: u32, title: Option<&str>, plan: &Plan) {
@@ -38,35 +66,43 @@ impl MetricsFile {
         if self.runs.len() > MOST_RUNS {
             self.runs.pop_front();
         }
-        self.write(Durability::Unsynced);
+        self.write(Moment::Edge);
     }
 
     pub(super) fn interval(&mut self, so_far: &Monitored, latest: &Interval) {
         if let Some(run) = self.runs.back_mut() {
             run.interval(so_far, latest);
         }
-        if self.written.elapsed() >= EVERY {
-            self.write(Durability::Unsynced);
-        }
+        self.write(Moment::During);
     }
 
     pub(super) fn end(&mut self, result: &RunResult, checks: impl Iterator<Item = (&'static str, Grade)>) {
         if let Some(run) = self.runs.back_mut() {
             run.ended(result, checks);
         }
-        self.write(Durability::Unsynced);
+        self.write(Moment::Edge);
     }
 
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
-        self.write(Durability::Synced);
-        self.failed.take().map_or(Ok(()), Err)
+    /// Writes the last time. The process that answers may linger.
+    pub(super) fn finish(mut self) -> (Result<(), Failure>, Option<Lingering>) {
+        self.write(Moment::End);
+        (self.failed.take().map_or(Ok(()), Err), self.listener.take().map(Listener::finish))
     }
 
     /// The first failure is reported when the command ends: the run goes on.
-    fn write(&mut self, durability: Durability) {
-        self.written = Instant::now();
-        if self.failed.is_none() {
-            self.failed = self.file.write(openmetrics::exposition(&self.runs).as_bytes(), durability).err();
+    fn write(&mut self, moment: Moment) {
+        let is_due = moment != Moment::During || self.written.elapsed() >= EVERY;
+        if self.failed.is_some() || (self.listener.is_none() && !is_due) {
+            return;
+        }
+        let text = openmetrics::exposition(&self.runs);
+        if let Some(listener) = &mut self.listener {
+            self.failed = listener.write(&text).err().map(|error| Failure::new(format!("{}: {error}", listener.url())));
+        }
+        if let Some(file) = self.file.as_mut().filter(|_| is_due) {
+            let durability = if moment == Moment::End { Durability::Synced } else { Durability::Unsynced };
+            self.failed = file.write(text.as_bytes(), durability).err().or_else(|| self.failed.take());
+            self.written = Instant::now();
         }
     }
 }

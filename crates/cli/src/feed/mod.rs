@@ -1,9 +1,11 @@
-//! What a command gives away while it measures: the lines of `--stream`, the file of `--metrics`.
+//! What a command gives away while it measures: the lines of `--stream`, the metrics of `--metrics` and `--metrics-listen`.
 //!
 //! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and gives the
 //! run an observer that passes the events on ([`Feed::around`]). Leaves the shape of lines to `formats`, and a slow reader
 //! to [`queue`].
 
+mod latest;
+mod listen;
 mod metrics;
 mod queue;
 mod stream;
@@ -12,14 +14,16 @@ use crate::failure::Failure;
 use crate::remarks;
 use analysis::CHECKS;
 use formats::ndjson::{EndedDirection, EndedJob};
+use listen::Lingering;
 use measure::{Direction, Nanos};
-use metrics::MetricsFile;
+use metrics::Metrics;
 pub(crate) use metrics::of_result;
 use model::{DirectionResult, Environment, Grade, Interval, JobResult, Monitored, RunResult};
 use monitor::Pace;
 use plan::Plan;
 use run::{Event, Monitoring, Observer, Request, RunOptions, Start};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use stream::Stream;
 
 /// Where a command gives away what it measures, in words.
@@ -31,13 +35,34 @@ pub(crate) struct FeedArgs {
     /// Write metrics for Prometheus' textfile collector every 5 s and at the end
     #[arg(long, value_name = "FILE.prom")]
     pub(crate) metrics: Option<PathBuf>,
+    /// Answer Prometheus' scrapes of /metrics while it measures: PORT (this machine alone) or ADDRESS:PORT
+    #[arg(long, value_name = "[ADDRESS:]PORT")]
+    pub(crate) metrics_listen: Option<String>,
+    /// Go on to answer scrapes for so long after the end, like 30s
+    #[arg(long, value_name = "TIME", value_parser = linger)]
+    pub(crate) metrics_linger: Option<Nanos>,
+}
+
+/// The processes that still answer scrapes. They outlive the feed, so that the command prints its results first.
+static LINGERING: Mutex<Vec<Lingering>> = Mutex::new(Vec::new());
+
+/// Waits until the processes that answer scrapes have lingered. At the end of the program.
+pub(crate) fn linger_until_over() {
+    let lingering = std::mem::take(&mut *LINGERING.lock().unwrap_or_else(PoisonError::into_inner));
+    lingering.into_iter().for_each(Lingering::wait);
+}
+
+fn linger(text: &str) -> Result<Nanos, survey::SurveyError> {
+    survey::seconds(text).map(Nanos::from_secs)
 }
 
 /// Everything that gets what a command measures while it measures.
 #[derive(Default)]
 pub(crate) struct Feed {
     stream: Option<Stream>,
-    metrics: Option<MetricsFile>,
+    metrics: Option<Metrics>,
+    /// A signal ended a run.
+    is_interrupted: bool,
     /// The machine, as the result names it.
     environment: Environment,
     run: RunSoFar,
@@ -57,6 +82,21 @@ struct RunSoFar {
 }
 
 impl FeedArgs {
+    /// Each of these, or that of `other` where it is not given.
+    pub(crate) fn or(self, other: FeedArgs) -> FeedArgs {
+        FeedArgs {
+            stream: self.stream.or(other.stream),
+            metrics: self.metrics.or(other.metrics),
+            metrics_listen: self.metrics_listen.or(other.metrics_listen),
+            metrics_linger: self.metrics_linger.or(other.metrics_linger),
+        }
+    }
+
+    /// True if anybody is to get anything.
+    pub(crate) fn is_some(&self) -> bool {
+        self.stream.is_some() || self.metrics.is_some() || self.metrics_listen.is_some()
+    }
+
     /// True if standard output is for the stream alone.
     pub(crate) fn prints(&self) -> bool {
         self.stream.as_deref().is_some_and(stream::is_stdout)
@@ -77,15 +117,15 @@ impl Feed {
     /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. `host` is the name
     /// of the machine, if one was given.
     pub(crate) fn open(args: &FeedArgs, host: Option<String>) -> Result<Self, Failure> {
-        if args.stream.is_none() && args.metrics.is_none() {
+        let stream = args.stream.as_deref().map(Stream::open).transpose()?;
+        let metrics = Metrics::open(args)?;
+        if stream.is_none() && metrics.is_none() {
             return Ok(Feed::default());
         }
-        let stream = args.stream.as_deref().map(Stream::open).transpose()?;
-        let metrics = args.metrics.as_deref().map(MetricsFile::open).transpose()?;
         let mut environment = run::machine(Path::new("/"));
         environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         crate::result_file::name_in(&mut environment, host);
-        Ok(Feed { stream, metrics, environment, run: RunSoFar::default() })
+        Ok(Feed { stream, metrics, environment, ..Feed::default() })
     }
 
     /// True if anybody gets anything.
@@ -137,6 +177,7 @@ impl Feed {
 
     /// The run has ended with this result, which the checks have seen.
     pub(crate) fn ended(&mut self, result: &RunResult) {
+        self.is_interrupted |= result.ended_by_signal.is_some();
         if let Some(stream) = &mut self.stream {
             stream.judged(self.run, result);
             stream.end(self.run, result);
@@ -149,6 +190,7 @@ impl Feed {
     /// A run without a result has ended: `plumb watch`.
     #[cfg(feature = "live")]
     pub(crate) fn over(&mut self, signal: Option<i32>) {
+        self.is_interrupted |= signal.is_some();
         if let Some(stream) = &mut self.stream {
             stream.end(self.run, &RunResult { ended_by_signal: signal, ..RunResult::default() });
         }
@@ -168,7 +210,14 @@ impl Feed {
 
     /// Ends it all. Says what was lost, and fails if something could not be given away.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
-        let written = self.metrics.take().map_or(Ok(()), MetricsFile::finish);
+        let (written, lingering) = self.metrics.take().map_or((Ok(()), None), Metrics::finish);
+        if let Some(lingering) = lingering {
+            // One that was interrupted does not keep its user waiting.
+            match self.is_interrupted {
+                true => lingering.end(),
+                false => LINGERING.lock().unwrap_or_else(PoisonError::into_inner).push(lingering),
+            }
+        }
         self.stream.take().map_or(Ok(()), Stream::finish).and(written)
     }
 

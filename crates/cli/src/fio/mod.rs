@@ -86,7 +86,13 @@ fn feed(invocation: &Invocation) -> Result<Feed, Failure> {
 }
 
 fn feed_args(invocation: &Invocation) -> FeedArgs {
-    FeedArgs { stream: invocation.side.stream.clone(), metrics: invocation.side.metrics.clone() }
+    let side = invocation.side.clone();
+    FeedArgs {
+        stream: side.stream,
+        metrics: side.metrics,
+        metrics_listen: side.metrics_listen,
+        metrics_linger: side.metrics_linger,
+    }
 }
 
 /// Opens the place of fio's own output; none if standard output is for the result or the stream alone (`--result=-`).

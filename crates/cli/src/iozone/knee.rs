@@ -5,7 +5,6 @@ use super::iozone_run::PassError;
 use super::json_report;
 use super::throughput::run_test;
 use crate::failure::Failure;
-use crate::feed::FeedArgs;
 use crate::output::Output;
 use crate::safe_files::AtomicFile;
 use crate::store::{KeepArgs, Keeping};
@@ -81,10 +80,7 @@ pub(crate) fn find(
         Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
     };
-    let feed_args = FeedArgs {
-        stream: asked.feed.stream.clone().or_else(|| settings.stream.clone()),
-        metrics: asked.feed.metrics.clone().or_else(|| settings.metrics.clone()),
-    };
+    let feed_args = asked.feed.clone().or(super::own_feed(&settings));
     let feed = super::feed(&feed_args, &settings, asked.host.clone())?;
     let places = Places::of(output, &asked.streams)?;
     feed_args.check_stdout(places.prints.then_some("--json, -o -"))?;

@@ -35,7 +35,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(settings) => settings,
         Err(refusal) => return refuse(refusal),
     };
-    let feed_args = FeedArgs { stream: settings.stream.clone(), metrics: settings.metrics.clone() };
+    let feed_args = own_feed(&settings);
     feed_args.check_stdout(settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -"))?;
     let feed = feed(&feed_args, &settings, None)?;
     check_places(&settings)?;
@@ -71,11 +71,20 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     Ok(status)
 }
 
+fn own_feed(settings: &Settings) -> FeedArgs {
+    FeedArgs {
+        stream: settings.stream.clone(),
+        metrics: settings.metrics.clone(),
+        metrics_listen: settings.metrics_listen.clone(),
+        metrics_linger: settings.metrics_linger,
+    }
+}
+
 /// Opens what gets the passes while they go on.
 fn feed(args: &FeedArgs, settings: &Settings, host: Option<String>) -> Result<Feed, Failure> {
-    if (args.stream.is_some() || args.metrics.is_some()) && !settings.members.is_empty() {
+    if args.is_some() && !settings.members.is_empty() {
         return Err(Failure::new(
-            "iozone: --stream and --metrics have passes on this machine only; leave them or -+m out",
+            "iozone: --stream, --metrics and --metrics-listen have passes on this machine only; leave them or -+m out",
         ));
     }
     Feed::open(args, host)

@@ -275,6 +275,8 @@ mod tests {
             "no_store",
             "stream",
             "metrics",
+            "metrics_listen",
+            "metrics_linger",
             "no_calibrate",
         ];
         let all: Vec<String> =

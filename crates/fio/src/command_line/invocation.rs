@@ -266,6 +266,10 @@ pub struct SideOutputs {
     pub stream: Option<String>,
     /// File for metrics while the run goes on (plumb only).
     pub metrics: Option<PathBuf>,
+    /// Address that answers scrapes while the run goes on (plumb only).
+    pub metrics_listen: Option<String>,
+    /// Time for which it goes on to answer after the run (plumb only).
+    pub metrics_linger: Option<Nanos>,
     /// Store that keeps the result (plumb only).
     pub store: Option<PathBuf>,
     /// The remarks of checks that are failures; `usual` without a list (plumb only).
