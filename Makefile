@@ -40,7 +40,7 @@ help:
 	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
 	@echo '  make test-r       Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core); as root'
 	@echo '  make programs     the logs of the real etcd and PostgreSQL under strace against plumb ask (installs both); as root'
-	@echo '  make metrics      promtool, Prometheus and node_exporter read plumb'\''s metrics (unpacks them from Debian)'
+	@echo '  make metrics      promtool, Prometheus, node_exporter and a receiver of OTLP read plumb'\''s metrics'
 	@echo '  make packages     lintian, rpmlint, fresh roots, aarch64 under qemu-user and more against what make dist left; as root'
 	@echo '  make packages-again   the same commit compiled in another directory: the same bytes?'
 	@echo '  make deny         known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
@@ -135,11 +135,11 @@ store:
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) capacity::full:: -- --ignored
 
 metrics:
-	$(CARGO) build --release --locked --bin plumb
+	$(CARGO) build --release --locked --bin plumb --features cli/otlp
 	tools/metrics
 
 # The builds of docs/building.md; only compiled, so it is not in the gate.
-FEATURES := report pdf parquet workbook live store
+FEATURES := report pdf parquet workbook live store otlp
 features:
 	$(CARGO) clippy --locked -p cli --no-default-features -- -D warnings
 	for feature in $(FEATURES); do $(CARGO) clippy --locked -p cli --no-default-features --features $$feature -- -D warnings; done

@@ -20,12 +20,21 @@ pub(crate) enum Feature {
     Live,
     /// The store of results, their history and trend.
     Store,
+    /// Metrics for a receiver of OTLP.
+    Otlp,
 }
 
 impl Feature {
     /// All features, in the order of the version text.
-    const ALL: [Feature; 6] =
-        [Feature::Report, Feature::Pdf, Feature::Parquet, Feature::Workbook, Feature::Live, Feature::Store];
+    const ALL: [Feature; 7] = [
+        Feature::Report,
+        Feature::Pdf,
+        Feature::Parquet,
+        Feature::Workbook,
+        Feature::Live,
+        Feature::Store,
+        Feature::Otlp,
+    ];
 
     /// The name in Cargo.toml, and true if this build has the feature.
     const fn row(self) -> (&'static str, bool) {
@@ -36,6 +45,7 @@ impl Feature {
             Feature::Workbook => ("workbook", cfg!(feature = "workbook")),
             Feature::Live => ("live", cfg!(feature = "live")),
             Feature::Store => ("store", cfg!(feature = "store")),
+            Feature::Otlp => ("otlp", cfg!(feature = "otlp")),
         }
     }
 

@@ -213,6 +213,7 @@ fn an_address_that_cannot_be_used_is_refused_before_anything_is_measured() {
         (format!("--metrics-listen={taken}"), "name another port, or 0 for one that is free"),
         ("--metrics-listen=here".to_owned(), "write it as PORT"),
         ("--metrics-linger=5s".to_owned(), "--metrics-listen PORT"),
+        ("--otlp=https://here".to_owned(), if cfg!(feature = "otlp") { "not supported" } else { "the feature `otlp`" }),
     ] {
         let output = plumb(directory.path(), &format!("fio --name=a --size=1m {options}"));
         assert_eq!(output.status.code(), Some(1));

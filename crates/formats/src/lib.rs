@@ -15,6 +15,8 @@ pub mod local_time;
 pub mod native;
 pub mod ndjson;
 pub mod openmetrics;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub mod printable;
 mod read_number;
 pub mod result_as_reading;

@@ -69,13 +69,13 @@ const STATES: [&str; 3] = ["running", "ended", "failed"];
 
 /// One number with its labels.
 #[derive(Clone, Debug, PartialEq)]
-struct Sample {
-    family: usize,
-    suffix: &'static str,
-    labels: String,
-    /// The label after the others: of a bucket its bound.
-    bound: String,
-    value: String,
+pub(crate) struct Sample {
+    pub(crate) family: usize,
+    pub(crate) suffix: &'static str,
+    pub(crate) labels: Vec<(&'static str, String)>,
+    /// Of a bucket its upper bound in seconds, or `+Inf`.
+    pub(crate) bound: Option<String>,
+    pub(crate) value: String,
     at_ms: Option<u64>,
 }
 
@@ -86,8 +86,8 @@ pub struct RunMetrics {
     labels: Vec<(&'static str, String)>,
     facts: Vec<(&'static str, String)>,
     state: usize,
-    began_unix_ms: u64,
-    until: Nanos,
+    pub(crate) began_unix_ms: u64,
+    pub(crate) until: Nanos,
     bytes: [u64; 3],
     ios: [u64; 3],
     latencies: [LatencyCounts; 3],
@@ -197,9 +197,9 @@ impl RunMetrics {
     }
 
     /// All numbers as they are now.
-    fn samples(&self, at_ms: Option<u64>) -> Vec<Sample> {
+    pub(crate) fn samples(&self, at_ms: Option<u64>) -> Vec<Sample> {
         let mut out = Samples { run: self, at_ms, found: Vec::new() };
-        let facts: Vec<(&str, &str)> = self.facts.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let facts: Vec<(&'static str, &str)> = self.facts.iter().map(|(name, value)| (*name, value.as_str())).collect();
         out.add(INFO, &facts, "1");
         for (number, state) in STATES.iter().enumerate() {
             out.add(STATE, &[("state", state)], if number == self.state { "1" } else { "0" });
@@ -241,15 +241,21 @@ struct Samples<'run> {
 }
 
 impl Samples<'_> {
-    fn add(&mut self, family: usize, labels: &[(&str, &str)], value: &str) {
+    fn add(&mut self, family: usize, labels: &[(&'static str, &str)], value: &str) {
         let suffix = if FAMILIES[family].kind == "counter" { "_total" } else { "" };
-        self.push((family, suffix), labels, String::new(), value.to_owned());
+        self.push((family, suffix), labels, None, value.to_owned());
     }
 
-    fn push(&mut self, (family, suffix): (usize, &'static str), labels: &[(&str, &str)], bound: String, value: String) {
-        let own = self.run.labels.iter().map(|(name, value)| (*name, value.as_str()));
-        let labels: Vec<String> = own.chain(labels.iter().copied()).map(|(name, value)| label(name, value)).collect();
-        self.found.push(Sample { family, suffix, labels: labels.join(","), bound, value, at_ms: self.at_ms });
+    fn push(
+        &mut self,
+        (family, suffix): (usize, &'static str),
+        labels: &[(&'static str, &str)],
+        bound: Option<String>,
+        value: String,
+    ) {
+        let more = labels.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let labels = self.run.labels.iter().cloned().chain(more).collect();
+        self.found.push(Sample { family, suffix, labels, bound, value, at_ms: self.at_ms });
     }
 
     fn histogram(&mut self, direction: Direction, counts: &LatencyCounts) {
@@ -261,12 +267,12 @@ impl Samples<'_> {
         for power in BUCKETS {
             let bound = 1_u64 << power;
             let count = total - counts.slower_than(Nanos(bound));
-            self.push((LATENCY, "_bucket"), &labels, label("le", &seconds(bound)), count.to_string());
+            self.push((LATENCY, "_bucket"), &labels, Some(seconds(bound)), count.to_string());
         }
-        self.push((LATENCY, "_bucket"), &labels, label("le", "+Inf"), total.to_string());
+        self.push((LATENCY, "_bucket"), &labels, Some("+Inf".to_owned()), total.to_string());
         let sum = counts.mean().unwrap_or(0.0) * measure::float(total) / 1e9;
-        self.push((LATENCY, "_sum"), &labels, String::new(), sum.to_string());
-        self.push((LATENCY, "_count"), &labels, String::new(), total.to_string());
+        self.push((LATENCY, "_sum"), &labels, None, sum.to_string());
+        self.push((LATENCY, "_count"), &labels, None, total.to_string());
     }
 }
 
@@ -297,12 +303,10 @@ fn text(mut samples: Vec<Sample>, name: impl Fn(&Family) -> String) -> String {
             // Writing to a String cannot fail.
             let _ = write!(text, "# HELP {0} {1}\n# TYPE {0} {2}\n", name(known), known.help, known.kind);
         }
-        let comma = if sample.bound.is_empty() { "" } else { "," };
-        let _ = write!(
-            text,
-            "{}{}{{{}{comma}{}}} {}",
-            known.name, sample.suffix, sample.labels, sample.bound, sample.value
-        );
+        let bound = sample.bound.as_ref().map(|bound| label("le", bound));
+        let labels = sample.labels.iter().map(|(name, value)| label(name, value)).chain(bound);
+        let labels = labels.collect::<Vec<_>>().join(",");
+        let _ = write!(text, "{}{}{{{labels}}} {}", known.name, sample.suffix, sample.value);
         if let Some(at_ms) = sample.at_ms {
             let _ = write!(text, " {}", thousandths(at_ms));
         }

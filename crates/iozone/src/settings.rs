@@ -175,6 +175,8 @@ pub struct Settings {
     pub metrics_listen: Option<String>,
     /// plumb's own: time for which it goes on to answer after the run.
     pub metrics_linger: Option<Nanos>,
+    /// plumb's own: receiver of metrics over OTLP.
+    pub otlp: Option<String>,
     /// plumb's own: file for rows as CSV.
     pub csv: Option<PathBuf>,
     /// plumb's own: file for charts of the tables.
@@ -621,6 +623,10 @@ const OWN: &[Row] = &[
     ),
     read("-metrics-linger", "SECONDS", "answer them for so long after the run", |reader, text| {
         reader.settings.metrics_linger = seconds("--metrics-linger", text)?;
+        Ok(None)
+    }),
+    read("-otlp", "URL", "send metrics to this receiver of OpenTelemetry, every 5 s", |reader, text| {
+        reader.settings.otlp = Some(text.to_owned());
         Ok(None)
     }),
     read("-csv", "FILE", "the tables, a line per number", |reader, text| {

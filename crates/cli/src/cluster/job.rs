@@ -139,6 +139,7 @@ fn check(invocation: &Invocation) -> Result<(), Failure> {
         ("--store", side.store.is_some(), outputs),
         ("--stream", side.stream.is_some(), "members send their intervals with their results"),
         ("--metrics", side.metrics.is_some(), "members send their intervals with their results"),
+        ("--otlp", side.otlp.is_some(), "members send their intervals with their results"),
         ("--metrics-listen", side.metrics_listen.is_some(), "members send their intervals with their results"),
         ("--bandwidth-log", side.bandwidth_log.is_some(), "members send their intervals with their results"),
         ("--status-interval", side.status_interval.is_some(), "the progress of all members is on the screen"),

@@ -1,19 +1,16 @@
 //! `--metrics-listen`: a process that answers `GET /metrics` while a command measures, and for a while after.
 //!
-//! A process and not a thread: a process with threads cannot fork workers, and its CPU time is not that of a job. It reads
-//! the latest text from [`Latest`], so that no scrape, however slow, holds the run up.
+//! It reads the latest text from [`Latest`], so that no scrape, however slow, holds the run up.
 
+use super::forked::{Forked, Lingering};
 use super::latest::{Latest, Reader};
 use crate::failure::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::time::{Duration, Instant};
-use sys::processes::process::{self, Child, INTERRUPT, TERMINATE};
-use sys::processes::signals;
 
 /// Most connections at a time; others wait until one has ended.
 const MOST: usize = 8;
@@ -23,8 +20,6 @@ const MOST_BYTES: usize = 8 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest sleep.
 const LOOK: Duration = Duration::from_secs(1);
-/// Time between two looks whether the process has ended.
-const LINGER_LOOK: Duration = Duration::from_millis(50);
 /// The type of the text, as Prometheus calls it.
 const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -32,18 +27,7 @@ const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(super) struct Listener {
     address: SocketAddr,
     latest: Latest,
-    child: Child,
-    /// Shut down when the command has ended, from which on the process lingers. Closing it does not do: all processes that were
-    /// forked have it open.
-    command: UnixStream,
-    linger: Duration,
-}
-
-/// A process that still answers after the command has ended.
-#[derive(Debug)]
-pub(super) struct Lingering {
-    address: SocketAddr,
-    child: Child,
+    forked: Forked,
     linger: Duration,
 }
 
@@ -58,9 +42,8 @@ impl Listener {
         listener.set_nonblocking(true).map_err(|error| failed(&error))?;
         let latest = Latest::new().map_err(|error| failed(&error))?;
         let reader = latest.reader().map_err(|error| failed(&error))?;
-        let (command, gone) = UnixStream::pair().map_err(|error| failed(&error))?;
-        let child = process::fork(Path::new("/"), move || serve(&listener, &reader, gone, linger))?;
-        Ok(Listener { address, latest, child, command, linger })
+        let forked = Forked::start(move |gone| serve(&listener, &reader, gone, linger))?;
+        Ok(Listener { address, latest, forked, linger })
     }
 
     /// Where it answers.
@@ -75,36 +58,16 @@ impl Listener {
 
     /// The command has nothing more to say.
     pub(super) fn finish(self) -> Lingering {
-        let _ = self.command.shutdown(Shutdown::Both);
-        Lingering { address: self.address, child: self.child, linger: self.linger }
-    }
-}
-
-impl Lingering {
-    /// Waits until it has lingered, or until a signal comes, which ends it.
-    pub(super) fn wait(self) {
-        let watched = signals::Watch::begin();
-        if !self.linger.is_zero() {
-            let seconds = self.linger.as_secs_f64();
-            let text = format!("plumb: {} answers for {seconds} s more; Ctrl-C ends it", url(self.address));
-            crate::output::print_error(&text);
-        }
-        let until = Instant::now() + self.linger + LOOK;
-        while matches!(self.child.try_wait(), Ok(None)) {
-            let is_over = Instant::now() > until;
-            if is_over || watched.as_ref().is_ok_and(|watched| watched.caught().is_some()) {
-                let _ = self.child.kill(TERMINATE);
-                let _ = self.child.wait();
-                return;
-            }
-            std::thread::sleep(LINGER_LOOK);
-        }
+        self.forked.hang_up();
+        let seconds = self.linger.as_secs_f64();
+        let says = format!("plumb: {} answers for {seconds} s more; Ctrl-C ends it", self.url());
+        let says = Some(says).filter(|_| !self.linger.is_zero());
+        Lingering { forked: self.forked, longest: self.linger, says, complains: None }
     }
 
-    /// Ends it at once.
+    /// The command was interrupted: its user does not wait.
     pub(super) fn end(self) {
-        let _ = self.child.kill(TERMINATE);
-        let _ = self.child.wait();
+        self.forked.end();
     }
 }
 
@@ -123,10 +86,6 @@ fn address(given: &str) -> io::Result<SocketAddr> {
 
 /// Answers until the command has ended and the linger is over. Returns the exit status.
 fn serve(listener: &TcpListener, reader: &Reader, gone: UnixStream, linger: Duration) -> u8 {
-    // Ctrl-C reaches all processes of the terminal; the command decides when it is over.
-    if signals::ignore(&[INTERRUPT]).is_err() {
-        return 1;
-    }
     let (mut connections, mut gone, mut ends) = (Vec::<Connection>::new(), Some(gone), None::<Instant>);
     loop {
         let now = Instant::now();

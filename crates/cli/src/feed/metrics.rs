@@ -1,7 +1,9 @@
 //! `--metrics`, `--metrics-listen`: the numbers of the runs for Prometheus, by node_exporter's textfile collector or by a scrape.
 
 use super::FeedArgs;
-use super::listen::{Lingering, Listener};
+use super::forked::Lingering;
+use super::listen::Listener;
+use super::otlp::Sender;
 use crate::failure::Failure;
 use crate::output;
 use crate::safe_files::{self, AtomicFile, Durability};
@@ -23,6 +25,7 @@ pub(super) struct Metrics {
     runs: VecDeque<RunMetrics>,
     file: Option<AtomicFile>,
     listener: Option<Listener>,
+    sender: Option<Sender>,
     written: Instant,
     failed: Option<Failure>,
 }
@@ -38,6 +41,15 @@ enum Moment {
     End,
 }
 
+/// How a command ended.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum End {
+    #[default]
+    Usual,
+    /// By a signal.
+    Interrupted,
+}
+
 impl Metrics {
     /// Opens what was asked for, before anything is measured; `None` if nothing was. Only a file of metrics of plumb is replaced.
     pub(super) fn open(args: &FeedArgs) -> Result<Option<Self>, Failure> {
@@ -45,7 +57,7 @@ impl Metrics {
         if args.metrics_listen.is_none() && !linger.is_zero() {
             return Err(Failure::new("--metrics-linger: name the address that answers, --metrics-listen PORT"));
         }
-        if args.metrics.is_none() && args.metrics_listen.is_none() {
+        if args.metrics.is_none() && args.metrics_listen.is_none() && args.otlp.is_none() {
             return Ok(None);
         }
         let file = args.metrics.as_deref().map(|path| {
@@ -57,7 +69,8 @@ impl Metrics {
         if let Some(listener) = &listener {
             output::print_remark(&format!("plumb: metrics: {}", listener.url()));
         }
-        Ok(Some(Metrics { runs: VecDeque::new(), file, listener, written: Instant::now(), failed: None }))
+        let sender = args.otlp.as_deref().map(Sender::open).transpose()?;
+        Ok(Some(Metrics { runs: VecDeque::new(), file, listener, sender, written: Instant::now(), failed: None }))
     }
 
     pub(super) fn begin(&mut self, number: u32, title: Option<&str>, plan: &Plan) {
@@ -83,25 +96,43 @@ impl Metrics {
         self.write(Moment::Edge);
     }
 
-    /// Writes the last time. The process that answers may linger.
-    pub(super) fn finish(mut self) -> (Result<(), Failure>, Option<Lingering>) {
+    /// Writes the last time, and returns what goes on after the command.
+    pub(super) fn finish(mut self, end: End) -> (Result<(), Failure>, Vec<Lingering>) {
         self.write(Moment::End);
-        (self.failed.take().map_or(Ok(()), Err), self.listener.take().map(Listener::finish))
+        let answers = match (self.listener.take(), end) {
+            (Some(listener), End::Interrupted) => {
+                listener.end();
+                None
+            }
+            (listener, _) => listener.map(Listener::finish),
+        };
+        let sends = self.sender.take().map(Sender::finish);
+        (self.failed.take().map_or(Ok(()), Err), answers.into_iter().chain(sends).collect())
     }
 
     /// The first failure is reported when the command ends: the run goes on.
     fn write(&mut self, moment: Moment) {
         let is_due = moment != Moment::During || self.written.elapsed() >= EVERY;
-        if self.failed.is_some() || (self.listener.is_none() && !is_due) {
+        if self.failed.is_some() {
+            return;
+        }
+        if let Some(sender) = &mut self.sender {
+            self.failed =
+                sender.write(&self.runs).err().map(|error| Failure::new(format!("{}: {error}", sender.url())));
+        }
+        if self.listener.is_none() && (self.file.is_none() || !is_due) {
             return;
         }
         let text = openmetrics::exposition(&self.runs);
         if let Some(listener) = &mut self.listener {
-            self.failed = listener.write(&text).err().map(|error| Failure::new(format!("{}: {error}", listener.url())));
+            let written = listener.write(&text);
+            let failed = written.err().map(|error| Failure::new(format!("{}: {error}", listener.url())));
+            self.failed = self.failed.take().or(failed);
         }
         if let Some(file) = self.file.as_mut().filter(|_| is_due) {
             let durability = if moment == Moment::End { Durability::Synced } else { Durability::Unsynced };
-            self.failed = file.write(text.as_bytes(), durability).err().or_else(|| self.failed.take());
+            let written = file.write(text.as_bytes(), durability);
+            self.failed = self.failed.take().or(written.err());
             self.written = Instant::now();
         }
     }

@@ -1,23 +1,27 @@
-//! What a command gives away while it measures: the lines of `--stream`, the metrics of `--metrics` and `--metrics-listen`.
+//! What a command gives away while it measures: the lines of `--stream`, the metrics of `--metrics`, `--metrics-listen` and
+//! `--otlp`.
 //!
 //! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and gives the
 //! run an observer that passes the events on ([`Feed::around`]). Leaves the shape of lines to `formats`, and a slow reader
 //! to [`queue`].
 
+mod forked;
 mod latest;
 mod listen;
 mod metrics;
+#[cfg_attr(not(feature = "otlp"), path = "../absent/otlp.rs")]
+mod otlp;
 mod queue;
 mod stream;
 
 use crate::failure::Failure;
 use crate::remarks;
 use analysis::CHECKS;
+use forked::Lingering;
 use formats::ndjson::{EndedDirection, EndedJob};
-use listen::Lingering;
 use measure::{Direction, Nanos};
-use metrics::Metrics;
 pub(crate) use metrics::of_result;
+use metrics::{End, Metrics};
 use model::{DirectionResult, Environment, Grade, Interval, JobResult, Monitored, RunResult};
 use monitor::Pace;
 use plan::Plan;
@@ -41,12 +45,15 @@ pub(crate) struct FeedArgs {
     /// Go on to answer scrapes for so long after the end, like 30s
     #[arg(long, value_name = "TIME", value_parser = linger)]
     pub(crate) metrics_linger: Option<Nanos>,
+    /// Send metrics to this receiver of OpenTelemetry every 5 s, like http://localhost:4318 (feature otlp)
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
 }
 
-/// The processes that still answer scrapes. They outlive the feed, so that the command prints its results first.
+/// The processes that still answer scrapes or send a last message. They outlive the feed, so that the command prints its results first.
 static LINGERING: Mutex<Vec<Lingering>> = Mutex::new(Vec::new());
 
-/// Waits until the processes that answer scrapes have lingered. At the end of the program.
+/// Waits until they are over. At the end of the program.
 pub(crate) fn linger_until_over() {
     let lingering = std::mem::take(&mut *LINGERING.lock().unwrap_or_else(PoisonError::into_inner));
     lingering.into_iter().for_each(Lingering::wait);
@@ -61,8 +68,8 @@ fn linger(text: &str) -> Result<Nanos, survey::SurveyError> {
 pub(crate) struct Feed {
     stream: Option<Stream>,
     metrics: Option<Metrics>,
-    /// A signal ended a run.
-    is_interrupted: bool,
+    /// By a signal, or not.
+    end: End,
     /// The machine, as the result names it.
     environment: Environment,
     run: RunSoFar,
@@ -89,12 +96,13 @@ impl FeedArgs {
             metrics: self.metrics.or(other.metrics),
             metrics_listen: self.metrics_listen.or(other.metrics_listen),
             metrics_linger: self.metrics_linger.or(other.metrics_linger),
+            otlp: self.otlp.or(other.otlp),
         }
     }
 
     /// True if anybody is to get anything.
     pub(crate) fn is_some(&self) -> bool {
-        self.stream.is_some() || self.metrics.is_some() || self.metrics_listen.is_some()
+        self.stream.is_some() || self.metrics.is_some() || self.metrics_listen.is_some() || self.otlp.is_some()
     }
 
     /// True if standard output is for the stream alone.
@@ -177,7 +185,7 @@ impl Feed {
 
     /// The run has ended with this result, which the checks have seen.
     pub(crate) fn ended(&mut self, result: &RunResult) {
-        self.is_interrupted |= result.ended_by_signal.is_some();
+        self.note_end(result.ended_by_signal);
         if let Some(stream) = &mut self.stream {
             stream.judged(self.run, result);
             stream.end(self.run, result);
@@ -190,7 +198,7 @@ impl Feed {
     /// A run without a result has ended: `plumb watch`.
     #[cfg(feature = "live")]
     pub(crate) fn over(&mut self, signal: Option<i32>) {
-        self.is_interrupted |= signal.is_some();
+        self.note_end(signal);
         if let Some(stream) = &mut self.stream {
             stream.end(self.run, &RunResult { ended_by_signal: signal, ..RunResult::default() });
         }
@@ -210,15 +218,17 @@ impl Feed {
 
     /// Ends it all. Says what was lost, and fails if something could not be given away.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
-        let (written, lingering) = self.metrics.take().map_or((Ok(()), None), Metrics::finish);
-        if let Some(lingering) = lingering {
-            // One that was interrupted does not keep its user waiting.
-            match self.is_interrupted {
-                true => lingering.end(),
-                false => LINGERING.lock().unwrap_or_else(PoisonError::into_inner).push(lingering),
-            }
-        }
+        let end = self.end;
+        let (written, lingering) =
+            self.metrics.take().map_or_else(|| (Ok(()), Vec::new()), |metrics| metrics.finish(end));
+        LINGERING.lock().unwrap_or_else(PoisonError::into_inner).extend(lingering);
         self.stream.take().map_or(Ok(()), Stream::finish).and(written)
+    }
+
+    fn note_end(&mut self, signal: Option<i32>) {
+        if signal.is_some() {
+            self.end = End::Interrupted;
+        }
     }
 
     fn finding(&mut self, sentence: &str) {

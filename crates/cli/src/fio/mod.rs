@@ -92,6 +92,7 @@ fn feed_args(invocation: &Invocation) -> FeedArgs {
         metrics: side.metrics,
         metrics_listen: side.metrics_listen,
         metrics_linger: side.metrics_linger,
+        otlp: side.otlp,
     }
 }
 

@@ -77,6 +77,7 @@ fn own_feed(settings: &Settings) -> FeedArgs {
         metrics: settings.metrics.clone(),
         metrics_listen: settings.metrics_listen.clone(),
         metrics_linger: settings.metrics_linger,
+        otlp: settings.otlp.clone(),
     }
 }
 
@@ -84,7 +85,7 @@ fn own_feed(settings: &Settings) -> FeedArgs {
 fn feed(args: &FeedArgs, settings: &Settings, host: Option<String>) -> Result<Feed, Failure> {
     if args.is_some() && !settings.members.is_empty() {
         return Err(Failure::new(
-            "iozone: --stream, --metrics and --metrics-listen have passes on this machine only; leave them or -+m out",
+            "iozone: --stream, --metrics, --metrics-listen and --otlp have passes on this machine only; leave them or -+m out",
         ));
     }
     Feed::open(args, host)

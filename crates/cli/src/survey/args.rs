@@ -277,6 +277,7 @@ mod tests {
             "metrics",
             "metrics_listen",
             "metrics_linger",
+            "otlp",
             "no_calibrate",
         ];
         let all: Vec<String> =

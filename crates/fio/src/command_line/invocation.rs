@@ -270,6 +270,8 @@ pub struct SideOutputs {
     pub metrics_listen: Option<String>,
     /// Time for which it goes on to answer after the run (plumb only).
     pub metrics_linger: Option<Nanos>,
+    /// Receiver of metrics over OTLP (plumb only).
+    pub otlp: Option<String>,
     /// Store that keeps the result (plumb only).
     pub store: Option<PathBuf>,
     /// The remarks of checks that are failures; `usual` without a list (plumb only).

@@ -318,6 +318,7 @@ impl<'a> Reader<'a> {
             Effect::MetricsFile => self.result.side.metrics = Some(PathBuf::from(text)),
             Effect::MetricsListen => self.result.side.metrics_listen = Some(text.to_owned()),
             Effect::MetricsLinger => self.result.side.metrics_linger = self.positive_time(option, text, place),
+            Effect::Otlp => self.result.side.otlp = Some(text.to_owned()),
             Effect::StoreFile => self.result.side.store = Some(PathBuf::from(text)),
             Effect::UntilRegime => self.result.side.until_regime = Some(text.to_owned()),
             Effect::Strict => self.result.side.strict = Some(value.unwrap_or("usual").to_owned()),

@@ -1,0 +1,30 @@
+//! `--otlp` in a build without the feature `otlp`: refused by name.
+
+use super::forked::Lingering;
+use crate::failure::Failure;
+use crate::features::Feature;
+use formats::openmetrics::RunMetrics;
+use std::convert::Infallible;
+use std::io;
+
+/// Never there.
+pub(super) struct Sender(Infallible);
+
+impl Sender {
+    pub(super) fn open(url: &str) -> Result<Self, Failure> {
+        let refused = Feature::Otlp.require(&format!("--otlp {url}")).err();
+        Err(refused.unwrap_or_else(|| Failure::new("--otlp: not in this build")))
+    }
+
+    pub(super) fn write<'runs>(&mut self, _: impl IntoIterator<Item = &'runs RunMetrics>) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    pub(super) fn url(&self) -> &str {
+        match self.0 {}
+    }
+
+    pub(super) fn finish(self) -> Lingering {
+        match self.0 {}
+    }
+}
