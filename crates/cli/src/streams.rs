@@ -65,9 +65,9 @@ pub(crate) fn document(command: &str, parts: Value) -> Result<String, Failure> {
 pub(crate) fn not_of_all(option: &str) -> Option<&'static str> {
     match option {
         "--no-report" => Some("only plumb survey, plumb knee and plumb capacity write a page next to their result"),
-        "--stream" | "--metrics" | "--metrics-listen" | "--metrics-linger" | "--otlp" => {
-            Some("only plumb fio, iozone, survey, knee and watch have --stream, --metrics, --metrics-listen and --otlp")
-        }
+        "--stream" | "--metrics" | "--metrics-listen" | "--metrics-linger" | "--otlp" => Some(
+            "only plumb fio, iozone, survey, knee and watch have --stream, --metrics, --metrics-listen and --otlp (cluster: --stream)",
+        ),
         _ => None,
     }
 }

@@ -147,6 +147,32 @@ fn the_intervals_of_a_run_are_its_result_to_the_digit() {
 }
 
 #[test]
+fn each_member_of_a_cluster_is_a_run_whose_intervals_are_its_result() {
+    let directory = place();
+    let words = "cluster --local 2 --stream - --keep kept fio --name=a --rw=randread --size=4m --rate_iops=400 --time_based \
+                 --runtime=1200ms";
+    let output = done(&mut plumb(directory.path(), &words.split_whitespace().collect::<Vec<_>>()));
+    let lines = lines(&text(&output.stdout));
+    check_schema(&lines);
+    for rank in [0, 1] {
+        let of_run: Vec<Value> = lines.iter().filter(|line| line["run"] == rank + 1).cloned().collect();
+        assert_eq!(of_run[0]["title"], format!("member {rank} (local)"));
+        let kept = std::fs::read(directory.path().join(format!("kept/member-00{rank}.json"))).unwrap();
+        let kept: Value = serde_json::from_slice(&kept).unwrap();
+        let ios = kept["result"]["jobs"][0]["directions"]["read"]["ios"].as_u64().unwrap();
+        assert!(ios > 300 && of_type(&of_run, "interval").len() >= 2, "{ios}");
+        for kind in ["interval", "end"] {
+            assert_eq!(sum(&of_type(&of_run, kind), "ios"), [ios, 0, 0], "{kind}");
+        }
+        assert!(!of_type(&of_run, "check").is_empty());
+    }
+    let words = ["cluster", "--local", "1", "--stream", "-", "--json", "fio", "--name=a"];
+    let refused = plumb(directory.path(), &words).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("standard output is for the result already"), "{}", text(&refused.stderr));
+}
+
+#[test]
 fn standard_output_is_for_the_lines_alone_and_not_for_two_things() {
     let directory = place();
     for given in ["-", "fd:1"] {

@@ -27,7 +27,8 @@ pub use leader::{Action, Event, Leader, OnLoss, Outcome, Settings, Standing};
 pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
 pub use merge::merged;
 pub use message::{
-    Answer, Beat, Facts, Finished, LONGEST_LINE, Order, PROTOCOL, ProtocolError, Stage, Task, answer, line, order,
+    Answer, Beat, Facts, Finished, LONGEST_LINE, Order, PROTOCOL, ProtocolError, Sampled, Stage, Task, answer, line,
+    order,
 };
 pub use rates::{CommonWindow, DirectionRates, rates};
 pub use stragglers::{Reason, Straggler, median, stragglers};

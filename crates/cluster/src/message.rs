@@ -4,12 +4,12 @@
 //! never talk past each other.
 
 use measure::Nanos;
-use model::RunResult;
+use model::{Interval, RunResult};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Number of the protocol. It changes with every change of a message.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// Length of the longest line in bytes: a result with its histograms.
 pub const LONGEST_LINE: usize = 256 << 20;
 
@@ -59,6 +59,9 @@ pub struct Task {
     pub prefix: String,
     /// Time between two beats.
     pub beat: Nanos,
+    /// True if the leader wants each interval of the monitor.
+    #[serde(default)]
+    pub intervals: bool,
 }
 
 /// A message of a member to the leader.
@@ -80,6 +83,8 @@ pub enum Answer {
     Beat(Beat),
     /// A message about the run for people.
     Finding(String),
+    /// An interval of the monitor, if the task wants them.
+    Interval(Box<Sampled>),
     /// The run is over.
     Done(Box<Finished>),
     /// Nothing could be measured.
@@ -134,6 +139,17 @@ pub struct Beat {
     pub ios: [u64; 3],
     /// Completed share of the run or of the layout, 0 to 1; `None` while unknown.
     pub done: Option<f64>,
+}
+
+/// An interval of a member's monitor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// Start of the monitoring, in milliseconds since 1970 UTC on the member's clock.
+    pub began_unix_ms: u64,
+    /// Names of the devices, in the order of the interval.
+    pub devices: Vec<String>,
+    /// The interval.
+    pub interval: Interval,
 }
 
 /// The end of a member's run.
@@ -248,6 +264,7 @@ mod tests {
             Answer::Hello(Box::new(Facts { protocol: PROTOCOL, ..Facts::default() })),
             Answer::Pong { number: 3, at: Nanos(9) },
             Answer::Ready,
+            Answer::Interval(Box::new(Sampled { devices: vec!["sda".to_owned()], ..Sampled::default() })),
             Answer::Beat(Beat { done: Some(0.5), ..Beat::default() }),
             Answer::Done(Box::new(finished)),
             Answer::Failed { why: "no".to_owned() },

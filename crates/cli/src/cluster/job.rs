@@ -82,6 +82,7 @@ pub(super) fn tasks(
             directory: directory.to_owned(),
             prefix,
             beat: BEAT,
+            intervals: false,
         });
     }
     Ok(tasks)
@@ -137,10 +138,10 @@ fn check(invocation: &Invocation) -> Result<(), Failure> {
         ("--output-format", invocation.output.formats != [OutputFormat::NORMAL], outputs),
         ("--result", side.result.is_some(), outputs),
         ("--store", side.store.is_some(), outputs),
-        ("--stream", side.stream.is_some(), "members send their intervals with their results"),
-        ("--metrics", side.metrics.is_some(), "members send their intervals with their results"),
-        ("--otlp", side.otlp.is_some(), "members send their intervals with their results"),
-        ("--metrics-listen", side.metrics_listen.is_some(), "members send their intervals with their results"),
+        ("--stream", side.stream.is_some(), "give it to plumb cluster, before fio"),
+        ("--metrics", side.metrics.is_some(), "plumb cluster --stream has the intervals of all members"),
+        ("--otlp", side.otlp.is_some(), "plumb cluster --stream has the intervals of all members"),
+        ("--metrics-listen", side.metrics_listen.is_some(), "plumb cluster --stream has the intervals of all members"),
         ("--bandwidth-log", side.bandwidth_log.is_some(), "members send their intervals with their results"),
         ("--status-interval", side.status_interval.is_some(), "the progress of all members is on the screen"),
         ("--eta", invocation.eta != EtaRequest::default(), "the progress of all members is on the screen"),

@@ -4,8 +4,9 @@ use super::carrier::{Arrival, Arrived, Connection, Place};
 use super::screen::Screen;
 use super::{PROGRAM, now, until};
 use crate::failure::Failure;
+use crate::feed::MembersStream;
 use crate::output::print_error;
-use cluster::{Action, Event, Leader, OnLoss, Outcome, Settings, Task};
+use cluster::{Action, Answer, Event, Leader, OnLoss, Outcome, Settings, Task};
 use formats::printable;
 use measure::Nanos;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -21,6 +22,7 @@ pub(super) fn lead(
     tasks: Vec<Task>,
     (silence, on_loss): (Nanos, OnLoss),
     program: &str,
+    mut stream: Option<&mut MembersStream>,
 ) -> Result<Outcome, Failure> {
     let signals = Watch::begin()?;
     let (sender, arrivals) = channel::<Arrival>();
@@ -35,7 +37,12 @@ pub(super) fn lead(
     loop {
         let wait = leader.due().map_or(POLL, |due| until(due, now()).min(POLL));
         let (event, at) = match arrivals.recv_timeout(wait) {
-            Ok(Arrival { rank, at, what: Arrived::Answer(answer) }) => (Event::Answer(rank, *answer), at),
+            Ok(Arrival { rank, at, what: Arrived::Answer(answer) }) => {
+                if let (Answer::Interval(sampled), Some(stream)) = (&*answer, stream.as_deref_mut()) {
+                    stream.interval(rank, sampled);
+                }
+                (Event::Answer(rank, *answer), at)
+            }
             Ok(Arrival { rank, at, what: Arrived::End(why) }) => {
                 let why = why.unwrap_or_else(|| connections[rank].ending());
                 (Event::Ended(rank, why), at)
@@ -54,6 +61,9 @@ pub(super) fn lead(
                 Action::Send(rank, order) => connections[rank].send(&order),
                 Action::Kill(rank) => connections[rank].kill(),
                 Action::Say(rank, text) => {
+                    if let Some(stream) = stream.as_deref_mut() {
+                        stream.finding(rank, &text);
+                    }
                     screen.clear();
                     let name = places[rank].name();
                     print_error(&format!("plumb: cluster: member {rank} ({name}): {}", printable::line(&text)));

@@ -4,9 +4,10 @@ use super::{PROGRAM, job, now};
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
 use crate::safe_files::{AtomicFile, Durability};
-use cluster::{Answer, Beat, Facts, Finished, MemberResult, Order, PROTOCOL, Stage, Task};
+use cluster::{Answer, Beat, Facts, Finished, MemberResult, Order, PROTOCOL, Sampled, Stage, Task};
 use measure::{Nanos, PerDirection};
-use run::{Calibrating, Event, Observer, Progress, Request, RunOptions, Start};
+use monitor::Pace;
+use run::{Calibrating, Event, Monitoring, Observer, Progress, Request, RunOptions, Start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::path::Path;
 
@@ -82,6 +83,10 @@ fn carry_out(task: &Task, orders: &mut Orders) -> Result<Option<Finished>, Failu
         progress_interval: Some(PROGRESS),
         calibration: Calibrating::Brief,
         ..RunOptions::default()
+    };
+    let options = match task.intervals {
+        true => RunOptions { monitoring: Monitoring::Full, pace: Pace::Constant, ..options },
+        false => options,
     };
     let run = run::execute(&plan, &options, &mut listener);
     let (message, started) = (listener.message, listener.go.filter(|_| listener.stage == Stage::Running));
@@ -215,6 +220,11 @@ impl Observer for Listener<'_> {
             }
             Event::Finding(text) => {
                 let _ = say(&Answer::Finding(text.to_owned()));
+            }
+            Event::Sampled { so_far, latest } if self.task.intervals => {
+                let devices = so_far.devices.iter().map(|device| device.name.clone()).collect();
+                let sampled = Sampled { began_unix_ms: so_far.began_unix_ms, devices, interval: latest.clone() };
+                let _ = say(&Answer::Interval(Box::new(sampled)));
             }
             // It would wait for threads that never end; the leader gives it up.
             Event::Abandoned(result) => {

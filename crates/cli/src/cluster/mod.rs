@@ -13,6 +13,7 @@ mod screen;
 mod shown;
 
 use crate::failure::{Failure, signal_status};
+use crate::feed::MembersStream;
 use crate::input;
 use crate::output::{self, Output};
 use crate::streams::Written;
@@ -89,6 +90,9 @@ struct LeadArgs {
     /// New directory for each member's own result, as it came
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Write lines of JSON while it measures, each member a run: to a file, to - or to the descriptor N
+    #[arg(long, value_name = "FILE|-|fd:N")]
+    stream: Option<String>,
     /// A page with the members over time: .html or .pdf
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
@@ -188,14 +192,31 @@ impl LeadArgs {
         }
         let (places, carrier) = self.places()?;
         let directory = self.directory()?;
-        let tasks = job::tasks(words, &places, self.shift.unwrap_or_default(), &directory)?;
-        let mut out = Output::asked(self.output.as_deref())?;
+        let mut tasks = job::tasks(words, &places, self.shift.unwrap_or_default(), &directory)?;
+        let prints = MembersStream::prints(self.stream.as_deref());
+        if prints && (self.json || self.output.as_deref().is_some_and(crate::streams::is_stdout)) {
+            return Err(Failure::new(
+                "--stream -: standard output is for the result already; name a file for one of them",
+            ));
+        }
+        let mut stream = self.stream.as_deref().map(MembersStream::open).transpose()?;
+        if let Some(stream) = &mut stream {
+            for (task, place) in tasks.iter_mut().zip(&places) {
+                task.intervals = true;
+                let plan = job::plan(&job::invocation(task)?, task)?;
+                stream.begin(task, &place.name(), &plan)?;
+            }
+        }
+        let mut out = match prints && self.output.is_none() {
+            true => Output::nowhere(),
+            false => Output::asked(self.output.as_deref())?,
+        };
         self.page.as_deref().map_or(Ok(()), crate::pages::check_to_mail)?;
         let kept = self.keep.as_deref().map(keep::make).transpose()?;
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
         let silence = self.silence.unwrap_or(SILENCE);
         let program = self.program.as_deref().unwrap_or("plumb");
-        let outcome = lead::lead(&places, tasks, (silence, on_loss), program)?;
+        let outcome = lead::lead(&places, tasks, (silence, on_loss), program, stream.as_mut())?;
         let signal = outcome.signal;
         let names: Vec<String> = places.iter().map(Place::name).collect();
         let members = outcome.into_results(&names);
@@ -210,7 +231,11 @@ impl LeadArgs {
         let completeness = Completeness::of(&summary, on_loss);
         let shown = Shown { members: &members, summary: &summary, completeness, kept: kept.as_deref() };
         shown.write(&mut out, if self.json { Form::Json } else { Form::Text }, self.page.as_deref())?;
-        saved?;
+        let fed = stream.map_or(Ok(()), |mut stream| {
+            stream.ended(&members);
+            stream.finish()
+        });
+        saved.and(fed)?;
         Ok(match signal {
             Some(signal) => signal_status(signal),
             None => status(&summary, completeness),

@@ -8,6 +8,7 @@
 mod forked;
 mod latest;
 mod listen;
+mod members;
 mod metrics;
 #[cfg_attr(not(feature = "otlp"), path = "../absent/otlp.rs")]
 mod otlp;
@@ -20,6 +21,7 @@ use analysis::CHECKS;
 use forked::Lingering;
 use formats::ndjson::{EndedDirection, EndedJob};
 use measure::{Direction, Nanos};
+pub(crate) use members::MembersStream;
 pub(crate) use metrics::of_result;
 use metrics::{End, Metrics};
 use model::{DirectionResult, Environment, Grade, Interval, JobResult, Monitored, RunResult};
@@ -28,7 +30,7 @@ use plan::Plan;
 use run::{Event, Monitoring, Observer, Request, RunOptions, Start};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use stream::Stream;
+use stream::{Stream, is_stdout};
 
 /// Where a command gives away what it measures, in words.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -88,6 +90,25 @@ struct RunSoFar {
     ios: [u64; 3],
 }
 
+/// This machine and the command line.
+fn environment() -> Environment {
+    let mut environment = run::machine(Path::new("/"));
+    environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    environment
+}
+
+impl RunSoFar {
+    /// Adds an interval.
+    fn add(&mut self, latest: &Interval) {
+        self.until = latest.until;
+        self.intervals += 1;
+        for direction in 0..3 {
+            self.bytes[direction] = self.bytes[direction].saturating_add(latest.bytes[direction]);
+            self.ios[direction] = self.ios[direction].saturating_add(latest.ios[direction]);
+        }
+    }
+}
+
 impl FeedArgs {
     /// Each of these, or that of `other` where it is not given.
     pub(crate) fn or(self, other: FeedArgs) -> FeedArgs {
@@ -107,7 +128,7 @@ impl FeedArgs {
 
     /// True if standard output is for the stream alone.
     pub(crate) fn prints(&self) -> bool {
-        self.stream.as_deref().is_some_and(stream::is_stdout)
+        self.stream.as_deref().is_some_and(is_stdout)
     }
 
     /// Fails if standard output is for the result, too, by this option.
@@ -130,8 +151,7 @@ impl Feed {
         if stream.is_none() && metrics.is_none() {
             return Ok(Feed::default());
         }
-        let mut environment = run::machine(Path::new("/"));
-        environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let mut environment = environment();
         crate::result_file::name_in(&mut environment, host);
         Ok(Feed { stream, metrics, environment, ..Feed::default() })
     }
@@ -169,12 +189,7 @@ impl Feed {
     /// An interval has ended.
     pub(crate) fn interval(&mut self, so_far: &Monitored, latest: &Interval) {
         let from = self.run.until;
-        self.run.until = latest.until;
-        self.run.intervals += 1;
-        for direction in 0..3 {
-            self.run.bytes[direction] = self.run.bytes[direction].saturating_add(latest.bytes[direction]);
-            self.run.ios[direction] = self.run.ios[direction].saturating_add(latest.ios[direction]);
-        }
+        self.run.add(latest);
         if let Some(stream) = &mut self.stream {
             stream.interval(self.run, from, so_far, latest);
         }

@@ -71,8 +71,21 @@ impl Stream {
     }
 
     pub(super) fn interval(&mut self, run: RunSoFar, from: Nanos, so_far: &Monitored, latest: &Interval) {
-        let device_names = so_far.devices.iter().map(|device| device.name.as_str()).collect();
-        let unix_ms = so_far.began_unix_ms.saturating_add(latest.until.get() / 1_000_000);
+        let devices: Vec<&str> = so_far.devices.iter().map(|device| device.name.as_str()).collect();
+        self.interval_of(run, from, so_far.began_unix_ms, &devices, latest);
+    }
+
+    /// The same of a run that began at this time, with the names of its devices.
+    pub(super) fn interval_of(
+        &mut self,
+        run: RunSoFar,
+        from: Nanos,
+        began_unix_ms: u64,
+        devices: &[impl AsRef<str>],
+        latest: &Interval,
+    ) {
+        let device_names = devices.iter().map(AsRef::as_ref).collect();
+        let unix_ms = began_unix_ms.saturating_add(latest.until.get() / 1_000_000);
         self.push(&Line::Interval(Sampled { run: run.number, unix_ms, from, device_names, interval: latest }));
         self.queue.start();
     }
