@@ -56,7 +56,8 @@ impl ToOwnedCommand for Command {
 fn version_names_the_program() {
     let (status, shown, error) = outcome(plumb().arg("--version"));
     assert_eq!((status, error.as_str()), (Some(0), ""));
-    let features = "features: +report +pdf +parquet +workbook +live +store";
+    let otlp = if cfg!(feature = "otlp") { '+' } else { '-' };
+    let features = format!("features: +report +pdf +parquet +workbook +live +store {otlp}otlp");
     assert_eq!(shown, format!("plumb {}\n{features}\n", env!("CARGO_PKG_VERSION")));
 }
 
