@@ -286,7 +286,7 @@ const TESTS: &[(&str, &str, &str)] = &[
 /// Options that have nothing to act upon here, and why.
 const IDLE: &[(&str, &str)] = &[
     ("name", "it is in every case, and opens its job"),
-    ("unique_filename", "it puts a client's name before a file's, and there are no clients: --client is refused"),
+    ("unique_filename", "it is of the jobs of a server, in `servers::a_directory_without_the_address_of_the_client`"),
 ];
 
 fn root() -> PathBuf {

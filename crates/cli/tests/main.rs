@@ -31,6 +31,7 @@ mod readers;
 mod replay;
 mod report;
 mod scripts;
+mod servers;
 mod store;
 mod streams;
 mod survey;

@@ -227,8 +227,8 @@ impl Leader {
             Answer::Ready => self.ready(rank),
             Answer::Beat(beat) => self.beat(rank, beat),
             Answer::Finding(text) => self.actions.push(Action::Say(rank, text)),
-            // Of no matter here: they are for those who read a stream.
-            Answer::Interval(_) => {}
+            // The caller shows them.
+            Answer::Interval(_) | Answer::Text(_) | Answer::Live(_) | Answer::Report(_) | Answer::Log { .. } => {}
             Answer::Done(finished) => self.done(rank, finished, now),
             Answer::Failed { why } => self.lose(rank, why, now),
         }

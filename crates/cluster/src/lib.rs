@@ -5,8 +5,10 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod checks;
 mod clock;
+mod greeting;
 mod hosts;
 mod leader;
 #[cfg(test)]
@@ -20,15 +22,17 @@ mod sample_members;
 mod stragglers;
 mod summary;
 
+pub use address::{Address, AddressError, DEFAULT_PORT, client_address, server_address};
 pub use checks::{CHECKS, Check, findings};
 pub use clock::ClockEstimate;
+pub use greeting::{Foreign, Opening, OpeningError, Refusal, opening, refusal};
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Settings, Standing};
 pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
 pub use merge::merged;
 pub use message::{
-    Answer, Beat, Facts, Finished, LONGEST_LINE, Order, PROTOCOL, ProtocolError, Sampled, Stage, Task, answer, line,
-    order,
+    Answer, Beat, Facts, Finished, LONGEST_LINE, LeaderCommand, Live, Order, PROTOCOL, ProtocolError, Sampled, Stage,
+    Task, answer, line, order,
 };
 pub use rates::{CommonWindow, DirectionRates, rates};
 pub use stragglers::{Reason, Straggler, median, stragglers};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Number of the protocol. It changes with every change of a message.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 /// Length of the longest line in bytes: a result with its histograms.
 pub const LONGEST_LINE: usize = 256 << 20;
 
@@ -31,6 +31,8 @@ pub enum Order {
     },
     /// Another member has finished first: send the amounts of this moment.
     Mark,
+    /// Send the result so far.
+    Report,
     /// End all workers in order, and send the result.
     Stop {
         /// The reason, for people.
@@ -62,6 +64,23 @@ pub struct Task {
     /// True if the leader wants each interval of the monitor.
     #[serde(default)]
     pub intervals: bool,
+    /// For which command the member works.
+    #[serde(default)]
+    pub command: LeaderCommand,
+}
+
+/// The command of the leader.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeaderCommand {
+    /// `plumb cluster`: the member's directory is that of the task, and generated names of files begin with its prefix.
+    #[default]
+    Cluster,
+    /// `plumb fio --client`: the member sends the lines that fio prints at the start, the states of its workers, and its logs.
+    Client {
+        /// Job file on the member's machine, which the words name; `None` if all files are sent.
+        remote_config: Option<String>,
+    },
 }
 
 /// A message of a member to the leader.
@@ -85,6 +104,19 @@ pub enum Answer {
     Finding(String),
     /// An interval of the monitor, if the task wants them.
     Interval(Box<Sampled>),
+    /// Lines of fio's text before the results.
+    Text(String),
+    /// States of the workers, with each beat.
+    Live(Box<Live>),
+    /// The result so far.
+    Report(Box<RunResult>),
+    /// A part of a log. Parts of a log follow each other.
+    Log {
+        /// Name of the log's file.
+        name: String,
+        /// The rows.
+        rows: String,
+    },
     /// The run is over.
     Done(Box<Finished>),
     /// Nothing could be measured.
@@ -107,6 +139,9 @@ pub struct Facts {
     pub boot_id: Option<String>,
     /// Release of the kernel.
     pub kernel: String,
+    /// Instruction set of the processors.
+    #[serde(default)]
+    pub architecture: String,
     /// Number of online processors.
     pub cpus: u32,
     /// Processors on which the member may run.
@@ -152,6 +187,19 @@ pub struct Sampled {
     pub interval: Interval,
 }
 
+/// States of a member's workers, for fio's status line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Live {
+    /// A letter for each worker, as in fio's status line.
+    pub workers: String,
+    /// Open files of all workers.
+    pub open_files: u32,
+    /// Rate limits of the running workers: bytes and I/Os per second, 0 without one.
+    pub limits: [u64; 2],
+    /// Time left; `None` while unknown.
+    pub remaining: Option<Nanos>,
+}
+
 /// The end of a member's run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
@@ -180,6 +228,10 @@ pub enum ProtocolError {
     #[error("a message of it cannot be read: {0}")]
     Unreadable(String),
 }
+
+/// Names of the messages of a member.
+const ANSWERS: [&str; 12] =
+    ["hello", "pong", "ready", "beat", "finding", "interval", "text", "live", "report", "log", "done", "failed"];
 
 /// The part of a greeting that all versions have.
 #[derive(Deserialize)]
@@ -217,10 +269,9 @@ pub fn answer(line: &str) -> Result<Option<Answer>, ProtocolError> {
         return Err(ProtocolError::OtherProtocol { theirs: hello.protocol, program: hello.program });
     }
     let names_a_message = |root: &serde_json::Value| {
-        let known = ["hello", "pong", "ready", "beat", "finding", "done", "failed"];
         root.as_str()
             .or_else(|| root.as_object()?.keys().next().map(String::as_str))
-            .is_some_and(|key| known.contains(&key))
+            .is_some_and(|key| ANSWERS.contains(&key))
     };
     match serde_json::from_str(line) {
         Ok(answer) => Ok(Some(answer)),
@@ -251,6 +302,7 @@ mod tests {
             Order::Prepare(Box::new(Task { rank: 1, words: vec!["--name=a".to_owned()], ..Task::default() })),
             Order::Go { at: Nanos(u64::MAX) },
             Order::Mark,
+            Order::Report,
             Order::Stop { why: "a \"line\"\nend".to_owned() },
             Order::Bye,
         ];
@@ -266,6 +318,10 @@ mod tests {
             Answer::Ready,
             Answer::Interval(Box::new(Sampled { devices: vec!["sda".to_owned()], ..Sampled::default() })),
             Answer::Beat(Beat { done: Some(0.5), ..Beat::default() }),
+            Answer::Text("a\nb".to_owned()),
+            Answer::Live(Box::new(Live { workers: "rr".to_owned(), ..Live::default() })),
+            Answer::Report(Box::default()),
+            Answer::Log { name: "a_bw.1.log".to_owned(), rows: "1, 2\n".to_owned() },
             Answer::Done(Box::new(finished)),
             Answer::Failed { why: "no".to_owned() },
         ];
@@ -279,7 +335,9 @@ mod tests {
         let theirs = r#"{"hello":{"protocol":7,"program":"plumb 9.9.9","new":[1,2]}}"#;
         let error = answer(theirs).unwrap_err().to_string();
         assert!(
-            error.contains("plumb 9.9.9") && error.contains("protocol 7") && error.contains("protocol 1"),
+            error.contains("plumb 9.9.9")
+                && error.contains("protocol 7")
+                && error.contains(&format!("protocol {PROTOCOL}")),
             "{error}"
         );
     }

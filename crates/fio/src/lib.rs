@@ -22,6 +22,7 @@ pub use command_line::invocation::{
     Action, Copying, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, SideOutputs,
     TerseVersion, Trial, TriggerRequest,
 };
+pub use command_line::network::{ClientRequest, ClientTrust, LostServer, ServerJobs, ServerRequest};
 pub use error::{JobError, Warning};
 pub use jobs::EchoedJob;
 pub use parser::Parser;

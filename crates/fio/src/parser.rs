@@ -1,6 +1,7 @@
 //! The parser: from a command line and the job files that it names to an [`Invocation`].
 
 use crate::command_line::invocation::{Action, IdleProfile, Invocation, OutputFormat};
+use crate::command_line::network::OtherWords;
 use crate::command_line::reader::{self, Words};
 use crate::command_line::showcmd;
 use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
@@ -35,12 +36,14 @@ pub struct Parser {
     formats: Vec<OutputFormat>,
     /// Trust in the author of the texts of [`Parser::job_file`].
     trust: Trust,
+    /// Paths outside of the directory that untrusted files may name.
+    allowed: Vec<String>,
 }
 
 impl Parser {
     /// Creates a parser that knows these engines.
     pub const fn new(engines: &'static [EngineSpec]) -> Self {
-        Parser { engines, formats: Vec::new(), trust: Trust::Full }
+        Parser { engines, formats: Vec::new(), trust: Trust::Full, allowed: Vec::new() }
     }
 
     /// Adds result formats, in the order in which they are printed.
@@ -52,6 +55,12 @@ impl Parser {
     #[must_use]
     pub fn untrusting(self) -> Self {
         Parser { trust: Trust::None, ..self }
+    }
+
+    /// Lets untrusted files name these absolute paths and what is below them.
+    #[must_use]
+    pub fn allowing(self, allowed: Vec<String>) -> Self {
+        Parser { allowed, ..self }
     }
 
     /// Parses a command line; `words` does not include the program's name.
@@ -68,8 +77,15 @@ impl Parser {
                 Err(problem) => Err(JobError { problems: vec![*problem], sources, wants_usage: false }),
             };
         }
+        if let Some(action) = network_action(&mut words) {
+            if let (Ok(action), true) = (&action, problems.is_empty()) {
+                return Ok(invocation(words, action.clone(), Vec::new()));
+            }
+            problems.extend(action.err());
+            return Err(JobError { problems, sources, wants_usage: false });
+        }
         let mut sections = words.sections.clone();
-        sections.extend(read_files(&words, self.engines, surroundings, &mut sources, &mut problems));
+        sections.extend(read_files(&words, (self.engines, &self.allowed), surroundings, &mut sources, &mut problems));
         let depth = if words.parse_only || words.show_command { Depth::ParseOnly } else { Depth::Complete };
         let maker = Maker { engines: self.engines, surroundings, sources: &sources, read_only: words.read_only, depth };
         let outcome = maker.plan(&sections);
@@ -98,6 +114,29 @@ impl Parser {
     }
 }
 
+/// The action of `--client` or `--server`; `None` without them.
+fn network_action(words: &mut Words) -> Option<Result<Action, Problem>> {
+    let mut sent: Vec<String> = words.only.iter().map(|(name, _)| format!("--section={name}")).collect();
+    sent.extend(words.read_only.then(|| "--readonly".to_owned()));
+    sent.extend(words.warnings_fatal.then(|| "--warnings-fatal".to_owned()));
+    sent.extend((words.trust == Trust::None).then(|| "--untrusted".to_owned()));
+    let instead = [
+        ("parse-only", words.parse_only),
+        ("showcmd", words.show_command),
+        ("merge-blktrace-only", words.merge_only),
+        ("idle-prof", words.idle.is_some()),
+        ("aux-path", words.states_in.is_some()),
+        ("debug", !words.announced.is_empty()),
+    ];
+    let others = OtherWords {
+        files: words.files.iter().map(|(path, _)| path.clone()).collect(),
+        job_option: words.sections.first().map(|section| &section.place),
+        sent,
+        instead: instead.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name),
+    };
+    std::mem::take(&mut words.network).action(others)
+}
+
 /// A text in place of a file, for [`Parser::job_file`].
 struct TextAsFile<'a> {
     name: &'a str,
@@ -121,7 +160,7 @@ impl crate::surroundings::Files for TextAsFile<'_> {
 /// The sections of all job files, without those that `--section` excludes.
 fn read_files(
     words: &Words,
-    engines: &[EngineSpec],
+    (engines, allowed): (&[EngineSpec], &[String]),
     surroundings: &Surroundings<'_>,
     sources: &mut Sources,
     problems: &mut Vec<Problem>,
@@ -141,7 +180,7 @@ fn read_files(
         let mut of_file = reader.sections;
         of_file.iter_mut().for_each(sort);
         if trust == Trust::None {
-            untrusted::check(&of_file, engines, problems);
+            untrusted::check(&of_file, (engines, allowed), problems);
         }
         let jobs = of_file.iter().filter(|section| section.kind == SectionKind::Job);
         found.extend(jobs.map(|section| section.title.clone()));

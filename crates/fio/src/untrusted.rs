@@ -21,21 +21,23 @@ pub(crate) enum Trust {
 }
 
 /// Adds a problem for everything in these sections that an untrusted file may not use.
-pub(crate) fn check(sections: &[Section], engines: &[EngineSpec], problems: &mut Vec<Problem>) {
+pub(crate) fn check(sections: &[Section], (engines, allowed): (&[EngineSpec], &[String]), problems: &mut Vec<Problem>) {
     for section in sections {
         if names_a_path_outside(&section.title) {
             let what =
                 format!("--untrusted: the files of a job called `{}` are outside of this directory", section.title);
             problems.push(Problem::at(section.place.clone(), what, Some("give it another name".to_owned())));
         }
-        problems.extend(section.assignments.iter().filter_map(|given| problem(given, &section.title, engines)));
+        let problems_here =
+            section.assignments.iter().filter_map(|given| problem(given, &section.title, engines, allowed));
+        problems.extend(problems_here);
     }
 }
 
-fn problem(given: &Assignment, job: &str, engines: &[EngineSpec]) -> Option<Problem> {
+fn problem(given: &Assignment, job: &str, engines: &[EngineSpec], allowed: &[String]) -> Option<Problem> {
     let name = main_name(&given.name);
     let value = given.value.as_deref().unwrap_or("");
-    let objection = objection(name, value, engines)?;
+    let objection = objection(name, &without_allowed(value, allowed), engines)?;
     let what = format!("--untrusted: {name}={value} {objection}");
     let (place, help) = match objection {
         Objection::Forbidden(_) => (&given.name_place, "leave it out, or give it on the command line if you want it"),
@@ -43,6 +45,29 @@ fn problem(given: &Assignment, job: &str, engines: &[EngineSpec]) -> Option<Prob
     };
     Some(Problem::at(place.clone(), what, Some(help.to_owned())).of_job(Some(job)))
 }
+
+/// The value without its parts that are allowed paths, or below one of them without a step up.
+fn without_allowed(value: &str, allowed: &[String]) -> String {
+    if allowed.is_empty() {
+        return value.to_owned();
+    }
+    let is_allowed = |part: &str| {
+        let is_below = |path: &String| {
+            part.strip_prefix(path.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        allowed.iter().any(is_below) && !part.split('/').any(|step| step == "..")
+    };
+    let parts = value.split(SEPARATORS).map(str::trim).filter(|part| !is_allowed(part));
+    parts.collect::<Vec<_>>().join(":")
+}
+
+/// True if an untrusted author may name this file: it is in the directory, or one of the allowed paths or below one of them.
+pub fn may_name(path: &str, allowed: &[String]) -> bool {
+    !leads_outside(&without_allowed(path, allowed))
+}
+
+/// Characters between the parts of a value.
+const SEPARATORS: [char; 7] = [':', ',', '=', '"', '\'', ' ', '\\'];
 
 /// Reason why an untrusted file may not set an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +103,7 @@ pub fn objection(option: &str, value: &str, engines: &[EngineSpec]) -> Option<Ob
 
 /// True if a part of the value (options separate parts with `:`, `,` and `=`) is an absolute path or contains `..`.
 pub fn leads_outside(value: &str) -> bool {
-    let parts = value.split([':', ',', '=', '"', '\'', ' ', '\\']);
+    let parts = value.split(SEPARATORS);
     parts.map(str::trim).any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
 }
 
@@ -119,7 +144,7 @@ mod tests {
         for row in table::rows().filter(takes_text) {
             for name in std::iter::once(&row.spec.name).chain(row.spec.aliases) {
                 for value in ["/etc/passwd", "a:/dev/sda", "../x", "sub/../../x"] {
-                    assert!(problem(&given(name, value), "a", ENGINES).is_some(), "{name}={value}");
+                    assert!(problem(&given(name, value), "a", ENGINES, &[]).is_some(), "{name}={value}");
                 }
             }
         }
@@ -128,10 +153,31 @@ mod tests {
     #[test]
     fn what_runs_a_command_or_changes_the_machine_is_refused_whatever_its_value() {
         for name in ["exec_prerun", "read_iolog", "ioscheduler", "cgroup", "uid", "write_consent", "sim_journal"] {
-            assert!(problem(&given(name, "1"), "a", ENGINES).is_some(), "{name}");
+            assert!(problem(&given(name, "1"), "a", ENGINES, &[]).is_some(), "{name}");
         }
-        assert!(problem(&given("ioengine", "starts"), "a", ENGINES).is_some());
-        assert!(problem(&given("ioengine", "reads"), "a", ENGINES).is_none());
+        assert!(problem(&given("ioengine", "starts"), "a", ENGINES, &[]).is_some());
+        assert!(problem(&given("ioengine", "reads"), "a", ENGINES, &[]).is_none());
+    }
+
+    #[test]
+    fn an_allowed_path_and_what_is_below_it_may_be_named_and_nothing_else() {
+        let allowed = ["/mnt/x".to_owned(), "/dev/sdb".to_owned(), "/data/".to_owned()];
+        for (value, expected) in [
+            ("/mnt/x", true),
+            ("/mnt/x/a:/dev/sdb", true),
+            ("/data/a", true),
+            ("/mnt/xy", false),
+            ("/mnt", false),
+            ("/dev/sdb1", false),
+            ("/mnt/x/../../etc/shadow", false),
+            ("/mnt/x/a:/etc/shadow", false),
+            ("/mnt/x\\:/etc/shadow", false),
+            ("//mnt/x", false),
+        ] {
+            let found = problem(&given("filename", value), "a", ENGINES, &allowed);
+            assert_eq!(found.is_none(), expected, "{value}");
+        }
+        assert!(problem(&given("exec_prerun", "/mnt/x"), "a", ENGINES, &allowed).is_some());
     }
 
     #[test]

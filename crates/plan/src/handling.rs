@@ -12,6 +12,9 @@ pub struct FileHandling {
     pub open_at_once: Option<u32>,
     /// Format of generated file names, with `$jobname`, `$jobnum` and `$filenum`; `None` for fio's default.
     pub name_format: Option<String>,
+    /// Names of files in given directories begin with the client's address if a server runs the job.
+    #[default(true)]
+    pub unique_names: bool,
     /// Type of the files, if given; `None` to look it up.
     pub file_type: Option<FileType>,
     /// Directories of which all regular files are used, recursively.

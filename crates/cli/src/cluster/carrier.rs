@@ -1,5 +1,5 @@
-//! The carriers: a member is a process here, or one that the remote shell starts on another host. Its lines go through standard input and output;
-//! nothing listens on a port.
+//! The carriers: a member is a process here, or one that the remote shell starts on another host, and its lines go through standard input and output;
+//! or a server has started it, and its lines go through a socket.
 
 use super::now;
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use measure::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const EXIT: Duration = Duration::from_millis(500);
 
 /// Where a member runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// On this machine.
     Local,
     /// On this host.
@@ -28,7 +28,7 @@ pub(super) enum Place {
 
 impl Place {
     /// The name of the host; that of this machine for a local member.
-    pub(super) fn host(&self) -> String {
+    pub(crate) fn host(&self) -> String {
         match self {
             Place::Local => {
                 sys::machine::host::name(std::path::Path::new("/")).unwrap_or_else(|| "localhost".to_owned())
@@ -39,7 +39,7 @@ impl Place {
     }
 
     /// The place as it was given.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Place::Local => "local".to_owned(),
             Place::Host(name) => name.clone(),
@@ -48,30 +48,41 @@ impl Place {
 }
 
 /// A message of a member, or its end, with the time.
-pub(super) struct Arrival {
-    pub(super) rank: usize,
-    pub(super) at: Nanos,
-    pub(super) what: Arrived,
+pub(crate) struct Arrival {
+    pub(crate) rank: usize,
+    pub(crate) at: Nanos,
+    pub(crate) what: Arrived,
 }
 
 /// A message, or the end of a member's output.
-pub(super) enum Arrived {
+pub(crate) enum Arrived {
     Answer(Box<Answer>),
     /// With the reason, if it is not the end of the process.
     End(Option<String>),
 }
 
-/// The process of a member, or of what carries its lines.
-pub(super) struct Connection {
-    child: Child,
+/// The process of a member, or of what carries its lines; or the socket to its server.
+pub(crate) struct Connection {
+    link: Link,
     /// Lines to the member. A thread writes them: a member that is stopped reads none.
     lines: Option<Sender<String>>,
-    shell: Option<String>,
+}
+
+/// The way to a member.
+enum Link {
+    Process { child: Child, shell: Option<String> },
+    Socket(Box<dyn Hangup>),
+}
+
+/// A connection that can be ended from either side.
+pub(crate) trait Hangup {
+    /// Ends it at once.
+    fn hang_up(&self);
 }
 
 impl Connection {
     /// Starts a member. Its messages go to `arrivals`.
-    pub(super) fn start(
+    pub(crate) fn start(
         place: &Place,
         program: &str,
         (rank, arrivals): (usize, &Sender<Arrival>),
@@ -104,21 +115,37 @@ impl Connection {
             let arrivals = arrivals.clone();
             std::thread::Builder::new().spawn(move || listen(rank, stdout, &arrivals)).map_err(failed)?;
         }
-        Ok(Connection { child, lines: Some(lines), shell })
+        Ok(Connection { link: Link::Process { child, shell }, lines: Some(lines) })
+    }
+
+    /// The connection to a member that a server has started.
+    pub(crate) fn over(
+        (reader, writer): (impl Read + Send + 'static, impl Write + Send + 'static),
+        hangup: Box<dyn Hangup>,
+        (rank, arrivals): (usize, &Sender<Arrival>),
+    ) -> Result<Self, Failure> {
+        let (lines, to_write) = channel::<String>();
+        std::thread::Builder::new().spawn(move || write(writer, &to_write))?;
+        let arrivals = arrivals.clone();
+        std::thread::Builder::new().spawn(move || listen(rank, reader, &arrivals))?;
+        Ok(Connection { link: Link::Socket(hangup), lines: Some(lines) })
     }
 
     /// Sends a message. One that cannot be sent is not an error here: the end of the member's output follows.
-    pub(super) fn send(&self, order: &Order) {
+    pub(crate) fn send(&self, order: &Order) {
         if let (Some(lines), Ok(line)) = (&self.lines, cluster::line(order)) {
             let _ = lines.send(line);
         }
     }
 
     /// How the process ended.
-    pub(super) fn ending(&mut self) -> String {
+    pub(crate) fn ending(&mut self) -> String {
+        let Link::Process { child, shell } = &mut self.link else {
+            return "the server closed the connection".to_owned();
+        };
         let until = Instant::now() + EXIT;
         let status = loop {
-            match self.child.try_wait() {
+            match child.try_wait() {
                 Ok(Some(status)) => break Some(status),
                 Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(2)),
                 _ => break None,
@@ -132,23 +159,27 @@ impl Connection {
                 (None, None) => "it ended".to_owned(),
             },
         };
-        match &self.shell {
+        match shell {
             Some(shell) => format!("{how} (through the remote shell, `{shell}`)"),
             None => how,
         }
     }
 
     /// Ends the process and its workers, whatever state they are in. It closes their input first.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.lines = None;
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        if let (Ok(None), Some(pid)) = (self.child.try_wait(), pid) {
+        let child = match &mut self.link {
+            Link::Process { child, .. } => child,
+            Link::Socket(socket) => return socket.hang_up(),
+        };
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        if let (Ok(None), Some(pid)) = (child.try_wait(), pid) {
             // Fails if the group has ended meanwhile.
             let _ = kill_process_group(pid, Signal::KILL);
         }
         // A process in an uninterruptible call stays; it is not waited for.
         let until = Instant::now() + EXIT;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
+        while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -171,7 +202,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Writes the lines until there are no more.
-fn write(mut stdin: ChildStdin, lines: &std::sync::mpsc::Receiver<String>) {
+fn write(mut stdin: impl Write, lines: &std::sync::mpsc::Receiver<String>) {
     for line in lines {
         if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
             return;

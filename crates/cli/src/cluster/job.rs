@@ -3,6 +3,7 @@
 use super::carrier::Place;
 use crate::failure::Failure;
 use crate::fio::Machine;
+use cluster::LeaderCommand;
 use fio::{Action, EtaRequest, Files, Invocation, OutputFormat, Parser, Surroundings, TriggerRequest};
 use measure::Nanos;
 use plan::{DebugPlan, JobPlan, Plan};
@@ -12,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Time between two signs of life of a member.
-const BEAT: Nanos = Nanos::from_millis(500);
+pub(crate) const BEAT: Nanos = Nanos::from_millis(500);
 /// The variable that `--shift` sets.
 const SHIFTED: &str = "PLUMB_SHIFTED_RANK";
 
@@ -51,17 +52,7 @@ pub(super) fn tasks(
     let read = RefCell::new(BTreeMap::new());
     let mut tasks = Vec::with_capacity(places.len());
     for (rank, host) in (0..members).zip(&hosts) {
-        let before = hosts.iter().take(rank as usize).filter(|other| *other == host).count();
-        let distinct: BTreeSet<&String> = hosts.iter().collect();
-        let own = [
-            ("PLUMB_RANK", rank.to_string()),
-            ("PLUMB_MEMBERS", members.to_string()),
-            ("PLUMB_HOST", host.clone()),
-            ("PLUMB_HOSTS", distinct.len().to_string()),
-            ("PLUMB_RANK_ON_HOST", before.to_string()),
-            (SHIFTED, ((u64::from(rank) + u64::from(by)) % u64::from(members)).to_string()),
-        ];
-        let recorded = Recorded::new(&read, own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        let recorded = Recorded::new(&read, own_variables(&hosts, rank as usize, by));
         let prefix = format!("{host}.{rank}.");
         let words: Vec<String> = words.iter().map(|word| recorded.expanded(word)).collect();
         let invocation = recorded.invocation(&words)?;
@@ -83,9 +74,26 @@ pub(super) fn tasks(
             prefix,
             beat: BEAT,
             intervals: false,
+            command: LeaderCommand::Cluster,
         });
     }
     Ok(tasks)
+}
+
+/// The variables that each member has for itself.
+pub(crate) fn own_variables(hosts: &[String], rank: usize, shift: u32) -> BTreeMap<String, String> {
+    let host = hosts.get(rank).cloned().unwrap_or_default();
+    let before = hosts.iter().take(rank).filter(|other| **other == host).count();
+    let distinct: BTreeSet<&String> = hosts.iter().collect();
+    let own = [
+        ("PLUMB_RANK", rank.to_string()),
+        ("PLUMB_MEMBERS", hosts.len().to_string()),
+        ("PLUMB_HOST", host),
+        ("PLUMB_HOSTS", distinct.len().to_string()),
+        ("PLUMB_RANK_ON_HOST", before.to_string()),
+        (SHIFTED, ((rank as u64 + u64::from(shift)) % (hosts.len().max(1) as u64)).to_string()),
+    ];
+    own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Reads the words of a task as its member does.
@@ -94,7 +102,7 @@ pub(super) fn invocation(task: &cluster::Task) -> Result<Invocation, Failure> {
         task.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let files = Sent(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
     let environment = |name: &str| variables.get(name).map(|value| (*value).to_owned());
-    parse(&task.words, &environment, &files)
+    parse(&task.words, &environment, &files, Vec::new())
 }
 
 /// The plan of a member: names of files that the job does not give begin with the member's prefix.
@@ -109,22 +117,23 @@ pub(super) fn plan(invocation: &Invocation, task: &cluster::Task) -> Result<Plan
 }
 
 /// True if the names of a job's files are made from its own name.
-fn names_its_files(job: &JobPlan) -> bool {
+pub(super) fn names_its_files(job: &JobPlan) -> bool {
     job.files.names.is_empty() && job.files.handling.below.is_empty()
 }
 
-fn parse(
+pub(super) fn parse(
     words: &[String],
     environment: &dyn Fn(&str) -> Option<String>,
     files: &dyn Files,
+    allowed: Vec<String>,
 ) -> Result<Invocation, Failure> {
     let machine = Machine::here();
     let surroundings = Surroundings { environment, files, ..machine.surroundings() };
-    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
+    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats()).allowing(allowed);
     parser.command_line(words, &surroundings).map_err(|error| Failure::new(error.to_string()))
 }
 
-fn nothing_to_run() -> Failure {
+pub(super) fn nothing_to_run() -> Failure {
     Failure::new("cluster: these words run no job; help on fio's options: plumb fio --help")
 }
 
@@ -173,16 +182,16 @@ fn check(invocation: &Invocation) -> Result<(), Failure> {
 }
 
 /// The files and variables that words name, as they are read for one member.
-struct Recorded<'a> {
+pub(crate) struct Recorded<'a> {
     /// Files that were read for any member: each is read once.
     read: &'a RefCell<BTreeMap<PathBuf, Vec<u8>>>,
     own: BTreeMap<String, String>,
     named: RefCell<BTreeSet<PathBuf>>,
-    variables: RefCell<BTreeMap<String, String>>,
+    pub(crate) variables: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> Recorded<'a> {
-    fn new(read: &'a RefCell<BTreeMap<PathBuf, Vec<u8>>>, own: BTreeMap<String, String>) -> Self {
+    pub(crate) fn new(read: &'a RefCell<BTreeMap<PathBuf, Vec<u8>>>, own: BTreeMap<String, String>) -> Self {
         Recorded { read, own, named: RefCell::default(), variables: RefCell::default() }
     }
 
@@ -199,16 +208,16 @@ impl<'a> Recorded<'a> {
         word
     }
 
-    fn invocation(&self, words: &[String]) -> Result<Invocation, Failure> {
+    pub(crate) fn invocation(&self, words: &[String]) -> Result<Invocation, Failure> {
         let environment = |name: &str| {
             let value = self.own.get(name).cloned().or_else(|| std::env::var(name).ok())?;
             self.variables.borrow_mut().insert(name.to_owned(), value.clone());
             Some(value)
         };
-        parse(words, &environment, self)
+        parse(words, &environment, self, Vec::new())
     }
 
-    fn files(&self) -> Result<Vec<(String, String)>, Failure> {
+    pub(crate) fn files(&self) -> Result<Vec<(String, String)>, Failure> {
         let (named, read) = (self.named.borrow(), self.read.borrow());
         let file = |path: &PathBuf| {
             let bytes = read.get(path).cloned().unwrap_or_default();
@@ -238,7 +247,7 @@ impl Files for Recorded<'_> {
 }
 
 /// The files that the leader sent.
-struct Sent<'a>(BTreeMap<PathBuf, &'a str>);
+pub(super) struct Sent<'a>(pub(super) BTreeMap<PathBuf, &'a str>);
 
 impl Files for Sent<'_> {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -1,46 +1,43 @@
-//! Carries out what the leader decides: starts members, passes messages on, draws the progress.
+//! Carries out what the leader decides: passes messages on, and shows what the members send.
 
-use super::carrier::{Arrival, Arrived, Connection, Place};
-use super::screen::Screen;
-use super::{PROGRAM, now, until};
+use super::carrier::{Arrival, Arrived, Connection};
+use super::{now, until};
 use crate::failure::Failure;
-use crate::feed::MembersStream;
-use crate::output::print_error;
-use cluster::{Action, Answer, Event, Leader, OnLoss, Outcome, Settings, Task};
-use formats::printable;
-use measure::Nanos;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use cluster::{Action, Answer, Event, Leader, Order, Outcome};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use sys::processes::signals::Watch;
 
 /// Longest wait before signals are looked for.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Runs the tasks in these places until all members are gone.
-pub(super) fn lead(
-    places: &[Place],
-    tasks: Vec<Task>,
-    (silence, on_loss): (Nanos, OnLoss),
-    program: &str,
-    mut stream: Option<&mut MembersStream>,
-) -> Result<Outcome, Failure> {
-    let signals = Watch::begin()?;
-    let (sender, arrivals) = channel::<Arrival>();
-    let settings = Settings { program: PROGRAM.to_owned(), silence, on_loss };
-    let mut leader = Leader::new(settings, tasks, now());
-    let mut connections = Vec::with_capacity(places.len());
-    for (rank, place) in places.iter().enumerate() {
-        connections.push(Connection::start(place, program, (rank, &sender))?);
-    }
-    let mut screen = Screen::new(places);
+/// The view of a run while it goes on.
+pub(crate) trait Face {
+    /// A message of a member.
+    fn heard(&mut self, rank: usize, answer: &Answer);
+    /// A sentence about a member.
+    fn say(&mut self, rank: usize, text: &str);
+    /// The progress.
+    fn draw(&mut self, leader: &Leader);
+    /// Removes the progress, before something else is printed.
+    fn clear(&mut self);
+    /// An order for all members at work that the user has asked for.
+    fn order(&mut self, leader: &Leader) -> Option<Order>;
+}
+
+/// Leads members until all of them are gone.
+pub(crate) fn lead(
+    mut leader: Leader,
+    mut connections: Vec<Connection>,
+    (arrivals, signals): (&Receiver<Arrival>, &Watch),
+    face: &mut dyn Face,
+) -> Outcome {
     let mut seen_signals = 0;
     loop {
         let wait = leader.due().map_or(POLL, |due| until(due, now()).min(POLL));
         let (event, at) = match arrivals.recv_timeout(wait) {
             Ok(Arrival { rank, at, what: Arrived::Answer(answer) }) => {
-                if let (Answer::Interval(sampled), Some(stream)) = (&*answer, stream.as_deref_mut()) {
-                    stream.interval(rank, sampled);
-                }
+                face.heard(rank, &answer);
                 (Event::Answer(rank, *answer), at)
             }
             Ok(Arrival { rank, at, what: Arrived::End(why) }) => {
@@ -52,7 +49,7 @@ pub(super) fn lead(
         let mut actions = leader.step(event, at);
         if signals.count() > seen_signals {
             seen_signals += 1;
-            screen.clear();
+            face.clear();
             let signal = signals.caught().unwrap_or_default();
             actions.extend(leader.step(Event::Signal(signal), now()));
         }
@@ -61,19 +58,23 @@ pub(super) fn lead(
                 Action::Send(rank, order) => connections[rank].send(&order),
                 Action::Kill(rank) => connections[rank].kill(),
                 Action::Say(rank, text) => {
-                    if let Some(stream) = stream.as_deref_mut() {
-                        stream.finding(rank, &text);
-                    }
-                    screen.clear();
-                    let name = places[rank].name();
-                    print_error(&format!("plumb: cluster: member {rank} ({name}): {}", printable::line(&text)));
+                    face.clear();
+                    face.say(rank, &text);
                 }
                 Action::Finish => {
-                    screen.clear();
-                    return Ok(leader.into_outcome());
+                    face.clear();
+                    return leader.into_outcome();
                 }
             }
         }
-        screen.draw(&leader);
+        if let Some(order) = face.order(&leader) {
+            connections.iter().for_each(|connection| connection.send(&order));
+        }
+        face.draw(&leader);
     }
+}
+
+/// The signals that end a run in order. They are watched before anything is started.
+pub(crate) fn signals() -> Result<Watch, Failure> {
+    Ok(Watch::begin()?)
 }

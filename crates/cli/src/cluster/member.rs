@@ -1,12 +1,18 @@
 //! A member: carries out the leader's orders, which come through standard input, and answers on standard output.
 
+use super::served::{self, Rights};
 use super::{PROGRAM, job, now};
 use crate::failure::Failure;
+use crate::fio::eta;
 use crate::output::{Output, print_error};
 use crate::safe_files::{AtomicFile, Durability};
-use cluster::{Answer, Beat, Facts, Finished, MemberResult, Order, PROTOCOL, Sampled, Stage, Task};
+use cluster::{
+    Answer, Beat, Facts, Finished, LeaderCommand, Live, MemberResult, Order, PROTOCOL, Sampled, Stage, Task,
+};
+use formats::fio::status_line::RateLimit;
 use measure::{Nanos, PerDirection};
 use monitor::Pace;
+use plan::Plan;
 use run::{Calibrating, Event, Monitoring, Observer, Progress, Request, RunOptions, Start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::path::Path;
@@ -17,13 +23,17 @@ const PROGRESS: Nanos = Nanos::from_millis(25);
 const LONGEST_ORDER: usize = 128 << 20;
 
 /// Serves until the leader lets it go, or is gone.
-pub(super) fn serve() -> Result<u8, Failure> {
+pub(super) fn serve(rights: &Rights) -> Result<u8, Failure> {
+    if *rights != Rights::Leader {
+        // A server that is killed takes its members with it, and these their workers.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    }
     let mut orders = Orders::default();
     say(&Answer::Hello(Box::new(facts())))?;
     loop {
         match orders.wait()? {
             Received::Order(Order::Ping { number }) => say(&Answer::Pong { number, at: now() })?,
-            Received::Order(Order::Prepare(task)) => match carry_out(&task, &mut orders) {
+            Received::Order(Order::Prepare(task)) => match carry_out(&task, rights, &mut orders) {
                 Ok(Some(finished)) => say(&Answer::Done(Box::new(finished)))?,
                 // The leader is gone.
                 Ok(None) => return Ok(0),
@@ -32,7 +42,7 @@ pub(super) fn serve() -> Result<u8, Failure> {
                     return Ok(1);
                 }
             },
-            Received::Order(Order::Go { .. } | Order::Mark) | Received::Nothing => {}
+            Received::Order(Order::Go { .. } | Order::Mark | Order::Report) | Received::Nothing => {}
             Received::Order(Order::Stop { .. } | Order::Bye) | Received::End => return Ok(0),
         }
     }
@@ -56,32 +66,51 @@ fn facts() -> Facts {
         host: named.host.unwrap_or_default(),
         boot_id: boot_id.map(|text| text.trim().to_owned()),
         kernel: machine.kernel,
+        architecture: std::env::consts::ARCH.to_owned(),
         cpus: online.max(machine.cpus),
         allowed_cpus: sys::processes::placement::affinity().unwrap_or_default(),
     }
 }
 
 /// Runs a task. `None` if the leader is gone.
-fn carry_out(task: &Task, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
-    std::env::set_current_dir(&task.directory).map_err(|error| {
-        Failure::new(format!("{}: {error}; name a directory that all members have with --directory", task.directory))
-    })?;
-    let invocation = job::invocation(task)?;
-    let plan = job::plan(&invocation, task)?;
+fn carry_out(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    let (invocation, plan, logs) = match &task.command {
+        LeaderCommand::Cluster => {
+            rights.check_cluster()?;
+            std::env::set_current_dir(&task.directory).map_err(|error| {
+                let why = "name a directory that all members have with --directory";
+                Failure::new(format!("{}: {error}; {why}", task.directory))
+            })?;
+            let invocation = job::invocation(task)?;
+            let plan = job::plan(&invocation, task)?;
+            (invocation, plan, None)
+        }
+        LeaderCommand::Client { remote_config } => {
+            let invocation = served::invocation(task, remote_config.as_deref(), rights)?;
+            let (plan, logs) = served::plan(&invocation, rights)?;
+            (invocation, plan, Some(logs))
+        }
+    };
     let mut listener = Listener {
         task,
+        plan: &plan,
         orders,
         stage: Stage::LayingOut,
         go: None,
         message: Message::None,
+        report: ReportWanted::No,
         due: now(),
         latest: Beat::default(),
+        before: None,
     };
     listener.beat();
+    if logs.is_some() {
+        served::lines_before(&invocation, &plan).into_iter().for_each(|lines| listener.text(lines));
+    }
     let options = RunOptions {
         read_only: invocation.read_only,
         progress_interval: Some(PROGRESS),
-        calibration: Calibrating::Brief,
+        calibration: if logs.is_some() { Calibrating::Skipped } else { Calibrating::Brief },
         ..RunOptions::default()
     };
     let options = match task.intervals {
@@ -92,14 +121,22 @@ fn carry_out(task: &Task, orders: &mut Orders) -> Result<Option<Finished>, Failu
     let (message, started) = (listener.message, listener.go.filter(|_| listener.stage == Stage::Running));
     let ended = now();
     let mut result = run?;
-    result.warnings = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
-    crate::result_file::name_host(&mut result, None);
-    crate::remarks::judge(&mut result);
-    result.surroundings = Some(Box::new(crate::result_file::surroundings(&result.monitored)));
+    complete(&mut result, &invocation);
     if message == Message::Gone {
-        return keep(task, result).map(|()| None);
+        return if rights.keep_results() { keep(task, result).map(|()| None) } else { Ok(None) };
+    }
+    if let Some(logs) = &logs {
+        logs.send(&mut |answer| say(&answer))?;
     }
     Ok(Some(Finished { started, ended, result }))
+}
+
+/// Adds to a result what is known of the run as a whole.
+fn complete(result: &mut model::RunResult, invocation: &fio::Invocation) {
+    result.warnings = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
+    crate::result_file::name_host(result, None);
+    crate::remarks::judge(result);
+    result.surroundings = Some(Box::new(crate::result_file::surroundings(&result.monitored)));
 }
 
 /// Writes the result of a member whose leader is gone. Without the leader's clock its times are not those of the others.
@@ -129,17 +166,28 @@ enum Message {
     Gone,
 }
 
+/// A result so far that the leader has asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReportWanted {
+    Yes,
+    No,
+}
+
 /// Reads the leader's orders while the job runs, and gives signs of life.
 struct Listener<'a> {
     task: &'a Task,
+    plan: &'a Plan,
     orders: &'a mut Orders,
     stage: Stage,
     /// The agreed start on this machine's clock.
     go: Option<Nanos>,
     message: Message,
+    report: ReportWanted,
     /// Time of the next beat.
     due: Nanos,
     latest: Beat,
+    /// The progress at the beat before.
+    before: Option<Progress>,
 }
 
 impl Listener<'_> {
@@ -150,6 +198,7 @@ impl Listener<'_> {
                 Ok(Received::Nothing) => return,
                 Ok(Received::Order(Order::Go { at })) => self.go = Some(at),
                 Ok(Received::Order(Order::Mark)) if self.message == Message::None => self.message = Message::Mark,
+                Ok(Received::Order(Order::Report)) => self.report = ReportWanted::Yes,
                 Ok(Received::Order(Order::Ping { number })) => {
                     let _ = say(&Answer::Pong { number, at: now() });
                 }
@@ -202,7 +251,38 @@ impl Listener<'_> {
         // Amounts belong to the moment at which they were read.
         if is_wanted || now() >= self.due {
             self.beat();
+            if self.is_served() {
+                let live = live(&eta::status(self.plan, progress, self.before.as_ref()), progress);
+                let _ = say(&Answer::Live(Box::new(live)));
+                self.before = Some(progress.clone());
+            }
         }
+    }
+
+    fn is_served(&self) -> bool {
+        self.task.command != LeaderCommand::Cluster
+    }
+
+    /// Lines of fio's text, for a client.
+    fn text(&self, lines: String) {
+        if self.is_served() && !lines.is_empty() {
+            let _ = say(&Answer::Text(lines));
+        }
+    }
+}
+
+/// The states of the workers, as they are sent.
+fn live(status: &formats::fio::status_line::LiveStatus, progress: &Progress) -> Live {
+    let limits = match status.limit {
+        None => [0, 0],
+        Some(RateLimit::Bandwidth(_, bytes)) => [bytes.get(), 0],
+        Some(RateLimit::Iops(_, ios)) => [0, ios],
+    };
+    Live {
+        workers: status.workers.iter().map(|activity| activity.letter()).collect(),
+        open_files: status.open_files,
+        limits,
+        remaining: progress.remaining,
     }
 }
 
@@ -213,6 +293,9 @@ impl Observer for Listener<'_> {
             Event::Ended(progress) => {
                 self.progress(progress);
                 self.beat();
+            }
+            Event::Report(so_far) => {
+                let _ = say(&Answer::Report(Box::new(so_far.clone())));
             }
             Event::LayoutProgress { done, total } => {
                 self.latest.done = (total > 0).then(|| measure::float(done) / measure::float(total));
@@ -232,13 +315,17 @@ impl Observer for Listener<'_> {
                 let _ = say(&Answer::Done(Box::new(finished)));
                 std::process::exit(1);
             }
-            _ => {}
+            other => served::lines_of(&other, self.plan).into_iter().for_each(|lines| self.text(lines)),
         }
     }
 
     fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
         self.listen();
-        self.ends().then_some(Request::End)
+        if self.ends() {
+            return Some(Request::End);
+        }
+        let wanted = std::mem::replace(&mut self.report, ReportWanted::No);
+        (wanted == ReportWanted::Yes).then_some(Request::Report)
     }
 
     fn start(&mut self) -> Start {

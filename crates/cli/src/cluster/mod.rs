@@ -3,13 +3,14 @@
 //! Owns the command line and the exit status. `job` makes the tasks of the members, `carrier` starts them, `lead` carries out what the leader decides,
 //! `member` is the other end; `keep` writes and reads results, `shown`, `page` and `screen` show them. The crate `cluster` decides.
 
-mod carrier;
-mod job;
+pub(crate) mod carrier;
+pub(crate) mod job;
 mod keep;
-mod lead;
+pub(crate) mod lead;
 mod member;
 mod page;
 mod screen;
+pub(crate) mod served;
 mod shown;
 
 use crate::failure::{Failure, signal_status};
@@ -17,22 +18,26 @@ use crate::feed::MembersStream;
 use crate::input;
 use crate::output::{self, Output};
 use crate::streams::Written;
-use carrier::Place;
-use cluster::{Host, OnLoss, Summary};
+use carrier::{Arrival, Connection, Place};
+use cluster::{Answer, Host, Leader, OnLoss, Order, Outcome, Settings, Summary, Task};
 use job::Shift;
+use lead::Face;
 use measure::Nanos;
 use measure::text::{TimeUnit, duration};
+use screen::Screen;
+use served::{Rights, Trust};
 use shown::{Completeness, Form, Shown};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Largest number of members on this machine.
 const MOST_LOCAL: i64 = 1024;
 /// Silence after which a member is given up.
-const SILENCE: Nanos = Nanos::from_secs(60);
+pub(crate) const SILENCE: Nanos = Nanos::from_secs(60);
 /// How far apart the starts may be.
-const START_WITHIN: Nanos = Nanos::from_millis(10);
+pub(crate) const START_WITHIN: Nanos = Nanos::from_millis(10);
 
 /// Run a job on many machines at once, and merge what they measured
 #[derive(Debug, clap::Args)]
@@ -113,7 +118,29 @@ enum ClusterCommand {
     Merge(MergeArgs),
     /// Be a member: started by the leader
     #[command(hide = true)]
-    Member,
+    Member(MemberArgs),
+}
+
+/// Origin of a member, and the rights of its leader.
+#[derive(Debug, clap::Args)]
+struct MemberArgs {
+    /// Address of the client of the server that starts it
+    #[arg(long, value_name = "ADDRESS")]
+    client: Option<String>,
+    /// The client is untrusted
+    #[arg(long, requires = "client")]
+    untrusted: bool,
+    /// Path that an untrusted client may use
+    #[arg(long, value_name = "PATH", requires = "untrusted")]
+    allow: Vec<String>,
+}
+
+impl MemberArgs {
+    fn rights(&self) -> Rights {
+        let Some(client) = self.client.clone() else { return Rights::Leader };
+        let trust = if self.untrusted { Trust::Untrusted { allowed: self.allow.clone() } } else { Trust::Full };
+        Rights::Served { client, trust }
+    }
 }
 
 /// Run an fio command line or job files on all members
@@ -178,8 +205,8 @@ pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     match &args.command {
         ClusterCommand::Fio(job) => args.lead.run(&input::words(&job.words)?),
         ClusterCommand::Merge(merge) if is_bare => merge.run(),
-        ClusterCommand::Member if is_bare => member::serve(),
-        ClusterCommand::Merge(_) | ClusterCommand::Member => Err(Failure::new(
+        ClusterCommand::Member(member) if is_bare => member::serve(&member.rights()),
+        ClusterCommand::Merge(_) | ClusterCommand::Member(_) => Err(Failure::new(
             "cluster: the options before the command are those of a run; merge has its options after it",
         )),
     }
@@ -216,7 +243,8 @@ impl LeadArgs {
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
         let silence = self.silence.unwrap_or(SILENCE);
         let program = self.program.as_deref().unwrap_or("plumb");
-        let outcome = lead::lead(&places, tasks, (silence, on_loss), program, stream.as_mut())?;
+        let settings = Settings { program: PROGRAM.to_owned(), silence, on_loss };
+        let outcome = start(&places, program, (tasks, settings), stream.as_mut())?;
         let signal = outcome.signal;
         let names: Vec<String> = places.iter().map(Place::name).collect();
         let members = outcome.into_results(&names);
@@ -270,6 +298,57 @@ impl LeadArgs {
     }
 }
 
+/// Starts members in these places, and leads them until all are gone.
+fn start(
+    places: &[Place],
+    program: &str,
+    (tasks, settings): (Vec<Task>, Settings),
+    stream: Option<&mut MembersStream>,
+) -> Result<Outcome, Failure> {
+    let signals = lead::signals()?;
+    let (sender, arrivals) = channel::<Arrival>();
+    let leader = Leader::new(settings, tasks, now());
+    let mut connections = Vec::with_capacity(places.len());
+    for (rank, place) in places.iter().enumerate() {
+        connections.push(Connection::start(place, program, (rank, &sender))?);
+    }
+    let mut screen = Streamed { screen: Screen::new(places), stream };
+    Ok(lead::lead(leader, connections, (&arrivals, &signals), &mut screen))
+}
+
+/// The screen, and a stream that has the members' intervals and sentences.
+struct Streamed<'a> {
+    screen: Screen,
+    stream: Option<&'a mut MembersStream>,
+}
+
+impl Face for Streamed<'_> {
+    fn heard(&mut self, rank: usize, answer: &Answer) {
+        if let (Answer::Interval(sampled), Some(stream)) = (answer, self.stream.as_deref_mut()) {
+            stream.interval(rank, sampled);
+        }
+    }
+
+    fn say(&mut self, rank: usize, text: &str) {
+        if let Some(stream) = self.stream.as_deref_mut() {
+            stream.finding(rank, text);
+        }
+        self.screen.say(rank, text);
+    }
+
+    fn draw(&mut self, leader: &Leader) {
+        self.screen.draw(leader);
+    }
+
+    fn clear(&mut self) {
+        self.screen.clear();
+    }
+
+    fn order(&mut self, _leader: &Leader) -> Option<Order> {
+        None
+    }
+}
+
 impl MergeArgs {
     fn run(&self) -> Result<u8, Failure> {
         let mut out = self.written.open()?;
@@ -292,16 +371,16 @@ fn status(summary: &Summary, completeness: Completeness) -> u8 {
 }
 
 /// The time until a moment of the monotonic clock.
-fn until(at: Nanos, now: Nanos) -> Duration {
+pub(crate) fn until(at: Nanos, now: Nanos) -> Duration {
     at.saturating_sub(now).as_duration()
 }
 
 /// Time of CLOCK_MONOTONIC.
-fn now() -> Nanos {
+pub(crate) fn now() -> Nanos {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     Nanos::from_secs(seconds).saturating_add(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
 }
 
 /// Name and version of this program, which all members must have.
-const PROGRAM: &str = concat!("plumb ", env!("CARGO_PKG_VERSION"));
+pub(crate) const PROGRAM: &str = concat!("plumb ", env!("CARGO_PKG_VERSION"));

@@ -1,8 +1,9 @@
 //! The progress of all members on one screen: a line each, redrawn in place.
 
 use super::carrier::Place;
-use crate::output;
+use crate::output::{self, print_error};
 use cluster::{Beat, Leader, Stage, Standing};
+use formats::printable;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::text::{grouped, rounded_size};
 use std::time::{Duration, Instant};
@@ -34,6 +35,14 @@ impl Screen {
             (all, bars)
         });
         Screen { lines, names: places.iter().map(Place::name).collect(), drawn: None }
+    }
+}
+
+impl Screen {
+    /// Prints a sentence about a member.
+    pub(super) fn say(&mut self, rank: usize, text: &str) {
+        let name = &self.names[rank];
+        print_error(&format!("plumb: cluster: member {rank} ({name}): {}", printable::line(text)));
     }
 
     /// Draws the state of all members, four times a second.

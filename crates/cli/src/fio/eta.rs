@@ -69,8 +69,11 @@ fn limit(plan: &Plan, progress: &Progress) -> Option<RateLimit> {
         .filter_map(|worker| plan.jobs.get(worker.job_index));
     let (mut bytes, mut ios) = (0u64, 0u64);
     for job in running {
-        bytes += job.pace.rate.iter().filter_map(|(_, rate)| rate.map(BytesPerSecond::get)).sum::<u64>();
-        ios += job.pace.iops.iter().filter_map(|(_, iops)| *iops).sum::<u64>();
+        let has = |direction| job.load.mix.contains(direction);
+        let rates = job.pace.rate.iter().filter(|(direction, _)| has(*direction));
+        bytes += rates.filter_map(|(_, rate)| rate.map(BytesPerSecond::get)).sum::<u64>();
+        let iops = job.pace.iops.iter().filter(|(direction, _)| has(*direction));
+        ios += iops.filter_map(|(_, iops)| *iops).sum::<u64>();
     }
     match (bytes, ios) {
         (0, 0) => None,

@@ -1,9 +1,10 @@
 //! `plumb fio`: fio's command line and output.
 
 mod bandwidth;
-mod eta;
+pub(crate) mod eta;
 mod idle;
 mod interim;
+pub(crate) mod network;
 mod no_io;
 mod surroundings;
 mod trials;
@@ -59,6 +60,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
     match &invocation.action {
         Action::Run(plan) => measure(plan, &invocation, feed, &mut out),
+        Action::Client(request) => network::run_client(request, &invocation, &mut out),
+        Action::Server(request) => network::serve(request),
         Action::MergeTraces(plan) => match run::merge_traces(plan) {
             Ok(_) => Ok(0),
             Err(error) => Err(Failure::new(error.message)),
@@ -336,6 +339,14 @@ fn live(invocation: &Invocation, talk: Talk) -> Live {
     } else {
         Live::Off
     }
+}
+
+/// The live line of a run on servers.
+fn live_of_clients(invocation: &Invocation) -> Live {
+    live(
+        invocation,
+        if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent },
+    )
 }
 
 /// Prints two lines per failed job to standard error, plumb's and fio's. fio's line also goes to the results' file, as

@@ -254,20 +254,20 @@ impl LiveLine<'_> {
 
 /// Writes the live line to standard output, even if the results go elsewhere. Errors are ignored: a closed output does
 /// not end a run.
-fn print_live(text: &str) {
+pub(super) fn print_live(text: &str) {
     let mut out = std::io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Columns of the terminal on standard output; `None` if it is not a terminal.
-fn columns() -> Option<usize> {
+pub(super) fn columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
 /// Shortens the line to the terminal's columns: first without IOPS, then without any rates. A line that wraps cannot be
 /// redrawn in place, and the ETA at its end must stay visible.
-fn fitting(line: String, columns: Option<usize>) -> String {
+pub(super) fn fitting(line: String, columns: Option<usize>) -> String {
     let Some(columns) = columns else {
         return line;
     };

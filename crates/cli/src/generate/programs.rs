@@ -110,9 +110,13 @@ fn replaced(words: &str, about: &str) -> Option<Program> {
     let (options, synopsis, examples, documents): (_, &[&str], _, &[&str]) = match words {
         "plumb fio" => (
             fio::written_options(engine::ENGINES, &formats::output_formats()),
-            &["[options] [job options] [job files]"],
+            &[
+                "[options] [job options] [job files]",
+                "--client=HOST job files [--client=HOST job files ...]",
+                "--server[=ADDRESS] [--allow=PATH]",
+            ],
             "plumb fio job.fio\nplumb fio --name=a --rw=randread --size=1g --direct=1\nplumb fio --cmdhelp=all",
-            &["docs/fio.md", "docs/fio-differences.md"],
+            &["docs/fio.md", "docs/fio-differences.md", "docs/fio-server.md"],
         ),
         "plumb iozone" => (
             iozone::written_options(),

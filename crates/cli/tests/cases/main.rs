@@ -24,6 +24,7 @@ mod paragraphs;
 mod programs;
 mod r;
 mod seeds;
+mod servers;
 mod soak;
 mod store;
 
@@ -37,6 +38,7 @@ fn main() -> std::process::ExitCode {
         checks::groups(),
         elsewhere::groups(),
         seeds::groups(),
+        servers::groups(),
         soak::groups(),
         load::groups(),
         programs::groups(),

@@ -1,5 +1,6 @@
 //! A parsed command line: the action, the plan and the outputs.
 
+use crate::command_line::network::{ClientRequest, ServerRequest};
 use crate::error::Warning;
 use crate::options::table;
 use measure::Nanos;
@@ -36,6 +37,10 @@ pub struct Invocation {
 pub enum Action {
     /// Run this.
     Run(Plan),
+    /// Run jobs on servers.
+    Client(ClientRequest),
+    /// Run the jobs of clients.
+    Server(ServerRequest),
     /// Merge the block traces of the plan's jobs without running them.
     MergeTraces(Plan),
     /// Parse only; nothing is run.

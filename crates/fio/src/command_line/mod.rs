@@ -3,6 +3,7 @@
 pub(crate) mod debug;
 pub(crate) mod help;
 pub(crate) mod invocation;
+pub(crate) mod network;
 mod options;
 pub(crate) mod reader;
 pub(crate) mod showcmd;

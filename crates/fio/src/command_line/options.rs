@@ -57,6 +57,14 @@ pub(crate) enum Effect {
     TimeDigests,
     TimeCopies,
     CheckClock,
+    Client,
+    Server,
+    Daemonize,
+    RemoteConfig,
+    Partial,
+    Silence,
+    Allow,
+    TrustClients,
     /// None: the option is refused by name.
     Refuse,
 }
@@ -109,9 +117,6 @@ pub(crate) const LETTERS: &[(char, &str)] = &[
     ('S', "server"),
 ];
 
-/// fio's client/server protocol changes with each version and is not documented.
-const NO_NETWORK: &str = "plumb does not run on other hosts; run it there, for example with ssh";
-
 /// All options of the command.
 pub(crate) const OPTIONS: &[CommandOption] = &[
     works("help", Nothing, Effect::Help, "Print this text"),
@@ -145,10 +150,14 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("until-regime", Needed("WHAT"), Effect::UntilRegime, "End at a change, or once settled (plumb only)"),
     works("strict", Possible("LIST"), Effect::Strict, "Exit with 4 if a check has a remark (plumb only)"),
     refused("alloc-size", Needed("KB"), "memory is allocated as needed", "Size of the shared memory pool"),
-    refused("client", Needed("HOST"), NO_NETWORK, "Run jobs on another host"),
-    refused("server", Possible("ADDRESS"), NO_NETWORK, "Run jobs for another host"),
-    refused("daemonize", Needed("FILE"), NO_NETWORK, "Run the server in the background"),
-    refused("remote-config", Needed("FILE"), NO_NETWORK, "Read a job file of the other host"),
+    works("client", Needed("HOST"), Effect::Client, "Run the job files that follow on this server"),
+    works("remote-config", Needed("FILE"), Effect::RemoteConfig, "A job file on the server's machine"),
+    works("partial", Nothing, Effect::Partial, "Go on without lost servers (plumb only)"),
+    works("silence", Needed("TIME"), Effect::Silence, "Give up a server after this silence (plumb only)"),
+    works("server", Possible("ADDRESS"), Effect::Server, "Run jobs of clients, on [HOST][,PORT], sock:PATH"),
+    works("daemonize", Needed("FILE"), Effect::Daemonize, "Server in the background, process ID in FILE"),
+    works("allow", Needed("PATH"), Effect::Allow, "Server: clients may use this path (plumb only)"),
+    works("trust-clients", Nothing, Effect::TrustClients, "Server: clients may do all you may (plumb only)"),
     works("idle-prof", Needed("MODE"), Effect::IdleProfile, "Report CPU idle time: system, percpu, calibrate"),
     works("crctest", Possible("LIST"), Effect::TimeDigests, "Measure the speed of checksums, run no jobs"),
     works("memcpytest", Possible("LIST"), Effect::TimeCopies, "Measure the speed of memory copies, run no jobs"),
@@ -159,7 +168,12 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("trigger-file", Needed("FILE"), Effect::TriggerFile, "Run the trigger command when this file appears"),
     works("trigger-timeout", Needed("TIME"), Effect::TriggerTimeout, "Run the trigger command after TIME"),
     works("trigger", Needed("COMMAND"), Effect::Trigger, "Trigger command; all jobs end after it"),
-    refused("trigger-remote", Needed("COMMAND"), "there is no other host", "Trigger command on the other host"),
+    refused(
+        "trigger-remote",
+        Needed("COMMAND"),
+        "a client has no command run on servers",
+        "Trigger command on the servers",
+    ),
     works("aux-path", Needed("DIR"), Effect::AuxPath, "Directory of verify state files"),
     works("debug", Needed("LIST"), Effect::Debug, "Print debug messages on these subjects; or help"),
 ];

@@ -4,6 +4,7 @@ use crate::command_line::invocation::{
     Action, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, SideOutputs, TerseVersion, Trial,
     TriggerRequest,
 };
+use crate::command_line::network::{ClientTrust, LostServer, Needs, NetworkWords, ServerJobs, ServerRequest};
 use crate::command_line::options::{Argument, CommandOption, Effect, LETTERS, OPTIONS};
 use crate::command_line::{debug, help};
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
@@ -38,6 +39,7 @@ pub(crate) struct Words {
     pub merge_only: bool,
     pub idle: Option<IdleProfile>,
     pub trigger: TriggerRequest,
+    pub network: NetworkWords,
     /// Directory for verify state files (`--aux-path`).
     pub states_in: Option<PathBuf>,
     /// Debug messages that the run prints (`--debug`).
@@ -114,8 +116,7 @@ impl<'a> Reader<'a> {
             let start = index;
             index += 1;
             if only_files || !word.starts_with('-') || word == "-" {
-                let place = self.place(start, 0..word.len());
-                self.result.files.push((word.clone(), place));
+                self.file(start);
             } else if word == "--" {
                 only_files = true;
             } else {
@@ -127,6 +128,18 @@ impl<'a> Reader<'a> {
         }
         self.result.output.complete(self.formats);
         self.result
+    }
+
+    /// A job file: of the server before it, or of this command.
+    fn file(&mut self, index: usize) {
+        let word = self.words[index].clone();
+        match self.result.network.current() {
+            Some(server) => server.files.push(word),
+            None => {
+                let place = self.place(index, 0..word.len());
+                self.result.files.push((word, place));
+            }
+        }
     }
 
     /// The place of a byte range within a word.
@@ -341,7 +354,53 @@ impl<'a> Reader<'a> {
             Effect::TimeDigests => self.trial(text, &place, Trial::digests),
             Effect::TimeCopies => self.trial(text, &place, Trial::copies),
             Effect::CheckClock => self.answer(Action::Try(Trial::Clock)),
+            Effect::Client
+            | Effect::RemoteConfig
+            | Effect::Partial
+            | Effect::Silence
+            | Effect::Server
+            | Effect::Daemonize
+            | Effect::Allow
+            | Effect::TrustClients => self.network(option, value, place),
             Effect::Refuse => {}
+        }
+    }
+
+    /// Applies an option of clients and servers.
+    fn network(&mut self, option: &'static CommandOption, value: Option<&str>, place: Place) {
+        let text = value.unwrap_or_default().to_owned();
+        let needs = match option.effect {
+            Effect::RemoteConfig | Effect::Partial | Effect::Silence => Some(Needs::Client),
+            Effect::Daemonize | Effect::Allow | Effect::TrustClients => Some(Needs::Server),
+            _ => None,
+        };
+        let silence = match option.effect {
+            Effect::Silence => self.time(option, &text, TimeUnit::Seconds, place.clone()),
+            _ => None,
+        };
+        if silence.is_some_and(|silence| silence < Nanos::SECOND) {
+            let what = format!("silence={text} is too short: servers send a sign of life twice a second");
+            self.problems.push(Problem::at(place.clone(), what, Some("give 1 (second) or more".to_owned())));
+        }
+        let network = &mut self.result.network;
+        network.needs.extend(needs.map(|needs| (option.name, needs, place.clone())));
+        match option.effect {
+            Effect::Client => {
+                network.servers.push((ServerJobs { address: text, ..ServerJobs::default() }, place));
+            }
+            Effect::RemoteConfig => match network.current() {
+                Some(server) => server.remote_config = Some(text),
+                None => network.remote_config = Some(text),
+            },
+            Effect::Partial => network.lost = LostServer::IsLeftOut,
+            Effect::Silence => network.silence = silence,
+            Effect::Server => {
+                let address = value.map(str::to_owned).filter(|address| !address.is_empty());
+                network.server = Some((ServerRequest { address, ..ServerRequest::default() }, place));
+            }
+            Effect::Daemonize => network.daemonize = Some(PathBuf::from(text)),
+            Effect::Allow => network.allowed.push(PathBuf::from(text)),
+            _ => network.trust = ClientTrust::Full,
         }
     }
 

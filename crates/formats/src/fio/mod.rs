@@ -3,6 +3,7 @@
 //! Owns keys, fields, layout and rounding of each. Leaves job options to the crate `fio`, and logs of single I/Os
 //! (iolog) to `iolog`.
 
+pub mod clients;
 mod group;
 pub mod json;
 pub mod log;

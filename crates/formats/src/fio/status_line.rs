@@ -124,6 +124,21 @@ impl Activity {
         }
     }
 
+    /// The state with this letter; `None` if there is none.
+    pub fn of_letter(letter: char) -> Option<Activity> {
+        use Activity::{
+            Created, Exited, Failed, Finishing, Flushing, Killed, PreReading, Ramping, Reaped, Running, SettingUp,
+            Verifying, Waiting,
+        };
+        let others = [
+            Waiting, Created, SettingUp, PreReading, Ramping, Flushing, Verifying, Finishing, Exited, Reaped, Failed,
+            Killed,
+        ];
+        let mixes = Direction::ALL.map(Mix::Only).into_iter().chain([Mix::ReadWrite]);
+        let running = mixes.flat_map(|mix| [Running(mix, Order::Sequential), Running(mix, Order::Random)]);
+        others.into_iter().chain(running).find(|activity| activity.letter() == letter)
+    }
+
     /// True if the worker counts as a running job: started and not yet done.
     const fn is_at_work(self) -> bool {
         matches!(

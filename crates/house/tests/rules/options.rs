@@ -53,6 +53,7 @@ const TEXT: &[(&str, &[&str])] = &[
             "crates/fio/src/",
             "crates/cluster/src/merge.rs",
             "crates/formats/src/echoed.rs",
+            "crates/formats/src/fio/json/clients.rs",
             "crates/formats/src/fio/json/read.rs",
             "crates/formats/src/fio/json/write.rs",
             "crates/iozone/src/",

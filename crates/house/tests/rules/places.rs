@@ -10,7 +10,7 @@ const EXAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("an engine", &["E4Defrag", "e4defrag"], &["engine/src/e4defrag.rs", "engine/src/lib.rs", "engine/src/registry.rs"]),
     ("an option", &["rate_cycle", "ratecycle"], &["fio/src/options/table/pace.rs", "plan/src/pace.rs", "run/src/drive/minimum_rate.rs"]),
     ("an option of iozone", &["no_stonewall"], &["iozone/src/passes.rs", "iozone/src/settings.rs"]),
-    ("a format that is written", &["terse::write"], &["formats/src/lib.rs"]),
+    ("a format that is written", &["terse::write"], &["formats/src/fio/clients.rs", "formats/src/lib.rs"]),
     ("a chart", &["Surface"], &["report/src/data/mod.rs", "report/src/data/surface.rs", "report/src/sources/pictures.rs"]),
     ("a check", &["link_ceiling"], &["analysis/src/checks/mod.rs"]),
     ("a column of iostat", &["areq-sz"], &["formats/src/iostat/columns.rs"]),

@@ -202,8 +202,8 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "unique_filename",
         Kind::Bool,
-        Set::Switch(|_, _| Ok(())),
-        "Prefix file names with the client's address; only a server has one, so this has no effect",
+        put!(Switch, job.files.handling.unique_names),
+        "On a server: names of files in a directory= begin with the client's address",
     )
     .default("1"),
 ];

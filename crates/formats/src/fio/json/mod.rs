@@ -3,12 +3,15 @@
 //! Owns key names, their order and their units. Strings are escaped, which fio itself does not do.
 
 mod blocks;
+mod clients;
 mod own;
 mod read;
 mod spell;
 mod steer;
 mod write;
 
+pub(crate) use clients::of_clients;
 pub(crate) use read::from_json;
 pub use read::{last_document, read};
+pub(crate) use write::Detail;
 pub use write::{write, write_in_full, write_with_bins};

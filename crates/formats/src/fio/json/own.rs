@@ -58,6 +58,14 @@ pub(super) fn appended(document: String, (result, rows): (&RunResult, &[JobResul
     format!("{open},\n  \"{KEY}\" : {{\n{}\n  }}\n}}", lines.join(",\n"))
 }
 
+/// Returns `document` with this value under the key.
+pub(super) fn with_member(document: String, value: Option<&Value>) -> String {
+    match (document.strip_suffix("\n}"), value) {
+        (Some(open), Some(value)) => format!("{open},\n  \"{KEY}\" : {value}\n}}"),
+        _ => document,
+    }
+}
+
 fn has_response(row: &JobResult) -> bool {
     row.directions.iter().any(|(_, found)| found.response.is_some())
 }

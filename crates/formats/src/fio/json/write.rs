@@ -32,7 +32,7 @@ pub fn write_in_full(result: &RunResult, view: &View) -> String {
 
 /// Detail in which a result is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
+pub(crate) enum Detail {
     /// fio's numbers, and plumb's remarks.
     Percentiles,
     /// The histograms of latencies as well.
@@ -54,19 +54,17 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
     }
     root.insert("jobs".into(), rows.iter().map(|row| job(row, &groups, detail)).collect());
     if !result.devices.is_empty() {
-        let mut entries = Vec::new();
-        result.devices.iter().for_each(|device| push_disk(&mut entries, device));
-        root.insert("disk_util".into(), Value::Array(entries));
+        root.insert("disk_util".into(), Value::Array(disk_entries(&result.devices)));
     }
     steer::put_idleness(&mut root, result);
     super::own::appended(spelled(&Value::Object(root)), (result, &rows), detail) + "\n"
 }
 
-fn options(pairs: &[(String, String)]) -> Value {
+pub(super) fn options(pairs: &[(String, String)]) -> Value {
     Value::Object(pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
 }
 
-fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
+pub(super) fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
     let mut job = Map::new();
     let mut put = |key: &str, value: Value| {
         job.insert(key.to_owned(), value);
@@ -211,6 +209,13 @@ fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, per
             histogram.iter().map(|(bucket, count)| (Histogram::bucket_value(bucket).get().to_string(), json!(count)));
         object.insert("bins".into(), Value::Object(bins.collect()));
     }
+}
+
+/// The entries of devices and of the devices below them.
+pub(super) fn disk_entries(devices: &[DeviceUsage]) -> Vec<Value> {
+    let mut entries = Vec::new();
+    devices.iter().for_each(|device| push_disk(&mut entries, device));
+    entries
 }
 
 /// Appends a device and the devices below it.

@@ -4,7 +4,7 @@ use super::group_lines::rate;
 use super::latency;
 use super::start::{errno_text, error_origin};
 use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
-use crate::fio::percent_rows;
+use crate::fio::{CLIENTS_SUM, percent_rows};
 use crate::write_number::{Step, scaled};
 use crate::{local_time, printable};
 use jiff::tz::TimeZone;
@@ -263,7 +263,8 @@ fn write_tail(text: &mut String, job: &JobResult) {
         let (total, first) = (job.forgiven_errors, job.first_forgiven_errno);
         let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{}>", errno_text(first));
     }
-    if job.walked.is_none() {
+    // The sum of servers has no depth, as it has no target.
+    if job.walked.is_none() && job.echo.name != CLIENTS_SUM {
         write_goal(text, job);
     }
     if let Some(found) = &job.blocks {

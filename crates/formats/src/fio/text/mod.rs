@@ -20,7 +20,7 @@ pub use start::{
 
 use crate::View;
 use crate::fio::{group, walked};
-use model::{CpuIdleness, RunResult};
+use model::{CpuIdleness, JobResult, RunResult};
 
 /// The report after a run, from the blank line before the first job block to the last disk line.
 pub fn write(result: &RunResult, view: &View) -> String {
@@ -38,6 +38,14 @@ pub fn write(result: &RunResult, view: &View) -> String {
         text.push('\n');
         text.push_str(&idleness(found));
     }
+    text
+}
+
+/// The block of one row, for the sum of several servers.
+pub(crate) fn block(row: &JobResult, ended_unix_ms: u64, view: &View) -> String {
+    let mut text = String::new();
+    let groups = group::of_rows(std::slice::from_ref(row));
+    job_block::write(&mut text, row, &groups, &job_block::When { unix_ms: ended_unix_ms, zone: &view.zone });
     text
 }
 

@@ -1,0 +1,270 @@
+//! `plumb fio --client`: which server gets which job files, and the report of all of them.
+
+use super::connect::Greeted;
+use super::face::ClientFace;
+use crate::cluster::carrier::Arrival;
+use crate::cluster::job::{self, Recorded};
+use crate::cluster::{PROGRAM, SILENCE, START_WITHIN, lead, now};
+use crate::failure::Failure;
+use crate::fio::ENDED_BY_SIGNAL;
+use crate::input;
+use crate::output::{Output, print_error};
+use crate::remarks;
+use cluster::{Address, Leader, LeaderCommand, OnLoss, Settings, Task};
+use fio::{Action, ClientRequest, Invocation, LostServer, OutputFormat, ServerJobs};
+use formats::fio::clients::{ServerResult, ServerResults, Sums};
+use formats::{View, printable};
+use measure::Nanos;
+use model::{RunResult, SCHEMA};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::channel;
+
+/// A server with its task.
+pub(super) struct Server {
+    pub(super) address: Address,
+    /// Beginnings of the names of logs that its jobs write.
+    pub(super) log_stems: Vec<String>,
+}
+
+/// The servers, the names in front of their lines of text, and their results.
+pub(super) type Parts<'a> = (&'a [Server], &'a [String], &'a [Option<&'a RunResult>]);
+
+/// Runs the job files of a request on its servers.
+pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
+    refuse(invocation)?;
+    let jobs = servers(request)?;
+    let mut servers = Vec::with_capacity(jobs.len());
+    let mut tasks = Vec::with_capacity(jobs.len());
+    let hosts: Vec<String> = jobs.iter().map(|(address, _)| address.host().to_owned()).collect();
+    let beat = job::BEAT.min(invocation.eta.interval);
+    for (rank, (address, jobs)) in jobs.into_iter().enumerate() {
+        let (task, log_stems) = task(&jobs, &request.words, job::own_variables(&hosts, rank, 0))?;
+        tasks.push(Task { beat, ..task });
+        servers.push(Server { address, log_stems });
+    }
+    let silence = request.silence.unwrap_or(SILENCE);
+    let signals = lead::signals()?;
+    let greeted = meet(&servers, silence);
+    let mut missing = Vec::new();
+    let mut there = Vec::new();
+    for ((server, task), greeted) in servers.into_iter().zip(tasks).zip(greeted) {
+        match greeted {
+            Ok(greeted) => there.push((server, task, greeted)),
+            Err(failure) => missing.push(format!("fio: client <{}>: {}", server.address.name(), failure.message())),
+        }
+    }
+    missing.iter().for_each(|text| print_error(&printable::lines(text)));
+    if there.is_empty() || !missing.is_empty() && request.lost == LostServer::EndsAll {
+        let how = if there.is_empty() { "" } else { "; --partial runs the jobs on the others" };
+        return Err(Failure::new(format!(
+            "{} of the servers cannot be used, so nothing was begun{how}",
+            missing.len()
+        )));
+    }
+    let (sender, arrivals) = channel::<Arrival>();
+    let members = u32::try_from(there.len()).unwrap_or(u32::MAX);
+    let (mut servers, mut tasks, mut connections) = (Vec::new(), Vec::new(), Vec::new());
+    for (rank, (server, task, greeted)) in there.into_iter().enumerate() {
+        connections.push(greeted.connection((rank, &sender))?);
+        tasks.push(Task { rank: u32::try_from(rank).unwrap_or(u32::MAX), members, ..task });
+        servers.push(server);
+    }
+    let on_loss = if request.lost == LostServer::IsLeftOut { OnLoss::GoOn } else { OnLoss::Stop };
+    let leader = Leader::new(Settings { program: PROGRAM.to_owned(), silence, on_loss }, tasks, now());
+    let mut face = ClientFace::new(&servers, invocation, out);
+    let outcome = lead::lead(leader, connections, (&arrivals, &signals), &mut face);
+    let (labels, failed) = face.finish();
+    let signal = outcome.signal;
+    let names: Vec<String> = servers.iter().map(|server| server.address.name()).collect();
+    let members = outcome.into_results(&names);
+    let status = report(&servers, &labels, (&members, on_loss), invocation, out)?;
+    failed.map_or(Ok(()), Err)?;
+    Ok(if signal.is_some() { ENDED_BY_SIGNAL } else { status })
+}
+
+/// Connects to all servers at the same time.
+fn meet(servers: &[Server], silence: Nanos) -> Vec<Result<Greeted, Failure>> {
+    std::thread::scope(|scope| {
+        let each: Vec<_> =
+            servers.iter().map(|server| scope.spawn(|| Greeted::meet(&server.address, silence))).collect();
+        let ended = || Err(Failure::new("the connection failed"));
+        each.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
+    })
+}
+
+/// Refuses the options of one machine.
+fn refuse(invocation: &Invocation) -> Result<(), Failure> {
+    let side = &invocation.side;
+    let there = "the servers send their results and intervals to this client, whose JSON has them";
+    let given = [
+        ("result", side.result.is_some(), there),
+        ("store", side.store.is_some(), there),
+        ("stream", side.stream.is_some(), there),
+        ("metrics", side.metrics.is_some(), there),
+        ("bandwidth-log", side.bandwidth_log.is_some(), there),
+        ("strict", side.strict.is_some(), "the checks are in the result of each server"),
+        ("until-regime", side.until_regime.is_some(), "servers end together, by runtime or size"),
+        ("trigger", invocation.trigger != fio::TriggerRequest::default(), "a trigger is of one machine"),
+    ];
+    match given.iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, why)) => Err(Failure::new(format!("--{option} has no meaning with --client: {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// The servers with their jobs: a file with one server a line is all of these with the same jobs.
+fn servers(request: &ClientRequest) -> Result<Vec<(Address, ServerJobs)>, Failure> {
+    let mut servers: Vec<(Address, ServerJobs)> = Vec::new();
+    for jobs in &request.servers {
+        let path = Path::new(&jobs.address);
+        let lines = match !jobs.address.starts_with("sock:") && path.is_file() {
+            true => host_lines(path)?,
+            false => vec![jobs.address.clone()],
+        };
+        for line in lines {
+            let wrong = |error: cluster::AddressError| Failure::new(format!("client={line}: {error}"));
+            let address = cluster::client_address(&line).map_err(wrong)?;
+            if servers.iter().any(|(known, _)| *known == address) {
+                return Err(Failure::new(format!(
+                    "client={line}: the server is named twice, and runs the jobs of one client at a time; name all of its job files after one \
+                     --client"
+                )));
+            }
+            servers.push((address, jobs.clone()));
+        }
+    }
+    Ok(servers)
+}
+
+fn host_lines(path: &Path) -> Result<Vec<String>, Failure> {
+    let text = String::from_utf8_lossy(&input::read_bytes(path)?).into_owned();
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    match lines.is_empty() {
+        true => Err(Failure::at(path, "names no server; give one a line, such as node1 or node1,8765")),
+        false => Ok(lines),
+    }
+}
+
+/// The task of a server, and the beginnings of the names of its logs.
+fn task(jobs: &ServerJobs, words: &[String], own: BTreeMap<String, String>) -> Result<(Task, Vec<String>), Failure> {
+    let mut words = words.to_vec();
+    words.push("--".to_owned());
+    words.extend(jobs.files.iter().cloned());
+    let mut variables = own.clone();
+    let command = LeaderCommand::Client { remote_config: jobs.remote_config.clone() };
+    let mut task = Task { words: words.clone(), command, ..Task::default() };
+    let mut stems = Vec::new();
+    if jobs.remote_config.is_none() {
+        let read = RefCell::new(BTreeMap::new());
+        let recorded = Recorded::new(&read, own);
+        match recorded.invocation(&words) {
+            Ok(Invocation { action: Action::Run(plan), .. }) => stems = log_stems(&plan),
+            Ok(_) => {}
+            Err(failure) => {
+                // Variables are those of the server, so a text with one may be right there.
+                let has_variable = recorded.files()?.iter().any(|(_, text)| text.contains("${"));
+                if !has_variable {
+                    return Err(failure);
+                }
+            }
+        }
+        task.files = recorded.files()?;
+        variables.extend(recorded.variables.into_inner());
+    }
+    task.variables = variables.into_iter().collect();
+    Ok((task, stems))
+}
+
+fn log_stems(plan: &plan::Plan) -> Vec<String> {
+    let of_job = |job: &plan::JobPlan| {
+        let logs = &job.record.logs;
+        [&logs.bandwidth, &logs.latency, &logs.iops, &logs.histogram].map(Clone::clone)
+    };
+    plan.jobs.iter().flat_map(of_job).flatten().collect()
+}
+
+/// Prints the results of all servers. The exit status is 1 if a job failed, or a server is missing against the user's will.
+fn report(
+    servers: &[Server],
+    labels: &[String],
+    (members, on_loss): (&[cluster::MemberResult], OnLoss),
+    invocation: &Invocation,
+    out: &mut Output,
+) -> Result<u8, Failure> {
+    let summary = cluster::summary(members, "fio", START_WITHIN);
+    let is_whole = summary.complete || on_loss == OnLoss::GoOn;
+    let failed: Vec<usize> = (0..members.len())
+        .filter(|&rank| members[rank].result.as_ref().is_some_and(|result| crate::fio::status(result) > 0))
+        .collect();
+    let has_text = invocation.output.formats.contains(&OutputFormat::NORMAL);
+    for &rank in &failed {
+        let line = format!("client <{}>: exited with error 1", servers[rank].address.host());
+        if has_text {
+            out.write(&format!("{line}\n"))?;
+        }
+        let jobs = members[rank].result.iter().flat_map(|result| &result.jobs);
+        for error in jobs.filter_map(|job| Some((job, job.error.as_ref()?))) {
+            let (job, error) = error;
+            let text = format!("fio: <{}> job `{}`: {}", labels[rank], job.echo.name, error.message);
+            print_error(&printable::line(&text));
+        }
+    }
+    let mut own = serde_json::to_value(&summary)?;
+    if !is_whole {
+        own["rates"] = json!([]);
+    }
+    let own = json!({ "schema": SCHEMA, "cluster": own });
+    let results: Vec<Option<&RunResult>> = members.iter().map(|member| member.result.as_ref()).collect();
+    let parts: Parts<'_> = (servers, labels, &results);
+    let sums = if is_whole { Sums::Shown } else { Sums::LeftOut };
+    write_all(parts, (Some(own), sums), invocation, out)?;
+    for (label, result) in labels.iter().zip(&results) {
+        if let Some(result) = result.filter(|result| remarks::are_wanted() && !result.notes.is_empty()) {
+            print_error(&format!("plumb: server {}:", printable::line(label)));
+            remarks::print(result);
+        }
+    }
+    if remarks::are_wanted() {
+        for note in &summary.notes {
+            print_error(&format!("plumb: check: {}", printable::line(&remarks::line(note))));
+        }
+    }
+    let missing = members.iter().filter(|member| member.result.is_none()).count();
+    if missing > 0 {
+        let sum = if is_whole { "the sum is that of the others" } else { "so there is no sum of all" };
+        print_error(&format!("fio: {missing} of {} servers have no result, {sum}", members.len()));
+    }
+    Ok(u8::from(!failed.is_empty() || !is_whole))
+}
+
+/// Prints results so far.
+pub(super) fn write_results(
+    parts: Parts<'_>,
+    own: Option<Value>,
+    invocation: &Invocation,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    write_all(parts, (own, Sums::Shown), invocation, out)
+}
+
+fn write_all(
+    (servers, labels, results): Parts<'_>,
+    (own, sums): (Option<Value>, Sums),
+    invocation: &Invocation,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let each = servers.iter().zip(labels).zip(results).filter_map(|((server, label), result)| {
+        let address = &server.address;
+        Some(ServerResult { host: address.host(), port: address.port(), label, result: (*result)? })
+    });
+    let all = ServerResults { servers: each.collect(), own, sums };
+    let view = View { zone: jiff::tz::TimeZone::system(), terse_version: invocation.output.terse_version };
+    for word in &invocation.output.formats {
+        out.write(&formats::fio::clients::write(word, &all, &view)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! `plumb fio --client` and `--server`: fio's commands, port, texts and documents, on plumb's member protocol.
+//!
+//! `client` makes the tasks and reports, `face` shows a run while it goes on, `connect` reaches servers, `server` is the other end, `socket` is
+//! what is between them. The crate `cluster` decides what the members do when.
+
+mod client;
+mod connect;
+mod face;
+mod server;
+mod socket;
+
+pub(crate) use client::run as run_client;
+pub(crate) use server::serve;

@@ -1,0 +1,200 @@
+//! Sockets between client and server: TCP, or a socket in the file system.
+
+use crate::cluster::carrier::Hangup;
+use crate::failure::Failure;
+use cluster::Address;
+use rustix::net::sockopt;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest wait for a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Silence of the network after which the other end is asked for a sign of life, and after which it is gone.
+const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(20), Duration::from_secs(10), 4);
+
+/// A connection.
+pub(super) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// Connects to a server.
+    pub(super) fn connect(address: &Address) -> io::Result<Self> {
+        match address {
+            Address::Socket(path) => UnixStream::connect(path).map(Socket::Unix),
+            Address::Host { host, port } => {
+                let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+                for address in (host.as_str(), *port).to_socket_addrs()? {
+                    match TcpStream::connect_timeout(&address, CONNECT) {
+                        Ok(stream) => {
+                            watch(&stream)?;
+                            return Ok(Socket::Tcp(stream));
+                        }
+                        Err(error) => last = error,
+                    }
+                }
+                Err(last)
+            }
+        }
+    }
+
+    pub(super) fn try_clone(&self) -> io::Result<Self> {
+        match self {
+            Socket::Tcp(stream) => stream.try_clone().map(Socket::Tcp),
+            Socket::Unix(stream) => stream.try_clone().map(Socket::Unix),
+        }
+    }
+
+    pub(super) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Socket::Tcp(stream) => stream.set_read_timeout(timeout),
+            Socket::Unix(stream) => stream.set_read_timeout(timeout),
+        }
+    }
+
+    pub(super) fn into_descriptor(self) -> OwnedFd {
+        match self {
+            Socket::Tcp(stream) => stream.into(),
+            Socket::Unix(stream) => stream.into(),
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Tcp(stream) => stream.as_fd(),
+            Socket::Unix(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.read(bytes),
+            Socket::Unix(stream) => stream.read(bytes),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(stream) => stream.write(bytes),
+            Socket::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Hangup for Socket {
+    fn hang_up(&self) {
+        // Fails if the other end has closed it.
+        let _ = match self {
+            Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+/// Messages are sent at once, and a machine that is gone is noticed.
+fn watch(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (idle, interval, count) = KEEP_ALIVE;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, idle)?;
+    sockopt::set_tcp_keepintvl(stream, interval)?;
+    sockopt::set_tcp_keepcnt(stream, count)?;
+    Ok(())
+}
+
+/// A socket that listens.
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    /// It is removed with its path.
+    Unix(UnixListener, PathBuf),
+}
+
+impl Listener {
+    /// Listens on an address. A socket in the file system is for its user alone.
+    pub(super) fn bind(address: &Address) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::new(format!("--server: {}: {error}", address.name()));
+        match address {
+            Address::Host { host, port } => {
+                TcpListener::bind((host.as_str(), *port)).map(Listener::Tcp).map_err(failed)
+            }
+            Address::Socket(path) => {
+                let path = Path::new(path);
+                // A socket that no process listens on was not removed by a server that was killed.
+                let is_stale = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+                    && UnixStream::connect(path).is_err();
+                if is_stale {
+                    std::fs::remove_file(path).map_err(failed)?;
+                }
+                let listener = bound_for_user(path).map_err(failed)?;
+                Ok(Listener::Unix(listener, path.to_owned()))
+            }
+        }
+    }
+
+    /// Takes a connection, with the name of the client.
+    pub(super) fn accept(&self) -> io::Result<(Socket, String)> {
+        match self {
+            Listener::Tcp(listener) => {
+                let (stream, peer) = listener.accept()?;
+                watch(&stream)?;
+                Ok((Socket::Tcp(stream), peer.ip().to_canonical().to_string()))
+            }
+            Listener::Unix(listener, _) => Ok((Socket::Unix(listener.accept()?.0), "local".to_owned())),
+        }
+    }
+
+    /// True if its clients are the user of the server.
+    pub(super) fn is_for_its_user(&self) -> bool {
+        matches!(self, Listener::Unix(..))
+    }
+}
+
+/// Listens on a socket that only its user may open from the first moment on: it gets its name once its mode is set.
+fn bound_for_user(path: &Path) -> io::Result<UnixListener> {
+    if std::fs::symlink_metadata(path).is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it exists, and a server may listen there"));
+    }
+    let mut first = path.as_os_str().to_owned();
+    first.push(format!(".{}", std::process::id()));
+    let listener = UnixListener::bind(&first)?;
+    let named = std::fs::set_permissions(&first, std::fs::Permissions::from_mode(0o600))
+        .and_then(|()| std::fs::rename(&first, path));
+    if named.is_err() {
+        let _ = std::fs::remove_file(&first);
+    }
+    named.map(|()| listener)
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Listener::Tcp(listener) => listener.as_fd(),
+            Listener::Unix(listener, _) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Listener::Unix(_, path) = self {
+            // It may have been removed already.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! `fio --client` with two servers: Debian's fio and plumb, each client with two servers of its own kind, which stay up over the table.
+//!
+//! Both must end with the same exit status, leave files of the same names on the servers, and print a document with the same keys in the same
+//! order and the same counts. What is better here is named where it is taken out: `normal`.
+
+use house::{Amounts, Cases, compare_results, split_output};
+use serde_json::Value;
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How the servers are named to the client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// Each by --client, with the job file.
+    Each,
+    /// By a file with one server a line.
+    HostFile,
+    /// The first one alone.
+    One,
+    /// The job file is on the machines of the servers.
+    RemoteConfig,
+}
+
+/// A job file, and the servers that run it.
+struct Row {
+    name: &'static str,
+    job: &'static str,
+    named: Named,
+    words: &'static str,
+    counts: Amounts,
+}
+
+const fn row(name: &'static str, job: &'static str) -> Row {
+    Row { name, job, named: Named::Each, words: "", counts: Amounts::Fixed }
+}
+
+const ROWS: &[Row] = &[
+    row("writes", "[w]\nrw=write\nsize=64k\nfilename=f\n"),
+    row("reads", "[r]\nrw=read\nsize=64k\nfilename=f\n"),
+    row(
+        "random_reads_and_a_random_order_of_writes",
+        "[r]\nrw=randread\nsize=64k\n[w]\nrw=randwrite\nsize=64k\nbs=8k\n",
+    ),
+    Row {
+        counts: Amounts::Free,
+        ..row("a_mix_whose_amounts_are_drawn", "[m]\nrw=randrw\nsize=256k\nrwmixread=70\nfilename=f\n")
+    },
+    row("clones", "[w]\nrw=write\nsize=64k\nnumjobs=2\n"),
+    row("clones_reported_as_one", "[global]\ngroup_reporting\n[w]\nrw=write\nsize=64k\nnumjobs=3\n"),
+    row(
+        "two_jobs_one_after_the_other",
+        "[a]\nrw=write\nsize=64k\nfilename=f\n[b]\nstonewall\nrw=read\nsize=64k\nfilename=f\n",
+    ),
+    row(
+        "two_groups_each_reported_as_one",
+        "[global]\ngroup_reporting\nsize=64k\n[a]\nrw=write\nnumjobs=2\n[b]\nnew_group\nrw=randwrite\nnumjobs=2\n",
+    ),
+    row("options_for_all_jobs", "[global]\nrw=randread\nsize=64k\nbs=8k\nioengine=psync\n[a]\n[b]\nbs=16k\n"),
+    row("flushes", "[w]\nrw=write\nsize=64k\nfsync=4\nfilename=f\n"),
+    row("verified_writes", "[w]\nrw=write\nsize=64k\nverify=crc32c\nfilename=f\n"),
+    row("several_files", "[w]\nrw=write\nsize=96k\nnrfiles=3\n"),
+    row("depth", "[r]\nrw=randread\nioengine=libaio\niodepth=4\nsize=128k\nfilename=f\n"),
+    row("percentiles_of_total_latency", "[r]\nrw=read\nsize=64k\nlat_percentiles=1\nclat_percentiles=0\nfilename=f\n"),
+    row("chosen_percentiles", "[r]\nrw=read\nsize=64k\npercentile_list=50:90:99.9\nfilename=f\n"),
+    row("a_description", "[w]\nrw=write\nsize=64k\ndescription=some words\nfilename=f\n"),
+    row("directions_as_one", "[m]\nrw=write\nsize=64k\nunified_rw_reporting=mixed\nfilename=f\n"),
+    row("threads", "[w]\nthread\nrw=write\nsize=64k\nnumjobs=2\n"),
+    row("a_full_device", "[w]\nrw=write\nsize=64k\nfilename=/dev/full\n"),
+    row(
+        "a_directory",
+        "[w]\nrw=write\nsize=16k\ndirectory=.\nnrfiles=2\n[n]\nrw=write\nsize=16k\ndirectory=.\nfilename=named\n",
+    ),
+    row("a_directory_without_the_address_of_the_client", "[w]\nrw=write\nsize=16k\ndirectory=.\nunique_filename=0\n"),
+    row(
+        "the_address_of_the_client_in_a_format",
+        "[w]\nrw=write\nsize=16k\nfilename_format=$clientuid-$jobname.$filenum\n",
+    ),
+    Row {
+        counts: Amounts::Free,
+        ..row("a_time", "[r]\nrw=randread\nsize=64k\ntime_based\nruntime=300ms\nrate_iops=200\nfilename=f\n")
+    },
+    Row { words: "--output-format=json+", ..row("bins", "[r]\nrw=read\nsize=64k\nfilename=f\n") },
+    Row { named: Named::One, ..row("one_server_and_one_row", "[w]\nrw=write\nsize=64k\nfilename=f\n") },
+    Row { named: Named::One, ..row("one_server_and_two_rows", "[w]\nrw=write\nsize=64k\nnumjobs=2\n") },
+    Row { named: Named::HostFile, ..row("a_file_of_servers", "[w]\nrw=write\nsize=64k\nfilename=f\n") },
+    Row { named: Named::RemoteConfig, ..row("a_job_file_on_the_servers", "[w]\nrw=write\nsize=64k\nfilename=f\n") },
+];
+
+/// A few at a time: fio's client waits more than a second for the end of its servers.
+const AT_ONCE: usize = 5;
+
+pub(super) fn groups() -> Vec<Cases> {
+    let rigs: Arc<Mutex<Vec<Rig>>> = Arc::default();
+    let mut cases = Cases::waiting("servers", AT_ONCE);
+    for row in ROWS {
+        let rigs = Arc::clone(&rigs);
+        cases = cases.case(row.name, move || {
+            let free = rigs.lock().unwrap().pop();
+            let rig = free.unwrap_or_else(Rig::start);
+            let outcome = rig.compare(row);
+            rigs.lock().unwrap().push(rig);
+            outcome
+        });
+    }
+    vec![cases]
+}
+
+/// Servers of one program.
+struct Side {
+    program: Vec<String>,
+    place: TempDir,
+    servers: Vec<(Child, u16)>,
+}
+
+/// Two servers of each program.
+struct Rig {
+    oracle: Side,
+    ours: Side,
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        for (server, _) in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+impl Side {
+    fn start(program: &[&str], words: &[&str]) -> Side {
+        let program: Vec<String> = program.iter().map(|word| (*word).to_owned()).collect();
+        let mut side =
+            Side { program, place: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), servers: Vec::new() };
+        for number in 0..2 {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let directory = side.directory(number);
+            fs::create_dir(&directory).unwrap();
+            let mut server = side.command();
+            server.arg(format!("--server=127.0.0.1,{port}")).args(words).current_dir(&directory);
+            let server = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            side.servers.push((server, port));
+            let begun = Instant::now();
+            while TcpStream::connect(("127.0.0.1", port)).is_err() {
+                assert!(begun.elapsed() < Duration::from_secs(20), "no server listens on {port}");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        side
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program[0]);
+        command.args(&self.program[1..]).stdin(Stdio::null());
+        command
+    }
+
+    fn directory(&self, number: usize) -> PathBuf {
+        self.place.path().join(format!("server{number}"))
+    }
+
+    /// Runs a row: the exit status, the document, and the names of the files on the servers.
+    fn run(&self, row: &Row) -> Result<(Option<i32>, Value, Vec<String>), String> {
+        for number in 0..2 {
+            for entry in fs::read_dir(self.directory(number)).unwrap() {
+                fs::remove_file(entry.unwrap().path()).unwrap();
+            }
+        }
+        let job = self.place.path().join("x.fio");
+        fs::write(&job, row.job).unwrap();
+        let addresses = self.servers.iter().map(|(_, port)| format!("127.0.0.1,{port}"));
+        let clients = addresses.map(|address| format!("--client={address}")).collect::<Vec<_>>();
+        let words: Vec<String> = match row.named {
+            Named::Each => clients.iter().flat_map(|client| [client.clone(), "x.fio".to_owned()]).collect(),
+            Named::One => vec![clients[0].clone(), "x.fio".to_owned()],
+            Named::HostFile => {
+                let lines: String = self.servers.iter().map(|(_, port)| format!("127.0.0.1,{port}\n")).collect();
+                fs::write(self.place.path().join("hosts"), lines).unwrap();
+                vec!["--client=hosts".to_owned(), "x.fio".to_owned()]
+            }
+            Named::RemoteConfig => {
+                let remote = format!("--remote-config={}", job.display());
+                clients.iter().flat_map(|client| [client.clone(), remote.clone()]).collect()
+            }
+        };
+        let mut client = self.command();
+        client.current_dir(self.place.path()).args(words).arg("--output-format=json");
+        client.args(row.words.split_whitespace());
+        let output = client.output().map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (document, _) = split_output(&text).map_err(|error| format!("{error}: {text}"))?;
+        let document =
+            document.ok_or_else(|| format!("no document: {text}{}", String::from_utf8_lossy(&output.stderr)))?;
+        Ok((output.status.code(), self.with_numbers(document), self.files()))
+    }
+
+    /// The numbers of the servers in place of their ports.
+    fn with_numbers(&self, mut document: Value) -> Value {
+        for list in ["client_stats", "disk_util"] {
+            for entry in document[list].as_array_mut().into_iter().flatten() {
+                let number = self.servers.iter().position(|(_, port)| entry["port"] == *port);
+                entry["port"] = number.into();
+            }
+        }
+        document
+    }
+
+    fn files(&self) -> Vec<String> {
+        let of = |number: usize| {
+            let mut names: Vec<String> =
+                names(&self.directory(number)).into_iter().map(|name| format!("{number}/{name}")).collect();
+            names.sort();
+            names
+        };
+        (0..2).flat_map(of).collect()
+    }
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn is_sum(entry: &Value) -> bool {
+    entry["jobname"] == "All clients"
+}
+
+impl Rig {
+    fn start() -> Rig {
+        Rig {
+            oracle: Side::start(&["fio"], &[]),
+            ours: Side::start(&[env!("CARGO_BIN_EXE_plumb"), "fio"], &["--trust-clients"]),
+        }
+    }
+
+    fn compare(&self, row: &Row) -> Result<(), String> {
+        let (status, oracle, files) = self.oracle.run(row)?;
+        let (our_status, ours, our_files) = self.ours.run(row)?;
+        let (oracle, ours) = normal(oracle, ours)?;
+        let mut differences = compare_results(&oracle, &ours, row.counts);
+        if status != our_status {
+            differences.push(format!("fio ends with {status:?}, ours with {our_status:?}"));
+        }
+        if files != our_files {
+            differences.push(format!("fio's servers have {files:?}, ours {our_files:?}"));
+        }
+        if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) }
+    }
+}
+
+/// Both documents without what is better in ours, which is checked here.
+fn normal(mut oracle: Value, mut ours: Value) -> Result<(Value, Value), String> {
+    // fio prints the servers as they end; ours are in the order of the command line.
+    let stats = |document: &Value| document["client_stats"].as_array().cloned().unwrap_or_default();
+    let is_in_order = |entries: &[Value]| entries.is_sorted_by_key(|entry| entry["port"].as_u64());
+    let (mut theirs, mut mine) = (stats(&oracle), stats(&ours));
+    let (mut their_sums, mut our_sums) = (take_sums(&mut theirs), take_sums(&mut mine));
+    if !is_in_order(&mine) {
+        return Err("ours are not in the order of the command line".to_owned());
+    }
+    theirs.sort_by_key(|entry| entry["port"].as_u64());
+    // fio 3.33 leaves the options out of all rows of a server but the first.
+    for (their, my) in theirs.iter().zip(&mut mine) {
+        if their.get("job options").is_none() {
+            my.as_object_mut().ok_or("a row that is not an object")?.shift_remove("job options");
+        }
+    }
+    check_sums(&their_sums, &our_sums)?;
+    // Of several groups fio has one sum, and ours one for each. Percentiles of a sum are only in ours.
+    if our_sums.len() == their_sums.len() {
+        for sum in their_sums.iter_mut().chain(&mut our_sums) {
+            sum["port"] = Value::Null;
+            // fio's has no error, ours the first of a job.
+            sum["error"] = Value::Null;
+            for key in ["read", "write", "trim", "mixed", "sync"] {
+                for latency in ["slat_ns", "clat_ns", "lat_ns"] {
+                    if let Some(found) = sum.get_mut(key).and_then(|part| part.get_mut(latency)?.as_object_mut()) {
+                        found.shift_remove("percentile");
+                        found.shift_remove("bins");
+                    }
+                }
+            }
+        }
+        theirs.extend(their_sums);
+        mine.extend(our_sums);
+    }
+    (oracle["client_stats"], ours["client_stats"]) = (theirs.into(), mine.into());
+    if let Some(disks) = oracle["disk_util"].as_array_mut() {
+        disks.sort_by_key(|disk| disk["port"].as_u64());
+    }
+    Ok((oracle, ours))
+}
+
+fn take_sums(entries: &mut Vec<Value>) -> Vec<Value> {
+    let (sums, others) = entries.drain(..).partition(is_sum);
+    *entries = others;
+    sums
+}
+
+/// The sums count the same, and ours have percentiles wherever a job has them.
+fn check_sums(theirs: &[Value], ours: &[Value]) -> Result<(), String> {
+    if theirs.is_empty() != ours.is_empty() {
+        return Err(format!("fio has {} sums, ours {}", theirs.len(), ours.len()));
+    }
+    for direction in ["read", "write"] {
+        let total =
+            |sums: &[Value]| -> u64 { sums.iter().filter_map(|sum| sum[direction]["total_ios"].as_u64()).sum() };
+        let rates_are_measured = theirs.iter().any(|sum| sum[direction]["runtime"].as_u64() > Some(200));
+        if !rates_are_measured && total(theirs) != total(ours) && !is_drawn(theirs) {
+            return Err(format!("fio's sums have {} {direction}s, ours {}", total(theirs), total(ours)));
+        }
+        for sum in ours.iter().filter(|sum| sum[direction]["lat_ns"]["N"].as_u64() > Some(0)) {
+            let has = |latency: &str| sum[direction][latency].get("percentile").is_some();
+            if !has("clat_ns") && !has("lat_ns") {
+                return Err(format!("our sum has no percentiles of {direction}s: {sum}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True if a mix was drawn: its two amounts are equal only together.
+fn is_drawn(sums: &[Value]) -> bool {
+    sums.iter().any(|sum| ["read", "write"].iter().all(|direction| sum[direction]["total_ios"].as_u64() > Some(0)))
+}

@@ -1,0 +1,160 @@
+//! The first line on a connection to a server, and its answer if it refuses: what shows a real fio at the other end, or another version of plumb.
+//!
+//! After it the lines are those of the member protocol, which begin with the member's greeting.
+
+use crate::message::PROTOCOL;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The first line of a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// Number of the protocol.
+    pub protocol: u32,
+    /// Program and version.
+    pub program: String,
+}
+
+/// The answer of a server that does not serve this client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Number of the server's protocol.
+    pub protocol: u32,
+    /// Program and version of the server.
+    pub program: String,
+    /// The reason, for people.
+    pub why: String,
+}
+
+/// Another program at the other end.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Foreign {
+    /// fio's own protocol.
+    #[error(
+        "a real fio (its protocol, version {version}), not plumb; the two cannot run one job. Put plumb's `fio` first in PATH there"
+    )]
+    Fio {
+        /// Version of fio's protocol, with which its messages begin.
+        version: u16,
+    },
+    /// Something else.
+    #[error("not plumb: its first bytes are {0}")]
+    Other(String),
+}
+
+/// The first line of a client that is not served.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum OpeningError {
+    /// Another program.
+    #[error("the client is {0}")]
+    Foreign(#[from] Foreign),
+    /// Another version of plumb.
+    #[error(
+        "the client is {program} with protocol {theirs}, and this server has protocol {PROTOCOL}; use one version of plumb at both ends"
+    )]
+    OtherProtocol {
+        /// Its number.
+        theirs: u32,
+        /// Program and version of the client.
+        program: String,
+    },
+}
+
+#[derive(Deserialize, Serialize)]
+struct OpeningLine {
+    client: Opening,
+}
+
+#[derive(Deserialize, Serialize)]
+struct RefusalLine {
+    refused: Refusal,
+}
+
+/// Reads the first line of a client.
+///
+/// # Errors
+/// Another program or version.
+pub fn opening(line: &[u8]) -> Result<Opening, OpeningError> {
+    let OpeningLine { client } = serde_json::from_slice(line).map_err(|_| Foreign::of(line))?;
+    match client.protocol {
+        PROTOCOL => Ok(client),
+        theirs => Err(OpeningError::OtherProtocol { theirs, program: client.program }),
+    }
+}
+
+/// Reads the answer of a server; `None` if it is not a refusal.
+pub fn refusal(line: &[u8]) -> Option<Refusal> {
+    serde_json::from_slice(line).ok().map(|RefusalLine { refused }| refused)
+}
+
+impl Opening {
+    /// The line, with its end.
+    pub fn line(self) -> String {
+        crate::message::line(&OpeningLine { client: self }).unwrap_or_default()
+    }
+}
+
+impl Refusal {
+    /// The line, with its end.
+    pub fn line(self) -> String {
+        crate::message::line(&RefusalLine { refused: self }).unwrap_or_default()
+    }
+}
+
+impl Foreign {
+    /// The program whose first bytes these are. fio's messages begin with the version of its protocol and a small number, the kind of message,
+    /// each in two bytes, the lower one first.
+    pub fn of(bytes: &[u8]) -> Self {
+        if let [low, high, kind, 0, ..] = *bytes
+            && kind < 128
+            && (1..4096).contains(&u16::from_le_bytes([low, high]))
+        {
+            return Foreign::Fio { version: u16::from_le_bytes([low, high]) };
+        }
+        let shown: String =
+            bytes.iter().take(24).flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from).collect();
+        Foreign::Other(format!("`{shown}`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_opening_and_a_refusal_are_read_back() {
+        let sent = Opening { protocol: PROTOCOL, program: "plumb 0.1.0".to_owned() };
+        assert_eq!(opening(sent.clone().line().as_bytes()), Ok(sent));
+        let refused = Refusal { protocol: 9, program: "plumb 9".to_owned(), why: "busy".to_owned() };
+        assert_eq!(refusal(refused.clone().line().as_bytes()), Some(refused));
+        assert_eq!(refusal(b"{\"hello\":{}}"), None);
+    }
+
+    #[test]
+    fn a_real_fio_is_named_with_the_version_of_its_protocol() {
+        // The first bytes of a client of Debian's fio 3.33, and of what its server answers to a line of plumb.
+        for bytes in [&[0x61, 0, 0x0a, 0, 0, 0, 0, 0][..], &[0x61, 0, 0x05, 0, 0, 0, 0, 0, 0x4f]] {
+            let error = opening(bytes).unwrap_err().to_string();
+            assert!(error.contains("a real fio (its protocol, version 97)"), "{error}");
+        }
+    }
+
+    #[test]
+    fn another_program_and_another_version_are_named() {
+        let error = opening(b"GET / HTTP/1.1\r\n").unwrap_err().to_string();
+        assert!(error.contains("not plumb") && error.contains("GET / HTTP"), "{error}");
+        let newer = opening(br#"{"client":{"protocol":77,"program":"plumb 9.9","more":1}}"#).unwrap_err().to_string();
+        assert!(
+            newer.contains("plumb 9.9 with protocol 77") && newer.contains(&format!("protocol {PROTOCOL}")),
+            "{newer}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = (opening(&bytes), refusal(&bytes));
+        }
+    }
+}
