@@ -254,7 +254,7 @@ fn kernel_counters(bytes: &[u8]) {
     monitor::io_bytes(&text);
 }
 
-/// Messages between leader and members, lists of hosts, and the kept result of a member.
+/// Messages between leader and members, first lines of connections, addresses, lists of hosts, and the kept result of a member.
 fn cluster_lines(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {
@@ -264,8 +264,10 @@ fn cluster_lines(bytes: &[u8]) {
             // NaN cannot be read, so all numbers are equal to themselves.
             assert_eq!(again, Some(answer));
         }
-        let _ = (cluster::order(line), cluster::hosts(line));
+        let _ = (cluster::order(line), cluster::hosts(line), cluster::opening(line.as_bytes()));
+        let _ = (cluster::refusal(line.as_bytes()), cluster::client_address(line), cluster::server_address(Some(line)));
     }
+    let _ = cluster::opening(bytes);
     let _ = cluster::hosts_file(&text);
     if let Ok(member) = cluster::kept(&text, 0, 2) {
         let members = [member.clone(), member];

@@ -243,6 +243,20 @@ fn latencies_of_flushes_and_verified_blocks_are_in_the_sum() {
 }
 
 #[test]
+fn a_sum_that_is_not_what_was_moved_in_the_time_has_a_remark() {
+    let server = Server::start(&[]);
+    let place = place();
+    let half = "rw=randread\nsize=64k\nrate_iops=200\ntime_based\nruntime=700ms\n";
+    let job = format!("[a]\n{half}[b]\nstonewall\n{half}");
+    let mut command = client(place.path(), &job, &[&server.client(), "x.fio"]);
+    let (status, _, error) = shown(&command.env("PLUMB_REMARKS", "always").output().unwrap());
+    let remark = error.lines().find(|line| line.contains("plumb: remark: All clients: reads at 1,"));
+    let over_all = remark.and_then(|line| line.split("it was ").nth(1)?.strip_suffix(" KiB/s")?.parse::<u64>().ok());
+    // 400 reads of 4 KiB per second, one half after the other.
+    assert!(status == 0 && over_all.is_some_and(|rate| (600..=800).contains(&rate)), "{error}");
+}
+
+#[test]
 fn a_real_fio_at_either_end_is_named_in_less_than_a_second() {
     let (place, port) = (place(), free_port());
     let mut fio = Command::new("fio")
@@ -412,7 +426,11 @@ fn untrusted_clients_are_held_to_the_directory_and_what_the_server_allows() {
     let allowed = outside.path().join("allowed");
     fs::create_dir(&allowed).unwrap();
     let server = Server::start(&[&format!("--allow={}", allowed.display())]);
-    assert!(server.said().contains("clients may do what --untrusted lets a job file do"), "{}", server.said());
+    assert!(
+        server.said().contains("clients without the secret may do what --untrusted lets a job file do"),
+        "{}",
+        server.said()
+    );
     let job = |more: &str| format!("[w]\nrw=write\nsize=16k\n{more}\n");
     let touched = outside.path().join("touched");
     for (more, complaint) in [
@@ -444,6 +462,52 @@ fn untrusted_clients_are_held_to_the_directory_and_what_the_server_allows() {
 }
 
 #[test]
+fn clients_with_the_secret_are_trusted_and_another_secret_is_refused_by_name() {
+    let files = place();
+    let file = |name: &str, text: &str| {
+        fs::write(files.path().join(name), text).unwrap();
+        format!("--secret-file={}", files.path().join(name).display())
+    };
+    let right = file("right", "0123456789abcdef0123456789abcdef");
+    let wrong = file("wrong", "another secret of at least 32 letters");
+    let short = file("short", "secret");
+    let server = Server::start(&[&right]);
+    let touched = files.path().join("touched");
+    let job =
+        format!("[w]\nrw=write\nsize=256k\nnumjobs=4\nexec_prerun=touch {}\nwrite_lat_log=l\n", touched.display());
+    let client_words = [&server.client(), "x.fio", "--output-format=json"];
+    let (status, text, error) = run(&job, &[&client_words[..], &[&right]].concat());
+    assert_eq!(status, 0, "{error}");
+    assert_eq!(document(&text)["client_stats"][4]["write"]["total_ios"], 256);
+    assert!(touched.exists());
+    for (secret, complaint) in [
+        (Some(&wrong), "the secret of the client is not that of this server"),
+        (Some(&short), "at least 32 characters"),
+        (None, "runs a command"),
+    ] {
+        let words: Vec<&str> = client_words.iter().copied().chain(secret.map(String::as_str)).collect();
+        let (status, _, error) = run(&job, &words);
+        assert!(status == 1 && error.contains(complaint), "{secret:?}: {error}");
+    }
+    let without = Server::start(&[]);
+    let (status, _, error) = run(&job, &[&without.client(), "x.fio", &right]);
+    assert!(status == 1 && error.contains("this server was started without --secret-file"), "{error}");
+    // A server that does not prove the secret gets nothing.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let impostor = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        socket.write_all(b"{\"hello\":{\"protocol\":2,\"program\":\"plumb\"}}\n").unwrap();
+        let mut got = String::new();
+        let _ = socket.take(4096).read_to_string(&mut got);
+        got
+    });
+    let (status, _, error) = run(&job, &[&format!("--client=127.0.0.1,{port}"), "x.fio", &right]);
+    assert!(status == 1 && error.contains("it answered without the secret"), "{error}");
+    assert!(!impostor.join().unwrap().contains("prepare"));
+}
+
+#[test]
 fn a_leader_that_sends_other_words_or_another_command_is_refused() {
     let server = Server::start(&[]);
     let place = place();
@@ -467,7 +531,11 @@ fn a_leader_that_sends_other_words_or_another_command_is_refused() {
     ] {
         let mut socket = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let opening = ::cluster::Opening { protocol: ::cluster::PROTOCOL, program: "plumb".to_owned() };
+        let opening = ::cluster::Opening {
+            protocol: ::cluster::PROTOCOL,
+            program: "plumb".to_owned(),
+            ..::cluster::Opening::default()
+        };
         socket.write_all(opening.line().as_bytes()).unwrap();
         let prepare = ::cluster::line(&::cluster::Order::Prepare(Box::new(task))).unwrap();
         socket.write_all(prepare.as_bytes()).unwrap();

@@ -13,6 +13,20 @@ pub struct Opening {
     pub protocol: u32,
     /// Program and version.
     pub program: String,
+    /// How the lines that follow are protected.
+    #[serde(default)]
+    pub protection: Protection,
+}
+
+/// How the lines of a connection are protected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protection {
+    /// Not at all.
+    #[default]
+    None,
+    /// By a handshake with the secret of both ends, and keys from it.
+    Secret,
 }
 
 /// The answer of a server that does not serve this client.
@@ -124,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_opening_and_a_refusal_are_read_back() {
-        let sent = Opening { protocol: PROTOCOL, program: "plumb 0.1.0".to_owned() };
+        let sent = Opening { protocol: PROTOCOL, program: "plumb 0.1.0".to_owned(), protection: Protection::Secret };
         assert_eq!(opening(sent.clone().line().as_bytes()), Ok(sent));
         let refused = Refusal { protocol: 9, program: "plumb 9".to_owned(), why: "busy".to_owned() };
         assert_eq!(refusal(refused.clone().line().as_bytes()), Some(refused));

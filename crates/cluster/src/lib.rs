@@ -25,7 +25,7 @@ mod summary;
 pub use address::{Address, AddressError, DEFAULT_PORT, client_address, server_address};
 pub use checks::{CHECKS, Check, findings};
 pub use clock::ClockEstimate;
-pub use greeting::{Foreign, Opening, OpeningError, Refusal, opening, refusal};
+pub use greeting::{Foreign, Opening, OpeningError, Protection, Refusal, opening, refusal};
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Settings, Standing};
 pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};

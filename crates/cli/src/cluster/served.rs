@@ -119,7 +119,7 @@ fn with_remedy(failure: Failure, limits: Option<&[String]>) -> Failure {
     }
     Failure::new(format!(
         "{}\nThe server lets this client do what --untrusted lets a job file do. On the server, --allow PATH lets clients use a directory or device; \
-         --trust-clients lets them do all that the server's user may",
+         --secret-file FILE at both ends, or --trust-clients, lets them do all that the server's user may",
         failure.message().trim_end()
     ))
 }

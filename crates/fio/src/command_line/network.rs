@@ -37,6 +37,8 @@ pub struct ClientRequest {
     pub lost: LostServer,
     /// Silence after which a server is given up; `None` for the default.
     pub silence: Option<Nanos>,
+    /// File with the secret that the servers have, too.
+    pub secret: Option<PathBuf>,
 }
 
 /// Rights of clients.
@@ -58,7 +60,9 @@ pub struct ServerRequest {
     pub daemonize: Option<PathBuf>,
     /// Paths that untrusted clients may use.
     pub allowed: Vec<PathBuf>,
-    /// Their rights.
+    /// File with the secret that trusted clients have, too.
+    pub secret: Option<PathBuf>,
+    /// Rights of clients without the secret.
     pub trust: ClientTrust,
 }
 
@@ -68,6 +72,7 @@ pub(crate) struct NetworkWords {
     pub(crate) servers: Vec<(ServerJobs, Place)>,
     pub(crate) lost: LostServer,
     pub(crate) silence: Option<Nanos>,
+    pub(crate) secret: Option<PathBuf>,
     pub(crate) server: Option<(ServerRequest, Place)>,
     pub(crate) daemonize: Option<PathBuf>,
     pub(crate) allowed: Vec<PathBuf>,
@@ -83,6 +88,7 @@ pub(crate) struct NetworkWords {
 pub(crate) enum Needs {
     Client,
     Server,
+    Either,
 }
 
 /// The other words of a command line, which clients and servers treat in their own ways.
@@ -109,11 +115,13 @@ impl NetworkWords {
         let lacks = |needs: &Needs| match needs {
             Needs::Client => !has_client,
             Needs::Server => !has_server,
+            Needs::Either => !has_client && !has_server,
         };
         if let Some((name, needs, place)) = self.needs.iter().find(|(_, needs, _)| lacks(needs)) {
             let with = match needs {
                 Needs::Client => "--client",
                 Needs::Server => "--server",
+                Needs::Either => "--server or --client",
             };
             let what = format!("--{name} is an option of {with}, which is not given");
             return Some(Err(Problem::at(place.clone(), what, None)));
@@ -159,8 +167,8 @@ impl NetworkWords {
         if let Some(option) = others.instead {
             return Err(Problem::bare(format!("--{option} has no meaning with --client"), None));
         }
-        let NetworkWords { lost, silence, .. } = NetworkWords { servers: Vec::new(), ..self };
-        Ok(Action::Client(ClientRequest { servers, words: others.sent, lost, silence }))
+        let NetworkWords { lost, silence, secret, .. } = NetworkWords { servers: Vec::new(), ..self };
+        Ok(Action::Client(ClientRequest { servers, words: others.sent, lost, silence, secret }))
     }
 
     fn serve(self, server: ServerRequest, place: Place, others: &OtherWords<'_>) -> Result<Action, Problem> {
@@ -177,7 +185,7 @@ impl NetworkWords {
                 None,
             ));
         }
-        let NetworkWords { daemonize, allowed, trust, .. } = self;
-        Ok(Action::Server(ServerRequest { daemonize, allowed, trust, ..server }))
+        let NetworkWords { daemonize, allowed, secret, trust, .. } = self;
+        Ok(Action::Server(ServerRequest { daemonize, allowed, secret, trust, ..server }))
     }
 }

@@ -64,6 +64,7 @@ pub(crate) enum Effect {
     Partial,
     Silence,
     Allow,
+    SecretFile,
     TrustClients,
     /// None: the option is refused by name.
     Refuse,
@@ -157,6 +158,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("server", Possible("ADDRESS"), Effect::Server, "Run jobs of clients, on [HOST][,PORT], sock:PATH"),
     works("daemonize", Needed("FILE"), Effect::Daemonize, "Server in the background, process ID in FILE"),
     works("allow", Needed("PATH"), Effect::Allow, "Server: clients may use this path (plumb only)"),
+    works("secret-file", Needed("FILE"), Effect::SecretFile, "Secret of server and clients (plumb only)"),
     works("trust-clients", Nothing, Effect::TrustClients, "Server: clients may do all you may (plumb only)"),
     works("idle-prof", Needed("MODE"), Effect::IdleProfile, "Report CPU idle time: system, percpu, calibrate"),
     works("crctest", Possible("LIST"), Effect::TimeDigests, "Measure the speed of checksums, run no jobs"),

@@ -361,6 +361,7 @@ impl<'a> Reader<'a> {
             | Effect::Server
             | Effect::Daemonize
             | Effect::Allow
+            | Effect::SecretFile
             | Effect::TrustClients => self.network(option, value, place),
             Effect::Refuse => {}
         }
@@ -372,6 +373,7 @@ impl<'a> Reader<'a> {
         let needs = match option.effect {
             Effect::RemoteConfig | Effect::Partial | Effect::Silence => Some(Needs::Client),
             Effect::Daemonize | Effect::Allow | Effect::TrustClients => Some(Needs::Server),
+            Effect::SecretFile => Some(Needs::Either),
             _ => None,
         };
         let silence = match option.effect {
@@ -399,6 +401,7 @@ impl<'a> Reader<'a> {
                 network.server = Some((ServerRequest { address, ..ServerRequest::default() }, place));
             }
             Effect::Daemonize => network.daemonize = Some(PathBuf::from(text)),
+            Effect::SecretFile => network.secret = Some(PathBuf::from(text)),
             Effect::Allow => network.allowed.push(PathBuf::from(text)),
             _ => network.trust = ClientTrust::Full,
         }

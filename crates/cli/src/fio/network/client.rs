@@ -2,6 +2,7 @@
 
 use super::connect::Greeted;
 use super::face::ClientFace;
+use super::secret::Secret;
 use crate::cluster::carrier::Arrival;
 use crate::cluster::job::{self, Recorded};
 use crate::cluster::{PROGRAM, SILENCE, START_WITHIN, lead, now};
@@ -15,12 +16,16 @@ use fio::{Action, ClientRequest, Invocation, LostServer, OutputFormat, ServerJob
 use formats::fio::clients::{ServerResult, ServerResults, Sums};
 use formats::{View, printable};
 use measure::Nanos;
-use model::{RunResult, SCHEMA};
+use measure::text::rounded_size;
+use model::{JobResult, RunResult, SCHEMA};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
+
+/// Share by which two rates differ before both are shown.
+const SAME_RATE: f64 = 0.02;
 
 /// A server with its task.
 pub(super) struct Server {
@@ -47,7 +52,8 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
     }
     let silence = request.silence.unwrap_or(SILENCE);
     let signals = lead::signals()?;
-    let greeted = meet(&servers, silence);
+    let secret = secret(request.secret.as_deref())?;
+    let greeted = meet(&servers, silence, secret.as_ref());
     let mut missing = Vec::new();
     let mut there = Vec::new();
     for ((server, task), greeted) in servers.into_iter().zip(tasks).zip(greeted) {
@@ -85,11 +91,17 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
     Ok(if signal.is_some() { ENDED_BY_SIGNAL } else { status })
 }
 
+/// The secret in this file, or in the one that the environment names.
+pub(super) fn secret(file: Option<&Path>) -> Result<Option<Secret>, Failure> {
+    let from_environment = || std::env::var_os("PLUMB_SECRET_FILE").filter(|path| !path.is_empty()).map(PathBuf::from);
+    file.map(Path::to_owned).or_else(from_environment).map(|path| Secret::read(&path)).transpose()
+}
+
 /// Connects to all servers at the same time.
-fn meet(servers: &[Server], silence: Nanos) -> Vec<Result<Greeted, Failure>> {
+fn meet(servers: &[Server], silence: Nanos, secret: Option<&Secret>) -> Vec<Result<Greeted, Failure>> {
     std::thread::scope(|scope| {
         let each: Vec<_> =
-            servers.iter().map(|server| scope.spawn(|| Greeted::meet(&server.address, silence))).collect();
+            servers.iter().map(|server| scope.spawn(|| Greeted::meet(&server.address, silence, secret))).collect();
         let ended = || Err(Failure::new("the connection failed"));
         each.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
     })
@@ -233,12 +245,46 @@ fn report(
             print_error(&format!("plumb: check: {}", printable::line(&remarks::line(note))));
         }
     }
+    if remarks::are_wanted() && is_whole {
+        let all = all((servers, labels, &results), None, Sums::Shown);
+        for text in other_rates(&summary, &formats::fio::clients::sums(&all)) {
+            print_error(&format!("plumb: remark: {text}"));
+        }
+    }
     let missing = members.iter().filter(|member| member.result.is_none()).count();
     if missing > 0 {
         let sum = if is_whole { "the sum is that of the others" } else { "so there is no sum of all" };
         print_error(&format!("fio: {missing} of {} servers have no result, {sum}", members.len()));
     }
     Ok(u8::from(!failed.is_empty() || !is_whole))
+}
+
+/// The results of those servers that have one.
+fn all<'a>((servers, labels, results): Parts<'a>, own: Option<Value>, sums: Sums) -> ServerResults<'a> {
+    let each = servers.iter().zip(labels).zip(results).filter_map(|((server, label), result)| {
+        let address = &server.address;
+        Some(ServerResult { host: address.host(), port: address.port(), label, result: (*result)? })
+    });
+    ServerResults { servers: each.collect(), own, sums }
+}
+
+/// Sums whose rate is not that of the bytes that were moved from the first start to the last end: fio divides by the longest time of a job.
+fn other_rates(summary: &cluster::Summary, sums: &[JobResult]) -> Vec<String> {
+    let [sum] = sums else { return Vec::new() };
+    let sentence = |found: &cluster::DirectionRates| {
+        let (over_all, elapsed) = (found.over_all?, found.elapsed?);
+        let of_sum = measure::float(sum.directions[found.direction].bytes_per_second()?);
+        let differ = elapsed >= Nanos::SECOND && (of_sum - over_all).abs() > SAME_RATE * over_all;
+        differ.then(|| {
+            format!(
+                "All clients: {}s at {}/s divide by the longest time of a job; from the first start to the last end it was {}/s",
+                found.direction.word(),
+                rounded_size(of_sum),
+                rounded_size(over_all)
+            )
+        })
+    };
+    summary.rates.iter().filter_map(sentence).collect()
 }
 
 /// Prints results so far.
@@ -257,11 +303,7 @@ fn write_all(
     invocation: &Invocation,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let each = servers.iter().zip(labels).zip(results).filter_map(|((server, label), result)| {
-        let address = &server.address;
-        Some(ServerResult { host: address.host(), port: address.port(), label, result: (*result)? })
-    });
-    let all = ServerResults { servers: each.collect(), own, sums };
+    let all = all((servers, labels, results), own, sums);
     let view = View { zone: jiff::tz::TimeZone::system(), terse_version: invocation.output.terse_version };
     for word in &invocation.output.formats {
         out.write(&formats::fio::clients::write(word, &all, &view)?)?;

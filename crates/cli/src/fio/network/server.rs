@@ -2,12 +2,15 @@
 //!
 //! One client leads at a time. What clients may do is decided here; the member is held to it (`cluster/served.rs`).
 
+use super::client;
+use super::secret::{Protection as Keys, Secret};
 use super::socket::{Listener, Socket};
+use crate::cluster::carrier::Hangup;
 use crate::cluster::{PROGRAM, lead};
 use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
 use crate::output::{Output, print_error};
-use cluster::{Address, Opening, OpeningError, PROTOCOL, Refusal};
+use cluster::{Address, Opening, OpeningError, PROTOCOL, Protection, Refusal};
 use fio::{ClientTrust, ServerRequest};
 use formats::printable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -47,13 +50,14 @@ pub(crate) fn serve(request: &ServerRequest) -> Result<u8, Failure> {
         rustix::process::setsid()?;
     }
     let allowed = allowed(request)?;
+    let secret = client::secret(request.secret.as_deref())?;
     let signals = lead::signals()?;
     let listener = Listener::bind(&address)?;
     let clients = if listener.is_for_its_user() { ClientTrust::Full } else { request.trust };
     say_what_clients_may(clients, &allowed);
     // A process that has started this one may be gone.
     let _ = Output::stdout().write(&format!("fio: server listening on {}\n", listening(&address)));
-    let server = Arc::new(Server { clients, allowed, greeting: AtomicUsize::new(0), leads: Mutex::new(None) });
+    let server = Arc::new(Server { clients, allowed, secret, greeting: AtomicUsize::new(0), leads: Mutex::new(None) });
     while signals.caught().is_none() {
         let timeout = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let mut asked = [PollFd::new(&listener, PollFlags::IN)];
@@ -104,7 +108,7 @@ fn say_what_clients_may(clients: ClientTrust, allowed: &[String]) {
             paths => format!("files in this directory and {}", paths.join(", ")),
         };
         print_error(&format!(
-            "fio: server: clients may do what --untrusted lets a job file do, with {paths} (--allow PATH, --trust-clients: docs/safety.md)"
+            "fio: server: clients without the secret may do what --untrusted lets a job file do, with {paths} (docs/safety.md)"
         ));
     }
 }
@@ -116,6 +120,9 @@ fn detach(request: &ServerRequest, file: &std::path::Path) -> Result<u8, Failure
     command.arg("fio").arg(address.unwrap_or_else(|| "--server".to_owned()));
     for path in &request.allowed {
         command.arg("--allow").arg(path);
+    }
+    if let Some(path) = &request.secret {
+        command.arg("--secret-file").arg(path);
     }
     if request.trust == ClientTrust::Full {
         command.arg("--trust-clients");
@@ -141,6 +148,8 @@ fn detach(request: &ServerRequest, file: &std::path::Path) -> Result<u8, Failure
 struct Server {
     clients: ClientTrust,
     allowed: Vec<String>,
+    /// Clients that have it are trusted.
+    secret: Option<Secret>,
     /// Connections that have not shown yet what they are.
     greeting: AtomicUsize,
     /// The client that leads, and the process group of its member once it runs.
@@ -161,14 +170,7 @@ impl Server {
         let opening = if others < GREETINGS { read_opening(&socket) } else { Err(Unmet::Crowd) };
         self.greeting.fetch_sub(1, Ordering::SeqCst);
         let refused = match opening {
-            Ok(Opening { .. }) => match self.take_turn(client) {
-                Ok(()) => {
-                    let served = self.run_member(&socket, client);
-                    *self.leading() = None;
-                    served.err().map(|failure| failure.message().to_owned())
-                }
-                Err(busy) => Some(busy),
-            },
+            Ok(Opening { protection, .. }) => self.admit(&mut socket, client, protection).err(),
             Err(Unmet::Gone) => None,
             Err(unmet) => Some(unmet.to_string()),
         };
@@ -178,6 +180,24 @@ impl Server {
             // The client may be gone.
             let _ = socket.write_all(refusal.line().as_bytes());
         }
+    }
+
+    /// Serves a client that has greeted; the error is the reason why it is not served.
+    fn admit(&self, socket: &mut Socket, client: &str, protection: Protection) -> Result<(), String> {
+        let keys = match (protection, &self.secret) {
+            (Protection::None, _) => None,
+            (Protection::Secret, None) => return Err("this server was started without --secret-file".to_owned()),
+            (Protection::Secret, Some(secret)) => {
+                let _ = socket.set_read_timeout(Some(GREETING));
+                let keys = secret.answer(socket).map_err(|_| "the secret of the client is not that of this server")?;
+                let _ = socket.set_read_timeout(None);
+                Some(keys)
+            }
+        };
+        self.take_turn(client)?;
+        let served = self.run_member(socket, client, keys.as_ref());
+        *self.leading() = None;
+        served.map_err(|failure| failure.message().to_owned())
     }
 
     fn leading(&self) -> std::sync::MutexGuard<'_, Option<Turn>> {
@@ -209,18 +229,24 @@ impl Server {
     }
 
     /// Runs a member on this connection until it ends.
-    fn run_member(&self, socket: &Socket, client: &str) -> Result<(), Failure> {
+    fn run_member(&self, socket: &Socket, client: &str, keys: Option<&Keys>) -> Result<(), Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["cluster", "member", "--client", client]);
-        if self.clients == ClientTrust::Untrusted {
+        if self.clients == ClientTrust::Untrusted && keys.is_none() {
             command.arg("--untrusted");
             for path in &self.allowed {
                 command.arg(format!("--allow={path}"));
             }
         }
         command.env_remove(DETACHED).process_group(0);
-        command.stdin(socket.try_clone()?.into_descriptor()).stdout(socket.try_clone()?.into_descriptor());
+        match keys {
+            None => command.stdin(socket.try_clone()?.into_descriptor()).stdout(socket.try_clone()?.into_descriptor()),
+            Some(_) => command.stdin(Stdio::piped()).stdout(Stdio::piped()),
+        };
         let mut child = command.spawn()?;
+        if let Some(keys) = keys {
+            carry(&mut child, socket, keys)?;
+        }
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         if let Some(turn) = self.leading().as_mut() {
             turn.member = group;
@@ -240,6 +266,23 @@ impl Server {
             std::thread::sleep(LOOK);
         }
     }
+}
+
+/// Carries the lines of a member whose connection is encrypted.
+fn carry(child: &mut Child, socket: &Socket, keys: &Keys) -> io::Result<()> {
+    if let Some(mut stdin) = child.stdin.take() {
+        let mut from_client = keys.opened(socket.try_clone()?);
+        // The end of the connection, or a message that cannot be decrypted, is the end of the member's input.
+        std::thread::Builder::new().spawn(move || drop(io::copy(&mut from_client, &mut stdin)))?;
+    }
+    if let Some(mut stdout) = child.stdout.take() {
+        let (mut to_client, hangup) = (keys.sealed(socket.try_clone()?), socket.try_clone()?);
+        std::thread::Builder::new().spawn(move || {
+            let _ = io::copy(&mut stdout, &mut to_client);
+            hangup.hang_up();
+        })?;
+    }
+    Ok(())
 }
 
 /// Waits for a member. One that has not ended for a time after its client has gone is killed.
