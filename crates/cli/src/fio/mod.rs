@@ -61,7 +61,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match &invocation.action {
         Action::Run(plan) => measure(plan, &invocation, feed, &mut out),
         Action::Client(request) => network::run_client(request, &invocation, &mut out),
-        Action::Server(request) => network::serve(request),
+        Action::Server(request) => network::serve(request, &invocation),
         Action::MergeTraces(plan) => match run::merge_traces(plan) {
             Ok(_) => Ok(0),
             Err(error) => Err(Failure::new(error.message)),
@@ -102,6 +102,8 @@ fn feed_args(invocation: &Invocation) -> FeedArgs {
 /// Opens the place of fio's own output; none if standard output is for the result or the stream alone (`--result=-`).
 fn open(invocation: &Invocation) -> Result<Output, Failure> {
     match &invocation.output.file {
+        // A server has no results; it refuses the option.
+        _ if matches!(invocation.action, Action::Server(_)) => Ok(Output::nowhere()),
         Some(path) => Output::file(path),
         None if matches!(invocation.action, Action::Run(_)) && prints_result(invocation) => Ok(Output::nowhere()),
         None => Ok(Output::stdout()),

@@ -109,20 +109,10 @@ fn meet(servers: &[Server], silence: Nanos, secret: Option<&Secret>) -> Vec<Resu
 
 /// Refuses the options of one machine.
 fn refuse(invocation: &Invocation) -> Result<(), Failure> {
-    let side = &invocation.side;
-    let there = "the servers send their results and intervals to this client, whose JSON has them";
-    let given = [
-        ("result", side.result.is_some(), there),
-        ("store", side.store.is_some(), there),
-        ("stream", side.stream.is_some(), there),
-        ("metrics", side.metrics.is_some(), there),
-        ("bandwidth-log", side.bandwidth_log.is_some(), there),
-        ("strict", side.strict.is_some(), "the checks are in the result of each server"),
-        ("until-regime", side.until_regime.is_some(), "servers end together, by runtime or size"),
-        ("trigger", invocation.trigger != fio::TriggerRequest::default(), "a trigger is of one machine"),
-    ];
-    match given.iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, why)) => Err(Failure::new(format!("--{option} has no meaning with --client: {why}"))),
+    match super::of_one_run(invocation) {
+        Some(option) => Err(Failure::new(format!(
+            "--{option} has no meaning with --client: it is of a run on one machine. The JSON has the results and intervals of all servers"
+        ))),
         None => Ok(()),
     }
 }

@@ -10,5 +10,38 @@ mod secret;
 mod server;
 mod socket;
 
+use fio::{EtaRequest, Invocation, OutputFormat, TerseVersion, TriggerRequest};
+
+/// The first option that is of a run on one machine.
+fn of_one_run(invocation: &Invocation) -> Option<&'static str> {
+    let side = &invocation.side;
+    let given = [
+        ("result", side.result.is_some()),
+        ("store", side.store.is_some()),
+        ("stream", side.stream.is_some()),
+        ("metrics", side.metrics.is_some()),
+        ("metrics-listen", side.metrics_listen.is_some()),
+        ("metrics-linger", side.metrics_linger.is_some()),
+        ("bandwidth-log", side.bandwidth_log.is_some()),
+        ("strict", side.strict.is_some()),
+        ("until-regime", side.until_regime.is_some()),
+        ("trigger", invocation.trigger != TriggerRequest::default()),
+    ];
+    given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
+}
+
+/// The first option that is of the output of a run.
+fn of_an_output(invocation: &Invocation) -> Option<&'static str> {
+    let output = &invocation.output;
+    let given = [
+        ("output", output.file.is_some()),
+        ("output-format", output.formats != [OutputFormat::NORMAL]),
+        ("terse-version", output.terse_version != TerseVersion::default()),
+        ("eta", invocation.eta != EtaRequest::default()),
+        ("status-interval", invocation.side.status_interval.is_some()),
+    ];
+    given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
+}
+
 pub(crate) use client::run as run_client;
 pub(crate) use server::serve;

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
 use crate::output::{Output, print_error};
 use cluster::{Address, Opening, OpeningError, PROTOCOL, Protection, Refusal};
-use fio::{ClientTrust, ServerRequest};
+use fio::{ClientTrust, Invocation, ServerRequest};
 use formats::printable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -40,7 +40,12 @@ const LOOK: Duration = Duration::from_millis(20);
 const DETACHED: &str = "PLUMB_DETACHED";
 
 /// Runs a server until a signal ends it.
-pub(crate) fn serve(request: &ServerRequest) -> Result<u8, Failure> {
+pub(crate) fn serve(request: &ServerRequest, invocation: &Invocation) -> Result<u8, Failure> {
+    if let Some(option) = super::of_one_run(invocation).or_else(|| super::of_an_output(invocation)) {
+        return Err(Failure::new(format!(
+            "--{option} has no meaning with --server: the client has the results, and options for them"
+        )));
+    }
     let wrong = |error: cluster::AddressError| Failure::new(format!("--server: {error}"));
     let address = cluster::server_address(request.address.as_deref()).map_err(wrong)?;
     if let Some(file) = &request.daemonize {
