@@ -13,6 +13,7 @@ use formats::printable;
 use measure::{Bytes, BytesPerSecond, Nanos, PerDirection};
 use model::RunResult;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -121,13 +122,7 @@ impl<'a> ClientFace<'a> {
             port if is_shared && port > 0 => format!("{host},{port}"),
             _ => host.replace('/', "_"),
         };
-        // A server names its logs; they are written where the job files of this client say, or else here.
-        let is_expected = server.log_stems.iter().any(|stem| name.starts_with(stem.as_str()));
-        let name = Path::new(name);
-        let name = if is_expected { name.to_owned() } else { PathBuf::from(name.file_name().unwrap_or_default()) };
-        let mut path = name.into_os_string();
-        path.push(format!(".{suffix}"));
-        let path = PathBuf::from(path);
+        let path = log_path(name, &server.log_stems, &suffix);
         let result = match self.logs.entry(path.clone()) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut().write_all(rows.as_bytes()),
             std::collections::btree_map::Entry::Vacant(entry) => {
@@ -180,6 +175,22 @@ impl<'a> ClientFace<'a> {
             leader.go().filter(|go| now().saturating_sub(*go) >= SETTLED).and_then(|_| estimate(&estimates));
         status
     }
+}
+
+/// The file of a log that a server has named. It is in the directory that the job files of this client name, or else in the current one, whatever
+/// the server says.
+fn log_path(name: &str, stems: &[String], suffix: &str) -> PathBuf {
+    let name = Path::new(name);
+    let file = name.file_name().unwrap_or_else(|| OsStr::new("log")).to_owned();
+    let is_of = |stem: &&String| {
+        let stem = Path::new(stem.as_str());
+        let begins = stem.file_name().unwrap_or_default().as_encoded_bytes();
+        stem.parent() == name.parent() && file.as_encoded_bytes().starts_with(begins)
+    };
+    let directory = stems.iter().find(is_of).and_then(|stem| Path::new(stem.as_str()).parent());
+    let mut named = file.clone();
+    named.push(format!(".{suffix}"));
+    directory.map_or_else(|| PathBuf::from(&named), |directory| directory.join(&named))
 }
 
 /// The run is as far as the server that is last.
@@ -278,6 +289,28 @@ impl Face for ClientFace<'_> {
         if !self.shown.is_empty() {
             self.shown.clear();
             print_live("\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_written_where_the_job_file_says_and_nowhere_else() {
+        let stems = ["logs/l".to_owned(), "m".to_owned(), "/abs/n".to_owned()];
+        for (name, expected) in [
+            ("logs/l_bw.1.log", "logs/l_bw.1.log.h"),
+            ("m_lat.2.log", "m_lat.2.log.h"),
+            ("/abs/n_lat.2.log", "/abs/n_lat.2.log.h"),
+            ("other/l_bw.1.log", "l_bw.1.log.h"),
+            ("logs/x", "x.h"),
+            ("logs/l/../../../etc/passwd", "passwd.h"),
+            ("/etc/passwd", "passwd.h"),
+            ("..", "log.h"),
+        ] {
+            assert_eq!(log_path(name, &stems, "h"), Path::new(expected), "{name}");
         }
     }
 }

@@ -20,6 +20,7 @@ fn of_one_run(invocation: &Invocation) -> Option<&'static str> {
         ("store", side.store.is_some()),
         ("stream", side.stream.is_some()),
         ("metrics", side.metrics.is_some()),
+        ("otlp", side.otlp.is_some()),
         ("metrics-listen", side.metrics_listen.is_some()),
         ("metrics-linger", side.metrics_linger.is_some()),
         ("bandwidth-log", side.bandwidth_log.is_some()),
