@@ -14,13 +14,13 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release install dist packages packages-again check lint docs test test-full test-r programs metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release install dist packages packages-again check lint docs test test-full test-r programs mpi metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
 	@echo 'Look'
 	@echo '  make demo         build plumb and survey the disk under this directory (about 40 s of measuring)'
-	@echo '  make release      the program without symbols in target/dist, its debug information in a file next to it'
+	@echo '  make release      plumb and plumb-mpi without symbols in target/dist, debug information of plumb in a file next to it'
 	@echo '  make install      that program with man pages, completions and documents to PREFIX (/usr/local), under DESTDIR'
 	@echo '  make dist         .deb, .rpm, tar.gz, static program, image, wheel, SBOM into target/packages (installs what it needs; as root)'
 	@echo 'The gate, in tiers'
@@ -40,6 +40,8 @@ help:
 	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
 	@echo '  make test-r       Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core); as root'
 	@echo '  make programs     the logs of the real etcd and PostgreSQL under strace against plumb ask (installs both); as root'
+	@echo '  make mpi          plumb cluster --mpi under Open MPI and MPICH of Debian and PyPI and under Slurm, what is killed and stopped;'
+	@echo '                    installs them; 4 min; as root'
 	@echo '  make metrics      promtool, Prometheus, node_exporter and a receiver of OTLP read plumb'\''s metrics'
 	@echo '  make packages     lintian, rpmlint, fresh roots, aarch64 under qemu-user and more against what make dist left; as root'
 	@echo '  make packages-again   the same commit compiled in another directory: the same bytes?'
@@ -62,14 +64,15 @@ demo:
 
 # A debugger and a backtrace find plumb.debug by the link in plumb, where both are in one directory.
 release:
-	$(CARGO) build --release --locked --bin plumb
+	$(CARGO) build --release --locked --bin plumb --bin plumb-mpi
 	@mkdir -p target/dist
 	objcopy --only-keep-debug target/release/plumb target/dist/plumb.debug
 	objcopy --strip-all target/release/plumb target/dist/plumb
 	cd target/dist && objcopy --add-gnu-debuglink=plumb.debug plumb
+	objcopy --strip-all target/release/plumb-mpi target/dist/plumb-mpi
 	@ls -l target/dist
 
-# PROGRAM is what is installed. It builds nothing, so that it can run as root after `make release` as a user.
+# PROGRAM is what is installed, with the plumb-mpi next to it. It builds nothing, so that it can run as root after `make release` as a user.
 PROGRAM ?= target/dist/plumb
 PREFIX ?= /usr/local
 install:
@@ -133,6 +136,12 @@ store:
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) store::full:: -- --ignored
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) gate::full:: -- --ignored
 	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) capacity::full:: -- --ignored
+
+# Not in the gate: four MPIs and Slurm take 100 MB and minutes to install, and what is stopped is waited for.
+mpi:
+	@tools/oracles mpich slurm-wlm slurm-wlm-basic-plugins libpmix-dev
+	@tools/mpi
+	$(CASES) mpi:: -- --ignored
 
 metrics:
 	$(CARGO) build --release --locked --bin plumb --features cli/otlp

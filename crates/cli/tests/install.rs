@@ -58,6 +58,7 @@ fn an_installed_plumb_is_whole_and_takes_no_name_of_another_package() {
     assert!(pages.len() > 30 && pages.contains("plumb.1.gz") && pages.contains("plumb-survey.1.gz"), "{pages:?}");
     for path in [
         "usr/bin/plumb",
+        "usr/lib/plumb/plumb-mpi",
         "usr/share/bash-completion/completions/plumb",
         "usr/share/zsh/site-functions/_plumb",
         "usr/share/fish/vendor_completions.d/plumb.fish",

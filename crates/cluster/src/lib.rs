@@ -8,6 +8,8 @@
 mod address;
 mod checks;
 mod clock;
+mod exit;
+mod frames;
 mod greeting;
 mod hosts;
 mod leader;
@@ -25,6 +27,8 @@ mod summary;
 pub use address::{Address, AddressError, DEFAULT_PORT, client_address, server_address};
 pub use checks::{CHECKS, Check, findings};
 pub use clock::ClockEstimate;
+pub use exit::ending;
+pub use frames::{Content, Frame, FrameError, Frames, Notice};
 pub use greeting::{Foreign, Opening, OpeningError, Protection, Refusal, opening, refusal};
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Settings, Standing};

@@ -12,8 +12,11 @@ use std::collections::BTreeSet;
 /// The summary of a run of several members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How the members were started: `local`, `ssh`, or `files`.
+    /// How the members were started: `local`, `ssh`, `mpi`, or `files`.
     pub carrier: String,
+    /// Name and number of the MPI library that carried their messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// Number of members.
     pub members: u32,
     /// Number of machines.
@@ -84,6 +87,7 @@ pub fn summary(members: &[MemberResult], carrier: &str, start_within: Nanos) -> 
     let first = members.iter().filter_map(first_io).min();
     Summary {
         carrier: carrier.to_owned(),
+        library: None,
         members: count,
         hosts: u32::try_from(hosts.len()).unwrap_or(u32::MAX),
         complete: with_result == count as usize,

@@ -1,7 +1,8 @@
 //! The carriers: a member is a process here, or one that the remote shell starts on another host, and its lines go through standard input and output;
-//! or a server has started it, and its lines go through a socket.
+//! or a server has started it, and its lines go through a socket; or MPI has, and relays carry its lines (`relayed`).
 
 use super::now;
+use super::relayed::Relayed;
 use crate::failure::Failure;
 use cluster::{Answer, LONGEST_LINE, Order};
 use measure::Nanos;
@@ -72,6 +73,7 @@ pub(crate) struct Connection {
 enum Link {
     Process { child: Child, shell: Option<String> },
     Socket(Box<dyn Hangup>),
+    Relay(Relayed),
 }
 
 /// A connection that can be ended from either side.
@@ -131,8 +133,16 @@ impl Connection {
         Ok(Connection { link: Link::Socket(hangup), lines: Some(lines) })
     }
 
+    /// The connection to a member that MPI has started.
+    pub(super) fn relayed(member: Relayed) -> Self {
+        Connection { link: Link::Relay(member), lines: None }
+    }
+
     /// Sends a message. One that cannot be sent is not an error here: the end of the member's output follows.
     pub(crate) fn send(&self, order: &Order) {
+        if let Link::Relay(member) = &self.link {
+            return member.send(order);
+        }
         if let (Some(lines), Ok(line)) = (&self.lines, cluster::line(order)) {
             let _ = lines.send(line);
         }
@@ -140,8 +150,10 @@ impl Connection {
 
     /// How the process ended.
     pub(crate) fn ending(&mut self) -> String {
-        let Link::Process { child, shell } = &mut self.link else {
-            return "the server closed the connection".to_owned();
+        let (child, shell) = match &mut self.link {
+            Link::Process { child, shell } => (child, shell),
+            Link::Socket(_) => return "the server closed the connection".to_owned(),
+            Link::Relay(_) => return cluster::ending(None, None),
         };
         let until = Instant::now() + EXIT;
         let status = loop {
@@ -151,14 +163,7 @@ impl Connection {
                 _ => break None,
             }
         };
-        let how = match status {
-            None => "it closed its output".to_owned(),
-            Some(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => format!("it was ended by signal {signal}"),
-                (None, Some(code)) => format!("it ended with status {code}"),
-                (None, None) => "it ended".to_owned(),
-            },
-        };
+        let how = cluster::ending(status.and_then(|status| status.signal()), status.and_then(|status| status.code()));
         match shell {
             Some(shell) => format!("{how} (through the remote shell, `{shell}`)"),
             None => how,
@@ -171,6 +176,7 @@ impl Connection {
         let child = match &mut self.link {
             Link::Process { child, .. } => child,
             Link::Socket(socket) => return socket.hang_up(),
+            Link::Relay(member) => return member.kill(),
         };
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         if let (Ok(None), Some(pid)) = (child.try_wait(), pid) {

@@ -52,8 +52,11 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<MemberResult>, Failure> {
     for (place, path) in (0..count).zip(files) {
         let text = String::from_utf8(input::read_bytes(path)?).map_err(|_| Failure::at(path, "is not text"))?;
         let member = cluster::kept(&text, place, count).map_err(|error| Failure::at(path, error))?;
-        let first = members.values().next();
-        if first.is_some_and(|first| (first.go, first.members) != (member.go, member.members)) {
+        // A member that lost its leader does not know when all were asked to begin.
+        let of_another = |first: &MemberResult| {
+            first.members != member.members || (first.go != member.go && first.go.is_some() && member.go.is_some())
+        };
+        if members.values().any(of_another) {
             return Err(Failure::at(
                 path,
                 "is of another run than the files before it; merge the files of one directory",

@@ -34,7 +34,13 @@ pub(super) fn serve(rights: &Rights) -> Result<u8, Failure> {
         match orders.wait()? {
             Received::Order(Order::Ping { number }) => say(&Answer::Pong { number, at: now() })?,
             Received::Order(Order::Prepare(task)) => match carry_out(&task, rights, &mut orders) {
-                Ok(Some(finished)) => say(&Answer::Done(Box::new(finished)))?,
+                Ok(Some(finished)) => {
+                    let done = Answer::Done(Box::new(finished));
+                    if let (Err(_), Answer::Done(finished)) = (say(&done), done) {
+                        // The leader has gone meanwhile.
+                        return if rights.keep_results() { keep(&task, finished.result).map(|()| 0) } else { Ok(0) };
+                    }
+                }
                 // The leader is gone.
                 Ok(None) => return Ok(0),
                 Err(failure) => {

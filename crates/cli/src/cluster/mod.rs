@@ -1,6 +1,6 @@
 //! `plumb cluster`: the same job on many machines at once, and one result of all.
 //!
-//! Owns the command line and the exit status. `job` makes the tasks of the members, `carrier` starts them, `lead` carries out what the leader decides,
+//! Owns the command line and the exit status. `job` makes the tasks of the members, `carrier` starts them, or MPI has (`relayed`), `lead` carries out what the leader decides,
 //! `member` is the other end; `keep` writes and reads results, `shown`, `page` and `screen` show them. The crate `cluster` decides.
 
 pub(crate) mod carrier;
@@ -9,6 +9,7 @@ mod keep;
 pub(crate) mod lead;
 mod member;
 mod page;
+mod relayed;
 mod screen;
 pub(crate) mod served;
 mod shown;
@@ -24,12 +25,13 @@ use job::Shift;
 use lead::Face;
 use measure::Nanos;
 use measure::text::{TimeUnit, duration};
+use relayed::Relayed;
 use screen::Screen;
 use served::{Rights, Trust};
 use shown::{Completeness, Form, Shown};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// Largest number of members on this machine.
@@ -46,10 +48,12 @@ Examples:
   plumb cluster --hosts node1,node2 fio --name=w --rw=write --bs=1m --size=4g --directory=/scratch
   plumb cluster --hosts 'node[1-8]:2' --page run.html fio job.fio   two members on each host
   plumb cluster --local 3 fio --name=r --rw=randread --size=1g      three members here, to try it
+  mpirun -n 8 --bind-to none plumb cluster --mpi fio job.fio        every rank is a member
   plumb cluster --hosts-file hosts --keep results --json fio job.fio
   plumb cluster merge results/*.json       one result of what members measured
 
-Members are started by ssh, or by the command in $RSH; plumb must be on all hosts in one version.
+Members are started by ssh, by the command in $RSH, or by mpirun and srun (--mpi); plumb must be on
+all hosts in one version.
 Job files are read here and sent. In them, and in fio's words, ${PLUMB_RANK} is the number of a
 member, from 0; others are PLUMB_MEMBERS, PLUMB_HOST, PLUMB_HOSTS, PLUMB_RANK_ON_HOST,
 PLUMB_SHIFTED_RANK. All members begin at an agreed moment, once all have laid out their files.
@@ -74,6 +78,12 @@ struct LeadArgs {
     /// The same from a file, one host or list a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["local", "hosts"])]
     hosts_file: Option<PathBuf>,
+    /// All ranks that mpirun or srun has started are members; LIBRARY is the MPI to load [default: as the launcher]
+    #[arg(long, value_name = "LIBRARY", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["local", "hosts", "hosts_file", "program"])]
+    mpi: Option<String>,
+    /// Lead members through the relay that is at standard input
+    #[arg(long, hide = true)]
+    relayed: bool,
     /// plumb on the other hosts [default: plumb]
     #[arg(long, value_name = "COMMAND", conflicts_with = "local")]
     program: Option<String>,
@@ -212,12 +222,50 @@ pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     }
 }
 
+/// Where the messages of members arrive.
+type Arrivals = (Sender<Arrival>, Receiver<Arrival>);
+
+/// The way of messages to all members.
+enum Carrier {
+    /// Each member is a process that is started here or by the remote shell, as this program.
+    Shell(String),
+    /// MPI has started all of them.
+    Mpi(Relayed),
+}
+
+impl Carrier {
+    /// The connections to all members, which are started where they are not yet. Messages go to `arrivals`.
+    fn connections(self, places: &[Place], arrivals: &Sender<Arrival>) -> Result<Vec<Connection>, Failure> {
+        let ranked = places.iter().enumerate();
+        match self {
+            Carrier::Shell(program) => {
+                ranked.map(|(rank, place)| Connection::start(place, &program, (rank, arrivals))).collect()
+            }
+            Carrier::Mpi(members) => Ok(ranked.map(|(rank, _)| Connection::relayed(members.of(rank))).collect()),
+        }
+    }
+}
+
+/// The members, and the way to them.
+struct Reached {
+    places: Vec<Place>,
+    carrier: Carrier,
+    /// Name of the carrier.
+    name: &'static str,
+    /// Name and number of the MPI library.
+    library: Option<String>,
+    arrivals: Arrivals,
+}
+
 impl LeadArgs {
     fn run(&self, words: &[String]) -> Result<u8, Failure> {
         if self.quiet {
             output::keep_quiet();
         }
-        let (places, carrier) = self.places()?;
+        if let Some(library) = self.mpi.as_deref().filter(|_| !self.relayed) {
+            return relayed::become_relay(library);
+        }
+        let Some(Reached { places, carrier, name, library, arrivals }) = self.reach()? else { return Ok(0) };
         let directory = self.directory()?;
         let mut tasks = job::tasks(words, &places, self.shift.unwrap_or_default(), &directory)?;
         let prints = MembersStream::prints(self.stream.as_deref());
@@ -241,14 +289,13 @@ impl LeadArgs {
         self.page.as_deref().map_or(Ok(()), crate::pages::check_to_mail)?;
         let kept = self.keep.as_deref().map(keep::make).transpose()?;
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
-        let silence = self.silence.unwrap_or(SILENCE);
-        let program = self.program.as_deref().unwrap_or("plumb");
-        let settings = Settings { program: PROGRAM.to_owned(), silence, on_loss };
-        let outcome = start(&places, program, (tasks, settings), stream.as_mut())?;
+        let settings = Settings { program: PROGRAM.to_owned(), silence: self.silence(), on_loss };
+        let outcome = start(&places, (carrier, arrivals), (tasks, settings), stream.as_mut())?;
         let signal = outcome.signal;
         let names: Vec<String> = places.iter().map(Place::name).collect();
         let members = outcome.into_results(&names);
-        let summary = cluster::summary(&members, carrier, self.start_within.unwrap_or(START_WITHIN));
+        let mut summary = cluster::summary(&members, name, self.start_within.unwrap_or(START_WITHIN));
+        summary.library = library;
         // Without --keep, too, the results of those that finished outlast a run that is incomplete.
         let has_any = members.iter().any(|member| member.result.is_some());
         let kept = match kept {
@@ -270,6 +317,25 @@ impl LeadArgs {
         })
     }
 
+    /// The members, and the way to them; `None` in all processes of MPI but one.
+    fn reach(&self) -> Result<Option<Reached>, Failure> {
+        let arrivals: Arrivals = channel();
+        if self.mpi.is_some() {
+            let world = relayed::world(&arrivals.0, self.silence())?;
+            return Ok(world.map(|relayed::World { relayed, library, places }| {
+                let (carrier, library) = (Carrier::Mpi(relayed), Some(library));
+                Reached { places, carrier, name: "mpi", library, arrivals }
+            }));
+        }
+        let (places, name) = self.places()?;
+        let carrier = Carrier::Shell(self.program.clone().unwrap_or_else(|| "plumb".to_owned()));
+        Ok(Some(Reached { places, carrier, name, library: None, arrivals }))
+    }
+
+    fn silence(&self) -> Nanos {
+        self.silence.unwrap_or(SILENCE)
+    }
+
     /// The members' places, and the name of what starts them.
     fn places(&self) -> Result<(Vec<Place>, &'static str), Failure> {
         let refused = |error: cluster::HostsError| Failure::new(format!("cluster: {error}"));
@@ -281,7 +347,9 @@ impl LeadArgs {
                 cluster::hosts_file(&text).map_err(|error| Failure::at(path, error))?
             }
             (None, None, None) => {
-                return Err(Failure::new("cluster: which members? give --hosts LIST, --hosts-file FILE or --local N"));
+                return Err(Failure::new(
+                    "cluster: which members? give --hosts LIST, --hosts-file FILE, --mpi or --local N",
+                ));
             }
         };
         let of = |host: Host| std::iter::repeat_n(Place::Host(host.name), host.members as usize);
@@ -301,17 +369,13 @@ impl LeadArgs {
 /// Starts members in these places, and leads them until all are gone.
 fn start(
     places: &[Place],
-    program: &str,
+    (carrier, (sender, arrivals)): (Carrier, Arrivals),
     (tasks, settings): (Vec<Task>, Settings),
     stream: Option<&mut MembersStream>,
 ) -> Result<Outcome, Failure> {
     let signals = lead::signals()?;
-    let (sender, arrivals) = channel::<Arrival>();
     let leader = Leader::new(settings, tasks, now());
-    let mut connections = Vec::with_capacity(places.len());
-    for (rank, place) in places.iter().enumerate() {
-        connections.push(Connection::start(place, program, (rank, &sender))?);
-    }
+    let connections = carrier.connections(places, &sender)?;
     let mut screen = Streamed { screen: Screen::new(places), stream };
     Ok(lead::lead(leader, connections, (&arrivals, &signals), &mut screen))
 }

@@ -122,7 +122,8 @@ impl Shown<'_> {
     }
 
     fn head(&self) -> String {
-        let Summary { members, hosts, carrier, start, .. } = self.summary;
+        let Summary { members, hosts, carrier, library, start, .. } = self.summary;
+        let carrier = library.as_ref().unwrap_or(carrier);
         let count = |count: u32, name: &str| format!("{count} {name}{}", if count == 1 { "" } else { "s" });
         let mut head = format!("{} on {} ({carrier})", count(*members, "member"), count(*hosts, "host"));
         if let Some(start) = start {

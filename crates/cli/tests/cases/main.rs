@@ -20,6 +20,7 @@ mod gate;
 mod iostat;
 mod iozone_differential;
 mod load;
+mod mpi;
 mod paragraphs;
 mod programs;
 mod r;
@@ -42,6 +43,7 @@ fn main() -> std::process::ExitCode {
         soak::groups(),
         load::groups(),
         programs::groups(),
+        mpi::groups(),
         r::groups(),
         store::groups(),
         gate::groups(),

@@ -24,6 +24,16 @@ pub fn for_writing(number: u16) -> io::Result<File> {
     Ok(File::from(given.try_clone_to_owned()?))
 }
 
+/// Keeps the descriptors that this program was started with, except the first three, from the programs that it starts.
+pub fn keep_from_others() {
+    let names = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers: Vec<i32> = names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        // SAFETY: it takes no pointer. The descriptor that read the directory is closed meanwhile, which is EBADF.
+        unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +49,14 @@ mod tests {
         for_writing(number).unwrap().write_all(b"one\n").unwrap();
         for_writing(number).unwrap().write_all(b"two\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntwo\n", "at the shell's offset");
+    }
+
+    #[test]
+    fn descriptors_are_kept_from_the_programs_that_follow() {
+        let file = File::open("/dev/null").unwrap();
+        rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).unwrap();
+        keep_from_others();
+        assert_eq!(rustix::io::fcntl_getfd(&file).unwrap(), rustix::io::FdFlags::CLOEXEC);
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Processes and threads: forking workers, signals, CPU affinity and priorities, resource usage, and control groups.
+//! Processes and threads: forking workers, signals, CPU affinity and priorities, resource usage, control groups, and messages through MPI.
 
 pub mod blocked_call;
 pub mod bus_error;
 pub mod cgroup;
 pub mod io_group;
+pub mod mpi;
 pub mod placement;
 pub mod process;
 pub mod signals;
