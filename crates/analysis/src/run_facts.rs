@@ -41,6 +41,11 @@ impl<'a> RunFacts<'a> {
         busy_jobs(self.result)
     }
 
+    /// Other members of the same run on this machine, if there are any: their I/O is not that of other programs.
+    pub(crate) fn other_members(&self) -> Option<u32> {
+        self.result.environment.other_members.filter(|others| *others > 0)
+    }
+
     /// Workers that did I/O.
     pub(crate) fn workers(&self) -> u32 {
         self.jobs().map(|job| job.workers.max(1)).fold(0, u32::saturating_add)

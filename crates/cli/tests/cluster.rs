@@ -289,6 +289,22 @@ fn results_of_members_are_merged_again_from_their_files() {
 }
 
 #[test]
+fn the_kept_file_of_a_member_does_not_accuse_the_others_of_its_machine() {
+    let place = place();
+    let job = "--name=r --rw=randread --bs=64k --size=16m --time_based --runtime=3 --direct=1 --invalidate=1";
+    let (status, text, error) = run(place.path(), &format!("--local 3 --keep kept fio {job}"));
+    assert_eq!(status, 0, "{text}{error}");
+    for rank in 0..3 {
+        let path = format!("kept/member-00{rank}.json");
+        let kept = document(&fs::read_to_string(place.path().join(&path)).unwrap());
+        assert_eq!(kept["result"]["environment"]["other_members"], 2);
+        let check = Command::new(PLUMB).current_dir(place.path()).args(["check", "--json", &path]).output().unwrap();
+        let text = shown(&check).1;
+        assert!(!text.contains("other programs made"), "{text}");
+    }
+}
+
+#[test]
 fn nothing_begins_if_one_member_cannot() {
     let place = place();
     fs::create_dir(place.path().join("d.0")).unwrap();
@@ -333,7 +349,7 @@ fn a_member_of_another_version_is_refused_with_both() {
     for (greeting, expected) in [
         (r#"{"hello":{"protocol":9,"program":"plumb 9.9.9"}}"#, "cluster protocol 9"),
         (
-            r#"{"hello":{"protocol":3,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
+            r#"{"hello":{"protocol":4,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
             "it runs plumb 9.9.9",
         ),
     ] {

@@ -18,6 +18,7 @@ mod leader_tests;
 mod member_result;
 mod merge;
 mod message;
+mod neighbours;
 mod rates;
 #[cfg(test)]
 mod sample_members;
@@ -38,6 +39,7 @@ pub use message::{
     Answer, Beat, Facts, Finished, LONGEST_LINE, LeaderCommand, Live, Order, PROTOCOL, ProtocolError, Sampled, Stage,
     Task, answer, line, order,
 };
+pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};
 pub use stragglers::{Reason, Straggler, median, stragglers};
 pub use summary::{MemberSummary, StartSkew, Summary, summary};

@@ -25,6 +25,7 @@ pub fn merged(members: &[MemberResult]) -> RunResult {
     // Text that names one machine would be wrong for the others.
     all.environment.engine_notes.clear();
     all.environment.clock = None;
+    all.environment.other_members = None;
     all.environment.host = Some(hosts(members));
     all.jobs = jobs;
     all

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Number of the protocol. It changes with every change of a message.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 /// Length of the longest line in bytes: a result with its histograms.
 pub const LONGEST_LINE: usize = 256 << 20;
 
@@ -49,6 +49,9 @@ pub struct Task {
     pub rank: u32,
     /// Number of members.
     pub members: u32,
+    /// Number of other members on its host.
+    #[serde(default)]
+    pub others_on_host: u32,
     /// fio's command line, without the program's name.
     pub words: Vec<String>,
     /// The files that the words name, such as job files, by their names, as the leader read them.

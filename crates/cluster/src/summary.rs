@@ -120,7 +120,7 @@ pub(crate) fn start_skew(members: &[MemberResult]) -> Option<StartSkew> {
 }
 
 /// The check that finds the I/O of others. On a machine with several members these are the others.
-const NEIGHBOUR: &str = "neighbour";
+pub(crate) const NEIGHBOUR: &str = "neighbour";
 
 fn one(member: &MemberResult, members: &[MemberResult], first: Option<Nanos>) -> MemberSummary {
     let jobs = || member.result.iter().flat_map(|result| &result.jobs);

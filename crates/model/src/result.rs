@@ -127,6 +127,9 @@ pub struct Environment {
     /// File systems that contain files of the run; devices that are used directly have no entry.
     #[serde(default)]
     pub file_systems: Vec<FileSystem>,
+    /// Number of other members of the same run on this machine; `None` for a run that is not one of a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_members: Option<u32>,
 }
 
 /// A file system that contains files of the run.

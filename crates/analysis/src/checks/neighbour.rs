@@ -27,6 +27,13 @@ fn judge(result: &RunResult) -> Option<Note> {
     let moved = seen.devices().map(|(_, gain)| gain.reads.sectors + gain.writes.sectors).max().unwrap_or(0);
     let others_per_second = share * seen.per_second(512 * moved);
     (share >= LEAST_SHARE && others_per_second >= LEAST_BYTES_PER_SECOND).then(|| {
+        if let Some(others) = seen.other_members() {
+            let are = if others == 1 { "member of this run is" } else { "members of this run are" };
+            let sentence = format!(
+                "{others} other {are} on this machine: their traffic on this disk cannot be separated from that of other programs"
+            );
+            return note(ID, Grade::NotChecked, sentence, &[("other_members", f64::from(others)), ("others_percent", 100.0 * share)]);
+        }
         let sentence = format!("other programs made {:.0} % of this disk's traffic", 100.0 * share);
         let evidence = [
             ("own_bytes", own),
@@ -51,6 +58,21 @@ mod tests {
             interval.devices[0].writes.sectors = 9_000;
         }
         assert_eq!(run(&result)[0].sentence, "other programs made 22 % of this disk's traffic");
+    }
+
+    #[test]
+    fn other_members_of_the_same_run_are_not_accused() {
+        let mut result = watched_random_read();
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.devices[0].writes.sectors = 9_000;
+        }
+        result.environment.other_members = Some(0);
+        assert_eq!(run(&result)[0].grade, Grade::ValidWithLimits, "the only member of this machine");
+        result.environment.other_members = Some(2);
+        let found = &run(&result)[0];
+        assert!(found.sentence.starts_with("2 other members of this run are on this machine"), "{}", found.sentence);
+        assert_eq!(found.grade, Grade::NotChecked);
+        assert_ne!(crate::limited_by(&result).map(|limit| limit.limiter), Some(model::Limiter::Neighbour));
     }
 
     #[test]

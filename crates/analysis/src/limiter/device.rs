@@ -87,6 +87,10 @@ pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
 
 /// I/O of other programs on the same device.
 pub(crate) fn neighbour(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    // They are members of the same run.
+    if seen.other_members().is_some() {
+        return None;
+    }
     let (share, own, top) = others_share(seen);
     let (facts, _, busy) = seen.busiest()?;
     (share >= OTHERS && busy >= HALF_IDLE).then(|| {

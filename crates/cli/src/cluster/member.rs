@@ -127,6 +127,7 @@ fn carry_out(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option
     let (message, started) = (listener.message, listener.go.filter(|_| listener.stage == Stage::Running));
     let ended = now();
     let mut result = run?;
+    result.environment.other_members = Some(task.others_on_host);
     complete(&mut result, &invocation);
     if message == Message::Gone {
         return if rights.keep_results() { keep(task, result).map(|()| None) } else { Ok(None) };

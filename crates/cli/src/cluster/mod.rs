@@ -293,7 +293,8 @@ impl LeadArgs {
         let outcome = start(&places, (carrier, arrivals), (tasks, settings), stream.as_mut())?;
         let signal = outcome.signal;
         let names: Vec<String> = places.iter().map(Place::name).collect();
-        let members = outcome.into_results(&names);
+        let mut members = outcome.into_results(&names);
+        cluster::name_neighbours(&mut members);
         let mut summary = cluster::summary(&members, name, self.start_within.unwrap_or(START_WITHIN));
         summary.library = library;
         // Without --keep, too, the results of those that finished outlast a run that is incomplete.
