@@ -14,7 +14,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release install dist packages packages-again check lint docs test test-full test-r programs mpi metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release install dist packages packages-again check lint docs test test-full test-r programs mpi cluster metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -42,6 +42,7 @@ help:
 	@echo '  make programs     the logs of the real etcd and PostgreSQL under strace against plumb ask (installs both); as root'
 	@echo '  make mpi          plumb cluster --mpi under Open MPI and MPICH of Debian and PyPI and under Slurm, what is killed and stopped;'
 	@echo '                    installs them; 4 min; as root'
+	@echo '  make cluster      plumb cluster by ssh and MPI in network namespaces, and 256 simulated members; 3 min; as root'
 	@echo '  make metrics      promtool, Prometheus, node_exporter and a receiver of OTLP read plumb'\''s metrics'
 	@echo '  make packages     lintian, rpmlint, fresh roots, aarch64 under qemu-user and more against what make dist left; as root'
 	@echo '  make packages-again   the same commit compiled in another directory: the same bytes?'
@@ -142,6 +143,10 @@ mpi:
 	@tools/oracles mpich slurm-wlm slurm-wlm-basic-plugins libpmix-dev
 	@tools/mpi
 	$(CASES) mpi:: -- --ignored
+
+cluster:
+	@tools/oracles iproute2
+	$(CASES) members:: -- --ignored
 
 metrics:
 	$(CARGO) build --release --locked --bin plumb --features cli/otlp

@@ -20,6 +20,7 @@ mod gate;
 mod iostat;
 mod iozone_differential;
 mod load;
+mod members;
 mod mpi;
 mod paragraphs;
 mod programs;
@@ -44,6 +45,7 @@ fn main() -> std::process::ExitCode {
         load::groups(),
         programs::groups(),
         mpi::groups(),
+        members::groups(),
         r::groups(),
         store::groups(),
         gate::groups(),

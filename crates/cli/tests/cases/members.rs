@@ -1,0 +1,325 @@
+//! Members of `plumb cluster` in network namespaces, each with a name, an address and an sshd, led by ssh and by MPI; and 256 members that are simulated.
+//! On request only: `make cluster` runs it, as root.
+
+use house::Cases;
+use serde_json::{Value, json};
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+/// The network between the namespaces and the leader.
+const NETWORK: &str = "10.213.77";
+/// The bridge that connects them.
+const BRIDGE: &str = "plumb-bridge";
+/// Simulated members.
+const MANY: u32 = 256;
+/// Memory that the leader of these may use, in KiB.
+const MOST_MEMORY: u64 = 200 << 10;
+
+/// The tests.
+pub(super) fn groups() -> Vec<Cases> {
+    let named = |cases: Cases, name: &str, body: fn()| {
+        cases.on_request(name, move || {
+            body();
+            Ok(())
+        })
+    };
+    let cases = named(Cases::new("members", 1), "in_namespaces_do_equal_amounts_and_start_together", equal_amounts);
+    let cases = named(cases, "one_of_half_the_rate_is_named_and_the_rates_are_those_by_hand", half_the_rate);
+    let cases = named(cases, "twenty_equal_runs_name_no_one", twenty_equal_runs);
+    let cases = named(cases, "one_whose_link_is_cut_is_named", cut_link);
+    let cases = named(cases, "in_namespaces_are_ranks_of_mpi", ranks_of_mpi);
+    vec![named(cases, "simulated_256_take_less_than_a_core_and_200_mib", many_members)]
+}
+
+/// Runs a command of the system, which has to succeed.
+fn system(words: &str) {
+    let mut all = words.split(' ');
+    let output = Command::new(all.next().expect("a program")).args(all).output().expect("iproute2");
+    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Namespaces that end with the test.
+struct Machines {
+    place: TempDir,
+    servers: Vec<Child>,
+}
+
+impl Machines {
+    /// Makes `m1` and so on.
+    fn make(count: usize) -> Self {
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let mut machines = Machines { place, servers: Vec::new() };
+        machines.remove();
+        system(&format!("ip link add {BRIDGE} type bridge"));
+        system(&format!("ip address add {NETWORK}.1/24 dev {BRIDGE}"));
+        system(&format!("ip link set {BRIDGE} up"));
+        for name in ["host", "user"] {
+            let path = machines.at(name);
+            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path).status();
+            assert!(made.expect("ssh-keygen, which tools/oracles installs").success());
+        }
+        fs::copy(machines.at("user.pub"), machines.at("authorized")).unwrap();
+        fs::create_dir_all("/run/sshd").expect("a directory (needs root)");
+        let mut hosts = String::new();
+        for number in 1..=count {
+            hosts += &machines.start(number);
+        }
+        fs::write(machines.at("ssh_config"), hosts).unwrap();
+        for number in 1..=count {
+            let begun = Instant::now();
+            while TcpStream::connect((address(number), 22)).is_err() {
+                assert!(begun.elapsed() < Duration::from_secs(20), "sshd of m{number} does not listen");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        machines
+    }
+
+    /// Starts one; returns its part of ssh's configuration.
+    fn start(&mut self, number: usize) -> String {
+        let (name, address) = (format!("plumb-m{number}"), address(number));
+        system(&format!("ip netns add {name}"));
+        system(&format!("ip link add plumb-v{number} type veth peer name eth0 netns {name}"));
+        system(&format!("ip link set plumb-v{number} master {BRIDGE} up"));
+        system(&format!("ip -n {name} address add {address}/24 dev eth0"));
+        system(&format!("ip -n {name} link set eth0 up"));
+        system(&format!("ip -n {name} link set lo up"));
+        let config = format!(
+            "ListenAddress {address}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\nUsePAM no\n\
+             PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nUseDNS no\n",
+            self.at("host").display(),
+            self.at("authorized").display()
+        );
+        let path = self.at(&format!("sshd_{number}"));
+        fs::write(&path, config).unwrap();
+        let script = format!("hostname m{number} && exec /usr/sbin/sshd -D -e -f {}", path.display());
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &name, "unshare", "--uts", "sh", "-c", &script]);
+        let log = fs::File::create(self.at(&format!("log_{number}"))).unwrap();
+        self.servers.push(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap());
+        format!(
+            "Host m{number}\nHostName {address}\nIdentityFile {}\nIdentitiesOnly yes\nUserKnownHostsFile /dev/null\n\
+             StrictHostKeyChecking no\nBatchMode yes\nLogLevel ERROR\nServerAliveInterval 1\n",
+            self.at("user").display()
+        )
+    }
+
+    /// Removes what this or an earlier run has made.
+    fn remove(&mut self) {
+        for server in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        for number in 1..=8 {
+            let quiet = |words: &[&str]| drop(Command::new("ip").args(words).stderr(Stdio::null()).status());
+            quiet(&["netns", "del", &format!("plumb-m{number}")]);
+            quiet(&["link", "del", &format!("plumb-v{number}")]);
+        }
+        drop(Command::new("ip").args(["link", "del", BRIDGE]).stderr(Stdio::null()).status());
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn shell(&self) -> String {
+        format!("ssh -F {}", self.at("ssh_config").display())
+    }
+
+    /// `plumb cluster` on all of them by ssh.
+    fn cluster(&self, words: &str) -> Command {
+        let mut command = Command::new(PLUMB);
+        command.args(["cluster", "--program", PLUMB, "--hosts"]).arg(format!("m[1-{}]", self.servers.len()));
+        command.args(words.split_whitespace()).current_dir(self.place.path()).env("RSH", self.shell());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn document(&self, words: &str) -> Value {
+        document(&self.cluster(words).output().unwrap())
+    }
+}
+
+impl Drop for Machines {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn address(number: usize) -> String {
+    format!("{NETWORK}.{}", 10 + number)
+}
+
+fn document(output: &Output) -> Value {
+    let (text, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}{error}");
+    let from = text.find('{').expect("a document");
+    let mut documents = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();
+    documents.next().expect("a document").unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// All members did as much as was asked for, on machines of their names.
+fn did_equal_amounts(found: &Value, names: &[&str]) {
+    let summary = &found["cluster"];
+    let each = summary["each"].as_array().unwrap();
+    let hosts: Vec<&str> = each.iter().map(|member| member["host"].as_str().unwrap()).collect();
+    assert_eq!(hosts, names);
+    for member in each {
+        assert_eq!((&member["bytes"], &member["ios"]), (&(4 << 20).into(), &256.into()), "{member}");
+    }
+    // Both are the truth on a machine that does other work, too: the error contains the skew of an agreed moment.
+    let start = &summary["start"];
+    let (skew, error) = (start["skew_ns"].as_u64().unwrap(), start["clock_error_ns"].as_u64().unwrap());
+    assert!(error > 0 && error < 50_000_000 && skew < 100_000_000, "{start}");
+    let notes = summary["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note["check"] == "one machine"), "they are containers of one: {notes:?}");
+}
+
+const WRITES: &str = "--name=w --rw=write --bs=16k --size=2m --numjobs=2";
+
+fn equal_amounts() {
+    let machines = Machines::make(4);
+    let found = machines.document(&format!("--json fio {WRITES}"));
+    did_equal_amounts(&found, &["m1", "m2", "m3", "m4"]);
+    assert_eq!(found["cluster"]["hosts"], 4);
+}
+
+fn half_the_rate() {
+    let machines = Machines::make(4);
+    let job = "[r]\nrw=randread\nbs=4k\nsize=4m\nrate_iops=(400-(${PLUMB_RANK}/3)*200)\nnumber_ios=800\n";
+    fs::write(machines.at("job.fio"), job).unwrap();
+    let found = machines.document("--json fio job.fio");
+    let slow = found["cluster"]["stragglers"].as_array().unwrap();
+    assert_eq!((slow.len(), &slow[0]["ranks"], &slow[0]["host"]), (1, &json!([3]), &"m4".into()), "{slow:?}");
+    let rates = &found["cluster"]["rates"][0];
+    let is_near = |key: &str, expected: f64| (rates[key].as_f64().unwrap() / expected - 1.0).abs() < 0.05;
+    // 3 members need 2 s, one 4 s: 3200 in 4 s over all, 3 × 400 + 200 added.
+    assert!(is_near("over_all_iops", 800.0) && is_near("sum_iops", 1400.0), "{rates}");
+}
+
+fn twenty_equal_runs() {
+    let machines = Machines::make(3);
+    for run in 1..=20 {
+        let job = "--name=r --rw=randread --bs=4k --size=4m --rate_iops=500 --number_ios=500";
+        let found = machines.document(&format!("--json fio {job}"));
+        assert_eq!(found["cluster"]["stragglers"], json!([]), "run {run}");
+    }
+}
+
+fn cut_link() {
+    let machines = Machines::make(3);
+    let job = "--name=r --rw=randread --bs=4k --size=4m --time_based --runtime=60";
+    let leader = machines.cluster(&format!("--silence 3s fio {job}")).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    system("ip link set plumb-v2 down");
+    let begun = Instant::now();
+    let output = leader.wait_with_output().unwrap();
+    let (text, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}: {text}{error}", begun.elapsed());
+    assert!(error.contains("member 1 (m2): ") && text.contains("INCOMPLETE: 1 of 3"), "{text}{error}");
+    assert_eq!(fs::read_dir(machines.at("plumb-cluster-001")).unwrap().count(), 2);
+}
+
+/// mpirun reaches them by ssh, too, and Open MPI connects them by TCP.
+fn ranks_of_mpi() {
+    let machines = Machines::make(3);
+    let mut command = Command::new("mpirun.openmpi");
+    let network = format!("{NETWORK}.0/24");
+    command.args(["--allow-run-as-root", "--bind-to", "none", "--host", "m1,m2,m3", "-n", "3"]);
+    command.args(["--mca", "plm_rsh_agent", &machines.shell(), "--mca", "plm_rsh_no_tree_spawn", "1"]);
+    command.args(["--mca", "oob_tcp_if_include", &network, "--mca", "btl_tcp_if_include", &network]);
+    command.args(["--mca", "btl", "tcp,self", "--mca", "pml", "ob1", PLUMB, "cluster", "--mpi", "--json", "fio"]);
+    command.args(WRITES.split(' ')).current_dir(machines.place.path()).stdin(Stdio::null());
+    let found = document(&command.output().expect("mpirun.openmpi, which tools/oracles installs"));
+    did_equal_amounts(&found, &["m1", "m2", "m3"]);
+    assert!(found["cluster"]["library"].as_str().unwrap().starts_with("Open MPI"));
+}
+
+/// A member that does nothing but speak, in bash: greeting, clock, beats, and the result of a real one.
+const SIMULATED: &str = r#"#!/bin/bash
+IFS= read -r greeting <GREETING
+echo "$greeting"
+now() { clock=${EPOCHREALTIME/./}000; }
+go= partial= stage=laying_out
+while true; do
+    if IFS= read -r -t 0.5 part; then
+        line=$partial$part partial=
+        case $line in
+        '{"ping"'*) number=${line//[^0-9]/}; now; echo "{\"pong\":{\"number\":$number,\"at\":$clock}}" ;;
+        '{"prepare"'*) stage=ready; echo '"ready"' ;;
+        '{"go"'*) go=${line//[^0-9]/} ;;
+        '"bye"') exit ;;
+        esac
+    elif [ $? -gt 128 ]; then
+        partial=$partial$part
+    else
+        exit
+    fi
+    now
+    if [ -z "$go" ] || [ "$clock" -le "$go" ]; then
+        echo "{\"beat\":{\"at\":$clock,\"stage\":\"$stage\",\"bytes\":[0,0,0],\"ios\":[0,0,0],\"done\":null}}"
+    else
+        echo "{\"beat\":{\"at\":$clock,\"stage\":\"running\",\"bytes\":[$((clock - go)),0,0],\"ios\":[$(((clock - go) / 4096)),0,0],\"done\":0.5}}"
+        if [ $((clock - go)) -gt 10000000000 ]; then
+            IFS= read -r result <RESULT
+            echo "{\"done\":{\"started\":$go,\"ended\":$clock,\"result\":$result}}"
+            go= stage=running
+        fi
+    fi
+done
+"#;
+
+/// Memory at its highest in KiB, and CPU time, of a process.
+fn usage(pid: u32) -> Option<(u64, Duration)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let times = stat.rsplit(')').next()?.split_whitespace().skip(11).take(2);
+    let ticks: u64 = times.filter_map(|word| word.parse::<u64>().ok()).sum();
+    Some((line.split_whitespace().next()?.parse().ok()?, Duration::from_millis(10 * ticks)))
+}
+
+fn many_members() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let at = |name: &str| place.path().join(name);
+    // A real result of ten seconds, with its histograms and samples.
+    let words =
+        "cluster --local 1 --keep kept --json fio --name=r --rw=randread --bs=4k --size=4m --time_based --runtime=10";
+    let real = document(&Command::new(PLUMB).args(words.split(' ')).current_dir(place.path()).output().unwrap());
+    let kept: Value = serde_json::from_slice(&fs::read(at("kept/member-000.json")).unwrap()).unwrap();
+    fs::write(at("RESULT"), kept["result"].to_string() + "\n").unwrap();
+    fs::write(at("GREETING"), json!({ "hello": kept["member"]["facts"] }).to_string() + "\n").unwrap();
+    fs::write(at("shell"), SIMULATED).unwrap();
+    fs::set_permissions(at("shell"), PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = Command::new(PLUMB);
+    command.args(["cluster", "--hosts", &format!("m[1-{MANY}]"), "--json", "-o", "all.json", "fio"]);
+    command.args(["--name=r", "--rw=randread", "--size=4m"]).current_dir(place.path());
+    command.env("RSH", at("shell")).stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(fs::File::create(at("errors")).unwrap());
+    let begun = Instant::now();
+    let mut leader = command.spawn().unwrap();
+    let mut most = (0, Duration::ZERO);
+    let status = loop {
+        most = usage(leader.id()).filter(|(memory, _)| *memory > 0).unwrap_or(most);
+        match leader.try_wait().unwrap() {
+            Some(status) => break status,
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "256 members do not end");
+    };
+    let elapsed = begun.elapsed();
+    let errors = fs::read_to_string(at("errors")).unwrap();
+    assert!(status.success(), "{:?}", errors.lines().take(5).collect::<Vec<_>>());
+    let found: Value = serde_json::from_slice(&fs::read(at("all.json")).unwrap()).unwrap();
+    let ios = |document: &Value| document["cluster"]["rates"][0]["ios"].as_u64().unwrap();
+    assert_eq!((&found["cluster"]["members"], ios(&found)), (&MANY.into(), u64::from(MANY) * ios(&real)));
+    println!("{MANY} members: {most:?} (KiB, CPU time) in {elapsed:?}");
+    assert!(most.0 < MOST_MEMORY, "{} KiB", most.0);
+    assert!(most.1 < elapsed, "{:?} of CPU time in {elapsed:?}", most.1);
+}
