@@ -344,6 +344,105 @@ fn what_is_not_for_members_is_refused_by_name() {
 }
 
 #[test]
+fn the_manifest_for_slurm_is_a_script_whose_words_are_those_that_were_given() {
+    let place = place();
+    let words = ["--silence", "30s", "fio", "--name=w", "--size=4k", "--filename=f of ${PLUMB_RANK}'s"];
+    let mut command = cluster(place.path(), "manifest --slurm --members 64 --nodes 8 --");
+    let (status, script, error) = shown(&command.args(words).output().unwrap());
+    assert_eq!(status, 0, "{error}");
+    assert!(script.contains("#SBATCH --ntasks=64\n#SBATCH --nodes=8\n"), "{script}");
+    // A shell that starts another srun: its words are these.
+    let program = place.path().join("srun");
+    fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::write(place.path().join("run.sh"), &script).unwrap();
+    let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
+    let started = Command::new("bash").arg(place.path().join("run.sh")).env("PATH", path).output().unwrap();
+    let expected = ["--mpi=pmix", "--cpu-bind=none", "plumb", "cluster", "--mpi"].into_iter().chain(words);
+    assert_eq!(shown(&started).1.lines().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    let (status, script, _) = run(place.path(), "manifest --slurm --members 2 -- fio --name=a --size=4k");
+    assert!(status == 0 && !script.contains("--nodes"), "{script}");
+}
+
+/// Reads YAML by PyYAML, which reads what Kubernetes reads, into JSON.
+fn yaml(text: &str) -> Vec<Value> {
+    let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
+    let program = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))";
+    let mut reader =
+        Command::new(python).args(["-c", program]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut reader.stdin.take().unwrap(), text.as_bytes()).unwrap();
+    let output = reader.wait_with_output().unwrap();
+    document(&shown(&output).1).as_array().unwrap().clone()
+}
+
+#[test]
+fn the_manifest_for_kubernetes_holds_the_job_file_and_runs_where_it_is() {
+    let place = place();
+    let job = "; a \"job\" of two: \\ lines\n[w]\nrw=write\nsize=4k\nfilename=f.${PLUMB_RANK}\n";
+    fs::write(place.path().join("job.fio"), job).unwrap();
+    let words = "manifest --mpijob --members 8 --nodes 4 --image r/plumb:1 --claim shared -- --shift host fio job.fio";
+    let (status, _, error) = run(place.path(), words);
+    assert!(status == 1 && error.contains("PLUMB_SHIFTED_RANK"), "the words are read: {error}");
+    let (status, text, error) = run(place.path(), &words.replace("--shift host ", ""));
+    assert_eq!(status, 0, "{error}");
+    let found = yaml(&text);
+    let [map, mpi] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((&map["kind"], &map["data"]["job.fio"]), (&"ConfigMap".into(), &job.into()));
+    assert_eq!((&mpi["apiVersion"], &mpi["kind"]), (&"kubeflow.org/v2beta1".into(), &"MPIJob".into()));
+    let (launcher, worker) = (&mpi["spec"]["mpiReplicaSpecs"]["Launcher"], &mpi["spec"]["mpiReplicaSpecs"]["Worker"]);
+    assert_eq!(
+        (&mpi["spec"]["slotsPerWorker"], &launcher["replicas"], &worker["replicas"]),
+        (&2.into(), &1.into(), &4.into())
+    );
+    let command = &launcher["template"]["spec"]["containers"][0]["command"];
+    let expected = "mpirun -n 8 --bind-to none -wdir /job plumb cluster --mpi --directory /data fio job.fio";
+    assert_eq!(command, &serde_json::json!(expected.split(' ').collect::<Vec<_>>()));
+    let pod = &worker["template"]["spec"];
+    assert_eq!(pod["containers"][0]["image"], "r/plumb:1");
+    let mounts: Vec<_> = pod["containers"][0]["volumeMounts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mount| (&mount["name"], &mount["mountPath"]))
+        .collect();
+    assert_eq!(mounts, [(&"job".into(), &"/job".into()), (&"data".into(), &"/data".into())]);
+    assert_eq!(pod["volumes"][0]["configMap"]["name"], map["metadata"]["name"]);
+    assert_eq!(pod["volumes"][1]["persistentVolumeClaim"]["claimName"], "shared");
+    // Without a job file the map is empty, and with a directory of the user that is the members'.
+    let words = "manifest --mpijob --members 2 --image i --claim c -- --directory /scratch fio --name=a --size=4k";
+    let (status, text, error) = run(place.path(), words);
+    assert_eq!(status, 0, "{error}");
+    let found = yaml(&text);
+    assert_eq!(found[0]["data"], serde_json::json!({}));
+    assert!(!text.contains("\"/data\"") && text.contains("\"/scratch\""), "{text}");
+}
+
+#[test]
+fn a_manifest_that_could_not_run_is_refused() {
+    let place = place();
+    fs::create_dir(place.path().join("jobs")).unwrap();
+    fs::write(place.path().join("jobs/a.fio"), "[w]\nrw=write\nsize=4k\n").unwrap();
+    for (words, says) in [
+        ("manifest --members 2 -- fio --name=a --size=4k", "--slurm"),
+        ("manifest --slurm -- fio --name=a --size=4k", "--members"),
+        ("manifest --slurm --members 2 --image i -- fio --name=a --size=4k", "--image"),
+        ("manifest --slurm --members 2 -- fio --name=a --bs=4q", "bs=4q"),
+        ("manifest --slurm --members 2 -- fio --name=a --size=4k --output=x", "--output is not for members"),
+        ("manifest --slurm --members 2 -- --local 3 fio --name=a --size=4k", "--local"),
+        ("manifest --slurm --members 2 -- --sillence 3s fio --name=a --size=4k", "--sillence"),
+        ("manifest --slurm --members 2 -- merge x.json", "after -- are options of a run"),
+        ("manifest --mpijob --members 2 --claim c -- fio --name=a --size=4k", "--image"),
+        ("manifest --mpijob --members 2 --image i -- fio --name=a --size=4k", "--claim"),
+        ("manifest --mpijob --members 3 --nodes 2 --image i --claim c -- fio --name=a --size=4k", "equally"),
+        ("manifest --mpijob --members 2 --image i --claim c -- fio jobs/a.fio", "call it by its name"),
+        ("--silence 3s manifest --slurm --members 2 -- fio --name=a --size=4k", "have theirs after it"),
+    ] {
+        let (status, text, error) = run(place.path(), words);
+        assert!(status != 0 && error.contains(says) && text.is_empty(), "{words}: {status}: {text}{error}");
+    }
+}
+
+#[test]
 fn a_member_of_another_version_is_refused_with_both() {
     let place = place();
     for (greeting, expected) in [

@@ -7,6 +7,7 @@ pub(crate) mod carrier;
 pub(crate) mod job;
 mod keep;
 pub(crate) mod lead;
+mod manifest;
 mod member;
 mod page;
 mod relayed;
@@ -51,6 +52,7 @@ Examples:
   mpirun -n 8 --bind-to none plumb cluster --mpi fio job.fio        every rank is a member
   plumb cluster --hosts-file hosts --keep results --json fio job.fio
   plumb cluster merge results/*.json       one result of what members measured
+  plumb cluster manifest --slurm --members 64 -- fio job.fio        a script for sbatch
 
 Members are started by ssh, by the command in $RSH, or by mpirun and srun (--mpi); plumb must be on
 all hosts in one version.
@@ -126,6 +128,7 @@ struct LeadArgs {
 enum ClusterCommand {
     Fio(JobArgs),
     Merge(MergeArgs),
+    Manifest(manifest::ManifestArgs),
     /// Be a member: started by the leader
     #[command(hide = true)]
     Member(MemberArgs),
@@ -215,9 +218,10 @@ pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     match &args.command {
         ClusterCommand::Fio(job) => args.lead.run(&input::words(&job.words)?),
         ClusterCommand::Merge(merge) if is_bare => merge.run(),
+        ClusterCommand::Manifest(manifest) if is_bare => manifest.run(),
         ClusterCommand::Member(member) if is_bare => member::serve(&member.rights()),
-        ClusterCommand::Merge(_) | ClusterCommand::Member(_) => Err(Failure::new(
-            "cluster: the options before the command are those of a run; merge has its options after it",
+        ClusterCommand::Merge(_) | ClusterCommand::Manifest(_) | ClusterCommand::Member(_) => Err(Failure::new(
+            "cluster: the options before the command are those of a run; merge and manifest have theirs after it",
         )),
     }
 }

@@ -143,9 +143,13 @@ pub(super) fn groups() -> Vec<Cases> {
 
 /// Words in a Slurm of this machine, which ends with them.
 fn srun(place: &Path, words: &str) -> (i32, String, String) {
+    with_slurm(place, &format!("srun {words}"), &std::env::var("PATH").unwrap())
+}
+
+fn with_slurm(place: &Path, words: &str, path: &str) -> (i32, String, String) {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/slurm");
     let mut command = Command::new(tool);
-    command.arg("srun").args(words.split_whitespace()).current_dir(place).stdin(Stdio::null());
+    command.args(words.split_whitespace()).current_dir(place).stdin(Stdio::null()).env("PATH", path);
     shown(&command.output().unwrap())
 }
 
@@ -171,6 +175,17 @@ fn slurm() {
     let mpich = format!("{PLUMB} cluster --mpi=libmpich.so.12");
     let (status, text, error) = srun(place.path(), &format!("-n 2 --mpi=pmi2 {mpich} --json fio {job}"));
     assert!(status == 0 && document(&text)["cluster"]["members"] == 2, "{text}{error}");
+    // The script for sbatch.
+    let script = Command::new(PLUMB)
+        .args("cluster manifest --slurm --members 2 -- --json -o all.json fio".split(' '))
+        .args(job.split(' '))
+        .output()
+        .unwrap();
+    fs::write(place.path().join("run.sh"), shown(&script).1).unwrap();
+    let path = format!("{}:{}", Path::new(PLUMB).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let (status, text, error) = with_slurm(place.path(), "sbatch --overcommit --wait run.sh", &path);
+    let written = fs::read_to_string(place.path().join("all.json")).unwrap_or_else(|_| panic!("{text}{error}"));
+    assert!(status == 0 && document(&written)["cluster"]["members"] == 2, "{text}{error}");
     // Tasks that do not know of each other: nothing is written.
     let (status, text, error) =
         srun(place.path(), &format!("-n 2 --mpi=none {mpich} fio --name=w --size=4k --rw=write --filename=g"));

@@ -1,0 +1,171 @@
+//! `plumb cluster manifest`: what a scheduler takes to run a job on its nodes with MPI. A text with comments, meant to be read and edited.
+
+use super::carrier::Place;
+use super::{ClusterArgs, ClusterCommand, job};
+use crate::failure::Failure;
+use crate::input;
+use crate::streams::Written;
+use clap::{Args, Command, FromArgMatches};
+use std::ffi::OsString;
+use std::path::{Component, Path};
+
+/// Largest number of members.
+const MOST_MEMBERS: i64 = 4096;
+/// Where a pod has the job files.
+const JOB: &str = "/job";
+/// Where a pod has the volume, unless --directory names another place.
+const VOLUME: &str = "/data";
+
+const SLURM: &str = include_str!("manifest/slurm.sh");
+const MPI_JOB: &str = include_str!("manifest/mpijob.yaml");
+
+/// Print what a scheduler takes to run a job on its nodes: a script for Slurm, or an MPIJob for Kubernetes
+#[derive(Debug, Args)]
+#[command(
+    group = clap::ArgGroup::new("scheduler").required(true).args(["slurm", "mpijob"]),
+    after_help = "\
+Examples:
+  plumb cluster manifest --slurm --members 64 --nodes 8 -- fio job.fio > run.sh; sbatch run.sh
+  plumb cluster manifest --mpijob --members 4 --image r/plumb:1 --claim data -- fio job.fio
+
+After -- are the words of plumb cluster --mpi: options of the run, then fio and its own.
+It prints; nothing is submitted."
+)]
+pub(super) struct ManifestArgs {
+    /// A script for sbatch
+    #[arg(long)]
+    slurm: bool,
+    /// An MPIJob (v2beta1) of Kubeflow's MPI operator
+    #[arg(long)]
+    mpijob: bool,
+    /// Number of members
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_MEMBERS))]
+    members: u32,
+    /// Number of nodes, or of pods with --mpijob [default: Slurm decides; a pod for each member]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_MEMBERS))]
+    nodes: Option<u32>,
+    /// Image with plumb, plumb-mpi, Open MPI and sshd, for --mpijob
+    #[arg(long, value_name = "IMAGE", conflicts_with = "slurm")]
+    image: Option<String>,
+    /// Claim of the volume to measure, mounted at /data, for --mpijob
+    #[arg(long, value_name = "NAME", conflicts_with = "slurm")]
+    claim: Option<String>,
+    #[command(flatten)]
+    written: Written,
+    /// Words of plumb cluster --mpi
+    #[arg(last = true, required = true, value_name = "WORD")]
+    words: Vec<OsString>,
+}
+
+impl ManifestArgs {
+    /// Prints the manifest. The words are read as the leader will, so that a mistake is found here.
+    pub(super) fn run(&self) -> Result<u8, Failure> {
+        let words = input::words(&self.words)?;
+        let files = self.checked(&words)?;
+        let mut out = self.written.open()?;
+        let text = if self.slurm { self.slurm_script(&words) } else { self.mpi_job(&words, &files)? };
+        out.write(&text)?;
+        Ok(0)
+    }
+
+    /// The files that the words name, with their content.
+    fn checked(&self, words: &[String]) -> Result<Vec<(String, String)>, Failure> {
+        let all = ["plumb", "--mpi"].into_iter().map(str::to_owned).chain(words.iter().cloned());
+        let wrong = |error: clap::Error| {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            Failure::new(format!("cluster manifest: the words after --: {first}"))
+        };
+        let matches = ClusterArgs::augment_args(Command::new("plumb")).try_get_matches_from(all).map_err(wrong)?;
+        let args = ClusterArgs::from_arg_matches(&matches).map_err(wrong)?;
+        let ClusterCommand::Fio(fio) = &args.command else {
+            return Err(Failure::new("cluster manifest: after -- are options of a run, then fio and its own"));
+        };
+        let node = |rank: u32| Place::Host(format!("node{}", rank % self.nodes.unwrap_or(self.members)));
+        let places: Vec<Place> = (0..self.members).map(node).collect();
+        let tasks = job::tasks(&input::words(&fio.words)?, &places, args.lead.shift.unwrap_or_default(), "/")?;
+        Ok(tasks.into_iter().next().map(|task| task.files).unwrap_or_default())
+    }
+
+    fn slurm_script(&self, words: &[String]) -> String {
+        let nodes = self.nodes.map_or(String::new(), |nodes| format!("#SBATCH --nodes={nodes}\n"));
+        let words: Vec<String> = words.iter().map(|word| for_shell(word)).collect();
+        let members = self.members.to_string();
+        filled(SLURM, &[("MEMBERS", &members), ("NODES", &nodes), ("WORDS", &words.join(" "))])
+    }
+
+    fn mpi_job(&self, words: &[String], files: &[(String, String)]) -> Result<String, Failure> {
+        let missing = |option: &str| Failure::new(format!("cluster manifest: --mpijob needs {option}"));
+        let image = self.image.as_deref().ok_or_else(|| missing("--image IMAGE"))?;
+        let claim = self.claim.as_deref().ok_or_else(|| missing("--claim NAME"))?;
+        let pods = self.nodes.unwrap_or(self.members);
+        if !self.members.is_multiple_of(pods) {
+            return Err(Failure::new(format!(
+                "cluster manifest: --members {} cannot be spread over --nodes {pods} pods equally, and the operator gives each as many",
+                self.members
+            )));
+        }
+        let (data, command) = (entries(files)?, self.pod_command(words)?);
+        let (slots, pods) = ((self.members / pods).to_string(), pods.to_string());
+        let data = if data.is_empty() { "  {}\n" } else { &data };
+        let values: [(&str, &str); 8] = [
+            ("SLOTS", &slots),
+            ("PODS", &pods),
+            ("IMAGE", &quoted(image)?),
+            ("CLAIM", &quoted(claim)?),
+            ("JOB", JOB),
+            ("VOLUME", VOLUME),
+            ("COMMAND", &command),
+            ("DATA", data),
+        ];
+        Ok(filled(MPI_JOB, &values))
+    }
+
+    /// The words that start all members in pods, a line of YAML each.
+    fn pod_command(&self, words: &[String]) -> Result<String, Failure> {
+        let members = self.members.to_string();
+        let launcher = ["mpirun", "-n", &members, "--bind-to", "none", "-wdir", JOB];
+        let plumb = ["plumb", "cluster", "--mpi"];
+        let is_named = words.iter().any(|word| word == "--directory" || word.starts_with("--directory="));
+        let directory: &[&str] = if is_named { &[] } else { &["--directory", VOLUME] };
+        let all = launcher.iter().chain(&plumb).chain(directory).copied().chain(words.iter().map(String::as_str));
+        all.map(|word| quoted(word).map(|word| format!("                - {word}\n"))).collect()
+    }
+}
+
+/// The job files as entries of a ConfigMap.
+fn entries(files: &[(String, String)]) -> Result<String, Failure> {
+    let entry = |(name, text): &(String, String)| {
+        let is_plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_plain || name.contains('/') {
+            return Err(Failure::new(format!(
+                "cluster manifest: {name}: a pod has the job files in one directory; call it by its name, from its directory"
+            )));
+        }
+        Ok(format!("  {}: {}\n", quoted(name)?, quoted(text)?))
+    };
+    files.iter().map(entry).collect()
+}
+
+/// A template with values in the places of their names, `@NAME@`.
+fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    // Text and names take turns. A value is not searched for names.
+    let parts = template.split('@').enumerate();
+    parts.map(|(place, part)| if place % 2 == 0 { part } else { value(part).unwrap_or_default() }).collect()
+}
+
+/// A word as a shell reads it back.
+fn for_shell(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// A text as YAML reads it back: JSON's strings are YAML's.
+fn quoted(text: &str) -> Result<String, Failure> {
+    Ok(serde_json::to_string(text)?)
+}
