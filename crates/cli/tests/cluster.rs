@@ -305,6 +305,34 @@ fn the_kept_file_of_a_member_does_not_accuse_the_others_of_its_machine() {
 }
 
 #[test]
+fn a_table_of_members_or_of_hosts_has_the_rates_and_latencies_of_each() {
+    let place = place();
+    let job = "--name=s --ioengine=sim --rw=randread --bs=4k --size=1g --iodepth=4 --sim_service_time=100us \
+               --sim_parallelism=4 --time_based --runtime=1";
+    let (status, text, error) = run(place.path(), &format!("--local 3 --per member --keep kept fio {job}"));
+    assert_eq!(status, 0, "{text}{error}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("member ")).collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    for (rank, row) in rows.iter().enumerate() {
+        let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let [name, _, rate, iops, p50, p99, p999, max, began] = cells.as_slice() else { panic!("{row}") };
+        assert_eq!((*name, *rate, *iops), (format!("member {rank}").as_str(), "156 MiB/s", "40,000"), "{row}");
+        assert_eq!([*p50, *p99, *p999, *max].map(|cell| cell.ends_with("µs")), [true; 4], "{row}");
+        assert!(began.starts_with('+'), "{row}");
+    }
+    // Their histograms together: equal members have the percentiles of one.
+    let files = ["kept/member-000.json", "kept/member-001.json"].join(" ");
+    let (status, text, error) = run(place.path(), &format!("merge --partial --per host {files}"));
+    assert_eq!(status, 0, "{text}{error}");
+    let row = text.lines().find(|line| line.starts_with("host ") && line.contains("2 members")).expect(&text);
+    assert!(row.contains("80,000") && row.contains("312 MiB/s"), "{row}");
+    assert!(
+        text.lines().any(|line| line.starts_with("host") && line.contains("lost")),
+        "the third one has no file: {text}"
+    );
+}
+
+#[test]
 fn nothing_begins_if_one_member_cannot() {
     let place = place();
     fs::create_dir(place.path().join("d.0")).unwrap();

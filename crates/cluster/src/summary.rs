@@ -146,17 +146,18 @@ fn one(member: &MemberResult, members: &[MemberResult], first: Option<Nanos>) ->
             .fold(0, u64::saturating_add),
         error,
         bytes_per_second: elapsed.map(|time| bytes as f64 / time.as_secs_f64()),
-        latency_ns: latency(member),
+        latency_ns: latency([member]),
         checks: notes.map(|note| note.check.clone()).collect(),
         lost: member.lost.as_ref().map(|loss| loss.why.clone()),
     }
 }
 
-/// p50, p99, p99.9 and maximum over all jobs and directions.
-fn latency(member: &MemberResult) -> Option<[u64; 4]> {
+/// p50, p99, p99.9 and maximum over all jobs and directions of these members, in nanoseconds.
+pub fn latency<'a>(members: impl IntoIterator<Item = &'a MemberResult>) -> Option<[u64; 4]> {
     let mut histogram = Histogram::new();
     let mut longest = 0;
-    for job in member.result.iter().flat_map(|result| &result.jobs) {
+    let results = members.into_iter().filter_map(|member| member.result.as_ref());
+    for job in results.flat_map(|result| &result.jobs) {
         for direction in Direction::ALL {
             let Some(found) = job.directions[direction].latency_distribution() else { continue };
             found.histogram.iter().for_each(|counts| histogram.merge(counts));

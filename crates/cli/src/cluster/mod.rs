@@ -10,6 +10,7 @@ pub(crate) mod lead;
 mod manifest;
 mod member;
 mod page;
+mod per;
 mod relayed;
 mod screen;
 pub(crate) mod served;
@@ -26,6 +27,7 @@ use job::Shift;
 use lead::Face;
 use measure::Nanos;
 use measure::text::{TimeUnit, duration};
+use per::Per;
 use relayed::Relayed;
 use screen::Screen;
 use served::{Rights, Trust};
@@ -110,6 +112,9 @@ struct LeadArgs {
     /// Write lines of JSON while it measures, each member a run: to a file, to - or to the descriptor N
     #[arg(long, value_name = "FILE|-|fd:N")]
     stream: Option<String>,
+    /// A table of all hosts or of all members in the text
+    #[arg(long, value_name = "host|member", hide_possible_values = true)]
+    per: Option<Per>,
     /// A page with the members over time: .html or .pdf
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
@@ -186,6 +191,9 @@ struct MergeArgs {
     /// Largest time between the first start and the last one without a remark [default: 10ms]
     #[arg(long, value_name = "TIME", value_parser = time)]
     start_within: Option<Nanos>,
+    /// A table of all hosts or of all members in the text
+    #[arg(long, value_name = "host|member", hide_possible_values = true)]
+    per: Option<Per>,
     /// A page with the members over time: .html or .pdf
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
@@ -309,7 +317,7 @@ impl LeadArgs {
         };
         let saved = kept.as_deref().map_or(Ok(()), |folder| keep::write(folder, &members));
         let completeness = Completeness::of(&summary, on_loss);
-        let shown = Shown { members: &members, summary: &summary, completeness, kept: kept.as_deref() };
+        let shown = Shown { members: &members, summary: &summary, completeness, kept: kept.as_deref(), per: self.per };
         shown.write(&mut out, if self.json { Form::Json } else { Form::Text }, self.page.as_deref())?;
         let fed = stream.map_or(Ok(()), |mut stream| {
             stream.ended(&members);
@@ -426,7 +434,7 @@ impl MergeArgs {
         let summary = cluster::summary(&members, "files", self.start_within.unwrap_or(START_WITHIN));
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
         let completeness = Completeness::of(&summary, on_loss);
-        let shown = Shown { members: &members, summary: &summary, completeness, kept: None };
+        let shown = Shown { members: &members, summary: &summary, completeness, kept: None, per: self.per };
         let form = if self.written.streams.json { Form::Json } else { Form::Text };
         shown.write(&mut out, form, self.page.as_deref())?;
         Ok(status(&summary, completeness))

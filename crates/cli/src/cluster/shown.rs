@@ -1,6 +1,7 @@
 //! The result of a run of several members in its forms: text and JSON.
 
 use super::page;
+use super::per::{self, Per};
 use crate::capacity;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -62,6 +63,8 @@ pub(super) struct Shown<'a> {
     pub(super) completeness: Completeness,
     /// The directory with the members' results.
     pub(super) kept: Option<&'a Path>,
+    /// The rows of the table, if one is wanted.
+    pub(super) per: Option<Per>,
 }
 
 impl Shown<'_> {
@@ -108,6 +111,7 @@ impl Shown<'_> {
             lines.extend(self.hosts());
             lines.extend(self.spread());
         }
+        lines.extend(self.per.into_iter().flat_map(|per| per::lines(per, self.summary, self.members)));
         lines.extend(self.summary.stragglers.iter().map(|straggler| format!("slow    {}", slow(straggler))));
         for member in &self.summary.each {
             let host = if member.host.is_empty() { String::new() } else { format!(" ({})", member.host) };
@@ -221,7 +225,7 @@ impl Shown<'_> {
     }
 }
 
-fn time(time: Nanos) -> String {
+pub(super) fn time(time: Nanos) -> String {
     capacity::time(time.as_f64())
 }
 
