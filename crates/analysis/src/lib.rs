@@ -20,7 +20,6 @@ pub mod regime;
 pub mod report_card;
 mod rounds;
 mod run_facts;
-mod samples;
 mod scaling;
 pub mod statistics;
 mod summary;
@@ -35,8 +34,8 @@ pub use checks::{
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::{group_limits_ios, limited_by, limited_by_group};
+pub use model::{percentile_as_fact, samples_needed};
 pub use rounds::{Difference, RateInterval, difference, interval, median_round};
-pub use samples::{percentile_as_fact, samples_needed};
 pub use scaling::{contradiction, growth_ends, knee, queueing};
 pub use summary::{Elsewhere, Load, Point, Rank, best_value, sentences, sentences_over, thousands};
 pub use verdict::{Judged, verdict};

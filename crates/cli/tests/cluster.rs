@@ -134,6 +134,20 @@ fn simulated_members_add_up_to_the_known_rate_and_keep_the_percentiles_of_one() 
 }
 
 #[test]
+fn a_percentile_is_shown_only_if_there_are_enough_ios_for_it() {
+    let place = place();
+    for (reads, shown, hidden) in [(1, vec!["max "], vec!["p50 ", "p99 "]), (400, vec!["p50 ", "max "], vec!["p99 "])] {
+        let words = format!("--local 1 --per member fio --name=r --rw=read --bs=4k --size={}k", 4 * reads);
+        let (status, text, error) = run(place.path(), &words);
+        let line =
+            text.lines().find(|line| line.starts_with("read")).unwrap_or_else(|| panic!("{status} {text}{error}"));
+        assert!(shown.iter().all(|word| line.contains(word)), "{reads}: {line}");
+        assert!(hidden.iter().all(|word| !line.contains(word)), "{reads}: {line}");
+        assert!(text.lines().any(|line| line.starts_with("member 0") && line.contains("  -  ")), "{text}");
+    }
+}
+
+#[test]
 fn job_files_are_read_by_the_leader_and_know_their_member() {
     let place = place();
     fs::create_dir(place.path().join("there")).unwrap();
@@ -317,7 +331,8 @@ fn a_table_of_members_or_of_hosts_has_the_rates_and_latencies_of_each() {
         let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
         let [name, _, rate, iops, p50, p99, p999, max, began] = cells.as_slice() else { panic!("{row}") };
         assert_eq!((*name, *rate, *iops), (format!("member {rank}").as_str(), "156 MiB/s", "40,000"), "{row}");
-        assert_eq!([*p50, *p99, *p999, *max].map(|cell| cell.ends_with("µs")), [true; 4], "{row}");
+        assert_eq!([*p50, *p99, *max].map(|cell| cell.ends_with("µs")), [true; 3], "{row}");
+        assert_eq!(*p999, "-", "of 40,000 I/Os, which are too few for it: {row}");
         assert!(began.starts_with('+'), "{row}");
     }
     // Their histograms together: equal members have the percentiles of one.

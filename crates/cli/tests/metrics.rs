@@ -180,7 +180,7 @@ fn scrapes_are_answered_during_the_run_and_for_a_while_after_it_however_slow_oth
     assert_eq!(reads.last(), Some(&total));
     drop(silent);
     assert!(child.wait().unwrap().success());
-    assert!(scraped(&address).is_err(), "nobody answers any more");
+    assert!(scraped(&address).is_err(), "it no longer answers");
 }
 
 #[test]

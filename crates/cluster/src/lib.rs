@@ -42,4 +42,4 @@ pub use message::{
 pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};
 pub use stragglers::{Reason, Straggler, median, stragglers};
-pub use summary::{MemberSummary, StartSkew, Summary, latency, summary};
+pub use summary::{MemberSummary, StartSkew, Summary, latency, summary, together};

@@ -5,7 +5,7 @@ use crate::member_result::MemberResult;
 use crate::rates::{DirectionRates, rates};
 use crate::stragglers::{Straggler, stragglers};
 use measure::{Direction, Histogram, Nanos};
-use model::Note;
+use model::{LatencyStatistics, Note, percentile_as_fact};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -67,8 +67,8 @@ pub struct MemberSummary {
     pub error: Option<String>,
     /// Its own rate in bytes per second.
     pub bytes_per_second: Option<f64>,
-    /// p50, p99, p99.9 and maximum of the latencies of all directions, in nanoseconds.
-    pub latency_ns: Option<[u64; 4]>,
+    /// p50, p99, p99.9 and maximum of the latencies of all directions, in nanoseconds; a percentile is `None` without enough I/Os for it.
+    pub latency_ns: Option<[Option<u64>; 4]>,
     /// IDs of the checks that have remarks about its own result.
     pub checks: Vec<String>,
     /// Why it has no result.
@@ -152,22 +152,26 @@ fn one(member: &MemberResult, members: &[MemberResult], first: Option<Nanos>) ->
     }
 }
 
-/// p50, p99, p99.9 and maximum over all jobs and directions of these members, in nanoseconds.
-pub fn latency<'a>(members: impl IntoIterator<Item = &'a MemberResult>) -> Option<[u64; 4]> {
-    let mut histogram = Histogram::new();
-    let mut longest = 0;
+/// p50, p99, p99.9 and maximum over all jobs and directions of these members, in nanoseconds; a percentile is `None` without enough I/Os for it.
+pub fn latency<'a>(members: impl IntoIterator<Item = &'a MemberResult>) -> Option<[Option<u64>; 4]> {
     let results = members.into_iter().filter_map(|member| member.result.as_ref());
-    for job in results.flat_map(|result| &result.jobs) {
-        for direction in Direction::ALL {
-            let Some(found) = job.directions[direction].latency_distribution() else { continue };
-            found.histogram.iter().for_each(|counts| histogram.merge(counts));
-            longest = longest.max(found.moments.maximum().map_or(0, Nanos::get));
+    let jobs = results.flat_map(|result| &result.jobs);
+    let found =
+        together(jobs.flat_map(|job| job.directions.iter()).filter_map(|(_, found)| found.latency_distribution()))?;
+    let percentile = |percent| percentile_as_fact(&found, percent).map(Nanos::get);
+    Some([percentile(50.0), percentile(99.0), percentile(99.9), found.moments.maximum().map(Nanos::get)])
+}
+
+/// Latencies added; `None` if there are none.
+pub fn together<'a>(parts: impl Iterator<Item = &'a LatencyStatistics>) -> Option<LatencyStatistics> {
+    let mut sum = LatencyStatistics { histogram: Some(Box::new(Histogram::new())), ..LatencyStatistics::default() };
+    for part in parts {
+        sum.moments.merge(&part.moments);
+        if let (Some(all), Some(counts)) = (&mut sum.histogram, &part.histogram) {
+            all.merge(counts);
         }
     }
-    match histogram.percentiles(&[50.0, 99.0, 99.9])?[..] {
-        [half, high, highest] => Some([half.get(), high.get(), highest.get(), longest]),
-        _ => None,
-    }
+    sum.histogram.as_ref().is_some_and(|all| all.total() > 0).then_some(sum)
 }
 
 #[cfg(test)]
@@ -189,10 +193,11 @@ mod tests {
 
     #[test]
     fn the_numbers_of_a_member_are_its_own() {
-        let found = summary(&[busy(0, 100, Nanos::from_millis(2))], "local", Nanos::MILLISECOND);
+        let found = summary(&[busy(0, 1_000, Nanos::from_millis(2))], "local", Nanos::MILLISECOND);
         let each = &found.each[0];
-        assert_eq!((each.ios, each.bytes, each.elapsed_s), (100, 409_600, Some(1.0)));
-        let [half, .., longest] = each.latency_ns.unwrap();
-        assert!(half.abs_diff(2_000_000) < 2_000_000 / 64 && longest == 2_000_000, "{half} {longest}");
+        assert_eq!((each.ios, each.bytes, each.elapsed_s), (1_000, 4_096_000, Some(1.0)));
+        let [half, high, _, longest] = each.latency_ns.unwrap();
+        assert!(half.unwrap().abs_diff(2_000_000) < 2_000_000 / 64, "{half:?}");
+        assert_eq!((high, longest), (None, Some(2_000_000)), "a p99 needs 10,000 I/Os");
     }
 }

@@ -19,6 +19,7 @@ mod native;
 mod phases;
 pub mod reading;
 mod result;
+mod samples;
 mod steer;
 mod surroundings;
 
@@ -43,5 +44,6 @@ pub use native::SCHEMA;
 pub use phases::{Lasting, Like, Phase, PhaseKind, Until, UntilRegime};
 pub use plan::Unified;
 pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use samples::{percentile_as_fact, samples_needed};
 pub use steer::{LatencyGoal, SteadyResult};
 pub use surroundings::{Fact, FactKind, Surroundings};

@@ -4,8 +4,8 @@
 
 use super::note;
 use crate::run_facts::float;
-use crate::samples::samples_needed;
 use crate::summary::thousands;
+use model::samples_needed;
 use model::{Grade, JobResult, Note, RunResult};
 
 pub(crate) const ID: &str = "too short";

@@ -3,11 +3,11 @@
 use super::surroundings;
 use super::within_run::{self, Within};
 use crate::checks::{CLIENT_CPU, NEIGHBOUR};
-use crate::samples::samples_needed;
 use measure::text::{SizeStyle, exact_size};
 use measure::{Direction, Nanos};
 use model::measurement::{AccessOrder, AccessPattern};
 use model::reading::{ReadJob, ReadKind, ReadLatency};
+use model::samples_needed;
 use model::{DirectionResult, Grade, JobResult, LatencyStatistics, Note, RunResult};
 use plan::{Flushes, Mix, Pace};
 

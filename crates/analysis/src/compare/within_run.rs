@@ -39,7 +39,7 @@ pub(super) fn of(result: &RunResult, direction: Direction) -> Vec<(Metric, Withi
 fn percentile(intervals: &[&Interval], slot: usize, percent: f64) -> Option<Within> {
     let mut all = LatencyCounts::default();
     intervals.iter().for_each(|interval| all.add(&interval.latencies[slot]));
-    if all.total() < crate::samples::samples_needed(percent) {
+    if all.total() < model::samples_needed(percent) {
         return None;
     }
     let value = all.percentile(percent)?;

@@ -60,8 +60,8 @@ fn rows(shown: &Shown<'_>) -> Vec<Vec<Value>> {
             mib(measure::float(member.bytes)),
             json!(member.ios),
             member.bytes_per_second.map_or(Value::Null, mib),
-            member.latency_ns.map_or(Value::Null, |latency| micros(latency[0])),
-            member.latency_ns.map_or(Value::Null, |latency| micros(latency[1])),
+            member.latency_ns.and_then(|latency| latency[0]).map_or(Value::Null, micros),
+            member.latency_ns.and_then(|latency| latency[1]).map_or(Value::Null, micros),
             member.lost.as_ref().map_or(Value::Null, |why| json!(why)),
         ]
     };

@@ -70,10 +70,10 @@ impl Row<'_> {
         let iops: f64 = measured.iter().filter_map(|(one, _)| iops(one)).sum();
         cells.extend([format!("{}/s", rounded_size(rate)), grouped(iops)]);
         let latency = cluster::latency(measured.iter().map(|(_, member)| *member));
-        cells.extend(
-            latency
-                .map_or_else(|| vec![String::new(); 4], |found| found.map(|ns| super::shown::time(Nanos(ns))).to_vec()),
-        );
+        cells.extend(latency.map_or_else(
+            || vec![String::new(); 4],
+            |found| found.map(|ns| ns.map_or_else(|| "-".to_owned(), |ns| super::shown::time(Nanos(ns)))).to_vec(),
+        ));
         let late = measured.iter().filter_map(|(one, _)| one.start_late_ns).max();
         cells.push(late.map_or_else(String::new, |late| format!("+{}", super::shown::time(late))));
         cells

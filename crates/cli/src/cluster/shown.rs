@@ -9,8 +9,8 @@ use analysis::grade_title;
 use cluster::{DirectionRates, MemberResult, MemberSummary, OnLoss, Reason, Straggler, Summary};
 use formats::printable;
 use measure::text::{grouped, rounded_size};
-use measure::{Direction, Histogram, Nanos};
-use model::{RunResult, SCHEMA};
+use measure::{Direction, Nanos};
+use model::{DirectionResult, RunResult, SCHEMA};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -254,18 +254,15 @@ fn rate_lines(rates: &DirectionRates, merged: &RunResult) -> Vec<String> {
     lines
 }
 
-/// Percentiles of all members' latencies together.
+/// Percentiles of all members' latencies together, those that there are enough I/Os for.
 fn latency(merged: &RunResult, direction: Direction) -> Option<String> {
-    let mut histogram = Histogram::new();
-    let mut longest = Nanos::ZERO;
-    for job in &merged.jobs {
-        let found = &job.directions[direction];
-        let Some(latency) = found.latency_distribution().filter(|_| found.ios > 0) else { continue };
-        histogram.merge(latency.histogram.as_ref()?);
-        longest = longest.max(latency.moments.maximum().unwrap_or_default());
-    }
-    let found = histogram.percentiles(&[50.0, 99.0])?;
-    Some(format!("   p50 {}   p99 {}   max {}", time(found[0]), time(found[1]), time(longest)))
+    let of_direction = merged.jobs.iter().map(|job| &job.directions[direction]).filter(|found| found.ios > 0);
+    let found = cluster::together(of_direction.filter_map(DirectionResult::latency_distribution))?;
+    let percentile = |(percent, name): (f64, &str)| {
+        model::percentile_as_fact(&found, percent).map(|value| format!("   {name} {}", time(value)))
+    };
+    let percentiles: String = [(50.0, "p50"), (99.0, "p99")].into_iter().filter_map(percentile).collect();
+    Some(format!("{percentiles}   max {}", time(found.moments.maximum().unwrap_or_default())))
 }
 
 fn slow(straggler: &Straggler) -> String {

@@ -1,4 +1,4 @@
-//! `fio --client` with two servers: Debian's fio and plumb, each client with two servers of its own kind, which stay up over the table.
+//! `fio --client` with two servers: Debian's fio and plumb, each client with two servers of the same program, which stay up over the table.
 //!
 //! Both must end with the same exit status, leave files of the same names on the servers, and print a document with the same keys in the same
 //! order and the same counts. What is better here is named where it is taken out: `normal`.

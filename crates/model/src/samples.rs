@@ -1,7 +1,7 @@
 //! Minimum number of samples for a reliable percentile.
 
+use crate::LatencyStatistics;
 use measure::Nanos;
-use model::LatencyStatistics;
 
 /// Number of samples that the percentile `percent` needs, 100 ÷ (1 − p): a hundred of them are above it.
 #[expect(
