@@ -10,7 +10,6 @@ mod cluster;
 mod compare;
 mod corpus;
 mod cost;
-mod device;
 mod documents;
 mod effects;
 mod extremes;

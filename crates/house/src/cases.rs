@@ -3,7 +3,7 @@
 //! A test program with `harness = false` calls [`run_all`]. Names and options are those of Rust's own harness
 //! (libtest-mimic): `cargo test -p cli --test cases differential::clones`, `--list`, `--exact`, `--skip`,
 //! `--test-threads`. Groups run sequentially, each with its own limit of concurrent tests; those that mostly wait run
-//! while the others do. On-request cases run only with `--ignored` or `--include-ignored`: they take long, or print output
+//! while the others do, and of these the ones that compare rates of a device come last. On-request cases run only with `--ignored` or `--include-ignored`: they take long, or print output
 //! to be read.
 
 use libtest_mimic::{Arguments, Trial};
@@ -29,6 +29,8 @@ pub struct Cases {
 enum Load {
     Busy,
     Waiting,
+    /// Waits too, and is disturbed by the other groups that do.
+    WaitingLater,
 }
 
 type Body = Box<dyn FnOnce() -> Outcome + Send>;
@@ -51,6 +53,11 @@ impl Cases {
     /// are printed together at the end.
     pub fn waiting(name: &'static str, at_once: usize) -> Self {
         Cases { load: Load::Waiting, ..Cases::new(name, at_once) }
+    }
+
+    /// The same for tests that compare rates of a device: they begin when the groups of [`Cases::waiting`] have ended.
+    pub fn waiting_later(name: &'static str, at_once: usize) -> Self {
+        Cases { load: Load::WaitingLater, ..Cases::new(name, at_once) }
     }
 
     /// Adds a case. Its listed name is `group::name`, with `_` for all characters but letters, digits, `:`, `.` and
@@ -111,18 +118,26 @@ pub fn run_all(groups: Vec<Cases>) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let selected = groups.into_iter().filter_map(|group| group.selected(&arguments));
-    let (waiting, busy): (Vec<Cases>, Vec<Cases>) = selected.partition(|group| group.load == Load::Waiting);
-    if waiting.is_empty() && busy.is_empty() {
+    let (busy, others): (Vec<Cases>, Vec<Cases>) = selected.partition(|group| group.load == Load::Busy);
+    let (waiting, later): (Vec<Cases>, Vec<Cases>) = others.into_iter().partition(|group| group.load == Load::Waiting);
+    if busy.is_empty() && waiting.is_empty() && later.is_empty() {
         complain("no test has such a name");
     }
+    let run = |groups: Vec<Cases>| groups.into_iter().fold(false, |failed, group| failed | group.run(&arguments));
     let has_failed = if busy.is_empty() {
-        waiting.into_iter().fold(false, |failed, group| failed | group.run(&arguments))
+        run(waiting) | run(later)
     } else {
+        let into_file = |group: Cases| group.run_into_file(&arguments);
         thread::scope(|scope| {
-            let waiting: Vec<_> =
-                waiting.into_iter().map(|group| scope.spawn(|| group.run_into_file(&arguments))).collect();
-            let busy = busy.into_iter().fold(false, |failed, group| failed | group.run(&arguments));
-            waiting.into_iter().fold(busy, |failed, group| failed | !group.join().is_ok_and(Printed::print_and_pass))
+            let waiting: Vec<_> = waiting.into_iter().map(|group| scope.spawn(|| into_file(group))).collect();
+            let others = scope.spawn(|| {
+                let mut ended: Vec<_> = waiting.into_iter().map(thread::ScopedJoinHandle::join).collect();
+                ended.extend(later.into_iter().map(|group| Ok(into_file(group))));
+                ended
+            });
+            let busy = run(busy);
+            let ended = others.join().unwrap_or_else(|panic| vec![Err(panic)]);
+            ended.into_iter().fold(busy, |failed, group| failed | !group.is_ok_and(Printed::print_and_pass))
         })
     };
     if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }

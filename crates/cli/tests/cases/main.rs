@@ -12,6 +12,7 @@
 
 mod capacity;
 mod checks;
+mod device;
 mod differential;
 mod elsewhere;
 mod examples;
@@ -38,6 +39,7 @@ fn main() -> std::process::ExitCode {
         examples::groups(),
         faults::groups(),
         checks::groups(),
+        device::groups(),
         elsewhere::groups(),
         seeds::groups(),
         servers::groups(),

@@ -60,8 +60,7 @@ impl Drop for Terminal {
     }
 }
 
-#[test]
-fn the_screen_shows_obeys_keys_and_leaves_the_terminal_as_it_was() {
+pub(super) fn the_screen_shows_obeys_keys_and_leaves_the_terminal_as_it_was() {
     let terminal = Terminal::running(&format!("{} watch --interval 0.3", super::PLUMB));
     let shown = terminal.wait_for("CPU  user");
     for word in ["plumb watch", "Device", "await", "Process", "q quit"] {
@@ -76,8 +75,7 @@ fn the_screen_shows_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.check_restored("0");
 }
 
-#[test]
-fn a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was() {
+pub(super) fn a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was() {
     let terminal = Terminal::running(&format!("sh -c 'echo $$ > /dev/null; exec {} watch'", super::PLUMB));
     terminal.wait_for("q quit");
     let pane = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
@@ -108,18 +106,15 @@ fn check_gone_with_its_terminal(start: &str) {
     }
 }
 
-#[test]
-fn the_screen_ends_with_its_terminal() {
+pub(super) fn the_screen_ends_with_its_terminal() {
     check_gone_with_its_terminal("");
 }
 
-#[test]
-fn the_screen_ends_with_its_terminal_where_sighup_is_ignored() {
+pub(super) fn the_screen_ends_with_its_terminal_where_sighup_is_ignored() {
     check_gone_with_its_terminal("trap '' HUP;");
 }
 
-#[test]
-fn a_signal_ends_the_screen_in_the_middle_of_a_keys_sequence() {
+pub(super) fn a_signal_ends_the_screen_in_the_middle_of_a_keys_sequence() {
     let terminal = Terminal::running(&format!("{} watch", super::PLUMB));
     terminal.wait_for("q quit");
     terminal.tmux(&["send-keys", "-H", "1b", "5b"]);
@@ -130,8 +125,7 @@ fn a_signal_ends_the_screen_in_the_middle_of_a_keys_sequence() {
     terminal.check_restored("143");
 }
 
-#[test]
-fn without_a_terminal_another_way_is_named() {
+pub(super) fn without_a_terminal_another_way_is_named() {
     let outcome = Command::new(super::PLUMB).arg("watch").output().expect("plumb runs");
     let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
     assert_eq!((outcome.status.code(), outcome.stdout.len()), (Some(1), 0));

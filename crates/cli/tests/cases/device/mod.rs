@@ -7,13 +7,35 @@
 mod screen;
 mod trace;
 
-use house::Group;
+use house::{Cases, Group, tests};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+
+/// Devices, limits and shares are each for one test at a time.
+pub(super) fn groups() -> Vec<Cases> {
+    let cases = Cases::waiting_later("device", 1);
+    vec![tests!(
+        cases,
+        a_control_group_of_500_iops_is_measured_to_one_percent_and_named,
+        the_group_that_a_job_joins_is_the_one_that_is_counted_and_named,
+        a_processor_quota_is_named_as_the_clients_limit,
+        a_limit_that_is_set_midway_is_named_and_ends_a_run_that_waits_for_a_change,
+        a_quota_that_is_set_midway_is_named,
+        a_neighbour_on_the_device_is_named,
+        the_block_layers_tracepoints_count_what_we_count_and_wait_as_we_wait,
+        looking_costs_less_than_two_thousandths_of_a_processor,
+        screen::the_screen_shows_obeys_keys_and_leaves_the_terminal_as_it_was,
+        screen::a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was,
+        screen::the_screen_ends_with_its_terminal,
+        screen::the_screen_ends_with_its_terminal_where_sighup_is_ignored,
+        screen::a_signal_ends_the_screen_in_the_middle_of_a_keys_sequence,
+        screen::without_a_terminal_another_way_is_named,
+    )]
+}
 
 fn loop_device(directory: &Path, bytes: u64) -> (house::LoopDevice, String) {
     let device = house::LoopDevice::new(directory, bytes).expect("a loop device: are we root?");
@@ -39,16 +61,7 @@ fn fio(words: &str) -> Command {
     command
 }
 
-/// Devices, limits and shares are each for one test at a time.
-static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-#[test]
 fn a_control_group_of_500_iops_is_measured_to_one_percent_and_named() {
-    let _alone = alone();
     let folder = folder();
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let group = Group::with_read_iops(&name, 500).expect("a control group with I/O limits");
@@ -78,9 +91,7 @@ fn a_control_group_of_500_iops_is_measured_to_one_percent_and_named() {
     assert!(line.contains(&format!("the limit of control group /{}, 500 reads/s on {name}: ", group.name())), "{line}");
 }
 
-#[test]
 fn the_group_that_a_job_joins_is_the_one_that_is_counted_and_named() {
-    let _alone = alone();
     let folder = folder();
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let group = Group::unlimited().expect("a control group with I/O limits");
@@ -92,12 +103,12 @@ fn the_group_that_a_job_joins_is_the_one_that_is_counted_and_named() {
         group.name()
     );
     // If the machine stands still for a second, the limit is not what limited the run.
-    let is_limited = |(found, _): &(Value, String)| found["plumb"]["limited_by"]["limiter"] == "cap";
+    let named = format!("the limit of control group /{}, 200 reads/s on {name}: ", group.name());
+    let is_limited = |(_, said): &(Value, String)| said.contains("plumb: limited by cap (") && said.contains(&named);
     let mut runs = std::iter::repeat_with(|| json(fio(&words))).take(3);
-    let (found, said) = runs.find(is_limited).expect("one of three runs that the group limits");
+    let (found, _) = runs.find(is_limited).expect("one of three runs that the group limits");
     let own = &found["plumb"]["monitored"];
     assert_eq!(own["group_limits"]["io"][0]["read_iops"], 200, "{}", own["group_limits"]);
-    assert!(said.contains(&format!("the limit of control group /{}, 200 reads/s on {name}: ", group.name())), "{said}");
     let counted: u64 = own["intervals"]
         .as_array()
         .expect("intervals")
@@ -107,9 +118,7 @@ fn the_group_that_a_job_joins_is_the_one_that_is_counted_and_named() {
     assert_eq!(Some(counted), found["jobs"][0]["read"]["total_ios"].as_u64(), "others are in other groups");
 }
 
-#[test]
 fn a_processor_quota_is_named_as_the_clients_limit() {
-    let _alone = alone();
     let group = Group::with_processor_percent(5).expect("a control group with a processor quota");
     let words = "--name=quota --ioengine=null --rw=randread --bs=4k --size=1t --runtime=3 --time_based";
     let (found, said) = json(group.inside(fio(words)));
@@ -147,9 +156,7 @@ fn throttled(mut run: impl FnMut() -> Value) -> (String, Value) {
     panic!("{all:#?}");
 }
 
-#[test]
 fn a_limit_that_is_set_midway_is_named_and_ends_a_run_that_waits_for_a_change() {
-    let _alone = alone();
     let folder = folder();
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let group = Group::unlimited().expect("a control group with I/O limits");
@@ -176,9 +183,7 @@ fn a_limit_that_is_set_midway_is_named_and_ends_a_run_that_waits_for_a_change() 
     assert!((380.0..=420.0).contains(&lasting), "{}", own["lasting"]);
 }
 
-#[test]
 fn a_quota_that_is_set_midway_is_named() {
-    let _alone = alone();
     let group = Group::with_processor_percent(100).expect("a control group with a processor quota");
     let words = "--name=quota --ioengine=null --rw=randread --bs=4k --size=1t --runtime=24 --time_based";
     let (sentence, found) = throttled(|| {
@@ -190,9 +195,7 @@ fn a_quota_that_is_set_midway_is_named() {
     assert!(last["evidence"].to_string().contains("throttled_periods"), "{last}");
 }
 
-#[test]
 fn a_neighbour_on_the_device_is_named() {
-    let _alone = alone();
     let folder = folder();
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let load = |name: &str, bs: &str, depth: u32, seconds: u32| {
@@ -211,9 +214,7 @@ fn a_neighbour_on_the_device_is_named() {
     assert!(verdict["share_percent"].as_f64().expect("a share") > 50.0, "{verdict}");
 }
 
-#[test]
 fn the_block_layers_tracepoints_count_what_we_count_and_wait_as_we_wait() {
-    let _alone = alone();
     // The counts are exact each time. Each side takes its stamps in another place, some 10 µs apart (a request is begun
     // before it is issued), between which a busy machine may put more: then the waits are compared once more.
     let waits: Vec<(f64, f64)> = (0..3).map(|_| waits_with_equal_counts()).collect();
@@ -246,9 +247,7 @@ fn waits_with_equal_counts() -> (f64, f64) {
     (reads("ticks_ms") / reads("ios"), requests.wait_ms / requests.completed as f64)
 }
 
-#[test]
 fn looking_costs_less_than_two_thousandths_of_a_processor() {
-    let _alone = alone();
     let folder = folder();
     let (device, _) = loop_device(folder.path(), 16 << 20);
     let words = format!(
