@@ -50,27 +50,33 @@ impl Moments {
         self.sum_of_squares = self.sum_of_squares.wrapping_add(squares);
     }
 
-    /// Adds many values faster than one by one: each batch is summed in 64 bits, and only the sums of the batches are
-    /// added in 128 bits.
+    /// Adds many values faster than one by one: each batch is summed in 64 bits, as distances from its first value, and only
+    /// the sums of the batches are added in 128 bits.
     pub fn record_all(&mut self, values: &[u64]) {
-        /// The sum of the squares of this many values below 2^29 ns (half a second) fits into 64 bits.
+        /// The sum of the squares of this many distances below 2^29 ns (half a second) fits into 64 bits.
         const FITTING: usize = 64;
         for batch in values.chunks(FITTING) {
-            let (mut low, mut high, mut sum, mut squares) = (u64::MAX, 0, 0u64, 0u64);
+            let base = batch[0];
+            let (mut low, mut high, mut sum, mut squares) = (base, base, 0u64, 0u64);
             for &value in batch {
                 (low, high) = (low.min(value), high.max(value));
-                sum = sum.wrapping_add(value);
-                squares = squares.wrapping_add(value.wrapping_mul(value));
+                let distance = value.wrapping_sub(base);
+                sum = sum.wrapping_add(distance);
+                squares = squares.wrapping_add(distance.wrapping_mul(distance));
             }
-            if high >> 29 != 0 {
+            if (high - low) >> 29 != 0 {
                 batch.iter().for_each(|&value| self.record(Nanos(value)));
                 continue;
             }
-            self.count += batch.len() as u64;
+            let (count, base, sum) = (batch.len() as u64, u128::from(base), i128::from(sum.cast_signed()).cast_unsigned());
+            self.count += count;
             self.minimum_complement = self.minimum_complement.max(!low);
             self.maximum = self.maximum.max(high);
-            self.sum += u128::from(sum);
-            self.sum_of_squares = self.sum_of_squares.wrapping_add(u128::from(squares));
+            // (b + d)^2 = b^2 + 2bd + d^2, modulo 2^128 also for distances below zero.
+            let all = base.wrapping_mul(u128::from(count));
+            self.sum = self.sum.wrapping_add(all.wrapping_add(sum));
+            let products = base.wrapping_mul(all.wrapping_add(sum.wrapping_mul(2)));
+            self.sum_of_squares = self.sum_of_squares.wrapping_add(products.wrapping_add(u128::from(squares)));
         }
     }
 
@@ -197,10 +203,12 @@ mod tests {
     fn a_batch_counts_like_its_values_also_around_the_limit_of_its_sums() {
         for top in [1, 1000, (1 << 29) - 1, 1 << 29, u64::MAX >> 24] {
             for length in [0, 1, 63, 64, 65, 200] {
-                let values: Vec<u64> = (0..length).map(|index| top - index.min(top) % 7).collect();
-                let mut batch = Moments::new();
-                batch.record_all(&values);
-                assert_eq!(batch, of(&values), "{length} values up to {top}");
+                for step in [1, 5, (1 << 29) / 6, 1 << 29] {
+                    let values: Vec<u64> = (0..length).map(|index| (top + index * step) % (7 * step + top)).collect();
+                    let mut batch = Moments::new();
+                    batch.record_all(&values);
+                    assert_eq!(batch, of(&values), "{length} values from {top} in steps of {step}");
+                }
             }
         }
     }

@@ -345,11 +345,13 @@ impl Record {
         if self.keeps.total_moments != 0 {
             self.total[direction].record_all(total);
         }
+        // In one loop where both are kept: each waits for its own last store.
+        let mut histogram = (self.keeps.completion != 0).then_some(&mut self.histograms.completion[direction]);
         for &latency in completion {
             self.bins[coarse_bin(Nanos(latency))] += 1;
-        }
-        if self.keeps.completion != 0 {
-            self.histograms.completion[direction].record_all(completion);
+            if let Some(histogram) = &mut histogram {
+                histogram.record(Nanos(latency));
+            }
         }
         if self.keeps.total != 0 {
             self.histograms.total[direction].record_all(total);
@@ -365,9 +367,9 @@ impl Record {
         }
         let [response, lateness] = recent.values();
         self.response[direction].record_all(response);
-        self.histograms.response[direction].record_all(response);
         self.lateness[direction].record_all(lateness);
-        self.histograms.lateness[direction].record_all(lateness);
+        let of_lateness = &mut self.histograms.lateness[direction];
+        self.histograms.response[direction].record_both(response, of_lateness, lateness);
         recent.length = 0;
     }
 
