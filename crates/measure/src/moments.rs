@@ -68,7 +68,8 @@ impl Moments {
                 batch.iter().for_each(|&value| self.record(Nanos(value)));
                 continue;
             }
-            let (count, base, sum) = (batch.len() as u64, u128::from(base), i128::from(sum.cast_signed()).cast_unsigned());
+            let (count, base, sum) =
+                (batch.len() as u64, u128::from(base), i128::from(sum.cast_signed()).cast_unsigned());
             self.count += count;
             self.minimum_complement = self.minimum_complement.max(!low);
             self.maximum = self.maximum.max(high);

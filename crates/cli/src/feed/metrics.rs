@@ -209,3 +209,47 @@ pub(crate) fn of_result(run: &str, result: &RunResult) -> Option<RunMetrics> {
     metrics.ended(result, super::graded(result));
     Some(metrics)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Reads the file until the writer is done: how often, and the sizes that were seen.
+    fn read_until(done: &AtomicBool, path: &Path) -> (usize, std::collections::BTreeSet<usize>) {
+        let (mut reads, mut sizes) = (0, std::collections::BTreeSet::new());
+        while !done.load(Ordering::Relaxed) {
+            let Ok(text) = std::fs::read_to_string(path) else { continue };
+            let count = |family: &str| text.matches(&format!("\n{family}{{")).count();
+            assert!(text.starts_with("# HELP plumb_run_info ") && text.ends_with('\n'), "{text}");
+            assert_eq!(count("plumb_run_state"), 3 * count("plumb_run_info"), "{text}");
+            reads += 1;
+            sizes.insert(text.len());
+        }
+        (reads, sizes)
+    }
+
+    #[test]
+    fn no_reader_sees_half_a_file_during_a_thousand_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("m.prom");
+        let args = FeedArgs { metrics: Some(path.clone()), ..FeedArgs::default() };
+        let mut metrics = Metrics::open(&args).unwrap().expect("a file was asked for");
+        let plan = Plan { jobs: vec![JobPlan::with_defaults("a", "a", "null")], ..Plan::default() };
+        let done = AtomicBool::new(false);
+        let (reads, sizes) = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| read_until(&done, &path));
+            for number in 1..=1_000 {
+                // The file grows and shrinks.
+                metrics.begin(number, Some(&"name".repeat(number as usize * 7 % 50)), &plan);
+            }
+            done.store(true, Ordering::Relaxed);
+            reader.join().unwrap()
+        });
+        metrics.finish(End::Usual).0.unwrap();
+        assert!(reads >= 100 && sizes.len() >= 50, "{reads} reads of {} sizes", sizes.len());
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("plumb_run_info{run=\"1000\"") && !text.contains("run=\"950\""), "{text}");
+    }
+}
