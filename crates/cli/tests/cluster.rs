@@ -9,31 +9,31 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+pub(crate) const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 /// Random reads of a file for this time.
 const READS: &str = "--name=r --rw=randread --bs=4k --size=4m --time_based --runtime=";
 
-fn place() -> TempDir {
+pub(crate) fn place() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn cluster(directory: &Path, words: &str) -> Command {
+pub(crate) fn cluster(directory: &Path, words: &str) -> Command {
     let mut command = Command::new(PLUMB);
     command.current_dir(directory).arg("cluster").args(words.split_whitespace()).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-fn run(directory: &Path, words: &str) -> (i32, String, String) {
+pub(crate) fn run(directory: &Path, words: &str) -> (i32, String, String) {
     shown(&cluster(directory, words).output().unwrap())
 }
 
-fn shown(output: &Output) -> (i32, String, String) {
+pub(crate) fn shown(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-fn document(text: &str) -> Value {
+pub(crate) fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -58,7 +58,7 @@ fn members(leader: &Child, count: usize, workers: usize) -> Vec<u32> {
     }
 }
 
-fn signal(pid: u32, signal: Signal) {
+pub(crate) fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
 }
 
@@ -107,7 +107,7 @@ fn three_members_do_as_much_as_three_runs_by_hand() {
     assert_eq!((own(0), own(1), own(2)), (4, 4, 4), "{:?}", names_of(place.path()));
 }
 
-fn names_of(directory: &Path) -> Vec<String> {
+pub(crate) fn names_of(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -491,7 +491,7 @@ fn a_member_of_another_version_is_refused_with_both() {
     for (greeting, expected) in [
         (r#"{"hello":{"protocol":9,"program":"plumb 9.9.9"}}"#, "cluster protocol 9"),
         (
-            r#"{"hello":{"protocol":4,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
+            r#"{"hello":{"protocol":5,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
             "it runs plumb 9.9.9",
         ),
     ] {

@@ -7,6 +7,7 @@ mod calibrate;
 mod calls;
 mod capacity;
 mod cluster;
+mod cluster_repeat;
 mod compare;
 mod corpus;
 mod cost;

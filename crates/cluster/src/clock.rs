@@ -60,6 +60,11 @@ impl MemberClock {
         }
     }
 
+    /// The clock at the start of the next round: the measurement after this one is the one before that.
+    pub(crate) fn of_next_round(self) -> Self {
+        MemberClock { before: self.after.or(self.before), after: None }
+    }
+
     /// The shortest round trip before the run.
     pub(crate) fn round_trip(&self) -> Nanos {
         self.before.map_or(Nanos::ZERO, |estimate| Nanos(estimate.error.get().saturating_mul(2)))

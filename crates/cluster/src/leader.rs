@@ -15,6 +15,8 @@ const LEAD_ROUND_TRIPS: u64 = 20;
 const EXIT: Nanos = Nanos::from_secs(3);
 /// Silence after which a member is named, if it may be silent longer than that.
 const NAMED: Nanos = Nanos::from_secs(10);
+/// Time after which a ping is not answered any more.
+const LOST_PING: Nanos = Nanos::SECOND;
 /// Beats that are kept of a member. Beyond it every second one is left out.
 const MOST_BEATS: usize = 4096;
 
@@ -27,6 +29,17 @@ pub struct Settings {
     pub silence: Nanos,
     /// Consequence of a lost member.
     pub on_loss: OnLoss,
+    /// Number of rounds.
+    pub rounds: Rounds,
+}
+
+/// Number of rounds, in each of which every member carries out a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// One: a member that has finished exits.
+    One,
+    /// Until [`Leader::dismiss_all`]: members that have finished rest until all have.
+    Several,
 }
 
 /// Consequence for the others of a member that is lost after the start. Before the start all end.
@@ -60,6 +73,8 @@ pub enum Action {
     Kill(usize),
     /// Print a sentence about a member.
     Say(usize, String),
+    /// A round is over, and its members rest: now [`Leader::take_round`], and then [`Leader::again`] or [`Leader::dismiss_all`].
+    Rest,
     /// All is over; sent once, last.
     Finish,
 }
@@ -79,6 +94,8 @@ pub enum Standing {
     Running,
     /// Its result has arrived.
     Finished,
+    /// Its clock was measured once more, and it waits for the next round.
+    Resting,
     /// It has exited, or was given up.
     Gone,
 }
@@ -110,6 +127,8 @@ enum Phase {
     Starting,
     /// All were asked to begin at this time of the leader's clock.
     Running { at: Nanos },
+    /// The round is over, and all members rest.
+    Resting,
     /// All were asked to end.
     Ending,
     /// All are gone.
@@ -122,6 +141,8 @@ pub struct Leader {
     settings: Settings,
     members: Vec<Member>,
     phase: Phase,
+    /// Number of the round.
+    round: u32,
     began: Nanos,
     go: Option<Nanos>,
     signal: Option<i32>,
@@ -167,7 +188,64 @@ impl Leader {
             lost: None,
         };
         let members = tasks.into_iter().map(member).collect();
-        Leader { settings, members, phase: Phase::Starting, began: now, go: None, signal: None, actions: Vec::new() }
+        Leader {
+            settings,
+            members,
+            phase: Phase::Starting,
+            round: 0,
+            began: now,
+            go: None,
+            signal: None,
+            actions: Vec::new(),
+        }
+    }
+
+    /// Everything that was found in the round that is over.
+    pub fn take_round(&mut self) -> Outcome {
+        let member = |member: &mut Member| MemberOutcome {
+            facts: member.facts.clone(),
+            clock: member.clock,
+            beats: std::mem::take(&mut member.beats),
+            finished: member.finished.take().map(|finished| *finished),
+            lost: member.lost.clone(),
+        };
+        Outcome { go: self.go, signal: self.signal, members: self.members.iter_mut().map(member).collect() }
+    }
+
+    /// Begins the next round with these tasks, and returns the actions that follow. A member that has exited meanwhile is lost: no round begins without it.
+    pub fn again(&mut self, tasks: Vec<Task>, now: Nanos) -> Vec<Action> {
+        if self.phase != Phase::Resting {
+            return Vec::new();
+        }
+        self.round = self.round.saturating_add(1);
+        (self.phase, self.go, self.began) = (Phase::Starting, None, now);
+        for (member, task) in self.members.iter_mut().zip(tasks) {
+            (member.task, member.clock) = (Task { round: self.round, ..task }, member.clock.of_next_round());
+            member.beats.clear();
+            (member.finished, member.ends_by) = (None, None);
+        }
+        for rank in 0..self.members.len() {
+            if self.members[rank].standing == Standing::Gone {
+                self.lose(rank, "it ended between two rounds".to_owned(), now);
+            }
+        }
+        if self.phase == Phase::Starting {
+            for (rank, member) in self.members.iter_mut().enumerate() {
+                (member.standing, member.heard, member.named) = (Standing::LayingOut, now, false);
+                self.actions.push(Action::Send(rank, Order::Prepare(Box::new(member.task.clone()))));
+            }
+        }
+        self.go_on(now);
+        std::mem::take(&mut self.actions)
+    }
+
+    /// Lets all members exit after the last round, and returns the actions that follow.
+    pub fn dismiss_all(&mut self, now: Nanos) -> Vec<Action> {
+        if self.phase == Phase::Resting {
+            self.end_all("there is no other round", now);
+        }
+        self.go_on(now);
+        std::mem::take(&mut self.actions)
     }
 
     /// Processes an event, and returns the actions that follow.
@@ -220,12 +298,23 @@ impl Leader {
         let Some(member) = self.members.get_mut(rank).filter(|member| member.standing != Standing::Gone) else {
             return;
         };
-        (member.heard, member.named) = (now.max(member.heard), false);
+        // A member that rests although it has work never got its task, or its result was lost.
+        let is_of_now = match &answer {
+            Answer::Beat(beat) => {
+                let rests = matches!(member.standing, Standing::Finished | Standing::Resting);
+                beat.round == self.round && (rests || beat.stage != Stage::Resting)
+            }
+            _ => true,
+        };
+        if is_of_now {
+            (member.heard, member.named) = (now.max(member.heard), false);
+        }
         match answer {
             Answer::Hello(facts) => self.greeted(rank, *facts, now),
             Answer::Pong { number, at } => self.pong(rank, number, at, now),
-            Answer::Ready => self.ready(rank),
-            Answer::Beat(beat) => self.beat(rank, beat),
+            Answer::Ready { round } if round == self.round => self.ready(rank),
+            Answer::Ready { .. } => {}
+            Answer::Beat(beat) => self.beat(rank, beat, now),
             Answer::Finding(text) => self.actions.push(Action::Say(rank, text)),
             // The caller shows them.
             Answer::Interval(_) | Answer::Text(_) | Answer::Live(_) | Answer::Report(_) | Answer::Log { .. } => {}
@@ -277,7 +366,7 @@ impl Leader {
                 let task = member.task.clone();
                 self.actions.push(Action::Send(rank, Order::Prepare(Box::new(task))));
             }
-            Measurement::After => self.dismiss(rank, now),
+            Measurement::After => self.rest(rank, now),
         }
     }
 
@@ -287,9 +376,14 @@ impl Leader {
         }
     }
 
-    fn beat(&mut self, rank: usize, beat: Beat) {
+    fn beat(&mut self, rank: usize, beat: Beat, now: Nanos) {
         let member = &mut self.members[rank];
-        if member.beats.last().is_some_and(|last| beat.at <= last.at) || member.finished.is_some() {
+        let is_timed = member.standing == Standing::Finished && member.ends_by.is_none();
+        if is_timed && beat.stage == Stage::Resting && now.saturating_sub(member.ping.1) > LOST_PING {
+            return self.rest(rank, now);
+        }
+        let is_over = beat.stage == Stage::Resting || member.finished.is_some() || beat.round != self.round;
+        if is_over || member.beats.last().is_some_and(|last| beat.at <= last.at) {
             return;
         }
         member.beats.push(beat);
@@ -314,7 +408,7 @@ impl Leader {
     fn done(&mut self, rank: usize, finished: Box<Finished>, now: Nanos) {
         let before = self.members[rank].standing;
         let is_expected = matches!(before, Standing::LayingOut | Standing::Ready | Standing::Running);
-        if !is_expected || self.members[rank].finished.is_some() {
+        if !is_expected || self.members[rank].finished.is_some() || finished.round != self.round {
             return;
         }
         let fault = finished.result.jobs.iter().find_map(|job| job.error.as_ref()).map(|error| error.message.clone());
@@ -341,7 +435,15 @@ impl Leader {
                 }
                 self.ping(rank, PINGS, now);
             }
-            Phase::Ending | Phase::Over => self.dismiss(rank, now),
+            Phase::Resting | Phase::Ending | Phase::Over => self.dismiss(rank, now),
+        }
+    }
+
+    /// Lets a member exit that has finished the only round, or rest.
+    fn rest(&mut self, rank: usize, now: Nanos) {
+        match self.settings.rounds {
+            Rounds::One => self.dismiss(rank, now),
+            Rounds::Several => self.members[rank].standing = Standing::Resting,
         }
     }
 
@@ -362,7 +464,7 @@ impl Leader {
         let Some(member) = self.members.get_mut(rank).filter(|member| member.standing != Standing::Gone) else {
             return;
         };
-        let is_complete = member.finished.is_some();
+        let is_complete = member.finished.is_some() || member.standing == Standing::Resting;
         // A member that was asked to end before its start has no result to send.
         let was_asked = self.phase == Phase::Ending
             && matches!(member.standing, Standing::Starting | Standing::Timing | Standing::LayingOut);
@@ -377,8 +479,9 @@ impl Leader {
     /// Gives up a member. Before the start nothing begins; after it the others end, unless they are to go on.
     fn lose(&mut self, rank: usize, why: String, now: Nanos) {
         let member = &mut self.members[rank];
+        let has_result = member.finished.is_some() || member.standing == Standing::Resting;
         member.standing = Standing::Gone;
-        if member.finished.is_none() && member.lost.is_none() {
+        if !has_result && member.lost.is_none() {
             member.lost = Some((why.clone(), now));
             self.actions.push(Action::Say(rank, why));
         }
@@ -386,7 +489,7 @@ impl Leader {
         let ends_all = match self.phase {
             Phase::Starting => true,
             Phase::Running { .. } => self.settings.on_loss == OnLoss::Stop && self.members[rank].lost.is_some(),
-            Phase::Ending | Phase::Over => false,
+            Phase::Resting | Phase::Ending | Phase::Over => false,
         };
         if ends_all {
             self.end_all(&format!("member {rank} is lost"), now);
@@ -399,7 +502,9 @@ impl Leader {
         for rank in 0..self.members.len() {
             match self.members[rank].standing {
                 Standing::Gone => {}
-                Standing::Starting | Standing::Timing | Standing::Finished => self.dismiss(rank, now),
+                Standing::Starting | Standing::Timing | Standing::Finished | Standing::Resting => {
+                    self.dismiss(rank, now)
+                }
                 Standing::LayingOut | Standing::Ready | Standing::Running => {
                     self.members[rank].ends_by = Some(now.saturating_add(self.settings.silence));
                     self.actions.push(Action::Send(rank, Order::Stop { why: why.to_owned() }));
@@ -480,6 +585,12 @@ impl Leader {
         if self.phase == Phase::Starting && self.members.iter().all(|member| member.standing == Standing::Ready) {
             self.start(now);
         }
+        let at_rest = |member: &Member| matches!(member.standing, Standing::Resting | Standing::Gone);
+        let is_any_left = self.members.iter().any(|member| member.standing == Standing::Resting);
+        if matches!(self.phase, Phase::Running { .. }) && is_any_left && self.members.iter().all(at_rest) {
+            self.phase = Phase::Resting;
+            self.actions.push(Action::Rest);
+        }
         if self.phase != Phase::Over && self.members.iter().all(|member| member.standing == Standing::Gone) {
             self.phase = Phase::Over;
             self.actions.push(Action::Finish);
@@ -494,7 +605,7 @@ impl Leader {
         for (rank, member) in self.members.iter_mut().enumerate() {
             // A member that never begins beats on as one that is ready.
             member.ends_by = Some(at.saturating_add(self.settings.silence));
-            self.actions.push(Action::Send(rank, Order::Go { at: member.clock.to_member(at) }));
+            self.actions.push(Action::Send(rank, Order::Go { at: member.clock.to_member(at), round: self.round }));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The leader against simulated members, in random schedules: delays, losses, doubled and reordered messages, deaths, silence, signals.
 
-use super::leader::{Action, Event, Leader, OnLoss, Outcome, Settings, Standing};
+use super::leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
 use super::message::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
 use measure::{Nanos, SplitMix};
 use model::{JobError, JobResult, RunResult};
@@ -26,6 +26,8 @@ struct Member {
     fate: Fate,
     ahead: u64,
     state: State,
+    /// Number of its round; `None` before the first one.
+    round: Option<u32>,
     work: Nanos,
 }
 
@@ -45,9 +47,9 @@ enum Happening {
     Gone(usize),
     ToMember(usize, Order),
     Beat(usize),
-    LaidOut(usize),
-    Begin(usize),
-    WorkIsOver(usize),
+    LaidOut(usize, u32),
+    Begin(usize, u32),
+    WorkIsOver(usize, u32),
     Dies(usize),
     Signal,
 }
@@ -85,7 +87,7 @@ impl World {
                 _ => Fate::Healthy,
             };
             let (ahead, work) = (random.next_word() % (1 << 40), Nanos(random.next_word() % 6_000_000_000));
-            members.push(Member { fate, ahead, state: State::Waiting, work });
+            members.push(Member { fate, ahead, state: State::Waiting, round: None, work });
         }
         let lossy = random.next_word().is_multiple_of(3) && trouble > 0;
         let mut world = World {
@@ -162,8 +164,12 @@ impl World {
         let mut job = JobResult { workers: 1, error, ..JobResult::default() };
         job.directions.read.ios = rank as u64 + 1;
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
-        let finished = Finished { started: Some(Nanos(1)), ended: self.clock(rank), result };
+        let finished = Finished { round: self.round(rank), started: Some(Nanos(1)), ended: self.clock(rank), result };
         self.say(rank, Answer::Done(Box::new(finished)));
+    }
+
+    fn round(&self, rank: usize) -> u32 {
+        self.members[rank].round.unwrap_or_default()
     }
 
     fn is_dead(&self, rank: usize) -> bool {
@@ -181,25 +187,33 @@ impl World {
                 self.say(rank, Answer::Failed { why: "no such file".to_owned() });
                 self.exit(rank);
             }
-            (Order::Prepare(_), State::Waiting) => {
-                self.members[rank].state = State::LayingOut;
+            (Order::Prepare(task), State::Waiting | State::Done)
+                if self.members[rank].round.is_none_or(|round| round < task.round) =>
+            {
+                if self.members[rank].round.is_none() {
+                    self.put(self.now, Happening::Beat(rank));
+                }
+                (self.members[rank].state, self.members[rank].round) = (State::LayingOut, Some(task.round));
                 let at = self.now.saturating_add(Nanos(self.random.next_word() % 3_000_000_000));
-                self.put(at, Happening::LaidOut(rank));
-                self.put(self.now, Happening::Beat(rank));
+                self.put(at, Happening::LaidOut(rank, task.round));
             }
-            (Order::Go { at }, State::Ready) => {
+            (Order::Go { at, round }, State::Ready) if round == self.round(rank) => {
                 let at = Nanos(at.get().saturating_sub(self.members[rank].ahead)).max(self.now);
-                self.put(at, Happening::Begin(rank));
+                self.put(at, Happening::Begin(rank, round));
             }
             (Order::Stop { .. }, State::LayingOut | State::Ready | State::Running) => self.finish(rank, None),
-            (Order::Stop { .. }, State::Waiting) | (Order::Bye, _) => self.exit(rank),
+            (Order::Stop { .. }, State::Waiting | State::Done) | (Order::Bye, _) => self.exit(rank),
             _ => {}
         }
     }
 
     fn happen(&mut self, happening: Happening, leader: &mut Leader) -> Vec<Action> {
         let rank = match &happening {
-            Happening::Beat(rank) | Happening::LaidOut(rank) | Happening::Begin(rank) | Happening::WorkIsOver(rank) => {
+            Happening::Beat(rank) => *rank,
+            Happening::LaidOut(rank, round) | Happening::Begin(rank, round) | Happening::WorkIsOver(rank, round) => {
+                if *round != self.round(*rank) {
+                    return Vec::new();
+                }
                 *rank
             }
             Happening::ToLeader(rank, answer) => {
@@ -225,42 +239,59 @@ impl World {
             return Vec::new();
         }
         match (happening, self.members[rank].state) {
-            (Happening::Beat(_), State::LayingOut | State::Ready | State::Running) => {
+            (Happening::Beat(_), State::LayingOut | State::Ready | State::Running | State::Done) => {
                 let stage = match self.members[rank].state {
                     State::LayingOut => Stage::LayingOut,
                     State::Ready => Stage::Ready,
-                    _ => Stage::Running,
+                    State::Running => Stage::Running,
+                    _ => Stage::Resting,
                 };
-                self.say(rank, Answer::Beat(Beat { at: self.clock(rank), stage, ..Beat::default() }));
+                let round = self.round(rank);
+                self.say(rank, Answer::Beat(Beat { at: self.clock(rank), round, stage, ..Beat::default() }));
                 self.put(self.now.saturating_add(BEAT), Happening::Beat(rank));
             }
-            (Happening::LaidOut(_), State::LayingOut) if self.members[rank].fate == Fate::WorkersFail => {
+            (Happening::LaidOut(..), State::LayingOut) if self.members[rank].fate == Fate::WorkersFail => {
                 let message = "cannot open".to_owned();
                 self.finish(rank, Some(JobError { errno: 2, operation: "open".to_owned(), message, signal: None }));
             }
-            (Happening::LaidOut(_), State::LayingOut) => {
+            (Happening::LaidOut(..), State::LayingOut) => {
                 self.members[rank].state = State::Ready;
-                self.say(rank, Answer::Ready);
+                let round = self.round(rank);
+                self.say(rank, Answer::Ready { round });
             }
-            (Happening::Begin(_), State::Ready) => {
+            (Happening::Begin(_, round), State::Ready) => {
                 self.members[rank].state = State::Running;
                 let at = self.now.saturating_add(self.members[rank].work);
-                self.put(at, Happening::WorkIsOver(rank));
+                self.put(at, Happening::WorkIsOver(rank, round));
             }
-            (Happening::WorkIsOver(_), State::Running) => self.finish(rank, None),
+            (Happening::WorkIsOver(..), State::Running) => self.finish(rank, None),
             _ => {}
         }
         Vec::new()
     }
 }
 
+/// A schedule at its end.
+struct Ended {
+    world: World,
+    /// The rounds that were over, and the state at the end.
+    rounds: Vec<Outcome>,
+    last: Outcome,
+    on_loss: OnLoss,
+    /// Number of rounds that were wanted.
+    wanted: usize,
+}
+
 /// Runs one schedule to its end.
-fn run(seed: u64) -> (World, Outcome, OnLoss) {
+fn run(seed: u64) -> Ended {
     let mut world = World::new(seed);
     let on_loss = if world.random.next_word().is_multiple_of(2) { OnLoss::Stop } else { OnLoss::GoOn };
-    let settings = Settings { program: "plumb 1".to_owned(), silence: SILENCE, on_loss };
+    let wanted = 1 + usize::try_from(world.random.next_word() % 5).unwrap().saturating_sub(2);
+    let counted = if wanted > 1 { Rounds::Several } else { Rounds::One };
+    let settings = Settings { program: "plumb 1".to_owned(), silence: SILENCE, on_loss, rounds: counted };
     let mut leader = Leader::new(settings, vec![Task::default(); world.members.len()], Nanos::ZERO);
-    let limit = Nanos::from_secs(14 + 12 + 6 * 5);
+    let limit = Nanos::from_secs((14 + 12 + 6 * 5) * wanted as u64);
+    let mut rounds = Vec::new();
     loop {
         let next = world.queue.first_key_value().map(|((at, _), _)| *at);
         let due = leader.due().expect("it is not over");
@@ -273,6 +304,18 @@ fn run(seed: u64) -> (World, Outcome, OnLoss) {
             world.happen(happening, &mut leader)
         };
         assert!(world.now < limit, "seed {seed}: it does not end: {:?}", world.members);
+        if actions.contains(&Action::Rest) {
+            let over = leader.take_round();
+            let is_whole = over.members.iter().all(|member| member.finished.is_some());
+            rounds.push(over);
+            actions.extend(match rounds.len() < wanted && is_whole {
+                true => {
+                    world.delivered.fill(false);
+                    leader.again(vec![Task::default(); world.members.len()], world.now)
+                }
+                false => leader.dismiss_all(world.now),
+            });
+        }
         let is_over = actions.last() == Some(&Action::Finish);
         assert_eq!(
             actions.iter().filter(|action| **action == Action::Finish).count(),
@@ -283,38 +326,50 @@ fn run(seed: u64) -> (World, Outcome, OnLoss) {
             match action {
                 Action::Send(rank, order) => world.carry(rank, &Happening::ToMember(rank, order)),
                 Action::Kill(rank) => world.exit(rank),
-                Action::Say(..) | Action::Finish => {}
+                Action::Say(..) | Action::Rest | Action::Finish => {}
             }
         }
         if is_over {
             assert_eq!(leader.due(), None, "seed {seed}");
-            return (world, leader.into_outcome(), on_loss);
+            return Ended { world, rounds, last: leader.into_outcome(), on_loss, wanted };
         }
     }
 }
 
 #[test]
 fn ten_thousand_random_schedules_end_with_everything_that_was_finished() {
-    let (mut complete, mut partial, mut never) = (0, 0, 0);
+    let (mut complete, mut partial, mut never, mut all_rounds) = (0, 0, 0, 0);
     for seed in 0..10_000 {
-        let (world, outcome, on_loss) = run(seed);
+        let Ended { world, mut rounds, last, on_loss, wanted } = run(seed);
         let all_well = |rank: usize| world.members[rank].fate == Fate::Healthy && !world.lost_any[rank];
-        let everyone_well = (0..world.members.len()).all(all_well) && outcome.signal.is_none();
+        let everyone_well = (0..world.members.len()).all(all_well) && last.signal.is_none();
+        let begun = rounds.iter().take(rounds.len().saturating_sub(1));
+        assert!(begun.flat_map(|round| &round.members).all(|member| member.finished.is_some()), "seed {seed}");
+        // The members were dismissed after the last round, or it is the only one, or something went wrong in it.
+        let signal = last.signal;
+        let is_dismissed = !rounds.is_empty()
+            && last.members.iter().all(|member| member.finished.is_none())
+            && (rounds.len() == wanted || last.go.is_some());
+        let outcome = if is_dismissed { rounds.pop().expect("there is one") } else { last };
         for (rank, member) in outcome.members.iter().enumerate() {
             let ios = member.finished.as_ref().map(|finished| finished.result.jobs[0].ios());
             if world.delivered[rank] {
                 assert_eq!(ios, Some(rank as u64 + 1), "seed {seed}: the result of member {rank} is gone");
             }
             assert!(ios.is_none() || member.lost.is_none(), "seed {seed}: member {rank} is lost and finished");
-            if all_well(rank) && outcome.signal.is_none() {
+            if all_well(rank) && signal.is_none() {
                 assert_eq!(member.lost, None, "seed {seed}: member {rank} is well, and called lost");
                 let others_end_it = on_loss == OnLoss::Stop || outcome.go.is_none();
                 assert!(ios.is_some() || others_end_it, "seed {seed}: member {rank} is well, and has no result");
             }
-            let has_a_reason = outcome.signal.is_some() || outcome.go.is_none();
+            let has_a_reason = signal.is_some() || outcome.go.is_none();
             assert!(ios.is_some() || member.lost.is_some() || has_a_reason, "seed {seed}: member {rank} is missing");
         }
         assert!(!everyone_well || outcome.members.iter().all(|member| member.finished.is_some()), "seed {seed}");
+        if everyone_well && wanted > 1 {
+            assert_eq!(rounds.len() + 1, wanted, "seed {seed}: all were well, and a round is missing");
+            all_rounds += 1;
+        }
         match outcome.members.iter().filter(|member| member.finished.is_some()).count() {
             all if all == outcome.members.len() => complete += 1,
             0 => never += 1,
@@ -322,5 +377,8 @@ fn ten_thousand_random_schedules_end_with_everything_that_was_finished() {
         }
     }
     // Schedules of all kinds, or the test shows nothing.
-    assert!(complete > 2_000 && partial > 300 && never > 1_000, "{complete} {partial} {never}");
+    assert!(
+        complete > 2_000 && partial > 300 && never > 1_000 && all_rounds > 500,
+        "{complete} {partial} {never} {all_rounds}"
+    );
 }

@@ -20,6 +20,7 @@ mod merge;
 mod message;
 mod neighbours;
 mod rates;
+mod repetitions;
 #[cfg(test)]
 mod sample_members;
 mod stragglers;
@@ -32,7 +33,7 @@ pub use exit::ending;
 pub use frames::{Content, Frame, FrameError, Frames, Notice};
 pub use greeting::{Foreign, Opening, OpeningError, Protection, Refusal, opening, refusal};
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
-pub use leader::{Action, Event, Leader, OnLoss, Outcome, Settings, Standing};
+pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
 pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
 pub use merge::merged;
 pub use message::{
@@ -41,5 +42,6 @@ pub use message::{
 };
 pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};
+pub use repetitions::{RepeatedRates, Repetition, Spread, repeated};
 pub use stragglers::{Reason, Straggler, median, stragglers};
 pub use summary::{MemberSummary, StartSkew, Summary, latency, summary, together};

@@ -2,7 +2,8 @@
 
 use crate::hosts::MOST_MEMBERS;
 use crate::leader::Outcome;
-use crate::message::Facts;
+use crate::message::{Facts, Finished};
+use crate::repetitions::Repetition;
 use measure::Nanos;
 use model::{RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ pub struct MemberResult {
     pub rank: u32,
     /// Number of members of the run.
     pub members: u32,
+    /// Place of its run among the repetitions; `None` if it was not repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetition: Option<Repetition>,
     /// The host as it was named, or `local`.
     pub place: String,
     /// Its greeting; `None` if it never greeted.
@@ -131,6 +135,12 @@ pub fn kept(text: &str, rank: u32, members: u32) -> Result<MemberResult, KeptErr
 }
 
 impl Outcome {
+    /// True if every member has a result, and no job of it failed.
+    pub fn is_whole(&self) -> bool {
+        let is_whole = |finished: &Finished| finished.result.jobs.iter().all(|job| job.error.is_none());
+        self.members.iter().all(|member| member.finished.as_ref().is_some_and(is_whole))
+    }
+
     /// The members with their results, on the leader's clock. `places` are the hosts as they were named.
     pub fn into_results(self, places: &[String]) -> Vec<MemberResult> {
         let members = u32::try_from(self.members.len()).unwrap_or(u32::MAX);
@@ -148,6 +158,7 @@ impl Outcome {
             MemberResult {
                 rank,
                 members,
+                repetition: None,
                 place: places.get(rank as usize).cloned().unwrap_or_default(),
                 facts: member.facts,
                 go,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Number of the protocol. It changes with every change of a message.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 /// Length of the longest line in bytes: a result with its histograms.
 pub const LONGEST_LINE: usize = 256 << 20;
 
@@ -28,6 +28,8 @@ pub enum Order {
     Go {
         /// The time.
         at: Nanos,
+        /// Number of the round.
+        round: u32,
     },
     /// Another member has finished first: send the amounts of this moment.
     Mark,
@@ -49,6 +51,9 @@ pub struct Task {
     pub rank: u32,
     /// Number of members.
     pub members: u32,
+    /// Number of the round, from 0: a member carries out one task after the other. Messages of earlier rounds have no effect.
+    #[serde(default)]
+    pub round: u32,
     /// Number of other members on its host.
     #[serde(default)]
     pub others_on_host: u32,
@@ -100,7 +105,10 @@ pub enum Answer {
         at: Nanos,
     },
     /// All workers wait for their start.
-    Ready,
+    Ready {
+        /// Number of the round.
+        round: u32,
+    },
     /// A sign of life, with the amounts so far.
     Beat(Beat),
     /// A message about the run for people.
@@ -162,6 +170,8 @@ pub enum Stage {
     Ready,
     /// At work.
     Running,
+    /// The result has been sent, and the next task may come.
+    Resting,
 }
 
 /// A sign of life.
@@ -169,6 +179,9 @@ pub enum Stage {
 pub struct Beat {
     /// Time of the member's clock.
     pub at: Nanos,
+    /// Number of the round.
+    #[serde(default)]
+    pub round: u32,
     /// State of the run.
     pub stage: Stage,
     /// Bytes since the start: read, written, trimmed.
@@ -206,6 +219,9 @@ pub struct Live {
 /// The end of a member's run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
+    /// Number of the round.
+    #[serde(default)]
+    pub round: u32,
     /// Start of the first workers on the member's clock; `None` if none was started.
     pub started: Option<Nanos>,
     /// End of the last worker.
@@ -303,7 +319,7 @@ mod tests {
         let orders = [
             Order::Ping { number: 3 },
             Order::Prepare(Box::new(Task { rank: 1, words: vec!["--name=a".to_owned()], ..Task::default() })),
-            Order::Go { at: Nanos(u64::MAX) },
+            Order::Go { at: Nanos(u64::MAX), round: 1 },
             Order::Mark,
             Order::Report,
             Order::Stop { why: "a \"line\"\nend".to_owned() },
@@ -314,11 +330,11 @@ mod tests {
             assert_eq!(text.matches('\n').count(), 1, "{text}");
             assert_eq!(order(&text), Ok(message));
         }
-        let finished = Finished { started: Some(Nanos(1)), ended: Nanos(2), result: RunResult::default() };
+        let finished = Finished { round: 3, started: Some(Nanos(1)), ended: Nanos(2), result: RunResult::default() };
         let answers = [
             Answer::Hello(Box::new(Facts { protocol: PROTOCOL, ..Facts::default() })),
             Answer::Pong { number: 3, at: Nanos(9) },
-            Answer::Ready,
+            Answer::Ready { round: 2 },
             Answer::Interval(Box::new(Sampled { devices: vec!["sda".to_owned()], ..Sampled::default() })),
             Answer::Beat(Beat { done: Some(0.5), ..Beat::default() }),
             Answer::Text("a\nb".to_owned()),

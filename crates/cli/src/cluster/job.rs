@@ -67,6 +67,7 @@ pub(super) fn tasks(
         tasks.push(cluster::Task {
             rank,
             members,
+            round: 0,
             others_on_host: u32::try_from(hosts.iter().filter(|other| *other == host).count()).unwrap_or(u32::MAX) - 1,
             words,
             files: recorded.files()?,

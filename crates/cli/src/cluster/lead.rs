@@ -3,7 +3,7 @@
 use super::carrier::{Arrival, Arrived, Connection};
 use super::{now, until};
 use crate::failure::Failure;
-use cluster::{Action, Answer, Event, Leader, Order, Outcome};
+use cluster::{Action, Answer, Event, Leader, Order, Outcome, Task};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use sys::processes::signals::Watch;
@@ -25,52 +25,102 @@ pub(crate) trait Face {
     fn order(&mut self, leader: &Leader) -> Option<Order>;
 }
 
-/// Leads members until all of them are gone.
-pub(crate) fn lead(
-    mut leader: Leader,
-    mut connections: Vec<Connection>,
-    (arrivals, signals): (&Receiver<Arrival>, &Watch),
-    face: &mut dyn Face,
-) -> Outcome {
-    let mut seen_signals = 0;
-    loop {
-        let wait = leader.due().map_or(POLL, |due| until(due, now()).min(POLL));
-        let (event, at) = match arrivals.recv_timeout(wait) {
+/// Members that are led, and the ways to them.
+pub(crate) struct Led<'a> {
+    leader: Leader,
+    connections: Vec<Connection>,
+    arrivals: &'a Receiver<Arrival>,
+    signals: &'a Watch,
+    seen_signals: u32,
+    /// Where the members are, once a round is over.
+    after: Option<After>,
+}
+
+/// Where the members are after a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// They wait for the next one.
+    Resting,
+    /// All are gone.
+    Gone,
+}
+
+impl<'a> Led<'a> {
+    pub(crate) fn new(
+        leader: Leader,
+        connections: Vec<Connection>,
+        (arrivals, signals): (&'a Receiver<Arrival>, &'a Watch),
+    ) -> Self {
+        Led { leader, connections, arrivals, signals, seen_signals: 0, after: None }
+    }
+
+    /// Leads until a round is over.
+    pub(crate) fn round(&mut self, face: &mut dyn Face) -> (Outcome, After) {
+        loop {
+            if let Some(after) = self.after.take() {
+                face.clear();
+                return (self.leader.take_round(), after);
+            }
+            self.one_event(face);
+        }
+    }
+
+    /// Begins the next round.
+    pub(crate) fn again(&mut self, tasks: Vec<Task>, face: &mut dyn Face) {
+        let actions = self.leader.again(tasks, now());
+        self.carry_out(actions, face);
+    }
+
+    /// Lets all members exit after the last round, and waits until they are gone.
+    pub(crate) fn dismiss(mut self, face: &mut dyn Face) {
+        let actions = self.leader.dismiss_all(now());
+        self.carry_out(actions, face);
+        while self.after != Some(After::Gone) {
+            self.one_event(face);
+        }
+        face.clear();
+    }
+
+    fn one_event(&mut self, face: &mut dyn Face) {
+        let wait = self.leader.due().map_or(POLL, |due| until(due, now()).min(POLL));
+        let (event, at) = match self.arrivals.recv_timeout(wait) {
             Ok(Arrival { rank, at, what: Arrived::Answer(answer) }) => {
                 face.heard(rank, &answer);
                 (Event::Answer(rank, *answer), at)
             }
             Ok(Arrival { rank, at, what: Arrived::End(why) }) => {
-                let why = why.unwrap_or_else(|| connections[rank].ending());
+                let why = why.unwrap_or_else(|| self.connections[rank].ending());
                 (Event::Ended(rank, why), at)
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => (Event::Time, now()),
         };
-        let mut actions = leader.step(event, at);
-        if signals.count() > seen_signals {
-            seen_signals += 1;
+        let mut actions = self.leader.step(event, at);
+        if self.signals.count() > self.seen_signals && !actions.contains(&Action::Rest) {
+            self.seen_signals += 1;
             face.clear();
-            let signal = signals.caught().unwrap_or_default();
-            actions.extend(leader.step(Event::Signal(signal), now()));
+            let signal = self.signals.caught().unwrap_or_default();
+            actions.extend(self.leader.step(Event::Signal(signal), now()));
         }
+        self.carry_out(actions, face);
+        if let Some(order) = face.order(&self.leader) {
+            self.connections.iter().for_each(|connection| connection.send(&order));
+        }
+        face.draw(&self.leader);
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>, face: &mut dyn Face) {
         for action in actions {
             match action {
-                Action::Send(rank, order) => connections[rank].send(&order),
-                Action::Kill(rank) => connections[rank].kill(),
+                Action::Send(rank, order) => self.connections[rank].send(&order),
+                Action::Kill(rank) => self.connections[rank].kill(),
                 Action::Say(rank, text) => {
                     face.clear();
                     face.say(rank, &text);
                 }
-                Action::Finish => {
-                    face.clear();
-                    return leader.into_outcome();
-                }
+                Action::Rest => self.after = Some(After::Resting),
+                Action::Finish => self.after = Some(After::Gone),
             }
         }
-        if let Some(order) = face.order(&leader) {
-            connections.iter().for_each(|connection| connection.send(&order));
-        }
-        face.draw(&leader);
     }
 }
 

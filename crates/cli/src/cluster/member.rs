@@ -30,25 +30,42 @@ pub(super) fn serve(rights: &Rights) -> Result<u8, Failure> {
     }
     let mut orders = Orders::default();
     say(&Answer::Hello(Box::new(facts())))?;
+    // Number of the latest round, and the time between two signs of life after it.
+    let mut latest: Option<(u32, Nanos)> = None;
     loop {
-        match orders.wait()? {
+        let received = match latest {
+            None => orders.wait()?,
+            Some((_, beat)) => orders.within(beat)?,
+        };
+        match received {
             Received::Order(Order::Ping { number }) => say(&Answer::Pong { number, at: now() })?,
-            Received::Order(Order::Prepare(task)) => match carry_out(&task, rights, &mut orders) {
-                Ok(Some(finished)) => {
-                    let done = Answer::Done(Box::new(finished));
-                    if let (Err(_), Answer::Done(finished)) = (say(&done), done) {
-                        // The leader has gone meanwhile.
-                        return if rights.keep_results() { keep(&task, finished.result).map(|()| 0) } else { Ok(0) };
+            Received::Order(Order::Prepare(task)) if latest.is_none_or(|(round, _)| round < task.round) => {
+                latest = Some((task.round, task.beat));
+                match carry_out(&task, rights, &mut orders) {
+                    Ok(Some(finished)) => {
+                        let done = Answer::Done(Box::new(finished));
+                        if let (Err(_), Answer::Done(finished)) = (say(&done), done) {
+                            // The leader has gone meanwhile.
+                            return if rights.keep_results() {
+                                keep(&task, finished.result).map(|()| 0)
+                            } else {
+                                Ok(0)
+                            };
+                        }
+                    }
+                    // The leader is gone.
+                    Ok(None) => return Ok(0),
+                    Err(failure) => {
+                        say(&Answer::Failed { why: failure.message().to_owned() })?;
+                        return Ok(1);
                     }
                 }
-                // The leader is gone.
-                Ok(None) => return Ok(0),
-                Err(failure) => {
-                    say(&Answer::Failed { why: failure.message().to_owned() })?;
-                    return Ok(1);
-                }
-            },
-            Received::Order(Order::Go { .. } | Order::Mark | Order::Report) | Received::Nothing => {}
+            }
+            Received::Nothing => {
+                let round = latest.map(|(round, _)| round).unwrap_or_default();
+                say(&Answer::Beat(Beat { at: now(), round, stage: Stage::Resting, ..Beat::default() }))?;
+            }
+            Received::Order(Order::Prepare(_) | Order::Go { .. } | Order::Mark | Order::Report) => {}
             Received::Order(Order::Stop { .. } | Order::Bye) | Received::End => return Ok(0),
         }
     }
@@ -83,10 +100,7 @@ fn carry_out(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option
     let (invocation, plan, logs) = match &task.command {
         LeaderCommand::Cluster => {
             rights.check_cluster()?;
-            std::env::set_current_dir(&task.directory).map_err(|error| {
-                let why = "name a directory that all members have with --directory";
-                Failure::new(format!("{}: {error}; {why}", task.directory))
-            })?;
+            enter(task)?;
             let invocation = job::invocation(task)?;
             let plan = job::plan(&invocation, task)?;
             (invocation, plan, None)
@@ -135,7 +149,18 @@ fn carry_out(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option
     if let Some(logs) = &logs {
         logs.send(&mut |answer| say(&answer))?;
     }
-    Ok(Some(Finished { started, ended, result }))
+    Ok(Some(Finished { round: task.round, started, ended, result }))
+}
+
+/// Goes to the directory of the members, once: its name may be relative.
+fn enter(task: &Task) -> Result<(), Failure> {
+    if task.round > 0 {
+        return Ok(());
+    }
+    std::env::set_current_dir(&task.directory).map_err(|error| {
+        let why = "name a directory that all members have with --directory";
+        Failure::new(format!("{}: {error}; {why}", task.directory))
+    })
 }
 
 /// Adds to a result what is known of the run as a whole.
@@ -203,7 +228,7 @@ impl Listener<'_> {
         loop {
             match self.orders.look() {
                 Ok(Received::Nothing) => return,
-                Ok(Received::Order(Order::Go { at })) => self.go = Some(at),
+                Ok(Received::Order(Order::Go { at, round })) if round == self.task.round => self.go = Some(at),
                 Ok(Received::Order(Order::Mark)) if self.message == Message::None => self.message = Message::Mark,
                 Ok(Received::Order(Order::Report)) => self.report = ReportWanted::Yes,
                 Ok(Received::Order(Order::Ping { number })) => {
@@ -228,7 +253,7 @@ impl Listener<'_> {
     fn beat(&mut self) {
         let at = now();
         self.due = at.saturating_add(self.task.beat);
-        let _ = say(&Answer::Beat(Beat { at, stage: self.stage, ..self.latest }));
+        let _ = say(&Answer::Beat(Beat { at, round: self.task.round, stage: self.stage, ..self.latest }));
     }
 
     fn beat_if_due(&mut self) {
@@ -250,7 +275,7 @@ impl Listener<'_> {
         };
         let (bytes, ios) = (sum(|worker| worker.bytes), sum(|worker| worker.ios));
         let is_first = self.latest.stage != Stage::Running;
-        self.latest = Beat { at: Nanos::ZERO, stage: Stage::Running, bytes, ios, done: progress.done };
+        self.latest = Beat { stage: Stage::Running, bytes, ios, done: progress.done, ..Beat::default() };
         let is_wanted = self.message == Message::Mark || is_first;
         if self.message == Message::Mark {
             self.message = Message::None;
@@ -318,7 +343,8 @@ impl Observer for Listener<'_> {
             }
             // It would wait for threads that never end; the leader gives it up.
             Event::Abandoned(result) => {
-                let finished = Finished { started: self.go, ended: now(), result: result.clone() };
+                let round = self.task.round;
+                let finished = Finished { round, started: self.go, ended: now(), result: result.clone() };
                 let _ = say(&Answer::Done(Box::new(finished)));
                 std::process::exit(1);
             }
@@ -338,7 +364,7 @@ impl Observer for Listener<'_> {
     fn start(&mut self) -> Start {
         if self.stage == Stage::LayingOut {
             (self.stage, self.latest) = (Stage::Ready, Beat::default());
-            let _ = say(&Answer::Ready);
+            let _ = say(&Answer::Ready { round: self.task.round });
         }
         self.listen();
         self.beat_if_due();
@@ -376,6 +402,16 @@ impl Orders {
     /// Waits for an order.
     fn wait(&mut self) -> Result<Received, Failure> {
         self.next(None)
+    }
+
+    /// Waits for an order for this time.
+    fn within(&mut self, time: Nanos) -> Result<Received, Failure> {
+        let (seconds, rest) = (time.get() / Nanos::SECOND.get(), time.get() % Nanos::SECOND.get());
+        let timeout = Timespec {
+            tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
+            tv_nsec: i64::try_from(rest).unwrap_or_default(),
+        };
+        self.next(Some(&timeout))
     }
 
     /// Takes an order that has arrived.

@@ -12,6 +12,7 @@ mod member;
 mod page;
 mod per;
 mod relayed;
+mod repeat;
 mod screen;
 pub(crate) mod served;
 mod shown;
@@ -22,23 +23,26 @@ use crate::input;
 use crate::output::{self, Output};
 use crate::streams::Written;
 use carrier::{Arrival, Connection, Place};
-use cluster::{Answer, Host, Leader, OnLoss, Order, Outcome, Settings, Summary, Task};
+use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Task};
 use job::Shift;
-use lead::Face;
+use lead::{After, Face, Led};
 use measure::Nanos;
 use measure::text::{TimeUnit, duration};
 use per::Per;
 use relayed::Relayed;
+use repeat::{Ending, Repetitions, Run};
 use screen::Screen;
 use served::{Rights, Trust};
-use shown::{Completeness, Form, Shown};
+use shown::{Completeness, Form};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// Largest number of members on this machine.
 const MOST_LOCAL: i64 = 1024;
+/// Largest number of repetitions: all their results are in memory.
+const MOST_REPETITIONS: i64 = 1000;
 /// Silence after which a member is given up.
 pub(crate) const SILENCE: Nanos = Nanos::from_secs(60);
 /// How far apart the starts may be.
@@ -53,6 +57,7 @@ Examples:
   plumb cluster --local 3 fio --name=r --rw=randread --size=1g      three members here, to try it
   mpirun -n 8 --bind-to none plumb cluster --mpi fio job.fio        every rank is a member
   plumb cluster --hosts-file hosts --keep results --json fio job.fio
+  plumb cluster --hosts 'node[1-4]' --repeat 5 fio job.fio    five times, with mean and deviation
   plumb cluster merge results/*.json       one result of what members measured
   plumb cluster manifest --slurm --members 64 -- fio job.fio        a script for sbatch
 
@@ -97,6 +102,9 @@ struct LeadArgs {
     /// Makes ${PLUMB_SHIFTED_RANK} the number N members on, or of the next one on another host
     #[arg(long, value_name = "N|host", value_parser = shift)]
     shift: Option<Shift>,
+    /// Run the job so many times with the same members: highest, lowest, mean and standard deviation of the rates
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_REPETITIONS))]
+    repeat: Option<u32>,
     /// Give up a member that says nothing for so long, at least 1s [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = silence)]
     silence: Option<Nanos>,
@@ -288,46 +296,73 @@ impl LeadArgs {
         }
         let mut stream = self.stream.as_deref().map(MembersStream::open).transpose()?;
         if let Some(stream) = &mut stream {
-            for (task, place) in tasks.iter_mut().zip(&places) {
-                task.intervals = true;
-                let plan = job::plan(&job::invocation(task)?, task)?;
-                stream.begin(task, &place.name(), &plan)?;
-            }
+            tasks.iter_mut().for_each(|task| task.intervals = true);
+            begin(stream, &tasks, &places)?;
         }
         let mut out = match prints && self.output.is_none() {
             true => Output::nowhere(),
             false => Output::asked(self.output.as_deref())?,
         };
         self.page.as_deref().map_or(Ok(()), crate::pages::check_to_mail)?;
-        let kept = self.keep.as_deref().map(keep::make).transpose()?;
+        let mut kept = self.keep.as_deref().map(keep::make).transpose()?;
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
-        let settings = Settings { program: PROGRAM.to_owned(), silence: self.silence(), on_loss };
-        let outcome = start(&places, (carrier, arrivals), (tasks, settings), stream.as_mut())?;
-        let signal = outcome.signal;
+        let rounds = if self.repetitions() > 1 { Rounds::Several } else { Rounds::One };
+        let settings = Settings { program: PROGRAM.to_owned(), silence: self.silence(), on_loss, rounds };
         let names: Vec<String> = places.iter().map(Place::name).collect();
-        let mut members = outcome.into_results(&names);
+        let (mut runs, mut saved, mut signal) = (Vec::new(), Ok(()), None);
+        let mut screen = Streamed { screen: Screen::new(&places), stream };
+        let repetitions = self.repetitions();
+        start((&places, carrier, arrivals), (tasks, settings, repetitions), &mut screen, &mut |outcome, stream| {
+            signal = signal.or(outcome.signal);
+            let run = self.run_of(outcome, &names, (name, library.as_deref()), runs.len());
+            // Without --keep, too, the results of those that finished outlast a run that is incomplete.
+            if kept.is_none() && run.is_lost_in_part() {
+                kept = Some(keep::make_next()?);
+                saved = runs.iter().try_for_each(|run: &Run| keep_of(kept.as_deref(), run));
+            }
+            saved = std::mem::replace(&mut saved, Ok(())).and(keep_of(kept.as_deref(), &run));
+            if let Some(stream) = stream {
+                stream.ended(&run.members);
+            }
+            runs.push(run);
+            Ok(())
+        })?;
+        self.show(&runs, &mut out, kept.as_deref())?;
+        saved.and(screen.stream.map_or(Ok(()), MembersStream::finish))?;
+        Ok(signal.map_or_else(|| status(&runs), signal_status))
+    }
+
+    fn repetitions(&self) -> u32 {
+        self.repeat.unwrap_or(1)
+    }
+
+    /// The results of a run, after so many others.
+    fn run_of(
+        &self,
+        outcome: Outcome,
+        names: &[String],
+        (carrier, library): (&str, Option<&str>),
+        before: usize,
+    ) -> Run {
+        let ending = if outcome.signal.is_some() { Ending::BySignal } else { Ending::ByItself };
+        let mut members = outcome.into_results(names);
         cluster::name_neighbours(&mut members);
-        let mut summary = cluster::summary(&members, name, self.start_within.unwrap_or(START_WITHIN));
-        summary.library = library;
-        // Without --keep, too, the results of those that finished outlast a run that is incomplete.
-        let has_any = members.iter().any(|member| member.result.is_some());
-        let kept = match kept {
-            None if !summary.complete && has_any => Some(keep::make_next()?),
-            kept => kept,
-        };
-        let saved = kept.as_deref().map_or(Ok(()), |folder| keep::write(folder, &members));
+        if self.repetitions() > 1 {
+            let number = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
+            let place = Repetition { number, of: self.repetitions() };
+            members.iter_mut().for_each(|member| member.repetition = Some(place));
+        }
+        let mut summary = cluster::summary(&members, carrier, self.start_within.unwrap_or(START_WITHIN));
+        summary.library = library.map(str::to_owned);
+        let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
         let completeness = Completeness::of(&summary, on_loss);
-        let shown = Shown { members: &members, summary: &summary, completeness, kept: kept.as_deref(), per: self.per };
-        shown.write(&mut out, if self.json { Form::Json } else { Form::Text }, self.page.as_deref())?;
-        let fed = stream.map_or(Ok(()), |mut stream| {
-            stream.ended(&members);
-            stream.finish()
-        });
-        saved.and(fed)?;
-        Ok(match signal {
-            Some(signal) => signal_status(signal),
-            None => status(&summary, completeness),
-        })
+        Run { members, summary, completeness, ending }
+    }
+
+    fn show(&self, runs: &[Run], out: &mut Output, kept: Option<&Path>) -> Result<(), Failure> {
+        let form = if self.json { Form::Json } else { Form::Text };
+        let repeated = Repetitions { runs, of: self.repetitions() };
+        repeated.write(out, form, (self.page.as_deref(), kept, self.per))
     }
 
     /// The members, and the way to them; `None` in all processes of MPI but one.
@@ -379,35 +414,68 @@ impl LeadArgs {
     }
 }
 
-/// Starts members in these places, and leads them until all are gone.
+/// The members of a stream are going to run.
+fn begin(stream: &mut MembersStream, tasks: &[Task], places: &[Place]) -> Result<(), Failure> {
+    tasks.iter().zip(places).try_for_each(|(task, place)| {
+        let plan = job::plan(&job::invocation(task)?, task)?;
+        stream.begin(task, &place.name(), &plan)
+    })
+}
+
+/// Writes the members' results of a run, if they are kept.
+fn keep_of(folder: Option<&Path>, run: &Run) -> Result<(), Failure> {
+    folder.map_or(Ok(()), |folder| keep::write(folder, &run.members))
+}
+
+/// Called after each run with what was found.
+type EachRun<'each> = &'each mut dyn FnMut(Outcome, Option<&mut MembersStream>) -> Result<(), Failure>;
+
+/// Starts members in these places, and leads them through all repetitions, until all are gone. A repetition that did not come to its end is the last one.
 fn start(
-    places: &[Place],
-    (carrier, (sender, arrivals)): (Carrier, Arrivals),
-    (tasks, settings): (Vec<Task>, Settings),
-    stream: Option<&mut MembersStream>,
-) -> Result<Outcome, Failure> {
+    (places, carrier, (sender, arrivals)): (&[Place], Carrier, Arrivals),
+    (mut tasks, settings, repetitions): (Vec<Task>, Settings, u32),
+    face: &mut Streamed,
+    each: EachRun<'_>,
+) -> Result<(), Failure> {
     let signals = lead::signals()?;
-    let leader = Leader::new(settings, tasks, now());
+    let leader = Leader::new(settings, tasks.clone(), now());
     let connections = carrier.connections(places, &sender)?;
-    let mut screen = Streamed { screen: Screen::new(places), stream };
-    Ok(lead::lead(leader, connections, (&arrivals, &signals), &mut screen))
+    let mut led = Led::new(leader, connections, (&arrivals, &signals));
+    for number in 1..=repetitions {
+        let (outcome, after) = led.round(face);
+        let is_whole = outcome.is_whole() && outcome.signal.is_none();
+        each(outcome, face.stream.as_mut())?;
+        if after == After::Gone {
+            return Ok(());
+        }
+        if !is_whole || number == repetitions {
+            break;
+        }
+        tasks.iter_mut().for_each(|task| task.round = number);
+        if let Some(stream) = &mut face.stream {
+            begin(stream, &tasks, places)?;
+        }
+        led.again(tasks.clone(), face);
+    }
+    led.dismiss(face);
+    Ok(())
 }
 
 /// The screen, and a stream that has the members' intervals and sentences.
-struct Streamed<'a> {
+struct Streamed {
     screen: Screen,
-    stream: Option<&'a mut MembersStream>,
+    stream: Option<MembersStream>,
 }
 
-impl Face for Streamed<'_> {
+impl Face for Streamed {
     fn heard(&mut self, rank: usize, answer: &Answer) {
-        if let (Answer::Interval(sampled), Some(stream)) = (answer, self.stream.as_deref_mut()) {
+        if let (Answer::Interval(sampled), Some(stream)) = (answer, &mut self.stream) {
             stream.interval(rank, sampled);
         }
     }
 
     fn say(&mut self, rank: usize, text: &str) {
-        if let Some(stream) = self.stream.as_deref_mut() {
+        if let Some(stream) = &mut self.stream {
             stream.finding(rank, text);
         }
         self.screen.say(rank, text);
@@ -430,21 +498,28 @@ impl MergeArgs {
     fn run(&self) -> Result<u8, Failure> {
         let mut out = self.written.open()?;
         self.page.as_deref().map_or(Ok(()), crate::pages::check_to_mail)?;
-        let members = keep::read(&self.files)?;
-        let summary = cluster::summary(&members, "files", self.start_within.unwrap_or(START_WITHIN));
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
-        let completeness = Completeness::of(&summary, on_loss);
-        let shown = Shown { members: &members, summary: &summary, completeness, kept: None, per: self.per };
+        let run = |members: Vec<MemberResult>| {
+            let summary = cluster::summary(&members, "files", self.start_within.unwrap_or(START_WITHIN));
+            let completeness = Completeness::of(&summary, on_loss);
+            let by_signal =
+                |member: &MemberResult| member.result.as_ref().is_some_and(|result| result.ended_by_signal.is_some());
+            let ending = if members.iter().any(by_signal) { Ending::BySignal } else { Ending::ByItself };
+            Run { members, summary, completeness, ending }
+        };
+        let runs: Vec<Run> = keep::read(&self.files)?.into_iter().map(run).collect();
+        let of =
+            runs.iter().flat_map(|run| &run.members).find_map(|member| member.repetition).map_or(1, |place| place.of);
         let form = if self.written.streams.json { Form::Json } else { Form::Text };
-        shown.write(&mut out, form, self.page.as_deref())?;
-        Ok(status(&summary, completeness))
+        Repetitions { runs: &runs, of }.write(&mut out, form, (self.page.as_deref(), None, self.per))?;
+        Ok(status(&runs))
     }
 }
 
 /// 0 if all is well: no job failed, and no member is missing against the user's will.
-fn status(summary: &Summary, completeness: Completeness) -> u8 {
-    let failed = summary.each.iter().any(|member| member.error.is_some());
-    u8::from(failed || completeness == Completeness::Incomplete)
+fn status(runs: &[Run]) -> u8 {
+    let failed = |run: &Run| run.summary.each.iter().any(|member| member.error.is_some());
+    u8::from(runs.iter().any(|run| failed(run) || run.completeness == Completeness::Incomplete))
 }
 
 /// The time until a moment of the monotonic clock.

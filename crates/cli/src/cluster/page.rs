@@ -1,5 +1,6 @@
 //! A page with the numbers of all members and a picture of them over time.
 
+use super::repeat::Repetitions;
 use super::shown::Shown;
 use crate::capacity;
 use crate::failure::Failure;
@@ -42,6 +43,32 @@ pub(super) fn write(path: &Path, shown: &Shown<'_>, merged: &RunResult) -> Resul
         numbers: Numbers {
             columns: COLUMNS.map(|(id, title, unit)| Column { id, title, unit }).to_vec(),
             rows: rows(shown),
+        },
+        ..crate::pages::begun(title)
+    };
+    crate::report::drawn(path, &page)
+}
+
+/// Writes the page of a run that was repeated: the members of each repetition.
+pub(super) fn write_repeated(path: &Path, all: &Repetitions<'_>) -> Result<(), Failure> {
+    let sentences = all.sentences();
+    let members = all.runs.first().map_or(0, |run| run.summary.members);
+    let title = format!("{} repetitions by {members} members of a cluster", all.runs.len());
+    let (mut pictures, mut numbered) = (Vec::new(), Vec::new());
+    for (number, run) in (1..).zip(all.runs) {
+        let title = format!("Repetition {number}");
+        pictures.extend(picture(&run.members, &title, &run.shown(None, None).head())?);
+        let rows = rows(&run.shown(None, None)).into_iter();
+        numbered.extend(rows.map(|row| std::iter::once(json!(number)).chain(row).collect::<Vec<_>>()));
+    }
+    let columns = std::iter::once(("repetition", "repetition", "")).chain(COLUMNS);
+    let page = Page {
+        verdict: Verdict { line: sentences.first().cloned().unwrap_or_default(), findings: Vec::new() },
+        sentences: all.lines(None, None).into_iter().filter(|line| !line.is_empty()).collect(),
+        pictures,
+        numbers: Numbers {
+            columns: columns.map(|(id, title, unit)| Column { id, title, unit }).collect(),
+            rows: numbered,
         },
         ..crate::pages::begun(title)
     };

@@ -107,7 +107,7 @@ fn state(leader: &Leader, rank: usize, rates: Option<(f64, f64)>) -> String {
         (Standing::Running, Some((bytes, ios))) => {
             format!("{}/s  {} IOPS{}", rounded_size(bytes), grouped(ios), share())
         }
-        (Standing::Finished, _) => "finished".to_owned(),
+        (Standing::Finished | Standing::Resting, _) => "finished".to_owned(),
         (Standing::Gone, _) => "gone".to_owned(),
     }
 }

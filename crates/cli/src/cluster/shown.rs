@@ -11,7 +11,7 @@ use formats::printable;
 use measure::text::{grouped, rounded_size};
 use measure::{Direction, Nanos};
 use model::{DirectionResult, RunResult, SCHEMA};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -82,23 +82,28 @@ impl Shown<'_> {
     }
 
     /// The result of all, with the remarks of the checks of clusters.
-    fn merged(&self) -> RunResult {
+    pub(super) fn merged(&self) -> RunResult {
         let mut merged = cluster::merged(self.members);
         merged.notes.clone_from(&self.summary.notes);
         merged.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         merged
     }
 
-    /// plumb's own JSON of the result of all, with the members next to it. Without all members the summary has no rates.
+    /// plumb's own JSON of the result of all, with the members next to it.
     fn document(&self, merged: &RunResult) -> Result<String, Failure> {
+        let (program, summary) = (crate::pages::MADE_BY, self.summary_as_json()?);
+        let document = json!({ "schema": SCHEMA, "program": program, "cluster": summary, "result": merged });
+        Ok(serde_json::to_string_pretty(&document)? + "\n")
+    }
+
+    /// The summary; without all members it has no rates.
+    pub(super) fn summary_as_json(&self) -> Result<Value, Failure> {
         let mut summary = serde_json::to_value(self.summary)?;
         summary["completeness"] = json!(self.completeness.word());
         if self.completeness == Completeness::Incomplete {
             summary["rates"] = json!([]);
         }
-        let program = crate::pages::MADE_BY;
-        let document = json!({ "schema": SCHEMA, "program": program, "cluster": summary, "result": merged });
-        Ok(serde_json::to_string_pretty(&document)? + "\n")
+        Ok(summary)
     }
 
     /// The lines of the text.
@@ -125,7 +130,7 @@ impl Shown<'_> {
         lines
     }
 
-    fn head(&self) -> String {
+    pub(super) fn head(&self) -> String {
         let Summary { members, hosts, carrier, library, start, .. } = self.summary;
         let carrier = library.as_ref().unwrap_or(carrier);
         let count = |count: u32, name: &str| format!("{count} {name}{}", if count == 1 { "" } else { "s" });

@@ -28,9 +28,12 @@ impl MembersStream {
 
     /// A member is going to run. Fails if nothing can be given away, before anything is measured.
     pub(crate) fn begin(&mut self, task: &Task, place: &str, plan: &Plan) -> Result<(), Failure> {
-        let run = RunSoFar { number: task.rank + 1, ..RunSoFar::default() };
+        let before = task.round.saturating_mul(task.members);
+        let run = RunSoFar { number: before.saturating_add(task.rank + 1), ..RunSoFar::default() };
+        self.runs.truncate(task.rank as usize);
         self.runs.push(run);
-        let title = format!("member {} ({place})", task.rank);
+        let repetition = if task.round > 0 { format!(", repetition {}", task.round + 1) } else { String::new() };
+        let title = format!("member {} ({place}){repetition}", task.rank);
         self.stream.begin(run, Some(&title), &self.environment, plan)
     }
 

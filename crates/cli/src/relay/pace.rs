@@ -81,10 +81,10 @@ mod tests {
         assert_eq!(paces.now(), Pace::Timing);
         paces.order(0, &line(&Order::Prepare(Box::default())));
         assert_eq!(paces.now(), Pace::Starting);
-        paces.order(0, &line(&Order::Go { at: measure::Nanos(5) }));
+        paces.order(0, &line(&Order::Go { at: measure::Nanos(5), round: 0 }));
         paces.order(1, &line(&Order::Prepare(Box::default())));
         assert_eq!(paces.now(), Pace::Starting);
-        paces.order(1, &line(&Order::Go { at: measure::Nanos(5) }));
+        paces.order(1, &line(&Order::Go { at: measure::Nanos(5), round: 0 }));
         paces.order(1, &line(&Order::Mark));
         assert_eq!(paces.now(), Pace::Measuring);
         paces.order(1, &line(&Order::Stop { why: "x".to_owned() }));

@@ -1,0 +1,178 @@
+//! Repetitions of a run (`--repeat`): the table of highest, lowest, mean and standard deviation, the sentence, and the JSON.
+
+use super::page;
+use super::per::Per;
+use super::shown::{Completeness, Form, Shown};
+use crate::failure::Failure;
+use crate::output::Output;
+use cluster::{MemberResult, RepeatedRates, Summary, repeated};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use formats::printable;
+use measure::text::{grouped, rounded_size};
+use model::SCHEMA;
+use serde_json::json;
+use std::path::Path;
+
+/// Columns; names have none.
+const HEADS: [&str; 11] =
+    ["", "runs", "max MiB/s", "min", "mean", "std dev", "max IOPS", "min", "mean", "std dev", "mean s"];
+
+/// What one run of the members has found.
+pub(super) struct Run {
+    pub(super) members: Vec<MemberResult>,
+    pub(super) summary: Summary,
+    pub(super) completeness: Completeness,
+    pub(super) ending: Ending,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By its job.
+    ByItself,
+    /// By a signal, so that its rate is not one of the table.
+    BySignal,
+}
+
+impl Run {
+    /// The view of it.
+    pub(super) fn shown<'a>(&'a self, kept: Option<&'a Path>, per: Option<Per>) -> Shown<'a> {
+        Shown { members: &self.members, summary: &self.summary, completeness: self.completeness, kept, per }
+    }
+
+    /// True if some members have a result, and others none.
+    pub(super) fn is_lost_in_part(&self) -> bool {
+        !self.summary.complete && self.members.iter().any(|member| member.result.is_some())
+    }
+
+    fn is_counted(&self) -> bool {
+        self.ending == Ending::ByItself
+            && self.completeness != Completeness::Incomplete
+            && self.summary.each.iter().all(|member| member.error.is_none())
+    }
+}
+
+/// All repetitions of a run.
+pub(super) struct Repetitions<'a> {
+    pub(super) runs: &'a [Run],
+    /// How many were asked for.
+    pub(super) of: u32,
+}
+
+impl Repetitions<'_> {
+    /// Writes all to the output, and the page: of a run that was not repeated its report, otherwise those of all repetitions with their table.
+    pub(super) fn write(
+        &self,
+        out: &mut Output,
+        form: Form,
+        (page, kept, per): (Option<&Path>, Option<&Path>, Option<Per>),
+    ) -> Result<(), Failure> {
+        if let ([run], 1) = (self.runs, self.of) {
+            return run.shown(kept, per).write(out, form, page);
+        }
+        match form {
+            Form::Text => out.write(&(printable::lines(&self.lines(kept, per).join("\n")) + "\n"))?,
+            Form::Json => out.write(&self.document()?)?,
+        }
+        page.map_or(Ok(()), |path| page::write_repeated(path, self))
+    }
+
+    fn counted(&self) -> Vec<&Summary> {
+        self.runs.iter().filter(|run| run.is_counted()).map(|run| &run.summary).collect()
+    }
+
+    /// The report of each repetition, the table of all, and a sentence.
+    pub(super) fn lines(&self, kept: Option<&Path>, per: Option<Per>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (number, run) in (1_u32..).zip(self.runs) {
+            let shown = run.shown(kept, per);
+            let how = if run.ending == Ending::BySignal { ", ended by a signal" } else { "" };
+            lines.push(format!("repetition {number} of {}{how}", self.of));
+            lines.extend(shown.lines(&shown.merged()));
+            lines.push(String::new());
+        }
+        lines.extend(table(&repeated(&self.counted())));
+        lines.extend(self.sentences());
+        lines
+    }
+
+    /// What the table says, and if repetitions are missing.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        repeated(&self.counted()).iter().map(sentence).chain(self.missing()).collect()
+    }
+
+    fn missing(&self) -> Option<String> {
+        let (counted, of) = (self.counted().len(), self.of as usize);
+        (counted < of).then(|| match counted {
+            0 => format!("INCOMPLETE: none of {of} repetitions came to its end"),
+            counted => format!("INCOMPLETE: {counted} of {of} repetitions came to their end; the table is of these"),
+        })
+    }
+
+    /// plumb's own JSON: a list of results, as that of a survey, each with its members next to it.
+    pub(super) fn document(&self) -> Result<String, Failure> {
+        let mut tests = Vec::new();
+        for (number, run) in (1_u32..).zip(self.runs) {
+            let shown = run.shown(None, None);
+            tests.push(json!({
+                "test": "repetition", "round": number, "counted": run.is_counted(),
+                "cluster": shown.summary_as_json()?, "result": shown.merged(),
+            }));
+        }
+        let (program, counted) = (crate::pages::MADE_BY, self.counted());
+        let document = json!({
+            "schema": SCHEMA, "program": program, "command": "cluster", "tests_planned": self.of,
+            "repetitions": { "asked": self.of, "counted": counted.len(), "rates": repeated(&counted) },
+            "tests": tests,
+        });
+        Ok(serde_json::to_string_pretty(&document)? + "\n")
+    }
+}
+
+/// The table, line by line; none without rates.
+fn table(rates: &[RepeatedRates]) -> Vec<String> {
+    if rates.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(HEADS);
+    for found in rates {
+        let mib = |rate: f64| format!("{:.1}", rate / f64::from(1 << 20));
+        let (bytes, ios) = (found.bytes_per_second, found.iops);
+        let or_none =
+            |deviation: Option<f64>, shown: &dyn Fn(f64) -> String| deviation.map_or_else(|| "-".to_owned(), shown);
+        table.add_row([
+            found.direction.word().to_owned(),
+            found.repetitions.to_string(),
+            mib(bytes.max),
+            mib(bytes.min),
+            mib(bytes.mean),
+            or_none(bytes.deviation, &mib),
+            grouped(ios.max),
+            grouped(ios.min),
+            grouped(ios.mean),
+            or_none(ios.deviation, &grouped),
+            or_none(found.mean_s, &|seconds| format!("{seconds:.2}")),
+        ]);
+    }
+    for (column, name) in table.column_iter_mut().zip(HEADS) {
+        column.set_padding((0, 2));
+        if !name.is_empty() {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// `write: 3,400 MiB/s on average of 4 repetitions, with a standard deviation of 1.2 % of it`.
+fn sentence(found: &RepeatedRates) -> String {
+    let rate = found.bytes_per_second;
+    let mean = format!("{}: {}/s", found.direction.word(), rounded_size(rate.mean));
+    match rate.deviation {
+        None => format!("{mean} in one repetition, which says nothing of how far others are from it"),
+        Some(deviation) => {
+            let (count, share) = (found.repetitions, 100.0 * deviation / rate.mean.max(f64::MIN_POSITIVE));
+            format!("{mean} on average of {count} repetitions, with a standard deviation of {share:.1} % of it")
+        }
+    }
+}
