@@ -5,6 +5,7 @@
 
 use crate::failure::Failure;
 use crate::store::KeepArgs;
+use crate::survey::members::Members;
 use crate::survey::{IoArgs, Numbers, ResultArgs, tests_named};
 use crate::{iozone, survey};
 use ::survey::SurveyRequest;
@@ -77,10 +78,19 @@ pub(crate) struct KneeArgs {
 pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
     args.calibration.apply();
     if args.iozone.is_empty() {
-        survey::find_knee(args.request()?, args.result.clone(), &args.store)
+        survey::find_knee(args.request()?, args.result.clone(), &args.store, None)
     } else {
         iozone::find_knee(&args.iozone, args.output.as_deref(), &args.result, &args.store)
     }
+}
+
+/// The same by members of a cluster.
+pub(crate) fn run_by(args: &KneeArgs, members: &mut dyn Members) -> Result<u8, Failure> {
+    if !args.iozone.is_empty() {
+        return Err(Failure::new("cluster: knee --iozone is not for members: iozone has its own clusters, -+m FILE"));
+    }
+    survey::members::check(&args.result, &args.calibration)?;
+    survey::find_knee(args.request()?, args.result.clone(), &args.store, Some(members))
 }
 
 impl KneeArgs {

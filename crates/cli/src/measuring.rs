@@ -16,6 +16,11 @@ pub(crate) struct CalibrationArgs {
 static SKIPPED: AtomicBool = AtomicBool::new(false);
 
 impl CalibrationArgs {
+    /// True with `--no-calibrate`.
+    pub(crate) const fn is_skipped(&self) -> bool {
+        self.no_calibrate
+    }
+
     /// Applies it to all runs of this process.
     pub(crate) fn apply(&self) {
         SKIPPED.store(self.no_calibrate, Ordering::Relaxed);

@@ -8,6 +8,7 @@ mod calls;
 mod capacity;
 mod cluster;
 mod cluster_repeat;
+mod cluster_survey;
 mod compare;
 mod corpus;
 mod cost;

@@ -35,10 +35,10 @@ pub use greeting::{Foreign, Opening, OpeningError, Protection, Refusal, opening,
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
 pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
-pub use merge::merged;
+pub use merge::{merged, over_all};
 pub use message::{
     Answer, Beat, Facts, Finished, LONGEST_LINE, LeaderCommand, Live, Order, PROTOCOL, ProtocolError, Sampled, Stage,
-    Task, answer, line, order,
+    SurveyTask, Task, answer, line, order,
 };
 pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};

@@ -1,7 +1,9 @@
 //! One result of all members: counts and histograms are added, percentiles are never averaged.
 
 use crate::member_result::MemberResult;
-use model::{JobResult, RunResult};
+use crate::summary::Summary;
+use model::{Grade, JobResult, Note, RunResult};
+use std::collections::BTreeMap;
 
 /// Merges the results of the members: the rows of each member's report, added to the same rows of the others. Devices and samples over time are those of
 /// single machines and stay in the members' own results. Any order gives the same counts.
@@ -28,6 +30,35 @@ pub fn merged(members: &[MemberResult]) -> RunResult {
     all.environment.other_members = None;
     all.environment.host = Some(hosts(members));
     all.jobs = jobs;
+    all
+}
+
+/// The merged result with the rates over all: the runtime of each direction is from the first start to the last end. The remarks are those of the cluster, and those about
+/// members' own results, once for each check, with the numbers of the members.
+pub fn over_all(members: &[MemberResult], summary: &Summary) -> RunResult {
+    let mut all = merged(members);
+    for rates in &summary.rates {
+        if let Some(elapsed) = rates.elapsed {
+            let found = all.jobs.iter_mut().map(|job| &mut job.directions[rates.direction]);
+            found.filter(|found| found.ios > 0).for_each(|found| found.runtime = elapsed);
+        }
+    }
+    all.notes.clone_from(&summary.notes);
+    let mut of_members: BTreeMap<&str, (Note, Vec<String>)> = BTreeMap::new();
+    for member in members {
+        let notes = member.result.iter().flat_map(|result| &result.notes);
+        for note in notes.filter(|note| note.grade > Grade::Trusted) {
+            let (worst, ranks) = of_members.entry(&note.check).or_insert_with(|| (note.clone(), Vec::new()));
+            if note.grade > worst.grade {
+                *worst = note.clone();
+            }
+            ranks.push(member.rank.to_string());
+        }
+    }
+    all.notes.extend(of_members.into_values().map(|(note, ranks)| {
+        let whose = if ranks.len() == 1 { "member" } else { "members" };
+        Note { sentence: format!("{whose} {}: {}", ranks.join(", "), note.sentence), ..note }
+    }));
     all
 }
 
@@ -61,7 +92,8 @@ fn hosts(members: &[MemberResult]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_members::{busy, group};
+    use crate::sample_members::{at_work, busy, group};
+    use crate::summary::summary;
     use measure::{Direction, Histogram, Nanos};
     use proptest::prelude::*;
 
@@ -82,6 +114,26 @@ mod tests {
         members[1].result = None;
         assert_eq!(merged(&members).jobs[0].ios(), 10);
         assert_eq!(merged(&members[1..]), RunResult::default());
+    }
+
+    #[test]
+    fn rates_over_all_count_from_the_first_start_to_the_last_end_and_remarks_name_their_members() {
+        let mut members = vec![at_work(0, 1000 << 20, (0, 10_000)), at_work(1, 1000 << 20, (5_000, 20_000))];
+        let note = |check: &str, grade| Note {
+            check: check.to_owned(),
+            grade,
+            sentence: "memory answered".to_owned(),
+            evidence: Vec::new(),
+        };
+        for (member, grade) in members.iter_mut().zip([Grade::ValidWithLimits, Grade::NotAStorageResult]) {
+            member.result.as_mut().unwrap().notes = vec![note("cache", grade)];
+        }
+        let found = summary(&members, "local", Nanos::from_secs(60));
+        let all = over_all(&members, &found);
+        assert_eq!(all.jobs[0].directions.write.bytes_per_second(), Some(100 << 20));
+        let of_cache: Vec<&Note> = all.notes.iter().filter(|note| note.check == "cache").collect();
+        assert_eq!((of_cache.len(), of_cache[0].grade), (1, Grade::NotAStorageResult));
+        assert_eq!(of_cache[0].sentence, "members 0, 1: memory answered");
     }
 
     proptest! {

@@ -89,6 +89,21 @@ pub enum LeaderCommand {
         /// Job file on the member's machine, which the words name; `None` if all files are sent.
         remote_config: Option<String>,
     },
+    /// `plumb cluster ... survey`: the member opens the survey's target in the first round, fills its work file before its first test, and keeps it until it exits.
+    Survey(Box<SurveyTask>),
+}
+
+/// A test of a survey.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SurveyTask {
+    /// The survey's request as JSON, as in its result.
+    pub request: String,
+    /// Key of the test.
+    pub test: String,
+    /// I/O at the start that is not measured.
+    pub ramp: Nanos,
+    /// Measured time.
+    pub time: Nanos,
 }
 
 /// A message of a member to the leader.

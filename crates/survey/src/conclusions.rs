@@ -164,7 +164,7 @@ mod tests {
                 sentence: format!("{iops} IOPS in the last settled phase"),
             });
             let test = SurveyTest::at(TestKind::RandomRead, 8192, users);
-            FinishedTest { test, result: RunResult { lasting, ..RunResult::default() } }
+            FinishedTest::here(test, RunResult { lasting, ..RunResult::default() })
         };
         let rows: Vec<FinishedTest> =
             (1..=5).map(|users| row(users, (users > 1).then_some(f64::from(users)))).collect();

@@ -8,11 +8,18 @@ use model::{JobResult, RunResult};
 pub struct FinishedTest {
     /// The test.
     pub test: SurveyTest,
-    /// The result, after the checks.
+    /// The result, after the checks; of several members that of all.
     pub result: RunResult,
+    /// The members of a cluster that ran the test; `None` if this process did.
+    pub members: Option<Box<cluster::Summary>>,
 }
 
 impl FinishedTest {
+    /// A test that this process ran.
+    pub fn here(test: SurveyTest, result: RunResult) -> Self {
+        FinishedTest { test, result, members: None }
+    }
+
     /// I/Os per second of all users, reads and writes together.
     pub fn iops(&self) -> f64 {
         let all = self.merged().unwrap_or_default();

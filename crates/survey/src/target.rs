@@ -102,6 +102,11 @@ impl FoundTarget {
         Ok(FoundTarget { shown, paths: request.targets.clone(), kind: natures, writes, layout, size: 0 })
     }
 
+    /// True if a work file is made in a directory, or under a name that is given.
+    pub fn makes_files(&self) -> bool {
+        self.kind == TargetKind::WorkFile
+    }
+
     /// Determines file names and sizes for these tests.
     pub fn fit(&mut self, suite: &Suite, request: &SurveyRequest) -> Result<(), SurveyError> {
         match self.kind {
@@ -236,6 +241,26 @@ impl OpenTarget {
             remarks,
             preconditioned: None,
         })
+    }
+
+    /// The target of members of a cluster, as it is seen from here: nothing is opened or made, each member does that for itself.
+    pub fn of_members(subject: &FoundTarget, request: &SurveyRequest) -> Self {
+        let first = subject.paths.first().cloned().unwrap_or_default();
+        let mut target = subject.outlined(request);
+        if request.direct.is_none() && subject.kind == TargetKind::WorkFile && !takes_direct(directory_of(&first)) {
+            target.access = Access::Buffered;
+        }
+        let on_device = subject.kind == TargetKind::Device;
+        OpenTarget {
+            target,
+            shown: subject.shown.clone(),
+            file_system: if on_device { None } else { file_system::kind(Path::new(SYSTEM_ROOT), &first) },
+            disk: file_system::disk(Path::new(SYSTEM_ROOT), &first),
+            work_files: Vec::new(),
+            writes: subject.writes,
+            remarks: Vec::new(),
+            preconditioned: None,
+        }
     }
 
     /// True if there are work files, and all hold their data already.
@@ -393,6 +418,12 @@ fn access(paths: &[PathBuf], wanted: Option<bool>, remarks: &mut Vec<String>) ->
         }
     }
     Ok(Access::Direct)
+}
+
+/// False if a file without a name in this directory refuses O_DIRECT. Where there can be none, it is not known, and members say it.
+fn takes_direct(directory: &Path) -> bool {
+    let nameless = OFlags::RDWR | OFlags::TMPFILE | OFlags::DIRECT | OFlags::CLOEXEC;
+    open(directory, nameless, Mode::RUSR | Mode::WUSR).err() != Some(Errno::INVAL)
 }
 
 #[cfg(test)]

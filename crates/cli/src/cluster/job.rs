@@ -68,7 +68,7 @@ pub(super) fn tasks(
             rank,
             members,
             round: 0,
-            others_on_host: u32::try_from(hosts.iter().filter(|other| *other == host).count()).unwrap_or(u32::MAX) - 1,
+            others_on_host: others_on(&hosts, host),
             words,
             files: recorded.files()?,
             variables: recorded.variables.into_inner().into_iter().collect(),
@@ -80,6 +80,28 @@ pub(super) fn tasks(
         });
     }
     Ok(tasks)
+}
+
+/// The tasks of members that make their plans from other words than fio's.
+pub(super) fn tasks_of_places(places: &[Place], directory: &str, command: &LeaderCommand) -> Vec<cluster::Task> {
+    let hosts: Vec<String> = places.iter().map(Place::host).collect();
+    let members = u32::try_from(places.len()).unwrap_or(u32::MAX);
+    let task = |(rank, host): (u32, &String)| cluster::Task {
+        rank,
+        members,
+        others_on_host: others_on(&hosts, host),
+        directory: directory.to_owned(),
+        prefix: format!("{host}.{rank}."),
+        beat: BEAT,
+        command: command.clone(),
+        ..cluster::Task::default()
+    };
+    (0..members).zip(&hosts).map(task).collect()
+}
+
+/// The number of members on a host, without one.
+fn others_on(hosts: &[String], host: &str) -> u32 {
+    u32::try_from(hosts.iter().filter(|other| *other == host).count()).unwrap_or(u32::MAX) - 1
 }
 
 /// The variables that each member has for itself.

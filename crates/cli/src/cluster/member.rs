@@ -1,13 +1,14 @@
 //! A member: carries out the leader's orders, which come through standard input, and answers on standard output.
 
 use super::served::{self, Rights};
+use super::survey::{Filled, MemberSurvey};
 use super::{PROGRAM, job, now};
 use crate::failure::Failure;
 use crate::fio::eta;
 use crate::output::{Output, print_error};
 use crate::safe_files::{AtomicFile, Durability};
 use cluster::{
-    Answer, Beat, Facts, Finished, LeaderCommand, Live, MemberResult, Order, PROTOCOL, Sampled, Stage, Task,
+    Answer, Beat, Facts, Finished, LeaderCommand, Live, MemberResult, Order, PROTOCOL, Sampled, Stage, SurveyTask, Task,
 };
 use formats::fio::status_line::RateLimit;
 use measure::{Nanos, PerDirection};
@@ -32,6 +33,7 @@ pub(super) fn serve(rights: &Rights) -> Result<u8, Failure> {
     say(&Answer::Hello(Box::new(facts())))?;
     // Number of the latest round, and the time between two signs of life after it.
     let mut latest: Option<(u32, Nanos)> = None;
+    let mut kept = Kept::default();
     loop {
         let received = match latest {
             None => orders.wait()?,
@@ -41,7 +43,7 @@ pub(super) fn serve(rights: &Rights) -> Result<u8, Failure> {
             Received::Order(Order::Ping { number }) => say(&Answer::Pong { number, at: now() })?,
             Received::Order(Order::Prepare(task)) if latest.is_none_or(|(round, _)| round < task.round) => {
                 latest = Some((task.round, task.beat));
-                match carry_out(&task, rights, &mut orders) {
+                match carry_out(&task, &mut kept, rights, &mut orders) {
                     Ok(Some(finished)) => {
                         let done = Answer::Done(Box::new(finished));
                         if let (Err(_), Answer::Done(finished)) = (say(&done), done) {
@@ -96,60 +98,118 @@ fn facts() -> Facts {
 }
 
 /// Runs a task. `None` if the leader is gone.
-fn carry_out(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
-    let (invocation, plan, logs) = match &task.command {
+fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    let prepared = match &task.command {
         LeaderCommand::Cluster => {
             rights.check_cluster()?;
             enter(task)?;
             let invocation = job::invocation(task)?;
             let plan = job::plan(&invocation, task)?;
-            (invocation, plan, None)
+            Prepared { read_only: invocation.read_only, warnings: warnings(&invocation), plan, served: None }
         }
         LeaderCommand::Client { remote_config } => {
             let invocation = served::invocation(task, remote_config.as_deref(), rights)?;
             let (plan, logs) = served::plan(&invocation, rights)?;
-            (invocation, plan, Some(logs))
+            let read_only = invocation.read_only;
+            Prepared { read_only, warnings: warnings(&invocation), plan, served: Some((invocation, logs)) }
+        }
+        LeaderCommand::Survey(survey) => {
+            rights.check_cluster()?;
+            enter(task)?;
+            match test_of(task, survey, kept, orders)? {
+                Some(plan) => Prepared { read_only: false, warnings: Vec::new(), plan, served: None },
+                None => return Ok(None),
+            }
         }
     };
-    let mut listener = Listener {
-        task,
-        plan: &plan,
-        orders,
-        stage: Stage::LayingOut,
-        go: None,
-        message: Message::None,
-        report: ReportWanted::No,
-        due: now(),
-        latest: Beat::default(),
-        before: None,
-    };
+    let mut listener = Listener::new(task, &prepared.plan, orders);
     listener.beat();
-    if logs.is_some() {
-        served::lines_before(&invocation, &plan).into_iter().for_each(|lines| listener.text(lines));
+    if let Some((invocation, _)) = &prepared.served {
+        served::lines_before(invocation, &prepared.plan).into_iter().for_each(|lines| listener.text(lines));
     }
-    let options = RunOptions {
-        read_only: invocation.read_only,
-        progress_interval: Some(PROGRESS),
-        calibration: if logs.is_some() { Calibrating::Skipped } else { Calibrating::Brief },
-        ..RunOptions::default()
-    };
+    let calibration = if prepared.served.is_some() { Calibrating::Skipped } else { Calibrating::Brief };
+    let options = RunOptions { read_only: prepared.read_only, calibration, ..options() };
     let options = match task.intervals {
         true => RunOptions { monitoring: Monitoring::Full, pace: Pace::Constant, ..options },
         false => options,
     };
-    let run = run::execute(&plan, &options, &mut listener);
+    let run = run::execute(&prepared.plan, &options, &mut listener);
     let (message, started) = (listener.message, listener.go.filter(|_| listener.stage == Stage::Running));
     let ended = now();
     let mut result = run?;
     result.environment.other_members = Some(task.others_on_host);
-    complete(&mut result, &invocation);
+    complete(&mut result, prepared.warnings);
     if message == Message::Gone {
         return if rights.keep_results() { keep(task, result).map(|()| None) } else { Ok(None) };
     }
-    if let Some(logs) = &logs {
+    if let Some((_, logs)) = &prepared.served {
         logs.send(&mut |answer| say(&answer))?;
     }
     Ok(Some(Finished { round: task.round, started, ended, result }))
+}
+
+/// A task that can be run.
+struct Prepared {
+    plan: Plan,
+    read_only: bool,
+    warnings: Vec<String>,
+    /// For a client: its words, and where the logs are.
+    served: Option<(fio::Invocation, served::Logs)>,
+}
+
+/// The state of a member from one round to the next.
+#[derive(Default)]
+struct Kept {
+    survey: Option<MemberSurvey>,
+}
+
+fn options() -> RunOptions {
+    RunOptions { progress_interval: Some(PROGRESS), ..RunOptions::default() }
+}
+
+/// The Plan of a survey's test, once its target is open and filled. `None` if the leader ended that.
+fn test_of(task: &Task, survey: &SurveyTask, kept: &mut Kept, orders: &mut Orders) -> Result<Option<Plan>, Failure> {
+    let finding = |remark: &String| say(&Answer::Finding(remark.clone()));
+    if kept.survey.is_none() {
+        let mut open = MemberSurvey::open(task, survey)?;
+        open.remarks().iter().try_for_each(finding)?;
+        let nothing = Plan { jobs: Vec::new(), global_options: Vec::new() };
+        let filled = open.fill(&mut |plan| {
+            let mut filling = Filling(Listener::new(task, &nothing, orders));
+            let mut result = run::execute(plan, &options(), &mut filling)?;
+            // To the writing, an order to end is a signal.
+            let asked = filling.0.ends().then_some(rustix::process::Signal::TERM.as_raw());
+            result.ended_by_signal = result.ended_by_signal.or(asked);
+            Ok(result)
+        })?;
+        match filled {
+            Filled::Whole(remarks) => remarks.iter().try_for_each(finding)?,
+            Filled::Interrupted => return Ok(None),
+        }
+        kept.survey = Some(open);
+    }
+    kept.survey.as_ref().map(|open| open.plan(survey)).transpose()
+}
+
+/// Gives signs of life while files are written before the first test.
+struct Filling<'a>(Listener<'a>);
+
+impl Observer for Filling<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Progress(progress) = event {
+            self.0.latest.done = progress.done;
+            self.0.beat_if_due();
+        }
+    }
+
+    fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
+        self.0.listen();
+        self.0.ends().then_some(Request::End)
+    }
+}
+
+fn warnings(invocation: &fio::Invocation) -> Vec<String> {
+    invocation.warnings.iter().map(|warning| warning.title.clone()).collect()
 }
 
 /// Goes to the directory of the members, once: its name may be relative.
@@ -164,8 +224,8 @@ fn enter(task: &Task) -> Result<(), Failure> {
 }
 
 /// Adds to a result what is known of the run as a whole.
-fn complete(result: &mut model::RunResult, invocation: &fio::Invocation) {
-    result.warnings = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
+fn complete(result: &mut model::RunResult, warnings: Vec<String>) {
+    result.warnings = warnings;
     crate::result_file::name_host(result, None);
     crate::remarks::judge(result);
     result.surroundings = Some(Box::new(crate::result_file::surroundings(&result.monitored)));
@@ -222,7 +282,22 @@ struct Listener<'a> {
     before: Option<Progress>,
 }
 
-impl Listener<'_> {
+impl<'a> Listener<'a> {
+    fn new(task: &'a Task, plan: &'a Plan, orders: &'a mut Orders) -> Self {
+        Listener {
+            task,
+            plan,
+            orders,
+            stage: Stage::LayingOut,
+            go: None,
+            message: Message::None,
+            report: ReportWanted::No,
+            due: now(),
+            latest: Beat::default(),
+            before: None,
+        }
+    }
+
     /// Reads all orders that have arrived.
     fn listen(&mut self) {
         loop {

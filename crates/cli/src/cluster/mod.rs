@@ -16,12 +16,15 @@ mod repeat;
 mod screen;
 pub(crate) mod served;
 mod shown;
+mod survey;
 
 use crate::failure::{Failure, signal_status};
 use crate::feed::MembersStream;
 use crate::input;
+use crate::knee::KneeArgs;
 use crate::output::{self, Output};
 use crate::streams::Written;
+use crate::survey::SurveyArgs;
 use carrier::{Arrival, Connection, Place};
 use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Task};
 use job::Shift;
@@ -58,6 +61,8 @@ Examples:
   mpirun -n 8 --bind-to none plumb cluster --mpi fio job.fio        every rank is a member
   plumb cluster --hosts-file hosts --keep results --json fio job.fio
   plumb cluster --hosts 'node[1-4]' --repeat 5 fio job.fio    five times, with mean and deviation
+  plumb cluster --hosts 'node[1-4]' survey /scratch           the database sweep by all at once
+  plumb cluster --hosts 'node[1-4]' knee --most 64 /scratch   users of each member until growth ends
   plumb cluster merge results/*.json       one result of what members measured
   plumb cluster manifest --slurm --members 64 -- fio job.fio        a script for sbatch
 
@@ -140,6 +145,8 @@ struct LeadArgs {
 #[derive(Debug, clap::Subcommand)]
 enum ClusterCommand {
     Fio(JobArgs),
+    Survey(Box<SurveyArgs>),
+    Knee(Box<KneeArgs>),
     Merge(MergeArgs),
     Manifest(manifest::ManifestArgs),
     /// Be a member: started by the leader
@@ -233,6 +240,8 @@ pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     let is_bare = args.lead == LeadArgs::default();
     match &args.command {
         ClusterCommand::Fio(job) => args.lead.run(&input::words(&job.words)?),
+        ClusterCommand::Survey(survey) => survey::survey(&args.lead, survey),
+        ClusterCommand::Knee(knee) => survey::knee(&args.lead, knee),
         ClusterCommand::Merge(merge) if is_bare => merge.run(),
         ClusterCommand::Manifest(manifest) if is_bare => manifest.run(),
         ClusterCommand::Member(member) if is_bare => member::serve(&member.rights()),

@@ -52,6 +52,20 @@ pub(crate) struct FeedArgs {
     pub(crate) otlp: Option<String>,
 }
 
+impl FeedArgs {
+    /// The first option that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--stream", self.stream.is_some()),
+            ("--metrics", self.metrics.is_some()),
+            ("--metrics-listen", self.metrics_listen.is_some()),
+            ("--metrics-linger", self.metrics_linger.is_some()),
+            ("--otlp", self.otlp.is_some()),
+        ];
+        all.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+    }
+}
+
 /// The processes that still answer scrapes or send a last message. They outlive the feed, so that the command prints its results first.
 static LINGERING: Mutex<Vec<Lingering>> = Mutex::new(Vec::new());
 

@@ -71,7 +71,7 @@ impl Autosave<'_> {
 /// The row of a test that has not finished, with its result so far.
 fn row(test: &SurveyTest, mut result: RunResult) -> FinishedTest {
     result.notes.push(under_way());
-    FinishedTest { test: test.clone(), result }
+    FinishedTest::here(test.clone(), result)
 }
 
 /// The row of a test that a signal interrupted; `None` if it has not completed any I/O.

@@ -2,8 +2,9 @@
 
 use super::EachTest;
 use super::autosave::{Autosave, interrupted};
+use super::members::{ByMembers, Members};
 use super::progress::Display;
-use super::save::{SavedSurvey, SurveyFile};
+use super::save::{Done, SavedSurvey, SurveyFile};
 use super::settling::Settling;
 use crate::failure::Failure;
 use crate::feed::Feed;
@@ -15,8 +16,8 @@ use plan::Plan;
 use run::Observer;
 use std::collections::HashMap;
 use survey::{
-    FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyTarget,
-    SurveyTest, TestTime, WarmUp, fill_plan, rounds_plan, short_size,
+    FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyRequest,
+    SurveyTarget, SurveyTest, TestTime, WarmUp, fill_plan, rounds_plan, short_size,
 };
 use sys::processes::signals::Watch;
 
@@ -34,13 +35,15 @@ pub(super) struct Findings {
 
 pub(super) struct SurveyRun<'a> {
     prepared: &'a Preparation,
-    done: HashMap<String, RunResult>,
+    done: HashMap<String, Done>,
     signals: &'a Watch,
     display: Display,
     machine: Machine,
     parser: Parser,
     /// Gets each run while it goes on.
     feed: Feed,
+    /// The members that run the tests in place of this process.
+    members: Option<&'a mut dyn Members>,
 }
 
 /// Checks that all tests are possible on the target.
@@ -50,17 +53,23 @@ pub(super) fn check(prepared: &Preparation, target: &SurveyTarget) -> Result<(),
 
 impl<'a> SurveyRun<'a> {
     /// Creates a run. The results of tests in `done` are used without running them.
-    pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, RunResult>, signals: &'a Watch) -> Self {
+    pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, Done>, signals: &'a Watch) -> Self {
         let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
         let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
         let parser = Parser::new(engine::ENGINES);
         let feed = Feed::default();
-        SurveyRun { prepared, done, signals, display: Display::new(total), machine: Machine::here(), parser, feed }
+        let display = Display::new(total);
+        SurveyRun { prepared, done, signals, display, machine: Machine::here(), parser, feed, members: None }
     }
 
     /// The same survey, which gives away its runs while they go on.
     pub(super) fn feeding(self, feed: Feed) -> Self {
         SurveyRun { feed, ..self }
+    }
+
+    /// The same survey, which these members run.
+    pub(super) fn by(self, members: &'a mut dyn Members) -> Self {
+        SurveyRun { members: Some(members), ..self }
     }
 
     /// Ends what is given away; fails if something could not be.
@@ -78,11 +87,12 @@ impl<'a> SurveyRun<'a> {
         let mut found = Findings::default();
         let tests = &self.prepared.suite.tests;
         for test in tests {
-            if let Some(result) = self.done.remove(&test.key()) {
-                found.rows.push(FinishedTest { test: test.clone(), result });
+            if let Some((result, members)) = self.done.remove(&test.key()) {
+                found.rows.push(FinishedTest { test: test.clone(), result, members });
             }
         }
-        match self.fill(open) {
+        // Members write their files themselves.
+        match if self.members.is_some() { Ok(None) } else { self.fill(open) } {
             Ok(signal) => found.signal = signal,
             Err(failure) => found.failure = Some(failure),
         }
@@ -137,6 +147,9 @@ impl<'a> SurveyRun<'a> {
             return Ok(());
         }
         self.display.testing(number, count, test, setup.time.total());
+        if self.members.is_some() {
+            return self.one_by_members(test, setup.time, unsteady, found);
+        }
         let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
         let mut result = {
             let survey = || SavedSurvey::of(open, &self.prepared.request, count, &found.rows);
@@ -155,10 +168,36 @@ impl<'a> SurveyRun<'a> {
         result.notes.extend(unsteady);
         result.notes.extend(open.preconditioned.as_ref().and_then(Preconditioned::note));
         self.feed.ended(&result);
-        let row = FinishedTest { test: test.clone(), result };
+        let row = FinishedTest::here(test.clone(), result);
         let written = each(&row, &plan, &test.options(setup));
         found.rows.push(row);
         written
+    }
+
+    /// The same by all members at once.
+    fn one_by_members(
+        &mut self,
+        test: &SurveyTest,
+        time: TestTime,
+        unsteady: Option<Note>,
+        found: &mut Findings,
+    ) -> Result<(), Failure> {
+        let Some(members) = &mut self.members else { return Ok(()) };
+        self.display.clear();
+        let ByMembers { mut result, summary } = members.measure(test, time)?;
+        result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        if let Some(host) = &self.prepared.request.host {
+            result.environment.host = Some(host.clone()).filter(|name| !name.is_empty());
+        }
+        result.notes.extend(unsteady);
+        let members = Some(summary);
+        if result.ended_by_signal.is_some() {
+            found.signal = result.ended_by_signal;
+            found.under_way = interrupted(test, result).map(|row| FinishedTest { members, ..row });
+        } else {
+            found.rows.push(FinishedTest { test: test.clone(), result, members });
+        }
+        Ok(())
     }
 
     /// Runs short samples of the test until the rate is steady; returns a remark if it never is.
@@ -168,13 +207,22 @@ impl<'a> SurveyRun<'a> {
         let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
         let mut steadiness = Steadiness::default();
         for _ in 0..Steadiness::SAMPLES {
-            let title = format!("{}, warm-up", test.describe());
-            let result = execute((plan.clone(), &title), self.prepared, &mut self.feed, &mut self.display)?;
-            self.feed.ended_unchecked(&result);
+            let result = match &mut self.members {
+                Some(members) => {
+                    self.display.clear();
+                    members.measure(test, setup.time)?.result
+                }
+                None => {
+                    let title = format!("{}, warm-up", test.describe());
+                    let result = execute((plan.clone(), &title), self.prepared, &mut self.feed, &mut self.display)?;
+                    self.feed.ended_unchecked(&result);
+                    result
+                }
+            };
             if result.ended_by_signal.is_some() || self.signals.caught().is_some() {
                 return Ok(None);
             }
-            if steadiness.add(FinishedTest { test: test.clone(), result }.iops()) {
+            if steadiness.add(FinishedTest::here(test.clone(), result).iops()) {
                 return Ok(None);
             }
         }
@@ -205,15 +253,15 @@ impl<'a> SurveyRun<'a> {
     /// the signal that interrupted it, if any.
     pub(super) fn fill(&mut self, open: &mut OpenTarget) -> Result<Option<i32>, Failure> {
         let passes = self.prepared.found.passes(&self.prepared.request);
-        for _ in u64::from(open.is_filled())..passes {
-            self.display.filling(open.target.total());
-            let plan = (fill_plan(&open.target), "filling");
-            let result = execute(plan, self.prepared, &mut self.feed, &mut self.display)?;
-            self.feed.ended_unchecked(&result);
-            if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
-                return Ok(Some(signal));
-            }
-            check_filled(open, &result)?;
+        let SurveyRun { prepared, feed, display, .. } = self;
+        let written = write_passes(open, passes, &mut |target| {
+            display.filling(target.total());
+            let result = execute((fill_plan(target), "filling"), prepared, feed, display)?;
+            feed.ended_unchecked(&result);
+            Ok(result)
+        })?;
+        if let Some(signal) = written.or_else(|| self.signals.caught()) {
+            return Ok(Some(signal));
         }
         if self.prepared.request.precondition == Precondition::Steady
             && let Some(signal) = self.settle(open, passes.saturating_sub(u64::from(open.is_filled())))?
@@ -225,6 +273,31 @@ impl<'a> SurveyRun<'a> {
         }
         Ok(None)
     }
+}
+
+/// Writes everything from start to end, as often as it is not yet written, by `write`. Returns the signal that interrupted it.
+pub(crate) fn write_passes(
+    open: &OpenTarget,
+    passes: u64,
+    write: &mut dyn FnMut(&SurveyTarget) -> Result<RunResult, Failure>,
+) -> Result<Option<i32>, Failure> {
+    for _ in u64::from(open.is_filled())..passes {
+        let result = write(&open.target)?;
+        if result.ended_by_signal.is_some() {
+            return Ok(result.ended_by_signal);
+        }
+        check_filled(open, &result)?;
+    }
+    Ok(None)
+}
+
+/// The same plan with the survey's patience.
+pub(crate) fn patient(mut plan: Plan, request: &SurveyRequest) -> Plan {
+    if let Some(seconds) = request.stuck_after {
+        let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
+        plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
+    }
+    plan
 }
 
 /// Fails if the work files could not be written.
@@ -241,15 +314,12 @@ pub(super) fn check_filled(open: &OpenTarget, result: &RunResult) -> Result<(), 
 
 /// Runs a plan with its title.
 fn execute(
-    (mut plan, title): (Plan, &str),
+    (plan, title): (Plan, &str),
     prepared: &Preparation,
     feed: &mut Feed,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, Failure> {
-    if let Some(seconds) = prepared.request.stuck_after {
-        let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
-        plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
-    }
+    let plan = patient(plan, &prepared.request);
     feed.begin(Some(title), &plan)?;
     let mut result = run::execute(&plan, &feed.options(crate::measuring::options()), &mut feed.around(observer))?;
     // Before anything is judged, so that the saved survey says the same when it is read again.

@@ -7,7 +7,8 @@ mod args;
 mod autosave;
 mod dry_run;
 mod fio_sh;
-mod measure;
+pub(crate) mod measure;
+pub(crate) mod members;
 pub(crate) mod progress;
 mod read_only_target;
 mod remarks;
@@ -25,6 +26,7 @@ pub(crate) use args::{IoArgs, Numbers, ResultArgs, SurveyArgs, tests_named};
 pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
 use measure::{Findings, SurveyRun, check};
+use members::Members;
 pub(crate) use read_only_target::filled_target;
 use remarks::Extent;
 use screen::{Form, Screen};
@@ -34,18 +36,20 @@ use survey::{FinishedTest, OpenTarget, Preparation, Reach, SurveyRequest};
 use sys::processes::signals::Watch;
 
 /// A survey to run, with the results of earlier tests if it is resumed.
-struct SurveyOrder {
+struct SurveyOrder<'a> {
     request: SurveyRequest,
-    done: HashMap<String, model::RunResult>,
+    done: HashMap<String, save::Done>,
     output: Option<PathBuf>,
     fill: Fill,
     reach: Reach,
     remarks: Extent,
     result: ResultArgs,
     store: (KeepArgs, Keeping),
+    /// The members that run it in place of this process.
+    members: Option<&'a mut dyn Members>,
 }
 
-impl SurveyOrder {
+impl SurveyOrder<'_> {
     fn new(request: SurveyRequest) -> Self {
         let output = request.output.clone();
         SurveyOrder {
@@ -57,6 +61,7 @@ impl SurveyOrder {
             remarks: Extent::FirstFive,
             result: ResultArgs::default(),
             store: (KeepArgs::default(), Keeping::Unasked),
+            members: None,
         }
     }
 }
@@ -74,7 +79,15 @@ type EachTest<'each> = &'each mut dyn FnMut(&FinishedTest, &plan::Plan, &[(Strin
 
 /// Runs a survey. Returns 0, or 1 if a test failed, or 128 + signal if a signal interrupted it.
 pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
-    args.calibration.apply();
+    run_by(args, None)
+}
+
+/// The same by members.
+pub(crate) fn run_by(args: &SurveyArgs, members: Option<&mut dyn Members>) -> Result<u8, Failure> {
+    match members {
+        Some(_) => members::check(&args.result, &args.calibration)?,
+        None => args.calibration.apply(),
+    }
     let order = match &args.resume {
         Some(path) => {
             let (request, done) = save::read_earlier(path)?;
@@ -89,14 +102,19 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
     }
     let remarks = if args.remarks { Extent::All } else { Extent::FirstFive };
     let (result, store) = (args.result.clone(), (args.store.clone(), Keeping::Unasked));
-    conduct(SurveyOrder { remarks, result, store, ..order }, &mut |_, _, _| Ok(()))
+    conduct(SurveyOrder { remarks, result, store, members, ..order }, &mut |_, _, _| Ok(()))
 }
 
 /// Runs a survey over users that ends when throughput stops growing; the user counts of the request are the levels, in
 /// ascending order.
-pub(crate) fn find_knee(request: SurveyRequest, result: ResultArgs, store: &KeepArgs) -> Result<u8, Failure> {
+pub(crate) fn find_knee(
+    request: SurveyRequest,
+    result: ResultArgs,
+    store: &KeepArgs,
+    members: Option<&mut dyn Members>,
+) -> Result<u8, Failure> {
     let store = (store.clone(), Keeping::Unasked);
-    let order = SurveyOrder { reach: Reach::UntilGrowthEnds, result, store, ..SurveyOrder::new(request) };
+    let order = SurveyOrder { reach: Reach::UntilGrowthEnds, result, store, members, ..SurveyOrder::new(request) };
     conduct(order, &mut |_, _, _| Ok(()))
 }
 
@@ -143,9 +161,10 @@ fn outline(request: SurveyRequest) -> Result<String, Failure> {
 }
 
 /// Runs a survey, calls `each` after every test, then saves and prints the results.
-fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
+fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
-    let SurveyOrder { request, done, output, fill, reach, remarks, result, store } = order;
+    let SurveyOrder { request, done, output, fill, reach, remarks, result, store, mut members } = order;
+    let request = members.as_deref().map_or(Ok(request.clone()), |members| shared(request, members.count()))?;
     result.streams.apply();
     let feed = Feed::open(&result.feed, request.host.clone())?;
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
@@ -153,7 +172,13 @@ fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     let directory = prepared.request.output_dir.as_deref();
     let mut file = save::SurveyFile::reserve(output.as_deref(), directory, &result.streams)?;
     result.feed.check_stdout(file.prints().then_some("--json, -o -"))?;
-    let mut open = OpenTarget::open(&prepared.found, &prepared.request)?;
+    let mut open = match &mut members {
+        Some(members) => {
+            members.begin(&prepared.request)?;
+            OpenTarget::of_members(&prepared.found, &prepared.request)
+        }
+        None => OpenTarget::open(&prepared.found, &prepared.request)?,
+    };
     check(&prepared, &open.target)?;
     if fill == Fill::Always {
         open.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
@@ -163,6 +188,9 @@ fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     let mut screen = Screen::new(form, remarks);
     screen.begin(&open, &prepared, &done)?;
     let mut run = SurveyRun::new(&prepared, done, &signals).feeding(feed);
+    if let Some(members) = &mut members {
+        run = run.by(&mut **members);
+    }
     let mut found = run.measure_all(&mut open, &mut file, each);
     run.clear();
     let fed = run.finish();
@@ -181,6 +209,23 @@ fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     }
     found.failure.take().map_or(fed, Err)?;
     Ok(status(&found, &prepared.request))
+}
+
+/// The request of each of so many members: without a size they share what one survey would use.
+fn shared(request: SurveyRequest, members: u32) -> Result<SurveyRequest, Failure> {
+    const MIB: u64 = 1 << 20;
+    if let Some((option, why)) = members::refused(&request) {
+        return Err(Failure::new(format!("cluster: {option} is not for members: {why}")));
+    }
+    if request.size.is_some() {
+        return Ok(request);
+    }
+    let alone = Preparation::new(request.clone(), Reach::Whole, 0)?.found;
+    if !alone.makes_files() {
+        return Ok(request);
+    }
+    let share = alone.size / u64::from(members.max(1)) / MIB * MIB;
+    Ok(SurveyRequest { size: Some(share.max(16 * MIB)), ..request })
 }
 
 /// True if the survey did all of its tests: what was interrupted does not compare with the runs before it.

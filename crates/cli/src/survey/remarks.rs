@@ -129,7 +129,7 @@ mod tests {
             });
         }
         let test = SurveyTest::at(kind, kind.usual_block(), users);
-        FinishedTest { test, result }
+        FinishedTest::here(test, result)
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::{Streams, is_stdout};
+use cluster::Summary;
 use model::{Grade, RunResult, SCHEMA, Surroundings};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -57,6 +58,9 @@ struct SavedTest<'rows> {
     /// True if the test was saved before it finished; a resumed survey runs it again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     under_way: bool,
+    /// The members that ran it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'rows Summary>,
     result: &'rows RunResult,
 }
 
@@ -73,8 +77,13 @@ struct EarlierTest {
     key: String,
     #[serde(default)]
     under_way: bool,
+    #[serde(default)]
+    cluster: Option<Box<Summary>>,
     result: RunResult,
 }
+
+/// A test that an earlier survey finished: its result, and the members that ran it.
+pub(crate) type Done = (RunResult, Option<Box<Summary>>);
 
 impl<'rows> SavedSurvey<'rows> {
     /// The survey with all tests finished so far.
@@ -141,12 +150,13 @@ fn test(row: &FinishedTest) -> SavedTest<'_> {
         round: row.test.round,
         grade: analysis::grade(&row.result.notes),
         under_way: false,
+        cluster: row.members.as_deref(),
         result: &row.result,
     }
 }
 
 /// Reads the request of an earlier survey and its finished results, by test key.
-pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, RunResult)>), Failure> {
+pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, Done)>), Failure> {
     let text = sys::files::read_limited::read_text(path, crate::input::LARGEST)
         .map_err(|error| crate::input::unreadable(path, &error))?;
     let earlier: Earlier = serde_json::from_str(&text)
@@ -163,7 +173,7 @@ pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, R
         result.lasting = analysis::regime::lasting(&result.phases);
         result
     };
-    Ok((request, ended.map(|test| (test.key, result(test.result))).collect()))
+    Ok((request, ended.map(|test| (test.key, (result(test.result), test.cluster))).collect()))
 }
 
 /// The place of the result. A file is created before anything is measured, so that no survey ends without a place for its

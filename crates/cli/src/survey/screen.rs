@@ -4,13 +4,13 @@
 
 use super::measure::Findings;
 use super::remarks::Extent;
-use super::{dry_run, remarks, table};
+use super::save::Done;
+use super::{dry_run, members, remarks, table};
 use crate::failure::Failure;
 use crate::output::{self, Output};
 use crate::width::{self, wrapped};
 use formats::printable;
 use measure::Nanos;
-use model::RunResult;
 use std::collections::HashMap;
 use std::path::Path;
 use survey::{Access, Estimate, FinishedTest, OpenTarget, Preparation, Suite, SurveyTest, TargetKind, TestKind};
@@ -45,7 +45,7 @@ impl Screen {
         &mut self,
         open: &OpenTarget,
         prepared: &Preparation,
-        done: &HashMap<String, RunResult>,
+        done: &HashMap<String, Done>,
     ) -> Result<(), Failure> {
         let wear = dry_run::wear(&estimate(open, prepared, done));
         match self.form {
@@ -131,6 +131,9 @@ impl Screen {
         for sentence in sentences {
             text.push_str(&printable::lines(&wrapped(sentence, "", width)));
         }
+        for line in members::lines(&found.rows) {
+            text.push_str(&printable::lines(&wrapped(&line, "  ", width)));
+        }
         text.push('\n');
         text.push_str(&remarks::render(&found.rows, self.extent, width));
         if !suite.left_out.is_empty() {
@@ -155,7 +158,7 @@ impl Screen {
 }
 
 /// The work that is left: the tests that are not done, and the passes over a target that is not filled.
-fn estimate(open: &OpenTarget, prepared: &Preparation, done: &HashMap<String, RunResult>) -> Estimate {
+fn estimate(open: &OpenTarget, prepared: &Preparation, done: &HashMap<String, Done>) -> Estimate {
     let due = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key()));
     let due: Vec<SurveyTest> = due.cloned().collect();
     let passes = prepared.found.passes(&prepared.request).saturating_sub(u64::from(open.is_filled()));

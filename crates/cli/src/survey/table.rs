@@ -246,7 +246,7 @@ mod tests {
         };
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
         let test = SurveyTest::at(TestKind::RandomRead, 8192, users);
-        FinishedTest { test, result }
+        FinishedTest::here(test, result)
     }
 
     #[test]

@@ -1,0 +1,103 @@
+//! A survey that the members of a cluster run: each test is a run of all of them at once, and a row of the same table, JSON and page.
+
+use super::ResultArgs;
+use crate::failure::Failure;
+use crate::measuring::CalibrationArgs;
+use cluster::{MemberSummary, Reason, Summary};
+use measure::text::rounded_size;
+use model::RunResult;
+use survey::{FinishedTest, SurveyRequest, SurveyTest, TestTime, counted};
+
+/// Share by which two rates differ before both are shown.
+const SAME_RATE: f64 = 0.02;
+
+/// The members that run the tests in place of this process.
+pub(crate) trait Members {
+    /// Their number.
+    fn count(&self) -> u32;
+    /// Takes the request that all of them have, before the first test.
+    fn begin(&mut self, request: &SurveyRequest) -> Result<(), Failure>;
+    /// Runs a test on all of them at once. A signal ends it, and is in the result.
+    fn measure(&mut self, test: &SurveyTest, time: TestTime) -> Result<ByMembers, Failure>;
+    /// Lets them exit.
+    fn end(&mut self);
+}
+
+/// A test that members ran.
+pub(crate) struct ByMembers {
+    /// The result of all, with the rates over all.
+    pub(crate) result: RunResult,
+    pub(crate) summary: Box<Summary>,
+}
+
+/// Refuses options that are of runs in this process.
+pub(crate) fn check(result: &ResultArgs, calibration: &CalibrationArgs) -> Result<(), Failure> {
+    let one_machine = "it is of runs on one machine; the result has the intervals of no member";
+    let given = result.feed.given().map(|option| (option, one_machine));
+    let brief = "members measure plumb's own share before each run, as in all runs of a cluster";
+    match given.or(calibration.is_skipped().then_some(("--no-calibrate", brief))) {
+        Some((option, why)) => Err(Failure::new(format!("cluster: {option} is not for members: {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// Options of a survey that have no meaning for members, with the reason.
+pub(super) fn refused(request: &SurveyRequest) -> Option<(&'static str, &'static str)> {
+    let settles = request.precondition == survey::Precondition::Steady;
+    let written = "each member would settle at another time; write the files twice with --precondition";
+    settles.then_some(("--precondition=steady", written))
+}
+
+/// The lines about the members of each test, after the table.
+pub(super) fn lines(rows: &[FinishedTest]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let Some(first) = rows.iter().find_map(|row| row.members.as_deref()) else { return lines };
+    let (members, hosts) = (counted(first.members.into(), "member"), counted(first.hosts.into(), "host"));
+    lines.push(format!(
+        "By {members} on {hosts} ({}), each with the users of its row. Rates are those over all, from the first start to the last end:",
+        first.library.as_ref().unwrap_or(&first.carrier)
+    ));
+    for row in rows {
+        let Some(summary) = row.members.as_deref() else { continue };
+        lines.push(format!("{}: {}", row.test.describe(), rates(summary)));
+        lines.extend(summary.stragglers.iter().map(|slow| {
+            let ranks: Vec<String> = slow.ranks.iter().map(u32::to_string).collect();
+            let by = match slow.reason {
+                Reason::Elapsed => "time",
+                Reason::Rate => "rate",
+                Reason::Tail => "p99.9",
+            };
+            format!("  slow: member {} on {}, by its {by}", ranks.join(", "), slow.host)
+        }));
+    }
+    lines
+}
+
+/// The three rates, and the slowest and the fastest member.
+fn rates(summary: &Summary) -> String {
+    let per_second = |rate: f64| format!("{}/s", rounded_size(rate));
+    let mut parts = Vec::new();
+    for found in &summary.rates {
+        let name = found.direction.word();
+        let Some(over_all) = found.over_all else {
+            parts.push(format!("{name} {} in sum", per_second(found.sum)));
+            continue;
+        };
+        parts.push(format!("{name} {}", per_second(over_all)));
+        let differs = |rate: f64| (rate - over_all).abs() > SAME_RATE * over_all;
+        parts.extend(
+            found.common_window.filter(|window| window.low > over_all && differs(window.low)).map(|window| {
+                format!("{} to {} while all were at work", per_second(window.low), per_second(window.high))
+            }),
+        );
+        parts.extend(differs(found.sum).then(|| format!("the members' own rates add up to {}", per_second(found.sum))));
+    }
+    let with_rate = |member: &MemberSummary| member.bytes_per_second.map(|rate| (rate, member.rank));
+    let mut members: Vec<(f64, u32)> = summary.each.iter().filter_map(with_rate).collect();
+    members.sort_by(|one, other| one.0.total_cmp(&other.0));
+    if let (Some(lowest), Some(highest), true) = (members.first(), members.last(), members.len() > 1) {
+        let of = |(rate, rank): &(f64, u32)| format!("{} ({rank})", per_second(*rate));
+        parts.push(format!("members {} to {}", of(lowest), of(highest)));
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,128 @@
+//! `plumb cluster ... survey` and `knee`: rows of known rates by all members, an interrupted one that goes on, a member that dies.
+
+use crate::cluster::{PLUMB, cluster, names_of, place, run, shown, signal};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// Tests of a simulated disk: each user does 10,000 IOPS.
+const SIMULATED: &str = "--tests randread --time 1 --warm-up 0 --size 16M --engine sim --vary sim_service_time=100us \
+                         --no-store --quiet -o s.json .";
+
+fn tests(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    serde_json::from_str::<Value>(&text).map_or_else(|_| Vec::new(), |all| all["tests"].as_array().unwrap().clone())
+}
+
+/// Waits until a survey has saved some tests.
+fn wait_for_tests(path: &Path, count: usize) {
+    let begun = Instant::now();
+    while tests(path).len() < count {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the tests do not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn children(leader: &Child) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", leader.id())).unwrap_or_default();
+    children.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn a_survey_by_three_members_has_the_rates_of_all_in_each_row_and_its_members() {
+    let place = place();
+    let (status, text, error) = run(place.path(), &format!("--local 3 survey --users 1,4 {SIMULATED}"));
+    assert_eq!(status, 0, "{text}{error}");
+    assert!(text.contains("By 3 members on 1 host (local)"), "{text}");
+    let rows = tests(&place.path().join("s.json"));
+    for (row, users) in rows.iter().zip([1, 4]) {
+        let sum = row["cluster"]["rates"][0]["sum_iops"].as_f64().unwrap();
+        let expected = 30_000.0 * f64::from(users);
+        assert!((sum - expected).abs() < 1.0, "{sum}");
+        let read = &row["result"]["jobs"][0]["directions"]["read"];
+        assert_eq!(read["ios"].as_u64().unwrap(), 30_000 * u64::try_from(users).unwrap());
+        // From the first start to the last end, not the runtime of one.
+        assert_eq!(read["runtime_ns"], row["cluster"]["rates"][0]["elapsed"], "{read}");
+        assert_eq!(row["cluster"]["each"].as_array().unwrap().len(), 3);
+    }
+    assert_eq!(rows.len(), 2);
+    // The members' own work files are gone; the result and its page are there.
+    assert_eq!(names_of(place.path()), ["s.html", "s.json"]);
+    let graded = Command::new(PLUMB).current_dir(place.path()).args(["check", "s.json"]).output().unwrap();
+    assert!(shown(&graded).1.contains("members 0, 1, 2"), "{:?}", shown(&graded));
+}
+
+#[test]
+fn a_survey_by_members_that_was_interrupted_goes_on_where_it_ended() {
+    let place = place();
+    let words = format!("--local 2 survey --users 1,2,4 --repeat 3 --no-report {SIMULATED}");
+    let leader = cluster(place.path(), &words).spawn().unwrap();
+    let file = place.path().join("s.json");
+    wait_for_tests(&file, 2);
+    signal(leader.id(), Signal::INT);
+    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
+    let before: Vec<Value> = tests(&file).into_iter().filter(|test| test.get("under_way").is_none()).collect();
+    assert_eq!(status, 130, "{text}{error}");
+    assert!((2..9).contains(&before.len()), "{}", before.len());
+    let (status, text, error) = run(place.path(), "--local 2 survey --resume s.json --no-report --no-store --quiet");
+    assert_eq!(status, 0, "{text}{error}");
+    let rows = tests(&file);
+    assert!(rows.iter().all(|row| row["cluster"]["members"] == 2), "those of before, too");
+    assert_eq!((rows.len(), &rows[0]["cluster"]["rates"]), (9, &before[0]["cluster"]["rates"]));
+    assert_eq!(names_of(place.path()), ["s.json"]);
+}
+
+#[test]
+fn a_member_that_dies_ends_a_survey_by_name_and_the_tests_before_are_kept() {
+    let place = place();
+    let words = format!("--local 2 survey --users 1,2,4 --repeat 20 --no-report {SIMULATED}");
+    let leader = cluster(place.path(), &words).spawn().unwrap();
+    let file = place.path().join("s.json");
+    wait_for_tests(&file, 2);
+    signal(children(&leader)[1], Signal::KILL);
+    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
+    assert_eq!(status, 1, "{text}{error}");
+    assert!(error.contains("member 1 (local)") && error.contains("the tests before it are kept"), "{error}");
+    assert!((2..60).contains(&tests(&file).len()), "{}", tests(&file).len());
+}
+
+#[test]
+fn the_knee_of_members_is_found_with_the_same_levels_for_each() {
+    let place = place();
+    let words = "--local 2 knee --time 1 --most 2 --size 16M --no-store --no-report -o k.json .";
+    let (status, text, error) = run(place.path(), words);
+    assert_eq!(status, 0, "{text}{error}");
+    let users: Vec<u64> =
+        tests(&place.path().join("k.json")).iter().map(|row| row["users"].as_u64().unwrap()).collect();
+    assert_eq!(users, [1, 2]);
+    assert!(text.contains("By 2 members on 1 host"), "{text}");
+}
+
+#[test]
+fn what_is_not_for_a_survey_by_members_is_refused_by_name() {
+    let place = place();
+    for (words, expected) in [
+        ("survey .", "which members?"),
+        ("--local 2 --shift 1 survey .", "--shift is not for a survey"),
+        ("--local 2 --repeat 2 survey .", "survey has --repeat"),
+        ("--local 2 --partial survey .", "--partial"),
+        ("--local 2 --keep k survey .", "--keep"),
+        ("--local 2 --stream x survey .", "--stream"),
+        ("--local 2 --page x.html survey .", "--page"),
+        ("--local 2 --json survey .", "after its name"),
+        ("--local 2 survey --stream x .", "--stream"),
+        ("--local 2 survey --no-calibrate .", "--no-calibrate"),
+        ("--local 2 survey --precondition=steady .", "--precondition=steady"),
+        ("--local 2 knee --iozone -i 0", "-+m"),
+        ("--local 2 survey /does/not/exist", "/does/not/exist"),
+    ] {
+        let (status, text, error) = run(place.path(), words);
+        assert!(status != 0 && error.contains(expected), "{words}: {status}: {text}{error}");
+    }
+    assert!(names_of(place.path()).is_empty(), "nothing was begun: {:?}", names_of(place.path()));
+    let (status, text, _) = run(place.path(), "--local 2 survey --dry-run --quick .");
+    assert!(status == 0 && text.contains("Dry run"), "{text}");
+}
