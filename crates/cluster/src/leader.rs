@@ -73,6 +73,8 @@ pub enum Action {
     Kill(usize),
     /// Print a sentence about a member.
     Say(usize, String),
+    /// A member is lost, for this reason, which [`Action::Say`] has said.
+    Lost(usize, String),
     /// A round is over, and its members rest: now [`Leader::take_round`], and then [`Leader::again`] or [`Leader::dismiss_all`].
     Rest,
     /// All is over; sent once, last.
@@ -483,7 +485,8 @@ impl Leader {
         member.standing = Standing::Gone;
         if !has_result && member.lost.is_none() {
             member.lost = Some((why.clone(), now));
-            self.actions.push(Action::Say(rank, why));
+            self.actions.push(Action::Say(rank, why.clone()));
+            self.actions.push(Action::Lost(rank, why));
         }
         self.actions.push(Action::Kill(rank));
         let ends_all = match self.phase {

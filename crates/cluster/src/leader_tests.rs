@@ -326,7 +326,7 @@ fn run(seed: u64) -> Ended {
             match action {
                 Action::Send(rank, order) => world.carry(rank, &Happening::ToMember(rank, order)),
                 Action::Kill(rank) => world.exit(rank),
-                Action::Say(..) | Action::Rest | Action::Finish => {}
+                Action::Say(..) | Action::Lost(..) | Action::Rest | Action::Finish => {}
             }
         }
         if is_over {

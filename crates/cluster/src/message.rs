@@ -91,6 +91,36 @@ pub enum LeaderCommand {
     },
     /// `plumb cluster ... survey`: the member opens the survey's target in the first round, fills its work file before its first test, and keeps it until it exits.
     Survey(Box<SurveyTask>),
+    /// `plumb iozone -+m`: the words are iozone's, without the options of clusters; the member is the child with its number.
+    Iozone(Box<IozoneTask>),
+}
+
+/// The work of a child of iozone's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IozoneTask {
+    /// Its file, in the member's directory.
+    pub file: String,
+    /// The pass over it, or its removal.
+    pub work: IozoneWork,
+}
+
+/// A test of iozone's, or the cleanup after all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IozoneWork {
+    /// A pass of a test.
+    Test {
+        /// iozone's number of the test.
+        test: u8,
+        /// Number of the pass.
+        pass: u8,
+        /// Size of the file in KiB.
+        size_kb: u64,
+        /// Size of a record in KiB.
+        record_kb: u64,
+    },
+    /// Remove the file.
+    Remove,
 }
 
 /// A test of a survey.

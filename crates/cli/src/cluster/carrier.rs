@@ -84,28 +84,35 @@ pub(crate) trait Hangup {
 
 impl Connection {
     /// Starts a member. Its messages go to `arrivals`.
-    pub(crate) fn start(
-        place: &Place,
-        program: &str,
-        (rank, arrivals): (usize, &Sender<Arrival>),
-    ) -> Result<Self, Failure> {
-        let shell = remote_shell();
-        let (mut command, shell) = match place {
+    pub(crate) fn start(place: &Place, program: &str, at: (usize, &Sender<Arrival>)) -> Result<Self, Failure> {
+        match place {
             Place::Local => {
                 let mut command = Command::new(std::env::current_exe()?);
                 command.args(["cluster", "member"]);
-                (command, None)
+                Self::spawn(command, ("cluster: local", None), at)
             }
-            Place::Host(host) => {
-                let mut words = shell.split_whitespace();
-                let mut command = Command::new(words.next().unwrap_or("ssh"));
-                command.args(words).arg(host).arg(format!("{} cluster member", quoted(program)));
-                (command, Some(shell))
-            }
-        };
+            Place::Host(host) => Self::remote(host, &format!("{} cluster member", quoted(program)), at)
+                .map_err(|failure| Failure::new(format!("cluster: {}", failure.message()))),
+        }
+    }
+
+    /// Starts a member on another host by this line of its shell.
+    pub(crate) fn remote(host: &str, line: &str, at: (usize, &Sender<Arrival>)) -> Result<Self, Failure> {
+        let shell = remote_shell();
+        let mut words = shell.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or("ssh"));
+        command.args(words).arg(host).arg(line);
+        Self::spawn(command, (host, Some(shell.clone())), at)
+    }
+
+    fn spawn(
+        mut command: Command,
+        (place, shell): (&str, Option<String>),
+        (rank, arrivals): (usize, &Sender<Arrival>),
+    ) -> Result<Self, Failure> {
         let name =
             || shell.as_ref().map_or_else(|| "plumb".to_owned(), |shell| format!("the remote shell `{shell}` ($RSH)"));
-        let failed = |error: std::io::Error| Failure::new(format!("cluster: {}: {}: {error}", place.name(), name()));
+        let failed = |error: std::io::Error| Failure::new(format!("{place}: {}: {error}", name()));
         // A process group for each: Ctrl-C reaches the leader alone, which ends the members in order.
         let mut child =
             command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
@@ -203,7 +210,7 @@ fn remote_shell() -> String {
 }
 
 /// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 

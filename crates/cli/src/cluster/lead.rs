@@ -17,6 +17,8 @@ pub(crate) trait Face {
     fn heard(&mut self, rank: usize, answer: &Answer);
     /// A sentence about a member.
     fn say(&mut self, rank: usize, text: &str);
+    /// A member is lost; the sentence about it was said.
+    fn lost(&mut self, _rank: usize, _why: &str) {}
     /// The progress.
     fn draw(&mut self, leader: &Leader);
     /// Removes the progress, before something else is printed.
@@ -117,6 +119,7 @@ impl<'a> Led<'a> {
                     face.clear();
                     face.say(rank, &text);
                 }
+                Action::Lost(rank, why) => face.lost(rank, &why),
                 Action::Rest => self.after = Some(After::Resting),
                 Action::Finish => self.after = Some(After::Gone),
             }

@@ -24,7 +24,7 @@ const PROGRESS: Nanos = Nanos::from_millis(25);
 const LONGEST_ORDER: usize = 128 << 20;
 
 /// Serves until the leader lets it go, or is gone.
-pub(super) fn serve(rights: &Rights) -> Result<u8, Failure> {
+pub(crate) fn serve(rights: &Rights) -> Result<u8, Failure> {
     if *rights != Rights::Leader {
         // A server that is killed takes its members with it, and these their workers.
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
@@ -100,6 +100,10 @@ fn facts() -> Facts {
 /// Runs a task. `None` if the leader is gone.
 fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
     let prepared = match &task.command {
+        LeaderCommand::Iozone(child) => {
+            rights.check_cluster()?;
+            return crate::iozone::member::carry_out(task, child, orders);
+        }
         LeaderCommand::Cluster => {
             rights.check_cluster()?;
             enter(task)?;
@@ -122,7 +126,7 @@ fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders)
             }
         }
     };
-    let mut listener = Listener::new(task, &prepared.plan, orders);
+    let mut listener = Listener::new(task, Some(&prepared.plan), orders);
     listener.beat();
     if let Some((invocation, _)) = &prepared.served {
         served::lines_before(invocation, &prepared.plan).into_iter().for_each(|lines| listener.text(lines));
@@ -134,8 +138,7 @@ fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders)
         false => options,
     };
     let run = run::execute(&prepared.plan, &options, &mut listener);
-    let (message, started) = (listener.message, listener.go.filter(|_| listener.stage == Stage::Running));
-    let ended = now();
+    let (message, finished) = (listener.message, listener.finished(model::RunResult::default()));
     let mut result = run?;
     result.environment.other_members = Some(task.others_on_host);
     complete(&mut result, prepared.warnings);
@@ -145,7 +148,7 @@ fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders)
     if let Some((_, logs)) = &prepared.served {
         logs.send(&mut |answer| say(&answer))?;
     }
-    Ok(Some(Finished { round: task.round, started, ended, result }))
+    Ok(Some(Finished { result, ..finished }))
 }
 
 /// A task that can be run.
@@ -173,9 +176,8 @@ fn test_of(task: &Task, survey: &SurveyTask, kept: &mut Kept, orders: &mut Order
     if kept.survey.is_none() {
         let mut open = MemberSurvey::open(task, survey)?;
         open.remarks().iter().try_for_each(finding)?;
-        let nothing = Plan { jobs: Vec::new(), global_options: Vec::new() };
         let filled = open.fill(&mut |plan| {
-            let mut filling = Filling(Listener::new(task, &nothing, orders));
+            let mut filling = Filling(Listener::new(task, None, orders));
             let mut result = run::execute(plan, &options(), &mut filling)?;
             // To the writing, an order to end is a signal.
             let asked = filling.0.ends().then_some(rustix::process::Signal::TERM.as_raw());
@@ -250,7 +252,7 @@ fn keep(task: &Task, result: model::RunResult) -> Result<(), Failure> {
 
 /// The last message of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Message {
+pub(crate) enum Message {
     None,
     /// Amounts are wanted.
     Mark,
@@ -266,9 +268,10 @@ enum ReportWanted {
 }
 
 /// Reads the leader's orders while the job runs, and gives signs of life.
-struct Listener<'a> {
+pub(crate) struct Listener<'a> {
     task: &'a Task,
-    plan: &'a Plan,
+    /// The plan, for what a client shows of it.
+    plan: Option<&'a Plan>,
     orders: &'a mut Orders,
     stage: Stage,
     /// The agreed start on this machine's clock.
@@ -283,7 +286,7 @@ struct Listener<'a> {
 }
 
 impl<'a> Listener<'a> {
-    fn new(task: &'a Task, plan: &'a Plan, orders: &'a mut Orders) -> Self {
+    pub(crate) fn new(task: &'a Task, plan: Option<&'a Plan>, orders: &'a mut Orders) -> Self {
         Listener {
             task,
             plan,
@@ -296,6 +299,32 @@ impl<'a> Listener<'a> {
             latest: Beat::default(),
             before: None,
         }
+    }
+
+    /// The last message of the leader.
+    pub(crate) fn message(&self) -> Message {
+        self.message
+    }
+
+    /// Waits for the agreed start of a task without workers; `None` if the leader ends it before.
+    pub(crate) fn wait_for_start(&mut self) -> Option<Nanos> {
+        loop {
+            match self.start() {
+                Start::After(rest) if rest.is_zero() => break,
+                Start::Now => break,
+                Start::After(rest) => std::thread::sleep(rest.min(PROGRESS).as_duration()),
+                Start::Wait if self.ends() => return None,
+                Start::Wait => std::thread::sleep(PROGRESS.as_duration()),
+            }
+        }
+        self.stage = Stage::Running;
+        self.go
+    }
+
+    /// The end of the task.
+    pub(crate) fn finished(&self, result: model::RunResult) -> Finished {
+        let started = self.go.filter(|_| self.stage == Stage::Running);
+        Finished { round: self.task.round, started, ended: now(), result }
     }
 
     /// Reads all orders that have arrived.
@@ -358,8 +387,8 @@ impl<'a> Listener<'a> {
         // Amounts belong to the moment at which they were read.
         if is_wanted || now() >= self.due {
             self.beat();
-            if self.is_served() {
-                let live = live(&eta::status(self.plan, progress, self.before.as_ref()), progress);
+            if let (true, Some(plan)) = (self.is_served(), self.plan) {
+                let live = live(&eta::status(plan, progress, self.before.as_ref()), progress);
                 let _ = say(&Answer::Live(Box::new(live)));
                 self.before = Some(progress.clone());
             }
@@ -423,7 +452,10 @@ impl Observer for Listener<'_> {
                 let _ = say(&Answer::Done(Box::new(finished)));
                 std::process::exit(1);
             }
-            other => served::lines_of(&other, self.plan).into_iter().for_each(|lines| self.text(lines)),
+            other => {
+                let lines = self.plan.map_or_else(Vec::new, |plan| served::lines_of(&other, plan).into_iter().collect());
+                lines.into_iter().for_each(|lines| self.text(lines));
+            }
         }
     }
 
@@ -458,7 +490,7 @@ impl Observer for Listener<'_> {
 
 /// The orders in standard input, line by line.
 #[derive(Debug, Default)]
-struct Orders {
+pub(crate) struct Orders {
     read: Vec<u8>,
     /// Length of the part of `read` that has no line end.
     searched: usize,

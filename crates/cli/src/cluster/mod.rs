@@ -8,7 +8,7 @@ pub(crate) mod job;
 mod keep;
 pub(crate) mod lead;
 mod manifest;
-mod member;
+pub(crate) mod member;
 mod page;
 mod per;
 mod relayed;

@@ -1,115 +1,84 @@
-//! A member of a cluster: runs one child, controlled through standard input, and writes its answers to standard output.
+//! A member of a cluster of iozone's: runs one child of a test, or removes its file.
 
 use super::child_files;
-use super::cluster::{Answer, Order, Task};
 use super::latency::{self, ChildRange, Whose};
+use crate::cluster::member::{Listener, Message, Orders};
 use crate::failure::Failure;
-use crate::output::Output;
-use iozone::{Pass, Scene, Test};
+use cluster::{Finished, IozoneTask, IozoneWork, Task};
+use iozone::{Pass, Scene, Settings, Test};
 use measure::Nanos;
 use model::{PassMark, RunResult};
-use plan::Race;
-use run::{Event, Observer, Progress, Request, RunOptions, WorkerState};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::Write;
-use std::path::Path;
+use plan::{Plan, Race};
+use run::{Event, Observer, Progress, Request, RunOptions, Start, WorkerState};
+use std::path::{Path, PathBuf};
 
-/// Interval at which standard input and the worker's progress are polled.
+/// Interval at which the leader's orders and the worker's progress are polled.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
-/// Maximum length of a request in bytes.
-const LONGEST_REQUEST: usize = 1 << 20;
 
-/// Processes the request in the first line of standard input. The status is 0 even after a failure, which the answer
-/// contains.
-pub(crate) fn serve() -> Result<u8, Failure> {
-    let line =
-        line()?.ok_or_else(|| Failure::new("iozone --member: started by plumb itself, on the machines of -+m"))?;
-    let order: Order =
-        serde_json::from_str(&line).map_err(|error| Failure::new(format!("iozone --member: {error}")))?;
-    let answer = match order {
-        Order::Remove { directory, file } => {
-            let path = Path::new(&directory).join(file);
-            let gone = if path.is_file() { std::fs::remove_file(&path) } else { Ok(()) };
-            gone.map_or_else(|error| Answer::Failed { why: format!("{}: {error}", path.display()) }, |()| Answer::Ready)
+/// Carries out a task. `None` if the leader is gone.
+pub(crate) fn carry_out(task: &Task, child: &IozoneTask, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    let file = PathBuf::from(&child.file);
+    match child.work {
+        IozoneWork::Remove => {
+            let path = Path::new(&task.directory).join(file);
+            if path.is_file() {
+                std::fs::remove_file(&path).map_err(|error| Failure::at(&path, error))?;
+            }
+            let mut listener = Listener::new(task, None, orders);
+            listener.wait_for_start();
+            Ok(Some(listener.finished(RunResult::default())))
         }
-        Order::Run(task) => match carry_out(&task)? {
-            Some(answer) => answer,
-            // The leader has exited.
-            None => return Ok(0),
-        },
-    };
-    say(&answer).map(|()| 0)
+        IozoneWork::Test { test, pass, size_kb, record_kb } => {
+            std::env::set_current_dir(&task.directory)
+                .map_err(|error| Failure::new(format!("{}: {error}", task.directory)))?;
+            let (Ok(settings), Some(test)) = (iozone::read("iozone", &task.words), Test::of_number(test.into())) else {
+                let why = "this version of plumb cannot run these words; use one version on all machines";
+                return Err(Failure::new(why));
+            };
+            run_child(task, &settings, (Pass { test, number: pass }, file, (size_kb, record_kb)), orders)
+        }
+    }
 }
 
-fn carry_out(task: &Task) -> Result<Option<Answer>, Failure> {
-    let failed = |why: String| Ok(Some(Answer::Failed { why }));
-    if let Err(error) = std::env::set_current_dir(&task.directory) {
-        return failed(format!("{}: {error}", task.directory));
-    }
-    let (Ok(settings), Some(test)) = (iozone::read("iozone", &task.words), Test::of_number(task.test.into())) else {
-        return failed("this version of plumb cannot run these words; use one version on all machines".to_owned());
-    };
-    let was_there = task.file.exists();
-    let cpus = crate::fio::Machine::here().cpus;
+fn run_child(
+    task: &Task,
+    settings: &Settings,
+    (pass, file, (size_kb, record_kb)): (Pass, PathBuf, (u64, u64)),
+    orders: &mut Orders,
+) -> Result<Option<Finished>, Failure> {
+    let (index, count) = (task.rank, task.members);
+    let was_there = file.exists();
     let scene = Scene {
-        file: task.file.clone(),
+        file: file.clone(),
         is_there: was_there,
-        size_kb: task.size_kb,
-        record_kb: task.record_kb,
-        latency_log: latency::stem(&settings, task.index),
+        size_kb,
+        record_kb,
+        latency_log: latency::stem(settings, index),
         measures_latency: true,
-        cpus,
+        cpus: crate::fio::Machine::here().cpus,
     };
-    let pass = Pass { test, number: task.pass };
-    let mut plan = iozone::throughput_plan(&settings, pass, &vec![scene; task.count as usize]);
-    plan.jobs = plan.jobs.into_iter().skip(task.index as usize).take(1).collect();
-    let race = plan.jobs.first().and_then(|job| job.pass.as_ref()).map_or(Race::None, |pass| pass.race);
-    say(&Answer::Ready)?;
-    if line()?.as_deref() != Some("go") {
-        return Ok(None);
-    }
+    let mut plan = iozone::throughput_plan(settings, pass, &vec![scene; count as usize]);
+    plan.jobs = plan.jobs.into_iter().skip(index as usize).take(1).collect();
     let options = RunOptions { progress_interval: Some(POLL_INTERVAL), ..RunOptions::default() };
-    let mut listener = Listener {
-        index: task.index,
-        race,
-        message: Message::None,
-        began: None,
-        reached: Reached::default(),
-        marked: None,
-    };
+    let mut child = Child::new(Listener::new(task, None, orders), &plan);
     let start = super::began();
-    match run::execute(&plan, &options, &mut listener) {
-        Err(error) => failed(error.to_string()),
-        Ok(mut result) => {
-            if listener.message == Message::Gone {
-                if !was_there {
-                    // There is no leader to report an error to.
-                    let _ = std::fs::remove_file(&task.file);
-                }
-                return Ok(None);
-            }
-            listener.mark(&mut result);
-            let range = ChildRange { first: task.index, count: task.count };
-            let mut kept = latency::convert(&settings, pass, &result.jobs, (Whose::Child, range));
-            if kept.is_ok() && child_files::are_wanted(&settings) {
-                kept = child_files::write(&settings, pass, &start, (range, &result.jobs));
-            }
-            if let Err(error) = kept {
-                return failed(error.message().to_owned());
-            }
-            Ok(Some(Answer::Done { result: Box::new(result), was_there }))
+    let mut result = run::execute(&plan, &options, &mut child)?;
+    let finished = child.listener.finished(RunResult::default());
+    let is_gone = child.listener.message() == Message::Gone;
+    if is_gone || finished.started.is_none() {
+        if !was_there {
+            // What the layout made; there may be no leader to report an error to.
+            let _ = std::fs::remove_file(&file);
         }
+        return Ok((!is_gone).then_some(Finished { result, ..finished }));
     }
-}
-
-/// The last message from the leader since the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Message {
-    None,
-    /// Another member has finished.
-    Stop,
-    /// The leader has exited.
-    Gone,
+    child.mark(&mut result);
+    let range = ChildRange { first: index, count };
+    latency::convert(settings, pass, &result.jobs, (Whose::Child, range))?;
+    if child_files::are_wanted(settings) {
+        child_files::write(settings, pass, &start, (range, &result.jobs))?;
+    }
+    Ok(Some(Finished { result, ..finished }))
 }
 
 /// Progress of the worker.
@@ -120,19 +89,31 @@ struct Reached {
     ios: u64,
 }
 
-/// Reads the leader's messages while the worker runs.
-struct Listener {
-    /// Number of the child.
-    index: u32,
+/// One child: a member that ends, or marks its amounts, when another one has finished.
+struct Child<'a> {
+    listener: Listener<'a>,
     race: Race,
-    message: Message,
+    others: Others,
     /// Time at which the worker was first seen running.
     began: Option<Nanos>,
     reached: Reached,
     marked: Option<Reached>,
 }
 
-impl Listener {
+/// The other children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Others {
+    AtWork,
+    /// One of them has finished.
+    Finished,
+}
+
+impl<'a> Child<'a> {
+    fn new(listener: Listener<'a>, plan: &Plan) -> Self {
+        let race = plan.jobs.first().and_then(|job| job.pass.as_ref()).map_or(Race::None, |pass| pass.race);
+        Child { listener, race, others: Others::AtWork, began: None, reached: Reached::default(), marked: None }
+    }
+
     /// Sets the result's mark to the progress at the time of the leader's message, if the worker continued after it.
     fn mark(&self, result: &mut RunResult) {
         let (Some(marked), Some(began)) = (self.marked, self.began) else { return };
@@ -143,40 +124,7 @@ impl Listener {
             }
         }
     }
-}
 
-impl Observer for Listener {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Progress(progress) => self.progress(progress),
-            // The remote shell forwards it to the leader's standard error.
-            Event::Finding(text) => {
-                let _ = writeln!(std::io::stderr(), "plumb: child {}: {}", self.index, formats::printable::lines(text));
-            }
-            _ => {}
-        }
-    }
-
-    fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
-        if self.message == Message::None && is_waiting() {
-            self.message = if line().ok().flatten().is_some() { Message::Stop } else { Message::Gone };
-        }
-        // The message may arrive before this worker has finished its first record. It is then deferred until the first
-        // record is done, because every child completes at least one.
-        let has_begun = self.reached.ios > 0;
-        if self.message == Message::Stop && self.race == Race::Mark && has_begun && self.marked.is_none() {
-            self.marked = Some(self.reached);
-        }
-        let ends = match self.message {
-            Message::None => false,
-            Message::Stop => self.race == Race::Stop && has_begun,
-            Message::Gone => true,
-        };
-        ends.then_some(Request::End)
-    }
-}
-
-impl Listener {
     fn progress(&mut self, progress: &Progress) {
         let Some(worker) = progress.workers.first() else { return };
         if worker.state == WorkerState::Running && self.began.is_none() {
@@ -189,34 +137,42 @@ impl Listener {
             ios: ios.map(|(_, ios)| *ios).sum(),
         };
     }
-}
 
-/// True if the leader has sent data or has exited.
-fn is_waiting() -> bool {
-    let stdin = std::io::stdin();
-    let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
-    poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|count| count > 0)
-}
-
-/// Reads a line byte by byte: bytes after it must stay in the pipe, because `is_waiting` polls the pipe. `None` at the
-/// end of the input.
-fn line() -> Result<Option<String>, Failure> {
-    let stdin = std::io::stdin();
-    let mut line = Vec::new();
-    let mut byte = [0];
-    loop {
-        match rustix::io::read(&stdin, &mut byte) {
-            Ok(0) => return Ok(None),
-            Ok(_) if byte[0] == b'\n' => return Ok(Some(String::from_utf8_lossy(&line).into_owned())),
-            Ok(_) if line.len() < LONGEST_REQUEST => line.push(byte[0]),
-            Ok(_) => return Err(Failure::new("iozone --member: a line without end")),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Failure::new(format!("iozone --member: standard input: {error}"))),
+    /// Takes note of the leader's message that another child has finished, before it is answered.
+    fn note(&mut self) {
+        if self.listener.message() == Message::Mark {
+            self.others = Others::Finished;
         }
     }
 }
 
-fn say(answer: &Answer) -> Result<(), Failure> {
-    let text = serde_json::to_string(answer)?;
-    Output::stdout().write(&(text + "\n"))
+impl Observer for Child<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Progress(progress) = &event {
+            self.progress(progress);
+        }
+        self.listener.event(event);
+    }
+
+    fn request(&mut self, elapsed: Nanos) -> Option<Request> {
+        let asked = self.listener.request(elapsed);
+        self.note();
+        // The message may arrive before this worker has finished its first record. It is then deferred until the first
+        // record is done, because every child completes at least one.
+        let is_late = self.others == Others::Finished && self.reached.ios > 0;
+        if is_late && self.race == Race::Mark && self.marked.is_none() {
+            self.marked = Some(self.reached);
+        }
+        asked.or((is_late && self.race == Race::Stop).then_some(Request::End))
+    }
+
+    fn start(&mut self) -> Start {
+        let start = self.listener.start();
+        self.note();
+        start
+    }
+
+    fn ends_layout(&mut self) -> bool {
+        self.listener.ends_layout()
+    }
 }

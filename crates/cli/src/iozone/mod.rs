@@ -8,7 +8,7 @@ mod json_report;
 mod knee;
 mod latency;
 pub(crate) mod live;
-mod member;
+pub(crate) mod member;
 mod rows;
 mod sheet_file;
 mod throughput;
@@ -136,7 +136,7 @@ fn refuse(refusal: Refusal) -> Result<u8, Failure> {
             Ok(status)
         }
         Refusal::NotBuilt(message) => Err(Failure::new(format!("iozone: {message}"))),
-        Refusal::Member => member::serve(),
+        Refusal::Member => crate::cluster::member::serve(&crate::cluster::served::Rights::Leader),
         Refusal::Help => Output::stdout().write(&iozone::help()).map(|()| 0),
         Refusal::Version => Output::stdout().write(&version()).map(|()| 0),
     }

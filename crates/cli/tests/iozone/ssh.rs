@@ -150,8 +150,8 @@ fn a_member_that_cannot_do_its_part_ends_all_and_is_named() {
     let server = Server::start();
     for (members, culprit, why) in [
         ([("near", "m1"), ("far", "none")], "far", "No such file or directory"),
-        ([("closed", "m1"), ("near", "m2")], "closed", "ended with exit status: 255"),
-        ([("near", "m1"), ("shut", "m2")], "shut", "ended with exit status: 255"),
+        ([("closed", "m1"), ("near", "m2")], "closed", "it ended with status 255"),
+        ([("near", "m1"), ("shut", "m2")], "shut", "it ended with status 255"),
     ] {
         let begun = Instant::now();
         let output = server.lead(members, "-i 0 -i 1 -s 256 -r 4");
