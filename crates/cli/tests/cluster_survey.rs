@@ -45,7 +45,7 @@ fn a_survey_by_three_members_has_the_rates_of_all_in_each_row_and_its_members() 
         let read = &row["result"]["jobs"][0]["directions"]["read"];
         assert_eq!(read["ios"].as_u64().unwrap(), 30_000 * u64::try_from(users).unwrap());
         // From the first start to the last end, not the runtime of one.
-        assert_eq!(read["runtime_ns"], row["cluster"]["rates"][0]["elapsed"], "{read}");
+        assert_eq!(read["runtime"], row["cluster"]["rates"][0]["elapsed"], "{read}");
         assert_eq!(row["cluster"]["each"].as_array().unwrap().len(), 3);
     }
     assert_eq!(rows.len(), 2);

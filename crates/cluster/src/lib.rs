@@ -37,8 +37,8 @@ pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Stand
 pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
 pub use merge::{merged, over_all};
 pub use message::{
-    Answer, Beat, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Live, Order, PROTOCOL, ProtocolError, Sampled, Stage,
-    SurveyTask, Task, answer, line, order,
+    Answer, Beat, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Live, Order, PROTOCOL,
+    ProtocolError, Sampled, Stage, SurveyTask, Task, answer, line, order,
 };
 pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};

@@ -453,7 +453,8 @@ impl Observer for Listener<'_> {
                 std::process::exit(1);
             }
             other => {
-                let lines = self.plan.map_or_else(Vec::new, |plan| served::lines_of(&other, plan).into_iter().collect());
+                let lines =
+                    self.plan.map_or_else(Vec::new, |plan| served::lines_of(&other, plan).into_iter().collect());
                 lines.into_iter().for_each(|lines| self.text(lines));
             }
         }

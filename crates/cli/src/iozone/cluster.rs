@@ -8,7 +8,8 @@ use crate::cluster::{PROGRAM, SILENCE, now};
 use crate::failure::Failure;
 use crate::output::print_error;
 use cluster::{
-    Answer, IozoneTask, IozoneWork, Leader, LeaderCommand, OnLoss, Order, Outcome, Rounds, Settings as LeaderSettings, Task,
+    Answer, IozoneTask, IozoneWork, Leader, LeaderCommand, OnLoss, Order, Outcome, Rounds, Settings as LeaderSettings,
+    Task,
 };
 use formats::printable;
 use iozone::{Member, Pass, PassFailure, Settings};
@@ -56,10 +57,14 @@ pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
     let signals = lead::signals()?;
     let remove = |rank: u32| carry_out(settings, (rank..rank + 1, count), &IozoneWork::Remove, &signals);
     let found: Vec<Result<Carried, Failure>> = std::thread::scope(|scope| {
-        let each: Vec<_> = (0..count).map(|rank| scope.spawn({
-            let remove = &remove;
-            move || remove(rank)
-        })).collect();
+        let each: Vec<_> = (0..count)
+            .map(|rank| {
+                scope.spawn({
+                    let remove = &remove;
+                    move || remove(rank)
+                })
+            })
+            .collect();
         each.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
     for carried in found {
@@ -100,12 +105,8 @@ fn carry_out(
         connections.push(start(member, (number, &sender))?);
         tasks.push(task(settings, member, (rank, count), work));
     }
-    let settings_of_leader = LeaderSettings {
-        program: PROGRAM.to_owned(),
-        silence: SILENCE,
-        on_loss: OnLoss::Stop,
-        rounds: Rounds::One,
-    };
+    let settings_of_leader =
+        LeaderSettings { program: PROGRAM.to_owned(), silence: SILENCE, on_loss: OnLoss::Stop, rounds: Rounds::One };
     let leader = Leader::new(settings_of_leader, tasks, now());
     let mut failures = Failures { first: ranks.start, said: None, lost: None };
     let (outcome, _) = Led::new(leader, connections, (&arrivals, signals)).round(&mut failures);
@@ -158,7 +159,8 @@ fn start(member: &Member, at: (usize, &std::sync::mpsc::Sender<Arrival>)) -> Res
     let program = quoted(&member.program);
     let is_link = member.program.rsplit('/').next() == Some("iozone");
     let line = if is_link { format!("{program} --member") } else { format!("{program} iozone --member") };
-    Connection::remote(&member.host, &line, at).map_err(|failure| Failure::new(format!("iozone: {}", failure.message())))
+    Connection::remote(&member.host, &line, at)
+        .map_err(|failure| Failure::new(format!("iozone: {}", failure.message())))
 }
 
 /// The first member that was lost. Other sentences of members go to standard error.
