@@ -84,7 +84,7 @@ impl Skew {
     }
 
     /// The next block number, less than `blocks`.
-    pub(super) fn draw(&self, random: &mut Random, direction: Direction, blocks: u64) -> u64 {
+    pub(super) fn draw(&mut self, random: &mut Random, direction: Direction, blocks: u64) -> u64 {
         match self {
             Skew::Ranked(ranks, scatter) => scatter.place(ranks.draw(random)) % blocks,
             Skew::Zoned(zones) => {
@@ -134,19 +134,19 @@ impl Ranks {
         whole((float(blocks) * share).min(float(blocks) - 1.0).max(0.0))
     }
 
-    pub(super) fn draw(&self, random: &mut Random) -> u64 {
+    pub(super) fn draw(&mut self, random: &mut Random) -> u64 {
         match self {
             Ranks::Zipf(zipf) => zipf.draw(random),
             // J. Gray et al., "Quickly generating billion-record synthetic databases" (1994), self-similar
             // distribution.
-            Ranks::SelfSimilar { blocks, exponent } => {
-                whole((blocks * random.unit().powf(*exponent)).min(blocks - 1.0))
+            &mut Ranks::SelfSimilar { blocks, exponent } => {
+                whole((blocks * random.unit().powf(exponent)).min(blocks - 1.0))
             }
-            Ranks::Normal { blocks, deviation } => {
+            &mut Ranks::Normal { blocks, deviation } => {
                 // Box and Muller (1958); one value of the pair is enough.
                 let radius = (-2.0 * random.positive_unit().ln()).sqrt();
                 let distance = radius * (std::f64::consts::TAU * random.unit()).cos() * deviation;
-                whole(distance.round().rem_euclid(*blocks).min(blocks - 1.0))
+                whole(distance.round().rem_euclid(blocks).min(blocks - 1.0))
             }
         }
     }
@@ -169,7 +169,8 @@ impl Scatter {
 }
 
 /// Zipf's law over ranks by rejection-inversion (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates
-/// from monotone discrete distributions", ACM TOMACS 6, 1996): exact for any exponent, no table.
+/// from monotone discrete distributions", ACM TOMACS 6, 1996): exact for any exponent. The ranks that are drawn often come from a
+/// table of the same function, so that most draws need no logarithm.
 #[derive(Clone, Debug)]
 pub(super) struct Zipf {
     exponent: f64,
@@ -177,26 +178,78 @@ pub(super) struct Zipf {
     from: f64,
     upto: f64,
     accept: f64,
+    /// Draws until the table is made: it costs as much as 4,000 of them, and a job may have many files.
+    draws_left: u32,
+    /// The rank of each part of 0..1, counted from 1; 0 where a part has several, or some that are not accepted at once.
+    ranks: Box<[u16]>,
 }
 
 impl Zipf {
     fn new(blocks: u64, exponent: f64) -> Self {
-        let mut zipf = Zipf { exponent, blocks: float(blocks.max(1)), from: 0.0, upto: 0.0, accept: 0.0 };
+        let blocks = float(blocks.max(1));
+        let draws_left = Zipf::DRAWS_WITHOUT_TABLE;
+        let mut zipf = Zipf { exponent, blocks, from: 0.0, upto: 0.0, accept: 0.0, draws_left, ranks: Box::default() };
         zipf.from = zipf.integral(1.5) - 1.0;
         zipf.upto = zipf.integral(zipf.blocks + 0.5);
         zipf.accept = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.density(2.0));
         zipf
     }
 
-    fn draw(&self, random: &mut Random) -> u64 {
+    const DRAWS_WITHOUT_TABLE: u32 = 4096;
+    const PARTS: u16 = 2048;
+
+    #[inline]
+    fn draw(&mut self, random: &mut Random) -> u64 {
+        if self.draws_left == 0 {
+            let unit = random.unit();
+            let part = whole(unit * f64::from(Zipf::PARTS));
+            let rank = usize::try_from(part).ok().and_then(|part| self.ranks.get(part)).copied().unwrap_or(0);
+            return if rank != 0 { u64::from(rank) - 1 } else { self.search(unit, random) };
+        }
+        self.draws_left -= 1;
+        if self.draws_left == 0 {
+            self.ranks = self.table();
+        }
+        self.search(random.unit(), random)
+    }
+
+    /// The rank of this number of 0..1, or of a later one if it is rejected.
+    #[inline(never)]
+    fn search(&self, mut unit: f64, random: &mut Random) -> u64 {
         loop {
-            let area = self.upto + random.unit() * (self.from - self.upto);
+            let area = self.area(unit);
             let point = self.inverse(area);
-            let rank = point.round().clamp(1.0, self.blocks);
+            let rank = self.rank(point);
             if rank - point <= self.accept || area >= self.integral(rank + 0.5) - self.density(rank) {
                 return whole(rank - 1.0);
             }
+            unit = random.unit();
         }
+    }
+
+    /// The ranks of those parts of which both ends have the same one and are accepted at once: then so is all between them.
+    #[cold]
+    fn table(&self) -> Box<[u16]> {
+        /// The functions are monotone but for rounding.
+        const MARGIN: f64 = 1e-6;
+        let point = |part: u16| self.inverse(self.area(f64::from(part) / f64::from(Zipf::PARTS)));
+        let rank_of = |part: u16| {
+            let (one, other) = (point(part), point(part + 1));
+            let rank = self.rank(one);
+            let is_clear = |point: f64| (rank - point).abs() < 0.5 - MARGIN && rank - point <= self.accept - MARGIN;
+            let fits = rank <= f64::from(u16::MAX) && is_clear(one) && is_clear(other);
+            u16::try_from(if fits { whole(rank) } else { 0 }).unwrap_or(0)
+        };
+        (0..Zipf::PARTS).map(rank_of).collect()
+    }
+
+    fn area(&self, unit: f64) -> f64 {
+        self.upto + unit * (self.from - self.upto)
+    }
+
+    /// The nearest rank, counted from 1.
+    fn rank(&self, point: f64) -> f64 {
+        point.round().clamp(1.0, self.blocks)
     }
 
     fn density(&self, x: f64) -> f64 {
@@ -239,7 +292,7 @@ mod tests {
     fn counts(plan: &Distribution) -> Vec<u32> {
         let alike = |value| PerDirection { read: value, write: value, trim: value };
         let units = PerDirection { read: 4096, write: 4096, trim: 4096 };
-        let skew = Skew::new(plan, alike(BLOCKS), units, 5).unwrap();
+        let mut skew = Skew::new(plan, alike(BLOCKS), units, 5).unwrap();
         let mut random = Random::new(3);
         let mut counts = vec![0; usize::try_from(BLOCKS).unwrap()];
         for _ in 0..DRAWS {
@@ -268,6 +321,24 @@ mod tests {
         let top: u32 = counts[..100].iter().sum();
         let expected: f64 = (1..=100).map(|rank| float(rank).powf(-exponent) / weight).sum();
         assert!((share(top) - expected).abs() < 0.01, "zipf {exponent} top 100: {top}, {expected}");
+    }
+
+    #[test]
+    fn a_zipf_with_its_table_draws_what_it_draws_without() {
+        for (blocks, exponent) in [(1, 1.2), (3, 0.5), (1000, 0.8), (1 << 18, 1.2), (1 << 40, 1.01), (1 << 40, 3.0)] {
+            let (mut with, mut without) = (Zipf::new(blocks, exponent), Zipf::new(blocks, exponent));
+            with.draws_left = 1;
+            without.draws_left = u32::MAX;
+            let (mut first, mut second) = (Random::new(blocks), Random::new(blocks));
+            for draw in 0..DRAWS {
+                let ranks = (with.draw(&mut first), without.draw(&mut second));
+                assert_eq!(ranks.0, ranks.1, "draw {draw} of zipf:{exponent} over {blocks} blocks");
+            }
+            assert!(
+                with.ranks.iter().any(|&rank| rank != 0),
+                "zipf:{exponent} over {blocks} blocks has no use of its table"
+            );
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl FileSelector {
             Some(open) => open.files().filter(ready).min_by_key(|&file| (file < start, file)),
             None => (start..files).find(ready).or_else(|| (0..start.min(files)).find(ready)),
         };
-        let (file, times) = match &self.order {
+        let (file, times) = match &mut self.order {
             Order::RoundRobin(times) => (from(self.turn)?, *times),
             Order::Sequential => (from(self.turn)?, u32::MAX),
             Order::Random(times) => {

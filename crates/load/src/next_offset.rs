@@ -515,6 +515,16 @@ impl Target {
         self.block_at(direction, block, draws, rules)
     }
 
+    /// The offset of the next block of a distribution; the start if the order is another. All blocks have `length` bytes.
+    #[inline]
+    pub(super) fn skewed_offset(&mut self, direction: Direction, length: u32, draws: &mut Draws) -> u64 {
+        let blocks = self.blocks[direction];
+        match &mut self.order {
+            Order::Skewed(skew) => self.start + skew.draw(&mut draws.skewed, direction, blocks) * u64::from(length),
+            _ => self.start,
+        }
+    }
+
     fn block_at(&self, direction: Direction, block: u64, draws: &mut Draws, rules: &Rules) -> Offer {
         let offset = block.checked_mul(u64::from(rules.units[direction])).and_then(|at| at.checked_add(self.start));
         let Some(offset) = offset.filter(|&offset| offset < self.end) else { return Offer::Over };

@@ -49,6 +49,8 @@ enum PlainKind {
         permutation: Permutation,
         used: u64,
     },
+    /// Blocks of a distribution that is not uniform.
+    Skewed,
     /// The steps of a walk; the load ends after them.
     Walked(Box<Walk>),
 }
@@ -86,14 +88,28 @@ impl Load {
                 *used += 1;
                 *start + permutation.at(*used - 1) * u64::from(length)
             }
+            PlainKind::Skewed => return Some(self.planned_skewed()),
             PlainKind::Walked(walk) => return Some(walk.step()),
         };
-        let operation = match self.run.operation {
+        Some(Request::new(self.planned_operation(), 0, offset, length))
+    }
+
+    #[inline(always)]
+    fn planned_operation(&mut self) -> Operation {
+        match self.run.operation {
             Some(operation) => operation,
             None if self.mix_draws.below(100) < self.read_percent => Operation::Read,
             None => Operation::Write,
-        };
-        Some(Request::new(operation, 0, offset, length))
+        }
+    }
+
+    // Not inlined: a draw takes longer than a call, and uniform loads are spared its registers.
+    #[inline(never)]
+    fn planned_skewed(&mut self) -> Request {
+        let operation = self.planned_operation();
+        let direction = operation.direction().unwrap_or(Direction::Read);
+        let offset = self.targets.each[0].skewed_offset(direction, self.run.length, &mut self.targets.draws);
+        Request::new(operation, 0, offset, self.run.length)
     }
 
     /// Plans as many I/Os ahead as can be issued before anything else has to be decided.
@@ -109,7 +125,8 @@ impl Load {
             Order::Permuted { permutation, used, blocks } => {
                 (*blocks - *used, PlainKind::Permuted { start, permutation: permutation.clone(), used: *used })
             }
-            Order::Register(_) | Order::Mapped { .. } | Order::Skewed(_) | Order::Listed | Order::Sprandom(_) => return,
+            Order::Skewed(_) => (u64::MAX, PlainKind::Skewed),
+            Order::Register(_) | Order::Mapped { .. } | Order::Listed | Order::Sprandom(_) => return,
         };
         let planned = possible.min(self.limits.ios_left(length));
         let [left, left_at_rate] = if paced.is_some() { [0, planned] } else { [planned, 0] };

@@ -165,6 +165,28 @@ fn ios_with_a_rate_that_are_planned_ahead_are_those_that_are_decided_one_by_one(
 }
 
 #[test]
+fn ios_of_a_distribution_that_are_planned_ahead_are_those_that_are_decided_one_by_one() {
+    let zones = PerDirection::each(|_| vec![(30, 10), (70, 90)]);
+    let distributions = [
+        Distribution::Zipf(1.2, None),
+        Distribution::Zipf(0.8, Some(0.5)),
+        Distribution::Pareto(0.2, None),
+        Distribution::Normal(10.0, None),
+        Distribution::Zoned(zones),
+    ];
+    for distribution in distributions {
+        for mix in [Mix::Only(Direction::Read), Mix::Only(Direction::Write), Mix::ReadWrite] {
+            let job = paced(|job| {
+                (job.load.random, job.load.cover_all, job.load.mix) = (true, false, mix);
+                job.load.distribution = distribution.clone();
+            });
+            let [planned, decided] = planned_and_decided(&job);
+            assert_eq!(planned, decided, "{distribution:?} {mix:?}");
+        }
+    }
+}
+
+#[test]
 fn rates_start_again_at_the_end_of_the_ramp() {
     let job = paced(|job| {
         job.pace.iops.read = Some(1000);
