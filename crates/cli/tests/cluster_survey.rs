@@ -47,12 +47,14 @@ fn a_survey_by_three_members_has_the_rates_of_all_in_each_row_and_its_members() 
         // From the first start to the last end, not the runtime of one.
         assert_eq!(read["runtime"], row["cluster"]["rates"][0]["elapsed"], "{read}");
         assert_eq!(row["cluster"]["each"].as_array().unwrap().len(), 3);
+        let all_users = u64::try_from(3 * users).unwrap();
+        assert!(row["users"] == all_users && text.contains(&format!(" {all_users} users, sim")), "{text}");
     }
     assert_eq!(rows.len(), 2);
     // The members' own work files are gone; the result and its page are there.
     assert_eq!(names_of(place.path()), ["s.html", "s.json"]);
     let graded = Command::new(PLUMB).current_dir(place.path()).args(["check", "s.json"]).output().unwrap();
-    assert!(shown(&graded).1.contains("members 0, 1, 2"), "{:?}", shown(&graded));
+    assert!(shown(&graded).1.contains("nothing moved: engine `sim`"), "{:?}", shown(&graded));
 }
 
 #[test]
@@ -97,7 +99,7 @@ fn the_knee_of_members_is_found_with_the_same_levels_for_each() {
     assert_eq!(status, 0, "{text}{error}");
     let users: Vec<u64> =
         tests(&place.path().join("k.json")).iter().map(|row| row["users"].as_u64().unwrap()).collect();
-    assert_eq!(users, [1, 2]);
+    assert_eq!(users, [2, 4], "those of both");
     assert!(text.contains("By 2 members on 1 host"), "{text}");
 }
 

@@ -6,7 +6,7 @@ use model::{JobResult, RunResult};
 /// A finished test.
 #[derive(Clone, Debug)]
 pub struct FinishedTest {
-    /// The test.
+    /// The test, with the users of all members.
     pub test: SurveyTest,
     /// The result, after the checks; of several members that of all.
     pub result: RunResult,
@@ -18,6 +18,18 @@ impl FinishedTest {
     /// A test that this process ran.
     pub fn here(test: SurveyTest, result: RunResult) -> Self {
         FinishedTest { test, result, members: None }
+    }
+
+    /// A test that was run once by this process or by each of these members.
+    pub fn new(planned: &SurveyTest, result: RunResult, members: Option<Box<cluster::Summary>>) -> Self {
+        let users = planned.users * members.as_ref().map_or(1, |summary| summary.members.max(1));
+        FinishedTest { test: SurveyTest { users, ..planned.clone() }, result, members }
+    }
+
+    /// The test as it was planned: of members that of each.
+    pub fn planned(&self) -> SurveyTest {
+        let users = self.test.users / self.members.as_ref().map_or(1, |summary| summary.members.max(1));
+        SurveyTest { users, ..self.test.clone() }
     }
 
     /// I/Os per second of all users, reads and writes together.

@@ -108,7 +108,7 @@ impl Preparation {
 
     /// Returns true if `test` must be run after these tests.
     pub fn is_due(&self, test: &SurveyTest, finished: &[FinishedTest]) -> bool {
-        let is_finished = finished.iter().any(|row| row.test == *test);
+        let is_finished = finished.iter().any(|row| row.planned() == *test);
         !is_finished && (self.reach == Reach::Whole || !growth::is_over(finished, test))
     }
 
@@ -119,7 +119,7 @@ impl Preparation {
         let once = suite.tests.len() / self.request.repeat.unwrap_or(1).max(1) as usize;
         let places: HashMap<String, (usize, u32)> =
             suite.tests.iter().enumerate().map(|(at, test)| (test.key(), (at % once.max(1), test.round))).collect();
-        finished.sort_by_key(|row| places.get(&row.test.key()).copied());
+        finished.sort_by_key(|row| places.get(&row.planned().key()).copied());
     }
 
     /// Returns the concluding sentences: first the rates that last where phases differ, then what the averages say.

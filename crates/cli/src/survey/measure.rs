@@ -88,7 +88,7 @@ impl<'a> SurveyRun<'a> {
         let tests = &self.prepared.suite.tests;
         for test in tests {
             if let Some((result, members)) = self.done.remove(&test.key()) {
-                found.rows.push(FinishedTest { test: test.clone(), result, members });
+                found.rows.push(FinishedTest::new(test, result, members));
             }
         }
         // Members write their files themselves.
@@ -193,9 +193,9 @@ impl<'a> SurveyRun<'a> {
         let members = Some(summary);
         if result.ended_by_signal.is_some() {
             found.signal = result.ended_by_signal;
-            found.under_way = interrupted(test, result).map(|row| FinishedTest { members, ..row });
+            found.under_way = interrupted(test, result).map(|row| FinishedTest::new(test, row.result, members));
         } else {
-            found.rows.push(FinishedTest { test: test.clone(), result, members });
+            found.rows.push(FinishedTest::new(test, result, members));
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ pub(super) fn lines(rows: &[FinishedTest]) -> Vec<String> {
     let Some(first) = rows.iter().find_map(|row| row.members.as_deref()) else { return lines };
     let (members, hosts) = (counted(first.members.into(), "member"), counted(first.hosts.into(), "host"));
     lines.push(format!(
-        "By {members} on {hosts} ({}), each with the users of its row. Rates are those over all, from the first start to the last end:",
+        "By {members} on {hosts} ({}); users are those of all. Rates are those over all, from the first start to the last end:",
         first.library.as_ref().unwrap_or(&first.carrier)
     ));
     for row in rows {

@@ -142,7 +142,7 @@ impl<'rows> SavedSurvey<'rows> {
 fn test(row: &FinishedTest) -> SavedTest<'_> {
     SavedTest {
         test: row.test.id(),
-        key: row.test.key(),
+        key: row.planned().key(),
         users: row.test.users,
         block_bytes: row.test.block,
         set_bytes: row.test.set,
