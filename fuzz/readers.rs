@@ -266,6 +266,11 @@ fn cluster_lines(bytes: &[u8]) {
         }
         let _ = (cluster::order(line), cluster::hosts(line), cluster::opening(line.as_bytes()));
         let _ = (cluster::refusal(line.as_bytes()), cluster::client_address(line), cluster::server_address(Some(line)));
+        let _ = (
+            cluster::joining(line.as_bytes()),
+            cluster::admission(line.as_bytes()),
+            cluster::leader_address(line, None),
+        );
     }
     let _ = cluster::opening(bytes);
     let _ = cluster::hosts_file(&text);

@@ -24,6 +24,7 @@ mod iozone;
 mod knee;
 mod measuring;
 mod native;
+mod network;
 mod output;
 mod pages;
 mod parse;

@@ -20,6 +20,7 @@ mod generate;
 mod grade;
 mod install;
 mod iozone;
+mod joining;
 mod malformed;
 mod metrics;
 mod one_truth;

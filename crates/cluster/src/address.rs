@@ -1,9 +1,11 @@
-//! Addresses of servers as fio writes them: `host`, `host,port`, `ip:`, `ip6:`, `sock:PATH`.
+//! Addresses of servers as fio writes them: `host`, `host,port`, `ip:`, `ip6:`, `sock:PATH`; and those of leaders: `host:port`, `[::1]:port`.
 
 use thiserror::Error;
 
 /// Port of servers unless one is given: fio's.
 pub const DEFAULT_PORT: u16 = 8765;
+/// Port of a leader that members join, unless one is given.
+pub const LEADER_PORT: u16 = 8766;
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,9 @@ pub enum AddressError {
     /// Nothing where an address is needed.
     #[error("there is no address; write it like node1, node1,8765, ip6:::1 or sock:PATH")]
     Empty,
+    /// Nothing where the address of a leader is needed.
+    #[error("there is no address; write it like node1, node1:8766 or [::1]:8766")]
+    NoLeader,
     /// A socket without a path.
     #[error("sock: needs a path")]
     NoPath,
@@ -80,6 +85,33 @@ pub fn server_address(text: Option<&str>) -> Result<Address, AddressError> {
 /// The text is not an address.
 pub fn client_address(text: &str) -> Result<Address, AddressError> {
     address(text, None, None)
+}
+
+/// The address of a leader: `host`, `host:port`, `:port`, `[::1]:port`. Without a host it is `any`, if there is one.
+///
+/// # Errors
+/// The text is not an address.
+pub fn leader_address(text: &str, any: Option<&str>) -> Result<Address, AddressError> {
+    let text = text.trim();
+    let (host, port) = match (text.strip_prefix('[').and_then(|rest| rest.split_once(']')), text.rsplit_once(':')) {
+        (Some((host, "")), _) => (host, None),
+        (Some((host, rest)), _) => {
+            (host, Some(rest.strip_prefix(':').ok_or_else(|| AddressError::Port(rest.to_owned()))?))
+        }
+        // An IPv6 address without brackets has no port.
+        (None, Some((host, _))) if host.contains(':') => (text, None),
+        (None, Some((host, port))) => (host, Some(port)),
+        (None, None) => (text, None),
+    };
+    let port = match port {
+        Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or_else(|| AddressError::Port(port.to_owned()))?,
+        None => LEADER_PORT,
+    };
+    match (host, any) {
+        ("", None) => Err(AddressError::NoLeader),
+        ("", Some(any)) => Ok(Address::Host { host: any.to_owned(), port }),
+        (host, _) => Ok(Address::Host { host: host.to_owned(), port }),
+    }
 }
 
 fn address(text: &str, any: Option<&str>, any6: Option<&str>) -> Result<Address, AddressError> {
@@ -151,6 +183,25 @@ mod tests {
         ] {
             assert_eq!(server_address(text), Ok(expected), "{text:?}");
         }
+    }
+
+    #[test]
+    fn addresses_of_leaders_are_read_as_in_a_url() {
+        for (text, expected) in [
+            ("plumb-0.plumb", Ok(host("plumb-0.plumb", 8766))),
+            ("10.0.0.7:9", Ok(host("10.0.0.7", 9))),
+            ("[::1]:9", Ok(host("::1", 9))),
+            ("[::1]", Ok(host("::1", 8766))),
+            ("::1", Ok(host("::1", 8766))),
+            (":9", Err(AddressError::NoLeader)),
+            ("", Err(AddressError::NoLeader)),
+            ("a:", Err(AddressError::Port(String::new()))),
+            ("a:70000", Err(AddressError::Port("70000".to_owned()))),
+            ("[::1]9", Err(AddressError::Port("9".to_owned()))),
+        ] {
+            assert_eq!(leader_address(text, None), expected, "{text}");
+        }
+        assert_eq!(leader_address(":9", Some("::")), Ok(host("::", 9)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The first line on a connection to a server, and its answer if it refuses: what shows a real fio at the other end, or another version of plumb.
+//! The first line on a connection, to a server or to a leader, and the answer to it: what shows a real fio at the other end, or another version of plumb.
 //!
 //! After it the lines are those of the member protocol, which begin with the member's greeting.
 
@@ -18,6 +18,30 @@ pub struct Opening {
     pub protection: Protection,
 }
 
+/// The first line of a member that joins a leader.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joining {
+    /// Number of the protocol.
+    pub protocol: u32,
+    /// Program and version.
+    pub program: String,
+    /// How the lines that follow are protected.
+    #[serde(default)]
+    pub protection: Protection,
+    /// The number that it is to have; `None` for any.
+    #[serde(default)]
+    pub rank: Option<u32>,
+}
+
+/// The answer of a leader to a member that it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Admission {
+    /// Number of the member.
+    pub rank: u32,
+    /// Number of members.
+    pub members: u32,
+}
+
 /// How the lines of a connection are protected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,12 +53,12 @@ pub enum Protection {
     Secret,
 }
 
-/// The answer of a server that does not serve this client.
+/// The answer of a server that does not serve this client, or of a leader that does not take this member.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// Number of the server's protocol.
     pub protocol: u32,
-    /// Program and version of the server.
+    /// Program and version at this end.
     pub program: String,
     /// The reason, for people.
     pub why: String,
@@ -74,6 +98,37 @@ pub enum OpeningError {
     },
 }
 
+/// The first line of a connection to a leader that is not from a member.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum JoiningError {
+    /// Another program.
+    #[error("it is {0}")]
+    Foreign(#[from] Foreign),
+    /// A client of fio's servers.
+    #[error("it is a client of plumb fio --server, and this is the leader of plumb cluster --lead")]
+    Client,
+    /// Another version of plumb.
+    #[error(
+        "it is {program} with protocol {theirs}, and this leader has protocol {PROTOCOL}; use one version of plumb on all machines"
+    )]
+    OtherProtocol {
+        /// Its number.
+        theirs: u32,
+        /// Program and version of the member.
+        program: String,
+    },
+}
+
+#[derive(Deserialize, Serialize)]
+struct JoiningLine {
+    member: Joining,
+}
+
+#[derive(Deserialize, Serialize)]
+struct AdmissionLine {
+    admitted: Admission,
+}
+
 #[derive(Deserialize, Serialize)]
 struct OpeningLine {
     client: Opening,
@@ -96,7 +151,27 @@ pub fn opening(line: &[u8]) -> Result<Opening, OpeningError> {
     }
 }
 
-/// Reads the answer of a server; `None` if it is not a refusal.
+/// Reads the first line of a member that joins.
+///
+/// # Errors
+/// Another program or version.
+pub fn joining(line: &[u8]) -> Result<Joining, JoiningError> {
+    if serde_json::from_slice::<OpeningLine>(line).is_ok() {
+        return Err(JoiningError::Client);
+    }
+    let JoiningLine { member } = serde_json::from_slice(line).map_err(|_| Foreign::of(line))?;
+    match member.protocol {
+        PROTOCOL => Ok(member),
+        theirs => Err(JoiningError::OtherProtocol { theirs, program: member.program }),
+    }
+}
+
+/// Reads the answer of a leader; `None` if it is not an admission.
+pub fn admission(line: &[u8]) -> Option<Admission> {
+    serde_json::from_slice(line).ok().map(|AdmissionLine { admitted }| admitted)
+}
+
+/// Reads the answer of a server or leader; `None` if it is not a refusal.
 pub fn refusal(line: &[u8]) -> Option<Refusal> {
     serde_json::from_slice(line).ok().map(|RefusalLine { refused }| refused)
 }
@@ -105,6 +180,20 @@ impl Opening {
     /// The line, with its end.
     pub fn line(self) -> String {
         crate::message::line(&OpeningLine { client: self }).unwrap_or_default()
+    }
+}
+
+impl Joining {
+    /// The line, with its end.
+    pub fn line(self) -> String {
+        crate::message::line(&JoiningLine { member: self }).unwrap_or_default()
+    }
+}
+
+impl Admission {
+    /// The line, with its end.
+    pub fn line(self) -> String {
+        crate::message::line(&AdmissionLine { admitted: self }).unwrap_or_default()
     }
 }
 
@@ -165,10 +254,27 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_member_that_joins_is_read_back_and_others_are_named() {
+        let sent =
+            Joining { protocol: PROTOCOL, program: "plumb 0.1.0".to_owned(), rank: Some(3), ..Joining::default() };
+        assert_eq!(joining(sent.clone().line().as_bytes()), Ok(sent));
+        let admitted = Admission { rank: 3, members: 4 };
+        assert_eq!(admission(admitted.line().as_bytes()), Some(admitted));
+        assert_eq!(admission(Refusal::default().line().as_bytes()), None);
+        assert_eq!(joining(Opening::default().line().as_bytes()), Err(JoiningError::Client));
+        let newer = joining(br#"{"member":{"protocol":77,"program":"plumb 9.9","more":1}}"#).unwrap_err().to_string();
+        assert!(
+            newer.contains("plumb 9.9 with protocol 77") && newer.contains(&format!("protocol {PROTOCOL}")),
+            "{newer}"
+        );
+        assert!(joining(b"GET / HTTP/1.1\r\n").unwrap_err().to_string().contains("not plumb"));
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_the_readers_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = (opening(&bytes), refusal(&bytes));
+            let _ = (opening(&bytes), refusal(&bytes), joining(&bytes), admission(&bytes));
         }
     }
 }

@@ -21,17 +21,21 @@ mod message;
 mod neighbours;
 mod rates;
 mod repetitions;
+mod roster;
 #[cfg(test)]
 mod sample_members;
 mod stragglers;
 mod summary;
 
-pub use address::{Address, AddressError, DEFAULT_PORT, client_address, server_address};
+pub use address::{Address, AddressError, DEFAULT_PORT, LEADER_PORT, client_address, leader_address, server_address};
 pub use checks::{CHECKS, Check, findings};
 pub use clock::ClockEstimate;
 pub use exit::ending;
 pub use frames::{Content, Frame, FrameError, Frames, Notice};
-pub use greeting::{Foreign, Opening, OpeningError, Protection, Refusal, opening, refusal};
+pub use greeting::{
+    Admission, Foreign, Joining, JoiningError, Opening, OpeningError, Protection, Refusal, admission, joining, opening,
+    refusal,
+};
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
 pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
@@ -43,5 +47,6 @@ pub use message::{
 pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};
 pub use repetitions::{RepeatedRates, Repetition, Spread, repeated};
+pub use roster::{Roster, Unplaced};
 pub use stragglers::{Reason, Straggler, median, stragglers};
 pub use summary::{MemberSummary, StartSkew, Summary, latency, summary, together};

@@ -34,7 +34,7 @@ use plan::Subject;
 pub struct Parser {
     pub(crate) engines: &'static [EngineSpec],
     formats: Vec<OutputFormat>,
-    /// Trust in the author of the texts of [`Parser::job_file`].
+    /// Trust in the author of command lines and of the texts of [`Parser::job_file`].
     trust: Trust,
     /// Paths outside of the directory that untrusted files may name.
     allowed: Vec<String>,
@@ -51,7 +51,7 @@ impl Parser {
         Parser { formats, ..self }
     }
 
-    /// Refuses in the texts of [`Parser::job_file`] what `--untrusted` refuses in files.
+    /// Refuses in command lines and in the texts of [`Parser::job_file`] what `--untrusted` refuses in files.
     #[must_use]
     pub fn untrusting(self) -> Self {
         Parser { trust: Trust::None, ..self }
@@ -84,6 +84,11 @@ impl Parser {
             problems.extend(action.err());
             return Err(JobError { problems, sources, wants_usage: false });
         }
+        if self.trust == Trust::None {
+            words.trust = Trust::None;
+            untrusted::check(&words.sections, (self.engines, &self.allowed), &mut problems);
+            problems.extend(states_elsewhere(&words, &self.allowed));
+        }
         let mut sections = words.sections.clone();
         sections.extend(read_files(&words, (self.engines, &self.allowed), surroundings, &mut sources, &mut problems));
         let depth = if words.parse_only || words.show_command { Depth::ParseOnly } else { Depth::Complete };
@@ -112,6 +117,14 @@ impl Parser {
             _ => Ok((plan::Plan::default(), invocation.warnings)),
         }
     }
+}
+
+/// The objection to an untrusted command line that keeps verify states outside of the directory.
+fn states_elsewhere(words: &Words, allowed: &[String]) -> Option<Problem> {
+    let directory = words.states_in.as_ref()?.to_string_lossy();
+    let what = || format!("--untrusted: --aux-path={directory} leads out of this directory");
+    let place = Place { source: 0, span: 0..0 };
+    (!untrusted::may_name(&directory, allowed)).then(|| Problem::at(place, what(), None))
 }
 
 /// The action of `--client` or `--server`; `None` without them.

@@ -181,6 +181,33 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_an_untrusted_author_are_held_to_the_same() {
+        let files = &crate::RealFiles;
+        let around = crate::Surroundings { environment: &|_| None, files, page_size: 4096, memory_mib: 1024, cpus: 2 };
+        let parser = crate::Parser::new(ENGINES).untrusting().allowing(vec!["/data".to_owned()]);
+        let read = |words: &[&str]| {
+            let words: Vec<String> =
+                ["--name=a", "--size=4k", "--ioengine=reads"].iter().chain(words).map(ToString::to_string).collect();
+            parser.command_line(&words, &around).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!((read(&["--rw=write"]), read(&["--filename=/data/f", "--aux-path=/data"])), (Ok(()), Ok(())));
+        for (word, complaint) in [
+            ("--exec_prerun=ls", "runs a command"),
+            ("--filename=/etc/f", "leads out of this directory"),
+            ("--name=/etc/f", "outside of this directory"),
+            ("--aux-path=/etc", "leads out of this directory"),
+            ("--aux-path=..", "leads out of this directory"),
+        ] {
+            let error = read(&[word, "--size=4k"]).unwrap_err();
+            assert!(error.contains("--untrusted: ") && error.contains(complaint), "{word}: {error}");
+        }
+        // Words of the user are not restricted.
+        let own = crate::Parser::new(ENGINES);
+        let words = ["--name=a", "--size=4k", "--ioengine=reads", "--filename=/etc/f"].map(str::to_owned);
+        assert!(own.command_line(&words, &around).is_ok());
+    }
+
+    #[test]
     fn a_value_leads_outside_by_an_absolute_path_or_by_going_up() {
         for (value, expected) in [
             ("a", false),

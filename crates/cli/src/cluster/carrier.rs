@@ -1,9 +1,10 @@
 //! The carriers: a member is a process here, or one that the remote shell starts on another host, and its lines go through standard input and output;
-//! or a server has started it, and its lines go through a socket; or MPI has, and relays carry its lines (`relayed`).
+//! or a server has started it or it has joined, and its lines go through a socket; or MPI has, and relays carry its lines (`relayed`).
 
 use super::now;
 use super::relayed::Relayed;
 use crate::failure::Failure;
+use crate::network::socket::Hangup;
 use cluster::{Answer, LONGEST_LINE, Order};
 use measure::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -71,29 +72,31 @@ pub(crate) struct Connection {
 
 /// The way to a member.
 enum Link {
-    Process { child: Child, shell: Option<String> },
-    Socket(Box<dyn Hangup>),
+    Process {
+        child: Child,
+        shell: Option<String>,
+    },
+    /// With how it ended if it does.
+    Socket(Box<dyn Hangup>, &'static str),
     Relay(Relayed),
-}
-
-/// A connection that can be ended from either side.
-pub(crate) trait Hangup {
-    /// Ends it at once.
-    fn hang_up(&self);
 }
 
 impl Connection {
     /// Starts a member. Its messages go to `arrivals`.
     pub(crate) fn start(place: &Place, program: &str, at: (usize, &Sender<Arrival>)) -> Result<Self, Failure> {
         match place {
-            Place::Local => {
-                let mut command = Command::new(std::env::current_exe()?);
-                command.args(["cluster", "member"]);
-                Self::spawn(command, ("cluster: local", None), at)
-            }
+            Place::Local => Self::here(None, at),
             Place::Host(host) => Self::remote(host, &format!("{} cluster member", quoted(program)), at)
                 .map_err(|failure| Failure::new(format!("cluster: {}", failure.message()))),
         }
+    }
+
+    /// Starts a member on this machine, in this directory if one is given.
+    pub(super) fn here(directory: Option<&str>, at: (usize, &Sender<Arrival>)) -> Result<Self, Failure> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["cluster", "member"]);
+        directory.map(|directory| command.current_dir(directory));
+        Self::spawn(command, ("cluster: local", None), at)
     }
 
     /// Starts a member on another host by this line of its shell.
@@ -127,17 +130,17 @@ impl Connection {
         Ok(Connection { link: Link::Process { child, shell }, lines: Some(lines) })
     }
 
-    /// The connection to a member that a server has started.
+    /// The connection to a member at the other end of a socket, with how it ended if it does.
     pub(crate) fn over(
         (reader, writer): (impl Read + Send + 'static, impl Write + Send + 'static),
-        hangup: Box<dyn Hangup>,
+        (hangup, ending): (Box<dyn Hangup>, &'static str),
         (rank, arrivals): (usize, &Sender<Arrival>),
     ) -> Result<Self, Failure> {
         let (lines, to_write) = channel::<String>();
         std::thread::Builder::new().spawn(move || write(writer, &to_write))?;
         let arrivals = arrivals.clone();
         std::thread::Builder::new().spawn(move || listen(rank, reader, &arrivals))?;
-        Ok(Connection { link: Link::Socket(hangup), lines: Some(lines) })
+        Ok(Connection { link: Link::Socket(hangup, ending), lines: Some(lines) })
     }
 
     /// The connection to a member that MPI has started.
@@ -159,7 +162,7 @@ impl Connection {
     pub(crate) fn ending(&mut self) -> String {
         let (child, shell) = match &mut self.link {
             Link::Process { child, shell } => (child, shell),
-            Link::Socket(_) => return "the server closed the connection".to_owned(),
+            Link::Socket(_, ending) => return (*ending).to_owned(),
             Link::Relay(_) => return cluster::ending(None, None),
         };
         let until = Instant::now() + EXIT;
@@ -177,12 +180,17 @@ impl Connection {
         }
     }
 
+    /// True if it is a process that was started on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        matches!(self.link, Link::Process { shell: None, .. })
+    }
+
     /// Ends the process and its workers, whatever state they are in. It closes their input first.
     pub(crate) fn kill(&mut self) {
         self.lines = None;
         let child = match &mut self.link {
             Link::Process { child, .. } => child,
-            Link::Socket(socket) => return socket.hang_up(),
+            Link::Socket(socket, _) => return socket.hang_up(),
             Link::Relay(member) => return member.kill(),
         };
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Time between two signs of life of a member.
 pub(crate) const BEAT: Nanos = Nanos::from_millis(500);
+/// Directory of a member that works where it was started.
+pub(super) const HERE: &str = ".";
 /// The variable that `--shift` sets.
 const SHIFTED: &str = "PLUMB_SHIFTED_RANK";
 
@@ -122,11 +124,27 @@ pub(crate) fn own_variables(hosts: &[String], rank: usize, shift: u32) -> BTreeM
 
 /// Reads the words of a task as its member does.
 pub(super) fn invocation(task: &cluster::Task) -> Result<Invocation, Failure> {
+    invocation_by(&parser(), task)
+}
+
+/// Reads the words of a task of a leader that is not trusted: they are held to what `--untrusted` lets a job file do, and to these paths.
+pub(super) fn untrusted_invocation(task: &cluster::Task, allowed: &[String]) -> Result<Invocation, Failure> {
+    if task.directory != HERE || task.prefix.contains('/') {
+        return Err(Failure::new(
+            "the leader is not trusted and names a directory; its words name files in the directory of this member",
+        ));
+    }
+    let invocation = invocation_by(&parser().untrusting().allowing(allowed.to_vec()), task)?;
+    check(&invocation)?;
+    Ok(invocation)
+}
+
+fn invocation_by(parser: &Parser, task: &cluster::Task) -> Result<Invocation, Failure> {
     let variables: BTreeMap<&str, &str> =
         task.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let files = Sent(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
     let environment = |name: &str| variables.get(name).map(|value| (*value).to_owned());
-    parse(&task.words, &environment, &files, Vec::new())
+    parse_by(parser, &task.words, &environment, &files)
 }
 
 /// The plan of a member: names of files that the job does not give begin with the member's prefix.
@@ -151,9 +169,21 @@ pub(super) fn parse(
     files: &dyn Files,
     allowed: Vec<String>,
 ) -> Result<Invocation, Failure> {
+    parse_by(&parser().allowing(allowed), words, environment, files)
+}
+
+fn parser() -> Parser {
+    Parser::new(engine::ENGINES).with_formats(formats::output_formats())
+}
+
+fn parse_by(
+    parser: &Parser,
+    words: &[String],
+    environment: &dyn Fn(&str) -> Option<String>,
+    files: &dyn Files,
+) -> Result<Invocation, Failure> {
     let machine = Machine::here();
     let surroundings = Surroundings { environment, files, ..machine.surroundings() };
-    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats()).allowing(allowed);
     parser.command_line(words, &surroundings).map_err(|error| Failure::new(error.to_string()))
 }
 

@@ -78,7 +78,7 @@ impl ManifestArgs {
         };
         let matches = ClusterArgs::augment_args(Command::new("plumb")).try_get_matches_from(all).map_err(wrong)?;
         let args = ClusterArgs::from_arg_matches(&matches).map_err(wrong)?;
-        let ClusterCommand::Fio(fio) = &args.command else {
+        let Some(ClusterCommand::Fio(fio)) = &args.command else {
             return Err(Failure::new("cluster manifest: after -- are options of a run, then fio and its own"));
         };
         let node = |rank: u32| Place::Host(format!("node{}", rank % self.nodes.unwrap_or(self.members)));

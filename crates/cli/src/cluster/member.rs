@@ -2,7 +2,7 @@
 
 use super::served::{self, Rights};
 use super::survey::{Filled, MemberSurvey};
-use super::{PROGRAM, job, now};
+use super::{PROGRAM, job, joining, now};
 use crate::failure::Failure;
 use crate::fio::eta;
 use crate::output::{Output, print_error};
@@ -24,10 +24,14 @@ const PROGRESS: Nanos = Nanos::from_millis(25);
 const LONGEST_ORDER: usize = 128 << 20;
 
 /// Serves until the leader lets it go, or is gone.
-pub(crate) fn serve(rights: &Rights) -> Result<u8, Failure> {
-    if *rights != Rights::Leader {
+pub(crate) fn serve(rights: &Rights, parent: Option<i32>) -> Result<u8, Failure> {
+    if let Some(parent) = parent {
         // A server that is killed takes its members with it, and these their workers.
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        // It may have been killed before that.
+        if rustix::process::getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
+            return Ok(1);
+        }
     }
     let mut orders = Orders::default();
     say(&Answer::Hello(Box::new(facts())))?;
@@ -49,14 +53,14 @@ pub(crate) fn serve(rights: &Rights) -> Result<u8, Failure> {
                         if let (Err(_), Answer::Done(finished)) = (say(&done), done) {
                             // The leader has gone meanwhile.
                             return if rights.keep_results() {
-                                keep(&task, finished.result).map(|()| 0)
+                                keep(&task, finished.result).map(|()| rights.status_without_leader())
                             } else {
-                                Ok(0)
+                                Ok(rights.status_without_leader())
                             };
                         }
                     }
                     // The leader is gone.
-                    Ok(None) => return Ok(0),
+                    Ok(None) => return Ok(rights.status_without_leader()),
                     Err(failure) => {
                         say(&Answer::Failed { why: failure.message().to_owned() })?;
                         return Ok(1);
@@ -68,7 +72,8 @@ pub(crate) fn serve(rights: &Rights) -> Result<u8, Failure> {
                 say(&Answer::Beat(Beat { at: now(), round, stage: Stage::Resting, ..Beat::default() }))?;
             }
             Received::Order(Order::Prepare(_) | Order::Go { .. } | Order::Mark | Order::Report) => {}
-            Received::Order(Order::Stop { .. } | Order::Bye) | Received::End => return Ok(0),
+            Received::Order(Order::Stop { .. } | Order::Bye) => return Ok(0),
+            Received::End => return Ok(rights.status_without_leader()),
         }
     }
 }
@@ -101,13 +106,16 @@ fn facts() -> Facts {
 fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
     let prepared = match &task.command {
         LeaderCommand::Iozone(child) => {
-            rights.check_cluster()?;
+            rights.check_trusted()?;
             return crate::iozone::member::carry_out(task, child, orders);
         }
         LeaderCommand::Cluster => {
             rights.check_cluster()?;
             enter(task)?;
-            let invocation = job::invocation(task)?;
+            let invocation = match rights.limits() {
+                Some(allowed) => joining::with_remedy(job::untrusted_invocation(task, allowed))?,
+                None => job::invocation(task)?,
+            };
             let plan = job::plan(&invocation, task)?;
             Prepared { read_only: invocation.read_only, warnings: warnings(&invocation), plan, served: None }
         }
@@ -118,7 +126,7 @@ fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders)
             Prepared { read_only, warnings: warnings(&invocation), plan, served: Some((invocation, logs)) }
         }
         LeaderCommand::Survey(survey) => {
-            rights.check_cluster()?;
+            rights.check_trusted()?;
             enter(task)?;
             match test_of(task, survey, kept, orders)? {
                 Some(plan) => Prepared { read_only: false, warnings: Vec::new(), plan, served: None },

@@ -1,10 +1,13 @@
 //! `plumb cluster`: the same job on many machines at once, and one result of all.
 //!
-//! Owns the command line and the exit status. `job` makes the tasks of the members, `carrier` starts them, or MPI has (`relayed`), `lead` carries out what the leader decides,
+//! Owns the command line and the exit status. `job` makes the tasks of the members, `carrier` starts them, or MPI has (`relayed`), or they join (`tcp`, `gathering`,
+//! `joining`); `lead` carries out what the leader decides,
 //! `member` is the other end; `keep` writes and reads results, `shown`, `page` and `screen` show them. The crate `cluster` decides.
 
 pub(crate) mod carrier;
+mod gathering;
 pub(crate) mod job;
+mod joining;
 mod keep;
 pub(crate) mod lead;
 mod manifest;
@@ -17,6 +20,7 @@ mod screen;
 pub(crate) mod served;
 mod shown;
 mod survey;
+mod tcp;
 
 use crate::failure::{Failure, signal_status};
 use crate::feed::MembersStream;
@@ -27,6 +31,7 @@ use crate::streams::Written;
 use crate::survey::SurveyArgs;
 use carrier::{Arrival, Connection, Place};
 use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Task};
+use gathering::{Gathered, OwnMember};
 use job::Shift;
 use lead::{After, Face, Led};
 use measure::Nanos;
@@ -41,6 +46,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
+use tcp::{Part, TcpArgs};
 
 /// Largest number of members on this machine.
 const MOST_LOCAL: i64 = 1024;
@@ -53,7 +59,9 @@ pub(crate) const START_WITHIN: Nanos = Nanos::from_millis(10);
 
 /// Run a job on many machines at once, and merge what they measured
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
 Examples:
   plumb cluster --hosts node1,node2 fio --name=w --rw=write --bs=1m --size=4g --directory=/scratch
   plumb cluster --hosts 'node[1-8]:2' --page run.html fio job.fio   two members on each host
@@ -63,21 +71,24 @@ Examples:
   plumb cluster --hosts 'node[1-4]' --repeat 5 fio job.fio    five times, with mean and deviation
   plumb cluster --hosts 'node[1-4]' survey /scratch           the database sweep by all at once
   plumb cluster --hosts 'node[1-4]' knee --most 64 /scratch   users of each member until growth ends
+  plumb cluster --lead 4 --secret-file s fio job.fio                four members, which join it
+  plumb cluster --join node1 --secret-file s                        one of them
   plumb cluster merge results/*.json       one result of what members measured
   plumb cluster manifest --slurm --members 64 -- fio job.fio        a script for sbatch
 
-Members are started by ssh, by the command in $RSH, or by mpirun and srun (--mpi); plumb must be on
-all hosts in one version.
+Members are started by ssh, by the command in $RSH, or by mpirun and srun (--mpi), or they join;
+plumb must be on all hosts in one version.
 Job files are read here and sent. In them, and in fio's words, ${PLUMB_RANK} is the number of a
 member, from 0; others are PLUMB_MEMBERS, PLUMB_HOST, PLUMB_HOSTS, PLUMB_RANK_ON_HOST,
 PLUMB_SHIFTED_RANK. All members begin at an agreed moment, once all have laid out their files.
 More: docs/cluster.md
-Exit status: 0; 1 if a job failed, or a member is lost (not with --partial); 128 + signal")]
+Exit status: 0; 1 if a job failed, or a member is lost (not with --partial); 128 + signal"
+)]
 pub(crate) struct ClusterArgs {
     #[command(flatten)]
     lead: LeadArgs,
     #[command(subcommand)]
-    command: ClusterCommand,
+    command: Option<ClusterCommand>,
 }
 
 /// Options of a run.
@@ -95,6 +106,8 @@ struct LeadArgs {
     /// All ranks that mpirun or srun has started are members; LIBRARY is the MPI to load [default: as the launcher]
     #[arg(long, value_name = "LIBRARY", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["local", "hosts", "hosts_file", "program"])]
     mpi: Option<String>,
+    #[command(flatten)]
+    tcp: TcpArgs,
     /// Lead members through the relay that is at standard input
     #[arg(long, hide = true)]
     relayed: bool,
@@ -160,19 +173,28 @@ struct MemberArgs {
     /// Address of the client of the server that starts it
     #[arg(long, value_name = "ADDRESS")]
     client: Option<String>,
-    /// The client is untrusted
-    #[arg(long, requires = "client")]
+    /// Process that carries or holds its connection: it ends with this one
+    #[arg(long, value_name = "PID")]
+    parent: Option<i32>,
+    /// It has joined its leader
+    #[arg(long, conflicts_with = "client")]
+    joined: bool,
+    /// The client or leader is untrusted
+    #[arg(long)]
     untrusted: bool,
-    /// Path that an untrusted client may use
+    /// Path that an untrusted client or leader may use
     #[arg(long, value_name = "PATH", requires = "untrusted")]
     allow: Vec<String>,
 }
 
 impl MemberArgs {
     fn rights(&self) -> Rights {
-        let Some(client) = self.client.clone() else { return Rights::Leader };
         let trust = if self.untrusted { Trust::Untrusted { allowed: self.allow.clone() } } else { Trust::Full };
-        Rights::Served { client, trust }
+        match &self.client {
+            Some(client) => Rights::Served { client: client.clone(), trust },
+            None if self.joined => Rights::Joined(trust),
+            None => Rights::Leader,
+        }
     }
 }
 
@@ -238,13 +260,18 @@ fn shift(text: &str) -> Result<Shift, String> {
 /// Runs the command.
 pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     let is_bare = args.lead == LeadArgs::default();
-    match &args.command {
+    let Some(command) = &args.command else { return args.lead.join() };
+    let runs = matches!(command, ClusterCommand::Fio(_) | ClusterCommand::Survey(_) | ClusterCommand::Knee(_));
+    if runs && args.lead.tcp.part()? == Part::Joins {
+        return args.lead.join_as_one_of_all();
+    }
+    match command {
         ClusterCommand::Fio(job) => args.lead.run(&input::words(&job.words)?),
         ClusterCommand::Survey(survey) => survey::survey(&args.lead, survey),
         ClusterCommand::Knee(knee) => survey::knee(&args.lead, knee),
         ClusterCommand::Merge(merge) if is_bare => merge.run(),
         ClusterCommand::Manifest(manifest) if is_bare => manifest.run(),
-        ClusterCommand::Member(member) if is_bare => member::serve(&member.rights()),
+        ClusterCommand::Member(member) if is_bare => member::serve(&member.rights(), member.parent),
         ClusterCommand::Merge(_) | ClusterCommand::Manifest(_) | ClusterCommand::Member(_) => Err(Failure::new(
             "cluster: the options before the command are those of a run; merge and manifest have theirs after it",
         )),
@@ -260,6 +287,8 @@ enum Carrier {
     Shell(String),
     /// MPI has started all of them.
     Mpi(Relayed),
+    /// They have joined.
+    Joined(Vec<Connection>),
 }
 
 impl Carrier {
@@ -270,6 +299,7 @@ impl Carrier {
             Carrier::Shell(program) => {
                 ranked.map(|(rank, place)| Connection::start(place, &program, (rank, arrivals))).collect()
             }
+            Carrier::Joined(connections) => Ok(connections),
             Carrier::Mpi(members) => Ok(ranked.map(|(rank, _)| Connection::relayed(members.of(rank))).collect()),
         }
     }
@@ -294,6 +324,7 @@ impl LeadArgs {
         if let Some(library) = self.mpi.as_deref().filter(|_| !self.relayed) {
             return relayed::become_relay(library);
         }
+        self.check_before_members_wait(words)?;
         let Some(Reached { places, carrier, name, library, arrivals }) = self.reach()? else { return Ok(0) };
         let directory = self.directory()?;
         let mut tasks = job::tasks(words, &places, self.shift.unwrap_or_default(), &directory)?;
@@ -377,6 +408,20 @@ impl LeadArgs {
     /// The members, and the way to them; `None` in all processes of MPI but one.
     fn reach(&self) -> Result<Option<Reached>, Failure> {
         let arrivals: Arrivals = channel();
+        if self.tcp.lead.is_some() {
+            let own = match self.tcp.part()? {
+                Part::LeadsHere => OwnMember::First(self.directory.as_deref()),
+                _ => OwnMember::None,
+            };
+            if own == OwnMember::None && self.directory.is_some() {
+                return Err(Failure::new(
+                    "cluster: --directory is not for --lead: each member works where it was started; give it to --join",
+                ));
+            }
+            let Gathered { places, connections } = gathering::gather(&self.tcp, own, (&arrivals.0, &arrivals.1))?;
+            let carrier = Carrier::Joined(connections);
+            return Ok(Some(Reached { places, carrier, name: "tcp", library: None, arrivals }));
+        }
         if self.mpi.is_some() {
             let world = relayed::world(&arrivals.0, self.silence())?;
             return Ok(world.map(|relayed::World { relayed, library, places }| {
@@ -387,6 +432,48 @@ impl LeadArgs {
         let (places, name) = self.places()?;
         let carrier = Carrier::Shell(self.program.clone().unwrap_or_else(|| "plumb".to_owned()));
         Ok(Some(Reached { places, carrier, name, library: None, arrivals }))
+    }
+
+    /// Finds a mistake in the words before anyone waits for members.
+    fn check_before_members_wait(&self, words: &[String]) -> Result<(), Failure> {
+        let Some(members) = self.tcp.lead else { return Ok(()) };
+        let anywhere: Vec<Place> = (0..members).map(|rank| Place::Host(format!("host{rank}"))).collect();
+        job::tasks(words, &anywhere, self.shift.unwrap_or_default(), job::HERE).map(|_| ())
+    }
+
+    /// Is a member by the command that all machines have.
+    fn join_as_one_of_all(&self) -> Result<u8, Failure> {
+        if self.quiet {
+            output::keep_quiet();
+        }
+        if self.tcp.lead.is_none() {
+            return Err(Failure::new(
+                "cluster: the leader has the job; leave out the command and its words, or give --lead and --rank, too",
+            ));
+        }
+        joining::join(&self.tcp, self.directory.as_deref())
+    }
+
+    /// Is a member without words: `plumb cluster --join`.
+    fn join(&self) -> Result<u8, Failure> {
+        if self.quiet {
+            output::keep_quiet();
+        }
+        let of_member = LeadArgs {
+            tcp: self.tcp.clone(),
+            directory: self.directory.clone(),
+            quiet: self.quiet,
+            ..LeadArgs::default()
+        };
+        match self.tcp.part()? {
+            Part::Joins if self.tcp.lead.is_none() && *self == of_member => {
+                joining::join(&self.tcp, self.directory.as_deref())
+            }
+            Part::Joins if self.tcp.lead.is_none() => Err(Failure::new(
+                "cluster: --join takes --directory, --rank, --secret-file, --allow, --trust-leader and --join-within; the leader has the other options",
+            )),
+            _ => Err(Failure::new("cluster: which command? plumb cluster --hosts LIST fio job.fio; merge; manifest")),
+        }
     }
 
     fn silence(&self) -> Nanos {
@@ -405,7 +492,7 @@ impl LeadArgs {
             }
             (None, None, None) => {
                 return Err(Failure::new(
-                    "cluster: which members? give --hosts LIST, --hosts-file FILE, --mpi or --local N",
+                    "cluster: which members? give --hosts LIST, --hosts-file FILE, --mpi, --lead N or --local N",
                 ));
             }
         };
@@ -414,6 +501,10 @@ impl LeadArgs {
     }
 
     fn directory(&self) -> Result<String, Failure> {
+        if self.tcp.lead.is_some() {
+            // Each member is where it is to work.
+            return Ok(job::HERE.to_owned());
+        }
         if let Some(directory) = &self.directory {
             return Ok(directory.clone());
         }

@@ -1,5 +1,5 @@
-//! The part of a member that a server of `plumb fio --server` has started: its rights, the words and files of a client, names of files as fio makes
-//! them there, lines of fio's text, and logs, which the client writes.
+//! The part of a member whose leader is at the other end of a connection: its rights. Of one that a server of `plumb fio --server` has started also the words and
+//! files of a client, names of files as fio makes them there, lines of fio's text, and logs, which the client writes.
 
 use super::job;
 use crate::failure::Failure;
@@ -23,6 +23,8 @@ const HOST_VARIABLE: &str = "HOSTNAME";
 pub(crate) enum Rights {
     /// The leader has started it by a shell of the same user.
     Leader,
+    /// It has joined a leader.
+    Joined(Trust),
     /// A server has started it for a client.
     Served {
         /// The client's address, with which names of files begin.
@@ -32,7 +34,7 @@ pub(crate) enum Rights {
     },
 }
 
-/// Rights of a client.
+/// Rights of a client, or of the leader that a member has joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// All that the user may do.
@@ -48,28 +50,45 @@ impl Rights {
     /// Refuses the tasks of `plumb cluster` that come to a server.
     pub(super) fn check_cluster(&self) -> Result<(), Failure> {
         match self {
-            Rights::Leader => Ok(()),
+            Rights::Leader | Rights::Joined(_) => Ok(()),
             Rights::Served { .. } => Err(Failure::new("a server of fio runs the jobs of fio --client only")),
+        }
+    }
+
+    /// Refuses the tasks of `plumb cluster` whose words are not those of fio, unless the leader is trusted.
+    pub(super) fn check_trusted(&self) -> Result<(), Failure> {
+        self.check_cluster()?;
+        match self.limits() {
+            None => Ok(()),
+            Some(_) => Err(Failure::new(
+                "this member does not trust its leader, and does nothing but jobs of fio for it; --secret-file FILE at both ends, or --trust-leader at the member, lifts that",
+            )),
         }
     }
 
     /// True if a result may be written here once the leader is gone.
     pub(super) fn keep_results(&self) -> bool {
-        *self == Rights::Leader
+        !matches!(self, Rights::Served { .. })
+    }
+
+    /// Exit status if the leader is gone without a word.
+    pub(super) fn status_without_leader(&self) -> u8 {
+        u8::from(matches!(self, Rights::Joined(_)))
     }
 
     fn client(&self) -> &str {
         match self {
-            Rights::Leader => "",
+            Rights::Leader | Rights::Joined(_) => "",
             Rights::Served { client, .. } => client,
         }
     }
 
-    /// The paths that an untrusted client may use; `None` for one that is trusted.
-    fn limits(&self) -> Option<&[String]> {
+    /// The paths that an untrusted client or leader may use; `None` for one that is trusted.
+    pub(super) fn limits(&self) -> Option<&[String]> {
         match self {
-            Rights::Served { trust: Trust::Untrusted { allowed }, .. } => Some(allowed),
-            Rights::Leader | Rights::Served { .. } => None,
+            Rights::Served { trust: Trust::Untrusted { allowed }, .. }
+            | Rights::Joined(Trust::Untrusted { allowed }) => Some(allowed),
+            Rights::Leader | Rights::Joined(_) | Rights::Served { .. } => None,
         }
     }
 }

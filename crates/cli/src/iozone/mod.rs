@@ -136,7 +136,7 @@ fn refuse(refusal: Refusal) -> Result<u8, Failure> {
             Ok(status)
         }
         Refusal::NotBuilt(message) => Err(Failure::new(format!("iozone: {message}"))),
-        Refusal::Member => crate::cluster::member::serve(&crate::cluster::served::Rights::Leader),
+        Refusal::Member => crate::cluster::member::serve(&crate::cluster::served::Rights::Leader, None),
         Refusal::Help => Output::stdout().write(&iozone::help()).map(|()| 0),
         Refusal::Version => Output::stdout().write(&version()).map(|()| 0),
     }

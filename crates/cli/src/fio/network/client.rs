@@ -2,7 +2,6 @@
 
 use super::connect::Greeted;
 use super::face::ClientFace;
-use super::secret::Secret;
 use crate::cluster::carrier::Arrival;
 use crate::cluster::job::{self, Recorded};
 use crate::cluster::lead::{self, Led};
@@ -10,6 +9,7 @@ use crate::cluster::{PROGRAM, SILENCE, START_WITHIN, now};
 use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
 use crate::input;
+use crate::network::secret::Secret;
 use crate::output::{Output, print_error};
 use crate::remarks;
 use cluster::{Address, Leader, LeaderCommand, OnLoss, Rounds, Settings, Task};
@@ -22,7 +22,7 @@ use model::{JobResult, RunResult, SCHEMA};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::channel;
 
 /// Share by which two rates differ before both are shown.
@@ -53,7 +53,7 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
     }
     let silence = request.silence.unwrap_or(SILENCE);
     let signals = lead::signals()?;
-    let secret = secret(request.secret.as_deref())?;
+    let secret = Secret::given(request.secret.as_deref())?;
     let greeted = meet(&servers, silence, secret.as_ref());
     let mut missing = Vec::new();
     let mut there = Vec::new();
@@ -91,12 +91,6 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
     let status = report(&servers, &labels, (&members, on_loss), invocation, out)?;
     failed.map_or(Ok(()), Err)?;
     Ok(if signal.is_some() { ENDED_BY_SIGNAL } else { status })
-}
-
-/// The secret in this file, or in the one that the environment names.
-pub(super) fn secret(file: Option<&Path>) -> Result<Option<Secret>, Failure> {
-    let from_environment = || std::env::var_os("PLUMB_SECRET_FILE").filter(|path| !path.is_empty()).map(PathBuf::from);
-    file.map(Path::to_owned).or_else(from_environment).map(|path| Secret::read(&path)).transpose()
 }
 
 /// Connects to all servers at the same time.

@@ -1,10 +1,10 @@
 //! Connections to servers: who is at the other end is known before anything else is sent.
 
-use super::secret::{Half, Secret};
-use super::socket::Socket;
 use crate::cluster::PROGRAM;
 use crate::cluster::carrier::{Arrival, Connection};
 use crate::failure::Failure;
+use crate::network::secret::{Half, Purpose, Secret};
+use crate::network::socket::{Hangup, Socket};
 use cluster::{Address, Foreign, LONGEST_LINE, Opening, PROTOCOL, Protection};
 use measure::Nanos;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
@@ -33,7 +33,7 @@ impl Greeted {
         socket.set_read_timeout(Some(patience)).map_err(lost)?;
         let opening = Opening { protocol: PROTOCOL, program: PROGRAM.to_owned(), protection };
         socket.write_all(opening.line().as_bytes()).map_err(lost)?;
-        let half = secret.map(|secret| secret.begin(&mut socket)).transpose().map_err(lost)?;
+        let half = secret.map(|secret| secret.begin(Purpose::Client, &mut socket)).transpose().map_err(lost)?;
         let mut reader = BufReader::new(socket.try_clone().map_err(lost)?);
         let begins_handshake = matches!(reader.fill_buf().map_err(lost)?, [0, ..]);
         let (mut reader, writer): Ends = match half {
@@ -60,7 +60,8 @@ impl Greeted {
 
     /// The connection for a leader.
     pub(super) fn connection(self, to: (usize, &Sender<Arrival>)) -> Result<Connection, Failure> {
-        Connection::over((Cursor::new(self.first).chain(self.reader), self.writer), Box::new(self.socket), to)
+        let hangup = (Box::new(self.socket) as Box<dyn Hangup>, "the server closed the connection");
+        Connection::over((Cursor::new(self.first).chain(self.reader), self.writer), hangup, to)
     }
 }
 

@@ -1,14 +1,12 @@
 //! `plumb fio --client` and `--server`: fio's commands, port, texts and documents, on plumb's member protocol.
 //!
-//! `client` makes the tasks and reports, `face` shows a run while it goes on, `connect` reaches servers, `server` is the other end, `socket` is
-//! what is between them, `secret` protects it. The crate `cluster` decides what the members do when.
+//! `client` makes the tasks and reports, `face` shows a run while it goes on, `connect` reaches servers, `server` is the other end. What is between them is
+//! `crate::network`; the crate `cluster` decides what the members do when.
 
 mod client;
 mod connect;
 mod face;
-mod secret;
 mod server;
-mod socket;
 
 use fio::{EtaRequest, Invocation, OutputFormat, TerseVersion, TriggerRequest};
 

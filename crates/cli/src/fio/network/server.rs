@@ -2,42 +2,29 @@
 //!
 //! One client leads at a time. What clients may do is decided here; the member is held to it (`cluster/served.rs`).
 
-use super::client;
-use super::secret::{Protection as Keys, Secret};
-use super::socket::{Listener, Socket};
-use crate::cluster::carrier::Hangup;
 use crate::cluster::{PROGRAM, lead};
 use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
+use crate::network::greeting::{GREETING, Greetings, Unmet, first_line};
+use crate::network::secret::{Protection as Keys, Purpose, Secret};
+use crate::network::served_process::{DETACHED, Encrypted, ServedProcess};
+use crate::network::socket::{Listener, Socket};
 use crate::output::{Output, print_error};
-use cluster::{Address, Opening, OpeningError, PROTOCOL, Protection, Refusal};
+use cluster::{Address, Opening, PROTOCOL, Protection, Refusal};
 use fio::{ClientTrust, Invocation, ServerRequest};
 use formats::printable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Connections that may be greeting at a time, and the time that they have.
-const GREETINGS: usize = 4;
-const GREETING: Duration = Duration::from_secs(10);
-/// Length of the longest first line of a client in bytes.
-const LONGEST_OPENING: usize = 4096;
-/// First bytes by which another program is known.
-const FOREIGN_BYTES: usize = 16;
 /// Time that a client waits for the end of the one before.
 const TURN: Duration = Duration::from_secs(3);
-/// Time after the end of a connection in which its member ends in order.
-const MEMBER_ENDS: Duration = Duration::from_secs(30);
 /// Interval at which signals and members are looked at.
 const LOOK: Duration = Duration::from_millis(20);
-/// Variable of the environment of a server in the background: its first line of output is for the process that started it.
-const DETACHED: &str = "PLUMB_DETACHED";
 
 /// Runs a server until a signal ends it.
 pub(crate) fn serve(request: &ServerRequest, invocation: &Invocation) -> Result<u8, Failure> {
@@ -55,14 +42,16 @@ pub(crate) fn serve(request: &ServerRequest, invocation: &Invocation) -> Result<
         rustix::process::setsid()?;
     }
     let allowed = allowed(request)?;
-    let secret = client::secret(request.secret.as_deref())?;
+    let secret = Secret::given(request.secret.as_deref())?;
     let signals = lead::signals()?;
-    let listener = Listener::bind(&address)?;
+    let listener =
+        Listener::bind(&address).map_err(|failure| Failure::new(format!("--server: {}", failure.message())))?;
     let clients = if listener.is_for_its_user() { ClientTrust::Full } else { request.trust };
     say_what_clients_may(clients, &allowed);
     // A process that has started this one may be gone.
     let _ = Output::stdout().write(&format!("fio: server listening on {}\n", listening(&address)));
-    let server = Arc::new(Server { clients, allowed, secret, greeting: AtomicUsize::new(0), leads: Mutex::new(None) });
+    let server =
+        Arc::new(Server { clients, allowed, secret, greetings: Greetings::default(), leads: Mutex::new(None) });
     while signals.caught().is_none() {
         let timeout = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let mut asked = [PollFd::new(&listener, PollFlags::IN)];
@@ -156,7 +145,7 @@ struct Server {
     /// Clients that have it are trusted.
     secret: Option<Secret>,
     /// Connections that have not shown yet what they are.
-    greeting: AtomicUsize,
+    greetings: Greetings,
     /// The client that leads, and the process group of its member once it runs.
     leads: Mutex<Option<Turn>>,
 }
@@ -171,11 +160,12 @@ struct Turn {
 impl Server {
     /// Learns who has connected, and serves it.
     fn meet(&self, mut socket: Socket, client: &str) {
-        let others = self.greeting.fetch_add(1, Ordering::SeqCst);
-        let opening = if others < GREETINGS { read_opening(&socket) } else { Err(Unmet::Crowd) };
-        self.greeting.fetch_sub(1, Ordering::SeqCst);
-        let refused = match opening {
-            Ok(Opening { protection, .. }) => self.admit(&mut socket, client, protection).err(),
+        let greeting = self.greetings.enter();
+        let opening = if greeting.is_some() { first_line(&socket) } else { Err(Unmet::Crowd) };
+        drop(greeting);
+        let refused = match opening.map(|line| cluster::opening(&line)) {
+            Ok(Ok(Opening { protection, .. })) => self.admit(&mut socket, client, protection).err(),
+            Ok(Err(error)) => Some(error.to_string()),
             Err(Unmet::Gone) => None,
             Err(unmet) => Some(unmet.to_string()),
         };
@@ -194,7 +184,9 @@ impl Server {
             (Protection::Secret, None) => return Err("this server was started without --secret-file".to_owned()),
             (Protection::Secret, Some(secret)) => {
                 let _ = socket.set_read_timeout(Some(GREETING));
-                let keys = secret.answer(socket).map_err(|_| "the secret of the client is not that of this server")?;
+                let keys = secret
+                    .answer(Purpose::Client, socket)
+                    .map_err(|_| "the secret of the client is not that of this server")?;
                 let _ = socket.set_read_timeout(None);
                 Some(keys)
             }
@@ -235,28 +227,20 @@ impl Server {
 
     /// Runs a member on this connection until it ends.
     fn run_member(&self, socket: &Socket, client: &str, keys: Option<&Keys>) -> Result<(), Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["cluster", "member", "--client", client]);
+        let mut words = vec!["--client".to_owned(), client.to_owned()];
         if self.clients == ClientTrust::Untrusted && keys.is_none() {
-            command.arg("--untrusted");
-            for path in &self.allowed {
-                command.arg(format!("--allow={path}"));
-            }
+            words.push("--untrusted".to_owned());
+            words.extend(self.allowed.iter().map(|path| format!("--allow={path}")));
         }
-        command.env_remove(DETACHED).process_group(0);
-        match keys {
-            None => command.stdin(socket.try_clone()?.into_descriptor()).stdout(socket.try_clone()?.into_descriptor()),
-            Some(_) => command.stdin(Stdio::piped()).stdout(Stdio::piped()),
+        let encrypted = |keys: &Keys| {
+            let reader = keys.opened(socket.try_clone()?);
+            Ok::<_, std::io::Error>(Encrypted { reader, keys: keys.clone() })
         };
-        let mut child = command.spawn()?;
-        if let Some(keys) = keys {
-            carry(&mut child, socket, keys)?;
-        }
-        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let process = ServedProcess::start(&words, socket.try_clone()?, keys.map(encrypted).transpose()?)?;
         if let Some(turn) = self.leading().as_mut() {
-            turn.member = group;
+            turn.member = process.group;
         }
-        wait(&mut child, socket, group);
+        process.wait(|_| {});
         Ok(())
     }
 
@@ -271,89 +255,4 @@ impl Server {
             std::thread::sleep(LOOK);
         }
     }
-}
-
-/// Carries the lines of a member whose connection is encrypted.
-fn carry(child: &mut Child, socket: &Socket, keys: &Keys) -> io::Result<()> {
-    if let Some(mut stdin) = child.stdin.take() {
-        let mut from_client = keys.opened(socket.try_clone()?);
-        // The end of the connection, or a message that cannot be decrypted, is the end of the member's input.
-        std::thread::Builder::new().spawn(move || drop(io::copy(&mut from_client, &mut stdin)))?;
-    }
-    if let Some(mut stdout) = child.stdout.take() {
-        let (mut to_client, hangup) = (keys.sealed(socket.try_clone()?), socket.try_clone()?);
-        std::thread::Builder::new().spawn(move || {
-            let _ = io::copy(&mut stdout, &mut to_client);
-            hangup.hang_up();
-        })?;
-    }
-    Ok(())
-}
-
-/// Waits for a member. One that has not ended for a time after its client has gone is killed.
-fn wait(child: &mut Child, socket: &Socket, group: Option<Pid>) {
-    let mut gone: Option<Instant> = None;
-    while matches!(child.try_wait(), Ok(None)) {
-        std::thread::sleep(LOOK);
-        let mut asked = [PollFd::new(socket, PollFlags::RDHUP)];
-        let _ = poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-        if gone.is_none() && asked[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR) {
-            gone = Some(Instant::now());
-        }
-        if let (Some(group), true) = (group, gone.is_some_and(|gone| gone.elapsed() > MEMBER_ENDS)) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
-/// A connection that did not begin as a client does.
-#[derive(Debug)]
-enum Unmet {
-    /// Too many others are greeting.
-    Crowd,
-    /// It said nothing, or too much.
-    Mute,
-    /// It has closed the connection: a look at the port.
-    Gone,
-    Other(OpeningError),
-}
-
-impl std::fmt::Display for Unmet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Unmet::Crowd => write!(f, "more than {GREETINGS} connections are greeting"),
-            Unmet::Mute => write!(f, "it did not send a greeting within {} s", GREETING.as_secs()),
-            Unmet::Gone => f.write_str("it has closed the connection"),
-            Unmet::Other(error) => error.fmt(f),
-        }
-    }
-}
-
-/// Reads the first line of a client, and no byte more: those that follow are for the member.
-fn read_opening(socket: &Socket) -> Result<Opening, Unmet> {
-    let until = Instant::now() + GREETING;
-    let mut reader = socket.try_clone().map_err(|_| Unmet::Gone)?;
-    let mut line = Vec::new();
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || line.len() > LONGEST_OPENING {
-            return Err(Unmet::Mute);
-        }
-        let _ = socket.set_read_timeout(Some(left));
-        let mut byte = [0];
-        match reader.read(&mut byte) {
-            Ok(0) if line.is_empty() => return Err(Unmet::Gone),
-            Ok(0) => break,
-            Ok(_) => line.push(byte[0]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return Err(Unmet::Mute),
-        }
-        // Another program's first bytes are enough.
-        let is_line = line.first() == Some(&b'{') && line.ends_with(b"\n");
-        if is_line || line.first() != Some(&b'{') && line.len() >= FOREIGN_BYTES {
-            break;
-        }
-    }
-    let _ = socket.set_read_timeout(None);
-    cluster::opening(&line).map_err(Unmet::Other)
 }

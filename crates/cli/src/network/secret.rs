@@ -5,12 +5,10 @@ use crate::failure::Failure;
 use sha2::{Digest, Sha256};
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
-/// Both ends must mean the same by this handshake.
-const PROLOGUE: &[u8] = b"plumb fio --client";
 /// Bytes of a message of the handshake: a key, and the proof that it was encrypted with the secret.
 const HANDSHAKE: usize = 32 + TAG;
 /// Bytes by which an encrypted message is longer.
@@ -19,15 +17,41 @@ const TAG: usize = 16;
 const LONGEST: usize = 65_535;
 /// Least length of a secret in bytes: one that can be guessed protects nothing, because guesses can be tried on a recording.
 const LEAST: usize = 32;
+/// The variable of the environment that names the file with the secret.
+const SECRET_FILE: &str = "PLUMB_SECRET_FILE";
 /// Longest file with a secret.
 const LONGEST_FILE: u64 = 1 << 16;
 
+/// Purpose of a connection, which both ends must mean: what one of them says is of no use in a connection of the other kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A client leads a server.
+    Client,
+    /// A member joins a leader.
+    Join,
+}
+
+impl Purpose {
+    fn prologue(self) -> &'static [u8] {
+        match self {
+            Purpose::Client => b"plumb fio --client",
+            Purpose::Join => b"plumb cluster --join",
+        }
+    }
+}
+
 /// The secret of both ends.
-pub(super) struct Secret([u8; 32]);
+pub(crate) struct Secret([u8; 32]);
 
 impl Secret {
+    /// The secret in this file, or in the one that the environment names (`PLUMB_SECRET_FILE`).
+    pub(crate) fn given(file: Option<&Path>) -> Result<Option<Self>, Failure> {
+        let from_environment = || std::env::var_os(SECRET_FILE).filter(|path| !path.is_empty()).map(PathBuf::from);
+        file.map(Path::to_owned).or_else(from_environment).map(|path| Secret::read(&path)).transpose()
+    }
+
     /// Reads the secret of a file, without white space at its ends.
-    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+    fn read(path: &Path) -> Result<Self, Failure> {
         let bytes = sys::files::read_limited::read(path, LONGEST_FILE).map_err(|error| Failure::at(path, error))?;
         let text = bytes.trim_ascii();
         if text.len() < LEAST {
@@ -37,33 +61,33 @@ impl Secret {
         Ok(Secret(Sha256::digest(text).into()))
     }
 
-    /// Begins as the client: sends the first message.
-    pub(super) fn begin(&self, to: &mut impl Write) -> io::Result<Half> {
-        let mut state = self.builder()?.build_initiator().map_err(wrong)?;
+    /// Begins as the end that connects: sends the first message.
+    pub(crate) fn begin(&self, purpose: Purpose, to: &mut impl Write) -> io::Result<Half> {
+        let mut state = self.builder(purpose)?.build_initiator().map_err(wrong)?;
         send_handshake(&mut state, to)?;
         Ok(Half(state))
     }
 
-    /// Answers as the server. An error is a client with another secret.
-    pub(super) fn answer(&self, stream: &mut (impl Read + Write)) -> io::Result<Protection> {
-        let mut state = self.builder()?.build_responder().map_err(wrong)?;
+    /// Answers as the end that listens. An error is another secret at the other end.
+    pub(crate) fn answer(&self, purpose: Purpose, stream: &mut (impl Read + Write)) -> io::Result<Protection> {
+        let mut state = self.builder(purpose)?.build_responder().map_err(wrong)?;
         receive_handshake(&mut state, stream)?;
         send_handshake(&mut state, stream)?;
         Protection::of(state)
     }
 
-    fn builder(&self) -> io::Result<Builder<'_>> {
+    fn builder(&self, purpose: Purpose) -> io::Result<Builder<'_>> {
         let builder = Builder::new(PATTERN.parse().map_err(wrong)?);
-        builder.prologue(PROLOGUE).and_then(|builder| builder.psk(0, &self.0)).map_err(wrong)
+        builder.prologue(purpose.prologue()).and_then(|builder| builder.psk(0, &self.0)).map_err(wrong)
     }
 }
 
-/// A handshake of which the client has sent its part.
-pub(super) struct Half(HandshakeState);
+/// A handshake of which the end that connects has sent its part.
+pub(crate) struct Half(HandshakeState);
 
 impl Half {
-    /// Reads the answer of the server.
-    pub(super) fn finish(mut self, from: &mut impl Read) -> io::Result<Protection> {
+    /// Reads the answer of the end that listens.
+    pub(crate) fn finish(mut self, from: &mut impl Read) -> io::Result<Protection> {
         receive_handshake(&mut self.0, from)?;
         Protection::of(self.0)
     }
@@ -71,7 +95,7 @@ impl Half {
 
 /// The keys of a connection.
 #[derive(Clone)]
-pub(super) struct Protection(Arc<StatelessTransportState>);
+pub(crate) struct Protection(Arc<StatelessTransportState>);
 
 impl Protection {
     fn of(state: HandshakeState) -> io::Result<Self> {
@@ -79,18 +103,18 @@ impl Protection {
     }
 
     /// Decrypts the other end's messages.
-    pub(super) fn opened<R: Read>(&self, inner: R) -> Opened<R> {
+    pub(crate) fn opened<R: Read>(&self, inner: R) -> Opened<R> {
         Opened { inner, keys: self.clone(), number: 0, plain: Vec::new(), at: 0 }
     }
 
     /// Encrypts messages to the other end.
-    pub(super) fn sealed<W: Write>(&self, inner: W) -> Sealed<W> {
+    pub(crate) fn sealed<W: Write>(&self, inner: W) -> Sealed<W> {
         Sealed { inner, keys: self.clone(), number: 0 }
     }
 }
 
 /// Decrypts what it reads.
-pub(super) struct Opened<R> {
+pub(crate) struct Opened<R> {
     inner: R,
     keys: Protection,
     /// Number of the next message: one that is missing, doubled or out of order cannot be decrypted.
@@ -122,7 +146,7 @@ impl<R: Read> Read for Opened<R> {
 }
 
 /// Encrypts what is written.
-pub(super) struct Sealed<W> {
+pub(crate) struct Sealed<W> {
     inner: W,
     keys: Protection,
     number: u64,
@@ -178,8 +202,8 @@ mod tests {
     /// The keys of both ends, and the streams.
     fn met(client: &Secret, server: u8) -> (io::Result<Protection>, io::Result<Protection>, UnixStream, UnixStream) {
         let (mut here, mut there) = UnixStream::pair().unwrap();
-        let half = client.begin(&mut here).unwrap();
-        let server = secret(server).answer(&mut there);
+        let half = client.begin(Purpose::Client, &mut here).unwrap();
+        let server = secret(server).answer(Purpose::Client, &mut there);
         if server.is_err() {
             there.shutdown(std::net::Shutdown::Both).unwrap();
         }
@@ -209,6 +233,13 @@ mod tests {
     fn another_secret_opens_nothing() {
         let (client, server, ..) = met(&secret(1), 2);
         assert!(client.is_err() && server.is_err());
+    }
+
+    #[test]
+    fn the_secret_of_one_kind_of_connection_opens_none_of_the_other() {
+        let (mut here, mut there) = UnixStream::pair().unwrap();
+        let _half = secret(1).begin(Purpose::Client, &mut here).unwrap();
+        assert!(secret(1).answer(Purpose::Join, &mut there).is_err());
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! Sockets between client and server: TCP, or a socket in the file system.
+//! Sockets between the two ends: TCP, or a socket in the file system.
 
-use crate::cluster::carrier::Hangup;
 use crate::failure::Failure;
 use cluster::Address;
 use rustix::net::sockopt;
@@ -16,16 +15,24 @@ use std::time::Duration;
 const CONNECT: Duration = Duration::from_secs(10);
 /// Silence of the network after which the other end is asked for a sign of life, and after which it is gone.
 const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(20), Duration::from_secs(10), 4);
+/// Milliseconds after which the other end is gone if it does not acknowledge what was sent: the kernel asks for no sign of life while it repeats that.
+const UNACKNOWLEDGED: u32 = 60_000;
+
+/// A connection that can be ended from either side.
+pub(crate) trait Hangup: Send {
+    /// Ends it at once.
+    fn hang_up(&self);
+}
 
 /// A connection.
-pub(super) enum Socket {
+pub(crate) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
 impl Socket {
     /// Connects to a server.
-    pub(super) fn connect(address: &Address) -> io::Result<Self> {
+    pub(crate) fn connect(address: &Address) -> io::Result<Self> {
         match address {
             Address::Socket(path) => UnixStream::connect(path).map(Socket::Unix),
             Address::Host { host, port } => {
@@ -44,21 +51,21 @@ impl Socket {
         }
     }
 
-    pub(super) fn try_clone(&self) -> io::Result<Self> {
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
         match self {
             Socket::Tcp(stream) => stream.try_clone().map(Socket::Tcp),
             Socket::Unix(stream) => stream.try_clone().map(Socket::Unix),
         }
     }
 
-    pub(super) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Socket::Tcp(stream) => stream.set_read_timeout(timeout),
             Socket::Unix(stream) => stream.set_read_timeout(timeout),
         }
     }
 
-    pub(super) fn into_descriptor(self) -> OwnedFd {
+    pub(crate) fn into_descriptor(self) -> OwnedFd {
         match self {
             Socket::Tcp(stream) => stream.into(),
             Socket::Unix(stream) => stream.into(),
@@ -115,11 +122,12 @@ fn watch(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_tcp_keepidle(stream, idle)?;
     sockopt::set_tcp_keepintvl(stream, interval)?;
     sockopt::set_tcp_keepcnt(stream, count)?;
+    sockopt::set_tcp_user_timeout(stream, UNACKNOWLEDGED)?;
     Ok(())
 }
 
 /// A socket that listens.
-pub(super) enum Listener {
+pub(crate) enum Listener {
     Tcp(TcpListener),
     /// It is removed with its path.
     Unix(UnixListener, PathBuf),
@@ -127,8 +135,8 @@ pub(super) enum Listener {
 
 impl Listener {
     /// Listens on an address. A socket in the file system is for its user alone.
-    pub(super) fn bind(address: &Address) -> Result<Self, Failure> {
-        let failed = |error: io::Error| Failure::new(format!("--server: {}: {error}", address.name()));
+    pub(crate) fn bind(address: &Address) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::new(format!("{}: {error}", address.name()));
         match address {
             Address::Host { host, port } => {
                 TcpListener::bind((host.as_str(), *port)).map(Listener::Tcp).map_err(failed)
@@ -148,7 +156,7 @@ impl Listener {
     }
 
     /// Takes a connection, with the name of the client.
-    pub(super) fn accept(&self) -> io::Result<(Socket, String)> {
+    pub(crate) fn accept(&self) -> io::Result<(Socket, String)> {
         match self {
             Listener::Tcp(listener) => {
                 let (stream, peer) = listener.accept()?;
@@ -160,7 +168,7 @@ impl Listener {
     }
 
     /// True if its clients are the user of the server.
-    pub(super) fn is_for_its_user(&self) -> bool {
+    pub(crate) fn is_for_its_user(&self) -> bool {
         matches!(self, Listener::Unix(..))
     }
 }

@@ -1,0 +1,90 @@
+//! The first line on a connection that was accepted: who is at the other end is known before anything else is read, and no one can keep others waiting for long.
+
+use super::socket::Socket;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Connections that may be greeting at a time, and the time that they have.
+pub(crate) const GREETINGS: usize = 4;
+pub(crate) const GREETING: Duration = Duration::from_secs(10);
+/// Length of the longest first line in bytes.
+const LONGEST: usize = 4096;
+/// First bytes by which another program is known.
+const FOREIGN_BYTES: usize = 16;
+
+/// A connection that did not begin with a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unmet {
+    /// Too many others are greeting.
+    Crowd,
+    /// It said nothing, or too much.
+    Mute,
+    /// It has closed the connection: a look at the port.
+    Gone,
+}
+
+impl std::fmt::Display for Unmet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unmet::Crowd => write!(f, "more than {GREETINGS} connections are greeting"),
+            Unmet::Mute => write!(f, "it did not send a greeting within {} s", GREETING.as_secs()),
+            Unmet::Gone => f.write_str("it has closed the connection"),
+        }
+    }
+}
+
+/// Number of connections that have not shown yet what they are.
+#[derive(Debug, Default)]
+pub(crate) struct Greetings(AtomicUsize);
+
+impl Greetings {
+    /// Counts a connection until the returned value is dropped; `None` if there are too many.
+    pub(crate) fn enter(&self) -> Option<InGreeting<'_>> {
+        let entered = InGreeting(self);
+        (self.0.fetch_add(1, Ordering::SeqCst) < GREETINGS).then_some(entered)
+    }
+
+    /// True if another connection may greet.
+    pub(crate) fn have_room(&self) -> bool {
+        self.0.load(Ordering::SeqCst) < GREETINGS
+    }
+}
+
+/// A connection that is greeting.
+#[derive(Debug)]
+pub(crate) struct InGreeting<'a>(&'a Greetings);
+
+impl Drop for InGreeting<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Reads the first line, and no byte more: those that follow are for another process, or are encrypted. Of another program it reads the first bytes.
+pub(crate) fn first_line(socket: &Socket) -> Result<Vec<u8>, Unmet> {
+    let until = Instant::now() + GREETING;
+    let mut reader = socket.try_clone().map_err(|_| Unmet::Gone)?;
+    let mut line = Vec::new();
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || line.len() > LONGEST {
+            return Err(Unmet::Mute);
+        }
+        let _ = socket.set_read_timeout(Some(left));
+        let mut byte = [0];
+        match reader.read(&mut byte) {
+            Ok(0) if line.is_empty() => return Err(Unmet::Gone),
+            Ok(0) => break,
+            Ok(_) => line.push(byte[0]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Err(Unmet::Mute),
+        }
+        let is_line = line.first() == Some(&b'{') && line.ends_with(b"\n");
+        if is_line || line.first() != Some(&b'{') && line.len() >= FOREIGN_BYTES {
+            break;
+        }
+    }
+    let _ = socket.set_read_timeout(None);
+    Ok(line)
+}
