@@ -408,7 +408,7 @@ fn the_manifest_for_slurm_is_a_script_whose_words_are_those_that_were_given() {
 }
 
 /// Reads YAML by PyYAML, which reads what Kubernetes reads, into JSON.
-fn yaml(text: &str) -> Vec<Value> {
+pub(super) fn yaml(text: &str) -> Vec<Value> {
     let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
     let program = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))";
     let mut reader =

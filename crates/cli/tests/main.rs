@@ -27,6 +27,7 @@ mod one_truth;
 mod outputs;
 mod parse;
 mod pitfalls;
+mod pods;
 mod program;
 mod python;
 mod readers;

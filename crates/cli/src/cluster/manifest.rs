@@ -1,4 +1,6 @@
-//! `plumb cluster manifest`: what a scheduler takes to run a job on its nodes with MPI. A text with comments, meant to be read and edited.
+//! `plumb cluster manifest`: what a scheduler takes to run a job on its nodes, with MPI or (`pods`) without. A text with comments, meant to be read and edited.
+
+pub(super) mod pods;
 
 use super::carrier::Place;
 use super::{ClusterArgs, ClusterCommand, job};
@@ -6,6 +8,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::streams::Written;
 use clap::{Args, Command, FromArgMatches};
+use pods::{NewVolume, Volume};
 use std::ffi::OsString;
 use std::path::{Component, Path};
 
@@ -19,16 +22,17 @@ const VOLUME: &str = "/data";
 const SLURM: &str = include_str!("manifest/slurm.sh");
 const MPI_JOB: &str = include_str!("manifest/mpijob.yaml");
 
-/// Print what a scheduler takes to run a job on its nodes: a script for Slurm, or an MPIJob for Kubernetes
+/// Print what a scheduler takes to run a job on its nodes: a script for Slurm, or manifests of Kubernetes
 #[derive(Debug, Args)]
 #[command(
-    group = clap::ArgGroup::new("scheduler").required(true).args(["slurm", "mpijob"]),
+    group = clap::ArgGroup::new("scheduler").required(true).args(["slurm", "mpijob", "kubernetes"]),
     after_help = "\
 Examples:
   plumb cluster manifest --slurm --members 64 --nodes 8 -- fio job.fio > run.sh; sbatch run.sh
   plumb cluster manifest --mpijob --members 4 --image r/plumb:1 --claim data -- fio job.fio
+  plumb cluster manifest --kubernetes --members 4 --image r/plumb:1 --volume fast:20Gi -- fio job.fio
 
-After -- are the words of plumb cluster --mpi: options of the run, then fio and its own.
+After -- are the words of plumb cluster: options of the run, then fio and its own.
 It prints; nothing is submitted."
 )]
 pub(super) struct ManifestArgs {
@@ -38,21 +42,30 @@ pub(super) struct ManifestArgs {
     /// An MPIJob (v2beta1) of Kubeflow's MPI operator
     #[arg(long)]
     mpijob: bool,
+    /// An Indexed Job of Kubernetes, without an operator and without MPI
+    #[arg(long)]
+    kubernetes: bool,
     /// Number of members
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_MEMBERS))]
     members: u32,
     /// Number of nodes, or of pods with --mpijob [default: Slurm decides; a pod for each member]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_MEMBERS))]
+    #[arg(long, value_name = "N", conflicts_with = "kubernetes", value_parser = clap::value_parser!(u32).range(1..=MOST_MEMBERS))]
     nodes: Option<u32>,
-    /// Image with plumb, plumb-mpi, Open MPI and sshd, for --mpijob
+    /// Image with plumb, for pods; with plumb-mpi, Open MPI and sshd, too, for --mpijob
     #[arg(long, value_name = "IMAGE", conflicts_with = "slurm")]
     image: Option<String>,
-    /// Claim of the volume to measure, mounted at /data, for --mpijob
+    /// Claim of the volume to measure, mounted at /data in all pods
     #[arg(long, value_name = "NAME", conflicts_with = "slurm")]
     claim: Option<String>,
+    /// A new volume of this class and size for each pod, mounted at /data, for --kubernetes
+    #[arg(long, value_name = "CLASS:SIZE", value_parser = pods::new_volume, conflicts_with_all = ["slurm", "mpijob", "claim"])]
+    volume: Option<NewVolume>,
+    /// The volume is a device, /dev/plumb-volume, without a file system
+    #[arg(long, requires = "volume", conflicts_with = "claim")]
+    block: bool,
     #[command(flatten)]
     written: Written,
-    /// Words of plumb cluster --mpi
+    /// Words of plumb cluster
     #[arg(last = true, required = true, value_name = "WORD")]
     words: Vec<OsString>,
 }
@@ -63,14 +76,20 @@ impl ManifestArgs {
         let words = input::words(&self.words)?;
         let files = self.checked(&words)?;
         let mut out = self.written.open()?;
-        let text = if self.slurm { self.slurm_script(&words) } else { self.mpi_job(&words, &files)? };
+        let text = match (self.slurm, self.mpijob) {
+            (true, _) => self.slurm_script(&words),
+            (_, true) => self.mpi_job(&words, &files)?,
+            (false, false) => self.indexed_job(&words, &files)?,
+        };
         out.write(&text)?;
         Ok(0)
     }
 
     /// The files that the words name, with their content.
     fn checked(&self, words: &[String]) -> Result<Vec<(String, String)>, Failure> {
-        let all = ["plumb", "--mpi"].into_iter().map(str::to_owned).chain(words.iter().cloned());
+        let members = self.members.to_string();
+        let carrier: &[&str] = if self.kubernetes { &["--lead", &members] } else { &["--mpi"] };
+        let all = ["plumb"].iter().chain(carrier).map(|word| (*word).to_owned()).chain(words.iter().cloned());
         let wrong = |error: clap::Error| {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -81,6 +100,9 @@ impl ManifestArgs {
         let Some(ClusterCommand::Fio(fio)) = &args.command else {
             return Err(Failure::new("cluster manifest: after -- are options of a run, then fio and its own"));
         };
+        if self.kubernetes {
+            args.lead.check_pods()?;
+        }
         let node = |rank: u32| Place::Host(format!("node{}", rank % self.nodes.unwrap_or(self.members)));
         let places: Vec<Place> = (0..self.members).map(node).collect();
         let tasks = job::tasks(&input::words(&fio.words)?, &places, args.lead.shift.unwrap_or_default(), "/")?;
@@ -94,10 +116,28 @@ impl ManifestArgs {
         filled(SLURM, &[("MEMBERS", &members), ("NODES", &nodes), ("WORDS", &words.join(" "))])
     }
 
+    fn image(&self) -> Result<&str, Failure> {
+        self.image.as_deref().ok_or_else(|| Failure::new("cluster manifest: pods need --image IMAGE"))
+    }
+
+    fn indexed_job(&self, words: &[String], files: &[(String, String)]) -> Result<String, Failure> {
+        let volume = match (&self.claim, &self.volume) {
+            (Some(name), _) => Volume::Claim(name),
+            (None, Some(volume)) if self.block => Volume::NewDevice(volume),
+            (None, Some(volume)) => Volume::New(volume),
+            (None, None) => {
+                return Err(Failure::new(
+                    "cluster manifest: --kubernetes needs --volume CLASS:SIZE, a new volume for each pod, or --claim NAME, one for all",
+                ));
+            }
+        };
+        pods::indexed_job((self.members, self.image()?, volume), words, files)
+    }
+
     fn mpi_job(&self, words: &[String], files: &[(String, String)]) -> Result<String, Failure> {
-        let missing = |option: &str| Failure::new(format!("cluster manifest: --mpijob needs {option}"));
-        let image = self.image.as_deref().ok_or_else(|| missing("--image IMAGE"))?;
-        let claim = self.claim.as_deref().ok_or_else(|| missing("--claim NAME"))?;
+        let image = self.image()?;
+        let missing = || Failure::new("cluster manifest: --mpijob needs --claim NAME");
+        let claim = self.claim.as_deref().ok_or_else(missing)?;
         let pods = self.nodes.unwrap_or(self.members);
         if !self.members.is_multiple_of(pods) {
             return Err(Failure::new(format!(

@@ -30,7 +30,9 @@ use crate::output::{self, Output};
 use crate::streams::Written;
 use crate::survey::SurveyArgs;
 use carrier::{Arrival, Connection, Place};
-use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Task};
+use cluster::{
+    Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Task,
+};
 use gathering::{Gathered, OwnMember};
 use job::Shift;
 use lead::{After, Face, Led};
@@ -474,6 +476,23 @@ impl LeadArgs {
             )),
             _ => Err(Failure::new("cluster: which command? plumb cluster --hosts LIST fio job.fio; merge; manifest")),
         }
+    }
+
+    /// Refuses what the pods of a manifest have by it.
+    fn check_pods(&self) -> Result<(), Failure> {
+        let LeadArgs { tcp, keep, page, stream, output, .. } = self;
+        let given = [
+            ("--keep", keep.is_some()),
+            ("--page", page.is_some()),
+            ("--stream", stream.is_some()),
+            ("--output", output.is_some()),
+        ];
+        if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given) {
+            return Err(Failure::new(format!(
+                "cluster manifest: {option} writes a file into a pod that ends with the run; take --json from the log of the first pod"
+            )));
+        }
+        tcp.check_pods()
     }
 
     fn silence(&self) -> Nanos {

@@ -74,6 +74,21 @@ impl TcpArgs {
         }
     }
 
+    /// Refuses what the command of pods has already.
+    pub(super) fn check_pods(&self) -> Result<(), Failure> {
+        let given = [
+            ("--listen", self.listen.is_some()),
+            ("--join-within", self.join_within.is_some()),
+            ("--secret-file", self.secret_file.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                Err(Failure::new(format!("cluster manifest: {option} is in the manifest already; edit it there")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The leader of this member.
     pub(super) fn leader(&self) -> Result<Option<Address>, Failure> {
         let wrong = |error: cluster::AddressError| Failure::new(format!("cluster: --join: {error}"));

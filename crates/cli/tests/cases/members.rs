@@ -34,6 +34,8 @@ pub(super) fn groups() -> Vec<Cases> {
     let cases = named(cases, "twenty_equal_runs_name_no_one", twenty_equal_runs);
     let cases = named(cases, "one_whose_link_is_cut_is_named", cut_link);
     let cases = named(cases, "in_namespaces_are_ranks_of_mpi", ranks_of_mpi);
+    let cases = named(cases, "in_namespaces_run_the_command_of_the_pods_of_a_manifest", pods);
+    let cases = named(cases, "that_joined_and_whose_link_is_cut_are_named", cut_link_of_joined);
     vec![named(cases, "simulated_256_take_less_than_a_core_and_200_mib", many_members)]
 }
 
@@ -239,6 +241,115 @@ fn ranks_of_mpi() {
     let found = document(&command.output().expect("mpirun.openmpi, which tools/oracles installs"));
     did_equal_amounts(&found, &["m1", "m2", "m3"]);
     assert!(found["cluster"]["library"].as_str().unwrap().starts_with("Open MPI"));
+}
+
+/// A root directory with the places of a pod, in which a command of words in `$@` is run: JOB, SECRET and DATA are directories of this machine.
+const POD: &str = r#"set -eu
+root=$1 data=$2
+shift 2
+mount -t tmpfs none "$root"
+for place in usr bin lib lib64 sbin etc proc dev sys ${PROGRAMS#/} ${PLACE#/}; do
+    [ -d "/$place" ] || continue
+    mkdir -p "$root/$place"
+    mount --rbind "/$place" "$root/$place"
+done
+mkdir -p "$root/job" "$root/secret" "$root/data" "$root/tmp"
+mount --bind "$PLACE/job" "$root/job"
+mount --bind "$PLACE/secret" "$root/secret"
+mount --bind "$data" "$root/data"
+exec chroot "$root" sh -c 'cd /job && exec "$@"' sh "$@"
+"#;
+
+/// YAML as JSON, by PyYAML, which reads what Kubernetes reads.
+fn yaml(path: &std::path::Path) -> Vec<Value> {
+    let python = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
+    let program = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
+    let output = Command::new(python).args(["-c", program]).arg(path).output().expect("PyYAML of make oracles");
+    serde_json::from_slice(&output.stdout).expect("documents")
+}
+
+fn pods() {
+    let machines = Machines::make(4);
+    for name in ["job", "secret", "root"] {
+        fs::create_dir(machines.at(name)).unwrap();
+    }
+    fs::write(machines.at("job.fio"), "[w]\nrw=write\nbs=16k\nsize=2m\nnumjobs=2\nexec_prerun=true\n").unwrap();
+    let words = "cluster manifest --kubernetes --members 4 --image i --claim c -o run.yaml -- --json fio job.fio";
+    let made = Command::new(PLUMB).args(words.split(' ')).current_dir(machines.place.path()).status().unwrap();
+    assert!(made.success());
+    // The validators of tools/manifests: schemas of Kubernetes, and a linter.
+    let checked = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/manifests"))
+        .arg(machines.at("run.yaml"))
+        .status();
+    assert!(checked.expect("tools/manifests").success());
+    let found: Vec<Value> = yaml(&machines.at("run.yaml")).into_iter().filter(|part| !part.is_null()).collect();
+    fs::write(machines.at("job/job.fio"), found[0]["data"]["job.fio"].as_str().unwrap()).unwrap();
+    fs::write(machines.at("secret/secret"), found[1]["stringData"]["secret"].as_str().unwrap()).unwrap();
+    let container = &found[3]["spec"]["template"]["spec"]["containers"][0];
+    let words: Vec<&str> = container["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let secret_file = container["env"][1]["value"].as_str().unwrap();
+    let programs = std::path::Path::new(PLUMB).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let start = |rank: usize| {
+        // ip shows a namespace the files that are in its directory here.
+        let own = format!("/etc/netns/plumb-m{}", rank + 1);
+        fs::create_dir_all(&own).unwrap();
+        fs::write(format!("{own}/hosts"), format!("127.0.0.1 localhost\n{} plumb-0.plumb\n", address(1))).unwrap();
+        let data = machines.at(&format!("data{rank}"));
+        fs::create_dir(&data).unwrap();
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &format!("plumb-m{}", rank + 1), "unshare", "--uts", "--mount", "sh", "-c"]);
+        command.arg(format!("hostname plumb-{rank}\n{POD}")).arg("sh").arg(machines.at("root")).arg(data);
+        command.args(words.iter().map(|word| word.replace("$(RANK)", &rank.to_string())));
+        command.env("PATH", &path).env("PLUMB_SECRET_FILE", secret_file);
+        command.env("PROGRAMS", programs).env("PLACE", machines.place.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    // The first one comes last.
+    let started = [3, 2, 1, 0].map(start);
+    let outputs = started.map(|pod| pod.wait_with_output().unwrap());
+    (1..=4).for_each(|number| drop(fs::remove_dir_all(format!("/etc/netns/plumb-m{number}"))));
+    for output in &outputs {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let found = document(&outputs[3]);
+    let each = found["cluster"]["each"].as_array().unwrap();
+    let hosts: Vec<&str> = each.iter().map(|member| member["host"].as_str().unwrap()).collect();
+    assert_eq!(hosts, ["plumb-0", "plumb-1", "plumb-2", "plumb-3"]);
+    assert!(each.iter().all(|member| member["bytes"] == 4 << 20), "{each:?}");
+    for rank in 0..4 {
+        let names = fs::read_dir(machines.at(&format!("data{rank}"))).unwrap().count();
+        assert_eq!(names, 3, "each has two files and the output of its command in its own volume");
+    }
+}
+
+fn cut_link_of_joined() {
+    let machines = Machines::make(2);
+    let words = format!(
+        "cluster --lead 2 --listen {NETWORK}.1:8766 --silence 3s fio --name=r --rw=randread --bs=4k --size=4m --time_based --runtime=60"
+    );
+    let mut leader = Command::new(PLUMB);
+    leader.args(words.split(' ')).current_dir(machines.place.path()).stdin(Stdio::null());
+    let leader = leader.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut members = [1, 2].map(|number| {
+        let words = format!("netns exec plumb-m{number} {PLUMB} cluster --join {NETWORK}.1 --rank {}", number - 1);
+        let mut command = Command::new("ip");
+        command.args(words.split(' ')).current_dir(machines.place.path()).stdin(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    });
+    std::thread::sleep(Duration::from_secs(4));
+    system("ip link set plumb-v2 down");
+    let begun = Instant::now();
+    let output = leader.wait_with_output().unwrap();
+    let (text, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}: {text}{error}", begun.elapsed());
+    assert!(error.contains("member 1 (") && text.contains("INCOMPLETE: 1 of 2"), "{text}{error}");
+    // The one that is cut off ends, too: nothing that it sends is acknowledged.
+    assert!(members[0].wait().unwrap().success());
+    assert!(!members[1].wait().unwrap().success());
+    let alone = begun.elapsed();
+    println!("the member that was cut off ended after {alone:?}");
+    assert!(alone < Duration::from_secs(100), "{alone:?}");
 }
 
 /// A member that does nothing but speak, in bash: greeting, clock, beats, and the result of a real one.

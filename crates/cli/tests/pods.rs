@@ -1,0 +1,114 @@
+//! `plumb cluster manifest --kubernetes`: an Indexed Job that Kubernetes can read, with the job file, a secret and a volume. Its command runs in `make cluster`.
+
+use crate::cluster::yaml;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+
+fn manifest(directory: &Path, words: &str) -> (i32, String, String) {
+    let output = Command::new(PLUMB)
+        .current_dir(directory)
+        .args(["cluster", "manifest", "--kubernetes"])
+        .args(words.split(' '))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+fn parts(text: &str) -> [Value; 4] {
+    let found: Vec<Value> = yaml(text).into_iter().filter(|document| !document.is_null()).collect();
+    found.try_into().unwrap_or_else(|found| panic!("{found:?}"))
+}
+
+#[test]
+fn pods_are_an_indexed_job_that_finds_its_leader_by_name_and_has_the_secret() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let job = "; a \"job\": \\ \n[w]\nrw=write\nsize=4k\nfilename=f.${PLUMB_RANK}\n";
+    fs::write(place.path().join("job.fio"), job).unwrap();
+    let words = "--members 4 --image r/plumb:1 --volume fast:20Gi -- --json fio job.fio --description=$(RANK)";
+    let (status, text, error) = manifest(place.path(), words);
+    assert_eq!(status, 0, "{error}");
+    let [map, secret, service, run] = parts(&text);
+    let kinds = [&map, &secret, &service, &run].map(|part| format!("{} {}", part["apiVersion"], part["kind"]));
+    assert_eq!(kinds, ["\"v1\" \"ConfigMap\"", "\"v1\" \"Secret\"", "\"v1\" \"Service\"", "\"batch/v1\" \"Job\""]);
+    assert_eq!(map["data"]["job.fio"], job);
+    let drawn = secret["stringData"]["secret"].as_str().unwrap();
+    assert!(drawn.len() == 64 && drawn.bytes().all(|byte| byte.is_ascii_hexdigit()), "{drawn}");
+    assert!(!manifest(place.path(), words).1.contains(drawn), "each manifest has another one");
+    let spec = &run["spec"];
+    assert_eq!(
+        (&spec["completionMode"], &spec["completions"], &spec["parallelism"], &spec["backoffLimit"]),
+        (&"Indexed".into(), &4.into(), &4.into(), &0.into())
+    );
+    // plumb-0.plumb is the first pod: job, index, and the service that selects the pods.
+    let (pod, labels) = (&spec["template"]["spec"], &spec["template"]["metadata"]["labels"]);
+    assert_eq!((&run["metadata"]["name"], &pod["subdomain"]), (&"plumb".into(), &"plumb".into()));
+    assert_eq!((&service["metadata"]["name"], &service["spec"]["clusterIP"]), (&"plumb".into(), &"None".into()));
+    assert_eq!((&service["spec"]["selector"], &service["spec"]["ports"][0]["port"]), (labels, &8766.into()));
+    let container = &pod["containers"][0];
+    let expected = "plumb cluster --lead 4 --join plumb-0.plumb --rank $(RANK) --join-within 15m --directory /data --json fio job.fio --description=$$(RANK)";
+    assert_eq!(container["command"], json!(expected.split(' ').collect::<Vec<_>>()));
+    assert_eq!((&container["image"], &container["workingDir"]), (&"r/plumb:1".into(), &"/job".into()));
+    assert_eq!(container["env"][1], json!({ "name": "PLUMB_SECRET_FILE", "value": "/secret/secret" }));
+    let source = &pod["volumes"][2]["ephemeral"]["volumeClaimTemplate"]["spec"];
+    assert_eq!((&source["storageClassName"], &source["volumeMode"]), (&"fast".into(), &"Filesystem".into()));
+    assert_eq!(source["resources"]["requests"]["storage"], "20Gi");
+    let mounts: Vec<&str> = container["volumeMounts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mount| mount["mountPath"].as_str().unwrap())
+        .collect();
+    assert_eq!(mounts, ["/job", "/secret", "/data"]);
+    assert_eq!(
+        (&pod["volumes"][0]["configMap"]["name"], &pod["volumes"][1]["secret"]["secretName"]),
+        (&map["metadata"]["name"], &secret["metadata"]["name"])
+    );
+}
+
+#[test]
+fn a_volume_is_a_device_or_a_claim_of_all_pods_as_asked() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let device = "--members 2 --image i --volume c:1Gi --block -- fio --name=a --size=4k --filename=/dev/plumb-volume";
+    let (status, text, error) = manifest(place.path(), device);
+    assert_eq!(status, 0, "{error}");
+    let [map, _, _, run] = parts(&text);
+    assert_eq!(map["data"], json!({}));
+    let pod = &run["spec"]["template"]["spec"];
+    assert_eq!(pod["containers"][0]["volumeDevices"], json!([{ "name": "data", "devicePath": "/dev/plumb-volume" }]));
+    assert_eq!(pod["volumes"][2]["ephemeral"]["volumeClaimTemplate"]["spec"]["volumeMode"], "Block");
+    assert!(text.contains("wipefs"), "{text}");
+    let claim = "--members 2 --image i --claim shared -- --directory /data/sub fio --name=a --size=4k";
+    let (status, text, error) = manifest(place.path(), claim);
+    assert_eq!(status, 0, "{error}");
+    let [.., run] = parts(&text);
+    let pod = &run["spec"]["template"]["spec"];
+    assert_eq!(pod["volumes"][2]["persistentVolumeClaim"]["claimName"], "shared");
+    let command = pod["containers"][0]["command"].as_array().unwrap();
+    assert_eq!(command.iter().filter(|word| *word == "--directory").count(), 1, "{command:?}");
+    assert!(!text.contains("wipefs"), "{text}");
+}
+
+#[test]
+fn a_manifest_of_pods_that_could_not_run_is_refused() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for (words, says) in [
+        ("--members 2 --volume c:1Gi -- fio --name=a --size=4k", "--image IMAGE"),
+        ("--members 2 --image i -- fio --name=a --size=4k", "--volume CLASS:SIZE"),
+        ("--members 2 --image i --volume 1Gi -- fio --name=a --size=4k", "CLASS:SIZE"),
+        ("--members 2 --image i --claim c --block -- fio --name=a --size=4k", "cannot be used with"),
+        ("--members 2 --image i --claim c --volume c:1Gi -- fio --name=a --size=4k", "cannot be used with"),
+        ("--members 2 --image i --claim c --nodes 2 -- fio --name=a --size=4k", "cannot be used with"),
+        ("--members 2 --image i --claim c -- --keep d fio --name=a --size=4k", "--keep writes a file into a pod"),
+        ("--members 2 --image i --claim c -- --secret-file s fio --name=a --size=4k", "in the manifest already"),
+        ("--members 2 --image i --claim c -- fio --name=a --bs=4q", "bs=4q"),
+    ] {
+        let (status, text, error) = manifest(place.path(), words);
+        assert!(status != 0 && error.contains(says) && text.is_empty(), "{words}: {status}: {text}{error}");
+    }
+}
