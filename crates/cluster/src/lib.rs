@@ -41,7 +41,7 @@ pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Stand
 pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
 pub use merge::{merged, over_all};
 pub use message::{
-    Answer, Beat, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Live, Order, PROTOCOL,
+    Answer, Beat, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live, Order, PROTOCOL,
     ProtocolError, Sampled, Stage, SurveyTask, Task, answer, line, order,
 };
 pub use neighbours::name_neighbours;

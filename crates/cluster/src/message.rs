@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Number of the protocol. It changes with every change of a message.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 /// Length of the longest line in bytes: a result with its histograms.
 pub const LONGEST_LINE: usize = 256 << 20;
 
@@ -202,6 +202,18 @@ pub struct Facts {
     pub cpus: u32,
     /// Processors on which the member may run.
     pub allowed_cpus: Vec<u32>,
+    /// The link to other machines; `None` if its speed is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
+}
+
+/// A network device with its speed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// Name of the device.
+    pub device: String,
+    /// Speed in 10^6 bits per second, in each direction.
+    pub megabits: u64,
 }
 
 /// State of a member's run.

@@ -99,6 +99,7 @@ fn facts() -> Facts {
         architecture: std::env::consts::ARCH.to_owned(),
         cpus: online.max(machine.cpus),
         allowed_cpus: sys::processes::placement::affinity().unwrap_or_default(),
+        link: sys::machine::link::link(root).map(|link| cluster::Link { device: link.device, megabits: link.megabits }),
     }
 }
 

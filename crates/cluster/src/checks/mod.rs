@@ -2,6 +2,7 @@
 //! those of each member.
 
 mod bound;
+mod network_bound;
 mod one_machine;
 mod own_cache;
 mod same_file;
@@ -36,6 +37,7 @@ pub const CHECKS: &[Check] = &[
     Check { id: same_file::ID, run: same_file::note },
     Check { id: unlike_members::ID, run: unlike_members::note },
     Check { id: uneven_start::ID, run: uneven_start::note },
+    Check { id: network_bound::ID, run: network_bound::note },
 ];
 
 /// The remarks about a result of these members.

@@ -1,7 +1,8 @@
-//! The machine: memory for I/O and for sharing between processes, NUMA nodes, locales, and facts about kernel and CPU.
+//! The machine: memory for I/O and for sharing between processes, NUMA nodes, locales, and facts about kernel, CPU and network.
 
 pub mod buffers;
 pub mod host;
+pub mod link;
 pub mod locale;
 pub(crate) mod mapping;
 pub mod numa;
