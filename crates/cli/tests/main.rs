@@ -35,6 +35,7 @@ mod replay;
 mod report;
 mod scripts;
 mod servers;
+mod spread;
 mod store;
 mod streams;
 mod survey;

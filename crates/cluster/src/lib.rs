@@ -42,7 +42,7 @@ pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
 pub use merge::{merged, over_all};
 pub use message::{
     Answer, Beat, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live, Order, PROTOCOL,
-    ProtocolError, Sampled, Stage, SurveyTask, Task, answer, line, order,
+    ProtocolError, Sampled, Sharing, Stage, SurveyTask, Task, answer, line, order,
 };
 pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};

@@ -2,7 +2,7 @@
 
 use crate::hosts::MOST_MEMBERS;
 use crate::leader::Outcome;
-use crate::message::{Facts, Finished};
+use crate::message::{Facts, Finished, Sharing};
 use crate::repetitions::Repetition;
 use measure::Nanos;
 use model::{RunResult, SCHEMA};
@@ -52,6 +52,9 @@ pub struct MemberResult {
     /// Its amounts over time.
     #[serde(default)]
     pub samples: Vec<Sample>,
+    /// How members shared one file or device.
+    #[serde(default)]
+    pub sharing: Sharing,
     /// Why it has no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Loss>,
@@ -165,6 +168,7 @@ impl Outcome {
                 started,
                 clock_error: clock.error(),
                 samples: samples.collect(),
+                sharing: Sharing::default(),
                 lost: member.lost.map(|(why, at)| Loss { why, at }),
                 result,
             }

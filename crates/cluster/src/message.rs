@@ -72,9 +72,23 @@ pub struct Task {
     /// True if the leader wants each interval of the monitor.
     #[serde(default)]
     pub intervals: bool,
+    /// How members share one file or device.
+    #[serde(default)]
+    pub sharing: Sharing,
     /// For which command the member works.
     #[serde(default)]
     pub command: LeaderCommand,
+}
+
+/// How members share one file or device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// Each works on all of it.
+    #[default]
+    All,
+    /// Each has a part.
+    Region,
 }
 
 /// The command of the leader.

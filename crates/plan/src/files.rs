@@ -15,6 +15,31 @@ pub enum Extent {
     Percent(u32),
 }
 
+/// One of several parts of equal size, each of another machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Number of the part, from 0.
+    pub number: u32,
+    /// Number of parts.
+    pub of: u32,
+}
+
+impl Part {
+    /// The part of a region, in whole blocks; the last one has what is left at the end, too. Parts do not overlap, and together they are the region.
+    pub fn within(self, start: u64, end: u64, block: u64) -> (u64, u64) {
+        let (block, of) = (block.max(1), u64::from(self.of.max(1)));
+        let blocks = end.saturating_sub(start) / block;
+        let first_of = |number: u64| {
+            // Without a product that could be too large.
+            let blocks = blocks / of * number + (blocks % of * number) / of;
+            start.saturating_add(blocks.saturating_mul(block))
+        };
+        let number = u64::from(self.number);
+        let is_last = number + 1 >= of;
+        (first_of(number), if is_last { end } else { first_of(number + 1) })
+    }
+}
+
 /// Files of a job: names, sizes and creation.
 #[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct FilePlan {
@@ -37,6 +62,8 @@ pub struct FilePlan {
     /// Increment of `offset` from each clone to the next.
     #[default(Extent::Bytes(0))]
     pub offset_increment: Extent,
+    /// The part of the region that is this run's, if others have the other parts; `None` for all of it.
+    pub part: Option<Part>,
     /// Open with O_DIRECT.
     pub direct: bool,
     /// Writes are complete or absent after a crash (RWF_ATOMIC).
@@ -117,4 +144,26 @@ pub enum Allocate {
     KeepSize,
     /// ftruncate(2).
     Truncate,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_whole_blocks_that_do_not_overlap_and_cover_the_region() {
+        for (start, end, block, of) in
+            [(0, 1 << 20, 4096, 3), (512, 10_000, 512, 4), (0, 4096, 4096, 2), (7, u64::MAX, 4096, 4096), (0, 10, 3, 1)]
+        {
+            let parts: Vec<(u64, u64)> = (0..of).map(|number| Part { number, of }.within(start, end, block)).collect();
+            assert_eq!((parts[0].0, parts[parts.len() - 1].1), (start, end));
+            for pair in parts.windows(2) {
+                assert!(pair[0].1 == pair[1].0 && pair[0].0 <= pair[0].1, "{pair:?}");
+                assert_eq!((pair[1].0 - start) % block, 0, "{pair:?}");
+            }
+            let blocks = |part: &(u64, u64)| (part.1 - part.0) / block;
+            let (least, most) = (parts.iter().map(blocks).min().unwrap(), parts.iter().map(blocks).max().unwrap());
+            assert!(most - least <= 1, "{parts:?}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The tasks of the members: fio's words with the files and variables that they name, read here and sent.
 
 use super::carrier::Place;
+use super::spread;
 use crate::failure::Failure;
 use crate::fio::Machine;
 use cluster::LeaderCommand;
@@ -78,6 +79,7 @@ pub(super) fn tasks(
             prefix,
             beat: BEAT,
             intervals: false,
+            sharing: cluster::Sharing::All,
             command: LeaderCommand::Cluster,
         });
     }
@@ -151,6 +153,7 @@ fn invocation_by(parser: &Parser, task: &cluster::Task) -> Result<Invocation, Fa
 pub(super) fn plan(invocation: &Invocation, task: &cluster::Task) -> Result<Plan, Failure> {
     let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
     let mut plan = plan.clone();
+    plan.jobs.iter_mut().for_each(|job| job.files.part = spread::part(task));
     for job in plan.jobs.iter_mut().filter(|job| names_its_files(job)) {
         let format = job.files.handling.name_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
         job.files.handling.name_format = Some(format!("{}{format}", task.prefix));

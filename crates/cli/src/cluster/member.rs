@@ -249,8 +249,8 @@ fn keep(task: &Task, result: model::RunResult) -> Result<(), Failure> {
     }
     let (rank, members, facts) = (task.rank, task.members, facts());
     let place = facts.host.clone();
-    let member =
-        MemberResult { rank, members, place, facts: Some(facts), result: Some(result), ..MemberResult::default() };
+    let (facts, result, sharing) = (Some(facts), Some(result), task.sharing);
+    let member = MemberResult { rank, members, place, facts, sharing, result, ..MemberResult::default() };
     let Some(text) = member.to_document()? else { return Ok(()) };
     let mut file = AtomicFile::numbered(Path::new("."), &format!("plumb-cluster-member-{rank:03}"))?;
     file.write(text.as_bytes(), Durability::Synced)?;

@@ -19,6 +19,7 @@ mod repeat;
 mod screen;
 pub(crate) mod served;
 mod shown;
+mod spread;
 mod survey;
 mod tcp;
 
@@ -31,7 +32,7 @@ use crate::streams::Written;
 use crate::survey::SurveyArgs;
 use carrier::{Arrival, Connection, Place};
 use cluster::{
-    Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Task,
+    Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Sharing, Task,
 };
 use gathering::{Gathered, OwnMember};
 use job::Shift;
@@ -119,6 +120,9 @@ struct LeadArgs {
     /// Directory of the members, from which relative paths start [default: this one]
     #[arg(long, value_name = "DIR")]
     directory: Option<String>,
+    /// Of one file or device, each member has its region, or each has all of it [default: all]
+    #[arg(long, value_name = "region|all", value_parser = spread::spread)]
+    spread: Option<Sharing>,
     /// Makes ${PLUMB_SHIFTED_RANK} the number N members on, or of the next one on another host
     #[arg(long, value_name = "N|host", value_parser = shift)]
     shift: Option<Shift>,
@@ -330,6 +334,9 @@ impl LeadArgs {
         let Some(Reached { places, carrier, name, library, arrivals }) = self.reach()? else { return Ok(0) };
         let directory = self.directory()?;
         let mut tasks = job::tasks(words, &places, self.shift.unwrap_or_default(), &directory)?;
+        if let Some(sharing) = self.spread {
+            spread::apply(sharing, &mut tasks)?;
+        }
         let prints = MembersStream::prints(self.stream.as_deref());
         if prints && (self.json || self.output.as_deref().is_some_and(crate::streams::is_stdout)) {
             return Err(Failure::new(
@@ -388,6 +395,7 @@ impl LeadArgs {
     ) -> Run {
         let ending = if outcome.signal.is_some() { Ending::BySignal } else { Ending::ByItself };
         let mut members = outcome.into_results(names);
+        members.iter_mut().for_each(|member| member.sharing = self.spread.unwrap_or_default());
         cluster::name_neighbours(&mut members);
         if self.repetitions() > 1 {
             let number = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
@@ -440,7 +448,8 @@ impl LeadArgs {
     fn check_before_members_wait(&self, words: &[String]) -> Result<(), Failure> {
         let Some(members) = self.tcp.lead else { return Ok(()) };
         let anywhere: Vec<Place> = (0..members).map(|rank| Place::Host(format!("host{rank}"))).collect();
-        job::tasks(words, &anywhere, self.shift.unwrap_or_default(), job::HERE).map(|_| ())
+        let mut tasks = job::tasks(words, &anywhere, self.shift.unwrap_or_default(), job::HERE)?;
+        self.spread.map_or(Ok(()), |sharing| spread::apply(sharing, &mut tasks))
     }
 
     /// Is a member by the command that all machines have.

@@ -38,6 +38,7 @@ fn by_members(lead: &LeadArgs, run: &mut dyn FnMut(&mut dyn Members) -> Result<u
     let the_result = "the survey's own file has every test with its members";
     let given = [
         ("--shift", lead.shift.is_some(), "each member reads its own file"),
+        ("--spread", lead.spread.is_some(), "each member has its own file, or the device of all"),
         ("--repeat", lead.repeat.is_some(), "survey has --repeat: it repeats each test"),
         ("--partial", lead.partial, "rows by different members do not compare"),
         ("--keep", lead.keep.is_some(), the_result),

@@ -2,6 +2,7 @@
 
 use super::{Limits, machine, ranks};
 use crate::member_result::MemberResult;
+use crate::message::Sharing;
 use model::{Grade, Note};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,8 @@ pub(super) const ID: &str = "same file";
 
 pub(super) fn note(members: &[MemberResult], _limits: Limits) -> Option<Note> {
     let mut writers: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
-    for member in members {
+    // Those that have a part each write different bytes.
+    for member in members.iter().filter(|member| member.sharing == Sharing::All) {
         for job in member.result.iter().flat_map(|result| &result.jobs).filter(|job| job.directions.write.bytes > 0) {
             let absolute = job.echo.paths.iter().filter(|path| path.starts_with('/'));
             for path in absolute {
@@ -28,7 +30,7 @@ pub(super) fn note(members: &[MemberResult], _limits: Limits) -> Option<Note> {
         grade: Grade::ValidWithLimits,
         sentence: format!(
             "members {} wrote the same file, {path}{if_shared}; give each its file with ${{PLUMB_RANK}} in its name, or its part with \
-             offset",
+             --spread region",
             ranks(&numbers)
         ),
         evidence: vec![("members".to_owned(), numbers.len() as f64)],
@@ -52,6 +54,9 @@ mod tests {
         let text = note(&[named(0, "/s/f"), named(1, "/s/f"), named(2, "/s/g")], limits).unwrap().sentence;
         assert!(text.starts_with("members 0, 1 wrote the same file, /s/f, if"), "{text}");
         assert_eq!(note(&[named(0, "/s/f"), named(1, "/s/g")], limits), None);
+        let mut parts = [named(0, "/s/f"), named(1, "/s/f")];
+        parts.iter_mut().for_each(|member| member.sharing = Sharing::Region);
+        assert_eq!(note(&parts, limits), None, "each has its part");
         let mut one_host = [named(0, "/s/f"), named(1, "/s/f")];
         one_host[1].facts.as_mut().unwrap().boot_id = Some("boot 0".to_owned());
         assert!(!note(&one_host, limits).unwrap().sentence.contains("if it is on storage"));

@@ -5,14 +5,14 @@
 
 use super::regions::{FileKind, PlannedFile, largest_block};
 use crate::Event;
-use crate::error::{file_error, refusal};
+use crate::error::{file_error, job_refusal, refusal};
 use load::Request;
 use load::content::Content;
 use measure::text::rounded_size;
 use measure::{Direction, Nanos, float};
 use model::JobError;
 use plan::Operation;
-use plan::{Allocate, JobPlan, Mix};
+use plan::{Allocate, JobPlan, Mix, Part};
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ftruncate};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -150,6 +150,9 @@ impl Layout<'_> {
     fn make(&mut self, path: &Path, size: u64) -> Result<(), JobError> {
         let trims_only = self.job.load.mix == Mix::Only(Direction::Trim);
         make_directory_of(path)?;
+        if let Some(part) = self.job.files.part {
+            return self.extend(path, (part, size));
+        }
         if !trims_only
             && let Err(error) = std::fs::remove_file(path)
             && error.kind() != std::io::ErrorKind::NotFound
@@ -164,6 +167,27 @@ impl Layout<'_> {
             let _ = std::fs::remove_file(path);
         }
         made
+    }
+
+    /// Makes a file longer of which others write other parts at the same time: it is neither removed nor truncated, and not written for reads, because no
+    /// machine knows when the others have done so.
+    fn extend(&mut self, path: &Path, (part, size): (Part, u64)) -> Result<(), JobError> {
+        if self.job.files.overwrite || self.job.load.mix.contains(Direction::Read) {
+            let what = format_args!(
+                "{} is shorter than {size} bytes, and members do not lay out one file together; write it first",
+                path.display()
+            );
+            return Err(job_refusal(self.job, libc::EINVAL, "size", what));
+        }
+        let opened = File::options().write(true).create(true).truncate(false).mode(0o644).open(path);
+        let file = opened.map_err(|error| file_error("create", path, error, ""))?;
+        // Only the last part cannot cut off what is behind it.
+        let truncates = self.job.files.allocate == Allocate::Truncate;
+        if !truncates || part.number + 1 == part.of {
+            self.reserve(&file, path, size)?;
+        }
+        self.advance(size);
+        Ok(())
     }
 
     /// Writes or allocates one file, as the job needs it.
@@ -197,7 +221,11 @@ impl Layout<'_> {
             Allocate::None => Ok(()),
             Allocate::Truncate => ftruncate(file, size).map_err(|error| no_space("truncate", error)),
             Allocate::Posix => fallocate(file, FallocateFlags::empty(), 0, size)
-                .or_else(|error| if unsupported(error) { ftruncate(file, size) } else { Err(error) })
+                .or_else(|error| match (unsupported(error), self.job.files.part) {
+                    (true, None) => ftruncate(file, size),
+                    (true, Some(_)) => Ok(()),
+                    (false, _) => Err(error),
+                })
                 .map_err(|error| no_space("posix_fallocate", error)),
             Allocate::Native => fallocate(file, FallocateFlags::empty(), 0, size)
                 .or_else(|error| if unsupported(error) { Ok(()) } else { Err(error) })

@@ -6,7 +6,7 @@ use crate::shared::capabilities::needs_files;
 use load::{Reach, Region};
 use model::JobError;
 use plan::Work;
-use plan::{Extent, FileType, JobPlan, ZonePlan, Zoned};
+use plan::{Extent, FileType, JobPlan, Part, ZonePlan, Zoned};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -268,8 +268,27 @@ fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Wanted) -> Resu
         let what = format_args!("offset {start} is at or beyond the end of {} ({real_size} bytes)", path.display());
         return Err(job_refusal(job, libc::EINVAL, "offset", what));
     }
+    let (start, end) = match job.files.part {
+        None => (start, end),
+        Some(part) => part_of(job, part, path, (start, end))?,
+    };
     let reach = if start == 0 && end >= real_size { Reach::Whole } else { Reach::Part };
     Ok(Region { start, end, reach })
+}
+
+/// The part of a region that this run works on, while others work on theirs.
+fn part_of(job: &JobPlan, part: Part, path: &Path, (start, end): (u64, u64)) -> Result<(u64, u64), JobError> {
+    let smallest = smallest_block(job);
+    let found = part.within(start, end, smallest);
+    if found.1.saturating_sub(found.0) < smallest {
+        let (bytes, of) = (end - start, part.of);
+        let what = format_args!(
+            "the {bytes} bytes of {} are less than a block of {smallest} for each of {of} members",
+            path.display()
+        );
+        return Err(job_refusal(job, libc::EINVAL, "size", what));
+    }
+    Ok(found)
 }
 
 /// A size larger than any file system: a job that fills one ends when the file system is full.

@@ -1,0 +1,102 @@
+//! `plumb cluster --spread`: members of one file have parts that do not overlap and cover it, or each has all of it.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+
+fn run(directory: &Path, words: &str) -> (i32, String, String) {
+    let words = words.split(' ');
+    let output =
+        Command::new(PLUMB).arg("cluster").args(words).current_dir(directory).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+fn checks(document: &Value) -> Vec<&str> {
+    document["cluster"]["notes"].as_array().unwrap().iter().map(|note| note["check"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn regions_do_not_overlap_and_cover_the_file_whatever_is_not_divisible() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = place.path().join("f");
+    // 10 blocks of 4 KiB and half a block after an offset of one block, for three members: 3, 3 and 4 of them.
+    let job = "--name=w --filename=f --bs=4k --offset=4k --size=42k --allow_file_create=1";
+    let words =
+        format!("--local 3 --spread region --json fio {job} --rw=randwrite --buffer_pattern=0x1${{PLUMB_RANK}}");
+    let (status, text, error) = run(place.path(), &words);
+    assert_eq!(status, 0, "{error}");
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let bytes: Vec<u64> =
+        found["cluster"]["each"].as_array().unwrap().iter().map(|member| member["bytes"].as_u64().unwrap()).collect();
+    assert_eq!(bytes, [3 << 12, 3 << 12, 4 << 12]);
+    assert!(!checks(&found).contains(&"same file"), "{:?}", checks(&found));
+    let blocks: Vec<u8> = fs::read(&file)
+        .unwrap()
+        .chunks(4096)
+        .map(|block| {
+            assert!(block.iter().all(|byte| *byte == block[0]), "a block of two members");
+            block[0]
+        })
+        .collect();
+    assert_eq!(blocks, [0, 0x10, 0x10, 0x10, 0x11, 0x11, 0x11, 0x12, 0x12, 0x12, 0x12, 0]);
+    // Reads of the whole file, which is there: 46 KiB are 11 blocks and a half.
+    let words = "--local 2 --spread region --json fio --name=r --filename=f --bs=4k --rw=read";
+    let (status, text, error) = run(place.path(), words);
+    assert_eq!(status, 0, "{error}");
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["cluster"]["rates"][0]["ios"], 11, "{}", found["cluster"]["rates"]);
+}
+
+#[test]
+fn without_regions_each_member_has_all_of_it_with_a_remark() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(place.path().join("f"), vec![0; 64 << 10]).unwrap();
+    let file = place.path().join("f");
+    for option in ["--spread all ", ""] {
+        let words = format!(
+            "--local 2 {option}--json fio --name=w --filename={} --bs=4k --size=64k --rw=write",
+            file.display()
+        );
+        let (status, text, error) = run(place.path(), &words);
+        assert_eq!(status, 0, "{error}");
+        let found: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(found["cluster"]["rates"][0]["bytes"], 128 << 10);
+        assert!(checks(&found).contains(&"same file"), "{:?}", checks(&found));
+    }
+}
+
+#[test]
+fn a_job_that_cannot_be_shared_is_refused_by_name() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(place.path().join("short"), "").unwrap();
+    let job = "--name=a --size=64k --rw=write";
+    for (options, words, says) in [
+        ("--spread region", job.to_owned(), "does not name one file"),
+        ("--spread all", job.to_owned(), "does not name one file"),
+        ("--spread region", format!("{job} --filename=f:g"), "does not name one file"),
+        ("--spread all", format!("{job} --filename=f.${{PLUMB_RANK}}"), "files of different names"),
+        ("--spread region", format!("{job} --filename=f --offset_increment=4k"), "offset_increment"),
+        ("--spread region", format!("{job} --filename=f --fill_device=1"), "fills a device"),
+        ("--spread region", format!("{job} --filename=f --unlink=1"), "removes the file"),
+        ("--spread region", format!("{job} --filename=f --file_append=1"), "appends"),
+        (
+            "--spread region",
+            "--name=a --ioengine=filecreate --filename=f --size=4k".to_owned(),
+            "does not read or write the data",
+        ),
+        (
+            "--spread region",
+            "--name=a --filename=f --rw=write --size=4k".to_owned(),
+            "less than a block of 4096 for each of 2 members",
+        ),
+        ("--spread region", "--name=a --filename=short --rw=read --size=64k".to_owned(), "write it first"),
+        ("--spread parts", job.to_owned(), "give region or all"),
+    ] {
+        let (status, text, error) = run(place.path(), &format!("--local 2 {options} fio {words}"));
+        assert!(status != 0 && error.contains(says), "{options} {words}: {status}: {text}{error}");
+    }
+}
