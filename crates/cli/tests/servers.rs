@@ -437,6 +437,23 @@ fn a_server_ends_the_jobs_of_a_client_that_is_killed_and_serves_the_next_one() {
 }
 
 #[test]
+fn logs_of_a_killed_member_do_not_stay() {
+    let server = Server::start(&[]);
+    let (place, job) = (place(), format!("{READS}60\nwrite_lat_log=l\n"));
+    let running = client(place.path(), &job, &[&server.client(), "x.fio"]).spawn().unwrap();
+    let member = server.members(1)[0];
+    let folder = std::env::temp_dir().join(format!("plumb-logs-{member}-0"));
+    assert!(folder.exists());
+    signal(member, Signal::KILL);
+    assert_eq!(shown(&running.wait_with_output().unwrap()).0, 1);
+    let begun = Instant::now();
+    while folder.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{}", folder.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn a_second_client_is_refused_with_the_name_of_the_first_and_an_interrupt_ends_the_jobs_in_order() {
     let server = Server::start(&[]);
     let place = place();

@@ -3,6 +3,7 @@
 
 use super::job;
 use crate::failure::Failure;
+use crate::network::log_folders::LogFolder;
 use cluster::{Answer, Task};
 use fio::{Action, Files, Invocation, RealFiles};
 use formats::fio::text as fio_text;
@@ -208,7 +209,7 @@ fn with_client(format: &str, client: &str) -> String {
 /// The logs of a run, in a temporary directory until they are sent.
 #[derive(Debug, Default)]
 pub(super) struct Logs {
-    folder: Option<PathBuf>,
+    folder: Option<LogFolder>,
     /// Directories of the names that the job gives: `0` of the temporary directory is the first of them.
     directories: Vec<PathBuf>,
 }
@@ -245,29 +246,18 @@ impl Logs {
 
     /// The temporary directory, which is made if there is none.
     fn folder(&mut self) -> Result<PathBuf, Failure> {
-        if let Some(folder) = &self.folder {
-            return Ok(folder.clone());
-        }
-        for number in 0..1000 {
-            let folder = std::env::temp_dir().join(format!("plumb-logs-{}-{number}", std::process::id()));
-            match std::fs::create_dir(&folder) {
-                Ok(()) => {
-                    self.folder = Some(folder.clone());
-                    return Ok(folder);
-                }
-                // Of a process with the same ID that was killed.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Failure::at(&folder, format!("cannot be made for logs: {error}"))),
-            }
-        }
-        Err(Failure::new("the temporary directory is full of directories for logs; remove plumb-logs-*"))
+        let folder = match self.folder.take() {
+            Some(folder) => folder,
+            None => LogFolder::make()?,
+        };
+        Ok(self.folder.insert(folder).path().to_owned())
     }
 
     /// Sends all logs, each in parts of whole rows.
     pub(super) fn send(&self, say: &mut dyn FnMut(Answer) -> Result<(), Failure>) -> Result<(), Failure> {
         let Some(folder) = &self.folder else { return Ok(()) };
         for (number, directory) in self.directories.iter().enumerate() {
-            let into = folder.join(number.to_string());
+            let into = folder.path().join(number.to_string());
             let mut names: Vec<_> =
                 std::fs::read_dir(&into)?.filter_map(|entry| entry.ok().map(|entry| entry.file_name())).collect();
             names.sort();
@@ -277,13 +267,6 @@ impl Logs {
             }
         }
         Ok(())
-    }
-}
-
-impl Drop for Logs {
-    fn drop(&mut self) {
-        // Errors are ignored: the directory is one for temporary files.
-        let _ = self.folder.as_ref().map(std::fs::remove_dir_all);
     }
 }
 

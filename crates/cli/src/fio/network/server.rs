@@ -6,6 +6,7 @@ use crate::cluster::{PROGRAM, lead};
 use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
 use crate::network::greeting::{GREETING, Greetings, Unmet, first_line};
+use crate::network::log_folders::remove_abandoned;
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::served_process::{DETACHED, Encrypted, ServedProcess};
 use crate::network::socket::{Listener, Socket};
@@ -48,6 +49,7 @@ pub(crate) fn serve(request: &ServerRequest, invocation: &Invocation) -> Result<
         Listener::bind(&address).map_err(|failure| Failure::new(format!("--server: {}", failure.message())))?;
     let clients = if listener.is_for_its_user() { ClientTrust::Full } else { request.trust };
     say_what_clients_may(clients, &allowed);
+    remove_abandoned();
     // A process that has started this one may be gone.
     let _ = Output::stdout().write(&format!("fio: server listening on {}\n", listening(&address)));
     let server =
@@ -241,6 +243,7 @@ impl Server {
             turn.member = process.group;
         }
         process.wait(|_| {});
+        remove_abandoned();
         Ok(())
     }
 
