@@ -66,6 +66,40 @@ fn a_signal_ends_the_repetitions_in_order_and_those_so_far_are_in_the_table() {
 }
 
 #[test]
+fn with_wear_out_the_slow_member_goes_on_until_it_did_as_many_ios_and_the_rates_are_those_by_hand() {
+    let place = place();
+    // 100 and 110 µs for each I/O. In a second, the slow one ends 9,090 of them, and the one that is in flight.
+    let disk = SIMULATED.replace("iodepth=4", "iodepth=1").replace("=100us", "=1${PLUMB_RANK}0us");
+    let (status, text, error) = run(place.path(), &format!("--local 2 --wear-out --repeat 2 --json fio {disk}"));
+    assert_eq!(status, 0, "{text}{error}");
+    for run in document(&text)["tests"].as_array().unwrap() {
+        let each = run["cluster"]["each"].as_array().unwrap();
+        let of = |key: &str| [&each[0][key], &each[1][key]].map(|value| value.as_f64().unwrap());
+        assert_eq!((of("ios_in_time"), of("ios"), of("elapsed_s")), ([10_000.0, 9_091.0], [10_000.0; 2], [1.0, 1.1]));
+        let rates = &run["cluster"]["rates"][0];
+        assert!((rates["sum_iops"].as_f64().unwrap() - 19_090.9).abs() < 1.0, "10,000 in 1 s and in 1.1 s: {rates}");
+        let skew = run["cluster"]["start"]["skew_ns"].as_f64().unwrap();
+        let elapsed = rates["elapsed"].as_f64().unwrap();
+        // The simulated times are exact; the starts may be apart, in either order.
+        assert!((elapsed - 1.1e9).abs() <= skew + 1.0, "{rates}");
+        assert!((rates["first_done"].as_f64().unwrap() - 1e9).abs() <= skew + 1.0, "{rates}");
+        let over_all = rates["over_all_iops"].as_f64().unwrap();
+        assert!((over_all - 20_000.0 / (elapsed / 1e9)).abs() < 1.0, "{rates}");
+    }
+    let (_, text, _) = run(place.path(), &format!("--local 2 --wear-out fio {disk}"));
+    let expected = "a worker had done 9,091 I/Os on member 1 and 10,000 on member 0; all went on to 10,000";
+    assert!(text.contains(expected), "{text}");
+    for (words, why) in [
+        ("--local 2 --wear-out fio --name=a --size=4k", "no runtime"),
+        ("--local 2 --wear-out fio --runtime=1 --name=a --size=4k --name=b --size=4k", "for one job"),
+        ("--local 2 --wear-out survey .", "--wear-out is not for a survey"),
+    ] {
+        let (status, _, error) = run(place.path(), words);
+        assert!(status == 1 && error.contains(why), "{words}: {error}");
+    }
+}
+
+#[test]
 fn a_repetition_that_fails_is_the_last_one() {
     let place = place();
     let (status, text, error) =

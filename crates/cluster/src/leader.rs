@@ -6,6 +6,7 @@
 use crate::clock::{ClockEstimate, Measurement, MemberClock, PINGS};
 use crate::message::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
 use measure::Nanos;
+use model::JobResult;
 
 /// Least time between the last member that is ready and the start of all.
 const LEAST_LEAD: Nanos = Nanos::from_millis(200);
@@ -117,6 +118,8 @@ struct Member {
     /// Time at which it is given up whatever it says.
     ends_by: Option<Nanos>,
     beats: Vec<Beat>,
+    /// I/Os of its fastest worker when the time of all its workers was over.
+    out_of_time: Option<u64>,
     finished: Option<Box<Finished>>,
     /// Reason why it is lost, and when.
     lost: Option<(String, Nanos)>,
@@ -147,6 +150,8 @@ pub struct Leader {
     round: u32,
     began: Nanos,
     go: Option<Nanos>,
+    /// I/Os that every worker does, once it is known how many the fastest one has done.
+    until: Option<u64>,
     signal: Option<i32>,
     actions: Vec<Action>,
 }
@@ -168,6 +173,7 @@ pub struct MemberOutcome {
     pub(crate) facts: Option<Facts>,
     pub(crate) clock: MemberClock,
     pub(crate) beats: Vec<Beat>,
+    pub(crate) out_of_time: Option<u64>,
     pub(crate) finished: Option<Finished>,
     /// The reason, and the time of the leader's clock.
     pub(crate) lost: Option<(String, Nanos)>,
@@ -186,6 +192,7 @@ impl Leader {
             named: false,
             ends_by: None,
             beats: Vec::new(),
+            out_of_time: None,
             finished: None,
             lost: None,
         };
@@ -197,17 +204,19 @@ impl Leader {
             round: 0,
             began: now,
             go: None,
+            until: None,
             signal: None,
             actions: Vec::new(),
         }
     }
 
-    /// Everything that was found in the round that is over.
+    /// Everything that was found in the round that is over, or until the end.
     pub fn take_round(&mut self) -> Outcome {
         let member = |member: &mut Member| MemberOutcome {
             facts: member.facts.clone(),
             clock: member.clock,
             beats: std::mem::take(&mut member.beats),
+            out_of_time: member.out_of_time,
             finished: member.finished.take().map(|finished| *finished),
             lost: member.lost.clone(),
         };
@@ -220,11 +229,11 @@ impl Leader {
             return Vec::new();
         }
         self.round = self.round.saturating_add(1);
-        (self.phase, self.go, self.began) = (Phase::Starting, None, now);
+        (self.phase, self.go, self.began, self.until) = (Phase::Starting, None, now, None);
         for (member, task) in self.members.iter_mut().zip(tasks) {
             (member.task, member.clock) = (Task { round: self.round, ..task }, member.clock.of_next_round());
             member.beats.clear();
-            (member.finished, member.ends_by) = (None, None);
+            (member.finished, member.ends_by, member.out_of_time) = (None, None, None);
         }
         for rank in 0..self.members.len() {
             if self.members[rank].standing == Standing::Gone {
@@ -282,18 +291,6 @@ impl Leader {
     /// Time at which all were asked to begin.
     pub fn go(&self) -> Option<Nanos> {
         self.go
-    }
-
-    /// Everything that was found.
-    pub fn into_outcome(self) -> Outcome {
-        let member = |member: Member| MemberOutcome {
-            facts: member.facts,
-            clock: member.clock,
-            beats: member.beats,
-            finished: member.finished.map(|finished| *finished),
-            lost: member.lost,
-        };
-        Outcome { go: self.go, signal: self.signal, members: self.members.into_iter().map(member).collect() }
     }
 
     fn answer(&mut self, rank: usize, answer: Answer, now: Nanos) {
@@ -405,6 +402,32 @@ impl Leader {
         if beat.stage == Stage::Ready {
             self.ready(rank);
         }
+        if let Some(ios) = beat.out_of_time {
+            self.members[rank].out_of_time = Some(ios);
+            // It waits still: the number may have been lost.
+            if let Some(ios) = self.until {
+                self.actions.push(Action::Send(rank, Order::Until { ios, round: self.round }));
+            }
+        }
+    }
+
+    /// Once the time of all is over: how far everyone goes on. A member that came to the end of its job has its number, too; one that is lost has none.
+    fn wear_out(&mut self) {
+        let fastest = |finished: &Finished| finished.result.jobs.iter().map(JobResult::ios).max();
+        let is_over = |member: &Member| {
+            let is_done = matches!(member.standing, Standing::Finished | Standing::Resting | Standing::Gone);
+            is_done || member.out_of_time.is_some()
+        };
+        let waits = |member: &Member| member.standing == Standing::Running && member.out_of_time.is_some();
+        if self.until.is_some() || !self.members.iter().all(is_over) || !self.members.iter().any(waits) {
+            return;
+        }
+        let of_finished = self.members.iter().filter_map(|member| fastest(member.finished.as_ref()?));
+        let of_waiting = self.members.iter().filter(|&member| waits(member)).filter_map(|member| member.out_of_time);
+        let Some(ios) = of_finished.chain(of_waiting).max() else { return };
+        self.until = Some(ios);
+        let waiting = (0..self.members.len()).filter(|&rank| waits(&self.members[rank]));
+        self.actions.extend(waiting.map(|rank| Action::Send(rank, Order::Until { ios, round: self.round })));
     }
 
     fn done(&mut self, rank: usize, finished: Box<Finished>, now: Nanos) {
@@ -587,6 +610,9 @@ impl Leader {
     fn go_on(&mut self, now: Nanos) {
         if self.phase == Phase::Starting && self.members.iter().all(|member| member.standing == Standing::Ready) {
             self.start(now);
+        }
+        if matches!(self.phase, Phase::Running { .. }) {
+            self.wear_out();
         }
         let at_rest = |member: &Member| matches!(member.standing, Standing::Resting | Standing::Gone);
         let is_any_left = self.members.iter().any(|member| member.standing == Standing::Resting);

@@ -29,6 +29,8 @@ struct Member {
     /// Number of its round; `None` before the first one.
     round: Option<u32>,
     work: Nanos,
+    /// I/Os when its time is over; `None` if that is the end of its job.
+    in_time: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,8 @@ enum State {
     LayingOut,
     Ready,
     Running,
+    /// Its time is over, and it waits for the number of the others.
+    OutOfTime,
     Done,
     Exited,
 }
@@ -87,7 +91,15 @@ impl World {
                 _ => Fate::Healthy,
             };
             let (ahead, work) = (random.next_word() % (1 << 40), Nanos(random.next_word() % 6_000_000_000));
-            members.push(Member { fate, ahead, state: State::Waiting, round: None, work });
+            members.push(Member { fate, ahead, state: State::Waiting, round: None, work, in_time: None });
+        }
+        if random.next_word().is_multiple_of(3) {
+            let ios = |random: &mut SplitMix| Some(1_000 + random.next_word() % 1_000);
+            members.iter_mut().for_each(|member| member.in_time = ios(&mut random));
+            // One may come to the end of its job before.
+            if random.next_word().is_multiple_of(2) {
+                members[0].in_time = None;
+            }
         }
         let lossy = random.next_word().is_multiple_of(3) && trouble > 0;
         let mut world = World {
@@ -162,7 +174,7 @@ impl World {
         }
         self.members[rank].state = State::Done;
         let mut job = JobResult { workers: 1, error, ..JobResult::default() };
-        job.directions.read.ios = rank as u64 + 1;
+        job.directions.read.ios = 1 + rank as u64;
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
         let finished = Finished { round: self.round(rank), started: Some(Nanos(1)), ended: self.clock(rank), result };
         self.say(rank, Answer::Done(Box::new(finished)));
@@ -201,7 +213,16 @@ impl World {
                 let at = Nanos(at.get().saturating_sub(self.members[rank].ahead)).max(self.now);
                 self.put(at, Happening::Begin(rank, round));
             }
-            (Order::Stop { .. }, State::LayingOut | State::Ready | State::Running) => self.finish(rank, None),
+            (Order::Until { ios, round }, State::OutOfTime) if round == self.round(rank) => {
+                assert!(self.members[rank].in_time.is_some_and(|own| own <= ios), "as many as the fastest");
+                let at = self.now.saturating_add(Nanos(self.random.next_word() % 2_000_000_000));
+                self.members[rank].state = State::Running;
+                self.members[rank].in_time = None;
+                self.put(at, Happening::WorkIsOver(rank, round));
+            }
+            (Order::Stop { .. }, State::LayingOut | State::Ready | State::Running | State::OutOfTime) => {
+                self.finish(rank, None);
+            }
             (Order::Stop { .. }, State::Waiting | State::Done) | (Order::Bye, _) => self.exit(rank),
             _ => {}
         }
@@ -239,15 +260,18 @@ impl World {
             return Vec::new();
         }
         match (happening, self.members[rank].state) {
-            (Happening::Beat(_), State::LayingOut | State::Ready | State::Running | State::Done) => {
+            (Happening::Beat(_), State::LayingOut | State::Ready | State::Running | State::OutOfTime | State::Done) => {
                 let stage = match self.members[rank].state {
                     State::LayingOut => Stage::LayingOut,
                     State::Ready => Stage::Ready,
-                    State::Running => Stage::Running,
+                    State::Running | State::OutOfTime => Stage::Running,
                     _ => Stage::Resting,
                 };
                 let round = self.round(rank);
-                self.say(rank, Answer::Beat(Beat { at: self.clock(rank), round, stage, ..Beat::default() }));
+                let waits = self.members[rank].state == State::OutOfTime;
+                let out_of_time = self.members[rank].in_time.filter(|_| waits);
+                let at = self.clock(rank);
+                self.say(rank, Answer::Beat(Beat { at, round, stage, out_of_time, ..Beat::default() }));
                 self.put(self.now.saturating_add(BEAT), Happening::Beat(rank));
             }
             (Happening::LaidOut(..), State::LayingOut) if self.members[rank].fate == Fate::WorkersFail => {
@@ -263,6 +287,9 @@ impl World {
                 self.members[rank].state = State::Running;
                 let at = self.now.saturating_add(self.members[rank].work);
                 self.put(at, Happening::WorkIsOver(rank, round));
+            }
+            (Happening::WorkIsOver(..), State::Running) if self.members[rank].in_time.is_some() => {
+                self.members[rank].state = State::OutOfTime;
             }
             (Happening::WorkIsOver(..), State::Running) => self.finish(rank, None),
             _ => {}
@@ -331,7 +358,7 @@ fn run(seed: u64) -> Ended {
         }
         if is_over {
             assert_eq!(leader.due(), None, "seed {seed}");
-            return Ended { world, rounds, last: leader.into_outcome(), on_loss, wanted };
+            return Ended { world, rounds, last: leader.take_round(), on_loss, wanted };
         }
     }
 }

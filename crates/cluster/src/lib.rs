@@ -38,7 +38,7 @@ pub use greeting::{
 };
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
-pub use member_result::{KeptError, Loss, MemberResult, Sample, kept};
+pub use member_result::{KeptError, Loss, MemberResult, Repetition, Sample, kept};
 pub use merge::{merged, over_all};
 pub use message::{
     Answer, Beat, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live, Order, PROTOCOL,
@@ -46,7 +46,7 @@ pub use message::{
 };
 pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};
-pub use repetitions::{RepeatedRates, Repetition, Spread, repeated};
+pub use repetitions::{RepeatedRates, Spread, repeated};
 pub use roster::{Roster, Unplaced};
 pub use stragglers::{Reason, Straggler, median, stragglers};
 pub use summary::{MemberSummary, StartSkew, Summary, latency, summary, together};

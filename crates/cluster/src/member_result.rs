@@ -3,7 +3,6 @@
 use crate::hosts::MOST_MEMBERS;
 use crate::leader::Outcome;
 use crate::message::{Facts, Finished, Sharing};
-use crate::repetitions::Repetition;
 use measure::Nanos;
 use model::{RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
@@ -18,6 +17,15 @@ pub struct Sample {
     pub bytes: [u64; 3],
     /// I/Os since the start.
     pub ios: [u64; 3],
+}
+
+/// The place of a run among the repetitions of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Repetition {
+    /// Its number, from 1.
+    pub number: u32,
+    /// How many were asked for.
+    pub of: u32,
 }
 
 /// The end of a member without a result.
@@ -49,6 +57,9 @@ pub struct MemberResult {
     pub started: Option<Nanos>,
     /// Bound of the error of its times.
     pub clock_error: Option<Nanos>,
+    /// I/Os of its fastest worker when the time was over, if it went on after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ios_in_time: Option<u64>,
     /// Its amounts over time.
     #[serde(default)]
     pub samples: Vec<Sample>,
@@ -167,6 +178,7 @@ impl Outcome {
                 go,
                 started,
                 clock_error: clock.error(),
+                ios_in_time: member.out_of_time,
                 samples: samples.collect(),
                 sharing: Sharing::default(),
                 lost: member.lost.map(|(why, at)| Loss { why, at }),

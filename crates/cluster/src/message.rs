@@ -33,6 +33,13 @@ pub enum Order {
     },
     /// Another member has finished first: send the amounts of this moment.
     Mark,
+    /// Go on until every worker has done this number of I/Os, which is that of the fastest worker of all members when the time was over.
+    Until {
+        /// The number.
+        ios: u64,
+        /// Number of the round.
+        round: u32,
+    },
     /// Send the result so far.
     Report,
     /// End all workers in order, and send the result.
@@ -75,6 +82,9 @@ pub struct Task {
     /// How members share one file or device.
     #[serde(default)]
     pub sharing: Sharing,
+    /// True if workers go on after their runtime until all have done as many I/Os.
+    #[serde(default)]
+    pub wears_out: bool,
     /// For which command the member works.
     #[serde(default)]
     pub command: LeaderCommand,
@@ -261,6 +271,9 @@ pub struct Beat {
     pub ios: [u64; 3],
     /// Completed share of the run or of the layout, 0 to 1; `None` while unknown.
     pub done: Option<f64>,
+    /// I/Os of the member's fastest worker, once the time of all its workers is over and they wait for [`Order::Until`].
+    #[serde(default)]
+    pub out_of_time: Option<u64>,
 }
 
 /// An interval of a member's monitor.
@@ -392,6 +405,7 @@ mod tests {
             Order::Prepare(Box::new(Task { rank: 1, words: vec!["--name=a".to_owned()], ..Task::default() })),
             Order::Go { at: Nanos(u64::MAX), round: 1 },
             Order::Mark,
+            Order::Until { ios: 9, round: 1 },
             Order::Report,
             Order::Stop { why: "a \"line\"\nend".to_owned() },
             Order::Bye,

@@ -4,15 +4,6 @@ use crate::summary::Summary;
 use measure::{Direction, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// The place of a run among the repetitions of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Repetition {
-    /// Its number, from 1.
-    pub number: u32,
-    /// How many were asked for.
-    pub of: u32,
-}
-
 /// A rate in several repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {

@@ -61,6 +61,9 @@ pub struct MemberSummary {
     pub bytes: u64,
     /// I/Os of all directions.
     pub ios: u64,
+    /// I/Os of its fastest worker when the time was over, if members went on after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ios_in_time: Option<u64>,
     /// Errors of its jobs.
     pub errors: u64,
     /// The first of them.
@@ -141,6 +144,7 @@ fn one(member: &MemberResult, members: &[MemberResult], first: Option<Nanos>) ->
         elapsed_s: elapsed.map(Nanos::as_secs_f64),
         bytes,
         ios: directions().map(|found| found.ios).fold(0, u64::saturating_add),
+        ios_in_time: member.ios_in_time,
         errors: jobs()
             .map(|job| job.forgiven_errors.saturating_add(u64::from(job.error.is_some())))
             .fold(0, u64::saturating_add),

@@ -270,6 +270,19 @@ impl Load {
         self.set_deadline(now);
     }
 
+    /// True if [`Load::next`] returns [`Next::Stop`] because the runtime has passed, and not for another reason.
+    pub fn is_out_of_time(&self, now: Nanos) -> bool {
+        !self.stopped && now >= self.deadline
+    }
+
+    /// Goes on after the runtime for this number of further I/Os. What a rate would have issued meanwhile is not made up for.
+    pub fn go_on(&mut self, further: u64, now: Nanos) {
+        self.settle();
+        self.deadline = Nanos::MAX;
+        self.limits.allow(further);
+        self.pace.forgive(now);
+    }
+
     /// Makes [`Load::next`] return [`Next::Stop`] from now on.
     pub fn stop(&mut self) {
         self.settle();

@@ -50,6 +50,12 @@ impl Limits {
         self.issued_bytes += bytes;
     }
 
+    /// Allows this number of further I/Os and no more, within the limits that there are.
+    pub(super) fn allow(&mut self, further: u64) {
+        let most = self.issued_ios.saturating_add(further);
+        self.ios = Some(self.ios.map_or(most, |ios| ios.min(most)));
+    }
+
     /// True if the limit is reached.
     pub(super) fn reached(&self) -> bool {
         self.bytes.is_some_and(|bytes| self.issued_bytes >= bytes) || self.ios.is_some_and(|ios| self.issued_ios >= ios)

@@ -211,6 +211,18 @@ pub struct Limits {
     /// Report I/Os that have not completed after this time; `None` for never.
     #[default(Some(Nanos::from_secs(30)))]
     pub stuck_after: Option<Nanos>,
+    /// The step after `runtime` has passed.
+    pub after_runtime: AfterRuntime,
+}
+
+/// The step of a worker whose runtime has passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AfterRuntime {
+    /// It ends.
+    #[default]
+    End,
+    /// It waits, with nothing in flight, until its caller names a number of I/Os, and goes on to that.
+    WaitForOthers,
 }
 
 /// Ignored errors, as errno, per class. An empty class ignores the errors of the medium, EIO and EILSEQ.

@@ -165,6 +165,8 @@ pub enum Event<'a> {
     Report(&'a RunResult),
     /// All numbers since the start, after [`Request::Save`].
     Save(&'a RunResult),
+    /// The runtime of all workers has passed, and those that did not reach the end of their job wait for [`Request::GoOnUntil`]: the measured I/Os of each worker. Sent once.
+    OutOfTime(&'a [u64]),
     /// All workers are asked to end before their time: a signal or [`Request::End`] came. Sent once.
     Ending,
     /// All workers have ended.
@@ -182,6 +184,8 @@ pub enum Request {
     Report,
     /// Send [`Event::Save`]: a copy that survives if the run is killed.
     Save,
+    /// Workers that wait after their runtime go on until each has done this number of measured I/Os.
+    GoOnUntil(u64),
     /// End all jobs, in order. Further requests of this kind have no effect.
     End,
 }

@@ -1,7 +1,7 @@
 //! The carriers: a member is a process here, or one that the remote shell starts on another host, and its lines go through standard input and output;
 //! or a server has started it or it has joined, and its lines go through a socket; or MPI has, and relays carry its lines (`relayed`).
 
-use super::now;
+use super::clock::now;
 use super::relayed::Relayed;
 use crate::failure::Failure;
 use crate::network::socket::Hangup;

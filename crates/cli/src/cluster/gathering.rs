@@ -80,7 +80,7 @@ pub(super) fn gather(
     for (&rank, facts) in &found {
         let what = Arrived::Answer(Box::new(Answer::Hello(Box::new(facts.clone()))));
         // The receiver is in the caller.
-        let _ = sender.send(Arrival { rank, at: super::now(), what });
+        let _ = sender.send(Arrival { rank, at: super::clock::now(), what });
     }
     let mut hall = door.hall();
     let connections = std::mem::take(&mut hall.connections);

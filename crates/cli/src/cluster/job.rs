@@ -7,7 +7,7 @@ use crate::fio::Machine;
 use cluster::LeaderCommand;
 use fio::{Action, EtaRequest, Files, Invocation, OutputFormat, Parser, Surroundings, TriggerRequest};
 use measure::Nanos;
-use plan::{DebugPlan, JobPlan, Plan};
+use plan::{AfterRuntime, DebugPlan, JobPlan, Plan};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -80,6 +80,7 @@ pub(super) fn tasks(
             beat: BEAT,
             intervals: false,
             sharing: cluster::Sharing::All,
+            wears_out: false,
             command: LeaderCommand::Cluster,
         });
     }
@@ -154,11 +155,25 @@ pub(super) fn plan(invocation: &Invocation, task: &cluster::Task) -> Result<Plan
     let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
     let mut plan = plan.clone();
     plan.jobs.iter_mut().for_each(|job| job.files.part = spread::part(task));
+    if task.wears_out {
+        check_wear_out(&plan)?;
+        plan.jobs.iter_mut().for_each(|job| job.limits.after_runtime = AfterRuntime::WaitForOthers);
+    }
     for job in plan.jobs.iter_mut().filter(|job| names_its_files(job)) {
         let format = job.files.handling.name_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
         job.files.handling.name_format = Some(format!("{}{format}", task.prefix));
     }
     Ok(plan)
+}
+
+/// Refuses what has no fastest worker, or no time after which it is known.
+fn check_wear_out(plan: &Plan) -> Result<(), Failure> {
+    let why = match plan.jobs.as_slice() {
+        [job] if job.limits.runtime.is_some() => return Ok(()),
+        [_] => "the job has no runtime, so all do all of it",
+        _ => "it is for one job: of several it is not defined which is the fastest",
+    };
+    Err(Failure::new(format!("cluster: --wear-out: {why}")))
 }
 
 /// True if the names of a job's files are made from its own name.

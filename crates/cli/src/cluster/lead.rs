@@ -1,7 +1,7 @@
 //! Carries out what the leader decides: passes messages on, and shows what the members send.
 
 use super::carrier::{Arrival, Arrived, Connection};
-use super::{now, until};
+use super::clock::{now, until};
 use crate::failure::Failure;
 use cluster::{Action, Answer, Event, Leader, Order, Outcome, Task};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

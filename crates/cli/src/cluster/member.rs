@@ -1,8 +1,10 @@
 //! A member: carries out the leader's orders, which come through standard input, and answers on standard output.
 
+use super::clock::{PROGRAM, now};
+use super::job;
+use super::joining;
+use super::member_survey::{Filled, MemberSurvey};
 use super::served::{self, Rights};
-use super::survey::{Filled, MemberSurvey};
-use super::{PROGRAM, job, joining, now};
 use crate::failure::Failure;
 use crate::fio::eta;
 use crate::output::{Output, print_error};
@@ -71,7 +73,9 @@ pub(crate) fn serve(rights: &Rights, parent: Option<i32>) -> Result<u8, Failure>
                 let round = latest.map(|(round, _)| round).unwrap_or_default();
                 say(&Answer::Beat(Beat { at: now(), round, stage: Stage::Resting, ..Beat::default() }))?;
             }
-            Received::Order(Order::Prepare(_) | Order::Go { .. } | Order::Mark | Order::Report) => {}
+            Received::Order(
+                Order::Prepare(_) | Order::Go { .. } | Order::Mark | Order::Until { .. } | Order::Report,
+            ) => {}
             Received::Order(Order::Stop { .. } | Order::Bye) => return Ok(0),
             Received::End => return Ok(rights.status_without_leader()),
         }
@@ -292,6 +296,8 @@ pub(crate) struct Listener<'a> {
     latest: Beat,
     /// The progress at the beat before.
     before: Option<Progress>,
+    /// I/Os to which all workers go on after their runtime, from its arrival until the run has it.
+    until: Option<u64>,
 }
 
 impl<'a> Listener<'a> {
@@ -307,6 +313,7 @@ impl<'a> Listener<'a> {
             due: now(),
             latest: Beat::default(),
             before: None,
+            until: None,
         }
     }
 
@@ -343,6 +350,7 @@ impl<'a> Listener<'a> {
                 Ok(Received::Nothing) => return,
                 Ok(Received::Order(Order::Go { at, round })) if round == self.task.round => self.go = Some(at),
                 Ok(Received::Order(Order::Mark)) if self.message == Message::None => self.message = Message::Mark,
+                Ok(Received::Order(Order::Until { ios, round })) if round == self.task.round => self.until = Some(ios),
                 Ok(Received::Order(Order::Report)) => self.report = ReportWanted::Yes,
                 Ok(Received::Order(Order::Ping { number })) => {
                     let _ = say(&Answer::Pong { number, at: now() });
@@ -388,7 +396,7 @@ impl<'a> Listener<'a> {
         };
         let (bytes, ios) = (sum(|worker| worker.bytes), sum(|worker| worker.ios));
         let is_first = self.latest.stage != Stage::Running;
-        self.latest = Beat { stage: Stage::Running, bytes, ios, done: progress.done, ..Beat::default() };
+        self.latest = Beat { stage: Stage::Running, bytes, ios, done: progress.done, ..self.latest };
         let is_wanted = self.message == Message::Mark || is_first;
         if self.message == Message::Mark {
             self.message = Message::None;
@@ -446,6 +454,10 @@ impl Observer for Listener<'_> {
                 self.latest.done = (total > 0).then(|| measure::float(done) / measure::float(total));
                 self.beat_if_due();
             }
+            Event::OutOfTime(ios) => {
+                (self.stage, self.latest.out_of_time) = (Stage::Running, ios.iter().max().copied());
+                self.beat();
+            }
             Event::Finding(text) => {
                 let _ = say(&Answer::Finding(text.to_owned()));
             }
@@ -473,6 +485,10 @@ impl Observer for Listener<'_> {
         self.listen();
         if self.ends() {
             return Some(Request::End);
+        }
+        if let Some(ios) = self.until.take() {
+            self.latest.out_of_time = None;
+            return Some(Request::GoOnUntil(ios));
         }
         let wanted = std::mem::replace(&mut self.report, ReportWanted::No);
         (wanted == ReportWanted::Yes).then_some(Request::Report)

@@ -5,6 +5,7 @@
 //! `member` is the other end; `keep` writes and reads results, `shown`, `page` and `screen` show them. The crate `cluster` decides.
 
 pub(crate) mod carrier;
+mod clock;
 mod gathering;
 pub(crate) mod job;
 mod joining;
@@ -12,6 +13,7 @@ mod keep;
 pub(crate) mod lead;
 mod manifest;
 pub(crate) mod member;
+mod member_survey;
 mod page;
 mod per;
 mod relayed;
@@ -31,6 +33,8 @@ use crate::output::{self, Output};
 use crate::streams::Written;
 use crate::survey::SurveyArgs;
 use carrier::{Arrival, Connection, Place};
+use clock::time;
+pub(crate) use clock::{PROGRAM, SILENCE, START_WITHIN, now};
 use cluster::{
     Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Sharing, Task,
 };
@@ -38,7 +42,6 @@ use gathering::{Gathered, OwnMember};
 use job::Shift;
 use lead::{After, Face, Led};
 use measure::Nanos;
-use measure::text::{TimeUnit, duration};
 use per::Per;
 use relayed::Relayed;
 use repeat::{Ending, Repetitions, Run};
@@ -48,17 +51,12 @@ use shown::{Completeness, Form};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
 use tcp::{Part, TcpArgs};
 
 /// Largest number of members on this machine.
 const MOST_LOCAL: i64 = 1024;
 /// Largest number of repetitions: all their results are in memory.
 const MOST_REPETITIONS: i64 = 1000;
-/// Silence after which a member is given up.
-pub(crate) const SILENCE: Nanos = Nanos::from_secs(60);
-/// How far apart the starts may be.
-pub(crate) const START_WITHIN: Nanos = Nanos::from_millis(10);
 
 /// Run a job on many machines at once, and merge what they measured
 #[derive(Debug, clap::Args)]
@@ -126,9 +124,12 @@ struct LeadArgs {
     /// Makes ${PLUMB_SHIFTED_RANK} the number N members on, or of the next one on another host
     #[arg(long, value_name = "N|host", value_parser = shift)]
     shift: Option<Shift>,
-    /// Run the job so many times with the same members: highest, lowest, mean and standard deviation of the rates
+    /// Run the job N times with the same members: highest, lowest, mean and standard deviation of the rates
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_REPETITIONS))]
     repeat: Option<u32>,
+    /// After the runtime, go on until every worker has done as many I/Os as the fastest one of all members
+    #[arg(long)]
+    wear_out: bool,
     /// Give up a member that says nothing for so long, at least 1s [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = silence)]
     silence: Option<Nanos>,
@@ -244,10 +245,6 @@ struct MergeArgs {
     written: Written,
 }
 
-fn time(text: &str) -> Result<Nanos, String> {
-    duration(text, TimeUnit::Seconds).map_err(|_| format!("`{text}` is not a time; write it like 10ms or 2s"))
-}
-
 fn silence(text: &str) -> Result<Nanos, String> {
     let found = time(text)?;
     if found < Nanos::SECOND {
@@ -337,6 +334,11 @@ impl LeadArgs {
         if let Some(sharing) = self.spread {
             spread::apply(sharing, &mut tasks)?;
         }
+        if self.wear_out {
+            tasks.iter_mut().for_each(|task| task.wears_out = true);
+            let first = tasks.first().map_or(Ok(()), |task| job::plan(&job::invocation(task)?, task).map(|_| ()));
+            first?;
+        }
         let prints = MembersStream::prints(self.stream.as_deref());
         if prints && (self.json || self.output.as_deref().is_some_and(crate::streams::is_stdout)) {
             return Err(Failure::new(
@@ -385,7 +387,7 @@ impl LeadArgs {
         self.repeat.unwrap_or(1)
     }
 
-    /// The results of a run, after so many others.
+    /// The results of a run, after `before` others.
     fn run_of(
         &self,
         outcome: Outcome,
@@ -649,18 +651,3 @@ fn status(runs: &[Run]) -> u8 {
     let failed = |run: &Run| run.summary.each.iter().any(|member| member.error.is_some());
     u8::from(runs.iter().any(|run| failed(run) || run.completeness == Completeness::Incomplete))
 }
-
-/// The time until a moment of the monotonic clock.
-pub(crate) fn until(at: Nanos, now: Nanos) -> Duration {
-    at.saturating_sub(now).as_duration()
-}
-
-/// Time of CLOCK_MONOTONIC.
-pub(crate) fn now() -> Nanos {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Nanos::from_secs(seconds).saturating_add(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
-}
-
-/// Name and version of this program, which all members must have.
-pub(crate) const PROGRAM: &str = concat!("plumb ", env!("CARGO_PKG_VERSION"));

@@ -1,7 +1,7 @@
 //! Members behind `plumb-mpi`: the frames of all of them go through standard input, which is a socket of the relay on rank 0.
 
 use super::carrier::{Arrival, Arrived, Place};
-use super::now;
+use super::clock::now;
 use crate::failure::Failure;
 use crate::output::print_error;
 use cluster::{Content, Frame, Frames, Notice, Order};

@@ -17,7 +17,7 @@ use std::path::Path;
 const HEADS: [&str; 11] =
     ["", "runs", "max MiB/s", "min", "mean", "std dev", "max IOPS", "min", "mean", "std dev", "mean s"];
 
-/// What one run of the members has found.
+/// One run of the members.
 pub(super) struct Run {
     pub(super) members: Vec<MemberResult>,
     pub(super) summary: Summary,
@@ -96,7 +96,7 @@ impl Repetitions<'_> {
         lines
     }
 
-    /// What the table says, and if repetitions are missing.
+    /// A sentence for each row of the table, and if repetitions are missing.
     pub(super) fn sentences(&self) -> Vec<String> {
         repeated(&self.counted()).iter().map(sentence).chain(self.missing()).collect()
     }

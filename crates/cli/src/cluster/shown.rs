@@ -115,6 +115,7 @@ impl Shown<'_> {
             }
             lines.extend(self.hosts());
             lines.extend(self.spread());
+            lines.extend(self.worn_out());
         }
         lines.extend(self.per.into_iter().flat_map(|per| per::lines(per, self.summary, self.members)));
         lines.extend(self.summary.stragglers.iter().map(|straggler| format!("slow    {}", slow(straggler))));
@@ -176,6 +177,21 @@ impl Shown<'_> {
                 last.1.host
             )
         })
+    }
+
+    /// How far the members were when the time was over, and how far all went.
+    fn worn_out(&self) -> Option<String> {
+        let in_time = || self.summary.each.iter().filter_map(|member| Some((member.ios_in_time?, member)));
+        let (slowest, fastest) = (in_time().min_by_key(|(ios, _)| *ios)?, in_time().max_by_key(|(ios, _)| *ios)?);
+        let count = |ios: u64| grouped(measure::float(ios));
+        Some(format!(
+            "worn    when the time was over, a worker had done {} I/Os on member {} and {} on member {}; all went on to {}",
+            count(slowest.0),
+            slowest.1.rank,
+            count(fastest.0),
+            fastest.1.rank,
+            count(fastest.0)
+        ))
     }
 
     fn remarks(&self) -> Vec<String> {

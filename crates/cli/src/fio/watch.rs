@@ -123,7 +123,8 @@ impl Observer for Watch<'_> {
             Event::Layout { job, files, bytes } => {
                 self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
             }
-            Event::LayoutProgress { .. } => {}
+            // Workers wait for others only in clusters.
+            Event::LayoutProgress { .. } | Event::OutOfTime(_) => {}
             Event::Sampled { so_far, .. } => {
                 self.regime_ended |= self.regime.as_mut().is_some_and(|regime| regime.look(so_far));
             }

@@ -1,6 +1,6 @@
 //! The files of each child of throughput mode: latencies (-Q), a log (-+T), histograms (-+z).
 
-use super::began;
+use super::ctime::began;
 use super::latency::ChildRange;
 use crate::failure::Failure;
 use iozone::{Pass, Settings, Test};

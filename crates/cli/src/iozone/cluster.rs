@@ -75,7 +75,7 @@ pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What members have done.
+/// The end of a round of members.
 struct Carried {
     outcome: Outcome,
     /// The first one that was lost.

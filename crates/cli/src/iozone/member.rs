@@ -1,6 +1,7 @@
 //! A member of a cluster of iozone's: runs one child of a test, or removes its file.
 
 use super::child_files;
+use super::ctime::began;
 use super::latency::{self, ChildRange, Whose};
 use crate::cluster::member::{Listener, Message, Orders};
 use crate::failure::Failure;
@@ -61,7 +62,7 @@ fn run_child(
     plan.jobs = plan.jobs.into_iter().skip(index as usize).take(1).collect();
     let options = RunOptions { progress_interval: Some(POLL_INTERVAL), ..RunOptions::default() };
     let mut child = Child::new(Listener::new(task, None, orders), &plan);
-    let start = super::began();
+    let start = began();
     let mut result = run::execute(&plan, &options, &mut child)?;
     let finished = child.listener.finished(RunResult::default());
     let is_gone = child.listener.message() == Message::Gone;

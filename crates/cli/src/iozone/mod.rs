@@ -2,6 +2,7 @@
 
 mod child_files;
 mod cluster;
+mod ctime;
 mod files;
 mod iozone_run;
 mod json_report;
@@ -19,6 +20,7 @@ use crate::output::{Output, print_error};
 use crate::safe_files::is_block_device;
 use crate::store::{KeepArgs, Keeping};
 use crate::streams::is_stdout;
+use ctime::began;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{BINDING, MACHINE, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
@@ -168,13 +170,6 @@ fn unit_name(unit: Unit) -> UnitName {
         Unit::Operations => UnitName::Operations,
         Unit::Microseconds => UnitName::Microseconds,
     }
-}
-
-/// The current time in the format of ctime(3).
-fn began() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let ms = u64::try_from(now.as_millis()).unwrap_or(0);
-    formats::local_time::spelled(ms, &jiff::tz::TimeZone::system())
 }
 
 /// The output of `uname -a`, at most 99 characters.

@@ -108,7 +108,7 @@ pub(super) fn run_test(
         return Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() });
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
-    let start = super::began();
+    let start = super::ctime::began();
     let result = run.measure(&plan, (&format!("{count} {}", test.title), (size_kb, record_kb)), pass)?;
     let range = ChildRange::all(&result.jobs);
     latency::convert(settings, pass, &result.jobs, (Whose::Child, range))?;

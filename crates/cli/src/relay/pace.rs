@@ -36,7 +36,7 @@ impl Pace {
         match text.map(|text| cluster::order(text.trim())) {
             Some(Ok(Order::Ping { .. })) => Some(Pace::Timing),
             Some(Ok(Order::Go { .. })) => Some(Pace::Measuring),
-            Some(Ok(Order::Mark)) => None,
+            Some(Ok(Order::Mark | Order::Until { .. })) => None,
             _ => Some(Pace::Starting),
         }
     }

@@ -211,7 +211,7 @@ fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
     Ok(status(&found, &prepared.request))
 }
 
-/// The request of each of so many members: without a size they share what one survey would use.
+/// The request of each of `members`: without a size they share what one survey would use.
 fn shared(request: SurveyRequest, members: u32) -> Result<SurveyRequest, Failure> {
     const MIB: u64 = 1 << 20;
     if let Some((option, why)) = members::refused(&request) {

@@ -137,16 +137,9 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.reschedule();
         self.show(if self.timing.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
-        let ended = match self.files.locks.take() {
-            Some(locks) => self.run_locked(&locks),
-            None if self.extras().is_some() => self.run_with_extras(),
-            None if is_synchronous(self.engine.spec(), self.job) => match (self.checks.pass_only, self.checks.paced) {
-                (true, _) => self.run_synchronous::<true, false>(),
-                (false, true) => self.run_synchronous::<false, true>(),
-                (false, false) => self.run_synchronous::<false, false>(),
-            },
-            None => self.run_queued(),
-        };
+        let locks = self.files.locks.take();
+        let ended = self.run_loop(locks.as_ref()).and_then(|()| self.wear_out(locks.as_ref()));
+        drop(locks);
         self.end_timed_part();
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
@@ -156,7 +149,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.end_review();
         self.close_inside();
         self.save_state();
-        let now = self.clock.now();
+        let now = self.clock.now().saturating_sub(self.timing.waited);
         self.watch_time(now);
         if now == self.timing.next_event {
             self.event(now, now);
@@ -176,6 +169,24 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.statistics.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
         self.show(WorkerState::Finishing);
+    }
+
+    /// Issues I/Os until the load ends.
+    pub(super) fn run_loop(&mut self, locks: Option<&FileLocks>) -> Result<(), EngineError> {
+        if let Some(locks) = locks {
+            return self.run_locked(locks);
+        }
+        if self.extras().is_some() {
+            return self.run_with_extras();
+        }
+        if !is_synchronous(self.engine.spec(), self.job) {
+            return self.run_queued();
+        }
+        match (self.checks.pass_only, self.checks.paced) {
+            (true, _) => self.run_synchronous::<true, false>(),
+            (false, true) => self.run_synchronous::<false, true>(),
+            (false, false) => self.run_synchronous::<false, false>(),
+        }
     }
 
     /// Resets all counts: only I/O from `now` on is reported.

@@ -29,6 +29,7 @@ mod verify;
 mod verify_reads;
 mod verify_state;
 mod verify_threads;
+mod wear_out;
 
 pub(crate) use buffers::{Memory, SpareBuffers};
 pub(crate) use job_loop::{DriveSetup, drive, is_synchronous};

@@ -15,12 +15,20 @@ pub(super) struct Timing {
     /// The next bandwidth or IOPS sample, or end of a log's window.
     pub(super) next_sample: Nanos,
     pub(super) stride: Stride,
+    /// Time after the last I/O in which the worker only waited for others.
+    pub(super) waited: Nanos,
 }
 
 impl Timing {
     /// A state in which no event is due and the clock is read after each I/O.
     pub(super) fn new() -> Self {
-        Timing { next_event: Nanos::MAX, ramp_ends: None, next_sample: Nanos::MAX, stride: Stride::default() }
+        Timing {
+            next_event: Nanos::MAX,
+            ramp_ends: None,
+            next_sample: Nanos::MAX,
+            stride: Stride::default(),
+            waited: Nanos::ZERO,
+        }
     }
 
     /// Sets the end of a ramp that begins at `now`; a ramp given in bytes has no end time.

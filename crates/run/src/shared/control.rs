@@ -42,6 +42,10 @@ pub(crate) struct Control {
     bytes_before: [AtomicU64; 3],
     /// I/Os completed before the measured part.
     ios_before: [AtomicU64; 3],
+    /// Measured I/Os when the runtime had passed, plus 1, while the worker waits for the number of the others; 0 otherwise.
+    pub(crate) out_of_time: AtomicU64,
+    /// Measured I/Os to which the worker goes on after its runtime, plus 1; 0 while not known.
+    pub(crate) until_ios: AtomicU64,
     /// Messages of the worker while it runs.
     pub(crate) notices: Notices,
 }
@@ -117,6 +121,11 @@ impl Control {
             now[at].load(Relaxed).saturating_sub(before[at].load(Relaxed))
         };
         (since(&self.bytes, &self.bytes_before), since(&self.ios, &self.ios_before))
+    }
+
+    /// I/Os of all directions in the measured part.
+    pub(crate) fn measured_ios(&self) -> u64 {
+        Direction::ALL.into_iter().map(|direction| self.measured(direction).1).fold(0, u64::saturating_add)
     }
 
     /// Bytes and I/Os completed since the start, by direction.

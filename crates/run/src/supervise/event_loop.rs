@@ -15,10 +15,10 @@ use crate::{Event, Monitoring, Observer, Progress, Request, RunError, Start, Wor
 use measure::{Clock, Nanos, PerDirection};
 use model::{DeviceUsage, LowestTraffic, Monitored};
 use monitor::{Account, Recorded, Recorder, WorkerSeen};
-use plan::Isolation;
+use plan::{AfterRuntime, Isolation};
 use std::mem::offset_of;
 use std::ops::Range;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread::Scope;
 
 /// Poll interval while workers open files and allocate buffers.
@@ -96,6 +96,8 @@ pub(crate) struct EventLoop<'run> {
     reaped: Vec<bool>,
     /// True once all workers were asked to end: by a signal to this process or a worker, or by the observer.
     is_ending: bool,
+    /// True once the observer knows that the runtime of all workers has passed, or if no worker waits after it.
+    is_out_of_time: bool,
     /// Time of the second request to end.
     urged_at: Option<Nanos>,
     /// Time at which the last worker was reaped.
@@ -127,6 +129,7 @@ impl<'run> EventLoop<'run> {
             first_start: FirstStart::SettingUp,
             reaped: vec![false; workers.len()],
             is_ending: false,
+            is_out_of_time: workers.iter().all(|worker| worker.job.limits.after_runtime == AfterRuntime::End),
             urged_at: None,
             last_end: now,
             state: RunState {
@@ -170,9 +173,14 @@ impl<'run> EventLoop<'run> {
             }
             self.end_steady_groups();
             let requests = self.requests(observer);
-            if requests.contains(&Request::End) {
-                self.end_run(observer);
+            for request in &requests {
+                match request {
+                    Request::End => self.end_run(observer),
+                    Request::GoOnUntil(ios) => self.go_on_until(*ios),
+                    Request::Report | Request::Save => {}
+                }
             }
+            self.announce_end_of_time(observer);
             self.sample_devices(observer);
             self.report_stuck(observer);
             self.report(observer);
@@ -218,6 +226,26 @@ impl<'run> EventLoop<'run> {
             requests.push(request);
         }
         requests
+    }
+
+    /// Says once that all workers that still run wait after their runtime.
+    fn announce_end_of_time(&mut self, observer: &mut dyn Observer) {
+        let controls = &self.run.shared.controls;
+        let waits = |index: usize| controls[index].out_of_time.load(Acquire) != 0;
+        let at_work = |index: usize| !self.reaped[index] && !waits(index);
+        if self.is_out_of_time || !self.all().any(waits) || self.all().any(at_work) {
+            return;
+        }
+        self.is_out_of_time = true;
+        let ios: Vec<u64> = self.all().map(|index| controls[index].measured_ios()).collect();
+        observer.event(Event::OutOfTime(&ios));
+    }
+
+    /// Lets the workers that wait after their runtime go on.
+    fn go_on_until(&self, ios: u64) {
+        for control in self.run.shared.controls.iter() {
+            control.until_ios.store(ios.saturating_add(1), Release);
+        }
     }
 
     /// Sleeps until there may be something to do. With many workers it sleeps for a fixed time, because every wake-up

@@ -16,3 +16,4 @@ mod sim;
 mod support;
 mod timing;
 mod verify;
+mod wear_out;
