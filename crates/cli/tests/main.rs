@@ -7,6 +7,7 @@ mod calibrate;
 mod calls;
 mod capacity;
 mod cluster;
+mod cluster_iozone;
 mod cluster_repeat;
 mod cluster_survey;
 mod compare;

@@ -126,6 +126,9 @@ pub struct IozoneTask {
     pub file: String,
     /// The pass over it, or its removal.
     pub work: IozoneWork,
+    /// True if the member removes the file when it exits, unless it was there before.
+    #[serde(default)]
+    pub removes: bool,
 }
 
 /// A test of iozone's, or the cleanup after all of them.

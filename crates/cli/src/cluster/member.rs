@@ -7,6 +7,7 @@ use super::member_survey::{Filled, MemberSurvey};
 use super::served::{self, Rights};
 use crate::failure::Failure;
 use crate::fio::eta;
+use crate::iozone::member::OwnFile;
 use crate::output::{Output, print_error};
 use crate::safe_files::{AtomicFile, Durability};
 use cluster::{
@@ -112,7 +113,7 @@ fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders)
     let prepared = match &task.command {
         LeaderCommand::Iozone(child) => {
             rights.check_trusted()?;
-            return crate::iozone::member::carry_out(task, child, orders);
+            return crate::iozone::member::carry_out(task, child, &mut kept.child, orders);
         }
         LeaderCommand::Cluster => {
             rights.check_cluster()?;
@@ -177,6 +178,7 @@ struct Prepared {
 #[derive(Default)]
 struct Kept {
     survey: Option<MemberSurvey>,
+    child: Option<OwnFile>,
 }
 
 fn options() -> RunOptions {

@@ -7,6 +7,7 @@
 pub(crate) mod carrier;
 mod clock;
 mod gathering;
+mod iozone;
 pub(crate) mod job;
 mod joining;
 mod keep;
@@ -18,6 +19,7 @@ mod page;
 mod per;
 mod relayed;
 mod repeat;
+mod rounds;
 mod screen;
 pub(crate) mod served;
 mod shown;
@@ -70,6 +72,7 @@ Examples:
   mpirun -n 8 --bind-to none plumb cluster --mpi fio job.fio        every rank is a member
   plumb cluster --hosts-file hosts --keep results --json fio job.fio
   plumb cluster --hosts 'node[1-4]' --repeat 5 fio job.fio    five times, with mean and deviation
+  plumb cluster --hosts 'node[1-4]' iozone -i 0 -i 1 -s 1g   a member for each child
   plumb cluster --hosts 'node[1-4]' survey /scratch           the database sweep by all at once
   plumb cluster --hosts 'node[1-4]' knee --most 64 /scratch   users of each member until growth ends
   plumb cluster --lead 4 --secret-file s fio job.fio                four members, which join it
@@ -165,6 +168,7 @@ struct LeadArgs {
 #[derive(Debug, clap::Subcommand)]
 enum ClusterCommand {
     Fio(JobArgs),
+    Iozone(IozoneArgs),
     Survey(Box<SurveyArgs>),
     Knee(Box<KneeArgs>),
     Merge(MergeArgs),
@@ -218,6 +222,18 @@ struct JobArgs {
     words: Vec<OsString>,
 }
 
+/// Run iozone's throughput tests with a member for each child
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb cluster --hosts 'node[1-4]' iozone -i 0 -i 1 -s 1g -r 64k -I
+  plumb iozone -h                 iozone's own options")]
+struct IozoneArgs {
+    /// iozone's own options; -t is the number of members
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
 /// Merge results of members: those of --keep, or of plumb fio --result on machines without a network
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -264,12 +280,16 @@ fn shift(text: &str) -> Result<Shift, String> {
 pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     let is_bare = args.lead == LeadArgs::default();
     let Some(command) = &args.command else { return args.lead.join() };
-    let runs = matches!(command, ClusterCommand::Fio(_) | ClusterCommand::Survey(_) | ClusterCommand::Knee(_));
+    let runs = matches!(
+        command,
+        ClusterCommand::Fio(_) | ClusterCommand::Iozone(_) | ClusterCommand::Survey(_) | ClusterCommand::Knee(_)
+    );
     if runs && args.lead.tcp.part()? == Part::Joins {
         return args.lead.join_as_one_of_all();
     }
     match command {
         ClusterCommand::Fio(job) => args.lead.run(&input::words(&job.words)?),
+        ClusterCommand::Iozone(iozone) => iozone::run(&args.lead, &input::words(&iozone.words)?),
         ClusterCommand::Survey(survey) => survey::survey(&args.lead, survey),
         ClusterCommand::Knee(knee) => survey::knee(&args.lead, knee),
         ClusterCommand::Merge(merge) if is_bare => merge.run(),

@@ -22,15 +22,33 @@ use sys::processes::signals::Watch;
 /// Time between two signs of life of a member.
 const BEAT: Nanos = Nanos::from_millis(500);
 
+/// Members that stay from one pass to the next.
+pub(crate) trait Members {
+    /// One task by each.
+    fn round(&mut self, tasks: Vec<Task>, face: &mut dyn Face) -> Result<Outcome, Failure>;
+    /// Lets them exit; they remove their files.
+    fn end(&mut self);
+}
+
 /// Runs one test on the first `count` members: they begin at an agreed moment, once all are ready, and get a message when the first one has finished.
 pub(super) fn measure(
     settings: &Settings,
-    pass: Pass,
-    count: u32,
-    (size_kb, record_kb): (u64, u64),
+    (pass, count, (size_kb, record_kb)): (Pass, u32, (u64, u64)),
+    members: Option<&mut dyn Members>,
 ) -> Result<RunResult, PassError> {
     let work = IozoneWork::Test { test: pass.test.number(), pass: pass.number, size_kb, record_kb };
-    let Carried { outcome, failure } = carry_out(settings, (0..count, count), &work, &lead::signals()?)?;
+    let Carried { outcome, failure } = match members {
+        None => carry_out(settings, (0..count, count), &work, &lead::signals()?)?,
+        Some(members) => {
+            let each = (0..count).zip(&settings.members);
+            let tasks = each
+                .map(|(rank, member)| task(settings, member, (rank, count), &work))
+                .map(|task| removing(settings, task));
+            let mut failures = Failures { first: 0, said: None, lost: None };
+            let outcome = members.round(tasks.collect(), &mut failures)?;
+            Carried { outcome, failure: failures.found() }
+        }
+    };
     if let Some(signal) = outcome.signal {
         return Err(PassFailure::interrupted(signal).into());
     }
@@ -110,16 +128,12 @@ fn carry_out(
     let leader = Leader::new(settings_of_leader, tasks, now());
     let mut failures = Failures { first: ranks.start, said: None, lost: None };
     let (outcome, _) = Led::new(leader, connections, (&arrivals, signals)).round(&mut failures);
-    let failure = failures.lost.map(|(rank, why)| match &failures.said {
-        Some(said) if *said == rank => (rank, why, Why::Said),
-        _ => (rank, why, Why::Lost),
-    });
-    Ok(Carried { outcome, failure })
+    Ok(Carried { outcome, failure: failures.found() })
 }
 
 fn task(settings: &Settings, member: &Member, (rank, count): (u32, u32), work: &IozoneWork) -> Task {
     let file = member.file.as_ref().map_or_else(|| format!("iozone.DUMMY.{rank}"), |file| file.display().to_string());
-    let task = IozoneTask { file, work: work.clone() };
+    let task = IozoneTask { file, work: work.clone(), removes: false };
     let is_there = |other: &&Member| other.host == member.host;
     let on_host = settings.members.iter().take(count as usize).filter(is_there).count();
     Task {
@@ -132,6 +146,14 @@ fn task(settings: &Settings, member: &Member, (rank, count): (u32, u32), work: &
         command: LeaderCommand::Iozone(Box::new(task)),
         ..Task::default()
     }
+}
+
+/// The same task of a member that stays, and removes its file at the end.
+fn removing(settings: &Settings, mut task: Task) -> Task {
+    if let LeaderCommand::Iozone(child) = &mut task.command {
+        child.removes = !settings.keep;
+    }
+    task
 }
 
 /// The command line without the cluster options: each member runs on its own.
@@ -173,6 +195,11 @@ struct Failures {
 }
 
 impl Failures {
+    fn found(self) -> Option<(u32, String, Why)> {
+        let said = self.said;
+        self.lost.map(|(rank, why)| if said == Some(rank) { (rank, why, Why::Said) } else { (rank, why, Why::Lost) })
+    }
+
     fn rank(&self, number: usize) -> u32 {
         self.first.saturating_add(u32::try_from(number).unwrap_or(u32::MAX))
     }

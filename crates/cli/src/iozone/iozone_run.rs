@@ -1,5 +1,6 @@
 //! A run of iozone from its heading to its end: prints, runs passes, stores their results and handles failures.
 
+use super::cluster::Members;
 use super::files::Files;
 use super::json_report::{JsonReport, Saves};
 use super::live::Live;
@@ -63,6 +64,8 @@ pub(crate) struct IozoneRun<'a> {
     feed: Feed,
     /// Runs all passes.
     runner: Runner,
+    /// Members that are led already; `None` if they are started for each pass, or if there are none.
+    pub(crate) members: Option<&'a mut dyn Members>,
 }
 
 impl<'a> IozoneRun<'a> {
@@ -72,12 +75,30 @@ impl<'a> IozoneRun<'a> {
         let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
         let feed = Feed::default();
-        IozoneRun { settings, command, out, printed, files, json_report, cpus, saves: false, host: None, feed, runner }
+        IozoneRun {
+            settings,
+            command,
+            out,
+            printed,
+            files,
+            json_report,
+            cpus,
+            saves: false,
+            host: None,
+            feed,
+            runner,
+            members: None,
+        }
     }
 
     /// The same run, which gives away its passes while they go on.
     pub(crate) fn feeding(self, feed: Feed) -> Self {
         IozoneRun { feed, ..self }
+    }
+
+    /// The same run by members that are led already.
+    pub(crate) fn by(self, members: Option<&'a mut dyn Members>) -> Self {
+        IozoneRun { members, ..self }
     }
 
     /// Prints text and keeps it for charts.

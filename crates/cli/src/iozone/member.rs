@@ -17,7 +17,12 @@ use std::path::{Path, PathBuf};
 const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 
 /// Carries out a task. `None` if the leader is gone.
-pub(crate) fn carry_out(task: &Task, child: &IozoneTask, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+pub(crate) fn carry_out(
+    task: &Task,
+    child: &IozoneTask,
+    own: &mut Option<OwnFile>,
+    orders: &mut Orders,
+) -> Result<Option<Finished>, Failure> {
     let file = PathBuf::from(&child.file);
     match child.work {
         IozoneWork::Remove => {
@@ -30,14 +35,30 @@ pub(crate) fn carry_out(task: &Task, child: &IozoneTask, orders: &mut Orders) ->
             Ok(Some(listener.finished(RunResult::default())))
         }
         IozoneWork::Test { test, pass, size_kb, record_kb } => {
-            std::env::set_current_dir(&task.directory)
-                .map_err(|error| Failure::new(format!("{}: {error}", task.directory)))?;
+            // Its name may be relative.
+            if task.round == 0 {
+                std::env::set_current_dir(&task.directory)
+                    .map_err(|error| Failure::new(format!("{}: {error}", task.directory)))?;
+            }
+            if child.removes && own.is_none() && !file.exists() {
+                *own = Some(OwnFile(std::path::absolute(&file)?));
+            }
             let (Ok(settings), Some(test)) = (iozone::read("iozone", &task.words), Test::of_number(test.into())) else {
                 let why = "this version of plumb cannot run these words; use one version on all machines";
                 return Err(Failure::new(why));
             };
             run_child(task, &settings, (Pass { test, number: pass }, file, (size_kb, record_kb)), orders)
         }
+    }
+}
+
+/// A file that is removed when its member exits.
+pub(crate) struct OwnFile(PathBuf);
+
+impl Drop for OwnFile {
+    fn drop(&mut self) {
+        // It may not have been made.
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 

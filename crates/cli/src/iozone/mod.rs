@@ -22,11 +22,12 @@ use crate::store::{KeepArgs, Keeping};
 use crate::streams::is_stdout;
 use ctime::began;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
-use iozone::{BINDING, MACHINE, Mode, Refusal, Settings, Unit};
+use iozone::{BINDING, MACHINE, Member, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
 use std::ffi::OsString;
 use std::io::Write;
 
+pub(crate) use cluster::Members;
 pub(crate) use knee::find as find_knee;
 
 /// Runs iozone's command line, given without the program's name. The status is the same as iozone's where iozone
@@ -37,10 +38,37 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(settings) => settings,
         Err(refusal) => return refuse(refusal),
     };
-    let feed_args = own_feed(&settings);
+    run_settings(&settings, None)
+}
+
+/// The same by these members, which are the children of all tests.
+pub(crate) fn run_by(words: &[String], children: Vec<Member>, members: &mut dyn Members) -> Result<u8, Failure> {
+    let count = u32::try_from(children.len()).unwrap_or(u32::MAX);
+    let read = |words: &[String]| iozone::read("iozone", words);
+    let with_count = || words.iter().cloned().chain(["-t".to_owned(), count.to_string()]).collect::<Vec<String>>();
+    let mut settings = match read(words) {
+        Ok(settings) if settings.children.is_empty() => match read(&with_count()) {
+            Ok(settings) => settings,
+            Err(refusal) => return refuse(refusal),
+        },
+        Ok(settings) => settings,
+        Err(refusal) => return refuse(refusal),
+    };
+    if !settings.members.is_empty() {
+        return Err(Failure::new("iozone: -+m names members, and so does plumb cluster; leave one of them out"));
+    }
+    if settings.children != [count] {
+        return Err(Failure::new(format!("iozone: each member of plumb cluster is a child: -t {count}, or none")));
+    }
+    settings.members = children;
+    run_settings(&settings, Some(&mut *members))
+}
+
+fn run_settings<'a>(settings: &'a Settings, members: Option<&'a mut dyn Members>) -> Result<u8, Failure> {
+    let feed_args = own_feed(settings);
     feed_args.check_stdout(settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -"))?;
-    let feed = feed(&feed_args, &settings, None)?;
-    check_places(&settings)?;
+    let feed = feed(&feed_args, settings, None)?;
+    check_places(settings)?;
     settings.strict.as_deref().map(crate::remarks::strictness).transpose()?;
     for note in &settings.notes {
         // A closed standard error is not an error.
@@ -50,7 +78,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let prints = settings.json.as_deref().is_some_and(is_stdout) || feed_args.prints();
     let mut out = if prints { Output::nowhere() } else { Output::stdout() };
     let command = format!("iozone {}", settings.words.join(" "));
-    let head = head(&settings, &command);
+    let head = head(settings, &command);
     if let Some((status, text)) = &settings.conflict {
         match prints {
             true => print_error(text.trim()),
@@ -58,9 +86,9 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
         return Ok(*status);
     }
-    let mut run = IozoneRun::new(&settings, command.clone(), out).feeding(feed);
+    let mut run = IozoneRun::new(settings, command.clone(), out).feeding(feed).by(members);
     run.write(&head)?;
-    run.write(&(settings.compute_lines() + &iozone_text::circumstances(&preamble(&settings, &command))))?;
+    run.write(&(settings.compute_lines() + &iozone_text::circumstances(&preamble(settings, &command))))?;
     let status = match settings.mode {
         Mode::Single | Mode::Auto => rows::run(&mut run),
         Mode::Throughput => throughput::run(&mut run),

@@ -1,9 +1,10 @@
 //! Throughput mode: several children at the same time, a block of lines per test.
 
+use super::child_files;
+use super::cluster::{self, Members};
 use super::iozone_run::{IozoneRun, PassError};
 use super::latency::{self, ChildRange, Whose};
 use super::unit_name;
-use super::{child_files, cluster};
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::iozone::text::{self as iozone_text, Block, COMPLETE, ChildKind, Order, ThroughputTable};
@@ -48,7 +49,7 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
                     line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s()));
                 }
                 Err(PassError::Pass(failure)) => {
-                    clean_members(settings)?;
+                    clean_members(run)?;
                     return run.fail(&failure);
                 }
                 Err(PassError::Program(failure)) => return Err(failure),
@@ -61,7 +62,7 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
     }
     if !settings.members.is_empty() {
         run.write("\n\tTest cleanup:\n\n")?;
-        clean_members(settings)?;
+        clean_members(run)?;
     }
     run.files.clean(settings);
     report(run, kind, record_kb, &lines)?;
@@ -70,9 +71,16 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
 }
 
 /// Requests the members of a cluster to remove their files.
-fn clean_members(settings: &Settings) -> Result<(), Failure> {
+fn clean_members(run: &mut IozoneRun<'_>) -> Result<(), Failure> {
+    let settings = run.settings;
     let most = settings.children.iter().copied().max().unwrap_or(0);
-    if settings.members.is_empty() || settings.keep { Ok(()) } else { cluster::clean(settings, most) }
+    match &mut run.members {
+        // They remove their files when they exit.
+        Some(members) => members.end(),
+        None if settings.members.is_empty() || settings.keep => {}
+        None => cluster::clean(settings, most)?,
+    }
+    Ok(())
 }
 
 /// Runs one test with `count` children.
@@ -85,7 +93,8 @@ pub(super) fn run_test(
     let settings = run.settings;
     let pass = Pass { test: test.test, number: test.pass };
     if !settings.members.is_empty() {
-        let result = cluster::measure(settings, pass, count, (size_kb, record_kb))?;
+        let led = run.members.as_mut().map(|members| &mut **members as &mut dyn Members);
+        let result = cluster::measure(settings, (pass, count, (size_kb, record_kb)), led)?;
         return Ok(keep(run, test, (size_kb, record_kb), result));
     }
     let mut scenes = Vec::new();
