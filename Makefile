@@ -42,7 +42,7 @@ help:
 	@echo '  make programs     the logs of the real etcd and PostgreSQL under strace against plumb ask (installs both); as root'
 	@echo '  make mpi          plumb cluster --mpi under Open MPI and MPICH of Debian and PyPI and under Slurm, what is killed and stopped;'
 	@echo '                    installs them; 4 min; as root'
-	@echo '  make cluster      plumb cluster by ssh and MPI in network namespaces, and 256 simulated members; 3 min; as root'
+	@echo '  make cluster      plumb cluster by ssh and MPI in network namespaces, and 256 simulated members; 4 min; as root'
 	@echo '  make metrics      promtool, Prometheus, node_exporter and a receiver of OTLP read plumb'\''s metrics'
 	@echo '  make packages     lintian, rpmlint, fresh roots, aarch64 under qemu-user and more against what make dist left; as root'
 	@echo '  make packages-again   the same commit compiled in another directory: the same bytes?'

@@ -1,13 +1,12 @@
 //! The tasks of the members: fio's words with the files and variables that they name, read here and sent.
 
 use super::carrier::Place;
-use super::spread;
 use crate::failure::Failure;
 use crate::fio::Machine;
 use cluster::LeaderCommand;
 use fio::{Action, EtaRequest, Files, Invocation, OutputFormat, Parser, Surroundings, TriggerRequest};
 use measure::Nanos;
-use plan::{AfterRuntime, DebugPlan, JobPlan, Plan};
+use plan::{AfterRuntime, DebugPlan, JobPlan, Part, Plan};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -154,7 +153,8 @@ fn invocation_by(parser: &Parser, task: &cluster::Task) -> Result<Invocation, Fa
 pub(super) fn plan(invocation: &Invocation, task: &cluster::Task) -> Result<Plan, Failure> {
     let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
     let mut plan = plan.clone();
-    plan.jobs.iter_mut().for_each(|job| job.files.part = spread::part(task));
+    let part = (task.sharing == cluster::Sharing::Region).then_some(Part { number: task.rank, of: task.members });
+    plan.jobs.iter_mut().for_each(|job| job.files.part = part);
     if task.wears_out {
         check_wear_out(&plan)?;
         plan.jobs.iter_mut().for_each(|job| job.limits.after_runtime = AfterRuntime::WaitForOthers);

@@ -4,7 +4,7 @@ use super::job;
 use crate::failure::Failure;
 use cluster::{Sharing, Task};
 use fio::Action;
-use plan::{Extent, JobPlan, Part, Work, ZonePlan};
+use plan::{Extent, JobPlan, Work, ZonePlan};
 use std::path::PathBuf;
 
 /// Reads the option's value.
@@ -36,11 +36,6 @@ pub(super) fn apply(sharing: Sharing, tasks: &mut [Task]) -> Result<(), Failure>
         }
     }
     Ok(())
-}
-
-/// The part of the member of a task.
-pub(super) fn part(task: &Task) -> Option<Part> {
-    (task.sharing == Sharing::Region).then_some(Part { number: task.rank, of: task.members })
 }
 
 /// The reason why members cannot share what a job works on.

@@ -363,7 +363,7 @@ while true; do
         line=$partial$part partial=
         case $line in
         '{"ping"'*) number=${line//[^0-9]/}; now; echo "{\"pong\":{\"number\":$number,\"at\":$clock}}" ;;
-        '{"prepare"'*) stage=ready; echo '"ready"' ;;
+        '{"prepare"'*) stage=ready; echo '{"ready":{"round":0}}' ;;
         '{"go"'*) go=${line//[^0-9]/} ;;
         '"bye"') exit ;;
         esac
