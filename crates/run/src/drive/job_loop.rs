@@ -407,11 +407,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let waits = matches!(next, Next::Wait(_));
         match next {
             Next::Wait(until) => self.sleep_until(until),
-            Next::Think { until, spin_from } => {
-                self.burn_cycles();
-                self.sleep_until(spin_from.min(until));
-                self.spin_until(until);
-            }
+            Next::Think { until, spin_from } => self.think(until, spin_from),
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.open.drop_cache(target),
             Next::Open { target, file } => self.replace_file(target, file)?,

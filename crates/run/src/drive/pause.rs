@@ -7,7 +7,37 @@ use measure::{Clock, Nanos};
 /// The longest sleep between two checks for a request.
 pub(super) const SLICE: Nanos = Nanos::from_millis(50);
 
+/// How late the worker wakes up from a sleep, as far as it has seen; zero before the first one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WakeDelay(Nanos);
+
+impl WakeDelay {
+    /// A worker that was woken much later once does not spin for longer than this.
+    const LONGEST: Nanos = Nanos::from_micros(60);
+
+    fn note(&mut self, late: Nanos) {
+        let late = late.min(WakeDelay::LONGEST).get();
+        let before = self.0.get();
+        self.0 = Nanos(if before == 0 { late } else { (before * 7 + late) / 8 });
+    }
+
+    /// The moment to sleep until in a pause from `now` to `until`; the rest is for spinning. A pause of which a late wake-up would
+    /// be less than a tenth is slept through.
+    fn sleeps_until(self, now: Nanos, until: Nanos) -> Nanos {
+        let matters = self.0.get() * 10 > until.saturating_sub(now).get();
+        if matters { until.saturating_sub(self.0) } else { until }
+    }
+}
+
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    /// Thinks until `until`: sleeps, and spins from `spin_from` on, or from when a sleep would end too late.
+    pub(super) fn think(&mut self, until: Nanos, spin_from: Nanos) {
+        self.burn_cycles();
+        let asleep = self.timing.wake_delay.sleeps_until(self.clock.now(), until);
+        self.sleep_until(spin_from.min(asleep));
+        self.spin_until(until);
+    }
+
     /// Sleeps until `moment`, until the worker is asked to stop, or until the ramp ends; after a ramp the load has to
     /// decide again.
     pub(super) fn sleep_until(&mut self, moment: Nanos) {
@@ -28,12 +58,14 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 return;
             }
             let slice = if self.engine.spec().capabilities.virtual_time { Nanos::MAX } else { SLICE };
-            self.clock.sleep_until(moment.min(now.saturating_add(slice)).min(self.timing.next_event));
+            let wakes = moment.min(now.saturating_add(slice)).min(self.timing.next_event);
+            self.clock.sleep_until(wakes);
+            self.timing.wake_delay.note(self.clock.now().saturating_sub(wakes));
         }
     }
 
     /// Spins for the number of cycles that the job sets before each pause (`thinkcycles`). It advances no virtual time.
-    pub(super) fn burn_cycles(&self) {
+    fn burn_cycles(&self) {
         for _ in 0..self.job.pace.think_cycles {
             std::hint::spin_loop();
         }
@@ -49,5 +81,23 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.answer_report_request();
             std::hint::spin_loop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_spun_where_waking_up_takes_more_than_a_tenth_of_it() {
+        let micros = Nanos::from_micros;
+        let mut delay = WakeDelay::default();
+        assert_eq!(delay.sleeps_until(micros(5), micros(15)), micros(15), "nothing is known yet");
+        delay.note(micros(30));
+        assert_eq!(delay.sleeps_until(micros(5), micros(15)), Nanos::ZERO, "all of it");
+        assert_eq!(delay.sleeps_until(micros(1000), micros(1200)), micros(1170));
+        assert_eq!(delay.sleeps_until(micros(1000), micros(1301)), micros(1301));
+        (0..100).for_each(|_| delay.note(Nanos::SECOND));
+        assert!(delay.0 <= WakeDelay::LONGEST, "{delay:?}");
     }
 }

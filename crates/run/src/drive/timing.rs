@@ -1,5 +1,6 @@
 //! Event times of a worker, and how often it reads the clock.
 
+use super::pause::WakeDelay;
 use super::statistics::Statistics;
 use measure::{Clock, Nanos};
 use plan::Limits;
@@ -17,6 +18,7 @@ pub(super) struct Timing {
     pub(super) stride: Stride,
     /// Time after the last I/O in which the worker only waited for others.
     pub(super) waited: Nanos,
+    pub(super) wake_delay: WakeDelay,
 }
 
 impl Timing {
@@ -28,6 +30,7 @@ impl Timing {
             next_sample: Nanos::MAX,
             stride: Stride::default(),
             waited: Nanos::ZERO,
+            wake_delay: WakeDelay::default(),
         }
     }
 
