@@ -30,7 +30,7 @@ const MPI_JOB: &str = include_str!("manifest/mpijob.yaml");
 Examples:
   plumb cluster manifest --slurm --members 64 --nodes 8 -- fio job.fio > run.sh; sbatch run.sh
   plumb cluster manifest --mpijob --members 4 --image r/plumb:1 --claim data -- fio job.fio
-  plumb cluster manifest --kubernetes --members 4 --image r/plumb:1 --volume fast:20Gi -- fio job.fio
+  plumb cluster manifest --kubernetes --members 4 --image r/plumb --volume fast:20Gi -- fio job.fio
 
 After -- are the words of plumb cluster: options of the run, then fio and its own.
 It prints; nothing is submitted."
