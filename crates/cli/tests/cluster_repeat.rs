@@ -42,7 +42,8 @@ fn repetitions_are_kept_merged_and_read_by_other_commands_and_their_mean_is_the_
     let rows = shown(&parsed).1.lines().filter(|line| line.contains("4K")).count();
     assert_eq!(rows, 3, "{:?}", shown(&parsed));
     let page = std::fs::read_to_string(place.path().join("page.html")).unwrap();
-    assert!(page.contains("on average of 3 repetitions"));
+    assert!(page.contains("on average of 3 repetitions") && page.contains(" IOPS, ") && !page.contains("std dev"));
+    assert!(["1", "2", "3"].iter().all(|number| page.contains(&format!("Repetition {number}: 2 members"))));
 }
 
 #[test]

@@ -57,14 +57,15 @@ pub(super) fn write_repeated(path: &Path, all: &Repetitions<'_>) -> Result<(), F
     let (mut pictures, mut numbered) = (Vec::new(), Vec::new());
     for (number, run) in (1..).zip(all.runs) {
         let title = format!("Repetition {number}");
-        pictures.extend(picture(&run.members, &title, &run.shown(None, None).head())?);
+        let head = format!("{title}: {}", run.shown(None, None).head());
+        pictures.extend(picture(&run.members, &title, &head)?);
         let rows = rows(&run.shown(None, None)).into_iter();
         numbered.extend(rows.map(|row| std::iter::once(json!(number)).chain(row).collect::<Vec<_>>()));
     }
     let columns = std::iter::once(("repetition", "repetition", "")).chain(COLUMNS);
     let page = Page {
         verdict: Verdict { line: sentences.first().cloned().unwrap_or_default(), findings: Vec::new() },
-        sentences: all.lines(None, None).into_iter().filter(|line| !line.is_empty()).collect(),
+        sentences: all.paragraphs(),
         pictures,
         numbers: Numbers {
             columns: columns.map(|(id, title, unit)| Column { id, title, unit }).collect(),

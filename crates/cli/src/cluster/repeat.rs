@@ -84,16 +84,35 @@ impl Repetitions<'_> {
     /// The report of each repetition, the table of all, and a sentence.
     pub(super) fn lines(&self, kept: Option<&Path>, per: Option<Per>) -> Vec<String> {
         let mut lines = Vec::new();
-        for (number, run) in (1_u32..).zip(self.runs) {
-            let shown = run.shown(kept, per);
-            let how = if run.ending == Ending::BySignal { ", ended by a signal" } else { "" };
-            lines.push(format!("repetition {number} of {}{how}", self.of));
-            lines.extend(shown.lines(&shown.merged()));
+        for (title, report) in self.reports(kept, per) {
+            lines.push(title);
+            lines.extend(report);
             lines.push(String::new());
         }
         lines.extend(table(&repeated(&self.counted())));
         lines.extend(self.sentences());
         lines
+    }
+
+    /// The same for a page, where columns of text do not stand below each other: the table in sentences, then the reports.
+    pub(super) fn paragraphs(&self) -> Vec<String> {
+        let mut paragraphs: Vec<String> = repeated(&self.counted()).iter().map(in_words).collect();
+        paragraphs.extend(self.missing());
+        for (title, report) in self.reports(None, None) {
+            paragraphs.extend(report.into_iter().map(|line| format!("{title}: {line}")));
+        }
+        paragraphs
+    }
+
+    /// The name of each repetition, and its report.
+    fn reports(&self, kept: Option<&Path>, per: Option<Per>) -> Vec<(String, Vec<String>)> {
+        let numbered = (1_u32..).zip(self.runs);
+        let report = |(number, run): (u32, &Run)| {
+            let shown = run.shown(kept, per);
+            let how = if run.ending == Ending::BySignal { ", ended by a signal" } else { "" };
+            (format!("repetition {number} of {}{how}", self.of), shown.lines(&shown.merged()))
+        };
+        numbered.map(report).collect()
     }
 
     /// A sentence for each row of the table, and if repetitions are missing.
@@ -175,4 +194,20 @@ fn sentence(found: &RepeatedRates) -> String {
             format!("{mean} on average of {count} repetitions, with a standard deviation of {share:.1} % of it")
         }
     }
+}
+
+/// `read: 134.3 to 135.5 MiB/s, 134.9 on average; 34,387 to 34,691 IOPS, 34,528 on average`.
+fn in_words(found: &RepeatedRates) -> String {
+    let (bytes, ios) = (found.bytes_per_second, found.iops);
+    let mib = |rate: f64| format!("{:.1}", rate / f64::from(1 << 20));
+    format!(
+        "{}: {} to {} MiB/s, {} on average; {} to {} IOPS, {} on average",
+        found.direction.word(),
+        mib(bytes.min),
+        mib(bytes.max),
+        mib(bytes.mean),
+        grouped(ios.min),
+        grouped(ios.max),
+        grouped(ios.mean)
+    )
 }
