@@ -22,7 +22,7 @@ impl FinishedTest {
 
     /// A test that was run once by this process or by each of these members.
     pub fn new(planned: &SurveyTest, result: RunResult, members: Option<Box<cluster::Summary>>) -> Self {
-        let users = planned.users * members.as_ref().map_or(1, |summary| summary.members.max(1));
+        let users = planned.users.saturating_mul(members.as_ref().map_or(1, |summary| summary.members.max(1)));
         FinishedTest { test: SurveyTest { users, ..planned.clone() }, result, members }
     }
 
