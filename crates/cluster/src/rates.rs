@@ -31,6 +31,16 @@ pub struct DirectionRates {
     pub last_done: Option<Nanos>,
 }
 
+impl DirectionRates {
+    /// Share by which two rates differ before both are shown.
+    pub const SAME: f64 = 0.02;
+
+    /// True if `rate` is not the rate over all.
+    pub fn is_other(&self, rate: f64) -> bool {
+        self.over_all.is_some_and(|over_all| (rate - over_all).abs() > DirectionRates::SAME * over_all)
+    }
+}
+
 /// The time in which all members were at work: a range, because the bytes between two samples are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommonWindow {

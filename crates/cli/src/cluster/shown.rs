@@ -17,8 +17,6 @@ use std::path::Path;
 
 /// Members and hosts that have a line of their rates.
 const MOST_HOSTS: usize = 16;
-/// Share by which two rates differ before both are shown.
-const SAME_RATE: f64 = 0.02;
 
 /// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,17 +194,15 @@ impl Shown<'_> {
 
     fn remarks(&self) -> Vec<String> {
         let rate = |rate: f64| format!("{}/s", rounded_size(rate));
-        let of_rates = self.summary.rates.iter().filter(|_| self.completeness != Completeness::Incomplete).filter_map(|found| {
-            let over_all = found.over_all?;
-            let differ = (found.sum - over_all).abs() > SAME_RATE * over_all;
-            differ.then(|| {
-                format!(
-                    "remark  the members' own rates of {}s add up to {}: they were not all at work to the end. The first line is what was \
-                     moved in the time",
-                    found.direction.word(),
-                    rate(found.sum)
-                )
-            })
+        let is_complete = self.completeness != Completeness::Incomplete;
+        let others = self.summary.rates.iter().filter(|found| is_complete && found.is_other(found.sum));
+        let of_rates = others.map(|found| {
+            format!(
+                "remark  the members' own rates of {}s add up to {}: they were not all at work to the end. The first line is what was \
+                 moved in the time",
+                found.direction.word(),
+                rate(found.sum)
+            )
         });
         let of_checks = self.summary.notes.iter();
         let of_checks =
@@ -267,7 +263,7 @@ fn rate_lines(rates: &DirectionRates, merged: &RunResult) -> Vec<String> {
         grouped(iops)
     )];
     if let (Some(over_all), Some(window), Some(done)) = (rates.over_all, &rates.common_window, rates.first_done) {
-        let is_other = window.high > (1.0 + SAME_RATE) * over_all && window.low > 0.0;
+        let is_other = window.high > (1.0 + DirectionRates::SAME) * over_all && window.low > 0.0;
         let range = format!("{}/s to {}/s", rounded_size(window.low), rounded_size(window.high));
         let until = done.as_secs_f64();
         lines.extend(is_other.then(|| format!("        while all were at work {range}, until {until:.2} s")));

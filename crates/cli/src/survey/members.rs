@@ -8,9 +8,6 @@ use measure::text::rounded_size;
 use model::RunResult;
 use survey::{FinishedTest, SurveyRequest, SurveyTest, TestTime, counted};
 
-/// Share by which two rates differ before both are shown.
-const SAME_RATE: f64 = 0.02;
-
 /// The members that run the tests in place of this process.
 pub(crate) trait Members {
     /// Their number.
@@ -84,13 +81,14 @@ fn rates(summary: &Summary) -> String {
             continue;
         };
         parts.push(format!("{name} {}", per_second(over_all)));
-        let differs = |rate: f64| (rate - over_all).abs() > SAME_RATE * over_all;
         parts.extend(
-            found.common_window.filter(|window| window.low > over_all && differs(window.low)).map(|window| {
+            found.common_window.filter(|window| window.low > over_all && found.is_other(window.low)).map(|window| {
                 format!("{} to {} while all were at work", per_second(window.low), per_second(window.high))
             }),
         );
-        parts.extend(differs(found.sum).then(|| format!("the members' own rates add up to {}", per_second(found.sum))));
+        parts.extend(
+            found.is_other(found.sum).then(|| format!("the members' own rates add up to {}", per_second(found.sum))),
+        );
     }
     let with_rate = |member: &MemberSummary| member.bytes_per_second.map(|rate| (rate, member.rank));
     let mut members: Vec<(f64, u32)> = summary.each.iter().filter_map(with_rate).collect();

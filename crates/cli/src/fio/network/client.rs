@@ -25,9 +25,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::channel;
 
-/// Share by which two rates differ before both are shown.
-const SAME_RATE: f64 = 0.02;
-
 /// A server with its task.
 pub(super) struct Server {
     pub(super) address: Address,
@@ -260,7 +257,7 @@ fn other_rates(summary: &cluster::Summary, sums: &[JobResult]) -> Vec<String> {
     let sentence = |found: &cluster::DirectionRates| {
         let (over_all, elapsed) = (found.over_all?, found.elapsed?);
         let of_sum = measure::float(sum.directions[found.direction].bytes_per_second()?);
-        let differ = elapsed >= Nanos::SECOND && (of_sum - over_all).abs() > SAME_RATE * over_all;
+        let differ = elapsed >= Nanos::SECOND && found.is_other(of_sum);
         differ.then(|| {
             format!(
                 "All clients: {}s at {}/s divide by the longest time of a job; from the first start to the last end it was {}/s",
