@@ -4,7 +4,7 @@ use super::PROGRAM;
 use super::carrier::{Arrival, Arrived, Connection, Place};
 use super::tcp::{JOIN_WITHIN, TcpArgs};
 use crate::failure::Failure;
-use crate::network::greeting::{GREETING, Greetings, Unmet, first_line};
+use crate::network::greeting::{GREETING, Greetings, Unmet, first_line, handshake};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::socket::{Hangup, Listener, Socket};
 use crate::output::{print_error, print_remark};
@@ -164,14 +164,10 @@ impl Door {
                 return Err("this leader has a secret; give the member the same --secret-file".to_owned());
             }
             (Protection::Secret, None) => return Err("this leader was started without --secret-file".to_owned()),
-            (Protection::Secret, Some(secret)) => {
-                let _ = socket.set_read_timeout(Some(GREETING));
-                let keys = secret
-                    .answer(Purpose::Join, socket)
-                    .map_err(|_| "the secret of the member is not that of this leader")?;
-                let _ = socket.set_read_timeout(None);
-                Some(keys)
-            }
+            (Protection::Secret, Some(secret)) => Some(
+                handshake(secret, Purpose::Join, socket)
+                    .map_err(|_| "the secret of the member is not that of this leader")?,
+            ),
         };
         let mut hall = self.hall();
         let rank = hall.roster.place(joining.rank, address).map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
 //! The first line on a connection that was accepted: who is at the other end is known before anything else is read, and no one can keep others waiting for long.
 
+use super::secret::{Protection, Purpose, Secret};
 use super::socket::Socket;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,6 +60,14 @@ impl Drop for InGreeting<'_> {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// Answers a handshake, which has the time of a greeting. An error is another secret at the other end.
+pub(crate) fn handshake(secret: &Secret, purpose: Purpose, socket: &mut Socket) -> io::Result<Protection> {
+    let _ = socket.set_read_timeout(Some(GREETING));
+    let keys = secret.answer(purpose, socket)?;
+    let _ = socket.set_read_timeout(None);
+    Ok(keys)
 }
 
 /// Reads the first line, and no byte more: those that follow are for another process, or are encrypted. Of another program it reads the first bytes.

@@ -5,7 +5,7 @@
 use crate::cluster::{PROGRAM, lead};
 use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
-use crate::network::greeting::{GREETING, Greetings, Unmet, first_line};
+use crate::network::greeting::{Greetings, Unmet, first_line, handshake};
 use crate::network::log_folders::remove_abandoned;
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::served_process::{DETACHED, Encrypted, ServedProcess};
@@ -184,14 +184,10 @@ impl Server {
         let keys = match (protection, &self.secret) {
             (Protection::None, _) => None,
             (Protection::Secret, None) => return Err("this server was started without --secret-file".to_owned()),
-            (Protection::Secret, Some(secret)) => {
-                let _ = socket.set_read_timeout(Some(GREETING));
-                let keys = secret
-                    .answer(Purpose::Client, socket)
-                    .map_err(|_| "the secret of the client is not that of this server")?;
-                let _ = socket.set_read_timeout(None);
-                Some(keys)
-            }
+            (Protection::Secret, Some(secret)) => Some(
+                handshake(secret, Purpose::Client, socket)
+                    .map_err(|_| "the secret of the client is not that of this server")?,
+            ),
         };
         self.take_turn(client)?;
         let served = self.run_member(socket, client, keys.as_ref());
