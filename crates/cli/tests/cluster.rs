@@ -28,6 +28,14 @@ pub(crate) fn run(directory: &Path, words: &str) -> (i32, String, String) {
     shown(&cluster(directory, words).output().unwrap())
 }
 
+/// Runs plumb cluster with the words of each row, which it refuses with this text.
+pub(crate) fn check_refusals(directory: &Path, rows: &[(&str, &str)]) {
+    for (words, says) in rows {
+        let (status, text, error) = run(directory, words);
+        assert!(status != 0 && error.contains(says) && text.is_empty(), "{words}: {status}: {text}{error}");
+    }
+}
+
 pub(crate) fn shown(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
@@ -364,7 +372,7 @@ fn nothing_begins_if_one_member_cannot() {
 #[test]
 fn what_is_not_for_members_is_refused_by_name() {
     let place = place();
-    for (words, expected) in [
+    let rows = [
         ("fio --name=a --size=4k", "which members?"),
         ("--local 2 fio --name=a --size=4k --output=x", "--output is not for members"),
         ("--local 2 fio --name=a --size=4k --output-format=json", "--output-format is not for members"),
@@ -379,10 +387,8 @@ fn what_is_not_for_members_is_refused_by_name() {
         ("--local 2 --silence 10ms fio --name=a --size=4k", "too short"),
         ("--local 2 --start-within soon fio --name=a --size=4k", "not a time"),
         ("--local 2 --page x.txt fio --name=a --size=4k", "x.txt"),
-    ] {
-        let (status, text, error) = run(place.path(), words);
-        assert!(status != 0 && error.contains(expected), "{words}: {status}: {text}{error}");
-    }
+    ];
+    check_refusals(place.path(), &rows);
     assert!(names_of(place.path()).is_empty(), "nothing was started: {:?}", names_of(place.path()));
 }
 
@@ -465,7 +471,7 @@ fn a_manifest_that_could_not_run_is_refused() {
     let place = place();
     fs::create_dir(place.path().join("jobs")).unwrap();
     fs::write(place.path().join("jobs/a.fio"), "[w]\nrw=write\nsize=4k\n").unwrap();
-    for (words, says) in [
+    let rows = [
         ("manifest --members 2 -- fio --name=a --size=4k", "--slurm"),
         ("manifest --slurm -- fio --name=a --size=4k", "--members"),
         ("manifest --slurm --members 2 --image i -- fio --name=a --size=4k", "--image"),
@@ -479,10 +485,8 @@ fn a_manifest_that_could_not_run_is_refused() {
         ("manifest --mpijob --members 3 --nodes 2 --image i --claim c -- fio --name=a --size=4k", "equally"),
         ("manifest --mpijob --members 2 --image i --claim c -- fio jobs/a.fio", "call it by its name"),
         ("--silence 3s manifest --slurm --members 2 -- fio --name=a --size=4k", "have theirs after it"),
-    ] {
-        let (status, text, error) = run(place.path(), words);
-        assert!(status != 0 && error.contains(says) && text.is_empty(), "{words}: {status}: {text}{error}");
-    }
+    ];
+    check_refusals(place.path(), &rows);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `plumb cluster ... survey` and `knee`: rows of known rates by all members, an interrupted one that goes on, a member that dies.
 
-use crate::cluster::{PLUMB, cluster, names_of, place, run, shown, signal};
+use crate::cluster::{PLUMB, check_refusals, cluster, names_of, place, run, shown, signal};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -106,7 +106,7 @@ fn the_knee_of_members_is_found_with_the_same_levels_for_each() {
 #[test]
 fn what_is_not_for_a_survey_by_members_is_refused_by_name() {
     let place = place();
-    for (words, expected) in [
+    let rows = [
         ("survey .", "which members?"),
         ("--local 2 --shift 1 survey .", "--shift is not for a survey"),
         ("--local 2 --repeat 2 survey .", "survey has --repeat"),
@@ -120,10 +120,8 @@ fn what_is_not_for_a_survey_by_members_is_refused_by_name() {
         ("--local 2 survey --precondition=steady .", "--precondition=steady"),
         ("--local 2 knee --iozone -i 0", "-+m"),
         ("--local 2 survey /does/not/exist", "/does/not/exist"),
-    ] {
-        let (status, text, error) = run(place.path(), words);
-        assert!(status != 0 && error.contains(expected), "{words}: {status}: {text}{error}");
-    }
+    ];
+    check_refusals(place.path(), &rows);
     assert!(names_of(place.path()).is_empty(), "nothing was begun: {:?}", names_of(place.path()));
     let (status, text, _) = run(place.path(), "--local 2 survey --dry-run --quick .");
     assert!(status == 0 && text.contains("Dry run"), "{text}");
