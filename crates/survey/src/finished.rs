@@ -22,8 +22,8 @@ impl FinishedTest {
 
     /// A test that was run once by this process or by each of these members.
     pub fn new(planned: &SurveyTest, result: RunResult, members: Option<Box<cluster::Summary>>) -> Self {
-        let users = planned.users.saturating_mul(members.as_ref().map_or(1, |summary| summary.members.max(1)));
-        FinishedTest { test: SurveyTest { users, ..planned.clone() }, result, members }
+        let test = planned.by(members.as_ref().map_or(1, |summary| summary.members));
+        FinishedTest { test, result, members }
     }
 
     /// The test as it was planned: of members that of each.

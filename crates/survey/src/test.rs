@@ -74,6 +74,11 @@ impl SurveyTest {
         100_u64.saturating_sub(reads)
     }
 
+    /// The same test with the users of all members, if each of this number runs it.
+    pub fn by(&self, members: u32) -> Self {
+        SurveyTest { users: self.users.saturating_mul(members.max(1)), ..self.clone() }
+    }
+
     /// Description for progress lines: `8k rand read, 16 users, iodepth=4`.
     pub fn describe(&self) -> String {
         let users = counted(self.users.into(), "user");

@@ -71,13 +71,13 @@ Examples:
   plumb cluster --local 3 fio --name=r --rw=randread --size=1g      three members here, to try it
   mpirun -n 8 --bind-to none plumb cluster --mpi fio job.fio        every rank is a member
   plumb cluster --hosts-file hosts --keep results --json fio job.fio
-  plumb cluster --hosts 'node[1-4]' --repeat 5 fio job.fio    five times, with mean and deviation
-  plumb cluster --hosts 'node[1-4]' iozone -i 0 -i 1 -s 1g   a member for each child
-  plumb cluster --hosts 'node[1-4]' survey /scratch           the database sweep by all at once
-  plumb cluster --hosts 'node[1-4]' knee --most 64 /scratch   users of each member until growth ends
+  plumb cluster --hosts 'node[1-4]' --repeat 5 fio job.fio          five times, and their mean
+  plumb cluster --hosts 'node[1-4]' iozone -i 0 -i 1 -s 1g          a member for each child
+  plumb cluster --hosts 'node[1-4]' survey /scratch                 the database sweep by all
+  plumb cluster --hosts 'node[1-4]' knee --most 64 /scratch         until growth ends
   plumb cluster --lead 4 --secret-file s fio job.fio                four members, which join it
   plumb cluster --join node1 --secret-file s                        one of them
-  plumb cluster merge results/*.json       one result of what members measured
+  plumb cluster merge results/*.json                                one result of all members
   plumb cluster manifest --slurm --members 64 -- fio job.fio        a script for sbatch
 
 Members are started by ssh, by the command in $RSH, or by mpirun and srun (--mpi), or they join;
@@ -226,7 +226,7 @@ struct JobArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  plumb cluster --hosts 'node[1-4]' iozone -i 0 -i 1 -s 1g -r 64k -I
+  plumb cluster --hosts 'node[1-4]' iozone -i 0 -i 1 -s 1g          a member for each child
   plumb iozone -h                 iozone's own options")]
 struct IozoneArgs {
     /// iozone's own options; -t is the number of members

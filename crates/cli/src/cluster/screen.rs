@@ -2,6 +2,7 @@
 
 use super::carrier::Place;
 use crate::output::{self, print_error};
+use crate::survey::progress::UnderWay;
 use cluster::{Beat, Leader, Stage, Standing};
 use formats::printable;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -18,6 +19,8 @@ pub(super) struct Screen {
     lines: Option<(MultiProgress, Vec<ProgressBar>)>,
     names: Vec<String>,
     drawn: Option<Instant>,
+    /// The part of a whole that the members do now.
+    under_way: Option<UnderWay>,
 }
 
 impl Screen {
@@ -34,7 +37,7 @@ impl Screen {
             let bars = (0..=places.len().min(LINES)).map(line).collect();
             (all, bars)
         });
-        Screen { lines, names: places.iter().map(Place::name).collect(), drawn: None }
+        Screen { lines, names: places.iter().map(Place::name).collect(), drawn: None, under_way: None }
     }
 }
 
@@ -43,6 +46,11 @@ impl Screen {
     pub(super) fn say(&mut self, rank: usize, text: &str) {
         let name = &self.names[rank];
         print_error(&format!("plumb: cluster: member {rank} ({name}): {}", printable::line(text)));
+    }
+
+    /// Shows from now on which part of a whole the members do.
+    pub(super) fn head(&mut self, under_way: UnderWay) {
+        self.under_way = Some(under_way);
     }
 
     /// Draws the state of all members, four times a second.
@@ -64,8 +72,9 @@ impl Screen {
         }
         if let Some(bar) = bars.last() {
             let all = self.names.len();
-            let text = format!("{at_work} of {all} at work  {}/s  {} IOPS", rounded_size(bytes), grouped(ios));
-            bar.set_message(text);
+            let under_way = self.under_way.as_ref().map(|part| format!("{part}  ")).unwrap_or_default();
+            let rates = format!("{}/s  {} IOPS", rounded_size(bytes), grouped(ios));
+            bar.set_message(format!("{under_way}{at_work} of {all} at work  {rates}"));
         }
     }
 

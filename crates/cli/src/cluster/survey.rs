@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::knee::KneeArgs;
 use crate::survey::SurveyArgs;
 use crate::survey::members::{ByMembers, Members};
+use crate::survey::progress::UnderWay;
 use cluster::{LeaderCommand, SurveyTask};
 use measure::Nanos;
 use model::RunResult;
@@ -79,7 +80,8 @@ impl Members for Surveyors<'_> {
         Ok(())
     }
 
-    fn measure(&mut self, test: &SurveyTest, time: TestTime) -> Result<ByMembers, Failure> {
+    fn measure(&mut self, test: &SurveyTest, time: TestTime, under_way: UnderWay) -> Result<ByMembers, Failure> {
+        self.face.screen.head(under_way);
         let TestTime { ramp, time } = time;
         let survey = SurveyTask { request: self.request.clone(), test: test.key(), ramp, time };
         let command = LeaderCommand::Survey(Box::new(survey));

@@ -137,7 +137,8 @@ impl<'a> SurveyRun<'a> {
         let count = self.prepared.suite.tests.len();
         let unsteady = match self.prepared.warm_up {
             WarmUp::Steady => {
-                self.display.warming(number, count, test.describe());
+                let members = self.members.as_deref().map_or(1, Members::count);
+                self.display.warming(number, count, test.by(members).describe());
                 self.until_steady(open, test)?
             }
             WarmUp::Seconds(_) => None,
@@ -146,7 +147,8 @@ impl<'a> SurveyRun<'a> {
             found.signal = Some(signal);
             return Ok(());
         }
-        self.display.testing(number, count, test, setup.time.total());
+        let members = self.members.as_deref().map_or(1, Members::count);
+        self.display.testing(number, count, &test.by(members), setup.time.total());
         if self.members.is_some() {
             return self.one_by_members(test, setup.time, unsteady, found);
         }
@@ -184,7 +186,7 @@ impl<'a> SurveyRun<'a> {
     ) -> Result<(), Failure> {
         let Some(members) = &mut self.members else { return Ok(()) };
         self.display.clear();
-        let ByMembers { mut result, summary } = members.measure(test, time)?;
+        let ByMembers { mut result, summary } = members.measure(test, time, self.display.under_way())?;
         result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         if let Some(host) = &self.prepared.request.host {
             result.environment.host = Some(host.clone()).filter(|name| !name.is_empty());
@@ -210,7 +212,7 @@ impl<'a> SurveyRun<'a> {
             let result = match &mut self.members {
                 Some(members) => {
                     self.display.clear();
-                    members.measure(test, setup.time)?.result
+                    members.measure(test, setup.time, self.display.under_way())?.result
                 }
                 None => {
                     let title = format!("{}, warm-up", test.describe());

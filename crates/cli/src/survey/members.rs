@@ -1,6 +1,7 @@
 //! A survey that the members of a cluster run: each test is a run of all of them at once, and a row of the same table, JSON and page.
 
 use super::ResultArgs;
+use super::progress::UnderWay;
 use crate::failure::Failure;
 use crate::measuring::CalibrationArgs;
 use cluster::{MemberSummary, Reason, Summary};
@@ -14,8 +15,8 @@ pub(crate) trait Members {
     fn count(&self) -> u32;
     /// Takes the request that all of them have, before the first test.
     fn begin(&mut self, request: &SurveyRequest) -> Result<(), Failure>;
-    /// Runs a test on all of them at once. A signal ends it, and is in the result.
-    fn measure(&mut self, test: &SurveyTest, time: TestTime) -> Result<ByMembers, Failure>;
+    /// Runs a test on all of them at once, and shows what is under way. A signal ends it, and is in the result.
+    fn measure(&mut self, test: &SurveyTest, time: TestTime, under_way: UnderWay) -> Result<ByMembers, Failure>;
     /// Lets them exit.
     fn end(&mut self);
 }

@@ -33,6 +33,21 @@ enum Unit {
     MebibytesPerSecond,
 }
 
+/// The activity and its time, for those who show them in another way.
+#[derive(Clone, Debug)]
+pub(crate) struct UnderWay {
+    activity: String,
+    left: Duration,
+    since: Instant,
+}
+
+impl std::fmt::Display for UnderWay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let left = self.left.saturating_sub(self.since.elapsed());
+        write!(f, "{}, {} left", self.activity, minutes(left))
+    }
+}
+
 /// Shows the survey's progress on standard error.
 pub(crate) struct Display {
     bar: Option<ProgressBar>,
@@ -138,6 +153,12 @@ impl Display {
         if let (true, Phase::Test { number, count, title, .. }) = (self.has_lines, &self.phase) {
             print_error(&format!("[{number}/{count}] {title}: {found}"));
         }
+    }
+
+    /// The current activity; the time left is that of all tests.
+    pub(crate) fn under_way(&self) -> UnderWay {
+        let left = self.total.saturating_sub(self.before).as_duration();
+        UnderWay { activity: activity(&self.phase), left, since: self.started }
     }
 
     /// Removes the bar from the terminal.
@@ -248,12 +269,7 @@ fn line(phase: &Phase, rate: f64, (done, left): (f64, Option<Duration>), columns
     };
     let left = left.map_or_else(String::new, |left| format!("{} left  ", minutes(left)));
     let start = format!("{bar}{:>3.0} %  {left}", 100.0 * done.clamp(0.0, 1.0));
-    let activity = match phase {
-        Phase::Fill { bytes } => format!("writing {} of random data", short_size(*bytes)),
-        Phase::Warm { number, count, title } => format!("{number}/{count} warming up for {title}"),
-        Phase::Test { number, count, title, .. } => format!("{number}/{count} {title}"),
-        Phase::Round { title, .. } | Phase::Settle { title, .. } => title.clone(),
-    };
+    let activity = activity(phase);
     let rate = match phase {
         _ if rate <= 0.0 => String::new(),
         Phase::Round { .. } | Phase::Test { unit: Unit::Iops, .. } => format!("  {} IOPS", thousands(rate)),
@@ -269,6 +285,15 @@ fn line(phase: &Phase, rate: f64, (done, left): (f64, Option<Duration>), columns
     }
     let kept: String = activity.chars().take(room.saturating_sub(1)).collect();
     format!("{start}{}…", kept.trim_end())
+}
+
+fn activity(phase: &Phase) -> String {
+    match phase {
+        Phase::Fill { bytes } => format!("writing {} of random data", short_size(*bytes)),
+        Phase::Warm { number, count, title } => format!("{number}/{count} warming up for {title}"),
+        Phase::Test { number, count, title, .. } => format!("{number}/{count} {title}"),
+        Phase::Round { title, .. } | Phase::Settle { title, .. } => title.clone(),
+    }
 }
 
 /// `━━━━╸───`: what is done of a whole.
@@ -299,6 +324,16 @@ mod tests {
         for (milliseconds, text) in [(0, "0:00"), (1, "0:01"), (59_001, "1:00"), (61_000, "1:01")] {
             assert_eq!(minutes(Duration::from_millis(milliseconds)), text);
         }
+    }
+
+    #[test]
+    fn what_is_under_way_has_its_number_the_users_of_all_members_and_the_time_left_of_all_tests() {
+        let mut display = Display::new(Nanos::from_secs(10));
+        let test = SurveyTest::at(TestKind::RandomRead, 8192, 4);
+        display.testing(1, 2, &test.by(3), Nanos::from_secs(4));
+        assert_eq!(display.under_way().to_string(), "1/2 8k rand read, 12 users, 0:10 left");
+        display.testing(2, 2, &test, Nanos::from_secs(6));
+        assert_eq!(display.under_way().to_string(), "2/2 8k rand read, 4 users, 0:06 left");
     }
 
     #[test]
