@@ -4,7 +4,7 @@
 use super::Request;
 use super::position_pattern::{self, Mismatch};
 use super::random::{Purpose, Random, stream_seed};
-use measure::{Nanos, split_mix};
+use measure::{Nanos, RandomBytes, split_mix};
 use plan::{BufferPlan, Fill, PlacedBytes, PlacedCheck};
 
 /// Unit of scrambling in bytes: the smallest block that deduplication compares.
@@ -18,7 +18,10 @@ const MOST_REPEATED: u64 = 1 << 24;
 pub struct Content {
     fill: Fill,
     work: Work,
-    random: Random,
+    /// The bytes of buffers that nothing repeats.
+    bytes: RandomBytes,
+    /// The seeds of buffers that may be repeated.
+    seeds: Random,
     /// Percent of each piece that is filled with zeros or the pattern, so that it compresses.
     compress_percent: usize,
     /// Bytes per piece (`buffer_compress_chunk`).
@@ -81,7 +84,8 @@ impl Content {
         Content {
             fill: if plan.compress_percent >= 100 { Fill::Zero } else { plan.fill.clone() },
             work,
-            random: Random::new(stream_seed(seed, number, Purpose::Content)),
+            bytes: RandomBytes::new(stream_seed(seed, number, Purpose::Content)),
+            seeds: Random::new(stream_seed(seed, number, Purpose::Content)),
             compress_percent: usize::from(plan.compress_percent),
             piece: usize::try_from(plan.compress_chunk).unwrap_or(usize::MAX).max(1),
             dedupe_percent: u64::from(plan.dedupe_percent),
@@ -117,7 +121,7 @@ impl Content {
             Fill::Zero => buffer.fill(0),
             Fill::Pattern(pattern) if self.compress_percent == 0 => fill_pattern(pattern, buffer),
             Fill::Random if self.compress_percent == 0 && self.dedupe_percent == 0 => {
-                fill_random(&mut self.random, buffer);
+                self.bytes.fill(buffer);
             }
             Fill::Random | Fill::Pattern(_) => self.fill_pieces(buffer),
         }
@@ -149,10 +153,10 @@ impl Content {
     /// seed repeats the whole buffer.
     fn fill_pieces(&mut self, buffer: &mut [u8]) {
         let seed = self.next_seed();
-        let mut random = Random::new(seed);
+        let mut random = RandomBytes::new(seed);
         for piece in buffer.chunks_mut(self.piece) {
             let (head, tail) = piece.split_at_mut(piece.len() - piece.len() * self.compress_percent / 100);
-            fill_random(&mut random, head);
+            random.fill(head);
             match &self.fill {
                 Fill::Pattern(pattern) => fill_pattern(pattern, tail),
                 Fill::Random | Fill::Zero => tail.fill(0),
@@ -171,7 +175,7 @@ impl Content {
             Some(set) => set.draw(&mut self.repeats),
         };
         let seed = before.unwrap_or_else(|| {
-            let new = self.random.word();
+            let new = self.seeds.word();
             match &mut self.set {
                 Some(WorkingSet::Own(seeds)) if seeds.len() < seeds.capacity() => seeds.push(new),
                 _ => {}
@@ -194,16 +198,6 @@ fn scramble(buffer: &mut [u8], offset: u64, now: Nanos) {
         sector[16..24].copy_from_slice(&(time % 1_000_000_000).to_le_bytes());
         at += SECTOR as u64;
     }
-}
-
-fn fill_random(random: &mut Random, buffer: &mut [u8]) {
-    let mut words = buffer.chunks_exact_mut(8);
-    for word in &mut words {
-        word.copy_from_slice(&random.word().to_le_bytes());
-    }
-    let rest = words.into_remainder();
-    let last = random.word().to_le_bytes();
-    rest.copy_from_slice(&last[..rest.len()]);
 }
 
 fn fill_pattern(pattern: &[u8], buffer: &mut [u8]) {

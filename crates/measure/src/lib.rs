@@ -10,6 +10,7 @@ mod clock;
 mod direction;
 mod histogram;
 mod moments;
+mod random_bytes;
 mod samples;
 mod split_mix;
 pub mod text;
@@ -20,6 +21,7 @@ pub use clock::{Clock, ClockCost, ClockReport, ClockSource, SystemClock, Virtual
 pub use direction::{Direction, PerDirection};
 pub use histogram::{BUCKETS, Histogram};
 pub use moments::Moments;
+pub use random_bytes::RandomBytes;
 pub use samples::{IntervalRates, IntervalSampler, SampleStatistics};
 pub use split_mix::{SplitMix, split_mix};
 pub use units::{Bytes, BytesPerSecond, Nanos, float};
