@@ -39,9 +39,14 @@ impl BlockMap {
         self.close_tails();
     }
 
+    /// True if no block is free.
+    pub(super) const fn is_full(&self) -> bool {
+        self.free == 0
+    }
+
     /// The first free block at or after `block`, continuing at 0 after the last one; `None` if the map is full.
     pub(super) fn next_free(&self, block: u64) -> Option<u64> {
-        if self.free == 0 {
+        if self.is_full() {
             return None;
         }
         self.free_from(block).or_else(|| self.free_from(0))

@@ -252,6 +252,20 @@ impl Targets {
         each[target].take(direction, draws, rules)
     }
 
+    /// True if the random map of the only target has no block left.
+    pub(super) fn only_is_used_up(&self) -> bool {
+        matches!(&self.each[0].order, Order::Mapped { map, .. } if map.is_full())
+    }
+
+    /// The next random block of the only target, and its length; `None` if there is none.
+    pub(super) fn draw_only(&mut self, direction: Direction) -> Option<(u64, u32)> {
+        let Targets { each, draws, rules } = self;
+        match each[0].take_random(direction, draws, rules) {
+            Offer::Bytes { offset, length } => Some((offset, length)),
+            Offer::Over | Offer::Restarted => None,
+        }
+    }
+
     /// Starts one target over while the others continue.
     pub(super) fn start_over(&mut self, target: usize) {
         let target = &mut self.each[target];

@@ -77,9 +77,8 @@ impl Sizes {
             Sizes::Fixed(size) => *size,
             // fio's rule: least + most * random, rounded down to a multiple of least, limited to most.
             Sizes::Steps { least, most } => {
-                let (least, most) = (u64::from(*least), u64::from(*most));
-                let size = least + random.below(most);
-                narrow((size - size % least).min(most))
+                let size = least.saturating_add(narrow(random.below(u64::from(*most))));
+                (size - size % least).min(*most)
             }
             Sizes::Unaligned { least, most } => {
                 narrow((u64::from(*least) + random.below(u64::from(*most))).min(u64::from(*most)))

@@ -1,5 +1,5 @@
-//! I/Os that are planned ahead: of a load with one target, one direction or a random mix, one size, no pause and no sync; with a
-//! rate, of one direction.
+//! I/Os that are planned ahead: of a load with one target, one direction or a random mix, no pause and no sync; with a rate or
+//! in order, of one direction and one size.
 
 use super::Load;
 use crate::next_offset::{self, Order};
@@ -10,15 +10,24 @@ use crate::{LoadSetup, Request};
 use measure::{Direction, Nanos};
 use plan::{Mix, Operation, Step, ZonePlan};
 
-/// A load with one size on one target, in one direction or a random mix.
+/// A load on one target, in one direction or a random mix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     /// `None` if each I/O is drawn as a read or a write.
     direction: Option<Direction>,
+    /// The length of every I/O, or the greatest where it is drawn.
     length: u32,
+    lengths: Lengths,
     random: bool,
     /// The direction whose rate says when each is due.
     paced: Option<Direction>,
+}
+
+/// How the length of an I/O is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lengths {
+    One,
+    Drawn,
 }
 
 /// I/Os that are planned ahead. `left` of `planned` are not issued yet, or `left_at_rate` if each has to be due first, so
@@ -51,6 +60,10 @@ enum PlainKind {
     },
     /// Blocks of a distribution that is not uniform.
     Skewed,
+    /// The length is drawn per I/O as well; these many bytes are issued.
+    Drawn {
+        bytes: u64,
+    },
     /// The steps of a walk; the load ends after them.
     Walked(Box<Walk>),
 }
@@ -89,6 +102,7 @@ impl Load {
                 *start + permutation.at(*used - 1) * u64::from(length)
             }
             PlainKind::Skewed => return Some(self.planned_skewed()),
+            PlainKind::Drawn { .. } => return self.planned_length(),
             PlainKind::Walked(walk) => return Some(walk.step()),
         };
         Some(Request::new(self.planned_operation(), 0, offset, length))
@@ -112,15 +126,38 @@ impl Load {
         Request::new(operation, 0, offset, self.run.length)
     }
 
+    /// `None` where the pass has no block left: what follows is decided by [`Load::next`].
+    #[inline(never)]
+    fn planned_length(&mut self) -> Option<Request> {
+        let drawn = if self.targets.only_is_used_up() { None } else { self.draw_block() };
+        if drawn.is_none() {
+            self.run.planned -= self.run.left + 1;
+            self.run.left = 0;
+        }
+        drawn
+    }
+
+    fn draw_block(&mut self) -> Option<Request> {
+        let operation = self.planned_operation();
+        let (offset, length) = self.targets.draw_only(operation.direction().unwrap_or(Direction::Read))?;
+        if let PlainKind::Drawn { bytes } = &mut self.run.kind {
+            *bytes += u64::from(length);
+        }
+        Some(Request::new(operation, 0, offset, length))
+    }
+
     /// Plans as many I/Os ahead as can be issued before anything else has to be decided.
     pub(super) fn plan_ahead(&mut self) {
-        let Some(Plain { direction, length, random, paced }) = self.rules.plain else { return };
+        let Some(Plain { direction, length, lengths, random, paced }) = self.rules.plain else { return };
         let blocks_of = |bytes: u64| bytes / u64::from(length);
         let target = &mut self.targets.each[0];
         let (start, end) = (target.start(), target.end());
         let position = direction.map_or(start, |direction| target.position(direction));
         let (possible, kind) = match target.order_mut() {
             _ if !random => (blocks_of(end.saturating_sub(position)), PlainKind::Sequential { offset: position }),
+            Order::Free | Order::Skewed(_) | Order::Mapped { .. } if lengths == Lengths::Drawn => {
+                (u64::MAX, PlainKind::Drawn { bytes: 0 })
+            }
             Order::Free => (u64::MAX, PlainKind::Free { start, blocks: blocks_of(end - start) }),
             Order::Permuted { permutation, used, blocks } => {
                 (*blocks - *used, PlainKind::Permuted { start, permutation: permutation.clone(), used: *used })
@@ -139,7 +176,11 @@ impl Load {
         let done = self.run.planned - self.run.left - self.run.left_at_rate;
         (self.run.planned, self.run.left, self.run.left_at_rate) = (0, 0, 0);
         let Some(Plain { direction, length, .. }) = self.rules.plain else { return };
-        self.limits.count(done, done.saturating_mul(u64::from(length)));
+        let bytes = match &mut self.run.kind {
+            PlainKind::Drawn { bytes } => std::mem::take(bytes),
+            _ => done.saturating_mul(u64::from(length)),
+        };
+        self.limits.count(done, bytes);
         self.passes.ios += done;
         let target = &mut self.targets.each[0];
         match (&self.run.kind, target.order_mut()) {
@@ -193,11 +234,12 @@ impl Plain {
         }
         let paced = direction.filter(|&direction| pace.has_rate(direction));
         let aligned = |length: &u32| load.align.iter().all(|(_, align)| align.is_none_or(|align| align == *length));
-        next_offset::single_size(load).filter(|length| !random || aligned(length)).map(|length| Plain {
-            direction,
-            length,
-            random,
-            paced,
-        })
+        let (length, lengths) = match next_offset::single_size(load) {
+            Some(length) if random && !aligned(&length) => return None,
+            Some(length) => (length, Lengths::One),
+            None if random && paced.is_none() => (load.largest(), Lengths::Drawn),
+            None => return None,
+        };
+        Some(Plain { direction, length, lengths, random, paced })
     }
 }

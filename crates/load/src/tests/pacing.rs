@@ -187,6 +187,37 @@ fn ios_of_a_distribution_that_are_planned_ahead_are_those_that_are_decided_one_b
 }
 
 #[test]
+fn ios_of_many_sizes_that_are_planned_ahead_are_those_that_are_decided_one_by_one() {
+    let sizes = [BlockSize::Range(4096, 65_536), BlockSize::Split(vec![(4096, 50), (8192, 30), (65_536, 20)])];
+    let kinds = sizes.into_iter().flat_map(|size| [true, false].map(|cover_all| (size.clone(), cover_all)));
+    for (size, cover_all) in kinds {
+        for mix in [Mix::Only(Direction::Read), Mix::ReadWrite] {
+            let job = paced(|job| {
+                (job.load.random, job.load.cover_all, job.load.mix) = (true, cover_all, mix);
+                job.load.block_size = PerDirection::each(|_| size.clone());
+                job.files.io_size = Some(Extent::Bytes(40_000 * K));
+            });
+            let [planned, decided] = [false, true].map(|each| {
+                let mut load = load(&job, &regions(&[4000 * 4 * K]));
+                if each {
+                    load.decide_each();
+                }
+                let mut steps = Vec::new();
+                loop {
+                    match load.next(Nanos(0)) {
+                        Next::Stop => break steps,
+                        step => steps.push(step),
+                    }
+                }
+            });
+            assert!(planned.iter().filter(|&step| *step == Next::Drain).count() >= usize::from(cover_all) * 2);
+            let differs = planned.iter().zip(&decided).position(|(planned, decided)| planned != decided);
+            assert_eq!((differs, planned.len()), (None, decided.len()), "{size:?} {cover_all} {mix:?}");
+        }
+    }
+}
+
+#[test]
 fn rates_start_again_at_the_end_of_the_ramp() {
     let job = paced(|job| {
         job.pace.iops.read = Some(1000);
