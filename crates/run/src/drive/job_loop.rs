@@ -406,7 +406,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
     pub(super) fn rest(&mut self, next: Next) -> Result<Nanos, EngineError> {
         let waits = matches!(next, Next::Wait(_));
         match next {
-            Next::Wait(until) => self.sleep_until(until),
+            Next::Wait(until) => self.wait_until_due(until),
             Next::Think { until, spin_from } => self.think(until, spin_from),
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.open.drop_cache(target),

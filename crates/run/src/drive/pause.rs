@@ -21,6 +21,14 @@ impl WakeDelay {
         self.0 = Nanos(if before == 0 { late } else { (before * 7 + late) / 8 });
     }
 
+    /// A pause before an I/O that is due is never spun if it is longer: workers with rates may be more than processors.
+    const LONGEST_SPIN: Nanos = Nanos::from_micros(25);
+
+    /// True if a sleep from `now` to `until` would take twice the time, as one of 10 µs that ends 20 µs late.
+    fn outlasts(self, now: Nanos, until: Nanos) -> bool {
+        self.0.min(WakeDelay::LONGEST_SPIN) > until.saturating_sub(now)
+    }
+
     /// The moment to sleep until in a pause from `now` to `until`; the rest is for spinning. A pause of which a late wake-up would
     /// be less than a tenth is slept through.
     fn sleeps_until(self, now: Nanos, until: Nanos) -> Nanos {
@@ -36,6 +44,16 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let asleep = self.timing.wake_delay.sleeps_until(self.clock.now(), until);
         self.sleep_until(spin_from.min(asleep));
         self.spin_until(until);
+    }
+
+    /// Waits until an I/O is due: sleeps, or spins where a sleep would outlast the pause. A sleep that short takes about as much CPU time.
+    pub(super) fn wait_until_due(&mut self, moment: Nanos) {
+        let now = self.clock.now();
+        if self.timing.wake_delay.outlasts(now, moment) && now < self.timing.next_event {
+            self.spin_until(moment.min(self.timing.next_event));
+        } else {
+            self.sleep_until(moment);
+        }
     }
 
     /// Sleeps until `moment`, until the worker is asked to stop, or until the ramp ends; after a ramp the load has to
@@ -97,7 +115,9 @@ mod tests {
         assert_eq!(delay.sleeps_until(micros(5), micros(15)), Nanos::ZERO, "all of it");
         assert_eq!(delay.sleeps_until(micros(1000), micros(1200)), micros(1170));
         assert_eq!(delay.sleeps_until(micros(1000), micros(1301)), micros(1301));
+        assert!(delay.outlasts(micros(5), micros(29)) && !delay.outlasts(micros(5), micros(31)));
         (0..100).for_each(|_| delay.note(Nanos::SECOND));
+        assert!(!delay.outlasts(micros(5), micros(31)), "a busy machine is not made busier");
         assert!(delay.0 <= WakeDelay::LONGEST, "{delay:?}");
     }
 }
