@@ -21,7 +21,7 @@ const BATCH: usize = 8;
 /// Alignment of buffers for O_DIRECT.
 const PAGE: usize = 4096;
 
-/// Does `ios` random reads the way `kind` says and returns the seconds they took.
+/// Does `ios` random reads the way `kind` says, or takes as many digests of a block, and returns the seconds they took.
 pub(crate) fn run(kind: &str, path: &Path, bytes: u64, ios: u64) -> io::Result<f64> {
     let offsets = Offsets { state: 0x9e37_79b9_7f4a_7c15, blocks: bytes / BLOCK as u64 };
     let direct = || OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
@@ -31,6 +31,10 @@ pub(crate) fn run(kind: &str, path: &Path, bytes: u64, ios: u64) -> io::Result<f
         "psync" => psync(&File::open(path)?, offsets, ios)?,
         "libaio" => libaio(&direct()?, offsets, ios)?,
         "io_uring" => uring(&direct()?, offsets, ios)?,
+        "mmap 4096" => mmap(&File::open(path)?, offsets, ios, 4096)?,
+        "mmap 65536" => mmap(&File::open(path)?, offsets, ios, 65_536)?,
+        "md5" => digest::<md5::Md5>(ios),
+        "sha512" => digest::<sha2::Sha512>(ios),
         _ => return Err(io::Error::other(format!("no bare loop is called {kind}"))),
     }
     Ok(started.elapsed().as_secs_f64())
@@ -58,12 +62,56 @@ fn null(mut offsets: Offsets, ios: u64) {
     }
 }
 
+/// With two reads of the counter per I/O: a latency needs them.
 fn psync(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
     let mut buffer = vec![0_u8; BLOCK];
     for _ in 0..ios {
+        black_box(counter());
         file.read_exact_at(&mut buffer, offsets.draw())?;
+        black_box(counter());
     }
     Ok(())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counter() -> u64 {
+    // SAFETY: every x86_64 processor has RDTSC, which only reads a register.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn counter() -> Instant {
+    Instant::now()
+}
+
+/// Copies from a mapped file.
+fn mmap(file: &File, mut offsets: Offsets, ios: u64, block: usize) -> io::Result<()> {
+    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    let mut buffer = vec![0_u8; block];
+    // SAFETY: a new mapping at an address that the kernel chooses; it changes no existing memory.
+    let map =
+        unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+    if map == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    offsets.blocks = (length / block) as u64;
+    for _ in 0..ios {
+        let at = usize::try_from(offsets.draw()).map_err(io::Error::other)? / BLOCK * block;
+        // SAFETY: the block is inside of the mapping, the buffer is as long, and nobody shortens the file.
+        unsafe { std::ptr::copy_nonoverlapping(map.cast::<u8>().add(at), buffer.as_mut_ptr(), block) };
+        black_box(&mut buffer);
+    }
+    // SAFETY: the mapping is our own, and nothing points into it any more.
+    unsafe { libc::munmap(map, length) };
+    Ok(())
+}
+
+/// The digest of one block again and again.
+fn digest<D: md5::Digest>(ios: u64) {
+    let mut buffer = vec![7_u8; BLOCK];
+    for _ in 0..ios {
+        black_box(D::digest(black_box(&mut buffer)));
+    }
 }
 
 /// Buffers for the whole depth, aligned for O_DIRECT.

@@ -2,7 +2,7 @@
 //!
 //! A run of many I/Os less a run of few, so that starting up does not count. What the kernel does is not in it.
 
-use super::{BYTES, Row, plumb};
+use super::{Row, plumb, words_of};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -23,9 +23,7 @@ fn total(row: &Row, path: &Path, ios: u64) -> io::Result<f64> {
     let mut command = Command::new("valgrind");
     // A thread: a forked worker has an account of its own.
     command.args(["--tool=callgrind", "--callgrind-out-file=profile"]).arg(ours.get_program()).args(ours.get_args());
-    command.args(["--name=cost", "--rw=randread", "--bs=4k", "--norandommap", "--thread", "--output=report"]);
-    command.arg(format!("--filename={}", path.display())).arg(format!("--size={BYTES}"));
-    command.arg(format!("--io_size={}", ios * 4096)).args(row.words.split(' ').filter(|word| !word.is_empty()));
+    command.args(["--thread", "--output=report"]).args(words_of(row, path, ios));
     let output = command.current_dir(folder.path()).stdin(Stdio::null()).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     let collected = said.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok());

@@ -1,6 +1,7 @@
 //! What measuring costs: CPU time per I/O of plumb, of fio and of the bare loop, in alternating rounds.
 //!
-//! 4 KiB random reads with all latencies on, without a random map, as plumb and fio take the same words. User and
+//! Random I/O with all latencies on, without a random map, as plumb and fio take the same words: engines, distributions,
+//! sizes, buffers and digests (`rows.rs`). User and
 //! system time come from the kernel's account of the whole process tree (wait4), once for many I/Os and once for few;
 //! the difference, divided by the I/Os, is free of what starting up costs. Kernels that share out time by what they
 //! find at each tick (250 or 1,000 a second) make one short round inexact, so a mean over all rounds is judged, with the
@@ -8,18 +9,23 @@
 //!
 //! Beside the times stand the instructions per I/O under callgrind, which no neighbour changes.
 //!
-//! Last comes what the monitor of a run takes of a processor.
+//! Then come pauses and rates: how late I/Os are and what waiting takes of a processor (`pauses.rs`). Last comes what the
+//! monitor of a run takes of one.
 //!
-//! `--short` judges: fewer I/Os, and a failure when plumb certainly takes more user time per I/O than its budget, scaled
-//! by what fio takes here, when a row takes more instructions than it may, or when it cannot be measured at all.
+//! `--short` judges: fewer I/Os, and a failure when plumb certainly takes more user time per I/O than its budget, by what
+//! fio and the bare loop take in the same rounds, when a row takes more instructions than it may, or when it cannot be
+//! measured at all. `--only WORD` measures the rows whose name contains the word.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
 
 mod bare;
 mod instructions;
 mod looking;
+mod pauses;
+mod rows;
 
 use house::{LoopDevice, Tmpfs};
+use rows::{Budget, NEAR, Place, ROWS, Row};
 use serde_json::Value;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -32,82 +38,6 @@ const BYTES: u64 = 128 << 20;
 /// The I/Os of the small run: enough to have started everything once.
 const FEW: u64 = 8_000;
 
-/// A path that an I/O can take.
-struct Row {
-    name: &'static str,
-    /// What plumb and fio are given.
-    words: &'static str,
-    /// User ns per I/O that plumb may take at most, on the machine on which the budget was set.
-    budget_ns: f64,
-    /// What fio took there: processors differ, their ratio does much less.
-    fio_there_ns: f64,
-    /// Instructions per I/O that plumb may take at most, batches of the kernel's choice included.
-    instructions: f64,
-    /// I/Os of a round in full form.
-    ios: u64,
-    /// Whether it reads the loop device (else the file on tmpfs).
-    on_device: bool,
-}
-
-const ROWS: [Row; 6] = [
-    Row {
-        name: "null",
-        words: "--ioengine=null",
-        budget_ns: 40.0,
-        fio_there_ns: 116.0,
-        instructions: 230.0,
-        ios: 8_000_000,
-        on_device: false,
-    },
-    // Each I/O is due at once: what a rate costs is 5 ns more than the row above, with response time and lateness.
-    Row {
-        name: "null, even rate",
-        words: "--ioengine=null --rate_iops=1000000000",
-        budget_ns: 45.0,
-        fio_there_ns: 125.0,
-        instructions: 400.0,
-        ios: 8_000_000,
-        on_device: false,
-    },
-    Row {
-        name: "null, Poisson",
-        words: "--ioengine=null --rate_iops=1000000000 --rate_process=poisson",
-        budget_ns: 46.0,
-        fio_there_ns: 133.0,
-        instructions: 450.0,
-        ios: 8_000_000,
-        on_device: false,
-    },
-    Row {
-        name: "psync",
-        words: "--ioengine=psync",
-        budget_ns: 80.0,
-        fio_there_ns: 219.0,
-        instructions: 250.0,
-        ios: 2_400_000,
-        on_device: false,
-    },
-    Row {
-        name: "libaio",
-        words: "--ioengine=libaio --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8",
-        budget_ns: 70.0,
-        fio_there_ns: 224.0,
-        instructions: 350.0,
-        ios: 2_400_000,
-        on_device: true,
-    },
-    Row {
-        name: "io_uring",
-        words: "--ioengine=io_uring --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8 \
-            --fixedbufs --registerfiles",
-        budget_ns: 55.0,
-        fio_there_ns: 194.0,
-        instructions: 400.0,
-        ios: 2_400_000,
-        on_device: true,
-    },
-];
-
 /// What one run may take; the longest takes a tenth of it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -118,9 +48,12 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["--bare", kind, path, ios] => bare_process(kind, Path::new(path), ios),
-        [] => bench(Form { rounds: 9, divisor: 1, judged: false }),
-        ["--short"] => bench(Form { rounds: 9, divisor: 2, judged: true }),
-        _ => Err(io::Error::other(format!("{words:?} is nothing that this bench takes; try --short or nothing"))),
+        [] => bench(Form { divisor: 1, judged: false }, ""),
+        ["--only", word] => bench(Form { divisor: 1, judged: false }, word),
+        ["--short"] => bench(Form { divisor: 2, judged: true }, ""),
+        _ => Err(io::Error::other(format!(
+            "{words:?} is nothing that this bench takes; try --short, --only WORD or nothing"
+        ))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -138,10 +71,12 @@ fn bare_process(kind: &str, path: &Path, ios: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Rounds of each row.
+const ROUNDS: usize = 9;
+
 /// How much is done, and whether the result can fail the gate.
 #[derive(Clone, Copy)]
 struct Form {
-    rounds: usize,
     divisor: u64,
     judged: bool,
 }
@@ -154,36 +89,34 @@ struct Cost {
     iops: f64,
 }
 
-fn bench(form: Form) -> io::Result<()> {
+fn bench(form: Form, only: &str) -> io::Result<()> {
     let tmpfs = Tmpfs::new(3 * BYTES)?;
     let file = tmpfs.file("file", BYTES)?;
     let device = LoopDevice::new(tmpfs.path(), BYTES);
-    println!("4 KiB random reads, all latencies on, no random map; {} rounds; mean (lowest to highest)", form.rounds);
+    println!("random I/O, all latencies on, no random map; {ROUNDS} rounds; mean (lowest to highest)");
     let mut failures = Vec::new();
-    for row in ROWS {
-        let path = match (&device, row.on_device) {
-            (_, false) => file.clone(),
-            (Ok(device), true) => device.path().to_path_buf(),
-            (Err(error), true) => {
+    for row in ROWS.iter().filter(|row| row.name.contains(only)) {
+        let path = match (&device, row.place) {
+            (_, Place::File) => file.clone(),
+            (Ok(device), Place::Device) => device.path().to_path_buf(),
+            (Err(error), Place::Device) => {
                 println!("\n{}: SKIPPED, NOT MEASURED: no loop device here: {error}", row.name);
                 failures.push(format!("{} was not measured", row.name));
                 continue;
             }
         };
-        let costs = rounds(&row, &path, form)?;
-        show(&row, &costs);
-        failures.extend(judge(&row, &costs));
-        let instructions = instructions::per_io(&row, &path)?;
-        println!("  instructions: {instructions:.0} per I/O in user space, at most {}", row.instructions);
-        if instructions > row.instructions {
-            failures
-                .push(format!("{}: {instructions:.0} instructions per I/O, at most {}", row.name, row.instructions));
-        }
+        let costs = rounds(row, &path, form)?;
+        show(row, &costs);
+        failures.extend(judge(row, &costs));
+        failures.extend(count_instructions(row, &path)?);
     }
-    if let Ok(device) = &device {
-        let (line, failure) = looking::message(looking::share(device, if form.judged { 3 } else { 10 })?);
-        println!("\n{line}");
-        failures.extend(failure);
+    if only.is_empty() {
+        failures.extend(pauses::show(&file)?);
+        if let Ok(device) = &device {
+            let (line, failure) = looking::message(looking::share(device, if form.judged { 3 } else { 10 })?);
+            println!("\n{line}");
+            failures.extend(failure);
+        }
     }
     if form.judged && !failures.is_empty() {
         return Err(io::Error::other(failures.join("; ")));
@@ -191,11 +124,18 @@ fn bench(form: Form) -> io::Result<()> {
     Ok(())
 }
 
+fn count_instructions(row: &Row, path: &Path) -> io::Result<Option<String>> {
+    let Some(most) = row.instructions else { return Ok(None) };
+    let instructions = instructions::per_io(row, path)?;
+    println!("  instructions: {instructions:.0} per I/O in user space, at most {most}");
+    Ok((instructions > most).then(|| format!("{}: {instructions:.0} instructions per I/O, at most {most}", row.name)))
+}
+
 /// All rounds of a row; the tools take turns, so that what disturbs the machine disturbs them alike.
 fn rounds(row: &Row, path: &Path, form: Form) -> io::Result<[Vec<Cost>; 3]> {
     let mut costs: [Vec<Cost>; 3] = Default::default();
-    for _ in 0..form.rounds {
-        for (tool, costs) in TOOLS.iter().zip(&mut costs) {
+    for _ in 0..ROUNDS {
+        for (tool, costs) in TOOLS.iter().zip(&mut costs).filter(|(tool, _)| **tool != "bare" || row.bare.is_some()) {
             let few = measure(tool, row, path, FEW)?;
             let many = measure(tool, row, path, row.ios / form.divisor)?;
             let ios = many.ios - few.ios;
@@ -234,16 +174,9 @@ fn measure(tool: &str, row: &Row, path: &Path, ios: u64) -> io::Result<Taken> {
         _ => Command::new(std::env::current_exe()?),
     };
     if tool == "bare" {
-        // The bare loop has no rate.
-        let kind = row.name.split(',').next().unwrap_or(row.name);
-        command.arg("--bare").arg(kind).arg(path).arg(ios.to_string());
+        command.arg("--bare").arg(row.bare.unwrap_or_default()).arg(path).arg(ios.to_string());
     } else {
-        command.args(["--output-format=json", "--name=cost", "--rw=randread", "--bs=4k", "--norandommap"]);
-        command.arg(format!("--filename={}", path.display()));
-        command
-            .arg(format!("--size={BYTES}"))
-            .arg(format!("--io_size={}", ios * 4096))
-            .args(row.words.split(' ').filter(|word| !word.is_empty()));
+        command.arg("--output-format=json").args(words_of(row, path, ios));
     }
     let (user_s, system_s, output) = counted(command)?;
     let json =
@@ -253,12 +186,24 @@ fn measure(tool: &str, row: &Row, path: &Path, ios: u64) -> io::Result<Taken> {
     let (done, iops) = if tool == "bare" {
         (number(&result["ios"]), number(&result["ios"]) / number(&result["seconds"]))
     } else {
-        (number(&result["jobs"][0]["read"]["total_ios"]), number(&result["jobs"][0]["read"]["iops"]))
+        let sum =
+            |key: &str| ["read", "write"].map(|direction| number(&result["jobs"][0][direction][key])).iter().sum();
+        (sum("total_ios"), sum("iops"))
     };
-    if (done - ios as f64).abs() > 64.0 {
+    // Where sizes are drawn, their mean is not quite what the row says.
+    if (done / ios as f64 - 1.0).abs() > 0.1 && (done - ios as f64).abs() > 64.0 {
         return Err(io::Error::other(format!("{tool} did {done} I/Os of {ios} with {}", row.words)));
     }
     Ok(Taken { user_s, system_s, ios: done, iops })
+}
+
+/// What plumb and fio are given for these I/Os.
+fn words_of(row: &Row, path: &Path, ios: u64) -> Vec<String> {
+    let mut words =
+        vec!["--name=cost".to_owned(), "--norandommap".to_owned(), format!("--filename={}", path.display())];
+    words.extend([format!("--size={BYTES}"), format!("--io_size={}", ios * row.bytes)]);
+    words.extend(row.words.split(' ').filter(|word| !word.is_empty()).map(str::to_owned));
+    words
 }
 
 /// Runs a command to its end; its user and system seconds with all its children, and what it printed.
@@ -318,22 +263,32 @@ fn half_width(costs: &[Cost]) -> f64 {
 
 /// Says whether the budget is kept; a failure if it is missed beyond the doubt that the rounds leave.
 fn judge(row: &Row, costs: &[Vec<Cost>; 3]) -> Option<String> {
-    let [plumb, fio] = [0, 1].map(|tool| (mean(&costs[tool], |cost| cost.user_ns), half_width(&costs[tool])));
-    let Row { name, budget_ns, fio_there_ns, .. } = row;
-    let scale = budget_ns / fio_there_ns;
-    let (here, doubt) = (scale * fio.0, plumb.1.hypot(scale * fio.1));
-    let verdict = match plumb.0 - here {
+    let of = |tool: usize, part: f64| (part * mean(&costs[tool], |cost| cost.user_ns), part * half_width(&costs[tool]));
+    let plumb = of(0, 1.0);
+    let (most, why) = match row.budget {
+        Budget::Scaled { ns, fio } => (of(1, ns / fio), format!("{ns} ns where fio takes {fio}")),
+        Budget::NearBare => (of(2, NEAR), format!("{NEAR} times the bare loop")),
+        Budget::Half if row.bare.is_some() && of(2, NEAR).0 > of(1, 0.5).0 => {
+            (of(2, NEAR), format!("half of fio, or {NEAR} times the bare loop where that is more"))
+        }
+        Budget::Half => (of(1, 0.5), "half of fio".to_owned()),
+    };
+    let doubt = plumb.1.hypot(most.1);
+    let verdict = match plumb.0 - most.0 {
         over if over > doubt => "MISSED",
         over if over > 0.0 => "cannot tell: the rounds differ too much",
         _ => "kept",
     };
     println!(
-        "  budget: {budget_ns} ns of user time where fio takes {fio_there_ns}; where it takes {:.0} \u{b1} {:.0}, that is \
-         {here:.0}: {verdict} with {:.0} \u{b1} {:.0}",
-        fio.0, fio.1, plumb.0, plumb.1,
+        "  budget: {why}, here {:.1} \u{b1} {:.1} ns of user time: {verdict} with {:.1} \u{b1} {:.1}",
+        most.0, most.1, plumb.0, plumb.1,
     );
     (verdict == "MISSED").then(|| {
-        format!("{name}: plumb takes {:.0} \u{b1} {:.0} ns of user time per I/O, at most {here:.0}", plumb.0, plumb.1)
+        let name = row.name;
+        format!(
+            "{name}: plumb takes {:.1} \u{b1} {:.1} ns of user time per I/O, at most {:.1}",
+            plumb.0, plumb.1, most.0
+        )
     })
 }
 
@@ -352,7 +307,11 @@ fn show(row: &Row, costs: &[Vec<Cost>; 3]) {
         let cells = costs.each_ref().map(|costs| {
             let ends =
                 costs.iter().map(of).fold((f64::MAX, f64::MIN), |ends, value| (ends.0.min(value), ends.1.max(value)));
-            format!("{:.0} ({:.0} to {:.0})", mean(costs, of), ends.0, ends.1)
+            if costs.is_empty() {
+                "-".to_owned()
+            } else {
+                format!("{:.0} ({:.0} to {:.0})", mean(costs, of), ends.0, ends.1)
+            }
         });
         let [plumb, fio, bare] = costs.each_ref().map(|costs| mean(costs, of));
         // Below a nanosecond nothing was measured that could be divided by.
