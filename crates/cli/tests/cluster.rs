@@ -495,7 +495,7 @@ fn a_member_of_another_version_is_refused_with_both() {
     for (greeting, expected) in [
         (r#"{"hello":{"protocol":9,"program":"plumb 9.9.9"}}"#, "cluster protocol 9"),
         (
-            r#"{"hello":{"protocol":6,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
+            r#"{"hello":{"protocol":7,"program":"plumb 9.9.9","host":"h","boot_id":null,"kernel":"k","cpus":1,"allowed_cpus":[]}}"#,
             "it runs plumb 9.9.9",
         ),
     ] {

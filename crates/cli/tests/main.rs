@@ -35,6 +35,7 @@ mod readers;
 mod replay;
 mod report;
 mod scripts;
+mod server_triggers;
 mod servers;
 mod spread;
 mod store;

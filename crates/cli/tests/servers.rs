@@ -15,18 +15,18 @@ const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 /// Reads for a time at a known rate.
 const READS: &str = "[r]\nrw=randread\nsize=64k\nrate_iops=200\ntime_based\nruntime=";
 
-fn place() -> TempDir {
+pub(crate) fn place() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A server that ends with the test.
-struct Server {
+pub(crate) struct Server {
     process: Child,
-    place: TempDir,
+    pub(crate) place: TempDir,
     port: u16,
 }
 
@@ -38,7 +38,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    fn start(words: &[&str]) -> Server {
+    pub(crate) fn start(words: &[&str]) -> Server {
         let (place, port) = (place(), free_port());
         let mut process = Command::new(PLUMB)
             .current_dir(place.path())
@@ -55,7 +55,7 @@ impl Server {
         Server { process, place, port }
     }
 
-    fn client(&self) -> String {
+    pub(crate) fn client(&self) -> String {
         format!("--client=127.0.0.1,{}", self.port)
     }
 
@@ -106,7 +106,7 @@ fn signal(pid: u32, signal: Signal) {
 }
 
 /// A client's command in a directory with this job file, `x.fio`.
-fn client(directory: &Path, job: &str, words: &[&str]) -> Command {
+pub(crate) fn client(directory: &Path, job: &str, words: &[&str]) -> Command {
     fs::write(directory.join("x.fio"), job).unwrap();
     let mut command = Command::new(PLUMB);
     command.current_dir(directory).arg("fio").args(words).env("PLUMB_REMARKS", "never").stdin(Stdio::null());
@@ -114,7 +114,7 @@ fn client(directory: &Path, job: &str, words: &[&str]) -> Command {
     command
 }
 
-fn shown(output: &Output) -> (i32, String, String) {
+pub(crate) fn shown(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
@@ -123,7 +123,7 @@ fn run(job: &str, words: &[&str]) -> (i32, String, String) {
     shown(&client(place().path(), job, words).output().unwrap())
 }
 
-fn document(text: &str) -> Value {
+pub(crate) fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -567,13 +567,17 @@ fn a_leader_that_sends_other_words_or_another_command_is_refused() {
         beat: ::measure::Nanos::from_millis(500),
         ..::cluster::Task::default()
     };
-    let served = ::cluster::LeaderCommand::Client { remote_config: None };
+    let served = ::cluster::LeaderCommand::Client(Box::default());
     for (task, complaint) in [
         (task(vec![format!("--output={}", outside.display())], served.clone()), "does not take"),
         (task(vec!["--name=a".to_owned(), "--exec_prerun=true".to_owned()], served), "does not take"),
         (
             task(vec!["--name=a".to_owned(), "--size=1m".to_owned()], ::cluster::LeaderCommand::Cluster),
             "fio --client only",
+        ),
+        (
+            task(Vec::new(), ::cluster::LeaderCommand::Trigger { command: format!("touch {}", outside.display()) }),
+            "runs a command",
         ),
     ] {
         let mut socket = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
@@ -649,10 +653,11 @@ fn command_lines_that_name_no_job_or_no_server_are_refused_by_name() {
         ("--client=a,0 x.fio", "is not a port"),
         ("--client=empty x.fio", "names no server"),
         ("--client=a nowhere.fio", "unable to open the job file"),
-        ("--client=a x.fio --trigger-file=t", "--trigger has no meaning"),
         ("--client=a x.fio --result=r", "--result has no meaning"),
         ("--client=a x.fio --parse-only", "--parse-only has no meaning"),
-        ("--client=a x.fio --trigger-remote=t", "`--trigger-remote` is refused"),
+        ("--client=a x.fio --trigger-remote=t", "--trigger-remote: nothing starts this command"),
+        ("--name=a --size=1m --trigger-remote=t", "--trigger-remote is an option of --client"),
+        ("--server --trigger-file=t", "--trigger has no meaning with --server"),
         ("--server --client=a x.fio", "either a --client or a --server"),
         ("--server --name=a --size=1m", "gets its jobs from clients"),
         ("--server --output=o", "--output has no meaning with --server"),

@@ -223,7 +223,13 @@ impl Leader {
         Outcome { go: self.go, signal: self.signal, members: self.members.iter_mut().map(member).collect() }
     }
 
-    /// Begins the next round with these tasks, and returns the actions that follow. A member that has exited meanwhile is lost: no round begins without it.
+    /// From now on a lost member does not end the others, and rounds begin without it.
+    pub fn go_on_without_lost(&mut self) {
+        self.settings.on_loss = OnLoss::GoOn;
+    }
+
+    /// Begins the next round with these tasks, and returns the actions that follow. A member that has exited meanwhile is lost: no round begins without it,
+    /// unless the others are to go on.
     pub fn again(&mut self, tasks: Vec<Task>, now: Nanos) -> Vec<Action> {
         if self.phase != Phase::Resting {
             return Vec::new();
@@ -236,12 +242,18 @@ impl Leader {
             (member.finished, member.ends_by, member.out_of_time) = (None, None, None);
         }
         for rank in 0..self.members.len() {
-            if self.members[rank].standing == Standing::Gone {
-                self.lose(rank, "it ended between two rounds".to_owned(), now);
+            if self.members[rank].standing != Standing::Gone {
+                continue;
+            }
+            let why = "it ended between two rounds".to_owned();
+            match self.settings.on_loss {
+                OnLoss::Stop => self.lose(rank, why, now),
+                OnLoss::GoOn => self.keep_loss(rank, why, now),
             }
         }
         if self.phase == Phase::Starting {
-            for (rank, member) in self.members.iter_mut().enumerate() {
+            let there = self.members.iter_mut().enumerate().filter(|(_, member)| member.standing != Standing::Gone);
+            for (rank, member) in there {
                 (member.standing, member.heard, member.named) = (Standing::LayingOut, now, false);
                 self.actions.push(Action::Send(rank, Order::Prepare(Box::new(member.task.clone()))));
             }
@@ -316,7 +328,12 @@ impl Leader {
             Answer::Beat(beat) => self.beat(rank, beat, now),
             Answer::Finding(text) => self.actions.push(Action::Say(rank, text)),
             // The caller shows them.
-            Answer::Interval(_) | Answer::Text(_) | Answer::Live(_) | Answer::Report(_) | Answer::Log { .. } => {}
+            Answer::Interval(_)
+            | Answer::Text(_)
+            | Answer::Live(_)
+            | Answer::Report(_)
+            | Answer::Log { .. }
+            | Answer::State(_) => {}
             Answer::Done(finished) => self.done(rank, finished, now),
             Answer::Failed { why } => self.lose(rank, why, now),
         }
@@ -506,10 +523,8 @@ impl Leader {
         let member = &mut self.members[rank];
         let has_result = member.finished.is_some() || member.standing == Standing::Resting;
         member.standing = Standing::Gone;
-        if !has_result && member.lost.is_none() {
-            member.lost = Some((why.clone(), now));
-            self.actions.push(Action::Say(rank, why.clone()));
-            self.actions.push(Action::Lost(rank, why));
+        if !has_result {
+            self.keep_loss(rank, why, now);
         }
         self.actions.push(Action::Kill(rank));
         let ends_all = match self.phase {
@@ -519,6 +534,16 @@ impl Leader {
         };
         if ends_all {
             self.end_all(&format!("member {rank} is lost"), now);
+        }
+    }
+
+    /// Says that a member is lost, once.
+    fn keep_loss(&mut self, rank: usize, why: String, now: Nanos) {
+        let lost = &mut self.members[rank].lost;
+        if lost.is_none() {
+            *lost = Some((why.clone(), now));
+            self.actions.push(Action::Say(rank, why.clone()));
+            self.actions.push(Action::Lost(rank, why));
         }
     }
 
@@ -608,7 +633,10 @@ impl Leader {
 
     /// Starts the I/O once all members are ready, and ends once all are gone.
     fn go_on(&mut self, now: Nanos) {
-        if self.phase == Phase::Starting && self.members.iter().all(|member| member.standing == Standing::Ready) {
+        // Those that are gone were lost in an earlier round: a loss in this one ends all.
+        let is_ready = |member: &Member| matches!(member.standing, Standing::Ready | Standing::Gone);
+        let is_one_there = self.members.iter().any(|member| member.standing == Standing::Ready);
+        if self.phase == Phase::Starting && is_one_there && self.members.iter().all(is_ready) {
             self.start(now);
         }
         if matches!(self.phase, Phase::Running { .. }) {
@@ -631,7 +659,8 @@ impl Leader {
         let lead = Nanos(farthest.get().saturating_mul(LEAD_ROUND_TRIPS)).max(LEAST_LEAD);
         let at = now.saturating_add(lead);
         (self.phase, self.go) = (Phase::Running { at }, Some(at));
-        for (rank, member) in self.members.iter_mut().enumerate() {
+        let ready = self.members.iter_mut().enumerate().filter(|(_, member)| member.standing == Standing::Ready);
+        for (rank, member) in ready {
             // A member that never begins beats on as one that is ready.
             member.ends_by = Some(at.saturating_add(self.settings.silence));
             self.actions.push(Action::Send(rank, Order::Go { at: member.clock.to_member(at), round: self.round }));

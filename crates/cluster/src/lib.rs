@@ -41,8 +41,9 @@ pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Stand
 pub use member_result::{KeptError, Loss, MemberResult, Repetition, Sample, kept};
 pub use merge::{merged, over_all};
 pub use message::{
-    Answer, Beat, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live, Order, PROTOCOL,
-    ProtocolError, Sampled, Sharing, Stage, SurveyTask, Task, answer, line, order,
+    Answer, Beat, ClientTask, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live, Order,
+    PROTOCOL, ProtocolError, Sampled, ServerTrigger, Sharing, Stage, SurveyTask, Task, VerifyState, answer, line,
+    order,
 };
 pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Number of the protocol. It changes with every change of a message.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 /// Length of the longest line in bytes: a result with its histograms.
 pub const LONGEST_LINE: usize = 256 << 20;
 
@@ -42,6 +42,8 @@ pub enum Order {
     },
     /// Send the result so far.
     Report,
+    /// The client's trigger has fired: end all workers in order, and send the states of verify jobs before the result.
+    Trigger,
     /// End all workers in order, and send the result.
     Stop {
         /// The reason, for people.
@@ -109,14 +111,45 @@ pub enum LeaderCommand {
     #[default]
     Cluster,
     /// `plumb fio --client`: the member sends the lines that fio prints at the start, the states of its workers, and its logs.
-    Client {
-        /// Job file on the member's machine, which the words name; `None` if all files are sent.
-        remote_config: Option<String>,
+    Client(Box<ClientTask>),
+    /// `plumb fio --client --trigger-remote=COMMAND`: run the command, after a round that the trigger has ended.
+    Trigger {
+        /// The command, for a shell.
+        command: String,
     },
     /// `plumb cluster ... survey`: the member opens the survey's target in the first round, fills its work file before its first test, and keeps it until it exits.
     Survey(Box<SurveyTask>),
     /// `plumb iozone -+m`: the words are iozone's, without the options of clusters; the member is the child with its number.
     Iozone(Box<IozoneTask>),
+}
+
+/// The work of a server for a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientTask {
+    /// Job file on the member's machine, which the words name; `None` if all files are sent.
+    pub remote_config: Option<String>,
+    /// Consequence of the client's trigger; `None` if it has none.
+    #[serde(default)]
+    pub trigger: Option<ServerTrigger>,
+    /// States of verify jobs of earlier runs that the client has.
+    #[serde(default)]
+    pub states: Vec<VerifyState>,
+}
+
+/// Consequence of a client's trigger for a server, after the end of its jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerTrigger {
+    /// The command that follows as [`LeaderCommand::Trigger`] once the client has all states; `None` for none.
+    pub command: Option<String>,
+}
+
+/// The file with the state of a verify job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifyState {
+    /// Name of the file on the server, without a directory: `local-NAME-N-verify.state`.
+    pub name: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
 }
 
 /// The work of a child of iozone's.
@@ -200,6 +233,8 @@ pub enum Answer {
         /// The rows.
         rows: String,
     },
+    /// The state of a verify job, after the client's trigger.
+    State(VerifyState),
     /// The run is over.
     Done(Box<Finished>),
     /// Nothing could be measured.
@@ -336,8 +371,9 @@ pub enum ProtocolError {
 }
 
 /// Names of the messages of a member.
-const ANSWERS: [&str; 12] =
-    ["hello", "pong", "ready", "beat", "finding", "interval", "text", "live", "report", "log", "done", "failed"];
+const ANSWERS: [&str; 13] = [
+    "hello", "pong", "ready", "beat", "finding", "interval", "text", "live", "report", "log", "state", "done", "failed",
+];
 
 /// The part of a greeting that all versions have.
 #[derive(Deserialize)]
@@ -410,6 +446,7 @@ mod tests {
             Order::Mark,
             Order::Until { ios: 9, round: 1 },
             Order::Report,
+            Order::Trigger,
             Order::Stop { why: "a \"line\"\nend".to_owned() },
             Order::Bye,
         ];
@@ -429,6 +466,7 @@ mod tests {
             Answer::Live(Box::new(Live { workers: "rr".to_owned(), ..Live::default() })),
             Answer::Report(Box::default()),
             Answer::Log { name: "a_bw.1.log".to_owned(), rows: "1, 2\n".to_owned() },
+            Answer::State(VerifyState { name: "local-a-0-verify.state".to_owned(), bytes: vec![0, 255] }),
             Answer::Done(Box::new(finished)),
             Answer::Failed { why: "no".to_owned() },
         ];

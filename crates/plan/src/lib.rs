@@ -122,6 +122,12 @@ pub struct JobPlan {
 }
 
 impl JobPlan {
+    /// True if each worker keeps in a state file how far its writes came.
+    pub fn keeps_state(&self) -> bool {
+        let writes = self.load.mix.contains(measure::Direction::Write);
+        self.verify.as_ref().is_some_and(|plan| plan.state_save && !plan.only && writes)
+    }
+
     /// One worker process that reads 4 KiB blocks sequentially: fio's defaults.
     pub fn with_defaults(name: impl Into<String>, origin: impl Into<String>, engine: &'static str) -> Self {
         JobPlan {

@@ -83,6 +83,17 @@ impl<'a> Led<'a> {
         face.clear();
     }
 
+    /// One more round with the members that are left, which one that is lost does not end; then all are gone.
+    pub(crate) fn last_round(mut self, tasks: Vec<Task>, face: &mut dyn Face) -> Outcome {
+        self.leader.go_on_without_lost();
+        self.again(tasks, face);
+        let (outcome, after) = self.round(face);
+        if after == After::Resting {
+            self.dismiss(face);
+        }
+        outcome
+    }
+
     fn one_event(&mut self, face: &mut dyn Face) {
         let wait = self.leader.due().map_or(POLL, |due| until(due, now()).min(POLL));
         let (event, at) = match self.arrivals.recv_timeout(wait) {

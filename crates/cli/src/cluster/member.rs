@@ -5,6 +5,8 @@ use super::job;
 use super::joining;
 use super::member_survey::{Filled, MemberSurvey};
 use super::served::{self, Rights};
+use super::states::{States, Trigger};
+use super::trigger_command;
 use crate::failure::Failure;
 use crate::fio::eta;
 use crate::iozone::member::OwnFile;
@@ -75,7 +77,12 @@ pub(crate) fn serve(rights: &Rights, parent: Option<i32>) -> Result<u8, Failure>
                 say(&Answer::Beat(Beat { at: now(), round, stage: Stage::Resting, ..Beat::default() }))?;
             }
             Received::Order(
-                Order::Prepare(_) | Order::Go { .. } | Order::Mark | Order::Until { .. } | Order::Report,
+                Order::Prepare(_)
+                | Order::Go { .. }
+                | Order::Mark
+                | Order::Until { .. }
+                | Order::Report
+                | Order::Trigger,
             ) => {}
             Received::Order(Order::Stop { .. } | Order::Bye) => return Ok(0),
             Received::End => return Ok(rights.status_without_leader()),
@@ -125,11 +132,17 @@ fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders)
             let plan = job::plan(&invocation, task)?;
             Prepared { read_only: invocation.read_only, warnings: warnings(&invocation), plan, served: None }
         }
-        LeaderCommand::Client { remote_config } => {
-            let invocation = served::invocation(task, remote_config.as_deref(), rights)?;
-            let (plan, logs) = served::plan(&invocation, rights)?;
-            let read_only = invocation.read_only;
-            Prepared { read_only, warnings: warnings(&invocation), plan, served: Some((invocation, logs)) }
+        LeaderCommand::Client(client) => {
+            rights.check_trigger(client.trigger.as_ref().and_then(|trigger| trigger.command.as_deref()))?;
+            let invocation = served::invocation(task, client.remote_config.as_deref(), rights)?;
+            let (mut plan, logs) = served::plan(&invocation, rights)?;
+            let states = States::aside(&mut plan, client)?;
+            let (read_only, warnings) = (invocation.read_only, warnings(&invocation));
+            Prepared { read_only, warnings, plan, served: Some(Served { invocation, logs, states }) }
+        }
+        LeaderCommand::Trigger { command } => {
+            rights.check_trigger(Some(command))?;
+            return trigger_command::carry_out(task, command, orders);
         }
         LeaderCommand::Survey(survey) => {
             rights.check_trusted()?;
@@ -142,8 +155,8 @@ fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders)
     };
     let mut listener = Listener::new(task, Some(&prepared.plan), orders);
     listener.beat();
-    if let Some((invocation, _)) = &prepared.served {
-        served::lines_before(invocation, &prepared.plan).into_iter().for_each(|lines| listener.text(lines));
+    if let Some(served) = &prepared.served {
+        served::lines_before(&served.invocation, &prepared.plan).into_iter().for_each(|lines| listener.text(lines));
     }
     let calibration = if prepared.served.is_some() { Calibrating::Skipped } else { Calibrating::Brief };
     let options = RunOptions { read_only: prepared.read_only, calibration, ..options() };
@@ -153,14 +166,18 @@ fn carry_out(task: &Task, kept: &mut Kept, rights: &Rights, orders: &mut Orders)
     };
     let run = run::execute(&prepared.plan, &options, &mut listener);
     let (message, finished) = (listener.message, listener.finished(model::RunResult::default()));
+    let trigger = listener.trigger;
     let mut result = run?;
     result.environment.other_members = Some(task.others_on_host);
     complete(&mut result, prepared.warnings);
+    if let Some(served) = &prepared.served {
+        served.states.hand_over(trigger, &mut |answer| say(&answer))?;
+    }
     if message == Message::Gone {
         return if rights.keep_results() { keep(task, result).map(|()| None) } else { Ok(None) };
     }
-    if let Some((_, logs)) = &prepared.served {
-        logs.send(&mut |answer| say(&answer))?;
+    if let Some(served) = &prepared.served {
+        served.logs.send(&mut |answer| say(&answer))?;
     }
     Ok(Some(Finished { result, ..finished }))
 }
@@ -170,8 +187,14 @@ struct Prepared {
     plan: Plan,
     read_only: bool,
     warnings: Vec<String>,
-    /// For a client: its words, and where the logs are.
-    served: Option<(fio::Invocation, served::Logs)>,
+    served: Option<Served>,
+}
+
+/// The part of a task that only clients have.
+struct Served {
+    invocation: fio::Invocation,
+    logs: served::Logs,
+    states: States,
 }
 
 /// The state of a member from one round to the next.
@@ -293,6 +316,7 @@ pub(crate) struct Listener<'a> {
     go: Option<Nanos>,
     message: Message,
     report: ReportWanted,
+    trigger: Trigger,
     /// Time of the next beat.
     due: Nanos,
     latest: Beat,
@@ -312,6 +336,7 @@ impl<'a> Listener<'a> {
             go: None,
             message: Message::None,
             report: ReportWanted::No,
+            trigger: Trigger::NotFired,
             due: now(),
             latest: Beat::default(),
             before: None,
@@ -346,7 +371,7 @@ impl<'a> Listener<'a> {
     }
 
     /// Reads all orders that have arrived.
-    fn listen(&mut self) {
+    pub(crate) fn listen(&mut self) {
         loop {
             match self.orders.look() {
                 Ok(Received::Nothing) => return,
@@ -354,6 +379,7 @@ impl<'a> Listener<'a> {
                 Ok(Received::Order(Order::Mark)) if self.message == Message::None => self.message = Message::Mark,
                 Ok(Received::Order(Order::Until { ios, round })) if round == self.task.round => self.until = Some(ios),
                 Ok(Received::Order(Order::Report)) => self.report = ReportWanted::Yes,
+                Ok(Received::Order(Order::Trigger)) => self.trigger = Trigger::Fired,
                 Ok(Received::Order(Order::Ping { number })) => {
                     let _ = say(&Answer::Pong { number, at: now() });
                 }
@@ -368,8 +394,8 @@ impl<'a> Listener<'a> {
         }
     }
 
-    fn ends(&self) -> bool {
-        matches!(self.message, Message::Stop | Message::Gone)
+    pub(crate) fn ends(&self) -> bool {
+        matches!(self.message, Message::Stop | Message::Gone) || self.trigger == Trigger::Fired
     }
 
     /// A sign of life. One that cannot be written is not an error: the end of the input follows.
@@ -379,7 +405,7 @@ impl<'a> Listener<'a> {
         let _ = say(&Answer::Beat(Beat { at, round: self.task.round, stage: self.stage, ..self.latest }));
     }
 
-    fn beat_if_due(&mut self) {
+    pub(crate) fn beat_if_due(&mut self) {
         if now() >= self.due {
             self.beat();
         }
@@ -589,6 +615,6 @@ impl Orders {
     }
 }
 
-fn say(answer: &Answer) -> Result<(), Failure> {
+pub(super) fn say(answer: &Answer) -> Result<(), Failure> {
     Output::stdout().write(&cluster::line(answer)?)
 }

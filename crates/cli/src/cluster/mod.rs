@@ -24,8 +24,10 @@ mod screen;
 pub(crate) mod served;
 mod shown;
 mod spread;
+pub(crate) mod states;
 mod survey;
 mod tcp;
+mod trigger_command;
 
 use crate::failure::{Failure, signal_status};
 use crate::feed::MembersStream;

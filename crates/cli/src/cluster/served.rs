@@ -67,6 +67,17 @@ impl Rights {
         }
     }
 
+    /// Refuses a command that a client without the right to it wants to run after its trigger.
+    pub(super) fn check_trigger(&self, command: Option<&str>) -> Result<(), Failure> {
+        match command.filter(|_| self.limits().is_some()) {
+            None => Ok(()),
+            Some(command) => {
+                let refused = Failure::new(format!("--untrusted: trigger-remote={command} runs a command"));
+                Err(with_remedy(refused, self.limits()))
+            }
+        }
+    }
+
     /// True if a result may be written here once the leader is gone.
     pub(super) fn keep_results(&self) -> bool {
         !matches!(self, Rights::Served { .. })

@@ -8,7 +8,7 @@ pub(crate) mod network;
 mod no_io;
 mod surroundings;
 mod trials;
-mod trigger;
+pub(crate) mod trigger;
 mod until;
 mod watch;
 

@@ -2,7 +2,8 @@
 
 use fio::TriggerRequest;
 use measure::Nanos;
-use std::process::Command;
+use std::io;
+use std::process::{Child, Command};
 
 /// Interval at which the trigger file is polled.
 const PERIOD: Nanos = Nanos::from_millis(100);
@@ -32,8 +33,27 @@ impl<'run> Trigger<'run> {
 
     /// Runs the trigger command. Returns a message if it failed.
     pub(crate) fn fire(&self) -> Option<String> {
+        self.start().and_then(Fired::wait)
+    }
+
+    /// Starts the trigger command, if there is one.
+    pub(crate) fn start(&self) -> Option<Fired> {
         let command = self.request.command.as_ref()?;
-        match Command::new("/bin/sh").arg("-c").arg(command).status() {
+        Some(Fired { command: command.clone(), child: Command::new("/bin/sh").arg("-c").arg(command).spawn() })
+    }
+}
+
+/// A trigger command that was started.
+pub(crate) struct Fired {
+    command: String,
+    child: io::Result<Child>,
+}
+
+impl Fired {
+    /// Waits for its end. Returns a message if it failed.
+    pub(crate) fn wait(self) -> Option<String> {
+        let command = self.command;
+        match self.child.and_then(|mut child| child.wait()) {
             Ok(status) if status.success() => None,
             Ok(status) => Some(format!("trigger=`{command}` ended with {status}")),
             Err(error) => Some(format!("trigger=`{command}` could not be run: {error}")),

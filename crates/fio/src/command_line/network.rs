@@ -39,6 +39,8 @@ pub struct ClientRequest {
     pub silence: Option<Nanos>,
     /// File with the secret that the servers have, too.
     pub secret: Option<PathBuf>,
+    /// Command that each server runs after the trigger (`--trigger-remote`).
+    pub trigger_command: Option<String>,
 }
 
 /// Rights of clients.
@@ -73,6 +75,7 @@ pub(crate) struct NetworkWords {
     pub(crate) lost: LostServer,
     pub(crate) silence: Option<Nanos>,
     pub(crate) secret: Option<PathBuf>,
+    pub(crate) trigger_command: Option<String>,
     pub(crate) server: Option<(ServerRequest, Place)>,
     pub(crate) daemonize: Option<PathBuf>,
     pub(crate) allowed: Vec<PathBuf>,
@@ -167,8 +170,8 @@ impl NetworkWords {
         if let Some(option) = others.instead {
             return Err(Problem::bare(format!("--{option} has no meaning with --client"), None));
         }
-        let NetworkWords { lost, silence, secret, .. } = NetworkWords { servers: Vec::new(), ..self };
-        Ok(Action::Client(ClientRequest { servers, words: others.sent, lost, silence, secret }))
+        let NetworkWords { lost, silence, secret, trigger_command, .. } = NetworkWords { servers: Vec::new(), ..self };
+        Ok(Action::Client(ClientRequest { servers, words: others.sent, lost, silence, secret, trigger_command }))
     }
 
     fn serve(self, server: ServerRequest, place: Place, others: &OtherWords<'_>) -> Result<Action, Problem> {

@@ -52,6 +52,7 @@ pub(crate) enum Effect {
     TriggerFile,
     TriggerTimeout,
     Trigger,
+    TriggerRemote,
     AuxPath,
     Debug,
     TimeDigests,
@@ -170,12 +171,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("trigger-file", Needed("FILE"), Effect::TriggerFile, "Run the trigger command when this file appears"),
     works("trigger-timeout", Needed("TIME"), Effect::TriggerTimeout, "Run the trigger command after TIME"),
     works("trigger", Needed("COMMAND"), Effect::Trigger, "Trigger command; all jobs end after it"),
-    refused(
-        "trigger-remote",
-        Needed("COMMAND"),
-        "a client has no command run on servers",
-        "Trigger command on the servers",
-    ),
+    works("trigger-remote", Needed("COMMAND"), Effect::TriggerRemote, "Trigger command on the servers"),
     works("aux-path", Needed("DIR"), Effect::AuxPath, "Directory of verify state files"),
     works("debug", Needed("LIST"), Effect::Debug, "Print debug messages on these subjects; or help"),
 ];

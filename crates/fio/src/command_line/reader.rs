@@ -358,6 +358,7 @@ impl<'a> Reader<'a> {
             | Effect::RemoteConfig
             | Effect::Partial
             | Effect::Silence
+            | Effect::TriggerRemote
             | Effect::Server
             | Effect::Daemonize
             | Effect::Allow
@@ -371,7 +372,7 @@ impl<'a> Reader<'a> {
     fn network(&mut self, option: &'static CommandOption, value: Option<&str>, place: Place) {
         let text = value.unwrap_or_default().to_owned();
         let needs = match option.effect {
-            Effect::RemoteConfig | Effect::Partial | Effect::Silence => Some(Needs::Client),
+            Effect::RemoteConfig | Effect::Partial | Effect::Silence | Effect::TriggerRemote => Some(Needs::Client),
             Effect::Daemonize | Effect::Allow | Effect::TrustClients => Some(Needs::Server),
             Effect::SecretFile => Some(Needs::Either),
             _ => None,
@@ -396,6 +397,7 @@ impl<'a> Reader<'a> {
             },
             Effect::Partial => network.lost = LostServer::IsLeftOut,
             Effect::Silence => network.silence = silence,
+            Effect::TriggerRemote => network.trigger_command = Some(text),
             Effect::Server => {
                 let address = value.map(str::to_owned).filter(|address| !address.is_empty());
                 network.server = Some((ServerRequest { address, ..ServerRequest::default() }, place));

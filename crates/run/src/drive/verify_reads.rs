@@ -9,7 +9,7 @@ use super::verify_state as state;
 use crate::WorkerState;
 use engine::EngineError;
 use load::{Expects, Request};
-use measure::{Clock, Direction};
+use measure::Clock;
 use plan::ContinueOnError;
 use plan::Operation;
 
@@ -113,8 +113,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Saves the state file, which records how far the writes got, if the job asks for it (`verify_state_save`).
     pub(super) fn save_state(&mut self) {
         let Some(checker) = &self.checks.verify else { return };
-        let writes = self.job.load.mix.contains(Direction::Write);
-        if !checker.plan.state_save || checker.plan.only || !writes {
+        if !self.job.keeps_state() {
             return;
         }
         let mut state = state::describe(self.job, checker.number);

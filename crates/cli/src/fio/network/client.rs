@@ -1,10 +1,11 @@
 //! `plumb fio --client`: which server gets which job files, and the report of all of them.
 
 use super::connect::Greeted;
-use super::face::ClientFace;
+use super::face::{ClientFace, name_in_files};
+use super::trigger::{self, Commands};
 use crate::cluster::carrier::Arrival;
 use crate::cluster::job::{self, Recorded};
-use crate::cluster::lead::{self, Led};
+use crate::cluster::lead::{self, After, Led};
 use crate::cluster::{PROGRAM, SILENCE, START_WITHIN, now};
 use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
@@ -12,8 +13,8 @@ use crate::input;
 use crate::network::secret::Secret;
 use crate::output::{Output, print_error};
 use crate::remarks;
-use cluster::{Address, Leader, LeaderCommand, OnLoss, Rounds, Settings, Task};
-use fio::{Action, ClientRequest, Invocation, LostServer, OutputFormat, ServerJobs};
+use cluster::{Address, ClientTask, Leader, LeaderCommand, OnLoss, Rounds, ServerTrigger, Settings, Task};
+use fio::{Action, ClientRequest, Invocation, LostServer, OutputFormat, ServerJobs, TriggerRequest};
 use formats::fio::clients::{ServerResult, ServerResults, Sums};
 use formats::{View, printable};
 use measure::Nanos;
@@ -37,17 +38,8 @@ pub(super) type Parts<'a> = (&'a [Server], &'a [String], &'a [Option<&'a RunResu
 
 /// Runs the job files of a request on its servers.
 pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
-    refuse(invocation)?;
-    let jobs = servers(request)?;
-    let mut servers = Vec::with_capacity(jobs.len());
-    let mut tasks = Vec::with_capacity(jobs.len());
-    let hosts: Vec<String> = jobs.iter().map(|(address, _)| address.host().to_owned()).collect();
-    let beat = job::BEAT.min(invocation.eta.interval);
-    for (rank, (address, jobs)) in jobs.into_iter().enumerate() {
-        let (task, log_stems) = task(&jobs, &request.words, job::own_variables(&hosts, rank, 0))?;
-        tasks.push(Task { beat, ..task });
-        servers.push(Server { address, log_stems });
-    }
+    refuse(request, invocation)?;
+    let (servers, tasks) = tasks(request, invocation)?;
     let silence = request.silence.unwrap_or(SILENCE);
     let signals = lead::signals()?;
     let secret = Secret::given(request.secret.as_deref())?;
@@ -77,17 +69,59 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
         servers.push(server);
     }
     let on_loss = if request.lost == LostServer::IsLeftOut { OnLoss::GoOn } else { OnLoss::Stop };
-    let settings = Settings { program: PROGRAM.to_owned(), silence, on_loss, rounds: Rounds::One };
+    let rounds = if request.trigger_command.is_some() { Rounds::Several } else { Rounds::One };
+    let settings = Settings { program: PROGRAM.to_owned(), silence, on_loss, rounds };
     let leader = Leader::new(settings, tasks, now());
     let mut face = ClientFace::new(&servers, invocation, out);
-    let outcome = Led::new(leader, connections, (&arrivals, &signals)).round(&mut face).0;
-    let (labels, failed) = face.finish();
+    let mut led = Led::new(leader, connections, (&arrivals, &signals));
+    let (outcome, after) = led.round(&mut face);
+    let seen = face.finish();
     let signal = outcome.signal;
     let names: Vec<String> = servers.iter().map(|server| server.address.name()).collect();
     let members = outcome.into_results(&names);
-    let status = report(&servers, &labels, (&members, on_loss), invocation, out)?;
-    failed.map_or(Ok(()), Err)?;
-    Ok(if signal.is_some() { ENDED_BY_SIGNAL } else { status })
+    let status = report(&servers, &seen.labels, (&members, on_loss), invocation, out)?;
+    seen.failed.map_or(Ok(()), Err)?;
+    let commands = Commands { servers: &servers, here: &invocation.trigger, there: request.trigger_command.as_deref() };
+    let without = members.iter().filter(|member| member.result.is_none()).count();
+    let led = (after == After::Resting).then_some(led);
+    let later = match without {
+        _ if !seen.fired || signal.is_some() => commands.leave_out(led),
+        missing if missing > 0 && on_loss == OnLoss::Stop => {
+            let all = members.len();
+            print_error(&format!(
+                "fio: {missing} of {all} servers sent no states, so no command of the trigger is run"
+            ));
+            commands.leave_out(led)
+        }
+        _ => commands.run(led),
+    };
+    Ok(if signal.or(later).is_some() { ENDED_BY_SIGNAL } else { status })
+}
+
+/// The servers with their tasks.
+fn tasks(request: &ClientRequest, invocation: &Invocation) -> Result<(Vec<Server>, Vec<Task>), Failure> {
+    let jobs = servers(request)?;
+    let mut servers = Vec::with_capacity(jobs.len());
+    let mut tasks = Vec::with_capacity(jobs.len());
+    let hosts: Vec<String> = jobs.iter().map(|(address, _)| address.host().to_owned()).collect();
+    let beat = job::BEAT.min(invocation.eta.interval);
+    let trigger = (invocation.trigger != TriggerRequest::default())
+        .then(|| ServerTrigger { command: request.trigger_command.clone() });
+    for (rank, (address, jobs)) in jobs.into_iter().enumerate() {
+        let made = task(&jobs, &request.words, job::own_variables(&hosts, rank, 0))?;
+        servers.push(Server { address, log_stems: made.log_stems });
+        tasks.push((Task { beat, ..made.task }, jobs.remote_config, made.may_load_states));
+    }
+    let tasks = tasks.into_iter().enumerate().map(|(rank, (task, remote_config, may_load_states))| {
+        let states = match may_load_states {
+            true => trigger::states_of(&name_in_files(&servers, rank))?,
+            false => Vec::new(),
+        };
+        let command = LeaderCommand::Client(Box::new(ClientTask { remote_config, trigger: trigger.clone(), states }));
+        Ok(Task { command, ..task })
+    });
+    let tasks = tasks.collect::<Result<Vec<Task>, Failure>>()?;
+    Ok((servers, tasks))
 }
 
 /// Connects to all servers at the same time.
@@ -100,8 +134,13 @@ fn meet(servers: &[Server], silence: Nanos, secret: Option<&Secret>) -> Vec<Resu
     })
 }
 
-/// Refuses the options of one machine.
-fn refuse(invocation: &Invocation) -> Result<(), Failure> {
+/// Refuses the options of one machine, and a command that nothing can start.
+fn refuse(request: &ClientRequest, invocation: &Invocation) -> Result<(), Failure> {
+    if request.trigger_command.is_some() && invocation.trigger.file.is_none() && invocation.trigger.timeout.is_none() {
+        return Err(Failure::new(
+            "--trigger-remote: nothing starts this command; give --trigger-timeout=TIME or --trigger-file=FILE",
+        ));
+    }
     match super::of_one_run(invocation) {
         Some(option) => Err(Failure::new(format!(
             "--{option} has no meaning with --client: it is of a run on one machine. The JSON has the results and intervals of all servers"
@@ -144,20 +183,31 @@ fn host_lines(path: &Path) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The task of a server, and the beginnings of the names of its logs.
-fn task(jobs: &ServerJobs, words: &[String], own: BTreeMap<String, String>) -> Result<(Task, Vec<String>), Failure> {
+/// The task of a server.
+struct Made {
+    task: Task,
+    /// Beginnings of the names of its logs.
+    log_stems: Vec<String>,
+    /// True if a job may load the state of an earlier one: its words are not known here, or say so.
+    may_load_states: bool,
+}
+
+fn task(jobs: &ServerJobs, words: &[String], own: BTreeMap<String, String>) -> Result<Made, Failure> {
     let mut words = words.to_vec();
     words.push("--".to_owned());
     words.extend(jobs.files.iter().cloned());
     let mut variables = own.clone();
-    let command = LeaderCommand::Client { remote_config: jobs.remote_config.clone() };
-    let mut task = Task { words: words.clone(), command, ..Task::default() };
-    let mut stems = Vec::new();
+    let mut made =
+        Made { task: Task { words: words.clone(), ..Task::default() }, log_stems: Vec::new(), may_load_states: true };
     if jobs.remote_config.is_none() {
         let read = RefCell::new(BTreeMap::new());
         let recorded = Recorded::new(&read, own);
         match recorded.invocation(&words) {
-            Ok(Invocation { action: Action::Run(plan), .. }) => stems = log_stems(&plan),
+            Ok(Invocation { action: Action::Run(plan), .. }) => {
+                made.log_stems = log_stems(&plan);
+                let loads = |job: &plan::JobPlan| job.verify.as_ref().is_some_and(|verify| verify.state_load);
+                made.may_load_states = plan.jobs.iter().any(loads);
+            }
             Ok(_) => {}
             Err(failure) => {
                 // Variables are those of the server, so a text with one may be right there.
@@ -167,11 +217,11 @@ fn task(jobs: &ServerJobs, words: &[String], own: BTreeMap<String, String>) -> R
                 }
             }
         }
-        task.files = recorded.files()?;
+        made.task.files = recorded.files()?;
         variables.extend(recorded.variables.into_inner());
     }
-    task.variables = variables.into_iter().collect();
-    Ok((task, stems))
+    made.task.variables = variables.into_iter().collect();
+    Ok(made)
 }
 
 fn log_stems(plan: &plan::Plan) -> Vec<String> {

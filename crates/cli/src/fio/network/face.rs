@@ -1,9 +1,11 @@
 //! A run on servers while it goes on: fio's lines before the results, the status line, interim reports, and the logs that servers send.
 
 use super::client::{Server, write_results};
+use super::trigger;
 use crate::cluster::lead::Face;
 use crate::cluster::now;
 use crate::fio::Live as Shown;
+use crate::fio::trigger::Trigger;
 use crate::fio::watch::{columns, fitting, print_live};
 use crate::output::{Output, print_error};
 use cluster::{Answer, Beat, Facts, Leader, Live, Order, Stage, Standing};
@@ -29,6 +31,16 @@ struct Known {
     report: Option<RunResult>,
 }
 
+/// Results of the view of a run.
+pub(super) struct Seen {
+    /// Names in front of lines of text.
+    pub(super) labels: Vec<String>,
+    /// The first error of an output.
+    pub(super) failed: Option<crate::failure::Failure>,
+    /// True if the trigger has fired.
+    pub(super) fired: bool,
+}
+
 /// The view of a run on servers.
 pub(super) struct ClientFace<'a> {
     servers: &'a [Server],
@@ -39,6 +51,8 @@ pub(super) struct ClientFace<'a> {
     logs: BTreeMap<PathBuf, File>,
     /// Servers whose interim result has not arrived.
     awaited: BTreeSet<usize>,
+    /// The trigger, until it has fired.
+    trigger: Option<Trigger<'a>>,
     next_report: Option<Nanos>,
     shown: String,
     drawn: Option<Nanos>,
@@ -56,6 +70,7 @@ impl<'a> ClientFace<'a> {
             known: servers.iter().map(|_| Known::default()).collect(),
             logs: BTreeMap::new(),
             awaited: BTreeSet::new(),
+            trigger: Some(Trigger::new(&invocation.trigger)),
             next_report: invocation.side.status_interval,
             shown: String::new(),
             drawn: None,
@@ -64,10 +79,11 @@ impl<'a> ClientFace<'a> {
         }
     }
 
-    /// Names in front of lines of text, and the first error of an output.
-    pub(super) fn finish(mut self) -> (Vec<String>, Option<crate::failure::Failure>) {
+    /// The end of the view.
+    pub(super) fn finish(mut self) -> Seen {
         self.clear();
-        ((0..self.servers.len()).map(|rank| self.label(rank)).collect(), self.failed)
+        let labels = (0..self.servers.len()).map(|rank| self.label(rank)).collect();
+        Seen { labels, failed: self.failed, fired: self.trigger.is_none() }
     }
 
     /// The name in front of a server's lines: that of its machine, with the port if several servers are on one.
@@ -112,17 +128,9 @@ impl<'a> ClientFace<'a> {
         self.print(&lines);
     }
 
-    /// Appends rows to a log, whose name ends with the server's: with its port if several servers are on one host.
+    /// Appends rows to a log, whose name ends with the server's.
     fn log(&mut self, rank: usize, name: &str, rows: &str) {
-        let server = &self.servers[rank];
-        let host = server.address.host();
-        let is_shared =
-            (0..self.servers.len()).any(|other| other != rank && self.servers[other].address.host() == host);
-        let suffix = match server.address.port() {
-            port if is_shared && port > 0 => format!("{host},{port}"),
-            _ => host.replace('/', "_"),
-        };
-        let path = log_path(name, &server.log_stems, &suffix);
+        let path = log_path(name, &self.servers[rank].log_stems, &name_in_files(self.servers, rank));
         let result = match self.logs.entry(path.clone()) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut().write_all(rows.as_bytes()),
             std::collections::btree_map::Entry::Vacant(entry) => {
@@ -177,6 +185,17 @@ impl<'a> ClientFace<'a> {
     }
 }
 
+/// The name of a server in names of files: with its port if several servers are on one host.
+pub(super) fn name_in_files(servers: &[Server], rank: usize) -> String {
+    let address = &servers[rank].address;
+    let host = address.host();
+    let is_shared = servers.iter().enumerate().any(|(other, server)| other != rank && server.address.host() == host);
+    match address.port() {
+        port if is_shared && port > 0 => format!("{host},{port}"),
+        _ => host.replace('/', "_"),
+    }
+}
+
 /// The file of a log that a server has named. It is in the directory that the job files of this client name, or else in the current one, whatever
 /// the server says.
 fn log_path(name: &str, stems: &[String], suffix: &str) -> PathBuf {
@@ -224,6 +243,10 @@ impl Face for ClientFace<'_> {
             Answer::Text(lines) => self.text(rank, lines),
             Answer::Live(live) => self.known[rank].live = Some((**live).clone()),
             Answer::Log { name, rows } => self.log(rank, name, rows),
+            Answer::State(state) => {
+                let written = trigger::write(state, &name_in_files(self.servers, rank));
+                self.failed = self.failed.take().or(written.err());
+            }
             Answer::Report(so_far) => {
                 self.known[rank].report = Some((**so_far).clone());
                 if self.awaited.remove(&rank) {
@@ -248,6 +271,12 @@ impl Face for ClientFace<'_> {
 
     fn order(&mut self, leader: &Leader) -> Option<Order> {
         let is_at_work = |rank: &usize| leader.standing(*rank) == Standing::Running;
+        if let Some(go) = leader.go().filter(|go| now() >= *go && (0..self.servers.len()).any(|rank| is_at_work(&rank)))
+            && self.trigger.as_mut().is_some_and(|trigger| trigger.is_pulled(now().saturating_sub(go)))
+        {
+            self.trigger = None;
+            return Some(Order::Trigger);
+        }
         let lost = self.awaited.iter().copied().find(|rank| !is_at_work(rank));
         if let Some(rank) = lost {
             self.awaited.remove(&rank);

@@ -1,12 +1,13 @@
 //! `plumb fio --client` and `--server`: fio's commands, port, texts and documents, on plumb's member protocol.
 //!
-//! `client` makes the tasks and reports, `face` shows a run while it goes on, `connect` reaches servers, `server` is the other end. What is between them is
+//! `client` makes the tasks and reports, `face` shows a run while it goes on, `connect` reaches servers, `trigger` ends a run and keeps its states, `server` is the other end. What is between them is
 //! `crate::network`; the crate `cluster` decides what the members do when.
 
 mod client;
 mod connect;
 mod face;
 mod server;
+mod trigger;
 
 use fio::{EtaRequest, Invocation, OutputFormat, TerseVersion, TriggerRequest};
 
@@ -24,13 +25,12 @@ fn of_one_run(invocation: &Invocation) -> Option<&'static str> {
         ("bandwidth-log", side.bandwidth_log.is_some()),
         ("strict", side.strict.is_some()),
         ("until-regime", side.until_regime.is_some()),
-        ("trigger", invocation.trigger != TriggerRequest::default()),
     ];
     given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
 }
 
-/// The first option that is of the output of a run.
-fn of_an_output(invocation: &Invocation) -> Option<&'static str> {
+/// The first option that only a client has a use for.
+fn of_a_client(invocation: &Invocation) -> Option<&'static str> {
     let output = &invocation.output;
     let given = [
         ("output", output.file.is_some()),
@@ -38,6 +38,7 @@ fn of_an_output(invocation: &Invocation) -> Option<&'static str> {
         ("terse-version", output.terse_version != TerseVersion::default()),
         ("eta", invocation.eta != EtaRequest::default()),
         ("status-interval", invocation.side.status_interval.is_some()),
+        ("trigger", invocation.trigger != TriggerRequest::default()),
     ];
     given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
 }

@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs a server until a signal ends it.
 pub(crate) fn serve(request: &ServerRequest, invocation: &Invocation) -> Result<u8, Failure> {
-    if let Some(option) = super::of_one_run(invocation).or_else(|| super::of_an_output(invocation)) {
+    if let Some(option) = super::of_one_run(invocation).or_else(|| super::of_a_client(invocation)) {
         return Err(Failure::new(format!(
             "--{option} has no meaning with --server: the client has the results, and options for them"
         )));
