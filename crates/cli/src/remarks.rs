@@ -14,7 +14,7 @@ pub(crate) const STRICT: u8 = 4;
 /// Runs the checks on a result and determines its limiting resource and its phases. All are stored in the result, and so in
 /// its JSON. A limit and phases that the run itself found stay if its samples are not in the result.
 pub(crate) fn judge(result: &mut RunResult) {
-    if !result.samples_left_out {
+    if !result.is_judged() {
         result.limited_by = analysis::limited_by(result);
     }
     analysis::regime::describe(result);

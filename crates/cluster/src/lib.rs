@@ -39,7 +39,7 @@ pub use greeting::{
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
 pub use member_result::{KeptError, Loss, MemberResult, Repetition, Sample, kept};
-pub use merge::{merged, over_all};
+pub use merge::{merged, over_all, remarks};
 pub use message::{
     Answer, Beat, ClientTask, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live, Order,
     PROTOCOL, ProtocolError, Sampled, ServerTrigger, Sharing, Stage, SurveyTask, Task, VerifyState, answer, line,

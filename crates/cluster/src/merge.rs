@@ -33,8 +33,7 @@ pub fn merged(members: &[MemberResult]) -> RunResult {
     all
 }
 
-/// The merged result with the rates over all: the runtime of each direction is from the first start to the last end. The remarks are those of the cluster, and those about
-/// members' own results, once for each check, with the numbers of the members.
+/// The merged result with the rates over all: the runtime of each direction is from the first start to the last end.
 pub fn over_all(members: &[MemberResult], summary: &Summary) -> RunResult {
     let mut all = merged(members);
     for rates in &summary.rates {
@@ -43,11 +42,16 @@ pub fn over_all(members: &[MemberResult], summary: &Summary) -> RunResult {
             found.filter(|found| found.ios > 0).for_each(|found| found.runtime = elapsed);
         }
     }
-    all.notes.clone_from(&summary.notes);
+    all
+}
+
+/// The remarks of the cluster, and those about members' own results, once for each check, with the numbers of the members.
+pub fn remarks(members: &[MemberResult], summary: &Summary) -> Vec<Note> {
+    let mut notes = summary.notes.clone();
     let mut of_members: BTreeMap<&str, (Note, Vec<String>)> = BTreeMap::new();
     for member in members {
-        let notes = member.result.iter().flat_map(|result| &result.notes);
-        for note in notes.filter(|note| note.grade > Grade::Trusted) {
+        let own = member.result.iter().flat_map(|result| &result.notes);
+        for note in own.filter(|note| note.grade > Grade::Trusted) {
             let (worst, ranks) = of_members.entry(&note.check).or_insert_with(|| (note.clone(), Vec::new()));
             if note.grade > worst.grade {
                 *worst = note.clone();
@@ -55,11 +59,11 @@ pub fn over_all(members: &[MemberResult], summary: &Summary) -> RunResult {
             ranks.push(member.rank.to_string());
         }
     }
-    all.notes.extend(of_members.into_values().map(|(note, ranks)| {
+    notes.extend(of_members.into_values().map(|(note, ranks)| {
         let whose = if ranks.len() == 1 { "member" } else { "members" };
         Note { sentence: format!("{whose} {}: {}", ranks.join(", "), note.sentence), ..note }
     }));
-    all
+    notes
 }
 
 fn add(jobs: &mut Vec<JobResult>, row: &JobResult) {
@@ -131,7 +135,8 @@ mod tests {
         let found = summary(&members, "local", Nanos::from_secs(60));
         let all = over_all(&members, &found);
         assert_eq!(all.jobs[0].directions.write.bytes_per_second(), Some(100 << 20));
-        let of_cache: Vec<&Note> = all.notes.iter().filter(|note| note.check == "cache").collect();
+        let notes = remarks(&members, &found);
+        let of_cache: Vec<&Note> = notes.iter().filter(|note| note.check == "cache").collect();
         assert_eq!((of_cache.len(), of_cache[0].grade), (1, Grade::NotAStorageResult));
         assert_eq!(of_cache[0].sentence, "members 0, 1: memory answered");
     }

@@ -43,7 +43,9 @@ pub use monitored::{
 pub use native::SCHEMA;
 pub use phases::{Lasting, Like, Phase, PhaseKind, Until, UntilRegime};
 pub use plan::Unified;
-pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use result::{
+    ClockNote, CpuIdleness, Environment, FileSystem, Grade, JudgedByMembers, LowestTraffic, Note, RunResult,
+};
 pub use samples::{percentile_as_fact, samples_needed};
 pub use steer::{LatencyGoal, SteadyResult};
 pub use surroundings::{Fact, FactKind, Surroundings};

@@ -34,6 +34,9 @@ pub struct RunResult {
     /// The run was monitored and judged, and this document has its remarks without the samples (fio's JSON). Not stored.
     #[serde(skip)]
     pub samples_left_out: bool,
+    /// Set in the result of several members: each was judged by its own samples, which are not in it, and the notes have what was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged_by_members: Option<JudgedByMembers>,
     /// The report that this result was read from, as printed; `None` for a result that was measured here. Not stored.
     /// The other fields have a default for what it does not state, and are within bounds where it is not.
     #[serde(skip)]
@@ -69,13 +72,25 @@ pub struct RunResult {
 impl RunResult {
     /// True if samples of the devices were taken during the run, whether or not they are in this document.
     pub fn was_monitored(&self) -> bool {
-        self.monitored.is_some() || self.samples_left_out
+        self.monitored.is_some() || self.is_judged()
+    }
+
+    /// True if the run was judged by samples that are not in this document, so that its remarks cannot be found again.
+    pub fn is_judged(&self) -> bool {
+        self.samples_left_out || self.judged_by_members.is_some()
     }
 
     /// True if any job did an I/O.
     pub fn has_ios(&self) -> bool {
         self.jobs.iter().any(|job| job.ios() > 0)
     }
+}
+
+/// The checks of several members on their own results.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgedByMembers {
+    /// Checks for which some member lacked what they need.
+    pub not_checked: Vec<String>,
 }
 
 /// Idle time of the CPUs during a run.

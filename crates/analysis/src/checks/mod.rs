@@ -321,6 +321,10 @@ pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
         let mut notes = result.notes.iter().filter(|note| note.check == check.id);
         notes.any(|note| note.grade == Grade::NotChecked)
     };
+    if let Some(members) = &result.judged_by_members {
+        let is_missing = |check: &&Check| members.not_checked.iter().any(|id| id == check.id) || says_so(check);
+        return CHECKS.iter().filter(is_missing).map(|check| check.id).collect();
+    }
     let missing = |check: &&Check| match check.needs {
         Needs::Own => false,
         Needs::Devices => !result.was_monitored() && result.devices.is_empty() && result.lowest_traffic.is_none(),
@@ -378,7 +382,8 @@ pub fn grade_title(grade: Grade) -> &'static str {
 /// Notes of all checks. A clean result has none.
 ///
 /// What the run itself found stays if its samples are not in the result: fio's JSON has the remarks of the run, without
-/// the samples that they were made from and with rounded times. The printed rates are held against their counts again.
+/// the samples that they were made from and with rounded times, and the result of several members has those about each. The printed rates are held against
+/// their counts again.
 ///
 /// ```
 /// use model::{Grade, JobError, JobResult, RunResult};
@@ -390,7 +395,7 @@ pub fn grade_title(grade: Grade) -> &'static str {
 /// assert!(analysis::grade(&notes) > Grade::Trusted);
 /// ```
 pub fn judge(result: &RunResult) -> Vec<Note> {
-    if result.samples_left_out {
+    if result.is_judged() {
         let found_by_the_run = result.notes.iter().filter(|note| note.check != contradiction::ID);
         return contradiction::run(result).into_iter().chain(found_by_the_run.cloned()).collect();
     }
@@ -416,6 +421,7 @@ fn note(check: &str, grade: Grade, sentence: String, evidence: &[(&str, f64)]) -
 mod tests {
     use super::*;
     use crate::fixtures::{clean_random_read, watched_random_read};
+    use model::JudgedByMembers;
 
     #[test]
     fn a_clean_run_stays_silent() {
@@ -444,6 +450,16 @@ mod tests {
         let mut earlier = watched_random_read();
         earlier.monitored.as_mut().unwrap().targets[0].layers.clear();
         assert_eq!(unchecked(&earlier), ["backing"]);
+    }
+
+    #[test]
+    fn what_members_found_by_their_samples_stays_and_what_one_could_not_check_is_not_checked() {
+        let mut all = clean_random_read();
+        all.notes = vec![note("cache", Grade::NotAStorageResult, "members 0, 2: memory answered".into(), &[])];
+        assert!(judge(&all).is_empty() && unchecked(&all).contains(&"throttled"));
+        all.judged_by_members = Some(JudgedByMembers { not_checked: vec!["holes".to_owned()] });
+        assert_eq!(judge(&all), all.notes);
+        assert_eq!(unchecked(&all), ["holes"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use cluster::{DirectionRates, MemberResult, MemberSummary, OnLoss, Reason, Strag
 use formats::printable;
 use measure::text::{grouped, rounded_size};
 use measure::{Direction, Nanos};
-use model::{DirectionResult, RunResult, SCHEMA};
+use model::{DirectionResult, JudgedByMembers, RunResult, SCHEMA};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,6 +65,16 @@ pub(super) struct Shown<'a> {
     pub(super) per: Option<Per>,
 }
 
+/// Gives the result of all members the remarks of the cluster and of the members, which have judged their own results by samples that it does not have.
+pub(super) fn judge(all: &mut RunResult, members: &[MemberResult], summary: &Summary) {
+    all.notes = cluster::remarks(members, summary);
+    let mut not_checked: Vec<String> = Vec::new();
+    for id in members.iter().flat_map(|member| &member.result).flat_map(analysis::unchecked) {
+        survey::push_new(&mut not_checked, id.to_owned());
+    }
+    all.judged_by_members = Some(JudgedByMembers { not_checked });
+}
+
 impl Shown<'_> {
     /// Writes the result to the output, and the page.
     pub(super) fn write(&self, out: &mut Output, form: Form, page: Option<&Path>) -> Result<(), Failure> {
@@ -79,10 +89,10 @@ impl Shown<'_> {
         page.map_or(Ok(()), |path| page::write(path, self, &merged))
     }
 
-    /// The result of all, with the remarks of the checks of clusters.
+    /// The result of all, judged.
     pub(super) fn merged(&self) -> RunResult {
         let mut merged = cluster::merged(self.members);
-        merged.notes.clone_from(&self.summary.notes);
+        judge(&mut merged, self.members, self.summary);
         merged.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         merged
     }

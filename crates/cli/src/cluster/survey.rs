@@ -3,6 +3,7 @@
 use super::carrier::Place;
 use super::rounds::{self, InRounds, Origin};
 use super::screen::Screen;
+use super::shown::judge;
 use super::{LeadArgs, START_WITHIN, Streamed, job};
 use crate::failure::Failure;
 use crate::knee::KneeArgs;
@@ -27,7 +28,8 @@ pub(super) fn knee(lead: &LeadArgs, args: &KneeArgs) -> Result<u8, Failure> {
     by_members(lead, &mut |members| crate::knee::run_by(args, members))
 }
 
-fn by_members(lead: &LeadArgs, run: &mut dyn FnMut(&mut dyn Members) -> Result<u8, Failure>) -> Result<u8, Failure> {
+/// Refuses options of clusters that have no meaning for a survey.
+pub(super) fn check(lead: &LeadArgs) -> Result<(), Failure> {
     let the_result = "the survey's own file has every test with its members";
     let given = [
         ("--shift", lead.shift.is_some(), "each member reads its own file"),
@@ -45,6 +47,11 @@ fn by_members(lead: &LeadArgs, run: &mut dyn FnMut(&mut dyn Members) -> Result<u
     if let Some((option, _, why)) = given.iter().find(|(_, is_given, _)| *is_given) {
         return Err(Failure::new(format!("cluster: {option} is not for a survey: {why}")));
     }
+    Ok(())
+}
+
+fn by_members(lead: &LeadArgs, run: &mut dyn FnMut(&mut dyn Members) -> Result<u8, Failure>) -> Result<u8, Failure> {
+    check(lead)?;
     rounds::with_members(lead, &mut |members, origin| {
         let mut surveyors = Surveyors {
             start_within: lead.start_within.unwrap_or(START_WITHIN),
@@ -98,7 +105,8 @@ impl Members for Surveyors<'_> {
             let test = test.describe();
             return Err(Failure::new(format!("cluster: {test}: {name}: {}; the tests before it are kept", loss.why)));
         }
-        let result = RunResult { ended_by_signal: signal, ..cluster::over_all(&members, &summary) };
+        let mut result = RunResult { ended_by_signal: signal, ..cluster::over_all(&members, &summary) };
+        judge(&mut result, &members, &summary);
         Ok(ByMembers { result, summary: Box::new(summary) })
     }
 

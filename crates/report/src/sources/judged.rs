@@ -31,7 +31,7 @@ impl Judged {
     /// Applies the checks to a result.
     pub(super) fn of(number: usize, title: String, result: &mut RunResult) -> Judged {
         // What the run itself found stays if its samples are not in the document.
-        if !result.samples_left_out {
+        if !result.is_judged() {
             result.limited_by = analysis::limited_by(result);
         }
         analysis::regime::describe(result);

@@ -47,6 +47,7 @@ impl RunInputs<'_> {
             lowest_traffic: state.lowest_traffic,
             monitored: state.monitored,
             samples_left_out: false,
+            judged_by_members: None,
             printed: None,
             limited_by: None,
             phases: Vec::new(),
