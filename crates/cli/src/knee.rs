@@ -86,14 +86,21 @@ pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
 
 /// The same by members of a cluster.
 pub(crate) fn run_by(args: &KneeArgs, members: &mut dyn Members) -> Result<u8, Failure> {
-    if !args.iozone.is_empty() {
-        return Err(Failure::new("cluster: knee --iozone is not for members: iozone has its own clusters, -+m FILE"));
-    }
-    survey::members::check(&args.result, &args.calibration)?;
-    survey::find_knee(args.request()?, args.result.clone(), &args.store, Some(members))
+    survey::find_knee(args.request_by_members()?, args.result.clone(), &args.store, Some(members))
 }
 
 impl KneeArgs {
+    /// Returns the request of a search by members.
+    pub(crate) fn request_by_members(&self) -> Result<SurveyRequest, Failure> {
+        if !self.iozone.is_empty() {
+            return Err(Failure::new(
+                "cluster: knee --iozone is not for members: iozone has its own clusters, -+m FILE",
+            ));
+        }
+        survey::members::check(&self.result, &self.calibration)?;
+        self.request()
+    }
+
     fn request(&self) -> Result<SurveyRequest, Failure> {
         let users = self.users.clone().unwrap_or_else(|| levels(1, self.most));
         if !users.is_sorted() {

@@ -409,6 +409,12 @@ fn the_manifest_for_slurm_is_a_script_whose_words_are_those_that_were_given() {
     let started = Command::new("bash").arg(place.path().join("run.sh")).env("PATH", path).output().unwrap();
     let expected = ["--mpi=pmix", "--cpu-bind=none", "plumb", "cluster", "--mpi"].into_iter().chain(words);
     assert_eq!(shown(&started).1.lines().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    for words in
+        ["survey --quick /scratch", "knee --most 8 /scratch", "iozone -i 0 -s 1m", "--directory /scratch iozone -i 0"]
+    {
+        let (status, script, error) = run(place.path(), &format!("manifest --slurm --members 2 -- {words}"));
+        assert!(status == 0 && script.contains(&format!("plumb cluster --mpi {words}\n")), "{script}{error}");
+    }
     let (status, script, _) = run(place.path(), "manifest --slurm --members 2 -- fio --name=a --size=4k");
     assert!(status == 0 && !script.contains("--nodes"), "{script}");
 }
@@ -480,6 +486,13 @@ fn a_manifest_that_could_not_run_is_refused() {
         ("manifest --slurm --members 2 -- --local 3 fio --name=a --size=4k", "--local"),
         ("manifest --slurm --members 2 -- --sillence 3s fio --name=a --size=4k", "--sillence"),
         ("manifest --slurm --members 2 -- merge x.json", "after -- are options of a run"),
+        ("manifest --slurm --members 2 -- --keep d survey .", "--keep is not for a survey"),
+        ("manifest --slurm --members 2 -- survey --resume r.json", "--resume goes on with a result of this machine"),
+        ("manifest --slurm --members 2 -- survey --precondition=steady .", "would settle at another time"),
+        ("manifest --slurm --members 2 -- knee --iozone -i 0", "knee --iozone is not for members"),
+        ("manifest --slurm --members 2 -- iozone -t 3 -i 0", "-t 2, or none"),
+        ("manifest --mpijob --members 2 --image i --claim c -- survey -o - .", "name the volume: survey /data"),
+        ("manifest --mpijob --members 2 --image i --claim c -- survey /data", "where a pod cannot write"),
         ("manifest --mpijob --members 2 --claim c -- fio --name=a --size=4k", "--image"),
         ("manifest --mpijob --members 2 --image i -- fio --name=a --size=4k", "--claim"),
         ("manifest --mpijob --members 3 --nodes 2 --image i --claim c -- fio --name=a --size=4k", "equally"),

@@ -9,8 +9,8 @@ use crate::iozone::Members;
 use cluster::{Outcome, Task};
 use iozone::Member;
 
-/// Runs iozone's words by all members.
-pub(super) fn run(lead: &LeadArgs, words: &[String]) -> Result<u8, Failure> {
+/// Refuses options of clusters that have no meaning for iozone.
+pub(super) fn check(lead: &LeadArgs) -> Result<(), Failure> {
     let own = "its output is iozone's; its own options say where results go";
     let given = [
         ("--shift", lead.shift.is_some(), "children of iozone have their own files"),
@@ -29,6 +29,12 @@ pub(super) fn run(lead: &LeadArgs, words: &[String]) -> Result<u8, Failure> {
     if let Some((option, _, why)) = given.iter().find(|(_, is_given, _)| *is_given) {
         return Err(Failure::new(format!("cluster: {option} is not for iozone: {why}")));
     }
+    Ok(())
+}
+
+/// Runs iozone's words by all members.
+pub(super) fn run(lead: &LeadArgs, words: &[String]) -> Result<u8, Failure> {
+    check(lead)?;
     rounds::with_members(lead, &mut |members, _| {
         let directory = lead.directory()?;
         let child = |place: &Place| Member {

@@ -10,7 +10,8 @@ use crate::streams::Written;
 use clap::{Args, Command, FromArgMatches};
 use pods::{NewVolume, Volume};
 use std::ffi::OsString;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
+use survey::SurveyRequest;
 
 /// Largest number of members.
 const MOST_MEMBERS: i64 = 4096;
@@ -31,8 +32,10 @@ Examples:
   plumb cluster manifest --slurm --members 64 --nodes 8 -- fio job.fio > run.sh; sbatch run.sh
   plumb cluster manifest --mpijob --members 4 --image r/plumb:1 --claim data -- fio job.fio
   plumb cluster manifest --kubernetes --members 4 --image r/plumb --volume fast:20Gi -- fio job.fio
+  plumb cluster manifest --slurm --members 8 -- survey --quick /scratch
 
-After -- are the words of plumb cluster: options of the run, then fio and its own.
+After -- are the words of plumb cluster: options of the run, then fio, iozone, survey or knee
+and its own.
 It prints; nothing is submitted."
 )]
 pub(super) struct ManifestArgs {
@@ -97,16 +100,65 @@ impl ManifestArgs {
         };
         let matches = ClusterArgs::augment_args(Command::new("plumb")).try_get_matches_from(all).map_err(wrong)?;
         let args = ClusterArgs::from_arg_matches(&matches).map_err(wrong)?;
-        let Some(ClusterCommand::Fio(fio)) = &args.command else {
-            return Err(Failure::new("cluster manifest: after -- are options of a run, then fio and its own"));
-        };
         if self.kubernetes {
             args.lead.check_pods()?;
         }
+        match &args.command {
+            Some(ClusterCommand::Fio(fio)) => {
+                self.fio_files(&input::words(&fio.words)?, args.lead.shift.unwrap_or_default())
+            }
+            Some(ClusterCommand::Survey(survey)) => {
+                super::survey::check(&args.lead)?;
+                let (request, config) = survey.request_by_members()?;
+                self.check_places(&request)?;
+                let text = |path: &Path| {
+                    let text = String::from_utf8(input::read_bytes(path)?);
+                    Ok((path.to_string_lossy().into_owned(), text.map_err(|_| Failure::at(path, "is not text"))?))
+                };
+                config.map(text).into_iter().collect()
+            }
+            Some(ClusterCommand::Knee(knee)) => {
+                super::survey::check(&args.lead)?;
+                self.check_places(&knee.request_by_members()?)?;
+                Ok(Vec::new())
+            }
+            Some(ClusterCommand::Iozone(iozone)) => {
+                super::iozone::check(&args.lead)?;
+                crate::iozone::check_words(&input::words(&iozone.words)?, self.members)?;
+                Ok(Vec::new())
+            }
+            _ => Err(Failure::new(
+                "cluster manifest: after -- are options of a run, then fio, iozone, survey or knee and its own",
+            )),
+        }
+    }
+
+    /// The files that fio's words name.
+    fn fio_files(&self, words: &[String], shift: job::Shift) -> Result<Vec<(String, String)>, Failure> {
         let node = |rank: u32| Place::Host(format!("node{}", rank % self.nodes.unwrap_or(self.members)));
         let places: Vec<Place> = (0..self.members).map(node).collect();
-        let tasks = job::tasks(&input::words(&fio.words)?, &places, args.lead.shift.unwrap_or_default(), "/")?;
+        let tasks = job::tasks(words, &places, shift, "/")?;
         Ok(tasks.into_iter().next().map(|task| task.files).unwrap_or_default())
+    }
+
+    /// Refuses a survey of pods that is not of their volume, or whose result would be in the directory of the job files, which cannot be written.
+    fn check_places(&self, request: &SurveyRequest) -> Result<(), Failure> {
+        if self.slurm {
+            return Ok(());
+        }
+        if let Some(target) = request.targets.iter().find(|target| target.is_relative()) {
+            let target = target.display();
+            return Err(Failure::new(format!(
+                "cluster manifest: a pod begins in {JOB}, where {target} is not; name the volume: survey {VOLUME}"
+            )));
+        }
+        let is_elsewhere = |path: &PathBuf| path.is_absolute() || path.as_os_str() == "-";
+        if request.output.iter().chain(&request.output_dir).any(is_elsewhere) {
+            return Ok(());
+        }
+        Err(Failure::new(format!(
+            "cluster manifest: the result would be in {JOB}, where a pod cannot write; after survey give -o - for its log, or -o {VOLUME}/result.json"
+        )))
     }
 
     fn slurm_script(&self, words: &[String]) -> String {

@@ -41,27 +41,47 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     run_settings(&settings, None)
 }
 
-/// The same by these members, which are the children of all tests.
+/// Runs a command line of iozone's, each child of its throughput tests by one of these members.
 pub(crate) fn run_by(words: &[String], children: Vec<Member>, members: &mut dyn Members) -> Result<u8, Failure> {
     let count = u32::try_from(children.len()).unwrap_or(u32::MAX);
-    let read = |words: &[String]| iozone::read("iozone", words);
-    let with_count = || words.iter().cloned().chain(["-t".to_owned(), count.to_string()]).collect::<Vec<String>>();
-    let mut settings = match read(words) {
-        Ok(settings) if settings.children.is_empty() => match read(&with_count()) {
-            Ok(settings) => settings,
-            Err(refusal) => return refuse(refusal),
-        },
+    let mut settings = match read_by(words, count) {
         Ok(settings) => settings,
         Err(refusal) => return refuse(refusal),
     };
+    check_by(&settings, count)?;
+    settings.members = children;
+    run_settings(&settings, Some(&mut *members))
+}
+
+/// Reads a command line of iozone's for members, whose number need not be in it.
+fn read_by(words: &[String], count: u32) -> Result<Settings, Refusal> {
+    let read = |words: &[String]| iozone::read("iozone", words);
+    match read(words)? {
+        settings if settings.children.is_empty() => {
+            read(&words.iter().cloned().chain(["-t".to_owned(), count.to_string()]).collect::<Vec<String>>())
+        }
+        settings => Ok(settings),
+    }
+}
+
+fn check_by(settings: &Settings, count: u32) -> Result<(), Failure> {
     if !settings.members.is_empty() {
         return Err(Failure::new("iozone: -+m names members, and so does plumb cluster; leave one of them out"));
     }
     if settings.children != [count] {
         return Err(Failure::new(format!("iozone: each member of plumb cluster is a child: -t {count}, or none")));
     }
-    settings.members = children;
-    run_settings(&settings, Some(&mut *members))
+    Ok(())
+}
+
+/// Refuses a command line of iozone's that members could not run.
+pub(crate) fn check_words(words: &[String], count: u32) -> Result<(), Failure> {
+    match read_by(words, count) {
+        Ok(settings) => check_by(&settings, count),
+        Err(Refusal::NotBuilt(message)) => Err(Failure::new(format!("iozone: {message}"))),
+        Err(Refusal::Original { out, err, .. }) => Err(Failure::new(format!("iozone: {}", (err + &out).trim()))),
+        Err(Refusal::Member | Refusal::Help | Refusal::Version) => Err(Failure::new("iozone: these words run no test")),
+    }
 }
 
 fn run_settings<'a>(settings: &'a Settings, members: Option<&'a mut dyn Members>) -> Result<u8, Failure> {

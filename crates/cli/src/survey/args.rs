@@ -211,6 +211,17 @@ impl SurveyArgs {
         file.check_untrusted(engine::ENGINES).map_err(|error| Failure::at(path, error))
     }
 
+    /// Returns the request of a survey that members begin, with the survey file if one is named.
+    pub(crate) fn request_by_members(&self) -> Result<(SurveyRequest, Option<&Path>), Failure> {
+        if self.resume.is_some() {
+            return Err(Failure::new("--resume goes on with a result of this machine, which no other has"));
+        }
+        super::members::check(&self.result, &self.calibration)?;
+        let request = self.request()?;
+        super::members::check_request(&request)?;
+        Ok((request, self.config.as_deref()))
+    }
+
     /// Returns the request, from the command line and the survey file.
     pub(crate) fn request(&self) -> Result<SurveyRequest, Failure> {
         let mut request = SurveyRequest {

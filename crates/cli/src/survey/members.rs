@@ -39,11 +39,14 @@ pub(crate) fn check(result: &ResultArgs, calibration: &CalibrationArgs) -> Resul
     }
 }
 
-/// Options of a survey that have no meaning for members, with the reason.
-pub(super) fn refused(request: &SurveyRequest) -> Option<(&'static str, &'static str)> {
-    let settles = request.precondition == survey::Precondition::Steady;
-    let written = "each member would settle at another time; write the files twice with --precondition";
-    settles.then_some(("--precondition=steady", written))
+/// Refuses what a survey by members cannot do.
+pub(super) fn check_request(request: &SurveyRequest) -> Result<(), Failure> {
+    match request.precondition {
+        survey::Precondition::Steady => Err(Failure::new(
+            "cluster: --precondition=steady is not for members: each member would settle at another time; write the files twice with --precondition",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The lines about the members of each test, after the table.

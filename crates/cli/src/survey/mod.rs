@@ -214,9 +214,7 @@ fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
 /// The request of each of `members`: without a size they share what one survey would use.
 fn shared(request: SurveyRequest, members: u32) -> Result<SurveyRequest, Failure> {
     const MIB: u64 = 1 << 20;
-    if let Some((option, why)) = members::refused(&request) {
-        return Err(Failure::new(format!("cluster: {option} is not for members: {why}")));
-    }
+    members::check_request(&request)?;
     if request.size.is_some() {
         return Ok(request);
     }
