@@ -100,3 +100,21 @@ fn a_job_that_cannot_be_shared_is_refused_by_name() {
         assert!(status != 0 && error.contains(says), "{options} {words}: {status}: {text}{error}");
     }
 }
+
+#[test]
+fn members_that_lay_out_one_new_file_lose_nothing_of_what_others_write() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for (name, mode) in [("w", "write"), ("m", "rw --rwmixwrite=99")] {
+        let job = format!(
+            "--name={name} --filename={name} --bs=4k --size=256k --offset=${{PLUMB_RANK}}m --rw={mode} --buffer_pattern=0x1${{PLUMB_RANK}}"
+        );
+        let (status, _, error) = run(place.path(), &format!("--local 3 fio {job}"));
+        assert_eq!(status, 0, "{error}");
+        let content = fs::read(place.path().join(name)).unwrap();
+        for rank in 0..3_u8 {
+            let part = &content[usize::from(rank) << 20..][..256 << 10];
+            let blocks = part.chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0x10 + rank)).count();
+            assert!(blocks == 64 || mode != "write" && blocks > 32, "{mode}: member {rank}: {blocks}");
+        }
+    }
+}

@@ -15,6 +15,16 @@ pub enum Extent {
     Percent(u32),
 }
 
+/// Those who lay out the files of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LaidOutBy {
+    /// This run alone: a file that is too short is recreated.
+    #[default]
+    ThisRun,
+    /// Perhaps other members of its cluster at the same time: a file stays the one that they have open, and does not get shorter.
+    Members,
+}
+
 /// One of several parts of equal size, each of another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -64,6 +74,8 @@ pub struct FilePlan {
     pub offset_increment: Extent,
     /// The part of the region that is this run's, if others have the other parts; `None` for all of it.
     pub part: Option<Part>,
+    /// Those who lay out the files.
+    pub laid_out_by: LaidOutBy,
     /// Open with O_DIRECT.
     pub direct: bool,
     /// Writes are complete or absent after a crash (RWF_ATOMIC).

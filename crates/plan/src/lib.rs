@@ -29,7 +29,7 @@ mod zones;
 pub use buffers::{BufferPlan, Fill, Memory, PlacedBytes, PlacedCheck, WorkingSet};
 pub use debug::{DebugPlan, Subject};
 pub use engine::{Capabilities, DEFAULT_ENGINE, EngineOptions, EngineSpec, KeepsFiles, Submission, Work};
-pub use files::{AccessAdvice, Allocate, Extent, FilePlan, Part, SyncMode};
+pub use files::{AccessAdvice, Allocate, Extent, FilePlan, LaidOutBy, Part, SyncMode};
 pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, SprandomPlan, Step};
 pub use operation::Operation;

@@ -6,7 +6,7 @@ use crate::fio::Machine;
 use cluster::LeaderCommand;
 use fio::{Action, EtaRequest, Files, Invocation, OutputFormat, Parser, Surroundings, TriggerRequest};
 use measure::Nanos;
-use plan::{AfterRuntime, DebugPlan, JobPlan, Part, Plan};
+use plan::{AfterRuntime, DebugPlan, JobPlan, LaidOutBy, Part, Plan};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -154,7 +154,12 @@ pub(super) fn plan(invocation: &Invocation, task: &cluster::Task) -> Result<Plan
     let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
     let mut plan = plan.clone();
     let part = (task.sharing == cluster::Sharing::Region).then_some(Part { number: task.rank, of: task.members });
-    plan.jobs.iter_mut().for_each(|job| job.files.part = part);
+    // Files of a name that the job gives may be those of other members, on a file system that they share.
+    let laid_out_by = if task.members > 1 { LaidOutBy::Members } else { LaidOutBy::ThisRun };
+    for job in &mut plan.jobs {
+        job.files.part = part;
+        job.files.laid_out_by = if names_its_files(job) { LaidOutBy::ThisRun } else { laid_out_by };
+    }
     if task.wears_out {
         check_wear_out(&plan)?;
         plan.jobs.iter_mut().for_each(|job| job.limits.after_runtime = AfterRuntime::WaitForOthers);

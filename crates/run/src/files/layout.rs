@@ -1,7 +1,8 @@
 //! Layout: files are created before any worker starts.
 //!
 //! A job that reads gets files written in full, with fresh content, and flushed. A job that only writes gets allocated
-//! space and nothing else. A file that is large enough is not changed; one that must grow is recreated.
+//! space and nothing else. A file that is large enough is not changed; one that must grow is recreated, or grows in place if other members of a cluster may be
+//! at it. All of them wait until each has written it in full, so none begins with a file that has gaps.
 
 use super::regions::{FileKind, PlannedFile, largest_block};
 use crate::Event;
@@ -12,7 +13,7 @@ use measure::text::rounded_size;
 use measure::{Direction, Nanos, float};
 use model::JobError;
 use plan::Operation;
-use plan::{Allocate, JobPlan, Mix, Part};
+use plan::{Allocate, JobPlan, LaidOutBy, Mix, Part};
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ftruncate};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -154,6 +155,7 @@ impl Layout<'_> {
             return self.extend(path, (part, size));
         }
         if !trims_only
+            && self.job.files.laid_out_by == LaidOutBy::ThisRun
             && let Err(error) = std::fs::remove_file(path)
             && error.kind() != std::io::ErrorKind::NotFound
         {
@@ -194,12 +196,18 @@ impl Layout<'_> {
     fn write(&mut self, path: &Path, size: u64) -> Result<(), JobError> {
         let files = &self.job.files;
         let in_full = files.overwrite || self.job.load.mix.contains(Direction::Read);
+        // What others may have open is not cut off.
+        let is_own = files.laid_out_by == LaidOutBy::ThisRun;
         let mut options = File::options();
-        options.write(true).create(true).truncate(in_full).mode(0o644);
+        options.write(true).create(true).truncate(in_full && is_own).mode(0o644);
         let file = options.open(path).map_err(|error| file_error("create", path, error, ""))?;
-        self.reserve(&file, path, size)?;
+        if is_own || files.allocate != Allocate::Truncate {
+            self.reserve(&file, path, size)?;
+        }
         if in_full {
-            ftruncate(&file, size).map_err(|error| file_error("truncate", path, error, ""))?;
+            if is_own {
+                ftruncate(&file, size).map_err(|error| file_error("truncate", path, error, ""))?;
+            }
             self.fill(&file, path, size)?;
             if files.create_fsync {
                 file.sync_all().map_err(|error| file_error("fsync", path, error, ""))?;
@@ -221,10 +229,10 @@ impl Layout<'_> {
             Allocate::None => Ok(()),
             Allocate::Truncate => ftruncate(file, size).map_err(|error| no_space("truncate", error)),
             Allocate::Posix => fallocate(file, FallocateFlags::empty(), 0, size)
-                .or_else(|error| match (unsupported(error), self.job.files.part) {
-                    (true, None) => ftruncate(file, size),
-                    (true, Some(_)) => Ok(()),
-                    (false, _) => Err(error),
+                .or_else(|error| match (unsupported(error), self.job.files.part, self.job.files.laid_out_by) {
+                    (true, None, LaidOutBy::ThisRun) => ftruncate(file, size),
+                    (true, ..) => Ok(()),
+                    (false, ..) => Err(error),
                 })
                 .map_err(|error| no_space("posix_fallocate", error)),
             Allocate::Native => fallocate(file, FallocateFlags::empty(), 0, size)

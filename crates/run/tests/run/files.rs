@@ -2,7 +2,7 @@
 
 use crate::support::{Blind, job, options, run_jobs, run_one};
 use measure::Direction;
-use plan::{Allocate, Extent, JobPlan, Mix};
+use plan::{Allocate, Extent, JobPlan, LaidOutBy, Mix};
 use plan::{Plan, Work};
 use std::path::Path;
 use std::process::Command;
@@ -273,4 +273,27 @@ fn a_block_device_gives_its_size_and_is_guarded_while_somebody_holds_it() {
     assert_eq!(run_one(on_device(Mix::Only(Direction::Read))).directions.read.bytes, 8 << 20);
     drop(holder);
     run_one(on_device(WRITE));
+}
+
+#[test]
+fn a_file_that_other_members_may_have_open_grows_in_place_and_gets_no_shorter() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("shared");
+    for (laid_out_by, mix, allocate) in [
+        (LaidOutBy::ThisRun, WRITE, Allocate::Native),
+        (LaidOutBy::Members, WRITE, Allocate::Native),
+        (LaidOutBy::Members, WRITE, Allocate::Truncate),
+        (LaidOutBy::Members, Mix::Only(Direction::Read), Allocate::Truncate),
+    ] {
+        std::fs::write(&path, [1; 4096]).unwrap();
+        let opened = std::fs::File::open(&path).unwrap();
+        let mut job = job("w", "psync");
+        job.files.names = vec![path.clone()];
+        (job.files.laid_out_by, job.load.mix, job.files.allocate) = (laid_out_by, mix, allocate);
+        assert_eq!(run_one(job).directions.iter().map(|(_, found)| found.bytes).sum::<u64>(), 1 << 20);
+        let seen = opened.metadata().unwrap().len();
+        let expected = if laid_out_by == LaidOutBy::Members { 1 << 20 } else { 4096 };
+        assert_eq!(seen, expected, "{laid_out_by:?} {mix:?} {allocate:?}: what another member has open");
+        std::fs::remove_file(&path).unwrap();
+    }
 }
