@@ -56,12 +56,15 @@ impl Waiting {
     }
 
     fn start_within(within: &str, options: &str, words: &str) -> Waiting {
+        Waiting::leading(within, options, &format!("fio {words}"))
+    }
+
+    fn leading(within: &str, options: &str, words: &str) -> Waiting {
         let (place, port) = (place(), free_port());
         let listen = format!("127.0.0.1:{port}");
         let words: Vec<&str> = ["--listen", &listen, "--join-within", within]
             .into_iter()
             .chain(options.split_whitespace())
-            .chain(["fio"])
             .chain(words.split_whitespace())
             .collect();
         let process = plumb(place.path(), &words).spawn().unwrap();
@@ -389,4 +392,42 @@ fn what_answers_and_is_no_leader_is_named() {
     let (status, _, error) = shown(&plumb(place().path(), &["--join", &address]).output().unwrap());
     other.join().unwrap();
     assert!(status == 1 && error.contains("it is not plumb: its first bytes are `HTTP/1.1 400"), "{error}");
+}
+
+#[test]
+fn members_that_have_joined_run_what_takes_several_rounds() {
+    let simulated = "survey --tests randread --users 1,2 --time 1 --warm-up 0 --size 16M --engine sim --vary sim_service_time=100us \
+         --no-store --no-report -o all.json .";
+    let job = "fio --name=r --ioengine=sim --sim_service_time=100us --rw=randread --size=1g --time_based --runtime=1";
+    let led = [
+        ("--repeat 2 --json -o all.json", job),
+        ("", simulated),
+        ("", "knee --time 1 --most 1 --size 16M --no-store --no-report -o all.json ."),
+        ("", "iozone -i 0 -i 1 -s 256k -r 64k"),
+    ]
+    .map(|(options, words)| Waiting::leading("20s", &format!("--lead 2 {options}"), words));
+    let places = led.each_ref().map(|_| [place(), place()]);
+    let members: Vec<Child> = led
+        .iter()
+        .zip(&places)
+        .flat_map(|(led, places)| places.each_ref().map(|place| led.member(place.path(), &["--trust-leader"])))
+        .collect();
+    let [repeated, survey, knee, iozone] = led.map(|led| (ended(led.process), led.place));
+    members.into_iter().map(ended).for_each(|(status, text, error)| assert_eq!(status, 0, "{text}{error}"));
+    for ((status, text, error), _) in [&repeated, &survey, &knee, &iozone] {
+        assert_eq!(*status, 0, "{text}{error}");
+    }
+    for ((_, place), (count, users, rate)) in
+        [(&repeated, (2, None, 20_000.0)), (&survey, (2, Some(2), 20_000.0)), (&knee, (1, Some(2), 0.0))]
+    {
+        let tests = document(&fs::read_to_string(place.path().join("all.json")).unwrap())["tests"].clone();
+        let first = &tests[0];
+        let found = first["cluster"]["rates"][0]["sum_iops"].as_f64().unwrap();
+        assert!(tests.as_array().unwrap().len() == count && first["cluster"]["carrier"] == "tcp", "{first}");
+        assert!(
+            users.is_none_or(|users| first["users"] == users) && (rate == 0.0 || (found - rate).abs() < 1.0),
+            "{found}"
+        );
+    }
+    assert!(iozone.0.1.contains("Children see throughput for 2 re-readers"), "{:?}", iozone.0);
 }

@@ -126,6 +126,11 @@ pub(super) fn groups() -> Vec<Cases> {
     for mpi in [DEBIAN_MPICH].into_iter().chain(OTHERS) {
         cases = on_request(cases, name(mpi, "equal_bytes_and_ios"), Box::new(move || equal_bytes_and_ios(mpi)));
     }
+    for mpi in [DEBIAN_OPEN_MPI, DEBIAN_MPICH] {
+        for (what, body) in ROUNDS {
+            cases = on_request(cases, name(mpi, what), Box::new(move || body(mpi)));
+        }
+    }
     for mpi in [DEBIAN_OPEN_MPI, DEBIAN_MPICH, OTHERS[0], OTHERS[2]] {
         cases = on_request(cases, name(mpi, "a_relay_sleeps"), Box::new(move || a_relay_sleeps(mpi)));
         cases = on_request(cases, name(mpi, "interrupt"), Box::new(move || interrupt(mpi)));
@@ -222,6 +227,61 @@ fn equal_bytes_and_ios(mpi: Mpi) {
     assert_eq!(fs::read_dir(place.path().join("kept")).unwrap().count(), 3);
     let (status, text, error) = mpi.run(place.path(), 2, "fio --name=a --size=4k --bs=4q");
     assert!(status != 0 && error.matches("bs=4q is not").count() == 1, "one rank says it: {text}{error}");
+}
+
+/// A test with an MPI.
+type Body = fn(Mpi);
+
+/// Runs in several rounds.
+const ROUNDS: [(&str, Body); 4] =
+    [("repetitions", repetitions), ("survey", survey), ("knee", knee), ("iozone_by_children", iozone)];
+
+/// The document that a run of three members has written.
+fn written(mpi: Mpi, words: &str) -> Value {
+    let place = place();
+    let (status, text, error) = mpi.run(place.path(), 3, &format!("{words} -o all.json ."));
+    assert_eq!(status, 0, "{text}{error}");
+    let found = document(&fs::read_to_string(place.path().join("all.json")).unwrap());
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "the files of the members are gone");
+    found
+}
+
+fn repetitions(mpi: Mpi) {
+    let job = "--name=r --ioengine=sim --sim_service_time=100us --rw=randread --size=1g --time_based --runtime=1";
+    let place = place();
+    let (status, text, error) = mpi.run(place.path(), 3, &format!("--json --repeat 2 fio {job}"));
+    assert_eq!(status, 0, "{text}{error}");
+    let found = document(&text);
+    assert_eq!((&found["repetitions"]["counted"], &found["tests"][1]["cluster"]["members"]), (&2.into(), &3.into()));
+    let rate = found["tests"][1]["cluster"]["rates"][0]["sum_iops"].as_f64().unwrap();
+    assert!((rate - 30_000.0).abs() < 1.0, "{rate}");
+}
+
+fn survey(mpi: Mpi) {
+    let simulated = "--tests randread --time 1 --warm-up 0 --size 16M --engine sim --vary sim_service_time=100us";
+    let found = written(mpi, &format!("survey --users 1,4 {simulated} --no-store --no-report"));
+    for (test, users) in found["tests"].as_array().unwrap().iter().zip([3, 12]) {
+        let rate = test["cluster"]["rates"][0]["sum_iops"].as_f64().unwrap();
+        assert!(test["users"] == users && (rate - 10_000.0 * f64::from(users)).abs() < 1.0, "{users}: {rate}");
+        assert_eq!((&test["cluster"]["carrier"], &test["cluster"]["members"]), (&"mpi".into(), &3.into()));
+    }
+    assert_eq!(found["tests"].as_array().unwrap().len(), 2);
+}
+
+fn knee(mpi: Mpi) {
+    let found = written(mpi, "knee --time 1 --most 2 --size 16M --no-store --no-report");
+    let users: Vec<&Value> = found["tests"].as_array().unwrap().iter().map(|test| &test["users"]).collect();
+    assert_eq!(users, [3, 6]);
+}
+
+fn iozone(mpi: Mpi) {
+    let place = place();
+    let (status, text, error) = mpi.run(place.path(), 3, "iozone -i 0 -i 1 -s 256k -r 64k");
+    assert_eq!(status, 0, "{text}{error}");
+    for rate in ["for  3 initial writers", "for  3 rewriters", "for  3 readers", "for 3 re-readers"] {
+        assert!(text.contains(&format!("Children see throughput {rate}")), "{rate}: {text}{error}");
+    }
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "the files of the children are gone");
 }
 
 /// A process of a run.
