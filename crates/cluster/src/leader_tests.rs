@@ -414,3 +414,32 @@ fn ten_thousand_random_schedules_end_with_everything_that_was_finished() {
         "{complete} {partial} {never} {all_rounds} {left_out}"
     );
 }
+
+#[test]
+fn a_member_that_lays_out_a_second_longer_delays_the_start_of_all_and_they_begin_at_one_moment() {
+    let settings =
+        Settings { program: "plumb 1".to_owned(), silence: SILENCE, on_loss: OnLoss::Stop, rounds: Rounds::One };
+    let mut leader = Leader::new(settings, vec![Task::default(); 2], Nanos::ZERO);
+    let facts = Facts { protocol: PROTOCOL, program: "plumb 1".to_owned(), ..Facts::default() };
+    let mut answers = vec![(0, Answer::Hello(Box::new(facts.clone()))), (1, Answer::Hello(Box::new(facts)))];
+    let mut prepared = 0;
+    while let Some((rank, answer)) = answers.pop() {
+        for action in leader.step(Event::Answer(rank, answer), Nanos::ZERO) {
+            match action {
+                // Clocks that agree, over a network that takes no time.
+                Action::Send(rank, Order::Ping { number }) => {
+                    answers.push((rank, Answer::Pong { number, at: Nanos::ZERO }))
+                }
+                Action::Send(_, Order::Prepare(_)) => prepared += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(prepared, 2);
+    let ready = Answer::Ready { round: 0 };
+    assert_eq!(leader.step(Event::Answer(0, ready.clone()), Nanos::from_millis(1)), [], "it waits for the other");
+    let late = Nanos::from_millis(1_001);
+    let begun = leader.step(Event::Answer(1, ready), late);
+    let at = late.saturating_add(Nanos::from_millis(200));
+    assert_eq!(begun, [0, 1].map(|rank| Action::Send(rank, Order::Go { at, round: 0 })));
+}
