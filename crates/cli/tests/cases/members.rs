@@ -2,6 +2,7 @@
 //! On request only: `make cluster` runs it, as root.
 
 use house::Cases;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::net::TcpStream;
@@ -120,7 +121,15 @@ impl Machines {
         }
         for number in 1..=8 {
             let quiet = |words: &[&str]| drop(Command::new("ip").args(words).stderr(Stdio::null()).status());
-            quiet(&["netns", "del", &format!("plumb-m{number}")]);
+            let name = format!("plumb-m{number}");
+            // A session of ssh whose link is cut waits for a quarter of an hour, and its member with it.
+            let left = Command::new("ip").args(["netns", "pids", &name]).stderr(Stdio::null()).output();
+            let left = left.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+            for pid in left.split_whitespace().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw) {
+                // It may have ended meanwhile.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            quiet(&["netns", "del", &name]);
             quiet(&["link", "del", &format!("plumb-v{number}")]);
         }
         drop(Command::new("ip").args(["link", "del", BRIDGE]).stderr(Stdio::null()).status());
