@@ -3,6 +3,8 @@
 use ::fio::{EchoedJob, Parser};
 use model::{Echo, JobResult, ReportStyle, RunResult};
 use plan::{Extent, FilePlan, Workload};
+use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// Accepts the engine names of fio that plumb does not have, since reports contain them; the private options of an
 /// engine are understood only for plumb's engines.
@@ -11,6 +13,33 @@ const PARSER: Parser = Parser::new(engine::ENGINES);
 /// The job that these options describe; `None` if the report echoes no options.
 pub(crate) fn job(global: &[(String, String)], own: &[(String, String)]) -> Option<EchoedJob> {
     PARSER.echoed_job(global, own)
+}
+
+/// The jobs of the last options in a text, which has the same ones again and again: parsing them takes as long as reading the numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Echoes(VecDeque<Echoed>);
+
+#[derive(Debug)]
+struct Echoed {
+    global: Vec<(String, String)>,
+    own: Vec<(String, String)>,
+    job: Option<Rc<EchoedJob>>,
+}
+
+impl Echoes {
+    /// Most jobs that are remembered.
+    const MOST: usize = 8;
+
+    /// As [`job`].
+    pub(crate) fn job(&mut self, global: &[(String, String)], own: &[(String, String)]) -> Option<Rc<EchoedJob>> {
+        if let Some(known) = self.0.iter().find(|known| known.own == own && known.global == global) {
+            return known.job.clone();
+        }
+        let job = job(global, own).map(Rc::new);
+        self.0.truncate(Echoes::MOST - 1);
+        self.0.push_front(Echoed { global: global.to_vec(), own: own.to_vec(), job: job.clone() });
+        job
+    }
 }
 
 /// The workload of a job of which only the `rw` pattern is known (`randread`), and the engine if it is not empty.
@@ -90,6 +119,19 @@ mod tests {
         let (echo, workload) = echoed(&[("ioengine", "rbd")], &[("pool", "x"), ("bs", "4q"), ("thinktime", "2ms")]);
         assert_eq!((echo.engine.as_str(), echo.block_sizes.read), ("rbd", (4096, 4096)));
         assert_eq!(workload.pace.think, measure::Nanos::from_millis(2));
+    }
+
+    #[test]
+    fn remembered_options_are_those_of_their_job() {
+        let options = |size: usize| vec![("bs".to_owned(), format!("{}k", size + 1))];
+        let mut echoes = Echoes::default();
+        for size in (0..20).chain(0..20).chain([19, 19, 3]) {
+            for global in [vec![], options(40)] {
+                let found = echoes.job(&global, &options(size)).expect("options");
+                assert_eq!(found.plan.load.size_ranges().read.0 as usize, (size + 1) * 1024);
+            }
+        }
+        assert!(echoes.job(&[], &[]).is_none() && echoes.0.len() == Echoes::MOST);
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod results;
 pub mod stream;
 pub mod sweep;
 mod table;
+mod tree;
 mod write_number;
 
 pub use table::{Format, FormatError, ReadFn, View, WriteFn, output_formats, sniff, write};

@@ -56,6 +56,6 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
 ///
 /// # Errors
 /// A missing or misplaced field.
-pub fn of_value(value: &serde_json::Value) -> serde_json::Result<RunResult> {
-    serde_json::from_str(&value.to_string()).map(echoed::complete)
+pub fn of_value(value: &impl Serialize) -> serde_json::Result<RunResult> {
+    serde_json::from_str(&serde_json::to_string(value)?).map(echoed::complete)
 }

@@ -2,8 +2,8 @@
 
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{Era, bytes};
+use crate::tree::Tree;
 use model::reading::{Found, IostatRow, Reading};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// The columns of a heading line.
@@ -182,18 +182,17 @@ fn is_epoch(text: &str) -> bool {
 }
 
 /// Reports every device row in a document of `iostat -o JSON`.
-pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
-    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+pub(crate) fn from_json(root: &Tree<'_>, line: u64, sink: &mut Sink<'_>) {
     let mut found = false;
     for host in root.get("sysstat").map(|root| list(root, "hosts")).unwrap_or_default() {
-        for statistics in list(&host, "statistics") {
-            let date = statistics.get("timestamp").and_then(Value::as_str).map(str::to_owned);
+        for statistics in list(host, "statistics") {
+            let date = statistics.get("timestamp").and_then(Tree::as_text).map(str::to_owned);
             if let Some(row) = statistics.get("avg-cpu").and_then(|processors| row(processors, date.clone())) {
                 sink(reading(line, Found::Processors(Box::new(row))));
                 found = true;
             }
-            for disk in list(&statistics, "disk") {
-                found |= device_from_json(&disk, date.clone(), line, sink);
+            for disk in list(statistics, "disk") {
+                found |= device_from_json(disk, date.clone(), line, sink);
             }
         }
     }
@@ -202,8 +201,12 @@ pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
     }
 }
 
+fn list<'tree, 'text>(value: &'tree Tree<'text>, key: &str) -> &'tree [Tree<'text>] {
+    value.get(key).and_then(Tree::as_list).unwrap_or_default()
+}
+
 /// Reports one device; false if the value is not a device.
-pub(crate) fn device_from_json(value: &Value, date: Option<String>, line: u64, sink: &mut Sink<'_>) -> bool {
+pub(crate) fn device_from_json(value: &Tree<'_>, date: Option<String>, line: u64, sink: &mut Sink<'_>) -> bool {
     let row = row(value, date);
     row.map(|row| sink(reading(line, Found::Device(Box::new(row))))).is_some()
 }
@@ -212,10 +215,10 @@ fn reading(line: u64, found: Found) -> Event {
     Event::Reading(Reading { format: "iostat", line, found })
 }
 
-fn row(value: &Value, date: Option<String>) -> Option<IostatRow> {
+fn row(value: &Tree<'_>, date: Option<String>) -> Option<IostatRow> {
     let object = value.as_object()?;
-    let numbers = object.iter().filter_map(|(name, value)| Some((name.clone(), value.as_f64()?)));
+    let numbers = object.iter().filter_map(|(name, value)| Some((name.to_owned(), value.as_number()?)));
     let (columns, values): (Vec<String>, Vec<f64>) = numbers.unzip();
-    let device = object.get("disk_device").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let device = object.get("disk_device").and_then(Tree::as_text).unwrap_or_default().to_owned();
     (!values.is_empty()).then(|| IostatRow { device, date, columns: columns.into(), values })
 }

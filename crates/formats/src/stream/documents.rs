@@ -1,10 +1,11 @@
 //! JSON documents embedded in other text: detects their start and end, and recovers parts of damaged ones.
 
+use crate::echoed::Echoes;
 use crate::event::{Event, Line, Sink};
 use crate::fio::json as fio_json;
 use crate::iostat;
+use crate::tree::{Object, Tree};
 use model::reading::Found;
-use serde_json::Value;
 
 /// Size of the largest document read, in bytes.
 const LARGEST: usize = 256 << 20;
@@ -87,8 +88,9 @@ impl Document {
             self.text.push_str(line);
             self.text.push('\n');
         }
-        for byte in line.bytes() {
-            self.count(byte);
+        // Nearly all lines have a name and a number, and no bracket.
+        if may_have_bracket(line) {
+            line.bytes().for_each(|byte| self.count(byte));
         }
         // fio does not escape strings, so a string is taken to end with its line.
         self.in_string = false;
@@ -117,13 +119,13 @@ impl Document {
     }
 
     /// Reads the document, or its intact parts.
-    pub(super) fn read(&self, sink: &mut Sink<'_>) {
+    pub(super) fn read(&self, echoes: &mut Echoes, sink: &mut Sink<'_>) {
         if self.too_large {
             let what = format!("the JSON document that begins here is larger than {} MiB", LARGEST >> 20);
             sink(Event::damage(self.first_line, what));
         }
-        match serde_json::from_str::<Value>(&self.text) {
-            Ok(value) => self.read_value(&value, sink),
+        match Tree::of(&self.text) {
+            Ok(value) => self.read_value(&value, echoes, sink),
             Err(error) => {
                 let at = error.line().min(self.text.lines().count());
                 let line = self.first_line + u64::try_from(at).unwrap_or(1).saturating_sub(1);
@@ -133,15 +135,15 @@ impl Document {
                     format!("damaged JSON: {error}")
                 };
                 sink(Event::damage(line, what));
-                self.salvage(sink);
+                self.salvage(echoes, sink);
             }
         }
     }
 
-    fn read_value(&self, value: &Value, sink: &mut Sink<'_>) {
+    fn read_value(&self, value: &Tree<'_>, echoes: &mut Echoes, sink: &mut Sink<'_>) {
         if value.get("sysstat").is_some() {
             iostat::from_json(value, self.first_line, sink);
-        } else if let Some(tests) = value.get("tests").and_then(Value::as_array) {
+        } else if let Some(tests) = value.get("tests").and_then(Tree::as_list) {
             self.read_survey(tests, sink);
         } else if value.get("schema").is_some() {
             match crate::native::read(&self.text) {
@@ -151,13 +153,13 @@ impl Document {
                 Err(error) => sink(Event::damage(self.first_line, error.to_string())),
             }
         } else {
-            fio_json::from_json(value, self.first_line, sink);
+            fio_json::from_json(value, self.first_line, echoes, sink);
         }
     }
 
     /// Reads the results of a survey, one run per test.
-    fn read_survey(&self, tests: &[Value], sink: &mut Sink<'_>) {
-        let round = |test: &Value| test.get("round").and_then(Value::as_f64);
+    fn read_survey(&self, tests: &[Tree<'_>], sink: &mut Sink<'_>) {
+        let round = |test: &Tree<'_>| test.get("round").and_then(Tree::as_number);
         let is_repeated = tests.iter().filter_map(round).any(|round| round > 1.0);
         for (number, test) in tests.iter().enumerate() {
             match test.get("result").map(crate::native::of_value) {
@@ -177,7 +179,7 @@ impl Document {
     }
 
     /// Recovers the intact entries of the innermost lists: tests of a survey, jobs of fio, devices of iostat.
-    fn salvage(&self, sink: &mut Sink<'_>) {
+    fn salvage(&self, echoes: &mut Echoes, sink: &mut Sink<'_>) {
         if let Some(tests) = self.tests_of_survey() {
             self.read_survey(&whole_entries(tests), sink);
             return;
@@ -187,24 +189,22 @@ impl Document {
                 let entries = whole_entries(&self.text[at..]);
                 if !entries.is_empty() {
                     let head = self.text.lines().find_map(|line| line.trim().strip_prefix("\"fio version\" : \""));
-                    let mut root = serde_json::Map::new();
+                    let mut root = Object::default();
                     if let Some(version) = head.and_then(|rest| rest.split('"').next()) {
-                        root.insert("fio version".to_owned(), Value::from(version));
+                        root.set("fio version".into(), Tree::Text(version.into()));
                     }
                     if let Some(global) = self.whole_object("global options") {
-                        root.insert("global options".to_owned(), global);
+                        root.set("global options".into(), global);
                     }
-                    root.insert(list.to_owned(), Value::from(entries));
-                    fio_json::from_json(&Value::from(root), self.first_line, sink);
+                    root.set(list.into(), Tree::List(entries));
+                    fio_json::from_json(&Tree::Object(root), self.first_line, echoes, sink);
                     return;
                 }
             }
         }
         if let Some(at) = self.text.find("\"disk\"") {
             let disks = self.text[at..].lines().filter_map(|line| {
-                serde_json::from_str::<Value>(line.trim().trim_end_matches(','))
-                    .ok()
-                    .filter(|value| value.get("disk_device").is_some())
+                Tree::of(line.trim().trim_end_matches(',')).ok().filter(|value| value.get("disk_device").is_some())
             });
             for disk in disks {
                 iostat::device_from_json(&disk, None, self.first_line, sink);
@@ -225,22 +225,29 @@ impl Document {
     }
 
     /// The object with this key, if it is intact.
-    fn whole_object(&self, key: &str) -> Option<Value> {
+    fn whole_object(&self, key: &str) -> Option<Tree<'_>> {
         let after = &self.text[self.text.find(&format!("\"{key}\""))? + key.len() + 2..];
-        let list = format!("[{}", after.trim_start().strip_prefix(':')?);
-        whole_entries(&list).into_iter().next()
+        whole_entries_of(after.trim_start().strip_prefix(':')?).into_iter().next()
     }
 }
 
+/// False for most lines that open or close nothing; a line that does is never passed over. The two kinds of brackets differ in one bit, and
+/// the backslash is between them.
+fn may_have_bracket(line: &str) -> bool {
+    line.bytes().fold(false, |found, byte| found | ((byte & !0x20).wrapping_sub(b'[') <= b']' - b'['))
+}
+
 /// The intact entries at the start of a JSON list; damaged ones are skipped.
-fn whole_entries(text: &str) -> Vec<Value> {
+fn whole_entries(text: &str) -> Vec<Tree<'_>> {
+    text.find('[').map_or_else(Vec::new, |open| whole_entries_of(&text[open + 1..]))
+}
+
+/// The same, of the text after the bracket.
+fn whole_entries_of(text: &str) -> Vec<Tree<'_>> {
     let mut entries = Vec::new();
-    let Some(open) = text.find('[') else {
-        return entries;
-    };
     let mut entry = Document::default();
     let mut start = None;
-    for (at, byte) in text.bytes().enumerate().skip(open + 1) {
+    for (at, byte) in text.bytes().enumerate() {
         let before = entry.depth;
         entry.count(byte);
         if byte == b'\n' {
@@ -255,10 +262,25 @@ fn whole_entries(text: &str) -> Vec<Value> {
         if before == 1
             && entry.depth == 0
             && let Some(start) = start.take()
-            && let Ok(value) = serde_json::from_str(&text[start..=at])
+            && let Ok(value) = Tree::of(&text[start..=at])
         {
             entries.push(value);
         }
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_with_a_bracket_is_never_passed_over() {
+        for line in ["{", "}", "[", "]", "  \"a\" : {", "  },", "\\", "{}".repeat(50).as_str()] {
+            assert!(may_have_bracket(line), "{line}");
+        }
+        for line in ["", "  \"min\" : 10,", "\"a\" : \"Z~é\"", "\"x\" : 1.5e-7", "A@`z_^"] {
+            assert!(!may_have_bracket(line), "{line}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ mod repeats;
 
 pub use crate::event::{Event, Repeat, Repeated, Repeats};
 
+use crate::echoed::Echoes;
 use crate::event::{Line, Sink};
 use crate::fio::log::LogReader;
 use crate::fio::terse as fio_terse;
@@ -45,6 +46,7 @@ pub struct Parser<'sink> {
 #[derive(Default)]
 struct Readers {
     documents: Documents,
+    echoes: Echoes,
     text: TextReader,
     iozone: IozoneReader,
     iostat: IostatReader,
@@ -210,7 +212,7 @@ impl Readers {
 
     fn document(&mut self, document: &documents::Document, sink: &mut Sink<'_>) {
         self.text.answered_elsewhere();
-        document.read(sink);
+        document.read(&mut self.echoes, sink);
     }
 
     fn plain(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {

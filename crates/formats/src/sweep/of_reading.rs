@@ -42,7 +42,7 @@ impl LogKind {
 /// The rows of one reading; a log has rows only if its file name identifies the quantity.
 pub fn measurements(reading: &Reading, log: Option<LogKind>) -> Vec<Measurement> {
     match &reading.found {
-        Found::Run(run) => run.jobs.iter().flat_map(|job| of_job(run, job)).collect(),
+        Found::Run(run) => of_run(run),
         Found::Row(row) => vec![(**row).clone()],
         Found::Iozone(row) => of_iozone(row),
         Found::Throughput(block) => vec![of_throughput(block)],
@@ -52,8 +52,12 @@ pub fn measurements(reading: &Reading, log: Option<LogKind>) -> Vec<Measurement>
     }
 }
 
-fn of_job(run: &ReadRun, job: &ReadJob) -> Vec<Measurement> {
-    job.directions.iter().map(|direction| of_direction(run, job, direction)).collect()
+fn of_run(run: &ReadRun) -> Vec<Measurement> {
+    let mut rows = Vec::with_capacity(run.jobs.iter().map(|job| job.directions.len()).sum());
+    for job in &run.jobs {
+        rows.extend(job.directions.iter().map(|direction| of_direction(run, job, direction)));
+    }
+    rows
 }
 
 fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Measurement {
@@ -63,9 +67,12 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         ReadKind::Trim => 2,
     };
     let total = direction.total.as_ref();
-    let group = run.groups.iter().find(|group| group.group == job.group && group.kind == direction.kind);
-    let alone = run.jobs.iter().filter(|other| other.group == job.group).count() == 1;
-    let rate = direction.bytes_per_second.or(group.filter(|_| alone).and_then(|group| group.bytes_per_second));
+    let of_group = || {
+        let group = run.groups.iter().find(|group| group.group == job.group && group.kind == direction.kind)?;
+        let is_alone = run.jobs.iter().filter(|other| other.group == job.group).count() == 1;
+        group.bytes_per_second.filter(|_| is_alone)
+    };
+    let rate = direction.bytes_per_second.or_else(of_group);
     let mut row = Measurement {
         test: job.pattern.as_deref().or(job.name.as_deref()).unwrap_or_default().into(),
         users: job.workers,

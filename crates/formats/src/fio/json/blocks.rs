@@ -1,5 +1,6 @@
 //! The trim block states of a job (`block_states` of fio's JSON).
 
+use crate::tree::{Object, Tree};
 use model::{BlockLives, JobResult};
 use serde_json::{Map, Value, json};
 
@@ -19,9 +20,9 @@ pub(super) fn put(job: &mut Map<String, Value>, row: &JobResult) {
 
 /// Reads the section; `None` if it is missing. fio writes only percentiles of the trim counts, so the counts per block
 /// cannot be recovered.
-pub(super) fn read(job: &Map<String, Value>) -> Option<BlockLives> {
+pub(super) fn read(job: &Object<'_>) -> Option<BlockLives> {
     let states = job.get("block")?.get("states")?;
-    let count = |state: &str| states.get(state).and_then(Value::as_u64).unwrap_or(0);
+    let count = |state: &str| states.get(state).and_then(Tree::as_whole).unwrap_or(0);
     Some(BlockLives {
         unwritten: count("unwritten"),
         trimmed: count("trimmed"),
@@ -51,10 +52,12 @@ mod tests {
         let mut job = Map::new();
         put(&mut job, &row);
         assert_eq!(job["block"]["percentiles"], json!({"50.000000": 7, "99.900000": 900}));
-        assert_eq!(read(&job), Some(BlockLives { lifetimes: [].into(), ..lives }));
+        let text = Value::Object(job).to_string();
+        let tree = Tree::of(&text).unwrap();
+        assert_eq!(read(tree.as_object().unwrap()), Some(BlockLives { lifetimes: [].into(), ..lives }));
         row.blocks = Some(BlockLives::default());
         let mut job = Map::new();
         put(&mut job, &row);
-        assert!(job.is_empty() && read(&job).is_none());
+        assert!(job.is_empty() && read(&Object::default()).is_none());
     }
 }

@@ -4,6 +4,7 @@
 //! interval is printed on one line, so that line-based tools can read it too.
 
 use super::write::Detail;
+use crate::tree::Tree;
 use measure::{Direction, PerDirection};
 use model::{
     Calibration, DirectionResult, JobResult, Lasting, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note,
@@ -136,10 +137,17 @@ struct Own {
     monitored: Option<Monitored>,
 }
 
-/// Reads the key into `result`. A section with another schema number or an error in it is ignored: the rest of the
-/// document is fio's and valid without it.
-pub(super) fn read_into(root: &Value, result: &mut RunResult) {
-    let own = root.get(KEY).and_then(|own| Own::deserialize(own).ok()).filter(|own| own.schema == SCHEMA);
+/// The rest of a document is passed over.
+#[derive(Deserialize)]
+struct OwnOnly {
+    plumb: Own,
+}
+
+/// Reads the key into `result`, from the text of the document. A section with another schema number or an error in it is ignored: the rest
+/// of the document is fio's and valid without it.
+pub(super) fn read_into(root: &Tree<'_>, document: &str, result: &mut RunResult) {
+    let own = root.get(KEY).and_then(|_| serde_json::from_str::<OwnOnly>(document).ok());
+    let own = own.map(|only| only.plumb).filter(|own| own.schema == SCHEMA);
     if let Some(Own {
         limited_by,
         until_regime,

@@ -6,10 +6,12 @@
 //! [`model::DepthStatistics`]) and the time over which disks were sampled.
 
 use super::write::UNKNOWN_ETA_S;
+use crate::echoed::Echoes;
 use crate::event::{Event, Sink};
 use crate::fio::CLIENTS_SUM;
 use crate::result_as_reading::{self, longest};
-use crate::{FormatError, echoed, from_printed};
+use crate::tree::{Object, Tree};
+use crate::{FormatError, echoed, from_printed, read_number};
 use ::fio::EchoedJob;
 use model::reading::{
     Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
@@ -17,10 +19,8 @@ use model::reading::{
 };
 use model::{Echo, JobResult, ReportStyle, RunResult, Unified, WalkedWrites};
 use plan::JobPlan;
-use serde_json::{Map, Value};
 use std::collections::HashMap;
-
-type Object = Map<String, Value>;
+use std::rc::Rc;
 
 /// The last JSON document in fio's output: from a line that is `{` to the next line that is `}`. Programs print text
 /// around it, and `--status-interval` prints one document per interval.
@@ -60,14 +60,13 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
     // Programs that store the document on one line leave no such lines; then the whole text must be the document.
     let document = last_document(text).unwrap_or_else(|| text.trim());
     let line_before = text[..document.as_ptr() as usize - text.as_ptr() as usize].lines().count();
-    let root: Value =
-        serde_json::from_str(document).map_err(|error| refused(line_before + error.line(), &error.to_string()))?;
+    let root = Tree::of(document).map_err(|error| refused(line_before + error.line(), &error.to_string()))?;
     let list = list(&root).ok_or_else(|| refused(line_before + 1, "no list `jobs`"))?;
-    if !list.iter().all(Value::is_object) {
+    if !list.iter().all(|entry| entry.as_object().is_some()) {
         return Err(refused(line_before + 1, "an entry of `jobs` is not an object"));
     }
     let (list, _) = without_sum(list);
-    let entries = Entry::all(&root, list);
+    let entries = Entry::all(&root, list, &mut Echoes::default());
     let run = read_run(&root, &entries, 1);
     let mut result =
         result_as_reading::result_over(&run, entries.iter().zip(&run.jobs).map(|(entry, job)| entry.settings(job)));
@@ -80,7 +79,7 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
             None => {}
         }
         job.first_forgiven_errno = i32::try_from(whole(entry.job, "first_error")).unwrap_or(0);
-        if let Some(mixed) = entry.job.get("mixed").and_then(Value::as_object)
+        if let Some(mixed) = entry.job.get("mixed").and_then(Tree::as_object)
             && job.style.unified == Unified::Mixed
         {
             let reads = &mut job.directions.read;
@@ -88,25 +87,25 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
         }
     }
     result.global_options = root.get("global options").map(pairs).unwrap_or_default();
-    super::own::read_into(&root, &mut result);
+    super::own::read_into(&root, document, &mut result);
     Ok(result)
 }
 
 /// Reports the run in a document.
-pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
+pub(crate) fn from_json(root: &Tree<'_>, line: u64, echoes: &mut Echoes, sink: &mut Sink<'_>) {
     let Some(list) = list(root) else {
         sink(Event::damage(line, "a JSON document of fio without its list `jobs`"));
         return;
     };
     let (list, sum) = without_sum(list);
-    let run = read_run(root, &Entry::all(root, list), line);
+    let run = read_run(root, &Entry::all(root, list, echoes), line);
     if run.jobs.is_empty() {
         sink(Event::damage(line, "a JSON document of fio without a job"));
         return;
     }
     report(run, line, sink);
     if !sum.is_empty() {
-        report(ReadRun { disks: Vec::new(), ..read_run(root, &Entry::all(root, sum), line) }, line, sink);
+        report(ReadRun { disks: Vec::new(), ..read_run(root, &Entry::all(root, sum, echoes), line) }, line, sink);
     }
 }
 
@@ -125,35 +124,35 @@ fn report(mut run: ReadRun, line: u64, sink: &mut Sink<'_>) {
 }
 
 /// The list of a client ends with the sum of its entries, which no job did.
-fn without_sum(list: &[Value]) -> (&[Value], &[Value]) {
-    let is_sum = |entry: &Value| entry.get("jobname").and_then(Value::as_str) == Some(CLIENTS_SUM);
+fn without_sum<'list, 'text>(list: &'list [Tree<'text>]) -> (&'list [Tree<'text>], &'list [Tree<'text>]) {
+    let is_sum = |entry: &Tree<'_>| entry.get("jobname").and_then(Tree::as_text) == Some(CLIENTS_SUM);
     let jobs = if list.len() > 1 && list.last().is_some_and(is_sum) { list.len() - 1 } else { list.len() };
     list.split_at(jobs)
 }
 
 /// The jobs of a document; `client_stats` in the output of a client.
-fn list(root: &Value) -> Option<&Vec<Value>> {
-    root.get("jobs").or_else(|| root.get("client_stats")).and_then(Value::as_array)
+fn list<'root, 'text>(root: &'root Tree<'text>) -> Option<&'root [Tree<'text>]> {
+    root.get("jobs").or_else(|| root.get("client_stats")).and_then(Tree::as_list)
 }
 
 /// An entry of the list of jobs, and its options.
 struct Entry<'document> {
-    job: &'document Object,
+    job: &'document Object<'document>,
     options: Vec<(String, String)>,
-    echoed: Option<EchoedJob>,
+    echoed: Option<Rc<EchoedJob>>,
     /// The workers that it covers; `None` if that cannot be seen.
     workers: Option<f64>,
 }
 
 impl<'document> Entry<'document> {
     /// The entries that are objects.
-    fn all(root: &Value, list: &'document [Value]) -> Vec<Self> {
+    fn all(root: &Tree<'_>, list: &'document [Tree<'document>], echoes: &mut Echoes) -> Vec<Self> {
         let global = root.get("global options").map(pairs).unwrap_or_default();
-        let entry = |job: &'document Object| {
+        let entry = |job: &'document Object<'document>| {
             let options = job.get("job options").map(pairs).unwrap_or_default();
-            Entry { job, echoed: echoed::job(&global, &options), options, workers: None }
+            Entry { job, echoed: echoes.job(&global, &options), options, workers: None }
         };
-        let mut entries: Vec<Self> = list.iter().filter_map(Value::as_object).map(entry).collect();
+        let mut entries: Vec<Self> = list.iter().filter_map(Tree::as_object).map(entry).collect();
         let group = |entry: &Self| get(entry.job, "groupid").unwrap_or(0.0).to_bits();
         let mut in_group: HashMap<u64, usize> = HashMap::new();
         entries.iter().for_each(|entry| *in_group.entry(group(entry)).or_default() += 1);
@@ -188,14 +187,14 @@ impl<'document> Entry<'document> {
     /// The writes that `verify_only` walked through: fio counts them, with a runtime of zero.
     fn walked(&self) -> Option<WalkedWrites> {
         let only = self.echoed.as_ref().is_some_and(|job| job.workload.verifies_only);
-        let writes = self.job.get("write").and_then(Value::as_object).filter(|_| only)?;
+        let writes = self.job.get("write").and_then(Tree::as_object).filter(|_| only)?;
         let (ios, bytes) = (whole(writes, "total_ios"), whole(writes, "io_bytes"));
         (ios > 0 && whole(writes, "runtime") == 0).then_some(WalkedWrites { ios, bytes })
     }
 
     /// The parts of a result that a reading lacks: what the job was asked to do, its times, and its goals.
     fn settings(&self, read: &ReadJob) -> JobResult {
-        let (job, echoed) = (self.job, self.echoed.as_ref());
+        let (job, echoed) = (self.job, self.echoed.as_deref());
         JobResult {
             echo: echoed.map_or_else(Echo::default, |job| echoed::echo(job, self.options.clone())),
             style: echoed.map_or_else(ReportStyle::default, echoed::style),
@@ -225,36 +224,36 @@ fn take_out_walked(job: &mut ReadJob) {
     }
 }
 
-fn read_run(root: &Value, entries: &[Entry<'_>], line: u64) -> ReadRun {
-    let disks = root.get("disk_util").and_then(Value::as_array);
+fn read_run(root: &Tree<'_>, entries: &[Entry<'_>], line: u64) -> ReadRun {
+    let disks = root.get("disk_util").and_then(Tree::as_list);
     // The clients of one server have one name; a sum over several has none.
-    let mut hosts = entries.iter().map(|entry| entry.job.get("hostname").and_then(Value::as_str));
+    let mut hosts = entries.iter().map(|entry| entry.job.get("hostname").and_then(Tree::as_text));
     let host = hosts.next().flatten().filter(|first| hosts.all(|other| other == Some(*first)));
     ReadRun {
-        version: root.get("fio version").and_then(Value::as_str).map(str::to_owned),
+        version: root.get("fio version").and_then(Tree::as_text).map(str::to_owned),
         host: host.map(str::to_owned),
         ended_unix_s: number(root.get("timestamp_ms")).map(|ms| ms / 1000.0).or_else(|| number(root.get("timestamp"))),
         jobs: entries.iter().map(|entry| read_job(entry, line)).collect(),
-        disks: disks.into_iter().flatten().filter_map(Value::as_object).map(read_disk).collect(),
+        disks: disks.into_iter().flatten().filter_map(Tree::as_object).map(read_disk).collect(),
         ..ReadRun::default()
     }
 }
 
-fn pairs(value: &Value) -> Vec<(String, String)> {
-    let entries = value.as_object().into_iter().flatten();
-    entries.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
+fn pairs(value: &Tree<'_>) -> Vec<(String, String)> {
+    let entries = value.as_object().into_iter().flat_map(Object::iter);
+    entries.map(|(name, value)| (name.to_owned(), value.as_text().unwrap_or_default().to_owned())).collect()
 }
 
-fn number(value: Option<&Value>) -> Option<f64> {
-    value.and_then(Value::as_f64).filter(|value| value.is_finite())
+fn number(value: Option<&Tree<'_>>) -> Option<f64> {
+    value.and_then(Tree::as_number).filter(|value| value.is_finite())
 }
 
-fn get(object: &Object, key: &str) -> Option<f64> {
+fn get(object: &Object<'_>, key: &str) -> Option<f64> {
     number(object.get(key))
 }
 
 /// A whole number; a missing or negative value is 0.
-fn whole(object: &Object, key: &str) -> u64 {
+fn whole(object: &Object<'_>, key: &str) -> u64 {
     result_as_reading::count(get(object, key))
 }
 
@@ -263,11 +262,11 @@ fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
     let plan = echoed.as_ref().map(|echoed| &echoed.plan);
     let mut found = ReadJob {
         line,
-        name: job.get("jobname").and_then(Value::as_str).map(str::to_owned),
+        name: job.get("jobname").and_then(Tree::as_text).map(str::to_owned),
         group: get(job, "groupid"),
         workers: entry.workers,
         errno: get(job, "error"),
-        description: job.get("desc").and_then(Value::as_str).map(str::to_owned),
+        description: job.get("desc").and_then(Tree::as_text).map(str::to_owned),
         pattern: echoed.as_ref().map(|echoed| echoed.workload.pattern().to_owned()),
         engine: echoed.as_ref().map(|echoed| echoed.engine.clone()),
         depth: get(job, "latency_depth").or_else(|| plan.map(|plan| f64::from(plan.depth.asked()))),
@@ -284,9 +283,9 @@ fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
         ..ReadJob::default()
     };
     for (key, unit) in [("latency_ns", 1.0), ("latency_us", 1e3), ("latency_ms", 1e6)] {
-        let bins = job.get(key).and_then(Value::as_object).into_iter().flatten();
+        let bins = job.get(key).and_then(Tree::as_object).into_iter().flat_map(Object::iter);
         found.latency_shares.extend(bins.filter_map(|(bound, share)| {
-            let below_ns = bound.parse::<f64>().ok().filter(|bound| bound.is_finite()).map(|bound| bound * unit);
+            let below_ns = read_number::whole(bound).map(|bound| bound * unit);
             let percent = number(Some(share)).filter(|share| *share > 0.0)?;
             (below_ns.is_some() || bound == ">=2000").then_some(LatencyShare { below_ns, percent })
         }));
@@ -302,19 +301,19 @@ fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
         take_out_walked(&mut found);
     }
     let moved =
-        |kind: ReadKind, key: &str| job.get(kind.word()).and_then(Value::as_object).and_then(|object| get(object, key));
+        |kind: ReadKind, key: &str| job.get(kind.word()).and_then(Tree::as_object).and_then(|object| get(object, key));
     found.issued = totals(kinds, |kind| moved(kind, "total_ios"));
     if let (Some(_), [_, writes, ..]) = (entry.walked(), &mut found.issued[..]) {
         *writes = 0.0;
     }
     found.short = totals(kinds, |kind| moved(kind, "short_ios"));
     found.dropped = totals(kinds, |kind| moved(kind, "drop_ios"));
-    if let Some(sync) = job.get("sync").and_then(Value::as_object) {
+    if let Some(sync) = job.get("sync").and_then(Tree::as_object) {
         let count = get(sync, "total_ios").unwrap_or(0.0);
         if found.issued.len() == 3 {
             found.issued.push(count);
         }
-        found.sync = latency(sync, "lat");
+        found.sync = latency(sync, ["lat_ns", "lat"]);
     }
     found
 }
@@ -339,13 +338,18 @@ fn totals(kinds: [ReadKind; 4], count: impl Fn(ReadKind) -> Option<f64>) -> Vec<
     }
 }
 
-fn shares(job: &Object, key: &str) -> Vec<f64> {
-    job.get(key).and_then(Value::as_object).into_iter().flatten().filter_map(|(_, share)| number(Some(share))).collect()
+fn shares(job: &Object<'_>, key: &str) -> Vec<f64> {
+    job.get(key)
+        .and_then(Tree::as_object)
+        .into_iter()
+        .flat_map(Object::iter)
+        .filter_map(|(_, share)| number(Some(share)))
+        .collect()
 }
 
-fn read_direction(object: &Object, kind: ReadKind) -> ReadDirection {
+fn read_direction(object: &Object<'_>, kind: ReadKind) -> ReadDirection {
     // Up to fio 2.x `io_bytes` was in KiB; 3.x counts bytes and adds `io_kbytes` in KiB.
-    let modern = object.contains_key("io_kbytes") || object.contains_key("slat_ns") || object.contains_key("clat_ns");
+    let modern = object.has("io_kbytes") || object.has("slat_ns") || object.has("clat_ns");
     let io = get(object, "io_bytes");
     let moved = if modern { io } else { io.map(|kib| kib * 1024.0) };
     let ios = get(object, "total_ios");
@@ -368,12 +372,12 @@ fn read_direction(object: &Object, kind: ReadKind) -> ReadDirection {
         iops: get(object, "iops"),
         runtime_ms: get(object, "runtime"),
         ios,
-        submission: latency(object, "slat"),
-        completion: latency(object, "clat"),
-        total: latency(object, "lat"),
+        submission: latency(object, ["slat_ns", "slat"]),
+        completion: latency(object, ["clat_ns", "clat"]),
+        total: latency(object, ["lat_ns", "lat"]),
         priorities: object
             .get("prios")
-            .and_then(Value::as_array)
+            .and_then(Tree::as_list)
             .into_iter()
             .flatten()
             .filter_map(|of| read_priority(of.as_object()?, ios))
@@ -385,9 +389,9 @@ fn read_direction(object: &Object, kind: ReadKind) -> ReadDirection {
 }
 
 /// Latencies of one priority; its share is its part of the I/O count.
-fn read_priority(object: &Object, ios: Option<f64>) -> Option<ReadPriority> {
-    let completion = latency(object, "clat").map(|latency| (PriorityTime::Completion, latency));
-    let (time, latency) = completion.or_else(|| Some((PriorityTime::Total, latency(object, "lat")?)))?;
+fn read_priority(object: &Object<'_>, ios: Option<f64>) -> Option<ReadPriority> {
+    let completion = latency(object, ["clat_ns", "clat"]).map(|latency| (PriorityTime::Completion, latency));
+    let (time, latency) = completion.or_else(|| Some((PriorityTime::Total, latency(object, ["lat_ns", "lat"])?)))?;
     Some(ReadPriority {
         class: get(object, "prioclass")?,
         level: get(object, "prio")?,
@@ -399,10 +403,10 @@ fn read_priority(object: &Object, ios: Option<f64>) -> Option<ReadPriority> {
 }
 
 /// `NAME_ns` of fio 3.x, or `NAME` in µs of older versions; `None` if nothing was measured.
-fn latency(object: &Object, name: &str) -> Option<ReadLatency> {
-    let (found, unit) = match object.get(&format!("{name}_ns")) {
+fn latency(object: &Object<'_>, [in_ns, in_us]: [&str; 2]) -> Option<ReadLatency> {
+    let (found, unit) = match object.get(in_ns) {
         Some(found) => (found, 1.0),
-        None => (object.get(name)?, 1e3),
+        None => (object.get(in_us)?, 1e3),
     };
     let found = found.as_object()?;
     let value = |key: &str| get(found, key).map(|value| value * unit);
@@ -410,14 +414,9 @@ fn latency(object: &Object, name: &str) -> Option<ReadLatency> {
         return None;
     }
     let pairs = |key: &str, of_key: f64, of_value: f64| -> Vec<(f64, f64)> {
-        let entries = found.get(key).and_then(Value::as_object).into_iter().flatten();
+        let entries = found.get(key).and_then(Tree::as_object).into_iter().flat_map(Object::iter);
         let mut pairs: Vec<(f64, f64)> = entries
-            .filter_map(|(name, value)| {
-                Some((
-                    name.parse::<f64>().ok().filter(|name| name.is_finite())? * of_key,
-                    number(Some(value))? * of_value,
-                ))
-            })
+            .filter_map(|(name, value)| Some((read_number::whole(name)? * of_key, number(Some(value))? * of_value)))
             .collect();
         pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
         pairs
@@ -436,10 +435,10 @@ fn latency(object: &Object, name: &str) -> Option<ReadLatency> {
     })
 }
 
-fn read_disk(disk: &Object) -> ReadDisk {
+fn read_disk(disk: &Object<'_>) -> ReadDisk {
     let pair = |reads: &str, writes: &str| Some((get(disk, reads)?, get(disk, writes)?));
     ReadDisk {
-        name: disk.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        name: disk.get("name").and_then(Tree::as_text).unwrap_or_default().to_owned(),
         ios: pair("read_ios", "write_ios"),
         sectors: pair("read_sectors", "write_sectors"),
         merges: pair("read_merges", "write_merges"),

@@ -1,5 +1,6 @@
 //! Latency target of a job, its steady state, and the CPU idleness of a run in fio's JSON.
 
+use crate::tree::{Object, Tree};
 use measure::{Direction, Nanos};
 use model::{JobResult, LatencyGoal, RunResult, SteadyResult};
 use serde_json::{Map, Value, json};
@@ -72,13 +73,13 @@ pub(super) fn put_idleness(root: &mut Map<String, Value>, result: &RunResult) {
 }
 
 /// Reads the latency target from a job's keys; fio before 3.42 omits some of them.
-pub(super) fn read_goal(job: &Map<String, Value>) -> LatencyGoal {
-    let whole = |key: &str| job.get(key).and_then(Value::as_u64).unwrap_or(0);
+pub(super) fn read_goal(job: &Object<'_>) -> LatencyGoal {
+    let whole = |key: &str| job.get(key).and_then(Tree::as_whole).unwrap_or(0);
     let target = whole("latency_target_ns").max(whole("latency_target"));
     if target == 0 {
         return LatencyGoal::default();
     }
-    let percentile = job.get("latency_percentile").and_then(Value::as_f64).filter(|&percent| percent < 100.0);
+    let percentile = job.get("latency_percentile").and_then(Tree::as_number).filter(|&percent| percent < 100.0);
     LatencyGoal {
         target: Some(Nanos(target)),
         window: Nanos::from_micros(whole("latency_window_us").max(whole("latency_window"))),
@@ -88,15 +89,15 @@ pub(super) fn read_goal(job: &Map<String, Value>) -> LatencyGoal {
 }
 
 /// Reads the steady state section; `None` if it is missing.
-pub(super) fn read_steady(job: &Map<String, Value>) -> Option<SteadyResult> {
+pub(super) fn read_steady(job: &Object<'_>) -> Option<SteadyResult> {
     let section = job.get("steadystate")?.as_object()?;
-    let (name, limit) = section.get("ss")?.as_str()?.split_once(':')?;
+    let (name, limit) = section.get("ss")?.as_text()?.split_once(':')?;
     let number = |text: &str| text.trim_end_matches('%').parse::<f64>().unwrap_or(0.0);
-    let float = |key: &str| section.get(key).and_then(Value::as_f64).unwrap_or(0.0);
-    let whole = |key: &str| section.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let float = |key: &str| section.get(key).and_then(Tree::as_number).unwrap_or(0.0);
+    let whole = |key: &str| section.get(key).and_then(Tree::as_whole).unwrap_or(0);
     let samples = |key: &str| -> Vec<u64> {
-        let list = section.get("data").and_then(|data| data.get(key)).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(Value::as_u64).collect()
+        let list = section.get("data").and_then(|data| data.get(key)).and_then(Tree::as_list);
+        list.into_iter().flatten().filter_map(Tree::as_whole).collect()
     };
     Some(SteadyResult {
         name: name.to_owned(),
@@ -105,7 +106,7 @@ pub(super) fn read_steady(job: &Map<String, Value>) -> Option<SteadyResult> {
         duration: Nanos(whole("duration").saturating_mul(Nanos::SECOND.get())),
         interval: Nanos::ZERO,
         attained: whole("attained") != 0,
-        criterion: section.get("criterion").and_then(Value::as_str).map_or(0.0, number),
+        criterion: section.get("criterion").and_then(Tree::as_text).map_or(0.0, number),
         max_deviation: float("max_deviation"),
         slope: float("slope"),
         bandwidth: samples("bw"),
@@ -145,8 +146,11 @@ mod tests {
         let mut job = Map::new();
         put_goal(&mut job, &row);
         put_steady(&mut job, &row);
-        assert_eq!((read_goal(&job), read_steady(&job)), (goal, Some(steady)));
+        let text = Value::Object(job.clone()).to_string();
+        let tree = Tree::of(&text).unwrap();
+        let read = tree.as_object().unwrap();
+        assert_eq!((read_goal(read), read_steady(read)), (goal, Some(steady)));
         assert_eq!(job["latency_target"], job["latency_target_ns"]);
-        assert_eq!((read_goal(&Map::new()), read_steady(&Map::new())), (LatencyGoal::default(), None));
+        assert_eq!((read_goal(&Object::default()), read_steady(&Object::default())), (LatencyGoal::default(), None));
     }
 }

@@ -171,9 +171,15 @@ impl HistogramRow {
 #[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
 fn natural(bytes: &[u8]) -> Option<(f64, usize)> {
     const MOST: usize = 15;
-    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let value = bytes[..digits.min(MOST)].iter().fold(0, |value: u64, byte| value * 10 + u64::from(byte - b'0'));
-    (1..=MOST).contains(&digits).then_some((value as f64, digits))
+    let (mut value, mut digits) = (0_u64, 0);
+    while let Some(digit @ b'0'..=b'9') = bytes.get(digits) {
+        if digits == MOST {
+            return None;
+        }
+        value = value * 10 + u64::from(digit - b'0');
+        digits += 1;
+    }
+    (digits > 0).then_some((value as f64, digits))
 }
 
 fn blanks(bytes: &[u8]) -> usize {

@@ -1,7 +1,7 @@
 //! Reader of terse lines, versions 2 to 5 → the values that each line contains; and the result of such a reading.
 
 use super::{DISK_FIELDS, PERCENTILE_PLACES, TAIL_FIELDS, UNUSED_PLACE};
-use crate::read_number::{percent, whole};
+use crate::read_number::{percent, split_at, whole};
 use crate::result_as_reading;
 use fio::TerseVersion;
 use measure::{Histogram, Nanos};
@@ -12,6 +12,8 @@ use model::{LatencyBins, RunResult};
 
 /// Width of a bucket of fio's histograms, as a share of its latency.
 const BUCKET: f64 = 1.0 / 64.0;
+/// Fields of a line of version 3; a capacity hint.
+const USUAL_FIELDS: usize = 136;
 /// Fields of a direction before its percentiles, and after them before version 5.
 const BEFORE_PERCENTILES: usize = 12;
 const AFTER_PERCENTILES: usize = 9;
@@ -22,17 +24,17 @@ const ADDED_SAMPLES: usize = 6;
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {
     const LOOKED_AT: usize = 64 * 1024;
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT)]);
-    head.lines().any(|line| fields_of(line).is_some())
+    head.lines().any(|line| Fields::of(line).is_some())
 }
 
 /// Reads a line; `None` if it is not a job line.
 pub(crate) fn reading(line: u64, text: &str) -> Option<Result<Reading, Damage>> {
     let damage = |what: &str| Damage { line, what: what.to_owned() };
-    let Some((version, fields)) = fields_of(text) else {
+    let Some(fields) = Fields::of(text) else {
         let looks = text.split(';').nth(1).is_some_and(|field| field.starts_with("fio-"));
         return looks.then(|| Err(damage("a terse line that ends within its first direction")));
     };
-    let read = read_line(line, version, &fields).map_err(damage);
+    let read = read_line(line, &fields).map_err(damage);
     Some(read.map(|run| Reading { format: "fio-terse", line, found: Found::Run(Box::new(run)) }))
 }
 
@@ -92,32 +94,56 @@ fn printed_as(ns: f64) -> f64 {
     Histogram::bucket_value(low).as_f64()
 }
 
-/// The version and the fields after it, if this is a job line.
-fn fields_of(line: &str) -> Option<(TerseVersion, Vec<&str>)> {
-    let (first, rest) = line.split_once(';')?;
-    let version = TerseVersion::of_word(first)?;
-    let fields: Vec<&str> = rest.split(';').collect();
-    first_percentile(&fields)?;
-    Some((version, fields))
+/// A job line, split.
+struct Fields<'line> {
+    version: TerseVersion,
+    /// The fields after the version.
+    all: Vec<&'line str>,
+    /// Index of the first direction's first percentile.
+    first_percentile: usize,
+}
+
+impl<'line> Fields<'line> {
+    /// `None` if this is not a job line.
+    fn of(line: &'line str) -> Option<Self> {
+        let (first, rest) = split_at(line, b';')?;
+        let version = TerseVersion::of_word(first)?;
+        let mut all = Vec::with_capacity(USUAL_FIELDS);
+        let mut start = 0;
+        for end in memchr::memchr_iter(b';', rest.as_bytes()) {
+            all.push(&rest[start..end]);
+            start = end + 1;
+        }
+        all.push(&rest[start..]);
+        let first_percentile = first_percentile(&all)?;
+        Some(Fields { version, all, first_percentile })
+    }
 }
 
 /// Index of the first direction's first percentile. A job name may contain semicolons; only the percentiles mark where
 /// it ends.
 fn first_percentile(fields: &[&str]) -> Option<usize> {
-    let is_percentile = |field: &&str| percentile(field).is_some();
+    // No number is read here that is read again later.
+    let is_percentile = |field: &&str| {
+        let begins = |text: &str| text.as_bytes().first().is_some_and(u8::is_ascii_digit);
+        split_at(field, b'%')
+            .is_some_and(|(percent, value)| begins(percent) && value.strip_prefix('=').is_some_and(begins))
+    };
     fields.windows(PERCENTILE_PLACES).position(|places| places.iter().all(is_percentile))
 }
 
 /// `99.900000%=12` as (99.9, 12 µs in ns).
 fn percentile(field: &str) -> Option<(f64, f64)> {
-    let (percent, value) = field.split_once("%=")?;
-    Some((whole(percent)?, whole(value)? * 1e3))
+    let (percent, value) = split_at(field, b'%')?;
+    Some((whole(percent)?, whole(value.strip_prefix('=')?)? * 1e3))
 }
 
-fn read_line(line: u64, version: TerseVersion, fields: &[&str]) -> Result<ReadRun, &'static str> {
+fn read_line(line: u64, fields: &Fields<'_>) -> Result<ReadRun, &'static str> {
+    let Fields { version, all: fields, first_percentile } = fields;
+    let (version, fields) = (*version, &fields[..]);
     let head = usize::from(version > TerseVersion::V2);
     // The group number and the error are between the name and the first direction.
-    let start = first_percentile(fields).and_then(|at| at.checked_sub(BEFORE_PERCENTILES)).unwrap_or_default();
+    let start = first_percentile.checked_sub(BEFORE_PERCENTILES).unwrap_or_default();
     let name = start.checked_sub(2).and_then(|end| fields.get(head..end)).filter(|name| !name.is_empty());
     let name = name.ok_or("a terse line without name, group and error")?.join(";");
     let (directions, tail) = directions(version, &fields[start..]).ok_or("the line ends too early")?;
@@ -186,7 +212,8 @@ fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
     };
     let places = block.get(BEFORE_PERCENTILES..BEFORE_PERCENTILES + PERCENTILE_PLACES).unwrap_or_default();
     let used = places.iter().filter(|place| **place != UNUSED_PLACE);
-    let mut percentiles: Vec<(f64, f64)> = used.filter_map(|place| percentile(place)).collect();
+    let mut percentiles: Vec<(f64, f64)> = Vec::with_capacity(PERCENTILE_PLACES);
+    percentiles.extend(used.filter_map(|place| percentile(place)));
     percentiles.sort_by(|one, other| one.0.total_cmp(&other.0));
     let after = BEFORE_PERCENTILES + PERCENTILE_PLACES;
     let (mut completion, mut total) = (latency(8), latency(after));
