@@ -1,28 +1,40 @@
 //! Draws charts as SVG with ECharts in an embedded JavaScript engine, without a browser.
 
+use crate::batch;
 use crate::chart::{Chart, SHARED};
 use crate::font::{FAMILY, Measure};
 use crate::packed::ECHARTS;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime};
 use serde::Serialize;
+use serde_json::Value;
 
 /// Browser functions that ECharts expects. The chart is drawn synchronously without animation, so timers never fire.
 const BROWSER: &str = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};
     globalThis.plumb = { charts: {}, family: '', live: false };";
 
-/// Draws one chart and disposes of it.
-const DRAW: &str = "(name, data, look) => {
+/// Draws one chart and disposes of it, without the parts that only a browser needs, which take a quarter of the time. The identifiers in the
+/// drawing begin with its number.
+const DRAW: &str = "(name, data, look, number) => {
     const figures = plumb.read(data);
     const chosen = plumb.sized(name, figures, JSON.parse(look));
     const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: chosen.width, height: chosen.height });
-    chart.setOption({ animation: false, ...plumb.charts[name](figures, chosen) });
-    const drawn = chart.renderToSVGString();
+    chart.getZr().painter._id = `zr${number}`;
+    const { tooltip, aria, axisPointer, dataZoom, ...option } = plumb.charts[name](figures, chosen);
+    const series = option.series.map((one) => ({ ...one, silent: true, emphasis: { disabled: true } }));
+    chart.setOption({ animation: false, ...option, series });
+    const drawn = chart.getZr().painter.renderToString({ cssEmphasis: false, cssAnimation: false });
     chart.dispose();
     return drawn;
 }";
 
 /// Memory limit of the JavaScript engine in bytes; it stops a chart script that does not terminate.
 const MEMORY: usize = 200 << 20;
+/// Memory in use, in bytes, at which unreachable cycles are collected, whenever a chart begins: the engine by itself looks for them each time
+/// that its memory has grown by half, also where that is little.
+const COLLECTED_AT: usize = 32 << 20;
+
+/// Pictures for which it is worth to start another engine, which takes as long as drawing some.
+const WORTH_AN_ENGINE: usize = 8;
 
 /// Appearance of a picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -148,10 +160,21 @@ pub enum DrawError {
     },
 }
 
-/// A JavaScript engine with ECharts and all charts loaded. Creating one takes 0.1 s, drawing a chart half of that.
+/// A picture to be drawn.
+#[derive(Clone, Debug)]
+pub struct Order<'data> {
+    /// The chart.
+    pub chart: &'static Chart,
+    /// Its data.
+    pub data: &'data Value,
+    /// Its appearance.
+    pub look: Look,
+}
+
+/// A JavaScript engine with ECharts and all charts loaded. Creating one takes 0.1 s, drawing a chart a quarter of that.
 pub struct ChartEngine {
     context: Context,
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 impl std::fmt::Debug for ChartEngine {
@@ -171,7 +194,7 @@ impl ChartEngine {
         runtime.set_memory_limit(MEMORY);
         let context = Context::full(&runtime).map_err(start)?;
         context.with(|ctx| load(&ctx)).map_err(DrawError::Start)?;
-        Ok(ChartEngine { context, _runtime: runtime })
+        Ok(ChartEngine { context, runtime })
     }
 
     /// Draws a chart as a complete SVG document.
@@ -179,12 +202,37 @@ impl ChartEngine {
     /// # Errors
     /// The data does not fit the chart.
     pub fn svg(&self, chart: &'static Chart, data: &impl Serialize, look: &Look) -> Result<String, DrawError> {
+        self.numbered(chart, data, look, 0)
+    }
+
+    /// Draws these pictures, on all processors if there are enough of them. Each is what [`ChartEngine::svg`] draws, with identifiers that
+    /// no other one has, so that all of them can be in one document.
+    ///
+    /// # Errors
+    /// The data of a picture does not fit its chart.
+    pub fn all(&self, orders: &[Order<'_>]) -> Result<Vec<String>, DrawError> {
+        let draw = |engine: &ChartEngine, number: usize, order: &Order<'_>| {
+            engine.numbered(order.chart, order.data, &order.look, number)
+        };
+        let helpers = batch::helpers(orders.len() / WORTH_AN_ENGINE);
+        batch::each(orders, helpers, self, || ChartEngine::new().ok(), draw).into_iter().collect()
+    }
+
+    fn numbered(
+        &self,
+        chart: &'static Chart,
+        data: &impl Serialize,
+        look: &Look,
+        number: usize,
+    ) -> Result<String, DrawError> {
         let json = |source| DrawError::Data { chart: chart.name, source };
         let data = serde_json::to_string(data).map_err(json)?;
         let look = serde_json::to_string(look).map_err(json)?;
+        // A collection sets its own threshold for the next one.
+        self.runtime.set_gc_threshold(COLLECTED_AT);
         let drawn = self.context.with(|ctx| {
             let draw = ctx.eval::<Function<'_>, _>(DRAW).catch(&ctx).map_err(|error| error.to_string())?;
-            draw.call::<_, String>((chart.name, data, look)).catch(&ctx).map_err(|error| error.to_string())
+            draw.call::<_, String>((chart.name, data, look, number)).catch(&ctx).map_err(|error| error.to_string())
         });
         drawn.map_err(|message| DrawError::Chart { chart: chart.name, message })
     }

@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "draw")]
+mod batch;
 mod chart;
 pub mod data;
 #[cfg(feature = "draw")]
@@ -23,7 +25,7 @@ mod terminal;
 
 pub use chart::{CHARTS, Chart};
 #[cfg(feature = "draw")]
-pub use draw::{ChartEngine, DrawError, Look, Medium, Scale, Shown, Theme};
+pub use draw::{ChartEngine, DrawError, Look, Medium, Order, Scale, Shown, Theme};
 pub use marker::{LOOKED_AT, is_ours, mark_pdf, mark_png, mark_svg};
 #[cfg(feature = "draw")]
-pub use raster::{RasterError, png};
+pub use raster::{RasterError, most_high, png, pngs};

@@ -1,5 +1,6 @@
 //! SVG to PNG, with the embedded font only; fonts of the machine are not used.
 
+use crate::batch;
 use crate::font::{FAMILY, FILES};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
@@ -28,6 +29,20 @@ pub enum RasterError {
 /// Most pixels in a picture: 64 Mi, 256 MiB of memory during rendering.
 const MOST_PIXELS: u64 = 64 << 20;
 
+/// Most rows of pixels of a page, where the pictures are too many for one image.
+const MOST_ROWS: u32 = 8192;
+
+/// Height, in units of a drawing, of the highest one of this width that is one image, and of the pages if it must be several.
+pub fn most_high(width: u32, scale: f32) -> (u32, u32) {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    #[expect(clippy::cast_precision_loss, reason = "64 Mi is a power of two")]
+    let most = (MOST_PIXELS as f32 / (width.max(1) as f32 * scale * scale)) as u32;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+    let rows = (MOST_ROWS as f32 / scale) as u32;
+    (most, most.min(rows))
+}
+
 /// Font database with the embedded fonts.
 pub(crate) fn faces() -> Arc<Database> {
     let mut faces = Database::new();
@@ -50,7 +65,23 @@ pub(crate) fn tree(svg: &str, faces: &Arc<Database>) -> Result<Tree, RasterError
 /// # Errors
 /// The document is not valid SVG, or the picture is too large.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, RasterError> {
-    let tree = tree(svg, &faces())?;
+    rendered(svg, scale, &faces())
+}
+
+/// The same for several documents.
+///
+/// # Errors
+/// As for one.
+pub fn pngs(drawings: &[String], scale: f32) -> Result<Vec<Vec<u8>>, RasterError> {
+    let faces = faces();
+    let render = |faces: &Arc<Database>, _: usize, svg: &String| rendered(svg, scale, faces);
+    // Each thread has a page of pixels and its outlines in memory, 150 MB.
+    let helpers = batch::helpers(drawings.len().saturating_sub(1)).min(1);
+    batch::each(drawings, helpers, &faces, || Some(Arc::clone(&faces)), render).into_iter().collect()
+}
+
+fn rendered(svg: &str, scale: f32, faces: &Arc<Database>) -> Result<Vec<u8>, RasterError> {
+    let tree = tree(svg, faces)?;
     let pixels = |length: f32| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is judged below")]
         let pixels = (length * scale).ceil() as u32;

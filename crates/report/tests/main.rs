@@ -8,4 +8,5 @@ mod of_results;
 mod old_data;
 mod overlaps;
 mod sentences;
+mod sheets;
 mod words;

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use place::Form;
 #[cfg(feature = "pdf")]
 use report::page::pdf_of;
-use report::page::{DrawingStyle, Page, Picture, sheet};
+use report::page::{DrawingStyle, Page, Picture, sheet, sheets};
 use report::sources::{PageRequest, Source};
 use report::{ChartEngine, Scale, Theme};
 use std::io::IsTerminal;
@@ -151,9 +151,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let mut file = ChartFile::new(&args.output, PdfContent::Report)?;
     (file.style, file.scale) = (args.charts.style(), args.charts.scale);
     let (sources, status) = read(&args.files)?;
-    file.write(&report::sources::page(&sources, &request))?;
+    let pages = file.write(&report::sources::page(&sources, &request))?;
     if !args.streams.quiet {
-        Output::stdout().write(&formats::printable::lines(&format!("Report: {}\n", args.output.display())))?;
+        Output::stdout().write(&formats::printable::lines(&format!("Report: {}\n", listed(&pages))))?;
     }
     Ok(status)
 }
@@ -189,7 +189,7 @@ pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
 
 /// Draws this page to a file.
 pub(crate) fn drawn(path: &Path, page: &Page) -> Result<(), Failure> {
-    ChartFile::new(path, PdfContent::Report)?.write(page)
+    ChartFile::new(path, PdfContent::Report)?.write(page).map(drop)
 }
 
 /// Draws this page as SVG.
@@ -201,7 +201,7 @@ pub(crate) fn svg_of(page: &Page) -> Result<String, Failure> {
 pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failure> {
     let file = ChartFile::new(path, PdfContent::Charts)?;
     let source = Source::read(name, text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    file.write(&report::sources::page(&[source], &request(None)?))
+    file.write(&report::sources::page(&[source], &request(None)?)).map(drop)
 }
 
 /// Reads the files. One that cannot be read or contains no results is reported on standard error; it is an error if
@@ -276,8 +276,8 @@ impl<'a> ChartFile<'a> {
         Ok(ChartFile { path, form, content, style: DrawingStyle::default(), scale: 1.0 })
     }
 
-    /// Draws the charts and writes the file.
-    fn write(&self, page: &Page) -> Result<(), Failure> {
+    /// Draws the charts and writes the file; returns its path, and those of further pages of a PNG.
+    fn write(&self, page: &Page) -> Result<Vec<PathBuf>, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::at(self.path, error);
         let pictures: Vec<&Picture> = page.pictures.iter().collect();
         let is_report = self.form == Form::Html || (self.form == Form::Pdf && self.content == PdfContent::Report);
@@ -289,10 +289,7 @@ impl<'a> ChartFile<'a> {
         let bytes = match self.form {
             Form::Html => page.html(&engine).map_err(|error| failed(&error))?.into_bytes(),
             Form::Svg => report::mark_svg(&svg()?, &page.made_by).into_bytes(),
-            Form::Png => {
-                let png = report::png(&svg()?, self.scale).map_err(|error| failed(&error))?;
-                report::mark_png(&png, &page.made_by)
-            }
+            Form::Png => return self.write_pages(&engine, &pictures, &page.made_by),
             #[cfg(feature = "pdf")]
             Form::Pdf => {
                 let made = match self.content {
@@ -304,7 +301,34 @@ impl<'a> ChartFile<'a> {
             #[cfg(not(feature = "pdf"))]
             Form::Pdf => return crate::features::Feature::Pdf.require(&self.path.display().to_string()),
         };
-        place::write(self.path, &bytes)
+        place::write(self.path, &bytes)?;
+        Ok(vec![self.path.to_owned()])
+    }
+
+    /// Writes the charts as one image, or as several if one would be too large.
+    fn write_pages(&self, engine: &ChartEngine, pictures: &[&Picture], made_by: &str) -> Result<Vec<PathBuf>, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::at(self.path, error);
+        let limits = |width| report::most_high(width, self.scale);
+        let sheets = sheets(engine, pictures, &self.style, limits).map_err(|error| failed(&error))?;
+        let paths: Vec<PathBuf> = (1..=sheets.len()).map(|number| place::of_page(self.path, number)).collect();
+        paths.iter().try_for_each(|path| place::check(path))?;
+        let images = report::pngs(&sheets, self.scale).map_err(|error| failed(&error))?;
+        for (path, image) in paths.iter().zip(images) {
+            place::write(path, &report::mark_png(&image, made_by))?;
+        }
+        Ok(paths)
+    }
+}
+
+/// The names of pages in a message.
+fn listed(pages: &[PathBuf]) -> String {
+    match pages {
+        [] => String::new(),
+        [one] => one.display().to_string(),
+        [first, last] => format!("{} and {}", first.display(), last.display()),
+        [first, second, .., last] => {
+            format!("{}, {} to {}", first.display(), second.display(), last.display())
+        }
     }
 }
 
@@ -347,6 +371,14 @@ mod tests {
         for text in ["", "10", "ms", "-1ms", "0s", "1 year", "NaNs", "infs"] {
             assert!(latency(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn pages_are_named_from_the_first_to_the_last() {
+        let pages: Vec<PathBuf> = (1..=4).map(|number| place::of_page(Path::new("d/a.b.png"), number)).collect();
+        assert_eq!(listed(&pages[..1]), "d/a.b.png");
+        assert_eq!(listed(&pages[..2]), "d/a.b.png and d/a.b-2.png");
+        assert_eq!(listed(&pages), "d/a.b.png, d/a.b-2.png to d/a.b-4.png");
     }
 
     #[test]

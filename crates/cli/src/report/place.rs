@@ -6,7 +6,7 @@ use crate::safe_files::{self, AtomicFile, Durability};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// File format, by the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,19 @@ impl Form {
 /// Checks that a report may be written here: there is no file, or it is empty, or it contains the mark of a report.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
     safe_files::check_if(path, has_mark)
+}
+
+/// The file of a page of this report: `NAME.png`, then `NAME-2.png` and so on.
+pub(super) fn of_page(path: &Path, number: usize) -> PathBuf {
+    let name = |path: &Path| {
+        let mut name = path.file_stem()?.to_owned();
+        name.push(format!("-{number}"));
+        Some(name)
+    };
+    match (number, name(path), path.extension()) {
+        (2.., Some(name), Some(end)) => path.with_file_name(name).with_added_extension(end),
+        _ => path.to_owned(),
+    }
 }
 
 /// True if the first or the last bytes of a file contain the mark of a report.

@@ -90,7 +90,10 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
     match &mut file {
         Some(file) => {
             (file.style, file.scale) = (style, args.charts.scale);
-            file.write(&page)?;
+            let pages = file.write(&page)?;
+            if pages.len() > 1 {
+                Failure::new(format!("the pictures are in {} pages: {}", pages.len(), super::listed(&pages))).remark();
+            }
         }
         None => Output::stdout().write(&svg_of(&page, &style)?)?,
     }

@@ -2,7 +2,7 @@
 
 use super::{Check, Page, Picture, Surroundings, first_screen, table};
 use crate::chart::{CHARTS, SHARED};
-use crate::draw::{ChartEngine, DrawError, Look};
+use crate::draw::{ChartEngine, DrawError, Look, Order};
 use crate::font::{FAMILY, FILES};
 use crate::marker;
 use crate::packed::{ECHARTS, Packed, packed};
@@ -31,9 +31,10 @@ impl Page {
         self.head(&mut page);
         first_screen::write(&mut page, self);
         page.push_str("<main>\n");
+        let stills: Vec<Order<'_>> = self.pictures.iter().take(MOST_STATIC).map(still).collect();
+        let stills = engine.all(&stills)?;
         for (index, picture) in self.pictures.iter().enumerate() {
-            let drawn = if index < MOST_STATIC { Some(still(engine, picture)?) } else { None };
-            section_of_picture(&mut page, index, picture, drawn.as_deref());
+            section_of_picture(&mut page, index, picture, stills.get(index).map(String::as_str));
         }
         self.numbers(&mut page);
         self.checks(&mut page);
@@ -129,8 +130,9 @@ impl Page {
 }
 
 /// The static picture for browsers without scripts.
-fn still(engine: &ChartEngine, picture: &Picture) -> Result<String, DrawError> {
-    engine.svg(picture.chart, &picture.data, &Look { title: Some(picture.heading.clone()), ..Look::of(picture.chart) })
+fn still(picture: &Picture) -> Order<'_> {
+    let look = Look { title: Some(picture.heading.clone()), ..Look::of(picture.chart) };
+    Order { chart: picture.chart, data: &picture.data, look }
 }
 
 fn section_of_picture(page: &mut String, index: usize, picture: &Picture, drawn: Option<&str>) {

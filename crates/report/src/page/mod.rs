@@ -20,7 +20,7 @@ mod text_pages;
 #[cfg(feature = "pdf")]
 pub use paper::{PaperError, pdf_of};
 #[cfg(feature = "draw")]
-pub use single_drawing::{DrawingStyle, sheet};
+pub use single_drawing::{DrawingStyle, sheet, sheets};
 
 use crate::Chart;
 use serde::{Serialize, Serializer};

@@ -1,8 +1,9 @@
 //! The report as PDF: A4 pages, filled one after the other, with text that can be searched and copied.
 
+use super::single_drawing::{drawn, pixels};
 use super::text_pages::{Drawing, HEIGHT, Placed, TextPage, WIDTH, Writer};
-use super::{DrawingStyle, Page, Picture, sheet};
-use crate::draw::{ChartEngine, DrawError, Look, Medium};
+use super::{DrawingStyle, Page, Picture};
+use crate::draw::{ChartEngine, DrawError, Look, Medium, Order};
 use crate::raster::{RasterError, faces, tree};
 use krilla::destination::XyzDestination;
 use krilla::geom::{Point, Size, Transform};
@@ -43,11 +44,12 @@ impl Page {
         let mut book = Book::new(&self.title, &self.made_by);
         let mut writer = Writer::new().ok_or_else(|| PaperError::Document("the embedded typeface".to_owned()))?;
         writer.top(self);
+        let orders: Vec<Order<'_>> = self.pictures.iter().map(on_paper).collect();
+        let mut drawn = engine.all(&orders)?.into_iter();
         for row in rows(&self.pictures) {
             let columns = if is_half(&row[0]) { 2 } else { 1 };
-            let drawings: Result<Vec<Drawing<'_>>, PaperError> =
-                row.iter().map(|picture| drawing(engine, picture, &book.faces)).collect();
-            writer.drawings(drawings?, columns);
+            let drawings = row.iter().zip(drawn.by_ref()).map(|(picture, svg)| drawing(picture, svg));
+            writer.drawings(drawings.collect(), columns);
         }
         Writer::SECTIONS.iter().for_each(|write| write(&mut writer, self));
         let (text_pages, outline) = writer.finish();
@@ -76,13 +78,17 @@ fn rows(pictures: &[Picture]) -> impl Iterator<Item = &[Picture]> {
 }
 
 /// A picture as it is on paper.
-fn drawing<'a>(engine: &ChartEngine, picture: &'a Picture, faces: &Arc<Database>) -> Result<Drawing<'a>, PaperError> {
+fn on_paper(picture: &Picture) -> Order<'_> {
     let (width, height) = picture.paper;
     let title = Some(picture.heading.clone());
     let look = Look { width, height, medium: Medium::Paper, title, ..Look::of(picture.chart) };
-    let svg = engine.svg(picture.chart, &picture.data, &look)?;
-    let pixels = size(&tree(&svg, faces)?);
-    Ok(Drawing { svg, pixels, heading: &picture.heading, mark: picture.mark.as_ref() })
+    Order { chart: picture.chart, data: &picture.data, look }
+}
+
+fn drawing(picture: &Picture, svg: String) -> Drawing<'_> {
+    let (width, height) = pixels(&svg).unwrap_or((picture.paper.0, picture.paper.1.unwrap_or_default()));
+    let pixels = [width, height].map(|pixels| pixels as f32);
+    Drawing { svg, pixels: (pixels[0], pixels[1]), heading: &picture.heading, mark: picture.mark.as_ref() }
 }
 
 /// Renders pictures as a PDF, each on a page of its size.
@@ -97,9 +103,8 @@ pub fn pdf_of(
     made_by: &str,
 ) -> Result<Vec<u8>, PaperError> {
     let mut book = Book::new(title, made_by);
-    for &picture in pictures {
-        let style = DrawingStyle { title: style.title.clone().filter(|_| pictures.len() == 1), ..style.clone() };
-        book.plate(&picture.title, &sheet(engine, &[picture], &style)?)?;
+    for (picture, one) in pictures.iter().zip(drawn(engine, pictures, style)?) {
+        book.plate(&picture.title, &one.svg)?;
     }
     book.bound()
 }

@@ -1,7 +1,7 @@
-//! All pictures of a report in one SVG drawing, stacked vertically.
+//! All pictures of a report in one SVG drawing, stacked vertically; or in several, where one would be too high.
 
 use super::Picture;
-use crate::draw::{ChartEngine, DrawError, Look, Scale, Theme};
+use crate::draw::{ChartEngine, DrawError, Look, Order, Scale, Theme};
 
 /// Narrower pictures have their axes' names above the panels, and titles of several lines.
 const LEAST_WIDE: u32 = 700;
@@ -28,6 +28,52 @@ pub struct DrawingStyle {
 /// # Errors
 /// A chart cannot be drawn from its data.
 pub fn sheet(engine: &ChartEngine, pictures: &[&Picture], style: &DrawingStyle) -> Result<String, DrawError> {
+    let drawn = drawn(engine, pictures, style)?;
+    Ok(stacked(&drawn, style))
+}
+
+/// Draws the pictures in as few SVG documents as a limit of their heights allows: `limits` has for a width the height up to which all are
+/// in one, and that of several. A picture that is higher is a document.
+///
+/// # Errors
+/// A chart cannot be drawn from its data.
+pub fn sheets(
+    engine: &ChartEngine,
+    pictures: &[&Picture],
+    style: &DrawingStyle,
+    limits: impl Fn(u32) -> (u32, u32),
+) -> Result<Vec<String>, DrawError> {
+    let drawn = drawn(engine, pictures, style)?;
+    let width = drawn.iter().map(|one| one.width).max().unwrap_or(1);
+    let (of_one, of_several) = limits(width);
+    if high(&drawn) <= of_one {
+        return Ok(vec![stacked(&drawn, style)]);
+    }
+    let mut sheets = Vec::new();
+    let mut rest = &drawn[..];
+    while !rest.is_empty() {
+        let fitting = (2..=rest.len()).take_while(|&count| high(&rest[..count]) <= of_several).last().unwrap_or(1);
+        let (one, left) = rest.split_at(fitting);
+        sheets.push(stacked(one, style));
+        rest = left;
+    }
+    Ok(sheets)
+}
+
+/// A picture of a sheet.
+pub(super) struct Drawn {
+    /// The drawing.
+    pub(super) svg: String,
+    width: u32,
+    height: u32,
+}
+
+/// Draws each of the pictures.
+pub(super) fn drawn(
+    engine: &ChartEngine,
+    pictures: &[&Picture],
+    style: &DrawingStyle,
+) -> Result<Vec<Drawn>, DrawError> {
     let look = |picture: &Picture| {
         let usual = Look::of(picture.chart);
         let width = style.width.unwrap_or(usual.width);
@@ -41,35 +87,48 @@ pub fn sheet(engine: &ChartEngine, pictures: &[&Picture], style: &DrawingStyle) 
             ..usual
         }
     };
-    if let [one] = pictures {
-        return engine.svg(one.chart, &one.data, &look(one));
-    }
-    let width = pictures.iter().map(|picture| look(picture).width).max().unwrap_or(1);
-    let paper = if style.theme == Theme::Dark { "#141a22" } else { "#ffffff" };
-    let (mut inside, mut below) = (String::new(), 0);
-    for picture in pictures {
-        let look = look(picture);
-        let drawn = engine.svg(picture.chart, &picture.data, &look)?;
-        // A nested `svg` element is positioned by its `x` and `y` attributes.
-        inside.push_str(&drawn.replacen(
-            "<svg ",
-            &format!("<svg x=\"{}\" y=\"{below}\" ", (width - look.width) / 2),
-            1,
-        ));
-        inside.push('\n');
-        below += height(&drawn).or(look.height).unwrap_or_default() + GAP;
-    }
-    let height = below.saturating_sub(GAP).max(1);
-    Ok(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>\n{inside}</svg>"
-    ))
+    let orders =
+        pictures.iter().map(|&picture| Order { chart: picture.chart, data: &picture.data, look: look(picture) });
+    let orders: Vec<Order<'_>> = orders.collect();
+    let drawings = engine.all(&orders)?.into_iter().zip(orders);
+    let sized = drawings.map(|(svg, Order { look, .. })| {
+        let (width, height) = (look.width, pixels(&svg).map(|(_, height)| height).or(look.height).unwrap_or_default());
+        Drawn { svg, width, height }
+    });
+    Ok(sized.collect())
 }
 
-/// The height attribute of a drawing; some heights depend on the data.
-fn height(drawn: &str) -> Option<u32> {
+/// Height of these below each other.
+fn high(drawn: &[Drawn]) -> u32 {
+    drawn.iter().fold(0_u32, |sum, one| sum.saturating_add(one.height).saturating_add(GAP)).saturating_sub(GAP).max(1)
+}
+
+fn stacked(drawn: &[Drawn], style: &DrawingStyle) -> String {
+    if let [one] = drawn {
+        return one.svg.clone();
+    }
+    let width = drawn.iter().map(|one| one.width).max().unwrap_or(1);
+    let paper = if style.theme == Theme::Dark { "#141a22" } else { "#ffffff" };
+    let (mut inside, mut below) = (String::new(), 0_u32);
+    for one in drawn {
+        // A nested `svg` element is positioned by its `x` and `y` attributes.
+        let place = format!("<svg x=\"{}\" y=\"{below}\" ", (width - one.width) / 2);
+        inside.push_str(&one.svg.replacen("<svg ", &place, 1));
+        inside.push('\n');
+        below = below.saturating_add(one.height).saturating_add(GAP);
+    }
+    let height = high(drawn);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>\n{inside}</svg>"
+    )
+}
+
+/// The width and the height of a drawing, by its attributes; some heights depend on the data.
+pub(super) fn pixels(drawn: &str) -> Option<(u32, u32)> {
     let head = &drawn[..drawn.find('>')?];
-    head.split_once(" height=\"")?.1.split('"').next()?.parse().ok()
+    let attribute = |name: &str| head.split_once(name)?.1.split('"').next()?.parse().ok();
+    Some((attribute(" width=\"")?, attribute(" height=\"")?))
 }
 
 #[cfg(test)]
@@ -77,7 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drawing_says_how_high_it_is() {
-        assert_eq!(height("<svg width=\"10\" height=\"731\" xmlns=\"x\"><rect height=\"5\"/></svg>"), Some(731));
+    fn a_drawing_says_how_large_it_is() {
+        let svg = "<svg width=\"10\" height=\"731\" xmlns=\"x\"><rect height=\"5\"/></svg>";
+        assert_eq!(pixels(svg), Some((10, 731)));
     }
 }
