@@ -1,8 +1,14 @@
-//! plumb's own JSON: `{"schema": 1, "program": .., "result": ..}`, the whole RunResult without loss.
+//! plumb's own JSON: `{"schema": 1, "program": .., "result": ..}`, the whole RunResult without loss; with many jobs schema 2, which
+//! does not repeat what they have in common.
+
+mod dense;
 
 use crate::{FormatError, echoed};
 use model::{RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
+
+/// Advice in messages.
+const WORKS: &str = "a file written by plumb itself";
 
 #[derive(Serialize)]
 struct Written<'result> {
@@ -28,9 +34,11 @@ struct Read {
 /// as null, which the reader rejects.
 pub fn write(result: &RunResult) -> Result<String, FormatError> {
     let written = Written { schema: SCHEMA, program: &result.environment.program, result };
-    serde_json::to_string_pretty(&written)
-        .map(|text| text + "\n")
-        .map_err(|error| FormatError::NotWritten(error.to_string()))
+    let text = match result.jobs.len() {
+        0..=dense::MOST_PLAIN => serde_json::to_string_pretty(&written).map(|text| text + "\n"),
+        _ => dense::write(result),
+    };
+    text.map_err(|error| FormatError::NotWritten(error.to_string()))
 }
 
 /// Reads a result file.
@@ -42,9 +50,12 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
         format: "native",
         line: error.line(),
         what: error.to_string(),
-        works: "a file written by plumb itself",
+        works: WORKS,
     };
     let head: Head = serde_json::from_str(text).map_err(refused)?;
+    if head.schema == dense::SCHEMA {
+        return dense::read(text);
+    }
     if head.schema != SCHEMA {
         return Err(FormatError::Schema { found: head.schema, known: SCHEMA });
     }

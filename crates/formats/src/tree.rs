@@ -37,6 +37,12 @@ impl<'text> Tree<'text> {
         self.as_object()?.get(name)
     }
 
+    /// The same, to be changed.
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Tree<'text>> {
+        let Tree::Object(Object(members)) = self else { return None };
+        members.iter_mut().rev().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
     pub(crate) const fn as_object(&self) -> Option<&Object<'text>> {
         if let Tree::Object(object) = self { Some(object) } else { None }
     }
@@ -79,8 +85,22 @@ impl<'text> Object<'text> {
         self.0.push((name, value));
     }
 
+    /// Removes the member of this name.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Tree<'text>> {
+        let at = self.0.iter().rposition(|(known, _)| known == name)?;
+        Some(self.0.remove(at).1)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Tree<'text>)> {
         self.0.iter().map(|(name, value)| (&**name, value))
+    }
+
+    pub(crate) fn members_mut(&mut self) -> impl Iterator<Item = (&str, &mut Tree<'text>)> {
+        self.0.iter_mut().map(|(name, value)| (&**name, value))
+    }
+
+    pub(crate) fn into_members(self) -> impl Iterator<Item = (Cow<'text, str>, Tree<'text>)> {
+        self.0.into_iter()
     }
 }
 

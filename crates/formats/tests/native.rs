@@ -66,6 +66,19 @@ proptest! {
     }
 
     #[test]
+    fn a_result_of_many_jobs_read_back_is_the_result_that_was_written(result in result(), more in 65..70usize, changed in job()) {
+        let mut result = result;
+        if !result.jobs.is_empty() {
+            result.jobs = result.jobs.iter().cycle().take(more).cloned().collect();
+            result.jobs[more / 2] = changed;
+            let text = native::write(&result).unwrap();
+            let is_dense = text.starts_with("{\n  \"schema\": 2,\n");
+            prop_assert!(is_dense);
+            prop_assert!(native::read(&text).unwrap() == result);
+        }
+    }
+
+    #[test]
     fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
         let _ = native::read(&text);
     }
@@ -108,6 +121,71 @@ fn the_file_opens_with_its_schema_and_program() {
     result.environment.program = "plumb 0.1.0".into();
     let text = native::write(&result).unwrap();
     assert!(text.starts_with("{\n  \"schema\": 1,\n  \"program\": \"plumb 0.1.0\",\n  \"result\": {"), "{text}");
+}
+
+/// A run of this many jobs over ten minutes, each with its own latencies.
+fn many_jobs(count: u64) -> RunResult {
+    let latency = |job: u64, from: u64| {
+        let (mut moments, mut histogram) = (Moments::new(), Box::new(Histogram::new()));
+        for step in 0..200_u64 {
+            // Rising and falling counts in 200 of the buckets, others in each job.
+            let latency = Nanos(from + from * step / 64 + job * 97 % 1009);
+            let ios = 1 + (step * (200 - step) / 40) * (job * 31 % 17 + 1) / 9;
+            histogram.record_many(latency, ios);
+            moments.record(latency);
+        }
+        LatencyStatistics { moments, histogram: Some(histogram) }
+    };
+    let job = |number: u64| {
+        let mut job = JobResult { workers: 1, pid: 4000, runtime: Nanos::from_secs(600), ..JobResult::default() };
+        (job.echo.name, job.pid) = ("a job".to_owned(), u32::try_from(9000 + number).expect("small"));
+        job.echo.options = vec![("rw".to_owned(), "randrw".to_owned()), ("runtime".to_owned(), "600".to_owned())];
+        job.workload = Some(plan::Workload::default());
+        for direction in [measure::Direction::Read, measure::Direction::Write] {
+            let found = &mut job.directions[direction];
+            (found.ios, found.bytes) = (30_000 + number * 13 % 997, (30_000 + number * 13 % 997) * 4096);
+            found.completion = Some(latency(number, 90_000));
+        }
+        job
+    };
+    let interval = |number: u64| {
+        let worker = |worker: u64| model::WorkerGain {
+            on_cpu: Some(Nanos(worker * 7_919_003 % 40_000_003)),
+            run_delay: Some(Nanos(worker * number * 104_729 % 1_299_709)),
+            switches: Some(100 + worker),
+            io_bytes: Some([worker * 4096; 4]),
+            ios: 50 + worker % 7,
+        };
+        let workers = (0..64).map(worker).collect();
+        model::Interval { until: Nanos::from_secs(2 * number), ios: [50_000, 50_000, 0], workers, ..Default::default() }
+    };
+    let monitored = model::Monitored { intervals: (1..=300).map(interval).collect(), ..Default::default() };
+    RunResult { jobs: (0..count).map(job).collect(), monitored: Some(monitored), ..RunResult::default() }
+}
+
+#[test]
+fn ten_minutes_of_a_thousand_jobs_are_less_than_5_mb() {
+    let result = many_jobs(1000);
+    let text = native::write(&result).unwrap();
+    assert!(text.len() < 5_000_000, "{} bytes", text.len());
+    assert!(native::read(&text).unwrap() == result);
+}
+
+#[test]
+fn a_mistake_in_a_result_of_many_jobs_is_refused_with_its_job() {
+    let text = native::write(&many_jobs(65)).unwrap();
+    for (from, to, expected) in [
+        ("\"pid\":9007", "\"pid\":\"x\"", "job 8: invalid type: string"),
+        ("\"histogram\":[", "\"histogram\":[-1,", "a histogram of job 1 "),
+        ("\"on_cpu\":[0,", "\"on_cpu\":[", "the workers of interval 1 "),
+        ("\"jobs\": [\n", "\"jobs\": [[\n", "native, line "),
+    ] {
+        let error = native::read(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{from}: {error}");
+    }
+    let (readings, damages) = formats::stream::parse(text.as_bytes());
+    assert_eq!((readings.len(), damages.len()), (1, 0), "in parse as well");
+    assert_eq!(formats::results::results(text.as_bytes()).found[0].result.jobs.len(), 65);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::{BlockLives, Calibration, LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use plan::{ContinueOnError, RecordPlan, Unified, Workload};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use zerocopy::FromBytes;
 
 /// Results of one worker, or of a group of workers after a merge.
@@ -280,7 +281,7 @@ pub struct LatencyStatistics {
     pub moments: Moments,
     /// Histogram, if percentiles were asked for. In the result of a survey the first worker of a group has that of all of its
     /// workers ([`crate::RunResult::gather`]), so percentiles are taken of the merged group.
-    #[serde(with = "crate::native::histogram")]
+    #[serde(default, with = "crate::native::histogram")]
     pub histogram: Option<Box<Histogram>>,
 }
 
@@ -590,11 +591,10 @@ impl crate::RunResult {
     /// unchanged.
     pub fn reported_jobs(&self) -> Vec<JobResult> {
         let mut rows: Vec<JobResult> = Vec::new();
+        let mut of_groups: BTreeMap<u32, usize> = BTreeMap::new();
         for job in self.jobs.iter().filter(|job| !job.style.hidden) {
-            let merged = rows
-                .iter_mut()
-                .find(|row| job.style.group_reporting && row.style.group_reporting && row.echo.group == job.echo.group);
-            match merged {
+            let group = job.style.group_reporting.then_some(job.echo.group);
+            match group.map(|group| *of_groups.entry(group).or_insert(rows.len())).and_then(|row| rows.get_mut(row)) {
                 Some(row) => row.merge(job),
                 None => rows.push(job.clone()),
             }

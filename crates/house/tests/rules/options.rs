@@ -56,6 +56,7 @@ const TEXT: &[(&str, &[&str])] = &[
             "crates/formats/src/fio/json/clients.rs",
             "crates/formats/src/fio/json/read.rs",
             "crates/formats/src/fio/json/write.rs",
+            "crates/formats/src/native/dense.rs",
             "crates/iozone/src/",
             "crates/model/src/result.rs",
             "crates/plan/src/lib.rs",

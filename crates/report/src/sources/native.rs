@@ -126,8 +126,8 @@ impl Source {
                     Err(error) => self.remarks.push(format!("{}: test {}: {error}", self.path, number + 1)),
                 }
             }
-        } else if let Some(result) = value.get("result") {
-            match formats::native::of_value(result) {
+        } else if value.get("result").is_some() {
+            match std::str::from_utf8(text).map_err(|error| error.to_string()).and_then(whole) {
                 Ok(result) => self.take(&Json::Null, result),
                 Err(error) => self.remarks.push(format!("{}: {error}", self.path)),
             }
@@ -150,6 +150,10 @@ impl Source {
         self.rows.extend(rows);
         self.tests.push(test);
     }
+}
+
+fn whole(text: &str) -> Result<RunResult, String> {
+    formats::native::read(text).map_err(|error| error.to_string())
 }
 
 /// Converts a run to a test of its workload, with the names in the survey's entry (`said`) if there is one.

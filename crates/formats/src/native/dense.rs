@@ -1,0 +1,353 @@
+//! The result file of many jobs (schema 2): nothing that they have in common is written more than once.
+//!
+//! - Each entry of `jobs` after the first is what differs from the first, as a JSON Merge Patch (RFC 7396).
+//! - A `histogram` is a flat list: the first bucket, then the counts of consecutive buckets; -n leaves out n empty ones.
+//! - The `workers` of an interval are a list per member, with null where a worker has none.
+//!
+//! Owns these three transformations, both ways. Jobs and intervals have a line each, and are transformed one by one: a file of 10,000 jobs
+//! is never in memory with all that they have in common.
+
+use crate::tree::{Object, Tree};
+use crate::{FormatError, echoed};
+use model::{Interval, JobResult, Monitored, RunResult};
+use serde::{Deserialize, Serialize};
+
+/// Schema number of these files.
+pub(super) const SCHEMA: u32 = 2;
+/// Most jobs of a file with the plain schema.
+pub(super) const MOST_PLAIN: usize = 64;
+
+/// Writes a result, with a trailing newline.
+pub(super) fn write(result: &RunResult) -> serde_json::Result<String> {
+    let program = serde_json::to_string(&result.environment.program)?;
+    let mut text = format!("{{\n  \"schema\": {SCHEMA},\n  \"program\": {program},\n  \"result\": {{\n");
+    members(&mut text, "    ", &serde_json::to_string(&without_jobs(result))?, &["jobs"])?;
+    let first = serde_json::to_string(&result.jobs.first())?;
+    let first = flat(Tree::of(&first)?);
+    list(&mut text, "    ", "jobs", result.jobs.iter().enumerate(), |(number, job)| {
+        let job = serde_json::to_string(job)?;
+        let job = flat(Tree::of(&job)?);
+        serde_json::to_string(&if number == 0 { job } else { difference(job, &first) })
+    })?;
+    if let Some(monitored) = &result.monitored {
+        text.push_str(",\n    \"monitored\": {\n");
+        members(&mut text, "      ", &serde_json::to_string(&without_intervals(monitored))?, &["intervals"])?;
+        list(&mut text, "      ", "intervals", monitored.intervals.iter(), |interval: &Interval| {
+            let interval = serde_json::to_string(interval)?;
+            let mut interval = Tree::of(&interval)?;
+            interval.get_mut("workers").into_iter().for_each(by_member);
+            serde_json::to_string(&interval)
+        })?;
+        text.push_str("\n    }");
+    }
+    text.push_str("\n  }\n}\n");
+    Ok(text)
+}
+
+/// All but the jobs and what was sampled.
+fn without_jobs(result: &RunResult) -> RunResult {
+    RunResult {
+        ended_unix_ms: result.ended_unix_ms,
+        global_options: result.global_options.clone(),
+        jobs: Vec::new(),
+        devices: result.devices.clone(),
+        lowest_traffic: result.lowest_traffic.clone(),
+        monitored: None,
+        samples_left_out: false,
+        printed: None,
+        limited_by: result.limited_by.clone(),
+        phases: result.phases.clone(),
+        lasting: result.lasting.clone(),
+        until_regime: result.until_regime.clone(),
+        environment: result.environment.clone(),
+        surroundings: result.surroundings.clone(),
+        notes: result.notes.clone(),
+        judged_by_members: result.judged_by_members.clone(),
+        warnings: result.warnings.clone(),
+        ended_by_signal: result.ended_by_signal,
+        cpu_idleness: result.cpu_idleness.clone(),
+    }
+}
+
+fn without_intervals(monitored: &Monitored) -> Monitored {
+    Monitored {
+        began_unix_ms: monitored.began_unix_ms,
+        own_cpu: monitored.own_cpu,
+        devices: monitored.devices.clone(),
+        targets: monitored.targets.clone(),
+        group_limits: monitored.group_limits.clone(),
+        limit_changes: monitored.limit_changes.clone(),
+        hypervisor: monitored.hypervisor.clone(),
+        intervals: Vec::new(),
+    }
+}
+
+/// Appends the members of an object but those left out, each on a line with a comma at its end.
+fn members(text: &mut String, indent: &str, object: &str, left_out: &[&str]) -> serde_json::Result<()> {
+    let object = Tree::of(object)?;
+    for (name, value) in object.as_object().into_iter().flat_map(Object::iter) {
+        if !left_out.contains(&name) {
+            text.push_str(&format!("{indent}\"{name}\": {},\n", serde_json::to_string(value)?));
+        }
+    }
+    Ok(())
+}
+
+/// Appends a list with a line per entry.
+fn list<Entry>(
+    text: &mut String,
+    indent: &str,
+    name: &str,
+    entries: impl Iterator<Item = Entry>,
+    line: impl Fn(Entry) -> serde_json::Result<String>,
+) -> serde_json::Result<()> {
+    text.push_str(&format!("{indent}\"{name}\": ["));
+    for (number, entry) in entries.enumerate() {
+        text.push_str(if number == 0 { "\n" } else { ",\n" });
+        text.push_str(&format!("{indent}  {}", line(entry)?));
+    }
+    text.push_str(&format!("\n{indent}]"));
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct Read {
+    result: RunResult,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// The text is not JSON, or something in it is missing or misplaced; the message names the job.
+pub(super) fn read(text: &str) -> Result<RunResult, FormatError> {
+    let refused =
+        |what: String, line: usize| FormatError::Refused { format: "native", line, what, works: super::WORKS };
+    let mut root = Tree::of(text).map_err(|error| refused(error.to_string(), error.line()))?;
+    let jobs = list_at(&mut root, &["result", "jobs"]).map(std::mem::take).unwrap_or_default();
+    let intervals = list_at(&mut root, &["result", "monitored", "intervals"]).into_iter().flatten();
+    for (number, interval) in (1..).zip(intervals) {
+        if !interval.get_mut("workers").is_none_or(by_worker) {
+            return Err(refused(format!("the workers of interval {number} are not lists of one length"), 1));
+        }
+    }
+    let mut result = of_tree::<Read>(&root).map_err(|error| refused(error.to_string(), 1))?.result;
+    let mut jobs = jobs.into_iter();
+    let first = jobs.next();
+    let all = first.clone().into_iter().chain(jobs.map(|patch| patched(first.clone().unwrap_or(Tree::Null), patch)));
+    for (number, mut job) in (1..).zip(all) {
+        if !unflattened(&mut job) {
+            return Err(refused(format!("a histogram of job {number} is not a bucket, counts and gaps"), 1));
+        }
+        let job = of_tree::<JobResult>(&job).map_err(|error| refused(format!("job {number}: {error}"), 1))?;
+        result.jobs.push(job);
+    }
+    Ok(echoed::complete(result))
+}
+
+/// A value of its text: a reader of trees for all fields would make the program half a megabyte larger.
+fn of_tree<Value: for<'text> Deserialize<'text>>(tree: &impl Serialize) -> serde_json::Result<Value> {
+    serde_json::from_str(&serde_json::to_string(tree)?)
+}
+
+/// The list at a path of names.
+fn list_at<'tree, 'text>(root: &'tree mut Tree<'text>, path: &[&str]) -> Option<&'tree mut Vec<Tree<'text>>> {
+    match path.iter().try_fold(root, |value, name| value.get_mut(name))? {
+        Tree::List(list) => Some(list),
+        _ => None,
+    }
+}
+
+/// The merge patch that makes `base` into `value`.
+fn difference<'text>(value: Tree<'text>, base: &Tree<'_>) -> Tree<'text> {
+    let (Tree::Object(of), Tree::Object(base)) = (&value, base) else { return value };
+    let gone: Vec<String> = base.iter().filter(|(name, _)| !of.has(name)).map(|(name, _)| name.to_owned()).collect();
+    let mut patch = Object::default();
+    if let Tree::Object(of) = value {
+        for (name, value) in of.into_members() {
+            match base.get(&name) {
+                Some(same) if *same == value => {}
+                Some(other) => patch.set(name, difference(value, other)),
+                None => patch.set(name, value),
+            }
+        }
+    }
+    gone.into_iter().for_each(|name| patch.set(name.into(), Tree::Null));
+    Tree::Object(patch)
+}
+
+/// The value that a merge patch makes of `base`.
+fn patched<'text>(base: Tree<'text>, patch: Tree<'text>) -> Tree<'text> {
+    let Tree::Object(patch) = patch else { return patch };
+    let mut value = if let Tree::Object(base) = base { base } else { Object::default() };
+    for (name, change) in patch.into_members() {
+        let before = value.take(&name);
+        if change != Tree::Null {
+            value.set(name, patched(before.unwrap_or(Tree::Null), change));
+        }
+    }
+    Tree::Object(value)
+}
+
+/// Applies `change` to each histogram; returns if all of them could be changed.
+fn histograms<'text>(value: &mut Tree<'text>, change: fn(&mut Tree<'text>) -> bool) -> bool {
+    match value {
+        Tree::Object(object) => object.members_mut().fold(true, |all, (name, value)| {
+            let changed = if name == "histogram" { change(value) } else { histograms(value, change) };
+            all & changed
+        }),
+        Tree::List(list) => list.iter_mut().fold(true, |all, value| all & histograms(value, change)),
+        _ => true,
+    }
+}
+
+fn flat(mut value: Tree<'_>) -> Tree<'_> {
+    histograms(&mut value, flatten);
+    value
+}
+
+fn unflattened(value: &mut Tree<'_>) -> bool {
+    histograms(value, unflatten)
+}
+
+/// `[[bucket, count], ...]` as `[bucket, count, count, -empty, count, ...]`.
+fn flatten(value: &mut Tree<'_>) -> bool {
+    let Tree::List(pairs) = value else { return true };
+    let mut flat = Vec::with_capacity(pairs.len() + pairs.len() / 4);
+    let mut next = None;
+    for pair in pairs.iter() {
+        let Some([Tree::Whole(bucket), Tree::Whole(count)]) = pair.as_list() else { return false };
+        match next.map(|next: u64| (bucket.checked_sub(next), i64::try_from(bucket.abs_diff(next)))) {
+            None => flat.push(Tree::Whole(*bucket)),
+            Some((Some(0), _)) => {}
+            Some((Some(_), Ok(empty))) => flat.push(Tree::Negative(-empty)),
+            Some(_) => return false,
+        }
+        flat.push(Tree::Whole(*count));
+        next = bucket.checked_add(1);
+    }
+    *value = Tree::List(flat);
+    true
+}
+
+/// The opposite; false if the list cannot be one of these.
+fn unflatten(value: &mut Tree<'_>) -> bool {
+    let Tree::List(flat) = value else { return matches!(value, Tree::Null) };
+    let mut pairs = Vec::with_capacity(flat.len());
+    let mut next = None;
+    for number in flat.iter() {
+        next = match (next, number) {
+            (None, Tree::Whole(bucket)) => Some(*bucket),
+            (Some(bucket), Tree::Whole(count)) => {
+                pairs.push(Tree::List(vec![Tree::Whole(bucket), Tree::Whole(*count)]));
+                bucket.checked_add(1)
+            }
+            (Some(bucket), Tree::Negative(empty)) => bucket.checked_add(empty.unsigned_abs()),
+            _ => return false,
+        };
+        if next.is_none() {
+            return false;
+        }
+    }
+    *value = Tree::List(pairs);
+    true
+}
+
+/// `[{"ios": 1, "switches": 2}, {"ios": 3}]` as `{"ios": [1, 3], "switches": [2, null]}`.
+fn by_member(workers: &mut Tree<'_>) {
+    let Tree::List(rows) = workers else { return };
+    let mut columns = Object::default();
+    let mut names = Vec::new();
+    for name in rows.iter().filter_map(Tree::as_object).flat_map(Object::iter).map(|(name, _)| name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    for name in names {
+        let column = rows.iter().map(|row| row.get(name).cloned().unwrap_or(Tree::Null)).collect();
+        columns.set(name.to_owned().into(), Tree::List(column));
+    }
+    *workers = Tree::Object(columns);
+}
+
+/// The opposite; false if the lists do not have one length.
+fn by_worker(workers: &mut Tree<'_>) -> bool {
+    let Tree::Object(columns) = workers else { return false };
+    let mut rows: Vec<Object<'_>> = Vec::new();
+    for (number, (name, column)) in std::mem::take(columns).into_members().enumerate() {
+        let Tree::List(column) = column else { return false };
+        if number == 0 {
+            rows.resize_with(column.len(), Object::default);
+        }
+        if column.len() != rows.len() {
+            return false;
+        }
+        for (row, value) in rows.iter_mut().zip(column) {
+            if value != Tree::Null {
+                row.set(name.clone(), value);
+            }
+        }
+    }
+    *workers = Tree::List(rows.into_iter().map(Tree::Object).collect());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(text: &str) -> Tree<'_> {
+        Tree::of(text).unwrap()
+    }
+
+    #[test]
+    fn a_patch_makes_the_second_of_the_first() {
+        for (base, value, expected) in [
+            (r#"{"a":1,"b":{"c":2,"d":[3]}}"#, r#"{"a":1,"b":{"c":2,"d":[4]}}"#, r#"{"b":{"d":[4]}}"#),
+            (r#"{"a":1}"#, r#"{"a":1}"#, "{}"),
+            (r#"{"a":1,"b":2}"#, r#"{"b":2}"#, r#"{"a":null}"#),
+            (r#"{"a":null}"#, r#"{"a":{"b":1}}"#, r#"{"a":{"b":1}}"#),
+            (r#"{"a":{"b":1}}"#, r#"{"a":[1]}"#, r#"{"a":[1]}"#),
+        ] {
+            let patch = difference(tree(value), &tree(base));
+            assert_eq!(serde_json::to_string(&patch).unwrap(), expected);
+            let mut back = patched(tree(base), tree(expected));
+            // Members that were there before stay before those that were not.
+            if let (Tree::Object(back), Tree::Object(value)) = (&mut back, &tree(value)) {
+                assert!(value.iter().all(|(name, value)| back.get(name) == Some(value)), "{expected}");
+                assert_eq!(back.iter().count(), value.iter().count(), "{expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_histogram_is_its_first_bucket_counts_and_gaps() {
+        for (pairs, expected) in [
+            ("[[7,1],[8,2],[11,3]]", "[7,1,2,-2,3]"),
+            ("[]", "[]"),
+            ("[[0,18446744073709551615]]", "[0,18446744073709551615]"),
+            ("null", "null"),
+        ] {
+            let mut value = tree(pairs);
+            assert!(flatten(&mut value));
+            assert_eq!(serde_json::to_string(&value).unwrap(), expected);
+            assert!(unflatten(&mut value));
+            assert_eq!(serde_json::to_string(&value).unwrap(), pairs);
+        }
+        for wrong in ["[-1]", "[1.5]", "[1,\"a\"]", "7", "[18446744073709551615,1,1]"] {
+            assert!(!unflatten(&mut tree(wrong)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn workers_are_lists_of_one_length() {
+        let rows = r#"[{"on_cpu":5,"ios":1},{"ios":3}]"#;
+        let mut value = tree(rows);
+        by_member(&mut value);
+        assert_eq!(serde_json::to_string(&value).unwrap(), r#"{"on_cpu":[5,null],"ios":[1,3]}"#);
+        assert!(by_worker(&mut value));
+        assert_eq!(serde_json::to_string(&value).unwrap(), rows);
+        for wrong in [r#"{"a":[1],"b":[1,2]}"#, r#"{"a":1}"#, "[]", "1"] {
+            assert!(!by_worker(&mut tree(wrong)), "{wrong}");
+        }
+    }
+}
