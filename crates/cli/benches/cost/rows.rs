@@ -97,6 +97,7 @@ pub(super) const ROWS: [Row; 22] = [
         budget: Budget::Scaled { ns: 35.0, fio: 224.0 },
         bare: Some("libaio"),
         instructions: Some(350.0),
+        ios: 400_000,
         place: Place::Device,
         ..HALF
     },
@@ -107,6 +108,7 @@ pub(super) const ROWS: [Row; 22] = [
         budget: Budget::Scaled { ns: 30.0, fio: 194.0 },
         bare: Some("io_uring"),
         instructions: Some(400.0),
+        ios: 400_000,
         place: Place::Device,
         ..HALF
     },

@@ -140,13 +140,13 @@ impl Ring {
         self.priorities.as_ref().map_or(0, |priorities| priorities.of_slot(slot))
     }
 
-    /// Sets the priority that is chosen for this entry.
+    /// Submits a read or write with the priority that is chosen for it. Apart, because an entry that may still change does not go
+    /// from registers to the ring.
     #[cold]
-    fn raise(&mut self, entry: Entry, io: &Io) -> Entry {
-        match self.priorities.as_mut().and_then(|priorities| priorities.choose(io)) {
-            Some(value) => entry::with_priority(entry, value),
-            None => entry,
-        }
+    fn submit_raised(&mut self, io: &Io) -> Submitted {
+        let chosen = self.priorities.as_mut().and_then(|priorities| priorities.choose(io));
+        let entry = self.transfer(io);
+        self.push(&chosen.map_or(entry.clone(), |value| entry::with_priority(entry, value)))
     }
 
     /// CPU time of the kernel's polling thread.
@@ -182,11 +182,9 @@ impl Ring {
     #[inline(always)]
     pub(super) fn submit(&mut self, io: Io) -> Submitted {
         match io.operation {
+            Operation::Read | Operation::Write if self.priorities.is_some() => self.submit_raised(&io),
             Operation::Read | Operation::Write => {
-                let mut entry = self.transfer(&io);
-                if self.priorities.is_some() {
-                    entry = self.raise(entry, &io);
-                }
+                let entry = self.transfer(&io);
                 self.push(&entry)
             }
             // A ring with IOPOLL takes only reads and writes.

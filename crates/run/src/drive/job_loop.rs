@@ -353,14 +353,15 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
     #[inline(always)]
     pub(super) fn prepare(&mut self, slot: u32, request: &Request, now: Nanos) {
         if request.operation == Operation::Write {
-            self.prepare_write(slot, request, now);
+            self.prepare_write(slot, *request, now);
         }
     }
 
+    // By value: a request that a call can see is not in registers, and goes to its slot by loads that wait for stores.
     #[inline(never)]
-    fn prepare_write(&mut self, slot: u32, request: &Request, now: Nanos) {
+    fn prepare_write(&mut self, slot: u32, request: Request, now: Nanos) {
         self.files.unflushed = true;
-        self.buffers.fill(slot, request, self.checks.verify.as_mut(), now);
+        self.buffers.fill(slot, &request, self.checks.verify.as_mut(), now);
     }
 
     /// Ends a pass over the data: flushes what was written, if the plan says so, with nothing in flight. The time is
