@@ -8,6 +8,7 @@ use crate::shared::steady::{Steadiness, Totals};
 use measure::Nanos;
 use model::SteadyResult;
 use plan::WorkerPlan;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// All groups that wait for steady state.
@@ -18,7 +19,7 @@ pub(crate) struct GroupSteadyState {
 
 #[derive(Clone, Debug)]
 struct Group {
-    members: Vec<usize>,
+    members: Arc<[usize]>,
     plan: plan::SteadyPlan,
     /// `None` until all members are running.
     steadiness: Option<Steadiness>,
@@ -31,7 +32,7 @@ impl GroupSteadyState {
             let plan = workers[group.own].job.steady?;
             let is_first = group.ramp.first() == Some(&group.own);
             let checked_here = group.steady == SteadyChecker::Parent && is_first;
-            checked_here.then(|| Group { members: group.ramp.clone(), plan, steadiness: None })
+            checked_here.then(|| Group { members: Arc::clone(&group.ramp), plan, steadiness: None })
         };
         GroupSteadyState { groups: groups.iter().filter_map(group).collect() }
     }
@@ -53,7 +54,7 @@ impl GroupSteadyState {
             let is_steady = steadiness.sample(now, totals(&group.members, shared));
             log(group.members[0], &steadiness.describe());
             if is_steady {
-                steady.extend(&group.members);
+                steady.extend(group.members.iter());
             }
         }
         steady
