@@ -103,9 +103,14 @@ impl<'w> Statistics<'w> {
         }
     }
 
-    /// Resets all counts and measures from `now` on.
-    pub(crate) fn begin(&mut self, usage: CpuUsage, now: Nanos) {
-        self.record.begin(self.control, usage, now);
+    /// Resets all counts; [`Statistics::begin`] starts them.
+    pub(crate) fn clear(&mut self, usage: CpuUsage) {
+        self.record.clear(usage);
+    }
+
+    /// Measures from `now` on.
+    pub(crate) fn begin(&mut self, now: Nanos) {
+        self.record.begin(self.control, now);
         if let Some(sampling) = &mut self.sampling {
             *sampling = Sampling::start(sampling.intervals, now);
         }

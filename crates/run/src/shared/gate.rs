@@ -21,6 +21,11 @@ pub(crate) fn pass(control: &Control, wanted: Gate) -> bool {
     }
 }
 
+/// True if the gate is open as far as `wanted`: the parent need not be woken to open it.
+pub(crate) fn is_open(control: &Control, wanted: Gate) -> bool {
+    control.gate.load(Acquire) >= wanted as u32
+}
+
 /// Opens the gate as far as `gate`.
 pub(crate) fn open(control: &Control, gate: Gate) {
     control.gate.store(gate as u32, Release);

@@ -17,7 +17,7 @@ use zerocopy::FromBytes;
 /// A copy of a thread's record from its last progress report. The record itself is not shared while the thread runs.
 pub(crate) type Mailbox = std::sync::Mutex<Option<Box<Record>>>;
 
-/// The statistics of a worker. All zero bytes means nothing yet; [`Record::begin`] prepares it for counting.
+/// The statistics of a worker. All zero bytes means nothing yet; [`Record::clear`] prepares it for counting.
 #[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Record {
@@ -279,10 +279,10 @@ impl<const N: usize> Text<N> {
 }
 
 impl Record {
-    /// Resets the statistics and starts to measure at `now`; called at the start and at the end of a ramp.
+    /// Resets the statistics; called at the start and at the end of a ramp.
     ///
     /// Histograms are cleared only if they were written, so that unused ones get no pages.
-    pub(crate) fn begin(&mut self, control: &Control, usage: CpuUsage, now: Nanos) {
+    pub(crate) fn clear(&mut self, usage: CpuUsage) {
         self.merge_recent();
         let kinds = [
             (&mut self.completion, &mut self.histograms.completion),
@@ -304,9 +304,13 @@ impl Record {
         self.bandwidth_samples = [SampleStatistics::default(); 3];
         self.iops_samples = [SampleStatistics::default(); 3];
         self.so_far = AmountsRecord::default();
+        (self.usage, self.reviewed) = (usage, 0);
+    }
+
+    /// Starts to measure at `now`.
+    pub(crate) fn begin(&mut self, control: &Control, now: Nanos) {
         control.begin(now);
-        self.usage = usage;
-        (self.measured_until, self.reviewed) = (now.get(), 0);
+        self.measured_until = now.get();
     }
 
     /// Counts the latencies of one I/O: first into [`Recent`], and from there into the statistics together with others.

@@ -409,7 +409,9 @@ impl<'run> EventLoop<'run> {
                 self.setting_up.push(index);
             }
         }
-        let ready = |&index: &usize| self.reaped[index] || self.run.shared.controls[index].ready.load(Acquire) != 0;
+        let ready = |&index: &usize| {
+            self.is_alone_and_unseen() || self.reaped[index] || self.run.shared.controls[index].ready.load(Acquire) != 0
+        };
         if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
             let Some(at) = self.start_time(observer) else { return Ok(()) };
             let turn = std::mem::take(&mut self.setting_up);
@@ -421,6 +423,11 @@ impl<'run> EventLoop<'run> {
             }
         }
         Ok(())
+    }
+
+    /// True if the only worker may do I/O as soon as it is set up: there are no others, and nothing is recorded from its start on.
+    fn is_alone_and_unseen(&self) -> bool {
+        self.run.workers.len() == 1 && self.recorder.is_none()
     }
 
     /// The time at which workers that are set up start; `None` if the first ones have to wait. Once their time comes near, the recorder

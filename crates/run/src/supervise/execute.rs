@@ -132,7 +132,7 @@ fn run(
         spare,
         shares,
     };
-    let thread = standing_thread(thread, &workers)?;
+    let thread = standing_thread(thread, &workers, options)?;
     std::thread::scope(|scope| {
         let mut pool = WorkerPool::fork(inputs)?;
         let work = thread.is_some().then(|| pool.first_on_thread());
@@ -161,10 +161,13 @@ fn run(
 fn standing_thread<'t>(
     thread: &'t mut Option<StandingThread>,
     workers: &[WorkerPlan<'_>],
+    options: &RunOptions,
 ) -> Result<Option<&'t mut StandingThread>, RunError> {
-    // What a job changes of its thread would stay with the next one.
-    let suits =
-        |job: &JobPlan| job.pass.is_some() && job.isolation == Isolation::Thread && job.place == PlacePlan::default();
+    // What a job changes of its thread would stay with the next one. The file of debug lines is not open on the thread.
+    let suits = |job: &JobPlan| {
+        let is_plain = job.place == PlacePlan::default() && options.debug_log.is_none();
+        job.pass.is_some() && job.isolation == Isolation::Thread && is_plain
+    };
     match workers {
         [worker] if suits(worker.job) => {
             if thread.is_none() {

@@ -19,7 +19,7 @@ use crate::files::{FileLocks, OpenFiles, PlannedFile, lay_out, order, total_byte
 use crate::replay::{Player, Recorder, ReplayLog};
 use crate::shared::capabilities::{needs_files, usable_depth};
 use crate::shared::control::{Control, Gate};
-use crate::shared::gate::pass;
+use crate::shared::gate::{is_open, pass};
 use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Mailbox, Record};
@@ -240,7 +240,9 @@ impl Visitor for Ready<'_, '_> {
         }
         self.record.blind_to_submission = u32::from(!engine.sees_submission());
         control.ready.store(1, Release);
-        wakeup::notify(self.setup.controls);
+        if !is_open(control, Gate::Go) {
+            wakeup::notify(self.setup.controls);
+        }
         if !pass(control, Gate::Go) {
             return Ok(());
         }

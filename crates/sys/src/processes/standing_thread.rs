@@ -2,6 +2,10 @@
 //!
 //! Starting and ending a thread takes longer than a short pass over a small file, and a new thread often starts on a
 //! processor whose caches know nothing of the file. Threads of [`std::thread::scope`] end with their scope.
+//!
+//! The thread has a table of descriptors to itself, as a process has. In a table that threads share, the kernel counts the
+//! users of a file in each system call, and locks its position in each read(2) and write(2): 80 ns, a sixth of a read of 4 KiB
+//! from memory.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +24,9 @@ pub struct StandingThread {
 }
 
 impl StandingThread {
-    /// Starts the thread; the kernel shows the first 15 bytes of its name.
+    /// Starts the thread; the kernel shows the first 15 bytes of its name. Of the open files of the process it has standard
+    /// input, output and error alone: work must not use descriptors of its caller, which mean nothing or another file on
+    /// this thread.
     ///
     /// # Errors
     /// If the kernel refuses a thread.
@@ -28,6 +34,7 @@ impl StandingThread {
         let (work, to_do) = channel::<Work<'static>>();
         let (finished, done) = channel();
         let thread = std::thread::Builder::new().name(name).spawn(move || {
+            leave_shared_descriptors();
             for work in to_do {
                 // After a panic the caller finds the work unfinished.
                 let _ = catch_unwind(AssertUnwindSafe(work));
@@ -59,6 +66,16 @@ impl StandingThread {
         let _wait = sent.then_some(Wait(&self.done));
         meanwhile()
     }
+}
+
+/// Gives the calling thread a table of descriptors to itself, in which nothing is open but standard input, output and error: a
+/// copy of a pipe would keep its reader waiting.
+fn leave_shared_descriptors() {
+    const FIRST: u32 = 3;
+    // Where it is refused (a filter of system calls), the thread shares the table of its process, and all else is the same.
+    //
+    // SAFETY: the call changes only the table of this thread, which uses no descriptor yet.
+    unsafe { libc::syscall(libc::SYS_close_range, FIRST, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
 }
 
 /// Waits, when dropped, until the thread has finished its work.
@@ -113,6 +130,20 @@ mod tests {
         };
         let caught = catch_unwind(AssertUnwindSafe(|| thread.run(slow, || panic!("meanwhile"))));
         assert!(caught.is_err() && done);
+    }
+
+    #[test]
+    fn the_thread_holds_no_file_of_its_process_open() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut thread = thread();
+        let listed = || std::fs::read_dir("/proc/thread-self/fd").unwrap().count();
+        let mut on_thread = 0;
+        thread.run(|| on_thread = listed(), || ());
+        assert_eq!(on_thread, 4, "three standard ones, and the directory that is read");
+        drop(writer);
+        let mut rest = Vec::new();
+        std::io::Read::read_to_end(&mut reader, &mut rest).unwrap();
+        assert!(rest.is_empty());
     }
 
     #[test]
