@@ -49,7 +49,7 @@ help:
 	@echo '  make deny         known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
 	@echo '  make fuzz         FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="iolog" alone'
 	@echo 'Measure; wants a quiet machine'
-	@echo '  make bench        CPU time per I/O: plumb, fio and the bare loop; MB/s and memory of plumb parse; reports of 100 results'
+	@echo '  make bench        CPU time per I/O: plumb, fio and the bare loop; many jobs and files; iozone; readers and reports'
 	@echo '  make bench-short  less of it; fails where plumb costs more than its budget'
 	@echo 'Fetch and draw'
 	@echo '  make oracles      install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
@@ -194,12 +194,14 @@ bench: oracles
 	$(CARGO) bench --locked -p cli --bench parse
 	$(CARGO) bench --locked -p cli --bench reports
 	$(CARGO) bench --locked -p cli --bench iozone
+	$(CARGO) bench --locked -p cli --bench jobs
 
 bench-short: oracles
 	$(CARGO) bench --locked -p cli --bench cost -- --short
 	$(CARGO) bench --locked -p cli --bench parse -- --short
 	$(CARGO) bench --locked -p cli --bench reports -- --short
 	$(CARGO) bench --locked -p cli --bench iozone -- --short
+	$(CARGO) bench --locked -p cli --bench jobs -- --short
 
 oracles:
 	@tools/oracles
