@@ -66,6 +66,16 @@ proptest! {
     }
 
     #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
+        let _ = native::read(&text);
+    }
+}
+
+// Few, because each is 65 results.
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
     fn a_result_of_many_jobs_read_back_is_the_result_that_was_written(result in result(), more in 65..70usize, changed in job()) {
         let mut result = result;
         if !result.jobs.is_empty() {
@@ -76,11 +86,6 @@ proptest! {
             prop_assert!(is_dense);
             prop_assert!(native::read(&text).unwrap() == result);
         }
-    }
-
-    #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
-        let _ = native::read(&text);
     }
 }
 
