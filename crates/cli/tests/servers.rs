@@ -245,6 +245,14 @@ fn logs_of_two_servers_on_a_host_do_not_overwrite_each_other() {
             assert_eq!(rows.lines().count(), 16, "{rows}");
         }
     }
+    // A server that is missing is on the host, too: the next run finds and names files as the one before.
+    fs::remove_file(place.path().join(format!("l_lat.1.log.127.0.0.1,{}", one.port))).unwrap();
+    let missing = format!("--client=127.0.0.1,{}", free_port());
+    let words = [&words[..2], &[&missing, "x.fio", "--partial"]].concat();
+    let (status, _, error) = shown(&client(place.path(), job, &words).output().unwrap());
+    assert_eq!(status, 0, "{error}");
+    assert!(place.path().join(format!("l_lat.1.log.127.0.0.1,{}", one.port)).exists());
+    assert!(!place.path().join("l_lat.1.log.127.0.0.1").exists());
     // One alone is named as in fio, and nothing stays on the server.
     let (status, _, error) = shown(&client(place.path(), job, &words[..2]).output().unwrap());
     assert_eq!(status, 0, "{error}");

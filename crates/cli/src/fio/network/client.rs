@@ -1,7 +1,7 @@
 //! `plumb fio --client`: which server gets which job files, and the report of all of them.
 
 use super::connect::Greeted;
-use super::face::{ClientFace, name_in_files};
+use super::face::ClientFace;
 use super::trigger::{self, Commands};
 use crate::cluster::carrier::Arrival;
 use crate::cluster::job::{self, Recorded};
@@ -31,6 +31,8 @@ pub(super) struct Server {
     pub(super) address: Address,
     /// Beginnings of the names of logs that its jobs write.
     pub(super) log_stems: Vec<String>,
+    /// Its name in names of files.
+    pub(super) name_in_files: String,
 }
 
 /// The servers, the names in front of their lines of text, and their results.
@@ -103,18 +105,20 @@ fn tasks(request: &ClientRequest, invocation: &Invocation) -> Result<(Vec<Server
     let jobs = servers(request)?;
     let mut servers = Vec::with_capacity(jobs.len());
     let mut tasks = Vec::with_capacity(jobs.len());
-    let hosts: Vec<String> = jobs.iter().map(|(address, _)| address.host().to_owned()).collect();
+    let addresses: Vec<Address> = jobs.iter().map(|(address, _)| address.clone()).collect();
+    let hosts: Vec<String> = addresses.iter().map(|address| address.host().to_owned()).collect();
     let beat = job::BEAT.min(invocation.eta.interval);
     let trigger = (invocation.trigger != TriggerRequest::default())
         .then(|| ServerTrigger { command: request.trigger_command.clone() });
     for (rank, (address, jobs)) in jobs.into_iter().enumerate() {
         let made = task(&jobs, &request.words, job::own_variables(&hosts, rank, 0))?;
-        servers.push(Server { address, log_stems: made.log_stems });
+        let name_in_files = name_in_files(&addresses, rank);
+        servers.push(Server { address, log_stems: made.log_stems, name_in_files });
         tasks.push((Task { beat, ..made.task }, jobs.remote_config, made.may_load_states));
     }
     let tasks = tasks.into_iter().enumerate().map(|(rank, (task, remote_config, may_load_states))| {
         let states = match may_load_states {
-            true => trigger::states_of(&name_in_files(&servers, rank))?,
+            true => trigger::states_of(&servers[rank].name_in_files)?,
             false => Vec::new(),
         };
         let command = LeaderCommand::Client(Box::new(ClientTask { remote_config, trigger: trigger.clone(), states }));
@@ -122,6 +126,17 @@ fn tasks(request: &ClientRequest, invocation: &Invocation) -> Result<(Vec<Server
     });
     let tasks = tasks.collect::<Result<Vec<Task>, Failure>>()?;
     Ok((servers, tasks))
+}
+
+/// The name of a server in names of files: with its port if several servers on its host were named, also those that are missing, so that an earlier run's files
+/// are found by the same names.
+fn name_in_files(named: &[Address], rank: usize) -> String {
+    let (host, port) = (named[rank].host(), named[rank].port());
+    let is_shared = named.iter().filter(|address| address.host() == host).count() > 1;
+    match port > 0 && is_shared {
+        true => format!("{host},{port}"),
+        false => host.replace('/', "_"),
+    }
 }
 
 /// Connects to all servers at the same time.

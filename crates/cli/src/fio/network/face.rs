@@ -130,7 +130,7 @@ impl<'a> ClientFace<'a> {
 
     /// Appends rows to a log, whose name ends with the server's.
     fn log(&mut self, rank: usize, name: &str, rows: &str) {
-        let path = log_path(name, &self.servers[rank].log_stems, &name_in_files(self.servers, rank));
+        let path = log_path(name, &self.servers[rank].log_stems, &self.servers[rank].name_in_files);
         let result = match self.logs.entry(path.clone()) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut().write_all(rows.as_bytes()),
             std::collections::btree_map::Entry::Vacant(entry) => {
@@ -185,17 +185,6 @@ impl<'a> ClientFace<'a> {
     }
 }
 
-/// The name of a server in names of files: with its port if several servers are on one host.
-pub(super) fn name_in_files(servers: &[Server], rank: usize) -> String {
-    let address = &servers[rank].address;
-    let host = address.host();
-    let is_shared = servers.iter().enumerate().any(|(other, server)| other != rank && server.address.host() == host);
-    match address.port() {
-        port if is_shared && port > 0 => format!("{host},{port}"),
-        _ => host.replace('/', "_"),
-    }
-}
-
 /// The file of a log that a server has named. It is in the directory that the job files of this client name, or else in the current one, whatever
 /// the server says.
 fn log_path(name: &str, stems: &[String], suffix: &str) -> PathBuf {
@@ -244,7 +233,7 @@ impl Face for ClientFace<'_> {
             Answer::Live(live) => self.known[rank].live = Some((**live).clone()),
             Answer::Log { name, rows } => self.log(rank, name, rows),
             Answer::State(state) => {
-                let written = trigger::write(state, &name_in_files(self.servers, rank));
+                let written = trigger::write(state, &self.servers[rank].name_in_files);
                 self.failed = self.failed.take().or(written.err());
             }
             Answer::Report(so_far) => {
