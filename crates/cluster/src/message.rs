@@ -477,11 +477,12 @@ mod tests {
 
     #[test]
     fn another_protocol_is_refused_with_both_numbers_whatever_else_its_greeting_holds() {
-        let theirs = r#"{"hello":{"protocol":7,"program":"plumb 9.9.9","new":[1,2]}}"#;
-        let error = answer(theirs).unwrap_err().to_string();
+        let other = PROTOCOL + 1;
+        let theirs = format!(r#"{{"hello":{{"protocol":{other},"program":"plumb 9.9.9","new":[1,2]}}}}"#);
+        let error = answer(&theirs).unwrap_err().to_string();
         assert!(
             error.contains("plumb 9.9.9")
-                && error.contains("protocol 7")
+                && error.contains(&format!("protocol {other}"))
                 && error.contains(&format!("protocol {PROTOCOL}")),
             "{error}"
         );
