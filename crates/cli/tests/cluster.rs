@@ -565,6 +565,10 @@ fn clocks_that_are_a_quarter_of_an_hour_apart_begin_together() {
     assert!((2_000_000_000..4_000_000_000).contains(&elapsed), "{elapsed}");
     let error = found["cluster"]["start"]["clock_error_ns"].as_u64().unwrap();
     assert!(error > 0 && error < 500_000_000, "{error}");
+    for (member, ahead) in found["cluster"]["each"].as_array().unwrap().iter().zip([1_000_000_000_000_i64, 0]) {
+        let (offset, bound) = (&member["clock_offset_ns"], &member["clock_error_ns"]);
+        assert!(offset.as_i64().unwrap().abs_diff(ahead) <= bound.as_u64().unwrap(), "{offset} ± {bound}");
+    }
 }
 
 #[test]

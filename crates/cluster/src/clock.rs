@@ -70,6 +70,11 @@ impl MemberClock {
         self.before.map_or(Nanos::ZERO, |estimate| Nanos(estimate.error.get().saturating_mul(2)))
     }
 
+    /// Clock of the member minus that of the leader before the run, in nanoseconds.
+    pub(crate) fn offset_ns(&self) -> Option<i64> {
+        self.before.map(|estimate| estimate.offset_ns)
+    }
+
     /// The bound of times that were converted: the larger one of both measurements.
     pub(crate) fn error(&self) -> Option<Nanos> {
         [self.before, self.after].iter().flatten().map(|estimate| estimate.error).max()

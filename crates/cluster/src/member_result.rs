@@ -57,6 +57,9 @@ pub struct MemberResult {
     pub started: Option<Nanos>,
     /// Bound of the error of its times.
     pub clock_error: Option<Nanos>,
+    /// Its monotonic clock minus that of the leader before the run, in nanoseconds, within that bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_offset_ns: Option<i64>,
     /// I/Os of its fastest worker when the time was over, if it went on after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ios_in_time: Option<u64>,
@@ -178,6 +181,7 @@ impl Outcome {
                 go,
                 started,
                 clock_error: clock.error(),
+                clock_offset_ns: clock.offset_ns(),
                 ios_in_time: member.out_of_time,
                 samples: samples.collect(),
                 sharing: Sharing::default(),

@@ -55,6 +55,10 @@ pub struct MemberSummary {
     pub host: String,
     /// Its start after the first one's.
     pub start_late_ns: Option<Nanos>,
+    /// Its monotonic clock minus that of the leader before the run.
+    pub clock_offset_ns: Option<i64>,
+    /// Bound of the error of that, and of its times.
+    pub clock_error_ns: Option<Nanos>,
     /// Longest measured part of its jobs, in seconds.
     pub elapsed_s: Option<f64>,
     /// Bytes of all directions.
@@ -141,6 +145,8 @@ fn one(member: &MemberResult, members: &[MemberResult], first: Option<Nanos>) ->
         rank: member.rank,
         host: member.host().to_owned(),
         start_late_ns: first_io(member).zip(first).map(|(started, first)| started.saturating_sub(first)),
+        clock_offset_ns: member.clock_offset_ns,
+        clock_error_ns: member.clock_error,
         elapsed_s: elapsed.map(Nanos::as_secs_f64),
         bytes,
         ios: directions().map(|found| found.ios).fold(0, u64::saturating_add),

@@ -36,6 +36,8 @@ pub(super) fn groups() -> Vec<Cases> {
     let cases = named(cases, "one_whose_link_is_cut_is_named", cut_link);
     let cases = named(cases, "in_namespaces_are_ranks_of_mpi", ranks_of_mpi);
     let cases = named(cases, "in_namespaces_run_the_command_of_the_pods_of_a_manifest", pods);
+    let cases = named(cases, "whose_clock_is_1000_s_ahead_begin_within_2_ms_and_say_so", far_clock);
+    let cases = named(cases, "eight_on_this_machine_begin_within_10_ms_in_20_of_20_runs", twenty_starts);
     let cases = named(cases, "that_joined_and_whose_link_is_cut_are_named", cut_link_of_joined);
     vec![named(cases, "simulated_256_take_less_than_a_core_and_200_mib", many_members)]
 }
@@ -220,6 +222,52 @@ fn twenty_equal_runs() {
         let job = "--name=r --rw=randread --bs=4k --size=4m --rate_iops=500 --number_ios=500";
         let found = machines.document(&format!("--json fio {job}"));
         assert_eq!(found["cluster"]["stragglers"], json!([]), "run {run}");
+    }
+}
+
+/// A job that pauses between its I/Os, and one that never does, whose eight workers need the two processors all the time.
+const PACED: &str = "--name=r --ioengine=null --rw=randread --bs=4k --size=16m --rate_iops=200 --number_ios=20";
+const BUSY: &str = "--name=r --ioengine=null --rw=randread --bs=4k --size=16m --time_based --runtime=300ms";
+
+fn nanoseconds(of: &Value) -> u64 {
+    of.as_u64().unwrap_or_else(|| panic!("{of} are no nanoseconds"))
+}
+
+/// Several runs, because a machine that does other work begins later; one of them has to be as good as this. The offset is right in all of them.
+fn far_clock() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let shell = place.path().join("shell");
+    let text = "#!/bin/sh\n[ $1 = a ] && exec unshare --time --monotonic 1000 --fork sh -c \"$2\"\nexec sh -c \"$2\"\n";
+    fs::write(&shell, text).unwrap();
+    fs::set_permissions(&shell, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut skews = Vec::new();
+    for run in 1..=5 {
+        let mut command = Command::new(PLUMB);
+        command.args(["cluster", "--hosts", "a,b", "--program", PLUMB, "--json", "fio"]).args(PACED.split(' '));
+        command.current_dir(place.path()).env("RSH", &shell).stdin(Stdio::null());
+        let found = document(&command.output().unwrap());
+        for (member, ahead) in found["cluster"]["each"].as_array().unwrap().iter().zip([1_000_000_000_000_i64, 0]) {
+            let (offset, bound) = (member["clock_offset_ns"].as_i64().unwrap(), nanoseconds(&member["clock_error_ns"]));
+            assert!(offset.abs_diff(ahead) <= bound && bound < 50_000_000, "run {run}: {offset} ± {bound} ns");
+        }
+        skews.push(nanoseconds(&found["cluster"]["start"]["skew_ns"]));
+    }
+    assert!(skews.iter().any(|&skew| skew < 2_000_000), "{skews:?}");
+}
+
+fn twenty_starts() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for job in [PACED, BUSY] {
+        let skew = |_| {
+            let mut command = Command::new(PLUMB);
+            command.args(["cluster", "--local", "8", "--json", "fio"]).args(job.split(' '));
+            let found = document(&command.current_dir(place.path()).stdin(Stdio::null()).output().unwrap());
+            assert_eq!(found["cluster"]["members"], 8);
+            nanoseconds(&found["cluster"]["start"]["skew_ns"])
+        };
+        let skews: Vec<u64> = (1..=20).map(skew).collect();
+        println!("{job}: {skews:?}");
+        assert!(skews.iter().all(|&skew| skew > 0 && skew < 10_000_000), "{job}: {skews:?}");
     }
 }
 

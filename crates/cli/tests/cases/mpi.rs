@@ -15,6 +15,9 @@ const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 const SILENCE: Duration = Duration::from_secs(3);
 /// Time that may follow it.
 const THEN: Duration = Duration::from_secs(3);
+/// System calls of a relay in a second of measuring, with those of the MPI library's threads. It looks 50 times a second, with 3 to 5 calls each (159 to 286 were
+/// counted under four MPIs); twice that is no storm, but 1 ms between looks, as before the start, would be 3000.
+const MOST_CALLS: f64 = 500.0;
 /// Random reads of a file for this time.
 const READS: &str = "--name=r --rw=randread --bs=4k --size=4m --time_based --runtime=";
 
@@ -133,6 +136,7 @@ pub(super) fn groups() -> Vec<Cases> {
     }
     for mpi in [DEBIAN_OPEN_MPI, DEBIAN_MPICH, OTHERS[0], OTHERS[2]] {
         cases = on_request(cases, name(mpi, "a_relay_sleeps"), Box::new(move || a_relay_sleeps(mpi)));
+        cases = on_request(cases, name(mpi, "a_relay_makes_few_calls"), Box::new(move || a_relay_makes_few_calls(mpi)));
         cases = on_request(cases, name(mpi, "interrupt"), Box::new(move || interrupt(mpi)));
         for (role, called) in ROLES {
             for (signal, how) in [(Signal::KILL, "killed"), (Signal::STOP, "stopped")] {
@@ -460,6 +464,36 @@ fn a_relay_sleeps(mpi: Mpi) {
     for (pid, (before, after)) in watched.iter().zip(before.into_iter().zip(all(&watched))) {
         let used = u128::from(after - before);
         assert!(used * 100 < elapsed, "process {pid} used {used} of {elapsed} ns; the relays are {:?}", run.relays);
+    }
+    let (_, (status, text, error), _) = run.end(Instant::now());
+    assert_eq!(status, 0, "{text}{error}");
+}
+
+/// strace counts the calls of all relays while their members measure.
+fn a_relay_makes_few_calls(mpi: Mpi) {
+    let run = begin(mpi, &format!("fio {READS}12 --rate_iops=100"));
+    let counts = place();
+    let counted = |pid: &u32| counts.path().join(pid.to_string());
+    let count = |pid: &u32| {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-c", "-p", &pid.to_string(), "-o"]).arg(counted(pid)).stderr(Stdio::null());
+        command.spawn().expect("strace, which tools/oracles installs")
+    };
+    let begun = Instant::now();
+    let counters: Vec<Child> = run.relays.iter().map(count).collect();
+    std::thread::sleep(Duration::from_secs(4));
+    for mut counter in counters {
+        signal(counter.id(), Signal::INT);
+        counter.wait().unwrap();
+    }
+    let elapsed = begun.elapsed().as_secs_f64();
+    for pid in &run.relays {
+        let text = fs::read_to_string(counted(pid)).unwrap();
+        let total = text.lines().find(|line| line.ends_with(" total")).and_then(|line| line.split_whitespace().nth(3));
+        let calls: f64 = total.and_then(|calls| calls.parse().ok()).unwrap_or_else(|| panic!("no total: {text}"));
+        println!("{}: {:.0} calls per second", mpi.name, calls / elapsed);
+        // A relay that is not seen to look at all was not counted.
+        assert!((40.0..MOST_CALLS).contains(&(calls / elapsed)), "process {pid} in {elapsed} s:\n{text}");
     }
     let (_, (status, text, error), _) = run.end(Instant::now());
     assert_eq!(status, 0, "{text}{error}");

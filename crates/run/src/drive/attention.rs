@@ -7,7 +7,7 @@ use super::job_loop::{Drive, is_synchronous};
 use super::search::{Search, Step};
 use crate::WorkerState;
 use crate::shared::capabilities::usable_depth;
-use crate::shared::control::{MARK, REPORT};
+use crate::shared::control::{GIVE_WAY, MARK, REPORT};
 use crate::shared::record::SteadyRecord;
 use crate::shared::usage::used_since;
 use engine::EngineError;
@@ -16,6 +16,9 @@ use measure::{Clock, Nanos};
 use plan::{Isolation, Subject};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// How often a worker gives way at an agreed start. Those that are woken meanwhile need some turns of the scheduler; each takes 0.4 µs if no one waits.
+const TURNS: u32 = 16;
 
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Starts the constraints when the measured part begins at `now`.
@@ -43,12 +46,24 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if self.statistics.control.stop.load(Relaxed) & MARK != 0 {
             self.mark();
         }
+        self.give_way(&mut now);
         self.answer_report_request();
         let Some(mut constraints) = self.constraints.take() else { return Ok((self.load.next(now), now)) };
         let next = self.next_constrained(&mut constraints, &mut now);
         self.constraints = Some(constraints);
         self.reschedule();
         next.map(|next| (next, now))
+    }
+
+    /// Lets workers of other runs that begin at the same moment have the processor, once the first I/O is done: one that never pauses keeps it for a time slice
+    /// of the scheduler, and the last of eight on two processors would begin after three of these.
+    fn give_way(&self, now: &mut Nanos) {
+        let control = self.statistics.control;
+        if control.stop.load(Relaxed) & GIVE_WAY != 0 && control.ios.iter().any(|ios| ios.load(Relaxed) > 0) {
+            control.stop.fetch_and(!GIVE_WAY, Relaxed);
+            (0..TURNS).for_each(|_| std::thread::yield_now());
+            *now = self.clock.now();
+        }
     }
 
     // The next step under constraints: they can end the ramp, change the depth, or delay the load's answer.

@@ -21,7 +21,7 @@ pub(crate) struct Control {
     /// Not zero once set-up has ended, successfully or not.
     pub(crate) ready: AtomicU32,
     /// Requests that the worker checks before its next I/O: [`STOP`], [`ATTENTION`], [`SIGNALLED`], [`MARK`],
-    /// [`REPORT`].
+    /// [`REPORT`], [`GIVE_WAY`].
     pub(crate) stop: AtomicU32,
     pub(crate) open_files: AtomicU32,
     /// Thread id of the worker; 0 before it runs.
@@ -60,6 +60,9 @@ pub(crate) const SIGNALLED: u32 = 4;
 pub(crate) const MARK: u32 = 16;
 /// The worker is to bring its record up to date, then clear this bit.
 pub(crate) const REPORT: u32 = 8;
+
+/// The worker begins at one moment with others that may wait for its processor: after its first I/O it lets them begin, and clears this bit.
+pub(crate) const GIVE_WAY: u32 = 32;
 
 /// The points up to which a worker may proceed; zero, less than any of these, is a closed gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

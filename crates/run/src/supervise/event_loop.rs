@@ -6,7 +6,7 @@ use super::prepare::{targets_of, targets_read, watched_paths};
 use super::schedule::{Schedule, Standing, WorkerOutcome};
 use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
 use super::workers::{RunInputs, WorkerEnd, WorkerPool};
-use crate::shared::control::{Gate, SIGNALLED};
+use crate::shared::control::{GIVE_WAY, Gate, SIGNALLED};
 use crate::shared::record::{Fault, Record};
 use crate::shared::{gate, wakeup};
 use crate::signals::Signals;
@@ -451,6 +451,9 @@ impl<'run> EventLoop<'run> {
         };
         let at = now.saturating_add(left);
         self.first_start = FirstStart::Over;
+        for &index in &self.setting_up {
+            self.run.shared.controls[index].stop.fetch_or(GIVE_WAY, Relaxed);
+        }
         (self.started_at, self.state.from) = (at, at);
         let RunInputs { workers, prepared, options, .. } = self.run;
         self.next_progress = options.progress_interval.map_or(Nanos::MAX, |interval| at.saturating_add(interval));
