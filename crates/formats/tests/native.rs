@@ -90,6 +90,15 @@ proptest! {
 }
 
 #[test]
+fn a_short_file_of_jobs_that_would_fill_the_memory_is_refused() {
+    let job = format!("{{\"name\": \"{}\"}}", "x".repeat(1 << 20));
+    let text =
+        format!("{{\"schema\": 2, \"program\": \"plumb\", \"result\": {{\"jobs\": [{job}{}]}}}}", ", {}".repeat(5000));
+    let error = native::read(&text).unwrap_err().to_string();
+    assert!(error.contains("5001 jobs that are each what the first one is in 1048587 bytes"), "{error}");
+}
+
+#[test]
 fn a_file_without_workloads_has_them_from_its_options() {
     let options = |list: &[(&str, &str)]| list.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();
     let mut result = RunResult { jobs: vec![JobResult::default()], ..RunResult::default() };

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 pub(super) const SCHEMA: u32 = 2;
 /// Most jobs of a file with the plain schema.
 pub(super) const MOST_PLAIN: usize = 64;
+/// Most bytes of all jobs written out: a short file must not fill the memory. 10,000 jobs with full histograms are a tenth of it.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// Writes a result, with a trailing newline.
 pub(super) fn write(result: &RunResult) -> serde_json::Result<String> {
@@ -124,6 +126,10 @@ pub(super) fn read(text: &str) -> Result<RunResult, FormatError> {
         |what: String, line: usize| FormatError::Refused { format: "native", line, what, works: super::WORKS };
     let mut root = Tree::of(text).map_err(|error| refused(error.to_string(), error.line()))?;
     let jobs = list_at(&mut root, &["result", "jobs"]).map(std::mem::take).unwrap_or_default();
+    let bytes = serde_json::to_string(&jobs.first()).map_or(0, |first| first.len() as u64);
+    if bytes.saturating_mul(jobs.len() as u64) > MOST_BYTES {
+        return Err(refused(format!("{} jobs that are each what the first one is in {bytes} bytes", jobs.len()), 1));
+    }
     let intervals = list_at(&mut root, &["result", "monitored", "intervals"]).into_iter().flatten();
     for (number, interval) in (1..).zip(intervals) {
         if !interval.get_mut("workers").is_none_or(by_worker) {
