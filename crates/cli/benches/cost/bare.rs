@@ -97,7 +97,7 @@ fn mmap(file: &File, mut offsets: Offsets, ios: u64, block: usize) -> io::Result
     offsets.blocks = (length / block) as u64;
     for _ in 0..ios {
         let at = usize::try_from(offsets.draw()).map_err(io::Error::other)? / BLOCK * block;
-        // SAFETY: the block is inside of the mapping, the buffer is as long, and nobody shortens the file.
+        // SAFETY: the block is inside of the mapping, the buffer is as long, and the file keeps its length.
         unsafe { std::ptr::copy_nonoverlapping(map.cast::<u8>().add(at), buffer.as_mut_ptr(), block) };
         black_box(&mut buffer);
     }

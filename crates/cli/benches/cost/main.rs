@@ -94,6 +94,10 @@ fn bench(form: Form, only: &str) -> io::Result<()> {
     let file = tmpfs.file("file", BYTES)?;
     let device = LoopDevice::new(tmpfs.path(), BYTES);
     println!("random I/O, all latencies on, no random map; {ROUNDS} rounds; mean (lowest to highest)");
+    if !ROWS.iter().any(|row| row.name.contains(only)) {
+        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        return Err(io::Error::other(format!("--only {only} is in no name of a row; they are: {}", names.join("; "))));
+    }
     let mut failures = Vec::new();
     for row in ROWS.iter().filter(|row| row.name.contains(only)) {
         let path = match (&device, row.place) {

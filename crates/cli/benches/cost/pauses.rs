@@ -1,6 +1,6 @@
 //! What waiting costs: how late the I/Os of a job with a rate are and how long pauses last, with the CPU time that it takes.
 //!
-//! A sleep ends late by what the timer and the scheduler of the machine take, which nobody can undo: the bare sleep in the same
+//! A sleep ends late by what the timer and the scheduler of the machine take, and no program can undo that: the bare sleep in the same
 //! run says how much that is. Lateness is judged against the limit or, where that is more, twice the bare sleep's.
 
 use super::{counted, plumb};
