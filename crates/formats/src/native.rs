@@ -1,7 +1,8 @@
-//! plumb's own JSON: `{"schema": 1, "program": .., "result": ..}`, the whole RunResult without loss; with many jobs schema 2, which
+//! plumb's own JSON: `{"schema": 1, "program": .., "result": ..}`, the whole RunResult without loss; with many jobs schema 3, which
 //! does not repeat what they have in common.
 
 mod dense;
+mod vlq;
 
 use crate::{FormatError, echoed};
 use model::{RunResult, SCHEMA};
@@ -53,7 +54,7 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
         works: WORKS,
     };
     let head: Head = serde_json::from_str(text).map_err(refused)?;
-    if head.schema == dense::SCHEMA {
+    if [dense::SCHEMA, dense::WITH_LISTS].contains(&head.schema) {
         return dense::read(text);
     }
     if head.schema != SCHEMA {

@@ -82,7 +82,7 @@ proptest! {
             result.jobs = result.jobs.iter().cycle().take(more).cloned().collect();
             result.jobs[more / 2] = changed;
             let text = native::write(&result).unwrap();
-            let is_dense = text.starts_with("{\n  \"schema\": 2,\n");
+            let is_dense = text.starts_with("{\n  \"schema\": 3,\n");
             prop_assert!(is_dense);
             prop_assert!(native::read(&text).unwrap() == result);
         }
@@ -137,8 +137,15 @@ fn the_file_opens_with_its_schema_and_program() {
     assert!(text.starts_with("{\n  \"schema\": 1,\n  \"program\": \"plumb 0.1.0\",\n  \"result\": {"), "{text}");
 }
 
+/// Whether jobs have a rate, and so response times and how late their I/Os were issued.
+#[derive(Clone, Copy, PartialEq)]
+enum Rate {
+    None,
+    Kept,
+}
+
 /// A run of this many jobs over ten minutes, each with its own latencies.
-fn many_jobs(count: u64) -> RunResult {
+fn many_jobs(count: u64, rate: Rate) -> RunResult {
     let latency = |job: u64, from: u64| {
         let (mut moments, mut histogram) = (Moments::new(), Box::new(Histogram::new()));
         for step in 0..200_u64 {
@@ -159,6 +166,11 @@ fn many_jobs(count: u64) -> RunResult {
             let found = &mut job.directions[direction];
             (found.ios, found.bytes) = (30_000 + number * 13 % 997, (30_000 + number * 13 % 997) * 4096);
             found.completion = Some(latency(number, 90_000));
+            if rate == Rate::Kept {
+                (found.response, found.lateness) =
+                    (Some(latency(number * 7, 97_000)), Some(latency(number * 3, 4_000)));
+                found.sent_late = Some(number * 11 % 101);
+            }
         }
         job
     };
@@ -178,19 +190,46 @@ fn many_jobs(count: u64) -> RunResult {
 }
 
 #[test]
-fn ten_minutes_of_a_thousand_jobs_are_less_than_5_mb() {
-    let result = many_jobs(1000);
-    let text = native::write(&result).unwrap();
-    assert!(text.len() < 5_000_000, "{} bytes", text.len());
-    assert!(native::read(&text).unwrap() == result);
+fn ten_minutes_of_a_thousand_jobs_are_less_than_5_mb_also_with_a_rate() {
+    for (rate, most) in [(Rate::None, 3_000_000), (Rate::Kept, 5_000_000)] {
+        let result = many_jobs(1000, rate);
+        let text = native::write(&result).unwrap();
+        println!("{} bytes", text.len());
+        assert!(text.len() < most, "{} bytes", text.len());
+        assert!(native::read(&text).unwrap() == result);
+    }
+}
+
+/// Written by plumb before histograms were packed: 3 of the 65 jobs of `--ioengine=null --rw=randrw --size=256k --rate_iops=2000`.
+#[test]
+fn a_file_of_schema_2_is_read_as_it_was() {
+    let text = include_str!("golden/native-schema-2.json");
+    let result = native::read(text).unwrap();
+    assert_eq!(result.jobs.len(), 3);
+    for (number, job) in result.jobs.iter().enumerate() {
+        for direction in [measure::Direction::Read, measure::Direction::Write] {
+            let found = &job.directions[direction];
+            for latency in [&found.completion, &found.response, &found.lateness] {
+                let latency = latency.as_ref().unwrap();
+                let counted = latency.histogram.as_ref().unwrap().total();
+                assert_eq!((counted, latency.moments.count()), (found.ios, found.ios), "job {number}");
+            }
+        }
+        assert_eq!(job.directions.read.ios + job.directions.write.ios, 64);
+    }
+    let mut many = result.clone();
+    many.jobs = result.jobs.iter().cycle().take(66).cloned().collect();
+    let again = native::write(&many).unwrap();
+    assert!(again.starts_with("{\n  \"schema\": 3,\n"));
+    assert_eq!(native::read(&again).unwrap().jobs[..3], result.jobs);
 }
 
 #[test]
 fn a_mistake_in_a_result_of_many_jobs_is_refused_with_its_job() {
-    let text = native::write(&many_jobs(65)).unwrap();
+    let text = native::write(&many_jobs(65, Rate::None)).unwrap();
     for (from, to, expected) in [
         ("\"pid\":9007", "\"pid\":\"x\"", "job 8: invalid type: string"),
-        ("\"histogram\":[", "\"histogram\":[-1,", "a histogram of job 1 "),
+        ("\"histogram\":\"", "\"histogram\":\"D", "a histogram of job 1 "),
         ("\"on_cpu\":[0,", "\"on_cpu\":[", "the workers of interval 1 "),
         ("\"jobs\": [\n", "\"jobs\": [[\n", "native, line "),
     ] {

@@ -1,19 +1,23 @@
-//! The result file of many jobs (schema 2): nothing that they have in common is written more than once.
+//! The result file of many jobs (schema 3): nothing that they have in common is written more than once.
 //!
 //! - Each entry of `jobs` after the first is what differs from the first, as a JSON Merge Patch (RFC 7396).
-//! - A `histogram` is a flat list: the first bucket, then the counts of consecutive buckets; -n leaves out n empty ones.
+//! - A `histogram` is a text: the first bucket, then the counts of consecutive buckets; -n leaves out n empty ones. Each number is a Base64
+//!   VLQ ([`super::vlq`]). In schema 2 they are a list.
 //! - The `workers` of an interval are a list per member, with null where a worker has none.
 //!
 //! Owns these three transformations, both ways. Jobs and intervals have a line each, and are transformed one by one: a file of 10,000 jobs
 //! is never in memory with all that they have in common.
 
+use super::vlq;
 use crate::tree::{Object, Tree};
 use crate::{FormatError, echoed};
 use model::{Interval, JobResult, Monitored, RunResult};
 use serde::{Deserialize, Serialize};
 
 /// Schema number of these files.
-pub(super) const SCHEMA: u32 = 2;
+pub(super) const SCHEMA: u32 = 3;
+/// Schema number of those with lists for histograms.
+pub(super) const WITH_LISTS: u32 = 2;
 /// Most jobs of a file with the plain schema.
 pub(super) const MOST_PLAIN: usize = 64;
 /// Most bytes of all jobs written out: a short file must not fill the memory. 10,000 jobs with full histograms are a tenth of it.
@@ -25,10 +29,10 @@ pub(super) fn write(result: &RunResult) -> serde_json::Result<String> {
     let mut text = format!("{{\n  \"schema\": {SCHEMA},\n  \"program\": {program},\n  \"result\": {{\n");
     members(&mut text, "    ", &serde_json::to_string(&without_jobs(result))?, &["jobs"])?;
     let first = serde_json::to_string(&result.jobs.first())?;
-    let first = flat(Tree::of(&first)?);
+    let first = packed(Tree::of(&first)?);
     list(&mut text, "    ", "jobs", result.jobs.iter().enumerate(), |(number, job)| {
         let job = serde_json::to_string(job)?;
-        let job = flat(Tree::of(&job)?);
+        let job = packed(Tree::of(&job)?);
         serde_json::to_string(&if number == 0 { job } else { difference(job, &first) })
     })?;
     if let Some(monitored) = &result.monitored {
@@ -141,7 +145,7 @@ pub(super) fn read(text: &str) -> Result<RunResult, FormatError> {
     let first = jobs.next();
     let all = first.clone().into_iter().chain(jobs.map(|patch| patched(first.clone().unwrap_or(Tree::Null), patch)));
     for (number, mut job) in (1..).zip(all) {
-        if !unflattened(&mut job) {
+        if !unpacked(&mut job) {
             return Err(refused(format!("a histogram of job {number} is not a bucket, counts and gaps"), 1));
         }
         let job = of_tree::<JobResult>(&job).map_err(|error| refused(format!("job {number}: {error}"), 1))?;
@@ -206,48 +210,68 @@ fn histograms<'text>(value: &mut Tree<'text>, change: fn(&mut Tree<'text>) -> bo
     }
 }
 
-fn flat(mut value: Tree<'_>) -> Tree<'_> {
-    histograms(&mut value, flatten);
+fn packed(mut value: Tree<'_>) -> Tree<'_> {
+    histograms(&mut value, pack);
     value
 }
 
-fn unflattened(value: &mut Tree<'_>) -> bool {
-    histograms(value, unflatten)
+fn unpacked(value: &mut Tree<'_>) -> bool {
+    histograms(value, unpack)
 }
 
-/// `[[bucket, count], ...]` as `[bucket, count, count, -empty, count, ...]`.
-fn flatten(value: &mut Tree<'_>) -> bool {
+/// `[[bucket, count], ...]` as the text of `bucket, count, count, -empty, count, ...`.
+fn pack(value: &mut Tree<'_>) -> bool {
     let Tree::List(pairs) = value else { return true };
-    let mut flat = Vec::with_capacity(pairs.len() + pairs.len() / 4);
+    let mut text = String::with_capacity(3 * pairs.len());
     let mut next = None;
     for pair in pairs.iter() {
         let Some([Tree::Whole(bucket), Tree::Whole(count)]) = pair.as_list() else { return false };
-        match next.map(|next: u64| (bucket.checked_sub(next), i64::try_from(bucket.abs_diff(next)))) {
-            None => flat.push(Tree::Whole(*bucket)),
-            Some((Some(0), _)) => {}
-            Some((Some(_), Ok(empty))) => flat.push(Tree::Negative(-empty)),
-            Some(_) => return false,
+        match next.map(|next: u64| bucket.checked_sub(next)) {
+            None => vlq::push(&mut text, i128::from(*bucket)),
+            Some(Some(0)) => {}
+            Some(Some(empty)) => vlq::push(&mut text, -i128::from(empty)),
+            Some(None) => return false,
         }
-        flat.push(Tree::Whole(*count));
+        vlq::push(&mut text, i128::from(*count));
         next = bucket.checked_add(1);
     }
-    *value = Tree::List(flat);
+    *value = Tree::Text(text.into());
     true
 }
 
-/// The opposite; false if the list cannot be one of these.
-fn unflatten(value: &mut Tree<'_>) -> bool {
-    let Tree::List(flat) = value else { return matches!(value, Tree::Null) };
-    let mut pairs = Vec::with_capacity(flat.len());
-    let mut next = None;
-    for number in flat.iter() {
-        next = match (next, number) {
-            (None, Tree::Whole(bucket)) => Some(*bucket),
-            (Some(bucket), Tree::Whole(count)) => {
-                pairs.push(Tree::List(vec![Tree::Whole(bucket), Tree::Whole(*count)]));
+/// The numbers of a packed histogram, of this schema or the one before; `None` if it has something else.
+fn numbers(value: &Tree<'_>) -> Option<Vec<i128>> {
+    match value {
+        Tree::Text(text) => vlq::numbers(text),
+        Tree::List(list) => {
+            let number = |number: &Tree<'_>| match number {
+                Tree::Whole(number) => Some(i128::from(*number)),
+                Tree::Negative(number) => Some(i128::from(*number)),
+                _ => None,
+            };
+            list.iter().map(number).collect()
+        }
+        _ => None,
+    }
+}
+
+/// The opposite of [`pack`]; false if the numbers cannot be those of a histogram.
+fn unpack(value: &mut Tree<'_>) -> bool {
+    if *value == Tree::Null {
+        return true;
+    }
+    let Some(numbers) = numbers(value) else { return false };
+    let mut pairs = Vec::with_capacity(numbers.len());
+    let mut next: Option<u64> = None;
+    for number in numbers {
+        let size = u64::try_from(number.unsigned_abs()).ok();
+        next = match (next, size) {
+            (None, Some(bucket)) if number >= 0 => Some(bucket),
+            (Some(bucket), Some(count)) if number >= 0 => {
+                pairs.push(Tree::List(vec![Tree::Whole(bucket), Tree::Whole(count)]));
                 bucket.checked_add(1)
             }
-            (Some(bucket), Tree::Negative(empty)) => bucket.checked_add(empty.unsigned_abs()),
+            (Some(bucket), Some(empty)) => bucket.checked_add(empty),
             _ => return false,
         };
         if next.is_none() {
@@ -327,20 +351,33 @@ mod tests {
 
     #[test]
     fn a_histogram_is_its_first_bucket_counts_and_gaps() {
-        for (pairs, expected) in [
-            ("[[7,1],[8,2],[11,3]]", "[7,1,2,-2,3]"),
-            ("[]", "[]"),
-            ("[[0,18446744073709551615]]", "[0,18446744073709551615]"),
-            ("null", "null"),
+        for (pairs, expected, list) in [
+            ("[[7,1],[8,2],[11,3]]", "\"OCEFG\"", "[7,1,2,-2,3]"),
+            ("[]", "\"\"", "[]"),
+            ("[[0,18446744073709551615]]", "\"A+///////////f\"", "[0,18446744073709551615]"),
+            ("null", "null", "null"),
         ] {
             let mut value = tree(pairs);
-            assert!(flatten(&mut value));
+            assert!(pack(&mut value));
             assert_eq!(serde_json::to_string(&value).unwrap(), expected);
-            assert!(unflatten(&mut value));
-            assert_eq!(serde_json::to_string(&value).unwrap(), pairs);
+            let mut earlier = tree(list);
+            assert!(unpack(&mut value) && unpack(&mut earlier));
+            for value in [value, earlier] {
+                assert_eq!(serde_json::to_string(&value).unwrap(), pairs);
+            }
         }
-        for wrong in ["[-1]", "[1.5]", "[1,\"a\"]", "7", "[18446744073709551615,1,1]"] {
-            assert!(!unflatten(&mut tree(wrong)), "{wrong}");
+        for wrong in [
+            "[-1]",
+            "[1.5]",
+            "[1,\"a\"]",
+            "7",
+            "[18446744073709551615,1,1]",
+            "\"D\"",
+            "\"O,C\"",
+            "\"OCg\"",
+            "\"AggggggggggggggI\"",
+        ] {
+            assert!(!unpack(&mut tree(wrong)), "{wrong}");
         }
     }
 
