@@ -40,6 +40,7 @@ pub fn measurement(job: &JobResult, direction: Direction) -> Option<Measurement>
         iops: moved.iops(),
         shares: distribution.and_then(|latency| latency.histogram.as_deref()).map(shares).unwrap_or_default(),
         percentiles_ns: PERCENTS.map(|percent| percentile_as_fact(distribution?, percent).map(Nanos::as_f64)),
+        percentiles_mean_ns: distribution.and_then(|latency| latency.moments.mean()),
         engine: Some(job.echo.engine.clone()).filter(|engine| !engine.is_empty()),
         depth: (job.echo.iodepth > 0).then(|| f64::from(job.echo.iodepth)),
         errno: Some(f64::from(job.errno())).filter(|&errno| errno != 0.0),

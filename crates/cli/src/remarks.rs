@@ -54,7 +54,7 @@ fn response_lines(result: &RunResult) -> Vec<String> {
     for job in result.reported_jobs() {
         for (direction, found) in job.directions.iter() {
             let Some(response) = &found.response else { continue };
-            let micros = |ns: f64| format!("{} µs", analysis::thousands((ns / 1000.0).round()));
+            let micros = |ns: f64| format!("{} µs", measure::text::grouped(ns / 1000.0));
             let percentile = |percent: f64| Some(response.histogram.as_ref()?.percentile(percent)?.as_f64());
             let [Some(half), Some(most)] = [50.0, 99.0].map(percentile) else { continue };
             let longest = response.moments.maximum().map_or(0.0, Nanos::as_f64);

@@ -39,7 +39,7 @@ plumb.charts.blocks = (data, look) => {
     renderItem: (params, api) => {
       const error = api.value(1);
       const [[x, y], [, zero]] = [api.coord([api.value(0), error]), api.coord([api.value(0), 0])];
-      const words = `${error < 0 ? '−' : '+'}${(Math.abs(error) * 100).toFixed(1)} %`;
+      const words = `${error < 0 ? '−' : '+'}${plumb.fixed(Math.abs(error) * 100, 1)} %`;
       return {
         type: 'group',
         children: [
@@ -55,7 +55,7 @@ plumb.charts.blocks = (data, look) => {
       trigger: 'item', confine: true, backgroundColor: look.paper, borderColor: look.axis, textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 },
       formatter: (item) => {
         const point = item.data && data.points[item.data.point];
-        return point ? plumb.said([point.label, `measured ${plumb.time(point.time_ns)}, ${plumb.rate(point.rate)}`, ...(point.model_ns ? [`model ${plumb.time(point.model_ns)}, off by ${(point.error * 100).toFixed(1)} %`] : [])]) : '';
+        return point ? plumb.said([point.label, `measured ${plumb.time(point.time_ns)}, ${plumb.rate(point.rate)}`, ...(point.model_ns ? [`model ${plumb.time(point.model_ns)}, off by ${plumb.fixed(point.error * 100, 1)} %`] : [])]) : '';
       },
     },
     grid: panels.map((panel) => ({ left, right: 40, ...panel })),
@@ -63,7 +63,7 @@ plumb.charts.blocks = (data, look) => {
     yAxis: [
       plumb.latencyAxis(look, 'time of an I/O', times, { gridIndex: 0 }),
       plumb.rateAxis(look, 'throughput\n(MiB/s)', data.points.map((point) => point.rate), { gridIndex: 1, nameGap: 54 }),
-      plumb.axis(look, 'error of\nthe model', (value) => `${Math.round(value * 100)} %`, { gridIndex: 2, min: -worst, max: worst, interval: worst, nameGap: 46, splitNumber: 2 }),
+      plumb.axis(look, 'error of\nthe model', (value) => `${plumb.fixed(value * 100)} %`, { gridIndex: 2, min: -worst, max: worst, interval: worst, nameGap: 46, splitNumber: 2 }),
     ],
     series: [
       line(0, 'model', data.curve.map((point) => [power(point.bytes), point.time_ns])),

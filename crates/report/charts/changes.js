@@ -52,7 +52,7 @@ plumb.changesScale = (data, { plot, plotEnd }) => {
 plumb.changesSigned = (share) => {
   const percent = share * 100;
   if (percent > 999) return '> 999 %';
-  const digits = Math.abs(percent).toFixed(1);
+  const digits = plumb.fixed(Math.abs(percent), 1);
   return `${digits === '0.0' ? '' : percent < 0 ? '−' : '+'}${digits} %`;
 };
 
@@ -68,10 +68,10 @@ plumb.changesGround = (data, look, scale, top, bottom) => {
   const zero = { share: 0, at: scale.at(0) };
   for (const { share, at } of plumb.ticksFrom(zero, ticks, look)) {
     marks.push({ shape: plumb.line([[at, top], [at, bottom + 4]], share === 0 ? look.soft : look.line, share === 0 ? 1.4 : 1) });
-    marks.push({ shape: plumb.text(at, bottom + 14, share === 0 ? '0' : `${share < 0 ? '−' : '+'}${Math.round(Math.abs(share) * 100)} %`, look.font(11), look.ink, 'center') });
+    marks.push({ shape: plumb.text(at, bottom + 14, share === 0 ? '0' : `${share < 0 ? '−' : '+'}${plumb.fixed(Math.abs(share) * 100)} %`, look.font(11), look.ink, 'center') });
   }
   marks.push(...plumb.intervalsAxis(look, scale, bottom, 'change from old to new, with its 95 % interval'));
-  const tolerance = `tolerance ${+(data.tolerance * 100).toPrecision(3)} %`;
+  const tolerance = `tolerance ${+plumb.fixed(data.tolerance * 100, 2)} %`;
   const half = echarts.format.getTextRect(tolerance, look.font(10.5)).width / 2;
   const x = Math.min(Math.max((left + right) / 2, half + 4), look.width - half - 4);
   marks.push({ shape: plumb.text(x, top - 10, tolerance, look.font(10.5), look.target, 'center') });

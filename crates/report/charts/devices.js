@@ -16,10 +16,10 @@ plumb.charts.devices = (data, look) => {
   const shown = names.slice(0, devicesMost);
   const written = (row, value) => {
     if (typeof value !== 'number') return '–';
-    if (row.quantity === 'iops') return `${plumb.grouped(Math.round(value))} /s`;
+    if (row.quantity === 'iops') return `${plumb.grouped(plumb.fixed(value))} /s`;
     if (row.quantity === 'rate') return plumb.rate(value);
     if (row.quantity === 'latency') return plumb.time(value);
-    return row.quantity === 'utilisation' ? plumb.percent(value) : value.toFixed(value < 9.95 ? 2 : 1);
+    return row.quantity === 'utilisation' ? plumb.percent(value) : plumb.fixed(value, value < 9.95 ? 2 : 1);
   };
   const heads = ['', 'program', ...shown, look.narrow ? 'ratio' : 'devices ÷ program'];
   const [left, first, right] = look.narrow ? [10, 140, look.width - 10] : [48, 200, look.width - 48];
@@ -43,7 +43,7 @@ plumb.charts.devices = (data, look) => {
       const off = Math.max(row.ratio, 1 / Math.max(row.ratio, 1e-9));
       const fill = off <= 1.1 ? look.between : off <= 2 ? look.over : look.slower;
       const x = end(heads.length - 1);
-      marks.push({ shape: { ...plumb.rect(x - Math.min(84, wide - 20), y - 11, Math.min(92, wide - 12), 22, fill, { stroke: off <= 1.1 ? look.betweenInk : off <= 2 ? look.overInk : look.alarm, lineWidth: 0.8 }), name: 'ratio' }, says: `${row.what}: devices ÷ program = ${row.ratio.toFixed(3)}` });
+      marks.push({ shape: { ...plumb.rect(x - Math.min(84, wide - 20), y - 11, Math.min(92, wide - 12), 22, fill, { stroke: off <= 1.1 ? look.betweenInk : off <= 2 ? look.overInk : look.alarm, lineWidth: 0.8 }), name: 'ratio' }, says: `${row.what}: devices ÷ program = ${plumb.fixed(row.ratio, 3)}` });
       put(heads.length - 1, y, plumb.times(row.ratio), true, off <= 1.1 ? look.betweenInk : off <= 2 ? look.overInk : look.alarm);
     }
     marks.push({ shape: plumb.line([[left, y + devicesRow / 2], [right, y + devicesRow / 2]], look.line, 1) });

@@ -104,7 +104,7 @@ plumb.units = {
   count: { axis: (value) => plumb.count(value), says: (value) => plumb.count(value) },
   rate: { axis: (value) => plumb.grouped(+(value / 1048576).toPrecision(4)), says: (value) => plumb.rate(value) },
   latency: { axis: (value) => plumb.tick(value), says: (value) => plumb.time(value) },
-  share: { axis: (value) => `${Math.round(value * 100)} %`, says: (value) => plumb.percent(value) },
+  share: { axis: (value) => `${plumb.fixed(value * 100)} %`, says: (value) => plumb.percent(value) },
 };
 
 // The axis of throughputs: round in MiB/s, from 0.

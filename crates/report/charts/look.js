@@ -98,14 +98,22 @@ plumb.shows = (look, name) => !look.lines || look.lines.includes(name);
 // The latency that is marked: the one that was chosen (0 for none), else that of the data.
 plumb.target = (data, look) => look.target_ns ?? data.target_ns ?? 0;
 
+// A number with this many decimals; halfway between two of them to the even one, as the sentences (Rust) and fio (C) round. A number is
+// halfway if it is an odd number of halves of the last place that binary knows, and then the script's own rounding went up.
+plumb.fixed = (value, digits = 0) => {
+  const text = Number(value).toFixed(digits);
+  const isHalfway = (Math.abs(value) * 2 ** (digits + 1)) % 2 === 1;
+  return isHalfway ? text.replace(/[13579]$/, (digit) => digit - 1) : text;
+};
+
 const decimals = (value) => (value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 
 // A latency: `84 µs`, `2.16 ms`, `1.69 s`.
 plumb.time = (ns) => {
-  if (ns < 999.5) return `${Math.round(ns)} ns`;
-  if (ns < 999.5e3) return `${(ns / 1e3).toFixed(ns < 9.995e3 ? 2 : 0)} µs`;
-  if (ns < 999.5e6) return `${(ns / 1e6).toFixed(decimals(ns / 1e6))} ms`;
-  return `${(ns / 1e9).toFixed(decimals(ns / 1e9))} s`;
+  if (ns < 999.5) return `${plumb.fixed(ns)} ns`;
+  if (ns < 999.5e3) return `${plumb.fixed(ns / 1e3, ns < 9.995e3 ? 2 : 0)} µs`;
+  if (ns < 999.5e6) return `${plumb.fixed(ns / 1e6, decimals(ns / 1e6))} ms`;
+  return `${plumb.fixed(ns / 1e9, decimals(ns / 1e9))} s`;
 };
 
 // A round latency on an axis: `100 µs`, `10 s`.
@@ -121,14 +129,14 @@ plumb.grouped = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 // A throughput in binary units: `528 MiB/s`.
 plumb.rate = (bytes) => {
   const mib = bytes / 1048576;
-  return `${mib < 1000 ? mib.toFixed(decimals(mib)) : plumb.grouped(Math.round(mib))} MiB/s`;
+  return `${mib < 1000 ? plumb.fixed(mib, decimals(mib)) : plumb.grouped(plumb.fixed(mib))} MiB/s`;
 };
 
 // A large number: `945`, `18.9k`, `1.20M`.
 plumb.count = (value) => {
-  if (value < 999.5) return value < 9.95 && value % 1 ? value.toFixed(1) : String(Math.round(value));
+  if (value < 999.5) return plumb.fixed(value, value < 9.95 && value % 1 ? 1 : 0);
   const [unit, name] = value < 999.5e3 ? [1e3, 'k'] : value < 999.5e6 ? [1e6, 'M'] : [1e9, 'G'];
-  return `${(value / unit).toFixed(decimals(value / unit))}${name}`;
+  return `${plumb.fixed(value / unit, decimals(value / unit))}${name}`;
 };
 
 // A share of one: `63 %`, `0.4 %`, `<0.1 %`.
@@ -136,11 +144,11 @@ plumb.percent = (share) => {
   const percent = share * 100;
   if (percent >= 999.5) return '>999 %';
   if (percent > 0 && percent < 0.1) return '<0.1 %';
-  return `${percent < 9.95 ? +percent.toFixed(1) : Math.round(percent)} %`;
+  return `${+plumb.fixed(percent, percent < 9.95 ? 1 : 0)} %`;
 };
 
 // A ratio: `×3.58`.
-plumb.times = (ratio) => `×${ratio >= 999.5 ? plumb.count(ratio) : ratio >= 10 ? +ratio.toFixed(1) : ratio >= 0.095 ? +ratio.toFixed(2) : +ratio.toPrecision(1)}`;
+plumb.times = (ratio) => `×${ratio >= 999.5 ? plumb.count(ratio) : ratio >= 10 ? +plumb.fixed(ratio, 1) : ratio >= 0.095 ? +plumb.fixed(ratio, 2) : +ratio.toPrecision(1)}`;
 
 // A round step so that about `wanted` of them cover `span`.
 plumb.step = (span, wanted) => {

@@ -24,7 +24,7 @@ plumb.charts.series = (data, look) => {
   const begins = from > to / 5 ? from : 0;
   const range = Number.isFinite(from) ? { min: begins, max: to > begins ? to : begins + 1 } : { min: 0, max: 1 };
   const counted = data.ticks === 'reports';
-  const seconds = (value) => (counted ? `report ${Math.round(value)}` : `${+value.toFixed(3)} s`);
+  const seconds = (value) => (counted ? `report ${plumb.fixed(value)}` : `${+plumb.fixed(value, 3)} s`);
   // A mark's words stand over the first panel, as far as there is room.
   const width = look.width - seriesLeft - 40;
   const places = data.changes.map((change) => ({ at: ((change.at_s - range.min) / (range.max - range.min)) * width, change }));

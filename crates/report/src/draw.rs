@@ -264,6 +264,52 @@ mod tests {
     }
 
     #[test]
+    fn a_script_rounds_as_the_sentences_do() {
+        let engine = ChartEngine::new().unwrap();
+        let run = |call: &str| engine.context.with(|ctx| ctx.eval::<String, _>(call)).unwrap();
+        let others = [0.05, 1.005, 9.995, 72.499_999, 1e15, -2.5, -0.125, 0.0].into_iter();
+        for number in others.chain((0..4000).map(|number| f64::from(number) / 16.0)) {
+            for digits in 0..=3 {
+                let scripted = run(&format!("plumb.fixed({number}, {digits})"));
+                assert_eq!(scripted, format!("{number:.digits$}"), "{number} with {digits} decimals");
+            }
+        }
+        let mib = f64::from(1 << 20);
+        for rate in [312.5, 313.5, 2000.5, 2001.5] {
+            assert_eq!(run(&format!("plumb.rate({})", rate * mib)), format!("{} MiB/s", analysis::thousands(rate)));
+        }
+        for ns in [1_125.0, 112_500.0, 1_125_000.0, 12_250_000.0, 112_500_000.0, 2_500_000_000.0] {
+            assert_eq!(run(&format!("plumb.time({ns})")), crate::terminal::time(ns), "{ns}");
+        }
+        assert_eq!(run("[plumb.count(945.5), plumb.percent(0.625), plumb.times(1.125)].join()"), "946,62 %,×1.12");
+    }
+
+    /// The rounding of JavaScript itself goes up where that of the sentences goes to the even number.
+    #[test]
+    fn no_number_is_written_by_a_rounding_of_a_script_itself() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let files = ["charts", "page"].iter().flat_map(|place| std::fs::read_dir(root.join(place)).unwrap());
+        let (mut scripts, mut found) = (0, Vec::new());
+        for path in
+            files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "js"))
+        {
+            let text = std::fs::read_to_string(&path).unwrap();
+            scripts += 1;
+            for line in text.lines() {
+                let pixels = line.matches("px").count();
+                let written = ["${Math.round(", "String(Math.round(", "grouped(Math.round("];
+                let rounded = written.iter().map(|way| line.matches(way).count()).sum::<usize>();
+                let fixed = line.matches("toFixed(").count();
+                if fixed > 0 || rounded > pixels {
+                    found.push(format!("{}: {line}", path.file_name().unwrap().display()));
+                }
+            }
+        }
+        assert!(scripts > 15, "{scripts}");
+        assert_eq!(found, ["look.js:   const text = Number(value).toFixed(digits);"]);
+    }
+
+    #[test]
     fn each_meaning_has_a_colour_that_no_other_has() {
         let engine = ChartEngine::new().unwrap();
         let mut all = table(&engine, "meanings");

@@ -64,6 +64,27 @@ fn sweep(system: &str, alone_us: f64, knee: f64) -> Sweep {
 }
 
 #[test]
+fn a_rate_halfway_between_two_numbers_is_the_same_in_a_sentence_and_in_its_picture() {
+    let level = |users: u64, mib: f64| Measured {
+        load: users,
+        average_ns: 100e3,
+        rate: mib * 1_048_576.0,
+        iops: mib * 256.0,
+        ..Measured::default()
+    };
+    let data = Sweep::of(Table {
+        system: "disk".into(),
+        plural: "4 KiB random reads".into(),
+        axis: Axis::Load(Load::Users),
+        levels: vec![level(1, 156.5), level(8, 312.5)],
+        ..Table::default()
+    });
+    assert!(data.sentences[0].contains("(312 MiB/s)"), "{:?}", data.sentences);
+    let svg = drawn("halfway", "sweep", &data, &plain("sweep"));
+    has(&svg, &["312 MiB/s", "156 MiB/s"]);
+}
+
+#[test]
 fn a_run_over_time_marks_the_end_of_the_write_cache() {
     let wave = |at: u32, value: f64| value * (1.0 + 0.03 * f64::from(at * 7919 % 17) / 8.0);
     let iops = |at: u32| wave(at, if at < 60 { 90_000.0 } else { 12_000.0 });

@@ -2,6 +2,7 @@
 
 use super::{ComparedTest, Order, Row, Verdict, percent_of};
 use crate::statistics::ALPHA;
+use measure::text::chosen_percent;
 
 /// Most tests that a sentence names.
 const MOST_NAMED: usize = 4;
@@ -60,7 +61,7 @@ fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
     };
     if parts.is_empty() {
         return match rows().all(is_inside) && rows().next().is_some() {
-            true => format!("Nothing changed by more than {}.", share(tolerance)),
+            true => format!("Nothing changed by more than {}.", chosen_percent(tolerance)),
             false => "No change beyond the noise can be shown.".to_owned(),
         };
     }
@@ -89,10 +90,6 @@ fn signed(logarithm: f64) -> String {
     format!("{}{:.1} %", if percent < 0.0 { '−' } else { '+' }, percent.abs())
 }
 
-fn share(tolerance: f64) -> String {
-    format!("{} %", (tolerance * 1000.0).round() / 10.0)
-}
-
 fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
     let rows = || tests.iter().flat_map(|test| test.rows.iter().map(move |row| (test, row)));
     let compared = || rows().filter(|(_, row)| row.old.is_some() && row.new.is_some());
@@ -119,8 +116,11 @@ fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
         _ if wanted.is_empty() => format!("{count}; make five runs a side, in turns."),
         Some(runs) => {
             let most = runs.into_iter().max().unwrap_or(0);
-            format!("{count}; {most} runs a side would show a change of {} in each.", share(tolerance))
+            format!("{count}; {most} runs a side would show a change of {} in each.", chosen_percent(tolerance))
         }
-        None => format!("{count}; more than 200 runs a side would be needed to show a change of {}.", share(tolerance)),
+        None => format!(
+            "{count}; more than 200 runs a side would be needed to show a change of {}.",
+            chosen_percent(tolerance)
+        ),
     }
 }

@@ -3,6 +3,7 @@
 use super::rows::{ComparedTest, Row, compare_usual, percent_of};
 use super::{Design, Matched, Metric, Observation, Test};
 use crate::statistics::{ALPHA, Change, Decision, WatchedMean, decision, order_effect, rounds_to_decide, watched_mean};
+use measure::text::chosen_percent;
 
 /// When enough rounds were measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -254,10 +255,12 @@ fn answer(question: &Question, goal: Goal, tolerance: f64) -> String {
         false => String::new(),
     };
     let number = format!("{title} {}{ends}", shown(estimate));
-    let within = percent(tolerance);
+    let within = chosen_percent(tolerance);
     match (goal, question.decision) {
-        (Goal::Known(share), _) if question.is_settled => format!("B ÷ A is known to ±{}: {number}", percent(share)),
-        (Goal::Known(share), _) => format!("B ÷ A is not known to ±{}: {number}", percent(share)),
+        (Goal::Known(share), _) if question.is_settled => {
+            format!("B ÷ A is known to ±{}: {number}", chosen_percent(share))
+        }
+        (Goal::Known(share), _) => format!("B ÷ A is not known to ±{}: {number}", chosen_percent(share)),
         (Goal::Decided, Decision::Differs) => {
             let is_better = (estimate > 0.0) == question.metric.grows_better();
             let small = low.abs().max(high.abs()) < tolerance.ln_1p();
@@ -308,7 +311,7 @@ fn minutes(seconds: f64) -> String {
     }
 }
 
-/// A share in percent: `5 %`, `2.1 %`.
+/// A measured share in percent: `5 %`, `2.1 %`.
 fn percent(share: f64) -> String {
     format!("{} %", (1000.0 * share).round() / 10.0)
 }

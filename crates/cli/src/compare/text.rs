@@ -35,9 +35,9 @@ pub(super) fn render(comparison: &Comparison) -> String {
 
 /// How the intervals and the sentences are meant.
 pub(super) fn on_intervals(comparison: &Comparison) -> String {
-    let share = (1000.0 * comparison.tolerance).round() / 10.0;
+    let share = measure::text::chosen_percent(comparison.tolerance);
     format!(
-        "Intervals: 95 % each; tolerance {share} %. The first sentence names what differs when all numbers are taken together (Holm)."
+        "Intervals: 95 % each; tolerance {share}. The first sentence names what differs when all numbers are taken together (Holm)."
     )
 }
 

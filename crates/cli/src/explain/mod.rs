@@ -175,5 +175,5 @@ fn shown(identity: &Identity, columns: Option<usize>) -> String {
 
 /// Formats a value: whole numbers with thousands separators, values below 1000 with two decimals.
 fn number(value: f64) -> String {
-    if value.abs() >= 1000.0 { analysis::thousands(value.round()) } else { format!("{value:.2}") }
+    if value.abs() >= 1000.0 { measure::text::grouped(value) } else { format!("{value:.2}") }
 }

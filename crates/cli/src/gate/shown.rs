@@ -27,7 +27,7 @@ pub(super) fn text(conclusion: &Conclusion) -> String {
 /// The answer in one line with its end: `gate: worse: random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1), tolerance 5 %`.
 pub(super) fn last_line(conclusion: &Conclusion) -> String {
     let answer = word(conclusion.answer);
-    let tolerance = format!("tolerance {} %", (1000.0 * conclusion.tolerance).round() / 10.0);
+    let tolerance = format!("tolerance {}", measure::text::chosen_percent(conclusion.tolerance));
     if conclusion.answer == Answer::Ok {
         let count = survey::counted(conclusion.rows.len() as u64, "number");
         let loss = conclusion.largest_loss().unwrap_or(0.0).max(0.0);

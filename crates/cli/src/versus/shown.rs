@@ -12,6 +12,7 @@ use analysis::compare::{
 };
 use analysis::statistics::Decision;
 use formats::printable;
+use measure::text::chosen_percent;
 use model::RunResult;
 use serde_json::{Value, json};
 
@@ -95,7 +96,7 @@ fn heading(order: &Order) -> String {
         (EndEarly::No, _) => format!("{} rounds", limits.most),
         (_, Goal::Decided) => format!("Until it is decided, at most {} rounds", limits.most),
         (_, Goal::Known(share)) => {
-            format!("Until B ÷ A is known to ±{} %, at most {} rounds", digits(share), limits.most)
+            format!("Until B ÷ A is known to ±{}, at most {} rounds", chosen_percent(share), limits.most)
         }
     };
     let order_of = match order.pairing {
@@ -103,10 +104,6 @@ fn heading(order: &Order) -> String {
         Pairing::Together => "both at the same time".to_owned(),
     };
     text + &format!("{how}; {order_of}.\n")
-}
-
-fn digits(share: f64) -> f64 {
-    (1000.0 * share).round() / 10.0
 }
 
 fn table_head(question: &Question) -> String {
@@ -176,8 +173,8 @@ fn sentences(order: &Order, measured: &Measurement<'_>, found: &Standing) -> [St
 fn on_intervals(order: &Order) -> String {
     let words: Vec<String> = order.metrics.iter().map(|metric| metric.title()).collect();
     format!(
-        "Intervals: 95 %, for all looks together; tolerance {} %. Decided by {}.",
-        digits(order.tolerance),
+        "Intervals: 95 %, for all looks together; tolerance {}. Decided by {}.",
+        chosen_percent(order.tolerance),
         words.join(", ")
     )
 }

@@ -84,7 +84,8 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         max_ns: total.and_then(|total| total.max_ns),
         deviation_ns: total.and_then(|total| total.deviation_ns),
         iops: direction.iops,
-        percentiles_ns: percentiles_of(direction),
+        percentiles_ns: with_percentiles(direction).map_or([None; PERCENTS.len()], percentiles),
+        percentiles_mean_ns: with_percentiles(direction).and_then(|latency| latency.mean_ns),
         engine: job.engine.clone(),
         depth: job.depth,
         errno: job.errno.filter(|errno| *errno != 0.0),
@@ -127,11 +128,10 @@ fn buckets(job: &ReadJob, direction: &ReadDirection) -> Option<[f64; BUCKETS]> {
     Some(buckets)
 }
 
-/// Those of the completion latency, or of the total latency if only that one has any, as in a survey.
-fn percentiles_of(direction: &ReadDirection) -> [Option<f64>; PERCENTS.len()] {
+/// The completion latency, or the total latency if only that one has percentiles, as in a survey.
+fn with_percentiles(direction: &ReadDirection) -> Option<&ReadLatency> {
     let latencies = [&direction.completion, &direction.total];
-    let stated = latencies.into_iter().flatten().find(|latency| !latency.percentiles.is_empty());
-    stated.map_or([None; PERCENTS.len()], percentiles)
+    latencies.into_iter().flatten().find(|latency| !latency.percentiles.is_empty())
 }
 
 fn percentiles(latency: &ReadLatency) -> [Option<f64>; PERCENTS.len()] {

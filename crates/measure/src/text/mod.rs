@@ -8,7 +8,7 @@ mod arithmetic;
 mod print;
 
 pub use arithmetic::evaluate;
-pub use print::{SizeStyle, exact_size, grouped, rounded_size};
+pub use print::{SizeStyle, chosen_percent, exact_size, grouped, rounded_size};
 
 use crate::Nanos;
 
@@ -222,6 +222,22 @@ mod tests {
         ] {
             assert_eq!(binary_size(text), bytes, "{text:?}");
         }
+    }
+
+    #[test]
+    fn numbers_halfway_between_two_are_printed_as_the_even_one() {
+        for (number, expected) in [
+            (312.5, "312"),
+            (313.5, "314"),
+            (73_634.5, "73,634"),
+            (-2000.0, "-2,000"),
+            (-300_000.0, "-300,000"),
+            (-0.4, "0"),
+        ] {
+            assert_eq!(grouped(number), expected, "{number}");
+        }
+        assert_eq!([312.5, 1000.5 * 1024.0].map(rounded_size), ["312 B", "1,000 KiB"]);
+        assert_eq!([0.05, 0.0025, 1.0, 0.001_25].map(chosen_percent), ["5 %", "0.25 %", "100 %", "0.12 %"]);
     }
 
     #[test]

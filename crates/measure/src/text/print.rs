@@ -41,17 +41,17 @@ pub fn rounded_size(bytes: f64) -> String {
         unit += 1;
     }
     if value.fract().abs() < 0.005 || value >= 100.0 {
-        let whole = if value < 1000.0 { format!("{value:.0}") } else { grouped(value.round()) };
-        format!("{whole} {}", UNITS[unit])
+        format!("{} {}", grouped(value), UNITS[unit])
     } else {
         format!("{value:.1} {}", UNITS[unit])
     }
 }
 
-/// Prints a number rounded to an integer, with digits in groups of three: `73,634`.
+/// Prints a number rounded to an integer, with digits in groups of three: `73,634`. Halfway between two integers it is the even one, as in
+/// C's printf; the charts round so, too (`plumb.fixed`).
 pub fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut text = String::new();
+    let digits = format!("{:.0}", number.abs());
+    let mut text = if number < -0.5 { "-".to_owned() } else { String::new() };
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
@@ -59,4 +59,10 @@ pub fn grouped(number: f64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Prints a share that the user chose in percent, with up to two decimals: `5 %`, `0.25 %`.
+pub fn chosen_percent(share: f64) -> String {
+    let digits = format!("{:.2}", 100.0 * share);
+    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -85,6 +85,8 @@ pub struct Measured {
     pub rounds: Vec<f64>,
     /// Mean latency in nanoseconds.
     pub average_ns: f64,
+    /// Mean of the latency that the percentiles are of, if known; the average may be of another (total, and they of completion).
+    pub percentiles_mean_ns: Option<f64>,
     /// 95th percentile in nanoseconds, if known.
     pub p95_ns: Option<f64>,
     /// 99th percentile in nanoseconds.
@@ -117,6 +119,7 @@ impl Measured {
             word: None,
             rounds: Vec::new(),
             average_ns,
+            percentiles_mean_ns: positive(row.percentiles_mean_ns),
             p95_ns: positive(row.percentiles_ns[0]),
             p99_ns: positive(row.percentiles_ns[1]),
             p9999_ns: positive(row.percentiles_ns[5]),
@@ -220,7 +223,7 @@ impl Sweep {
         };
         notes.extend(KEY.iter().take(keys).map(|&line| line.to_owned()));
         notes.extend(of_rounds(measured));
-        notes.extend(odd_means(&table.axis, measured));
+        notes.extend(odd_means(&table.axis, measured).into_iter().flatten());
         Sweep {
             title: format!("{} · {}{range}", table.system, table.workload),
             sentences: tell(&table),
@@ -311,17 +314,72 @@ pub(super) fn amount(users: f64) -> String {
     if users < 9.95 { format!("{users:.1}") } else { format!("{users:.0}") }
 }
 
-/// Remark on levels whose mean is above the 95th percentile.
-fn odd_means(axis: &Axis, levels: &[Measured]) -> Option<String> {
-    let odd: Vec<String> = levels
-        .iter()
-        .filter(|level| level.p95_ns.is_some_and(|p95| level.average_ns > p95))
-        .map(|level| axis.name_of(level))
-        .collect();
-    (!odd.is_empty()).then(|| {
-        format!(
-            "The average lies above p95 at {}: a few very slow I/Os carry it; read p99 and max there.",
-            odd.join(", ")
-        )
-    })
+/// Remarks on levels whose mean is above the 95th percentile: because of a few I/Os, or because the percentiles are of a part of the latency.
+fn odd_means(axis: &Axis, levels: &[Measured]) -> [Option<String>; 2] {
+    let above = |level: &Measured, mean_ns: f64| level.p95_ns.is_some_and(|p95| mean_ns > p95 + grain_ns(p95));
+    let same_latency = |level: &Measured| above(level, level.percentiles_mean_ns.unwrap_or(level.average_ns));
+    let named = |is_named: &dyn Fn(&Measured) -> bool| {
+        let odd: Vec<String> = levels.iter().filter(|level| is_named(level)).map(|level| axis.name_of(level)).collect();
+        (!odd.is_empty()).then(|| odd.join(", "))
+    };
+    let few = named(&same_latency);
+    let part = named(&|level| above(level, level.average_ns) && !same_latency(level));
+    [
+        few.map(|odd| {
+            format!("The average lies above p95 at {odd}: a few very slow I/Os carry it; read p99 and max there.")
+        }),
+        part.map(|odd| {
+            format!(
+                "The average lies above p95 at {odd}: the percentiles are of the completion latency, without the submission, which took the \
+                 difference."
+            )
+        }),
+    ]
+}
+
+/// How far a 95th percentile may lie below the latency that it stands for: a bucket of the histogram, of which each power of two has 64,
+/// and the last place that a report prints, whole milliseconds or microseconds.
+fn grain_ns(p95_ns: f64) -> f64 {
+    let last_place = [1e6, 1e3].into_iter().find(|unit| p95_ns % unit == 0.0).unwrap_or(0.0);
+    p95_ns / 64.0 + last_place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The remarks on a level with these means and percentile in microseconds.
+    fn remarks(average: f64, of_percentiles: Option<f64>, p95: f64) -> Vec<&'static str> {
+        let level = Measured {
+            load: 2,
+            average_ns: average * 1e3,
+            percentiles_mean_ns: of_percentiles.map(|us| us * 1e3),
+            p95_ns: Some(p95 * 1e3),
+            ..Measured::default()
+        };
+        let said = odd_means(&Axis::default(), &[level]);
+        let kinds = ["a few very slow I/Os", "without the submission"];
+        let which = said.iter().flatten().filter_map(|text| kinds.into_iter().find(|kind| text.contains(kind)));
+        assert!(
+            said.iter().flatten().all(|text| text.starts_with("The average lies above p95 at 2 users: ")),
+            "{said:?}"
+        );
+        which.collect()
+    }
+
+    #[test]
+    fn an_average_above_p95_is_remarked_on_only_beyond_a_bucket_and_the_last_place() {
+        let (few, part) = ("a few very slow I/Os", "without the submission");
+        // The middle of the bucket that has 100 µs is 99.84 µs.
+        assert!(remarks(100.0, Some(100.0), 99.84).is_empty());
+        assert!(remarks(101.3, Some(101.3), 99.84).is_empty(), "a bucket is 1.56 µs");
+        assert_eq!(remarks(101.5, Some(101.5), 99.84), [few]);
+        // Whole microseconds and milliseconds of a report.
+        assert!(remarks(102.5, None, 100.0).is_empty());
+        assert_eq!(remarks(102.6, None, 100.0), [few]);
+        assert!(remarks(12_900.0, None, 12_000.0).is_empty());
+        assert_eq!(remarks(13_200.0, None, 12_000.0), [few]);
+        // libaio on a buffered file: nearly all of the latency is in submission.
+        assert_eq!(remarks(101.0, Some(1.0), 2.04), [part]);
+    }
 }
