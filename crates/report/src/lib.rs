@@ -26,6 +26,6 @@ mod terminal;
 pub use chart::{CHARTS, Chart};
 #[cfg(feature = "draw")]
 pub use draw::{ChartEngine, DrawError, Look, Medium, Order, Scale, Shown, Theme};
-pub use marker::{LOOKED_AT, is_ours, mark_pdf, mark_png, mark_svg};
+pub use marker::{LOOKED_AT, is_ours, mark_pdf, mark_png, mark_svg, page_of_png};
 #[cfg(feature = "draw")]
 pub use raster::{RasterError, most_high, png, pngs};

@@ -20,9 +20,9 @@ pub fn mark_svg(svg: &str, program: &str) -> String {
     format!("{}{}{}\n", &svg[..head], comment(program), &svg[head..])
 }
 
-/// Adds the mark to a PNG file, as a text chunk after the first chunk.
-pub fn mark_png(png: &[u8], program: &str) -> Vec<u8> {
-    let text = format!("tEXtSoftware\0{WORDS}: {program}");
+/// Adds the mark to a PNG file, as a text chunk after the first chunk. It says which page of a report the image is, from 1.
+pub fn mark_png(png: &[u8], program: &str, page: usize) -> Vec<u8> {
+    let text = format!("tEXtSoftware\0{WORDS}: {program}{}", page_words(page));
     let length = u32::try_from(text.len() - 4).unwrap_or(0);
     let (head, rest) = png.split_at(PNG_HEAD.min(png.len()));
     let checksum = Crc::<u32>::new(&CRC_32_ISO_HDLC).checksum(text.as_bytes());
@@ -36,6 +36,19 @@ pub fn mark_pdf(pdf: &[u8], program: &str) -> Vec<u8> {
     [pdf, format!("\n% {WORDS}: {text}\n").as_bytes()].concat()
 }
 
+/// The end of the mark of a page.
+fn page_words(page: usize) -> String {
+    format!(", page {page}.")
+}
+
+/// The page of a report that a PNG file of plumb is, by its first [`LOOKED_AT`] bytes; `None` without one in its mark.
+pub fn page_of_png(head: &[u8]) -> Option<usize> {
+    let mark = head.windows(WORDS.len()).position(|part| part == WORDS.as_bytes()).filter(|_| is_ours(head, &[]))?;
+    let text = String::from_utf8_lossy(&head[mark..]);
+    let digits = text.split_once(", page ")?.1.split_once('.')?.0;
+    digits.parse().ok()
+}
+
 /// True if a file was written by plumb, given its first and its last [`LOOKED_AT`] bytes.
 pub fn is_ours(head: &[u8], tail: &[u8]) -> bool {
     let starts = |with: &[u8]| head.starts_with(with);
@@ -47,6 +60,23 @@ pub fn is_ours(head: &[u8], tail: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_image_says_which_page_it_is() {
+        let blank = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 25 + 40]].concat();
+        for page in [1, 2, 23] {
+            let png = mark_png(&blank, "plumb 0.1.0", page);
+            assert!(is_ours(&png, b""));
+            assert_eq!(page_of_png(&png), Some(page));
+        }
+        assert_eq!(page_of_png(&blank), None);
+        assert_eq!(
+            page_of_png(&[&blank[..], b"made by plumb: plumb 0.1.0"].concat()),
+            None,
+            "as earlier versions marked pages"
+        );
+        assert_eq!(page_of_png(b"made by plumb, page 2."), None, "a text about plumb is no page");
+    }
 
     #[test]
     fn only_what_carries_the_mark_is_ours() {

@@ -313,9 +313,10 @@ impl<'a> ChartFile<'a> {
         let paths: Vec<PathBuf> = (1..=sheets.len()).map(|number| place::of_page(self.path, number)).collect();
         paths.iter().try_for_each(|path| place::check(path))?;
         let images = report::pngs(&sheets, self.scale).map_err(|error| failed(&error))?;
-        for (path, image) in paths.iter().zip(images) {
-            place::write(path, &report::mark_png(&image, made_by))?;
+        for ((path, image), number) in paths.iter().zip(images).zip(1..) {
+            place::write(path, &report::mark_png(&image, made_by, number))?;
         }
+        place::remove_pages_after(self.path, paths.len()).iter().for_each(Failure::print);
         Ok(paths)
     }
 }

@@ -54,15 +54,45 @@ pub(super) fn of_page(path: &Path, number: usize) -> PathBuf {
     }
 }
 
+/// Removes the pages of an earlier, longer report after the last page of this one, and returns what is to be said about files of
+/// such names that stay: nothing about the image of another report, which has another page number in its mark.
+pub(super) fn remove_pages_after(path: &Path, last: usize) -> Vec<Failure> {
+    let there = |number| Some((number, of_page(path, number))).filter(|(_, file)| file.symlink_metadata().is_ok());
+    let later = (last + 1..).map_while(there);
+    let stays = |(number, file): (usize, PathBuf)| {
+        let read = || head_of(&File::open(&file)?);
+        let is_file = file.symlink_metadata().is_ok_and(|kind| kind.is_file());
+        let why = match is_file.then(read) {
+            Some(Ok(head)) if report::page_of_png(&head) == Some(number) => {
+                return std::fs::remove_file(&file).err().map(|error| {
+                    Failure::at(&file, format!("the page of an earlier report cannot be removed: {error}"))
+                });
+            }
+            Some(Ok(head)) if report::page_of_png(&head).is_some() => return None,
+            Some(Err(error)) => format!("it cannot be read ({error})"),
+            Some(Ok(head)) if report::is_ours(&head, &[]) => "an earlier version of plumb made it".to_owned(),
+            _ => "plumb did not make it".to_owned(),
+        };
+        Some(Failure::at(&file, format!("it has the name of a page of this report, is none, and stays: {why}")))
+    };
+    later.filter_map(stays).collect()
+}
+
 /// True if the first or the last bytes of a file contain the mark of a report.
 fn has_mark(file: &File) -> io::Result<bool> {
-    let part = |mut file: &File, from: SeekFrom| {
-        let mut bytes = Vec::new();
-        file.seek(from)?;
-        file.take(report::LOOKED_AT as u64).read_to_end(&mut bytes).map(|_| bytes)
-    };
     let behind = file.metadata()?.len().saturating_sub(report::LOOKED_AT as u64);
-    Ok(report::is_ours(&part(file, SeekFrom::Start(0))?, &part(file, SeekFrom::Start(behind))?))
+    Ok(report::is_ours(&head_of(file)?, &part(file, behind)?))
+}
+
+/// The first bytes of a file, in which the mark of an image is.
+fn head_of(file: &File) -> io::Result<Vec<u8>> {
+    part(file, 0)
+}
+
+fn part(mut file: &File, from: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.take(report::LOOKED_AT as u64).read_to_end(&mut bytes).map(|_| bytes)
 }
 
 /// Writes a report with an atomic rename, so that readers never see an incomplete one.
@@ -90,6 +120,36 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "<svg a=\"1\">mine</svg>");
         assert!(check(directory.path()).is_err(), "a directory");
         assert!(check(Path::new("/dev/null")).is_err(), "a rename would replace the device");
+    }
+
+    #[test]
+    fn pages_of_an_earlier_longer_report_are_removed_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("all.png");
+        let blank = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 25 + 40]].concat();
+        let put = |name: &str, bytes: &[u8]| std::fs::write(directory.path().join(name), bytes).unwrap();
+        let page = |number| report::mark_png(&blank, "plumb 0.1.0", number);
+        for number in 1..=5 {
+            put(of_page(&path, number).file_name().unwrap().to_str().unwrap(), &page(number));
+        }
+        // The first page of a report of that name, what an earlier plumb made, and a photograph; behind a gap, nothing is looked for.
+        put("all-6.png", &page(1));
+        put("all-7.png", &[&blank[..], b"made by plumb: plumb 0.1.0"].concat());
+        put("all-8.png", &blank);
+        std::fs::create_dir(directory.path().join("all-9.png")).unwrap();
+        put("all-11.png", &page(11));
+        let said: Vec<String> =
+            remove_pages_after(&path, 2).iter().map(|failure| failure.message().to_owned()).collect();
+        let mut left: Vec<String> = std::fs::read_dir(directory.path())
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["all-11.png", "all-2.png", "all-6.png", "all-7.png", "all-8.png", "all-9.png", "all.png"]);
+        let why = ["all-7.png: it has the name", "all-8.png: it has the name", "all-9.png: it has the name"];
+        assert!(said.len() == 3 && said.iter().zip(why).all(|(said, why)| said.contains(why)), "{said:?}");
+        assert!(said[0].contains("an earlier version of plumb made it"), "{said:?}");
+        assert!(said[1..].iter().all(|said| said.ends_with("plumb did not make it")), "{said:?}");
     }
 
     #[test]
