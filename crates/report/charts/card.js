@@ -65,7 +65,7 @@ plumb.cardHead = (data, look) => {
   const marks = [{ shape: plumb.text(48, 46, plumb.fit(look.title || data.title, look.width - 96, look.font(26, true)), look.font(26, true), look.ink) }];
   data.sentences.slice(0, 2).forEach((text, index) => {
     // A long verdict is written smaller before it is cut.
-    const font = look.font(echarts.format.getTextRect(text, look.font(15)).width <= look.width - 96 ? 15 : 12.5);
+    const font = look.font(plumb.wide(text, look.font(15)) <= look.width - 96 ? 15 : 12.5);
     marks.push({ shape: plumb.text(48, 83 + index * 24, plumb.fit(text, look.width - 96, font), font, look.ink) });
   });
   const columns = plumb.cardColumns(look);

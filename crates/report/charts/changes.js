@@ -25,7 +25,7 @@ plumb.charts.changes = (data, look) => {
 // A test and its runs, above its numbers.
 plumb.changesName = (test, look, columns, y) => {
   const font = look.font(13, true);
-  const room = columns.says - columns.from - echarts.format.getTextRect(test.runs, look.font(11.5)).width - 16;
+  const room = columns.says - columns.from - plumb.wide(test.runs, look.font(11.5)) - 16;
   return [
     { shape: plumb.text(columns.from, y, plumb.fit(test.label, room, font), font, look.ink) },
     plumb.changesText(test.runs, columns.says, y, look, look.soft, 'right'),
@@ -72,7 +72,7 @@ plumb.changesGround = (data, look, scale, top, bottom) => {
   }
   marks.push(...plumb.intervalsAxis(look, scale, bottom, 'change from old to new, with its 95 % interval'));
   const tolerance = `tolerance ${+plumb.fixed(data.tolerance * 100, 2)} %`;
-  const half = echarts.format.getTextRect(tolerance, look.font(10.5)).width / 2;
+  const half = plumb.wide(tolerance, look.font(10.5)) / 2;
   const x = Math.min(Math.max((left + right) / 2, half + 4), look.width - half - 4);
   marks.push({ shape: plumb.text(x, top - 10, tolerance, look.font(10.5), look.target, 'center') });
   return marks;
@@ -113,7 +113,7 @@ plumb.changesLine = (row, test, look, columns, scale, y, height) => {
   const lineY = look.narrow ? y + 33 : y + height / 2;
   const marks = [plumb.changesText(row.name, columns.from + (look.narrow ? 0 : 12), textY, look, look.ink, 'left', true)];
   const nameEnd = columns.from + (look.narrow ? 44 : 68);
-  const wide = (text) => echarts.format.getTextRect(text, look.font(look.narrow ? 11 : 11.5)).width;
+  const wide = (text) => plumb.wide(text, look.font(look.narrow ? 11 : 11.5));
   const detail = `${change}${ends}`;
   if (look.narrow) {
     const room = columns.says - 18 - wide(detail) - 10 - nameEnd;

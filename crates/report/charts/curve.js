@@ -14,7 +14,7 @@ plumb.charts.curve = (data, look) => {
   const most = Math.max(...data.systems.flatMap((system) => system.points.map((point) => point.iops)), 1) * 1.25;
   const placeOf = (system, place, text, font) => {
     const x = (system.points[place].iops / most) * (look.width - left - 60);
-    const wide = echarts.format.getTextRect(text, font).width;
+    const wide = plumb.wide(text, font);
     // Beyond the knee the curve may rise steeply: what comes from the left leaves no room below, but left of the point.
     const come = place > 0 ? x - (system.points[place - 1].iops / most) * (look.width - left - 60) : x;
     const beyond = system.knee !== null && place > system.knee && come < wide;

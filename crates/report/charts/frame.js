@@ -57,7 +57,7 @@ plumb.legendHeight = (names, look, left) => {
   if (names.length < 2) return 0;
   let [rows, x] = [1, 0];
   for (const name of names) {
-    const wide = 27 + 16 + echarts.format.getTextRect(plumb.fit(name, 200, look.font(11.5)), look.font(11.5)).width;
+    const wide = 27 + 16 + plumb.wide(plumb.fit(name, 200, look.font(11.5)), look.font(11.5));
     if (x > 0 && x + wide > look.width - left - 40) [rows, x] = [rows + 1, 0];
     x += wide;
   }

@@ -36,7 +36,7 @@ plumb.sparse = (items, gap) => items.filter(((last) => (item) => {
 
 // Text cut to a width, with an ellipsis.
 plumb.fit = (text, width, font) => {
-  const wide = (part) => echarts.format.getTextRect(part, font).width;
+  const wide = (part) => plumb.wide(part, font);
   if (wide(text) <= width) return text;
   // No letter is narrower than two pixels.
   const letters = Array.from(text).slice(0, Math.max(Math.ceil(width / 2), 1));
@@ -46,7 +46,7 @@ plumb.fit = (text, width, font) => {
 
 // Text broken into lines of at most `width`, at blanks.
 plumb.wrap = (text, width, font) => {
-  const wide = (part) => echarts.format.getTextRect(part, font).width;
+  const wide = (part) => plumb.wide(part, font);
   const lines = [''];
   for (const word of text.split(' ')) {
     const longer = lines[lines.length - 1] ? `${lines[lines.length - 1]} ${word}` : word;
@@ -59,7 +59,7 @@ plumb.wrap = (text, width, font) => {
 // The box of a text mark, as wide as its longest line.
 plumb.boxOf = (mark) => {
   const { style, x, y, rotation } = mark.shape;
-  const width = echarts.format.getTextRect(style.text, style.font).width + (style.padding ? 2 * style.padding[1] : 0);
+  const width = plumb.wide(style.text, style.font) + (style.padding ? 2 * style.padding[1] : 0);
   const size = parseFloat(style.font.match(/([\d.]+)px/)[1]);
   const height = (style.text.split('\n').length - 1) * (style.lineHeight || size * 1.2) + size;
   const left = style.align === 'right' ? x - width : style.align === 'center' ? x - width / 2 : x;
@@ -83,4 +83,4 @@ plumb.written = () => {
 
 // The longest of the texts that fits a width, or the last one cut.
 plumb.longest = (texts, width, font) =>
-  texts.find((text) => echarts.format.getTextRect(text, font).width <= width) || plumb.fit(texts[texts.length - 1], width, font);
+  texts.find((text) => plumb.wide(text, font) <= width) || plumb.fit(texts[texts.length - 1], width, font);

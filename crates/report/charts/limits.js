@@ -25,7 +25,7 @@ plumb.charts.limits = (data, look) => {
 plumb.limitsName = (rule, look, columns, y) => {
   const says = `${rule.answer}${rule.is_advice ? ' (advice)' : ''}`;
   const [name, answer] = [look.font(13, true), look.font(12.5, true)];
-  const room = columns.says - columns.from - echarts.format.getTextRect(says, answer).width - 16;
+  const room = columns.says - columns.from - plumb.wide(says, answer) - 16;
   return [
     { shape: plumb.text(columns.from, y, plumb.fit(rule.label, room, name), name, look.ink) },
     { shape: plumb.text(columns.says, y, says, answer, plumb.limitsInk(rule.answer, look), 'right') },

@@ -150,6 +150,19 @@ plumb.percent = (share) => {
 // A ratio: `×3.58`.
 plumb.times = (ratio) => `×${ratio >= 999.5 ? plumb.count(ratio) : ratio >= 10 ? +plumb.fixed(ratio, 1) : ratio >= 0.095 ? +plumb.fixed(ratio, 2) : +ratio.toPrecision(1)}`;
 
+// The width of a text in pixels. Many pictures of a report have the same words, and each of them is laid out more than once.
+const widths = new Map();
+plumb.wide = (text, font) => {
+  const key = `${font}\n${text}`;
+  let width = widths.get(key);
+  if (width === undefined) {
+    if (widths.size > 5000) widths.clear();
+    width = echarts.format.getTextRect(text, font).width;
+    widths.set(key, width);
+  }
+  return width;
+};
+
 // A round step so that about `wanted` of them cover `span`.
 plumb.step = (span, wanted) => {
   const rough = span / wanted;

@@ -104,7 +104,7 @@ plumb.overlayTimes = (level, look, kinds, at, y, [from, to], says) => {
     const dot = kind.bold ? { type: 'circle', shape: { cx: x, cy: y, r: 4.5 }, style: { fill: kind.stroke, stroke: look.paper, lineWidth: 1.2 } } : plumb.rect(x - 1.5, y - 7, 3, 14, kind.stroke);
     marks.push({ shape: dot, says });
     const text = `${kind.name} ${plumb.time(level[kind.key])}`;
-    const wide = echarts.format.getTextRect(text, look.font(10.5, kind.bold)).width;
+    const wide = plumb.wide(text, look.font(10.5, kind.bold));
     const middle = Math.min(Math.max(x, from + wide / 2), to - wide / 2);
     const word = (up) => ({ shape: plumb.text(middle, y + up, text, look.font(10.5, kind.bold), kind.ink, 'center') });
     marks.push(...written.offer(word(-15), word(16)));

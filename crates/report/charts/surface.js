@@ -38,10 +38,10 @@ plumb.charts.surface = (data, look) => {
       marks.push({ shape: { ...plumb.rect(x + 1, y + 1, wide - 2, high - 2, fill, plumb.filled(fill, look)), name: 'cell' }, says: `file ${file}, record ${record}\n${plumb.rate(rate)}` });
       const text = plumb.rate(rate).replace(' MiB/s', '');
       const font = look.font(wide < 44 ? 8 : wide < 56 ? 9 : 11);
-      if (echarts.format.getTextRect(text, font).width + 4 <= wide) marks.push({ shape: { ...plumb.text(x + wide / 2, y + high / 2, text, font, plumb.inkOn(fill), 'center'), silent: true } });
+      if (plumb.wide(text, font) + 4 <= wide) marks.push({ shape: { ...plumb.text(x + wide / 2, y + high / 2, text, font, plumb.inkOn(fill), 'center'), silent: true } });
     });
   });
-  const turned = data.records.some((record) => echarts.format.getTextRect(record, look.font(11)).width + 6 > wide);
+  const turned = data.records.some((record) => plumb.wide(record, look.font(11)) + 6 > wide);
   data.records.forEach((record, column) => {
     const font = look.font(turned ? 9 : 11);
     marks.push({ shape: plumb.text(left + (column + 0.5) * wide, bottom + 14 + (turned && column % 2 ? 12 : 0), plumb.fit(record, turned ? wide * 2 - 4 : wide, font), font, look.ink, 'center') });

@@ -155,7 +155,7 @@ plumb.sweepStrip = (data, look, sheet) => {
       marks.push({ shape: plumb.rect(from, 160 + sheet.shift, part, 20, kinds[kind][1], { stroke: kinds[kind][2], lineWidth: 0.8 }), says });
       const text = plumb.percent(share);
       const font = look.font(sheet.small, true);
-      if (echarts.format.getTextRect(text, font).width + 6 <= part) {
+      if (plumb.wide(text, font) + 6 <= part) {
         marks.push({ shape: { ...plumb.text(from + part / 2, 170.5 + sheet.shift, text, font, kinds[kind][2], 'center'), silent: true } });
       } else {
         // What does not fit into its part stands under it.
@@ -279,7 +279,7 @@ plumb.sweepBarWords = (data, look, sheet, scale) => data.levels.flatMap((level, 
   const [font, text] = [look.font(sheet.small, true), plumb.percent(bin.share)];
   const inside = { shape: { ...plumb.text(x + width - 3, y, text, font, plumb.inkOn(plumb.colourOf(bin.to_ns, look)), 'right'), silent: true } };
   const outside = { shape: { ...plumb.text(x + width + 3, y, text, font, look.ink), silent: true } };
-  const wide = echarts.format.getTextRect(text, font).width;
+  const wide = plumb.wide(text, font);
   return [[...(wide + 6 <= width ? [inside] : []), ...(x + width + wide + 4 < x + sheet.spacing ? [outside] : [])]];
 }));
 

@@ -16,6 +16,14 @@ pub(crate) fn helpers(worth: usize) -> usize {
     worth.min(processors.min(MOST_THREADS) - 1)
 }
 
+/// Items for which it is worth to start another thread, where it has nothing to prepare.
+const WORTH_A_THREAD: usize = 2;
+
+/// Applies `work` to all items, on all processors (at most four).
+pub fn on_all_processors<Item: Sync, Done: Send>(items: &[Item], work: impl Fn(&Item) -> Done + Sync) -> Vec<Done> {
+    each(items, helpers(items.len() / WORTH_A_THREAD), &(), || Some(()), |(), _, item| work(item))
+}
+
 /// Applies `work` to all items, in this thread with `own` and in up to `helpers` more with what `start` makes there. A thread that cannot
 /// start leaves its items to the others.
 pub(crate) fn each<State, Item: Sync, Done: Send>(

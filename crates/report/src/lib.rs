@@ -23,6 +23,8 @@ mod raster;
 pub mod sources;
 mod terminal;
 
+#[cfg(feature = "draw")]
+pub use batch::on_all_processors;
 pub use chart::{CHARTS, Chart};
 #[cfg(feature = "draw")]
 pub use draw::{ChartEngine, DrawError, Look, Medium, Order, Scale, Shown, Theme};

@@ -208,13 +208,14 @@ pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failur
 /// none contains results.
 fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
     let mut sources: Vec<Source> = Vec::new();
+    let named = input::named(files);
     let mut status = 0;
     let mut print = |failure: Failure| {
         failure.print();
         status = PARTIAL;
     };
-    for NamedFile { name, path } in &input::named(files) {
-        match source(path, name.as_deref()) {
+    for (NamedFile { path, .. }, source) in named.iter().zip(sources_of(&named)) {
+        match source {
             Ok(source) => {
                 source.remarks.iter().for_each(|remark| print(Failure::new(remark.clone())));
                 if source.is_empty() {
@@ -231,6 +232,16 @@ fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
         return Err(Failure::new("no result was found in these files; give files that plumb parse can read"));
     }
     Ok((sources, status))
+}
+
+/// Largest file, in bytes, of which several are read at a time: a reader may need ten times as much memory.
+const MOST_AT_A_TIME: u64 = 8 << 20;
+
+/// Reads the files, on all processors if none is large.
+fn sources_of(files: &[NamedFile]) -> Vec<Result<Source, Failure>> {
+    let is_small = |file: &NamedFile| file.path.metadata().is_ok_and(|found| found.len() <= MOST_AT_A_TIME);
+    let read = |file: &NamedFile| source(&file.path, file.name.as_deref());
+    if files.iter().all(is_small) { report::on_all_processors(files, read) } else { files.iter().map(read).collect() }
 }
 
 fn source(path: &Path, given: Option<&str>) -> Result<Source, Failure> {

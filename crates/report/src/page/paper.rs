@@ -3,6 +3,7 @@
 use super::single_drawing::{drawn, pixels};
 use super::text_pages::{Drawing, HEIGHT, Placed, TextPage, WIDTH, Writer};
 use super::{DrawingStyle, Page, Picture};
+use crate::batch;
 use crate::draw::{ChartEngine, DrawError, Look, Medium, Order};
 use crate::raster::{RasterError, faces, tree};
 use krilla::destination::XyzDestination;
@@ -12,11 +13,14 @@ use krilla::outline::{Outline, OutlineNode};
 use krilla::page::PageSettings;
 use krilla::{Document, SerializeSettings};
 use krilla_svg::{SurfaceExt, SvgSettings};
+use resvg::usvg::Tree;
 use resvg::usvg::fontdb::Database;
 use std::sync::Arc;
 
 /// Points per pixel.
 const POINTS: f32 = 0.75;
+/// Pages whose drawings are parsed at a time, on all processors; parsed, they take more memory.
+const PAGES_AT_A_TIME: usize = 8;
 /// A picture that is narrower takes half of the width of a page, in pixels.
 const MOST_HALF: u32 = 700;
 
@@ -53,7 +57,14 @@ impl Page {
         }
         Writer::SECTIONS.iter().for_each(|write| write(&mut writer, self));
         let (text_pages, outline) = writer.finish();
-        text_pages.into_iter().try_for_each(|text_page| book.text_page(text_page))?;
+        let mut text_pages = text_pages.into_iter();
+        loop {
+            let some: Vec<TextPage> = text_pages.by_ref().take(PAGES_AT_A_TIME).collect();
+            if some.is_empty() {
+                break;
+            }
+            book.text_pages(some)?;
+        }
         for (title, number, y) in outline {
             book.outline.push_child(OutlineNode::new(title, XyzDestination::new(number, Point::from_xy(0.0, y))));
         }
@@ -109,6 +120,13 @@ pub fn pdf_of(
     book.bound()
 }
 
+/// A drawing on a page, ready to be drawn.
+struct Parsed {
+    tree: Tree,
+    corner: (f32, f32),
+    size: (f32, f32),
+}
+
 /// A document to which pages are added.
 struct Book {
     document: Document,
@@ -124,20 +142,32 @@ impl Book {
         Book { document, outline: Outline::new(), pages: 0, faces: faces() }
     }
 
-    /// Adds a page of A4.
-    fn text_page(&mut self, text_page: TextPage) -> Result<(), PaperError> {
-        let words = Placed { svg: text_page.svg(), corner: (0.0, 0.0), size: (WIDTH, HEIGHT) };
-        let has_words = !text_page.words.is_empty();
-        let placed: Vec<Placed> = has_words.then_some(words).into_iter().chain(text_page.drawings).collect();
-        self.page((WIDTH, HEIGHT), &placed)
+    /// Adds pages of A4.
+    fn text_pages(&mut self, text_pages: Vec<TextPage>) -> Result<(), PaperError> {
+        let placed = |text_page: TextPage| {
+            let words = Placed { svg: text_page.svg(), corner: (0.0, 0.0), size: (WIDTH, HEIGHT) };
+            let has_words = !text_page.words.is_empty();
+            has_words.then_some(words).into_iter().chain(text_page.drawings).collect()
+        };
+        let all: Vec<Vec<Placed>> = text_pages.into_iter().map(placed).collect();
+        let drawings: Vec<&Placed> = all.iter().flatten().collect();
+        let faces = Arc::clone(&self.faces);
+        let mut trees = batch::on_all_processors(&drawings, |one| tree(&one.svg, &faces)).into_iter();
+        for placed in &all {
+            let parsed = placed.iter().zip(trees.by_ref());
+            let parsed = parsed.map(|(one, tree)| Ok(Parsed { tree: tree?, corner: one.corner, size: one.size }));
+            self.page((WIDTH, HEIGHT), &parsed.collect::<Result<Vec<_>, RasterError>>()?)?;
+        }
+        Ok(())
     }
 
     /// Adds a picture on a page of its size.
     fn plate(&mut self, title: &str, drawing: &str) -> Result<(), PaperError> {
-        let (width, height) = size(&tree(drawing, &self.faces)?);
+        let tree = tree(drawing, &self.faces)?;
+        let (width, height) = size(&tree);
         let points = (width * POINTS, height * POINTS);
         self.entry(title);
-        self.page(points, &[Placed { svg: drawing.to_owned(), corner: (0.0, 0.0), size: points }])
+        self.page(points, &[Parsed { tree, corner: (0.0, 0.0), size: points }])
     }
 
     fn entry(&mut self, title: &str) {
@@ -145,15 +175,14 @@ impl Book {
         self.outline.push_child(OutlineNode::new(title.to_owned(), there));
     }
 
-    fn page(&mut self, (width, height): (f32, f32), placed: &[Placed]) -> Result<(), PaperError> {
+    fn page(&mut self, (width, height): (f32, f32), parsed: &[Parsed]) -> Result<(), PaperError> {
         let failed = || PaperError::Document(format!("a page of {width} × {height} points"));
         let mut page = self.document.start_page_with(PageSettings::from_wh(width, height).ok_or_else(failed)?);
         let mut surface = page.surface();
-        for Placed { svg, corner, size } in placed {
-            let tree = tree(svg, &self.faces)?;
+        for Parsed { tree, corner, size } in parsed {
             surface.push_transform(&Transform::from_translate(corner.0, corner.1));
             let size = Size::from_wh(size.0, size.1).ok_or_else(failed)?;
-            surface.draw_svg(&tree, size, SvgSettings::default()).ok_or_else(failed)?;
+            surface.draw_svg(tree, size, SvgSettings::default()).ok_or_else(failed)?;
             surface.pop();
         }
         surface.finish();
@@ -168,6 +197,6 @@ impl Book {
     }
 }
 
-fn size(tree: &resvg::usvg::Tree) -> (f32, f32) {
+fn size(tree: &Tree) -> (f32, f32) {
     (tree.size().width(), tree.size().height())
 }

@@ -10,6 +10,8 @@ use measure::Direction;
 use measure::text::binary_size;
 use model::measurement::TestName;
 use model::{JobResult, Measurement, RunResult};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
 /// One run of a result file.
@@ -95,6 +97,13 @@ fn number_or_word(text: &str) -> Value {
     text.parse().map_or_else(|_| Value::Word(text.to_owned()), Value::Number)
 }
 
+/// Which kind of result file it is, by the members that only one kind has; a result of thousands of jobs is read once.
+#[derive(Deserialize)]
+struct Kind {
+    tests: Option<IgnoredAny>,
+    result: Option<IgnoredAny>,
+}
+
 impl Source {
     /// Reads the data under plumb's key in fio's JSON; the rest is parsed as fio's output.
     pub(super) fn read_monitored_run(&mut self, text: &[u8]) {
@@ -111,8 +120,10 @@ impl Source {
 
     /// Reads a plumb result file; false if it is not one.
     pub(super) fn native(&mut self, text: &[u8]) -> bool {
-        let Ok(value) = serde_json::from_slice::<Json>(text) else { return false };
-        if let Some(tests) = value.get("tests").and_then(Json::as_array) {
+        let Ok(kind) = serde_json::from_slice::<Kind>(text) else { return false };
+        if kind.tests.is_some() {
+            let Ok(value) = serde_json::from_slice::<Json>(text) else { return false };
+            let tests = value.get("tests").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
             self.is_survey = true;
             let path = value.pointer("/target/path").and_then(Json::as_str);
             self.name = path.map_or_else(|| self.name.clone(), str::to_owned);
@@ -126,7 +137,7 @@ impl Source {
                     Err(error) => self.remarks.push(format!("{}: test {}: {error}", self.path, number + 1)),
                 }
             }
-        } else if value.get("result").is_some() {
+        } else if kind.result.is_some() {
             match std::str::from_utf8(text).map_err(|error| error.to_string()).and_then(whole) {
                 Ok(result) => self.take(&Json::Null, result),
                 Err(error) => self.remarks.push(format!("{}: {error}", self.path)),
@@ -143,9 +154,10 @@ impl Source {
         self.places.add(&result);
         let Some(test) = test_of(said, result) else { return };
         judged.title = test.shown();
-        let mut rows = rows(&test);
-        self.responses.extend(responses(&test));
-        self.tool_us.extend(tool_us(&test));
+        let merged = test.merged();
+        let mut rows = rows(&test, merged.as_ref());
+        self.responses.extend(responses(merged.as_ref()));
+        self.tool_us.extend(tool_us(merged.as_ref()));
         self.judged.push(judged.and_mark(&mut rows));
         self.rows.extend(rows);
         self.tests.push(test);
@@ -222,35 +234,34 @@ fn workers(result: &RunResult) -> u64 {
 }
 
 /// One measurement per direction with I/O.
-fn rows(test: &Test) -> Vec<Measurement> {
-    let Some(merged) = test.merged() else { return Vec::new() };
+fn rows(test: &Test, merged: Option<&JobResult>) -> Vec<Measurement> {
     let of = |direction| {
-        let row = of_result::measurement(&merged, direction)?;
+        let row = of_result::measurement(merged?, direction)?;
         Some(Measurement { test: test.test.clone(), users: Some(test.users as f64), ..row })
     };
     Direction::ALL.into_iter().filter_map(of).collect()
 }
 
 /// Median and 99th percentile of the response time of each of these measurements.
-fn responses(test: &Test) -> Vec<[Option<f64>; 2]> {
-    let Some(merged) = test.merged() else { return Vec::new() };
+fn responses(merged: Option<&JobResult>) -> Vec<[Option<f64>; 2]> {
+    let Some(merged) = merged else { return Vec::new() };
     let percentile = |direction: Direction, percent: f64| {
         let histogram = merged.directions[direction].response.as_ref()?.histogram.as_ref()?;
         let is_fact = histogram.total() >= analysis::samples_needed(percent);
         histogram.percentile(percent).filter(|_| is_fact).map(|found| found.as_f64())
     };
-    let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(&merged, each).is_some());
+    let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(merged, each).is_some());
     measured.map(|direction| [50.0, 99.0].map(|percent| percentile(direction, percent))).collect()
 }
 
 /// The tool's share in the median and the 99th percentile of the latency of each of these measurements, in µs.
-fn tool_us(test: &Test) -> Vec<[Option<f64>; 2]> {
-    let Some(merged) = test.merged() else { return Vec::new() };
+fn tool_us(merged: Option<&JobResult>) -> Vec<[Option<f64>; 2]> {
+    let Some(merged) = merged else { return Vec::new() };
     let share = |direction: Direction, percent: f64| {
         let is_fact = merged.directions[direction].ios >= analysis::samples_needed(percent);
-        analysis::tool_share::bar(&merged, direction, percent).filter(|_| is_fact).map(|bar| bar.tool_ns / 1e3)
+        analysis::tool_share::bar(merged, direction, percent).filter(|_| is_fact).map(|bar| bar.tool_ns / 1e3)
     };
-    let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(&merged, each).is_some());
+    let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(merged, each).is_some());
     measured.map(|direction| [50.0, 99.0].map(|percent| share(direction, percent))).collect()
 }
 
