@@ -71,6 +71,19 @@ pub(crate) fn many_jobs(count: u64) -> RunResult {
     RunResult { jobs, monitored: Some(monitored(count)), ..RunResult::default() }
 }
 
+/// The same with a rate in each job, so that there are response times and how late I/Os were issued.
+pub(crate) fn many_jobs_with_rates(count: u64) -> RunResult {
+    let mut result = many_jobs(count);
+    for (number, job) in (0..).zip(&mut result.jobs) {
+        for direction in [Direction::Read, Direction::Write] {
+            let found = &mut job.directions[direction];
+            found.response = Some(latency(number * 7, 97_000));
+            found.lateness = Some(latency(number * 3, 4_000));
+        }
+    }
+    result
+}
+
 /// Writes the results of ten workloads on each of these systems; returns their names.
 pub(crate) fn results(directory: &Path, systems: u64) -> io::Result<Vec<String>> {
     let patterns = ["randread", "randwrite", "read", "write", "randrw"];

@@ -98,9 +98,10 @@ fn reports(directory: &Path, extent: Extent) -> io::Result<Vec<String>> {
 }
 
 fn size() -> Option<String> {
-    let bytes = formats::native::write(&inputs::many_jobs(1000)).map_or(usize::MAX, |text| text.len());
-    println!("\nresult of 1,000 jobs with 10 minutes of series: {bytes} bytes");
-    (bytes > MOST_BYTES).then(|| format!("a result of 1,000 jobs has {bytes} bytes; {MOST_BYTES} is the most"))
+    let bytes = |result| formats::native::write(&result).map_or(usize::MAX, |text| text.len());
+    let (without, with) = (bytes(inputs::many_jobs(1000)), bytes(inputs::many_jobs_with_rates(1000)));
+    println!("\nresult of 1,000 jobs with 10 minutes of series: {without} bytes, with rates {with}");
+    (with > MOST_BYTES).then(|| format!("a result of 1,000 jobs with rates has {with} bytes; {MOST_BYTES} is the most"))
 }
 
 /// One thing whose time is to grow with its size.
@@ -108,61 +109,110 @@ struct Grown {
     name: &'static str,
     sizes: [u64; 4],
     make: fn(&Path, u64) -> io::Result<()>,
-    words: &'static [&'static str],
+    what: What,
 }
+
+/// That whose time is taken.
+enum What {
+    /// The program with these words.
+    Program(&'static [&'static str]),
+    /// Writing a result of so many jobs, in this process.
+    Writing,
+}
+
+/// Writes a result of this many jobs; the time is without making it up.
+fn written(jobs: u64) -> io::Result<Cost> {
+    let result = inputs::many_jobs(jobs);
+    let (before, started) = (sys::processes::usage::of_process(), Instant::now());
+    let text = formats::native::write(&result).map_err(io::Error::other)?;
+    let (used, seconds) = (sys::processes::usage::of_process().since(&before), started.elapsed().as_secs_f64());
+    assert!(text.len() > 1000, "a result");
+    let user_seconds = Duration::from_nanos(used.user_ns).as_secs_f64();
+    let processor_seconds = user_seconds + Duration::from_nanos(used.system_ns).as_secs_f64();
+    Ok(Cost { seconds, user_seconds, processor_seconds })
+}
+
+/// Jobs of a result.
+const JOBS: [u64; 4] = [1_000, 2_000, 4_000, 8_000];
 
 const GROWN: &[Grown] = &[
     Grown {
         name: "files of opendir",
         sizes: [8_000, 16_000, 32_000, 64_000],
         make: inputs::directory_of_files,
-        words: &["fio", "--name=a", "--rw=read", "--bs=4k", "--ioengine=psync", "--opendir=files", "--openfiles=100"],
+        what: What::Program(&[
+            "fio",
+            "--name=a",
+            "--rw=read",
+            "--bs=4k",
+            "--ioengine=psync",
+            "--opendir=files",
+            "--openfiles=100",
+        ]),
     },
     Grown {
         name: "sections of a job file",
         sizes: [8_000, 16_000, 32_000, 64_000],
         make: inputs::job_file,
-        words: &["fio", "--showcmd", "jobs.fio"],
+        what: What::Program(&["fio", "--showcmd", "jobs.fio"]),
     },
     Grown {
         name: "lines of a replay",
         sizes: [10_000, 100_000, 1_000_000, 10_000_000],
         make: inputs::iolog,
-        words: &["fio", "--name=a", "--ioengine=null", "--size=16m", "--read_iolog=log", "--filename=file1"],
+        what: What::Program(&[
+            "fio",
+            "--name=a",
+            "--ioengine=null",
+            "--size=16m",
+            "--read_iolog=log",
+            "--filename=file1",
+        ]),
+    },
+    Grown { name: "jobs of a result, written", sizes: JOBS, make: |_, _| Ok(()), what: What::Writing },
+    Grown {
+        name: "jobs of a result, read",
+        sizes: JOBS,
+        make: inputs::result_of,
+        what: What::Program(&["parse", "--format", "csv", "jobs.json"]),
     },
     Grown {
-        name: "jobs of a result, parse",
-        sizes: [500, 1_000, 2_000, 4_000],
+        name: "jobs of a result, table",
+        sizes: JOBS,
         make: inputs::result_of,
-        words: &["parse", "--format", "csv", "jobs.json"],
+        what: What::Program(&["parse", "jobs.json"]),
     },
     Grown {
         name: "jobs of a result, check",
-        sizes: [500, 1_000, 2_000, 4_000],
+        sizes: JOBS,
         make: inputs::result_of,
-        words: &["check", "--quiet", "jobs.json"],
+        what: What::Program(&["check", "--quiet", "jobs.json"]),
     },
     Grown {
         name: "jobs of a result, page",
-        sizes: [500, 1_000, 2_000, 4_000],
+        sizes: JOBS,
         make: inputs::result_of,
-        words: &["report", "--quiet", "jobs.json", "-o", "jobs.html"],
+        what: What::Program(&["report", "--quiet", "jobs.json", "-o", "jobs.html"]),
     },
 ];
 
 fn growth(directory: &Path, extent: Extent) -> io::Result<Vec<String>> {
     let (rounds, divisor) = if extent == Extent::Full { (3, 1) } else { (1, 8) };
-    println!("\n{:<24} {:>9}  user s by size", "grows with", "exponent");
+    println!("\n{:<26} {:>9}  user s by size", "grows with", "exponent");
     let mut failures = Vec::new();
-    for Grown { name, sizes, make, words } in GROWN {
+    for Grown { name, sizes, make, what } in GROWN {
         let mut points = Vec::new();
         for size in sizes.map(|size| size / divisor) {
             make(directory, size)?;
-            points.push((size, best(rounds, || run(directory, words))?.user_seconds));
+            let cost = || match what {
+                What::Program(words) => run(directory, words),
+                What::Writing => written(size),
+            };
+            points.push((size, best(rounds, cost)?.user_seconds));
         }
         let shown: Vec<String> = points.iter().map(|(size, seconds)| format!("{size}: {seconds:.3}")).collect();
         let exponent = exponent(&points);
-        println!("{name:<24} {exponent:>9.2}  {}", shown.join(", "));
+        println!("{name:<26} {exponent:>9.2}  {}", shown.join(", "));
         if extent == Extent::Full && exponent > MOST_EXPONENT {
             failures.push(format!("{name}: the exponent is {exponent:.2}; {MOST_EXPONENT} is the most"));
         }
