@@ -7,7 +7,7 @@
 //! find at each tick (250 or 1,000 a second) make one short round inexact, so a mean over all rounds is judged, with the
 //! interval that its rounds leave it. Wall-clock time is shown and not judged: on a shared machine it proves nothing.
 //!
-//! Beside the times stand the instructions per I/O under callgrind, which no neighbour changes.
+//! With the times come the instructions per I/O and the allocations in the loop under callgrind, which no neighbour changes.
 //!
 //! Then come pauses and rates: how late I/Os are and what waiting takes of a processor (`pauses.rs`). Last comes what the
 //! monitor of a run takes of one.
@@ -72,7 +72,7 @@ fn bare_process(kind: &str, path: &Path, ios: &str) -> io::Result<()> {
 }
 
 /// Rounds of each row.
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 7;
 
 /// How much is done, and whether the result can fail the gate.
 #[derive(Clone, Copy)]
@@ -128,11 +128,15 @@ fn bench(form: Form, only: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn count_instructions(row: &Row, path: &Path) -> io::Result<Option<String>> {
-    let Some(most) = row.instructions else { return Ok(None) };
-    let instructions = instructions::per_io(row, path)?;
-    println!("  instructions: {instructions:.0} per I/O in user space, at most {most}");
-    Ok((instructions > most).then(|| format!("{}: {instructions:.0} instructions per I/O, at most {most}", row.name)))
+fn count_instructions(row: &Row, path: &Path) -> io::Result<Vec<String>> {
+    let Some(most) = row.instructions else { return Ok(Vec::new()) };
+    let instructions::Taken { instructions_per_io, allocations } = instructions::count(row, path)?;
+    let line = format!("{instructions_per_io:.0} instructions per I/O in user space, at most {most}");
+    println!("  {line}; allocations of the worker between the small and the large run: {allocations}, at most 0");
+    let mut failures = Vec::new();
+    failures.extend((instructions_per_io > most).then(|| format!("{}: {line}", row.name)));
+    failures.extend((allocations > 0).then(|| format!("{}: the worker allocates: {allocations} calls", row.name)));
+    Ok(failures)
 }
 
 /// All rounds of a row; the tools take turns, so that what disturbs the machine disturbs them alike.
@@ -257,8 +261,8 @@ fn mean(costs: &[Cost], of: impl Fn(&Cost) -> f64) -> f64 {
 
 /// Half of the interval of 95 % around the mean of user time, by the spread of the rounds.
 fn half_width(costs: &[Cost]) -> f64 {
-    /// Student's t for the 9 rounds of both forms.
-    const T: f64 = 2.306;
+    /// Student's t for the 7 rounds of both forms.
+    const T: f64 = 2.447;
     let middle = mean(costs, |cost| cost.user_ns);
     let squares: f64 = costs.iter().map(|cost| (cost.user_ns - middle).powi(2)).sum();
     let rounds = costs.len() as f64;

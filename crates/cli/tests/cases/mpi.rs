@@ -226,8 +226,8 @@ fn equal_bytes_and_ios(mpi: Mpi) {
         assert_eq!((&member["bytes"], &member["ios"]), (&(2 << 20).into(), &128.into()), "{member}");
     }
     assert_eq!(summary["rates"][0]["bytes"], 3 * (2 << 20));
-    // The bound of clocks is the round trip through two relays; a machine that does other work is later.
-    assert!(summary["start"]["clock_error_ns"].as_u64().unwrap() < 100_000_000, "{}", summary["start"]);
+    // The bound of clocks is the round trip through two relays, each of which may wait for a processor on a machine that does other work.
+    assert!(summary["start"]["clock_error_ns"].as_u64().unwrap() < 1_000_000_000, "{}", summary["start"]);
     assert_eq!(fs::read_dir(place.path().join("kept")).unwrap().count(), 3);
     let (status, text, error) = mpi.run(place.path(), 2, "fio --name=a --size=4k --bs=4q");
     assert!(status != 0 && error.matches("bs=4q is not").count() == 1, "one rank says it: {text}{error}");
@@ -322,6 +322,16 @@ fn processes(place: &Path) -> Vec<(u32, u32, Vec<String>)> {
     fs::read_dir("/proc").unwrap().flatten().filter_map(one).collect()
 }
 
+/// System calls that read, of the children of a member.
+fn reads_of_workers(place: &Path, member: u32) -> u64 {
+    let calls = |pid: u32| -> Option<u64> {
+        let counts = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+        counts.lines().find_map(|line| line.strip_prefix("syscr: "))?.parse().ok()
+    };
+    let workers = processes(place).into_iter().filter(|(_, parent, _)| *parent == member);
+    workers.filter_map(|(pid, ..)| calls(pid)).sum()
+}
+
 /// A run that has begun.
 struct Run {
     place: TempDir,
@@ -361,6 +371,10 @@ fn begin(mpi: Mpi, words: &str) -> Run {
         {
             // They wait for their start, and calibrations have workers, too.
             std::thread::sleep(Duration::from_secs(2));
+            while !members.iter().all(|&(member, _)| reads_of_workers(run.place.path(), member) > 20) {
+                assert!(begun.elapsed() < Duration::from_secs(40), "the members do not read");
+                std::thread::sleep(Duration::from_millis(50));
+            }
             (run.leader, run.first_relay) = (*leader, *first_relay);
             (run.relays, run.members) = (relays, members);
             return run;
