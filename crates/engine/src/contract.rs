@@ -83,6 +83,8 @@ pub struct JobFacts<'a> {
     pub order: Option<Order>,
     /// madvise(2) hint for mapped files, if it differs from the access pattern.
     pub map_advice: Option<MapAdvice>,
+    /// The file position of the targets, if the job knows it; an engine that uses it need not set it first.
+    pub position: Option<u64>,
 }
 
 /// Access pattern of a job.

@@ -23,8 +23,9 @@ pub(crate) struct Positions {
 }
 
 impl Positions {
-    pub(crate) fn unknown(targets: usize) -> Self {
-        Positions { by_target: vec![None; targets].into() }
+    /// All at `position`; unknown without one.
+    pub(crate) fn all_at(position: Option<u64>, targets: usize) -> Self {
+        Positions { by_target: vec![position; targets].into() }
     }
 
     /// Seeks to `io.offset` unless the file is there already; -errno if lseek fails.
@@ -62,7 +63,7 @@ impl Engine for Sync {
         Ok(Sync {
             slots: Slots::new(&setup),
             descriptors: descriptors(setup.targets),
-            positions: Positions::unknown(setup.targets.len()),
+            positions: Positions::all_at(setup.job.position, setup.targets.len()),
         })
     }
 

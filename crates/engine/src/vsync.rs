@@ -51,7 +51,7 @@ impl Engine for Vsync {
             slots: Slots::new(&setup),
             descriptors: descriptors(setup.targets),
             depth,
-            positions: Positions::unknown(setup.targets.len()),
+            positions: Positions::all_at(setup.job.position, setup.targets.len()),
             gathered: Vec::with_capacity(most),
             vectors: Vec::with_capacity(most),
             done: Vec::with_capacity(depth),

@@ -36,12 +36,12 @@ const AUTOMATIC: f64 = 1.2;
 const RATE: f64 = 0.95;
 /// The same in an automatic run for files of this many KiB: the middle of all its tests and records.
 const SHORT_RATES: [(u64, f64); 9] = [
-    (64, 0.7),
-    (128, 0.8),
-    (256, 0.85),
-    (512, 0.88),
-    (1024, 0.9),
-    (2048, 0.92),
+    (64, 0.85),
+    (128, 0.9),
+    (256, 0.92),
+    (512, 0.95),
+    (1024, 0.95),
+    (2048, 0.95),
     (4096, 0.95),
     (8192, 0.95),
     (16384, 0.95),

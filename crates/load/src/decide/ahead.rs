@@ -146,6 +146,13 @@ impl Load {
         Some(Request::new(operation, 0, offset, length))
     }
 
+    /// Plans the first I/Os ahead as well, for a load whose time begins with its first I/O: deciding on it is not to take any of that time.
+    pub fn plan_first(&mut self) {
+        if self.run.planned == 0 {
+            self.plan_ahead();
+        }
+    }
+
     /// Plans as many I/Os ahead as can be issued before anything else has to be decided.
     pub(super) fn plan_ahead(&mut self) {
         let Some(Plain { direction, length, lengths, random, paced }) = self.rules.plain else { return };

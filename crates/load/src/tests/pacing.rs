@@ -218,6 +218,42 @@ fn ios_of_many_sizes_that_are_planned_ahead_are_those_that_are_decided_one_by_on
 }
 
 #[test]
+fn first_ios_that_are_planned_are_those_that_are_decided() {
+    let even = |job: &mut JobPlan| job.pace.iops.read = Some(777);
+    let changes: [&dyn Fn(&mut JobPlan); 6] = [
+        &|_| {},
+        &even,
+        &|job| job.load.random = true,
+        &|job| (job.load.random, job.load.mix) = (true, Mix::ReadWrite),
+        &|job| job.limits.ios = Some(7),
+        &|job| job.load.mix = Mix::ReadWrite,
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        let job = paced(|job| {
+            job.files.io_size = Some(Extent::Bytes(100 * 4 * K));
+            change(job);
+        });
+        let [planned, decided] = [true, false].map(|first| {
+            let mut load = load(&job, &regions(&[40 * 4 * K]));
+            load.begin(Nanos(0));
+            if first {
+                load.plan_first();
+            }
+            let (mut now, mut steps) = (Nanos(0), Vec::new());
+            loop {
+                match load.next(now) {
+                    Next::Stop => break (steps, load.passes()),
+                    Next::Wait(until) => now = until,
+                    step => steps.push(step),
+                }
+            }
+        });
+        assert!(planned.0.len() >= 7, "load {index}");
+        assert_eq!(planned, decided, "load {index}");
+    }
+}
+
+#[test]
 fn rates_start_again_at_the_end_of_the_ramp() {
     let job = paced(|job| {
         job.pace.iops.read = Some(1000);

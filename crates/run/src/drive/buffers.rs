@@ -51,6 +51,8 @@ impl Memory {
         let (slots, align) = (depth as usize, job.buffers.align as usize);
         let arena = match spare.take().filter(|_| is_reusable(job)) {
             Some(arena) => arena.again(slots, size, align),
+            None if is_reusable(job) => Arena::new(&Source::Private, 1, size.max(RESERVED), align)
+                .and_then(|arena| arena.again(slots, size, align)),
             None => Arena::new(&source(&job.buffers), slots, size, align),
         };
         arena.map(|arena| Memory { arena }).map_err(|error| {
@@ -107,6 +109,10 @@ fn source(buffers: &plan::BufferPlan) -> Source {
         plan::Memory::MmapShared(Some(path)) => Source::SharedFile(path.clone()),
     }
 }
+
+/// Address space that the first of the passes takes for all of them: as much as the largest record of a short pass. Its pages are allocated when
+/// they are used; an arena that grew with the records would be freed each time, and the TLB emptied.
+const RESERVED: usize = 16 << 20;
 
 /// True for the passes of iozone that are threads. Other jobs may ask for memory of another kind or node.
 fn is_reusable(job: &JobPlan) -> bool {

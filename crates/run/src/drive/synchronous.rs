@@ -16,6 +16,8 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         // The end of one I/O is the moment at which the next is decided on: total latency includes the time to prepare
         // it.
         let mut now = self.clock.now();
+        // The end of a pass, before it is decided that it is over.
+        let mut ended = now;
         loop {
             let planned = if PACED { self.planned_at_rate(now) } else { self.planned(now) };
             let request = match planned {
@@ -25,15 +27,24 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     }
                     request
                 }
-                None => match self.next_alone(now)? {
-                    Some((request, present)) => {
-                        now = present;
-                        request
+                None => {
+                    if PASS {
+                        ended = self.clock.now();
+                        now = if LATENCY { now } else { ended };
                     }
-                    None => break,
-                },
+                    match self.next_alone(now)? {
+                        Some((request, present)) => {
+                            now = present;
+                            request
+                        }
+                        None => break,
+                    }
+                }
             };
             now = self.carry_out::<PASS, PACED>(&request, now)?;
+        }
+        if PASS {
+            self.timing.last_record_ended = Some(ended);
         }
         self.count_calls();
         Ok(())

@@ -16,6 +16,8 @@ pub(super) struct Timing {
     /// The next bandwidth or IOPS sample, or end of a log's window.
     pub(super) next_sample: Nanos,
     pub(super) stride: Stride,
+    /// The end of the last record of a pass; `None` while it goes on, and for other jobs.
+    pub(super) last_record_ended: Option<Nanos>,
     /// Time after the last I/O in which the worker only waited for others.
     pub(super) waited: Nanos,
     pub(super) wake_delay: WakeDelay,
@@ -29,6 +31,7 @@ impl Timing {
             ramp_ends: None,
             next_sample: Nanos::MAX,
             stride: Stride::default(),
+            last_record_ended: None,
             waited: Nanos::ZERO,
             wake_delay: WakeDelay::default(),
         }

@@ -141,7 +141,28 @@ impl<'run> EventLoop<'run> {
         }
     }
 
-    /// Runs until all workers have ended.
+    /// Starts the workers that are due at once, whose gates are then open. A thread that would have to sleep at its gate is woken where other work
+    /// has been in the caches meanwhile.
+    ///
+    /// # Errors
+    /// If a worker cannot be started.
+    pub(crate) fn begin<'scope>(
+        &mut self,
+        pool: &mut WorkerPool<'run, 'scope>,
+        scope: &'scope Scope<'scope, '_>,
+        observer: &mut dyn Observer,
+        signals: &Signals,
+    ) -> Result<(), RunError>
+    where
+        'run: 'scope,
+    {
+        self.skip_unprepared();
+        self.announce_commands(observer);
+        self.handle_signals(pool, observer, signals);
+        self.start(pool, scope, observer)
+    }
+
+    /// Runs until all workers have ended; [`EventLoop::begin`] comes first.
     ///
     /// # Errors
     /// If a worker cannot be started or waited for.
@@ -155,8 +176,6 @@ impl<'run> EventLoop<'run> {
     where
         'run: 'scope,
     {
-        self.skip_unprepared();
-        self.announce_commands(observer);
         loop {
             // Read before anything is polled: a wake-up during this turn then ends the wait at once.
             let seen_wakeups = wakeup::count(&self.run.shared.controls);

@@ -30,18 +30,20 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
 }
 
 /// Runs plans one after another. It keeps what short runs can share: the calibrated clock, and for passes whose only
-/// worker is a thread that thread and its buffers.
+/// worker is a thread that thread, its buffers, and the memory that it shares with the main thread.
 #[derive(Debug)]
 pub struct Runner {
     clock: SystemClock,
     spare: SpareBuffers,
+    shared: Option<SharedMemory>,
     thread: Option<StandingThread>,
 }
 
 impl Runner {
     /// Calibrates the clock; the kernel's clock source is looked up in sysfs under `root`.
     pub fn new(root: &Path) -> Self {
-        Runner { clock: crate::environment::start_clock(root), spare: SpareBuffers::default(), thread: None }
+        let clock = crate::environment::start_clock(root);
+        Runner { clock, spare: SpareBuffers::default(), shared: None, thread: None }
     }
 
     /// Runs a plan.
@@ -107,7 +109,7 @@ fn run(
     runner: &mut Runner,
     (signals, shares): (&Signals, &[Option<Share>]),
 ) -> Result<RunResult, RunError> {
-    let Runner { clock, spare, thread } = runner;
+    let Runner { clock, spare, shared: kept, thread } = runner;
     let clock = clock.restarted();
     let resolved = crate::replay::resolve(plan, &options.system_root);
     let (plan, replays) = match resolved.as_ref() {
@@ -119,7 +121,12 @@ fn run(
     announce(&workers, observer);
     let mut layout = LayoutContext { clock, root: &options.system_root, observer: &mut *observer, signals };
     let prepared = prepare::prepare(plan, &workers, replays, &mut layout)?;
-    let shared = SharedMemory::new(plan, workers.len())?;
+    let thread = standing_thread(thread, &workers, options)?;
+    let lone = thread.is_some().then(|| workers[0].job);
+    let shared = match lone {
+        Some(_) => SharedMemory::again(kept, plan)?,
+        None => SharedMemory::new(plan, workers.len())?,
+    };
     let groups = GroupState::of_all(&workers);
     let inputs = RunInputs {
         plan,
@@ -132,13 +139,14 @@ fn run(
         spare,
         shares,
     };
-    let thread = standing_thread(thread, &workers, options)?;
-    std::thread::scope(|scope| {
+    let result = std::thread::scope(|scope| {
         let mut pool = WorkerPool::fork(inputs)?;
         let work = thread.is_some().then(|| pool.first_on_thread());
+        let mut supervision = EventLoop::new(inputs);
+        supervision.begin(&mut pool, scope, observer, signals)?;
         let supervise = || {
             let mut pool = pool;
-            let state = EventLoop::new(inputs).run(&mut pool, scope, observer, signals)?;
+            let state = supervision.run(&mut pool, scope, observer, signals)?;
             let is_stuck = state.has_stuck_workers();
             // With stuck workers the paths of files are left out: resolving them could block, because their device does
             // not respond.
@@ -153,7 +161,11 @@ fn run(
             Some((thread, work)) => thread.run(|| work.run(), supervise),
             None => supervise(),
         }
-    })
+    });
+    if let Some(job) = lone.filter(|_| result.is_ok()) {
+        shared.keep(job, kept);
+    }
+    result
 }
 
 /// The standing thread, for a plan whose only worker can run on it. Otherwise the thread is ended: a fork copies only the

@@ -40,7 +40,7 @@ pub(crate) struct SharedMemory {
 impl SharedMemory {
     /// Maps the memory for these workers.
     pub(crate) fn new(plan: &Plan, workers: usize) -> Result<Self, SysError> {
-        let raises_priority = plan.jobs.iter().any(|job| has(job, Effect::RaisesPriority));
+        let raises_priority = raises_priority(plan);
         Ok(SharedMemory {
             controls: SharedBlocks::new(workers)?,
             records: SharedRecords::new(workers)?,
@@ -48,6 +48,31 @@ impl SharedMemory {
             mailboxes: (0..workers).map(|_| Mailbox::default()).collect(),
         })
     }
+
+    /// Memory for a lone worker that is a thread: what the last one left, cleared, or new.
+    pub(crate) fn again(kept: &mut Option<SharedMemory>, plan: &Plan) -> Result<Self, SysError> {
+        match kept.take().filter(|_| !raises_priority(plan)) {
+            Some(memory) => Ok(memory),
+            None => SharedMemory::new(plan, 1),
+        }
+    }
+
+    /// Leaves the memory of a lone worker with this job, which has ended, to the next one. New memory for each pass would have its pages allocated,
+    /// and when it is freed the kernel empties the TLB of the thread, whose next pass then walks page tables in its measured time.
+    pub(crate) fn keep(mut self, job: &JobPlan, kept: &mut Option<SharedMemory>) {
+        if self.priorities.is_some() {
+            return;
+        }
+        self.controls.clear();
+        self.records.clear(Record::HEAD, |_, record| record.written_parts(job));
+        self.mailboxes.fill_with(Mailbox::default);
+        *kept = Some(self);
+    }
+}
+
+/// True if the I/Os of a worker may have different priorities.
+fn raises_priority(plan: &Plan) -> bool {
+    plan.jobs.iter().any(|job| has(job, Effect::RaisesPriority))
 }
 
 /// The inputs of a run, complete before its workers start. Slices have one entry per worker.

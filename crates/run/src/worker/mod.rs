@@ -290,6 +290,8 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         offloads_to: job.depth.offload.then_some(job.engine),
         order: order(job),
         map_advice: job.pass.as_ref().and_then(|pass| pass.map_advice),
+        // A pass opens its file for itself, and what it does with it before its time begins leaves the position alone.
+        position: job.pass.as_ref().map(|_| 0),
     }
 }
 

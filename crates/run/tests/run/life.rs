@@ -62,6 +62,35 @@ fn passes_share_a_thread_until_a_plan_needs_processes_or_a_place() {
     assert_ne!(thread_of(|job| job.place.nice = 1), second, "the priority would stay with the thread");
 }
 
+#[test]
+fn a_pass_finds_nothing_of_the_one_before_in_the_memory_that_they_share() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_root, options) = crate::support::alone();
+    let mut runner = Runner::new(Path::new("/"));
+    let mut pass = |engine: &'static str, latency: Latency| {
+        let mut job = on_files_in(directory.path(), job("pass", engine));
+        job.pass = Some(Box::default());
+        job.record.completion_latency = latency == Latency::Measured;
+        (job.record.total_latency, job.record.submission_latency) = (false, false);
+        let plan = Plan { jobs: vec![job], global_options: Vec::new() };
+        let done = runner.run(&plan, &options, &mut Blind).unwrap().jobs.remove(0);
+        let read = done.directions.read;
+        let measured = read.completion.map_or(0, |completion| completion.moments.count());
+        (done.error, read.ios, read.bytes, measured)
+    };
+    for _ in 0..3 {
+        assert_eq!(pass("psync", Latency::Measured), (None, 256, 1 << 20, 256));
+        assert_eq!(pass("sync", Latency::Unmeasured), (None, 256, 1 << 20, 0));
+    }
+}
+
+/// Whether a pass measures latencies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Latency {
+    Measured,
+    Unmeasured,
+}
+
 /// Wants the end as soon as it is asked.
 struct Impatient;
 

@@ -37,6 +37,11 @@ impl<T: FromBytes + Sync> SharedBlocks<T> {
         Ok(SharedBlocks { cells: Cells::new(count, size_of::<T>(), align_of::<T>(), 0)?, content: PhantomData })
     }
 
+    /// Makes all blocks zero again, as new ones are, for another use of the same memory.
+    pub fn clear(&mut self) {
+        (0..self.cells.count).for_each(|index| self.cells.clear(index, 0..size_of::<T>()));
+    }
+
     /// Number of blocks.
     pub fn len(&self) -> usize {
         self.cells.count
@@ -103,6 +108,24 @@ impl<T: FromBytes> SharedRecords<T> {
     pub fn new(count: usize) -> Result<Self, SysError> {
         let claims = count.saturating_mul(size_of::<AtomicU32>());
         Ok(SharedRecords { cells: Cells::new(count, size_of::<T>(), align_of::<T>(), claims)?, content: PhantomData })
+    }
+
+    /// Makes all records zero and unclaimed again, as new ones are, for another use of the same memory. Of each record the bytes in
+    /// `first` and in the parts that `rest` names when it has seen it are cleared: all that was written, or it stays.
+    ///
+    /// # Panics
+    /// If a part is not within the record.
+    pub fn clear(&mut self, first: Range<usize>, rest: impl Fn(usize, &T) -> Vec<Range<usize>>) {
+        for index in 0..self.cells.count {
+            let (Some(cell), Some(claim)) = (self.cells.cell(index), self.claim(index)) else { continue };
+            claim.store(FREE, Ordering::Relaxed);
+            // SAFETY: the cell holds a `T`, as any bytes are one, and the exclusive borrow of the records leaves no writer.
+            let parts = rest(index, unsafe { cell.cast::<T>().as_ref() });
+            for part in parts.into_iter().chain([first.clone()]) {
+                assert!(part.start <= part.end && part.end <= size_of::<T>(), "{part:?} of {} bytes", size_of::<T>());
+                self.cells.clear(index, part);
+            }
+        }
     }
 
     /// Number of records.
@@ -273,6 +296,15 @@ impl Cells {
         Ok(Cells { mapping, first, stride, count })
     }
 
+    /// Makes bytes of a cell zero.
+    fn clear(&mut self, index: usize, part: Range<usize>) {
+        assert!(part.start <= part.end && part.end <= self.stride, "{part:?} of a cell of {} bytes", self.stride);
+        let Some(cell) = self.cell(index) else { return };
+        // SAFETY: the bytes are inside the cell, as just asserted. References to it borrow the cells, which are borrowed exclusively
+        // here, so no one in this process reads or writes them; to another process they are values that may be torn.
+        unsafe { std::ptr::write_bytes(cell.as_ptr().add(part.start), 0, part.len()) };
+    }
+
     fn cell(&self, index: usize) -> Option<NonNull<u8>> {
         // SAFETY: an index below the count is inside the mapping, by the length computed in `new`.
         (index < self.count).then(|| unsafe { self.mapping.start().add(self.first + index * self.stride) })
@@ -392,6 +424,28 @@ mod tests {
         });
         assert_eq!(records.snapshot(0).unwrap().mean, 1.0);
         assert!(records.writer(0).is_none());
+    }
+
+    #[test]
+    fn cleared_memory_is_as_new_where_it_was_written() {
+        let mut blocks = SharedBlocks::<Block>::new(2).unwrap();
+        blocks[1].bytes.store(7, Ordering::Relaxed);
+        blocks.clear();
+        assert!(blocks.iter().all(|block| block.bytes.load(Ordering::Relaxed) == 0));
+        let mut records = SharedRecords::<Record>::new(2).unwrap();
+        for index in 0..2 {
+            let mut writer = records.writer(index).unwrap();
+            (writer.counts[0], writer.counts[500], writer.counts[999], writer.mean) = (1, 2, 3, 4.0);
+        }
+        let mean = offset_of!(Record, mean);
+        records.clear(mean..mean + 8, |index, record| {
+            assert_eq!((record.counts[500], record.mean), (2, 4.0));
+            if index == 0 { vec![0..8, 999 * 8..8000] } else { Vec::new() }
+        });
+        for (index, expected) in [(0, (0, 2, 0, 0.0)), (1, (1, 2, 3, 0.0))] {
+            let record = records.writer(index).expect("it is unclaimed again");
+            assert_eq!((record.counts[0], record.counts[500], record.counts[999], record.mean), expected);
+        }
     }
 
     #[test]
