@@ -54,7 +54,7 @@ const HALF: Row = Row {
     place: Place::File,
 };
 
-pub(super) const ROWS: [Row; 22] = [
+pub(super) const ROWS: [Row; 23] = [
     Row {
         name: "null",
         words: "--ioengine=null --rw=randread --bs=4k",
@@ -91,6 +91,7 @@ pub(super) const ROWS: [Row; 22] = [
         instructions: Some(250.0),
         ..HALF
     },
+    Row { name: "pvsync2", words: "--ioengine=pvsync2 --rw=randread --bs=4k", ..HALF },
     Row {
         name: "libaio",
         words: "--ioengine=libaio --rw=randread --bs=4k --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8",

@@ -36,9 +36,9 @@ const AUTOMATIC: f64 = 1.2;
 const RATE: f64 = 0.95;
 /// The same in an automatic run for files of this many KiB: the middle of all its tests and records.
 const SHORT_RATES: [(u64, f64); 9] = [
-    (64, 0.85),
-    (128, 0.9),
-    (256, 0.92),
+    (64, 0.9),
+    (128, 0.95),
+    (256, 0.95),
     (512, 0.95),
     (1024, 0.95),
     (2048, 0.95),
