@@ -28,7 +28,7 @@ fn bad(directory: &Path, words: &str) -> String {
 }
 
 /// The lines of strace with one of these calls, process by process; the status of the run is not checked.
-fn traced(calls: &str, words: &str) -> Vec<String> {
+pub(crate) fn traced(calls: &str, words: &str) -> Vec<String> {
     let directory = TempDir::new().unwrap();
     let program = env!("CARGO_BIN_EXE_plumb");
     let mut strace = Command::new("strace");
@@ -47,7 +47,7 @@ fn traced(calls: &str, words: &str) -> Vec<String> {
     lines.filter(|line| calls.split(',').any(|call| line.contains(&format!("{call}(")))).collect()
 }
 
-fn json(directory: &Path, words: &str) -> serde_json::Value {
+pub(crate) fn json(directory: &Path, words: &str) -> serde_json::Value {
     serde_json::from_str(&good(directory, &format!("--output-format=json {words}"))).unwrap()
 }
 
@@ -131,6 +131,23 @@ fn a_scheduler_is_switched_and_an_unknown_one_is_refused_with_those_there_are() 
     let before =
         known.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(known.trim(), |(word, _)| word);
     std::fs::write(&queue, before).unwrap();
+}
+
+#[test]
+fn a_device_is_opened_without_times_of_access_and_a_file_with_them() {
+    let directory = TempDir::new().unwrap();
+    let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
+    let without_times = |name: &str, words: &str| {
+        let lines = traced("open,openat", &format!("--name=a --size=64k {words}"));
+        let opened: Vec<&String> = lines.iter().filter(|line| line.contains(name)).collect();
+        assert!(!opened.is_empty(), "{lines:#?}");
+        opened.iter().any(|line| line.contains("O_NOATIME"))
+    };
+    let path = device.path().display();
+    for pattern in ["randread", "randwrite"] {
+        assert!(without_times(&path.to_string(), &format!("--filename={path} --rw={pattern}")), "{pattern}");
+        assert!(!without_times("a.0.0", &format!("--rw={pattern}")), "{pattern}");
+    }
 }
 
 #[test]
