@@ -34,6 +34,7 @@ mod python;
 mod readers;
 mod replay;
 mod report;
+mod rings;
 mod scripts;
 mod server_triggers;
 mod servers;

@@ -173,8 +173,8 @@ impl Transfer {
 /// The arguments meet the requirements of the system call.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 5]) -> Result<usize, i32> {
-    let [first, second, third, fourth, fifth] = arguments;
+pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) -> Result<usize, i32> {
+    let [first, second, third, fourth, fifth, sixth] = arguments;
     let returned: isize;
     // SAFETY: the kernel preserves the stack and all registers except these; the caller answers for memory.
     unsafe {
@@ -186,6 +186,7 @@ pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 5]) ->
             in("rdx") third,
             in("r10") fourth,
             in("r8") fifth,
+            in("r9") sixth,
             lateout("rcx") _,
             lateout("r11") _,
             options(nostack)
@@ -200,10 +201,10 @@ pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 5]) ->
 /// The arguments meet the requirements of the system call.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 5]) -> Result<usize, i32> {
-    let [first, second, third, fourth, fifth] = arguments;
+pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 6]) -> Result<usize, i32> {
+    let [first, second, third, fourth, fifth, sixth] = arguments;
     // SAFETY: passed on to the caller.
-    let returned = unsafe { libc::syscall(number, first, second, third, fourth, fifth) };
+    let returned = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
     usize::try_from(returned).map_err(|_| errno())
 }
 

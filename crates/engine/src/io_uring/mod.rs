@@ -6,7 +6,9 @@
 mod entry;
 mod nothing;
 mod ring;
+mod settings;
 mod setup;
+mod waits;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::{self, ASYNCHRONOUS, Libaio};
@@ -14,9 +16,10 @@ use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
 use measure::{Nanos, SystemClock};
 pub(crate) use nothing::{Nops, Timeouts};
-use plan::option::{Effect, Kind, OptionSpec, works};
+use plan::option::{Effect, Kind, OptionSpec, TimeUnit, works};
 use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles};
 use ring::Ring;
+use settings::TaskWork;
 
 const NAME: &str = "io_uring";
 
@@ -103,7 +106,7 @@ impl Engine for IoUring {
     }
 
     fn sees_submission(&self) -> bool {
-        !matches!(&self.road, Road::Ring(ring) if ring.is_polled_by_kernel())
+        !matches!(&self.road, Road::Ring(ring) if ring.is_polled_by_kernel() || ring.joins_calls())
     }
 
     fn priorities(&self) -> &[u16] {
@@ -174,8 +177,10 @@ fn is_forbidden(error: &EngineError) -> bool {
 
 /// Opens the fallback for a forbidden ring.
 fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<IoUring, EngineError> {
-    // hipri and sqthread_poll change how the kernel works; no other interface can imitate them.
-    if let Some(option) = ["hipri", "sqthread_poll"].into_iter().find(|option| setup.options.is_on(option)) {
+    // These change how the kernel works or how long it waits; no other interface can imitate them.
+    if let Some(option) =
+        ["hipri", "sqthread_poll", "batch_wait", "busy_poll"].into_iter().find(|option| setup.options.is_on(option))
+    {
         let message = format!("{}; nothing can stand in for {option}", forbidden.message);
         return Err(EngineError { message, ..forbidden.clone() });
     }
@@ -259,6 +264,34 @@ const OPTIONS: &[OptionSpec] = &[
         Some("-1"),
         "Read and write without vectors: 1 always, 0 never, -1 where the kernel can",
     ),
+    works(
+        "hipri_hybrid",
+        Kind::Flag,
+        Some("0"),
+        "With hipri: sleep for half of the mean latency, then poll (Linux 6.13)",
+    ),
+    works(
+        "submit_and_wait",
+        Kind::Flag,
+        Some("0"),
+        "The call that waits submits the last batch before it; latencies are total only",
+    ),
+    works(
+        "batch_wait",
+        Kind::Time(TimeUnit::Microseconds),
+        Some("0"),
+        "Longest wait for iodepth_batch_complete_min, then one is enough (Linux 6.12); 0 for no end",
+    ),
+    works(
+        "busy_poll",
+        Kind::Time(TimeUnit::Microseconds),
+        Some("0"),
+        "Poll for completions for this time before a wait sleeps; 0 to sleep at once",
+    )
+    .with(Effect::Polls),
+    works("registerwaits", Kind::Flag, Some("0"), "Register the times of waits with the kernel once (Linux 6.13)"),
+    works("registerring", Kind::Bool, Some("1"), "Register the ring with the thread instead of finding it per call"),
+    works("taskrun", Kind::Word(TaskWork::WORDS), Some("latest"), "Where the kernel finishes I/Os of the device"),
     works("uncached", Kind::Bool, Some("0"), "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache"),
     works("nowait", Kind::Bool, Some("0"), "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
     works(

@@ -1,6 +1,8 @@
 //! Drives a ring: submits entries and reaps completions with as few system calls as possible.
 
-use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle, RingSettings};
+use super::settings::RingSettings;
+use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle};
+use super::waits::{Until, Waits};
 use super::{NAME, entry};
 use crate::call;
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
@@ -24,6 +26,7 @@ pub(super) struct Ring {
     ring: IoUring,
     handle: Handle,
     settings: RingSettings,
+    waits: Waits,
     setup_flags: String,
     slots: Slots,
     descriptors: Box<[RawFd]>,
@@ -83,11 +86,7 @@ impl std::fmt::Debug for Ring {
 impl Ring {
     pub(super) fn open<C>(setup: &Setup<'_, C>) -> Result<Self, EngineError> {
         let options = setup.options;
-        let settings = RingSettings {
-            polled: options.is_on("hipri"),
-            poller: options.is_on("sqthread_poll"),
-            poller_cpu: options.integer("sqthread_poll_cpu").and_then(|cpu| u32::try_from(cpu).ok()),
-        };
+        let settings = RingSettings::from_options(options)?;
         let built = setup::build(setup.depth, &settings)?;
         let transfer = choose_transfer(&built.ring, setup)?;
         let registered_files = options.is_on("registerfiles");
@@ -103,8 +102,9 @@ impl Ring {
         let flag = |name: &str, flag: i32| if options.is_on(name) { flag } else { 0 };
         let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);
         Ok(Ring {
-            handle: Handle::register(&built.ring),
+            handle: if settings.registered_ring { Handle::register(&built.ring) } else { Handle::plain(&built.ring) },
             ring: built.ring,
+            waits: built.waits,
             setup_flags: built.flags,
             settings,
             slots: Slots::new(setup),
@@ -159,11 +159,18 @@ impl Ring {
         self.settings.poller
     }
 
+    /// True if entries that are submitted right before a wait are submitted by the call that waits, at a moment that is not seen.
+    pub(super) fn joins_calls(&self) -> bool {
+        self.settings.joins_calls
+    }
+
     /// Features that the kernel granted.
     pub(super) fn note(&self) -> String {
         let mut note = format!("{NAME}: {}", self.setup_flags);
         let more = [
             (self.handle.is_registered(), "registered ring"),
+            (self.waits.are_registered(), "registered waits"),
+            (self.settings.joins_calls, "submits and waits in one call"),
             (self.entry_flags.contains(Flags::FIXED_FILE), "registered files"),
             (self.transfer == Transfer::Fixed, "registered buffers"),
             (self.transfer == Transfer::Vectored, "vectored transfers"),
@@ -175,6 +182,12 @@ impl Ring {
         for (_, what) in more.into_iter().filter(|(has, _)| *has) {
             note.push_str(", ");
             note.push_str(what);
+        }
+        if !self.settings.busy_poll.is_zero() {
+            note.push_str(&format!(", polls for {} ns before a wait", self.settings.busy_poll.get()));
+        }
+        if self.waits.have_batch_time() {
+            note.push_str(&format!(", waits {} us for a batch", self.settings.batch_us));
         }
         note
     }
@@ -218,6 +231,12 @@ impl Ring {
             self.wait(0)?;
             count = self.take(max, done);
         }
+        if count < needed && !self.settings.busy_poll.is_zero() {
+            count += self.poll_for(needed - count, max - count, done)?;
+        }
+        if count < needed && self.waits.have_batch_time() {
+            return self.reap_batch((count, needed), max, done);
+        }
         // With SQPOLL, polling the ring in memory first usually saves the system call.
         if count < needed && self.settings.poller {
             count += self.look_for(needed - count, max - count, done);
@@ -230,6 +249,42 @@ impl Ring {
             count += self.take(max - count, done);
         }
         Ok(count)
+    }
+
+    /// Polls for completions before a wait in which the worker would sleep, for as long as `busy_poll` says.
+    #[inline(never)]
+    fn poll_for(&mut self, needed: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let began = std::time::Instant::now();
+        let mut count = 0;
+        loop {
+            // A system call only where the kernel says that it has completions which it has not posted.
+            if self.has_hidden_completions() {
+                self.wait(0)?;
+            }
+            count += self.take(max - count, done);
+            if count >= needed || began.elapsed().as_nanos() >= u128::from(self.settings.busy_poll.get()) {
+                return Ok(count);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Waits for the rest of a batch, of which `count` are taken: for all that are needed as long as the time of a batch lasts, then for one.
+    #[inline(never)]
+    fn reap_batch(
+        &mut self,
+        (mut count, needed): (u32, u32),
+        max: u32,
+        done: &mut Vec<Completion>,
+    ) -> Result<u32, EngineError> {
+        loop {
+            let until = if count == 0 { Until::Batch } else { Until::Rest };
+            let waited = waited(self.waits.enter(self.handle, 0, needed - count, until))?;
+            count += self.take(max - count, done);
+            if count > 0 || waited == Waited::Interrupted {
+                return Ok(count);
+            }
+        }
     }
 
     /// Waits for one completion, at most `longest`.
@@ -247,8 +302,9 @@ impl Ring {
         if self.settings.polled {
             return self.poll_within(longest, max, done);
         }
-        match self.handle.wait_within(&call::timespec(longest)) {
-            Ok(()) | Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(self.take(max, done)),
+        self.waits.set_moment(longest);
+        match self.waits.enter(self.handle, 0, 1, Until::Moment) {
+            Ok(_) | Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(self.take(max, done)),
             // Before Linux 5.11 there is no timeout: waits for one completion.
             Err(libc::EINVAL) => self.reap(1, max, done),
             Err(errno) => Err(broken(errno)),
@@ -373,8 +429,7 @@ impl Ring {
             self.queued
         } else {
             loop {
-                // GETEVENTS also makes the kernel post completions that it deferred (DEFER_TASKRUN).
-                match self.handle.enter(self.queued, wait, ENTER_GETEVENTS) {
+                match self.enter(self.queued, wait) {
                     Ok(taken) => break taken,
                     Err(libc::EINTR) => {}
                     // The kernel has no memory, or the completion ring has overflowed: the caller reaps first.
@@ -430,14 +485,30 @@ impl Ring {
         count
     }
 
+    /// Submits entries and waits for completions, if more than none are wanted.
+    #[inline(always)]
+    fn enter(&self, submit: u32, wait: u32) -> Result<u32, i32> {
+        if wait > 0 && self.waits.have_batch_time() {
+            return self.waits.enter(self.handle, submit, wait, Until::Batch);
+        }
+        // GETEVENTS also makes the kernel post completions that it deferred (DEFER_TASKRUN).
+        self.handle.enter(submit, wait, ENTER_GETEVENTS)
+    }
+
     /// Waits until `count` completions are in the ring.
     #[inline(always)]
     fn wait(&mut self, count: u32) -> Result<Waited, EngineError> {
-        match self.handle.enter(0, count, ENTER_GETEVENTS) {
-            Ok(_) | Err(libc::EAGAIN | libc::EBUSY) => Ok(Waited::Through),
-            Err(libc::EINTR) => Ok(Waited::Interrupted),
-            Err(errno) => Err(broken(errno)),
-        }
+        waited(self.handle.enter(0, count, ENTER_GETEVENTS))
+    }
+}
+
+/// How a wait ended.
+#[inline(always)]
+fn waited(entered: Result<u32, i32>) -> Result<Waited, EngineError> {
+    match entered {
+        Ok(_) | Err(libc::EAGAIN | libc::EBUSY | libc::ETIME) => Ok(Waited::Through),
+        Err(libc::EINTR) => Ok(Waited::Interrupted),
+        Err(errno) => Err(broken(errno)),
     }
 }
 

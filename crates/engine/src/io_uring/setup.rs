@@ -1,12 +1,15 @@
 //! Ring setup: the best flags that the kernel accepts, a probe of its opcodes, registration of buffers and files.
 
 use super::NAME;
+use super::settings::{RingSettings, TaskWork};
+use super::waits::Waits;
+use crate::call;
 use crate::contract::{EngineError, Setup};
 use crate::slots::{Slots, descriptors};
-use ::io_uring::{IoUring, Probe, opcode};
+use ::io_uring::{IoUring, Parameters, Probe, opcode};
 use measure::Nanos;
-use rustix::io_uring::{IoringEnterFlags, io_uring_enter};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use rustix::io_uring::{IoringEnterFlags, IoringSetupFlags, io_uring_enter, io_uring_params, io_uring_setup};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
 /// Operation name in errors of io_uring_setup(2).
@@ -14,17 +17,6 @@ pub(super) const SETUP: &str = "io_uring_setup";
 
 /// The kernel's polling thread sleeps after this time without work.
 const POLLER_IDLE_MS: u32 = 1000;
-
-/// Ring settings that the options ask for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RingSettings {
-    /// IORING_SETUP_IOPOLL.
-    pub(super) polled: bool,
-    /// IORING_SETUP_SQPOLL.
-    pub(super) poller: bool,
-    /// The CPU of the polling thread.
-    pub(super) poller_cpu: Option<u32>,
-}
 
 /// A set of setup flags. The tables below are ordered from the newest kernel to the oldest.
 #[derive(Clone, Copy, Debug)]
@@ -39,38 +31,59 @@ struct Flags {
 const NONE: Flags =
     Flags { single_issuer: false, defer_taskrun: false, coop_taskrun: false, no_sqarray: false, submit_all: false };
 
-/// Rings without a polling thread; first supported in Linux 6.6, 6.1, 5.19, 5.18, and any.
-const OWN: &[Flags] = &[
+/// Rings whose I/Os are finished when the worker submits or waits; first supported in Linux 6.6 and 6.1.
+const DEFERRED: &[Flags] = &[
     Flags { single_issuer: true, defer_taskrun: true, no_sqarray: true, submit_all: true, ..NONE },
     Flags { single_issuer: true, defer_taskrun: true, submit_all: true, ..NONE },
-    Flags { coop_taskrun: true, submit_all: true, ..NONE },
-    Flags { submit_all: true, ..NONE },
-    NONE,
 ];
 
-/// Rings with a polling thread, which excludes both kinds of task work flags; Linux 6.6, 6.0, 5.18, and any.
-const POLLER: &[Flags] = &[
+/// Rings whose I/Os are finished in any system call of the worker; Linux 6.6, 6.0 and 5.19.
+const COOPERATIVE: &[Flags] = &[
+    Flags { single_issuer: true, coop_taskrun: true, no_sqarray: true, submit_all: true, ..NONE },
+    Flags { single_issuer: true, coop_taskrun: true, submit_all: true, ..NONE },
+    Flags { coop_taskrun: true, submit_all: true, ..NONE },
+];
+
+/// Rings whose I/Os are finished at once, or by a polling thread; Linux 6.6, 6.0, 5.18, and any.
+const INTERRUPTING: &[Flags] = &[
     Flags { single_issuer: true, no_sqarray: true, submit_all: true, ..NONE },
     Flags { single_issuer: true, submit_all: true, ..NONE },
     Flags { submit_all: true, ..NONE },
     NONE,
 ];
 
-/// A ring and the names of its flags.
+/// The sets of flags to try, and an error for a kernel that has none of them.
+fn candidates(settings: &RingSettings) -> (Vec<Flags>, &'static str) {
+    let any = "the kernel does not know what the options ask for";
+    match settings.task_work {
+        _ if settings.poller => (INTERRUPTING.to_vec(), any),
+        TaskWork::Latest => ([DEFERRED, COOPERATIVE, INTERRUPTING].concat(), any),
+        TaskWork::Deferred => (DEFERRED.to_vec(), "taskrun=defer needs Linux 6.1"),
+        TaskWork::Cooperative => (COOPERATIVE.to_vec(), "taskrun=coop needs Linux 5.19"),
+        TaskWork::Interrupting => (INTERRUPTING.to_vec(), any),
+    }
+}
+
+/// A ring that takes entries, the names of its flags, and the times of its waits.
 pub(super) struct Built {
     pub(super) ring: IoUring,
     pub(super) flags: String,
+    pub(super) waits: Waits,
 }
 
 /// Builds the best ring that the kernel supports.
+///
+/// # Errors
+/// If the kernel has no rings, forbids them, or lacks what an option asks for.
 pub(super) fn build(depth: u32, settings: &RingSettings) -> Result<Built, EngineError> {
     // The polling thread takes entries at its own pace: with room for just the depth, the queue would sometimes be
     // full.
     let entries = if settings.poller { depth.saturating_mul(2) } else { depth };
     let mut errno = libc::EINVAL;
-    for flags in if settings.poller { POLLER } else { OWN } {
-        match build_with(entries, settings, *flags) {
-            Ok(ring) => return Ok(Built { ring, flags: names(settings, *flags) }),
+    let (candidates, too_old) = candidates(settings);
+    for flags in candidates {
+        match build_with(entries, settings, flags) {
+            Ok(ring) => return enabled(ring, names(settings, flags), settings),
             Err(error) => errno = error.raw_os_error().unwrap_or(libc::EIO),
         }
         // EINVAL: the kernel is too old for one of the flags. Fewer flags do not help against any other error.
@@ -78,10 +91,33 @@ pub(super) fn build(depth: u32, settings: &RingSettings) -> Result<Built, Engine
             break;
         }
     }
-    Err(refused(errno))
+    let without_hybrid = RingSettings { hybrid: false, ..*settings };
+    if errno == libc::EINVAL && settings.hybrid && build(depth, &without_hybrid).is_ok() {
+        return Err(failed(SETUP, errno, "hipri_hybrid needs Linux 6.13"));
+    }
+    Err(refused(errno, too_old))
+}
+
+/// Gives a new ring what must precede its first entry.
+fn enabled(ring: IoUring, flags: String, settings: &RingSettings) -> Result<Built, EngineError> {
+    if settings.batch_us > 0 && !ring.params().is_feature_min_timeout() {
+        return Err(failed("batch_wait", libc::EINVAL, "batch_wait needs Linux 6.12"));
+    }
+    let mut waits = Waits::new(settings.batch_us);
+    if settings.registered_waits {
+        waits.register(&ring)?;
+        ring.submitter().register_enable_rings().map_err(|error| {
+            let errno = error.raw_os_error().unwrap_or(libc::EIO);
+            failed("registerwaits", errno, "the ring cannot be enabled; drop registerwaits")
+        })?;
+    }
+    Ok(Built { ring, flags, waits })
 }
 
 fn build_with(entries: u32, settings: &RingSettings, flags: Flags) -> std::io::Result<IoUring> {
+    if settings.hybrid {
+        return build_hybrid(entries, settings, flags);
+    }
     let mut builder = IoUring::builder();
     builder.dontfork().setup_clamp();
     if settings.polled {
@@ -92,6 +128,10 @@ fn build_with(entries: u32, settings: &RingSettings, flags: Flags) -> std::io::R
     }
     if let Some(cpu) = settings.poller_cpu.filter(|_| settings.poller) {
         builder.setup_sqpoll_cpu(cpu);
+    }
+    // Memory for waits is registered before the ring is enabled.
+    if settings.registered_waits {
+        builder.setup_r_disabled();
     }
     if flags.single_issuer {
         builder.setup_single_issuer();
@@ -111,9 +151,35 @@ fn build_with(entries: u32, settings: &RingSettings, flags: Flags) -> std::io::R
     builder.build(entries)
 }
 
+/// The same with IORING_SETUP_HYBRID_IOPOLL, which the builder of the io-uring crate does not have.
+fn build_hybrid(entries: u32, settings: &RingSettings, flags: Flags) -> std::io::Result<IoUring> {
+    const HYBRID_IOPOLL: IoringSetupFlags = IoringSetupFlags::from_bits_retain(1 << 17);
+    let wanted = [
+        (true, IoringSetupFlags::CLAMP | IoringSetupFlags::IOPOLL | HYBRID_IOPOLL),
+        (settings.poller, IoringSetupFlags::SQPOLL),
+        (settings.poller && settings.poller_cpu.is_some(), IoringSetupFlags::SQ_AFF),
+        (settings.registered_waits, IoringSetupFlags::R_DISABLED),
+        (flags.single_issuer, IoringSetupFlags::SINGLE_ISSUER),
+        (flags.defer_taskrun, IoringSetupFlags::DEFER_TASKRUN | IoringSetupFlags::TASKRUN_FLAG),
+        (flags.coop_taskrun, IoringSetupFlags::COOP_TASKRUN | IoringSetupFlags::TASKRUN_FLAG),
+        (flags.no_sqarray, IoringSetupFlags::NO_SQARRAY),
+        (flags.submit_all, IoringSetupFlags::SUBMIT_ALL),
+    ];
+    let mut params = io_uring_params::default();
+    params.flags = wanted.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
+    (params.sq_thread_idle, params.sq_thread_cpu) = (POLLER_IDLE_MS, settings.poller_cpu.unwrap_or(0));
+    // SAFETY: no memory is given to the kernel other than the parameters.
+    let descriptor = unsafe { io_uring_setup(entries, &mut params) }?;
+    // SAFETY: both are the kernel's `struct io_uring_params`, plain integers, as the kernel filled it in.
+    let params = unsafe { std::mem::transmute::<io_uring_params, Parameters>(params) };
+    // SAFETY: the descriptor is that of a new ring that nothing else owns, and the parameters are its own.
+    unsafe { IoUring::from_fd(descriptor.into_raw_fd(), params) }
+}
+
 fn names(settings: &RingSettings, flags: Flags) -> String {
     let all = [
         (settings.polled, "IOPOLL"),
+        (settings.hybrid, "HYBRID_IOPOLL"),
         (settings.poller, "SQPOLL"),
         (settings.poller && settings.poller_cpu.is_some(), "SQ_AFF"),
         (flags.single_issuer, "SINGLE_ISSUER"),
@@ -126,13 +192,13 @@ fn names(settings: &RingSettings, flags: Flags) -> String {
     if set.is_empty() { "no setup flags".to_owned() } else { set.join("|") }
 }
 
-fn refused(errno: i32) -> EngineError {
+fn refused(errno: i32, too_old: &'static str) -> EngineError {
     let advice = match errno {
         libc::EPERM => "kernel.io_uring_disabled or a sandbox forbids it",
         libc::ENOSYS => "the kernel does not have it or a sandbox hides it",
         libc::EACCES => "a security module forbids it",
         libc::ENOMEM => "too little lockable memory: raise ulimit -l or lower the depth",
-        libc::EINVAL => "the kernel does not know what the options ask for",
+        libc::EINVAL => too_old,
         _ => "try ioengine=libaio",
     };
     failed(SETUP, errno, advice)
@@ -216,19 +282,9 @@ pub(super) struct Handle {
 /// Constants of linux/io_uring.h.
 pub(super) const ENTER_GETEVENTS: u32 = 1;
 pub(super) const ENTER_SQ_WAKEUP: u32 = 2;
-const ENTER_EXT_ARG: u32 = 8;
 const ENTER_REGISTERED_RING: u32 = 16;
 const REGISTER_RING_FDS: libc::c_uint = 20;
 const UNREGISTER_RING_FDS: libc::c_uint = 21;
-
-/// `struct io_uring_getevents_arg`.
-#[repr(C)]
-struct WaitArgument {
-    mask: u64,
-    mask_size: u32,
-    reserved: u32,
-    span: *const libc::timespec,
-}
 
 /// `struct io_uring_rsrc_update`.
 #[repr(C)]
@@ -239,11 +295,16 @@ struct Update {
 }
 
 impl Handle {
+    /// The ring by its descriptor.
+    pub(super) fn plain(ring: &IoUring) -> Handle {
+        Handle { descriptor: ring.as_raw_fd(), flags: 0 }
+    }
+
     /// Registers the descriptor of the ring with the thread, so that calls do not have to look it up (Linux 5.18);
     /// falls back to the plain descriptor. The io-uring crate offers this only on a `Submitter`, which borrows the
     /// ring, so this makes the calls itself.
     pub(super) fn register(ring: &IoUring) -> Handle {
-        let plain = Handle { descriptor: ring.as_raw_fd(), flags: 0 };
+        let plain = Handle::plain(ring);
         let mut update = Update { offset: u32::MAX, reserved: 0, data: u64::from(plain.descriptor.cast_unsigned()) };
         // SAFETY: the kernel reads and writes one `update`, which outlives the call.
         let count = unsafe {
@@ -271,18 +332,6 @@ impl Handle {
         }
     }
 
-    /// io_uring_enter(2) with a timeout: waits for one completion, at most `longest`. Fails with ETIME on timeout, and
-    /// with EINVAL on kernels without this argument (before Linux 5.11).
-    #[cold]
-    pub(super) fn wait_within(self, longest: &libc::timespec) -> Result<(), i32> {
-        let flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.flags;
-        let argument = WaitArgument { mask: 0, mask_size: 0, reserved: 0, span: std::ptr::from_ref(longest) };
-        let (pointer, size) = (&raw const argument, size_of::<WaitArgument>());
-        // SAFETY: the kernel reads the argument and the span it points to, which both outlive the call.
-        let result = unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, 0, 1, flags, pointer, size) };
-        if result >= 0 { Ok(()) } else { Err(crate::call::errno()) }
-    }
-
     /// io_uring_enter(2): submits `submit` entries and waits for `wait` completions. Returns the number submitted, or
     /// errno.
     #[inline(always)]
@@ -293,5 +342,24 @@ impl Handle {
         // entry answers for the memory it points to.
         let taken = unsafe { io_uring_enter(BorrowedFd::borrow_raw(self.descriptor), submit, wait, flags) };
         taken.map_err(|errno| errno.raw_os_error())
+    }
+    /// The same with an argument of this many bytes (IORING_ENTER_EXT_ARG), in a form that `flags` says.
+    ///
+    /// # Safety
+    /// The argument is as `flags` say, and is readable for the length of the call, as is what it points to.
+    #[inline(always)]
+    pub(super) unsafe fn enter_with(
+        self,
+        submit: u32,
+        wait: u32,
+        flags: u32,
+        (argument, bytes): (usize, usize),
+    ) -> Result<u32, i32> {
+        let flags = (flags | self.flags) as usize;
+        let descriptor = self.descriptor.cast_unsigned() as usize;
+        let arguments = [descriptor, submit as usize, wait as usize, flags, argument, bytes];
+        // SAFETY: as in `enter`; the caller answers for the argument.
+        let taken = unsafe { call::system_call(libc::SYS_io_uring_enter, arguments) };
+        taken.map(|taken| u32::try_from(taken).unwrap_or(u32::MAX))
     }
 }

@@ -97,7 +97,7 @@ impl Context {
     /// Submits control blocks in order. Returns how many the kernel took, or the error of the first.
     #[inline(always)]
     pub(super) fn submit(&self, blocks: &[*mut Iocb]) -> Result<u32, i32> {
-        let arguments = [self.address(), blocks.len(), blocks.as_ptr().expose_provenance(), 0, 0];
+        let arguments = [self.address(), blocks.len(), blocks.as_ptr().expose_provenance(), 0, 0, 0];
         // SAFETY: each pointer is to a control block of the engine, which does not move or write it while it is in this
         // list; the kernel copies the blocks before it returns. Setup promises that the data buffers outlive the
         // engine, and io_destroy waits for all I/Os of the context.
@@ -110,7 +110,7 @@ impl Context {
     pub(super) fn fetch(&self, min: u32, events: &mut [Event], longest: Option<&libc::timespec>) -> Result<u32, i32> {
         let (room, timeout) = (events.len(), longest.map_or(std::ptr::null(), std::ptr::from_ref));
         let memory = events.as_mut_ptr().expose_provenance();
-        let arguments = [self.address(), min as usize, room, memory, timeout.expose_provenance()];
+        let arguments = [self.address(), min as usize, room, memory, timeout.expose_provenance(), 0];
         // SAFETY: the kernel writes at most `room` events to `events`, which is borrowed for the whole call, as is
         // the timeout.
         let fetched = unsafe { call::system_call(libc::SYS_io_getevents, arguments) };

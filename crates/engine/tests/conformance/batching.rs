@@ -126,6 +126,32 @@ fn io_uring_submits_and_waits_in_one_call() {
 }
 
 #[test]
+fn io_uring_submits_and_waits_for_a_time_in_one_call() {
+    let place = Place::loop_device();
+    let values = [("batch_wait", Value::Integer(10_000_000_000)), ("registerwaits", Value::Flag(true))];
+    for values in [&values[..1], &values[..]] {
+        let visitor = Steps { place: &place, values, steps: &[Step::Submit, Step::FlushAndReap(8, 16)] };
+        let (counts, seen) = watching(&[libc::SYS_io_uring_enter], || dispatch("io_uring", visitor).unwrap());
+        assert_eq!(counts, [8, 8]);
+        assert_eq!(seen, [Call { number: libc::SYS_io_uring_enter, second: 8, third: 8, returned: 8 }]);
+    }
+}
+
+#[test]
+fn io_uring_that_polls_before_a_wait_does_not_wait() {
+    let place = Place::loop_device();
+    let steps = [Step::Submit, Step::Flush, Step::Reap(8, 16)];
+    for taskrun in ["defer", "interrupt"] {
+        let minute = ("busy_poll", Value::Integer(60_000_000_000));
+        let values = [minute, ("taskrun", Value::Text(taskrun.to_owned()))];
+        let visitor = Steps { place: &place, values: &values, steps: &steps };
+        let (counts, seen) = watching(&[libc::SYS_io_uring_enter], || dispatch("io_uring", visitor).unwrap());
+        assert_eq!(counts, [8, 8, 8]);
+        assert!(seen.iter().all(|call| call.third == 0), "{taskrun}: {seen:?}");
+    }
+}
+
+#[test]
 fn io_uring_submits_a_batch_in_one_call_and_waits_in_one_more_at_most() {
     let place = Place::loop_device();
     let steps = [Step::Submit, Step::Flush, Step::Reap(8, 16), Step::Reap(0, 16)];

@@ -14,6 +14,7 @@ mod options;
 mod place;
 mod regimes;
 mod rig;
+mod rings;
 mod sandbox;
 mod script;
 mod signals;

@@ -17,6 +17,17 @@ fn options_change_the_way_and_not_the_result() {
         ("io_uring", &[("nonvectored", Value::Integer(0))]),
         ("io_uring", &[("force_async", Value::Integer(2))]),
         ("io_uring", &[("sqthread_poll", on.clone())]),
+        ("io_uring", &[("submit_and_wait", on.clone())]),
+        ("io_uring", &[("busy_poll", Value::Integer(5_000)), ("batch_wait", Value::Integer(20_000))]),
+        ("io_uring", &[("batch_wait", Value::Integer(20_000)), ("submit_and_wait", on.clone())]),
+        ("io_uring", &[("batch_wait", Value::Integer(20_000)), ("registerwaits", on.clone())]),
+        ("io_uring", &[("registerring", Value::Flag(false)), ("taskrun", Value::Text("defer".into()))]),
+        ("io_uring", &[("taskrun", Value::Text("coop".into()))]),
+        ("io_uring", &[("taskrun", Value::Text("interrupt".into())), ("registerwaits", on.clone())]),
+        (
+            "io_uring",
+            &[("sqthread_poll", on.clone()), ("registerwaits", on.clone()), ("batch_wait", Value::Integer(20_000))],
+        ),
         ("io_uring", &[("sqthread_poll", on.clone()), ("sqthread_poll_cpu", Value::Integer(0)), ("fixedbufs", on)]),
     ];
     for place in [Place::memory(), Place::loop_device()] {

@@ -1,6 +1,7 @@
-//! A thread whose system calls are watched or refused, by a seccomp filter of its own.
+//! A thread whose system calls are watched, refused, or answered as an older kernel does, by a seccomp filter of its own.
 
 use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter, sock_fprog};
+use std::cell::Cell;
 use std::sync::Mutex;
 
 /// One system call that was watched: its number, its second and third argument, and what it returned.
@@ -12,8 +13,14 @@ pub(crate) struct Call {
     pub(crate) returned: i64,
 }
 
-/// In the sixth argument of a call, which none of the calls watched looks at: let it through.
+/// Where a call is marked with it: let it through.
 const PASS: u32 = 0x706c_7562;
+
+/// The place of the mark in struct seccomp_data: a part of the arguments that the kernel does not look at. That is the sixth argument, but of
+/// io_uring_enter(2) the upper half of the fourth, which are flags of 32 bits.
+fn place_of_mark(number: c_long) -> u32 {
+    if number == libc::SYS_io_uring_enter { 44 } else { 56 }
+}
 
 /// Calls seen by all watched threads, with the thread that made them.
 static SEEN: Mutex<Vec<(libc::pthread_t, Call)>> = Mutex::new(Vec::new());
@@ -39,6 +46,46 @@ pub(crate) fn watching<T: Send>(calls: &[c_long], work: impl FnOnce() -> T + Sen
     })
 }
 
+/// What an older kernel does not know of rings: bits of linux/io_uring.h, and numbers of what can be registered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lacks {
+    pub(crate) setup_flags: u32,
+    pub(crate) features: u32,
+    pub(crate) registrations: &'static [i64],
+}
+
+thread_local! {
+    /// What this thread's kernel lacks.
+    static LACKS: Cell<Lacks> = const { Cell::new(Lacks { setup_flags: 0, features: 0, registrations: &[] }) };
+}
+
+/// Runs `work` in a thread whose kernel is older.
+pub(crate) fn on_older_kernel<T: Send>(lacks: Lacks, work: impl FnOnce() -> T + Send) -> T {
+    trap_system_calls();
+    let calls = [libc::SYS_io_uring_setup, libc::SYS_io_uring_register];
+    let rules = calls.map(|number| (number, libc::SECCOMP_RET_TRAP)).into();
+    filtered(rules, || {
+        LACKS.set(lacks);
+        work()
+    })
+}
+
+/// True if the older kernel of this thread answers a call with EINVAL.
+fn is_unknown(number: c_long, second: i64) -> bool {
+    let lacks = LACKS.get();
+    match number {
+        // SAFETY: io_uring_setup(2) has its parameters in its second argument, and the caller's are valid.
+        libc::SYS_io_uring_setup => unsafe { *parameters(second).add(2) & lacks.setup_flags != 0 },
+        libc::SYS_io_uring_register => lacks.registrations.contains(&second),
+        _ => false,
+    }
+}
+
+/// `struct io_uring_params` as numbers of 32 bits: the third has the flags, the sixth the features.
+fn parameters(argument: i64) -> *mut u32 {
+    std::ptr::with_exposed_provenance_mut(usize::try_from(argument).unwrap())
+}
+
 fn filtered<T: Send>(rules: Vec<(c_long, u32)>, work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
@@ -51,14 +98,14 @@ fn filtered<T: Send>(rules: Vec<(c_long, u32)>, work: impl FnOnce() -> T + Send)
 
 /// Installs a filter in this thread: each call has its verdict unless it carries [`PASS`]; all others are allowed.
 fn install(rules: &[(c_long, u32)]) {
-    // struct seccomp_data: the number at 0, the lower half of the sixth argument at 56.
+    // struct seccomp_data has the number at 0.
     let load = |offset| statement(BPF_LD | BPF_W | BPF_ABS, 0, 0, offset);
     let answer = |verdict| statement(BPF_RET | BPF_K, 0, 0, verdict);
     let mut program = Vec::new();
     for &(number, verdict) in rules {
         program.push(load(0));
         program.push(statement(BPF_JMP | BPF_JEQ | BPF_K, 0, 3, u32::try_from(number).unwrap()));
-        program.push(load(56));
+        program.push(load(place_of_mark(number)));
         program.push(statement(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, PASS));
         program.push(answer(verdict));
     }
@@ -89,21 +136,36 @@ fn trap_system_calls() {
 extern "C" fn trapped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel gives a SA_SIGINFO handler its ucontext, for as long as the handler runs.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext };
-    let (number, [first, second, third, fourth, fifth]) = call_in(registers);
-    // SAFETY: the very call that the engine made, with its promises; the sixth argument is not looked at.
-    let returned = unsafe { libc::syscall(number, first, second, third, fourth, fifth, u64::from(PASS)) };
+    let (number, [first, second, third, mut fourth, fifth, mut sixth]) = call_in(registers);
+    if is_unknown(number, second) {
+        return answer(registers, -i64::from(libc::EINVAL));
+    }
+    if number == libc::SYS_io_uring_enter {
+        fourth |= i64::from(PASS) << 32;
+    } else {
+        sixth = i64::from(PASS);
+    }
+    // SAFETY: the very call that the engine made, with its promises; the mark is not looked at.
+    let returned = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
     let returned =
         if returned == -1 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { returned };
     answer(registers, returned);
+    if number == libc::SYS_io_uring_setup && returned >= 0 {
+        // SAFETY: the kernel has just filled in the parameters.
+        unsafe { *parameters(second).add(5) &= !LACKS.get().features };
+    }
     // SAFETY: pthread_self(3) has no conditions.
     let me = unsafe { libc::pthread_self() };
     SEEN.lock().unwrap().push((me, Call { number, second, third, returned }));
 }
 
 #[cfg(target_arch = "x86_64")]
-fn call_in(registers: &libc::mcontext_t) -> (c_long, [i64; 5]) {
+fn call_in(registers: &libc::mcontext_t) -> (c_long, [i64; 6]) {
     let at = |register: i32| registers.gregs[usize::try_from(register).unwrap()];
-    (at(libc::REG_RAX), [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8].map(at))
+    (
+        at(libc::REG_RAX),
+        [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9].map(at),
+    )
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -112,9 +174,9 @@ fn answer(registers: &mut libc::mcontext_t, returned: i64) {
 }
 
 #[cfg(target_arch = "aarch64")]
-fn call_in(registers: &libc::mcontext_t) -> (c_long, [i64; 5]) {
+fn call_in(registers: &libc::mcontext_t) -> (c_long, [i64; 6]) {
     let at = |register: usize| registers.regs[register].cast_signed();
-    (at(8), [0, 1, 2, 3, 4].map(at))
+    (at(8), [0, 1, 2, 3, 4, 5].map(at))
 }
 
 #[cfg(target_arch = "aarch64")]

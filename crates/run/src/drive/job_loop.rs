@@ -62,6 +62,8 @@ pub(super) struct Drive<'w, E: Calls, const LATENCY: bool> {
     pub(super) timing: Timing,
     pub(super) checks: Checks<'w>,
     pub(super) arrivals: Arrivals,
+    /// True if the moment at which the last I/Os before a wait are submitted is not recorded: one call submits them and waits.
+    pub(super) joins_calls: bool,
     /// Constraints that slow the worker down or end it early; `None` for most jobs.
     pub(super) constraints: Option<Box<Constraints<'w>>>,
     pub(super) ended_by_fault: bool,
@@ -105,6 +107,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         Drive {
             checks: Checks::new(job, identity, &statistics, (group.0.own, group.1)),
             arrivals: Arrivals::default(),
+            joins_calls: !LATENCY || statistics.record.blind_to_submission != 0,
             job,
             engine,
             clock,

@@ -70,7 +70,8 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             };
             self.prepare(slot, &request, *now);
             *now = self.hand_over(first_io(slot, &request), *now)?;
-            if self.slots.queued() >= depth.batch || depth.reap_min == 0 {
+            if self.slots.queued() >= depth.batch && !(self.joins_calls && self.slots.is_full()) || depth.reap_min == 0
+            {
                 *now = self.submit_here(*now)?;
             }
             if depth.reap_min == 0 {
@@ -155,7 +156,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     #[inline(always)]
     fn make_room(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
         let least = self.job.depth.reap_min.max(1);
-        if !LATENCY && self.slots.queued() > 0 {
+        if self.joins_calls && self.slots.queued() > 0 {
             now = self.submit_and_reap(least, now)?;
             if self.slots.busy() <= self.job.depth.low {
                 return Ok(now);
@@ -172,7 +173,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    /// Submits and reaps in one call, if the kernel has one and no submission latency is measured.
+    /// Submits and reaps in one call, if the kernel has one.
     #[inline(always)]
     fn submit_and_reap(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
         let most = self.job.depth.reap_max.max(least);

@@ -174,6 +174,8 @@ const POOLS: &[(&str, &[&str])] = &[
     ("cmdprio", &["0", "7", "1,2"]),
     ("cmdprio_bssplit", &["4k/50", "4k/10/1/2:8k/90/2/3"]),
     ("sqthread_poll_cpu", &["0", "1"]),
+    ("batch_wait", &["0", "1", "50", "2ms"]),
+    ("busy_poll", &["0", "1", "50", "2ms"]),
 ];
 
 /// Options of jobs and of the engines that are drawn from.
