@@ -3,6 +3,7 @@
 //! If io_uring is forbidden (containers, `kernel.io_uring_disabled`), the engine uses libaio instead, or psync if that
 //! is forbidden too, and says so in its note. Options that only io_uring supports make this an error.
 
+mod completions;
 mod entry;
 mod nothing;
 mod ring;

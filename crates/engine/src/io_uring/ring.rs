@@ -1,5 +1,6 @@
 //! Drives a ring: submits entries and reaps completions with as few system calls as possible.
 
+use super::completions::Completions;
 use super::settings::RingSettings;
 use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle};
 use super::waits::{Until, Waits};
@@ -24,6 +25,7 @@ const LOOKS_BEFORE_WAIT: u32 = 10_000;
 /// A ring and its I/Os.
 pub(super) struct Ring {
     ring: IoUring,
+    completions: Completions,
     handle: Handle,
     settings: RingSettings,
     waits: Waits,
@@ -96,6 +98,7 @@ impl Ring {
         if registered_files {
             setup::register_files(&built.ring, setup)?;
         }
+        let completions = Completions::of(&built.ring)?;
         let descriptors = descriptors(setup.targets);
         let vectors = if transfer == Transfer::Vectored { setup.depth } else { 0 };
         let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
@@ -103,6 +106,7 @@ impl Ring {
         let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);
         Ok(Ring {
             handle: if settings.registered_ring { Handle::register(&built.ring) } else { Handle::plain(&built.ring) },
+            completions,
             ring: built.ring,
             waits: built.waits,
             setup_flags: built.flags,
@@ -446,14 +450,7 @@ impl Ring {
     /// Moves up to `max` completions from the ring to `done`.
     #[inline(always)]
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
-        let mut count = 0;
-        let mut completions = self.ring.completion();
-        while count < max {
-            let Some(entry) = completions.next() else { break };
-            #[expect(clippy::cast_possible_truncation, reason = "the data is the slot that we gave, a u32")]
-            done.push(Completion { slot: entry.user_data() as u32, result: i64::from(entry.result()) });
-            count += 1;
-        }
+        let count = self.completions.take(max, done);
         self.in_flight -= count;
         count
     }
