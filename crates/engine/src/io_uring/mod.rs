@@ -269,7 +269,7 @@ const OPTIONS: &[OptionSpec] = &[
         "hipri_hybrid",
         Kind::Flag,
         Some("0"),
-        "With hipri: sleep for half of the mean latency, then poll (Linux 6.13)",
+        "With hipri: sleep for a part of the latency, then poll (Linux 6.13)",
     ),
     works(
         "submit_and_wait",
