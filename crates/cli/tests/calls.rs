@@ -14,14 +14,14 @@ fn plumb(directory: &Path, words: &str) -> Output {
 }
 
 /// Standard output of a run that must succeed.
-fn good(directory: &Path, words: &str) -> String {
+pub(crate) fn good(directory: &Path, words: &str) -> String {
     let output = plumb(directory, words);
     assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// Standard error of a run that must fail.
-fn bad(directory: &Path, words: &str) -> String {
+pub(crate) fn bad(directory: &Path, words: &str) -> String {
     let output = plumb(directory, words);
     assert!(!output.status.success(), "{words} succeeded");
     String::from_utf8(output.stderr).unwrap()

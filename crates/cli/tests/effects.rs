@@ -24,6 +24,7 @@ const TESTS: &[(&str, &str, &str)] = &[
         "crates/run/tests/run/files.rs",
         "a_block_device_gives_its_size_and_is_guarded_while_somebody_holds_it",
     ),
+    ("jobs_per_thread", "crates/cli/tests/turns.rs", "one_call_submits_and_waits_for_the_jobs_of_a_thread"),
     ("stuck_after", "crates/cli/tests/cases/faults/fuse.rs", "FUSE: stuck I/O is named"),
     ("write_consent", "crates/cli/tests/cases/faults/guard.rs", "guard: mounted"),
     ("unit_base", "crates/formats/tests/fio_output.rs", "kept_outputs_of_fio_3_33_are_printed_again_line_by_line"),

@@ -44,6 +44,7 @@ mod streams;
 mod survey;
 mod survey_options;
 mod terminal;
+mod turns;
 mod verify;
 mod versus;
 mod workload;

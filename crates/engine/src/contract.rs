@@ -131,6 +131,9 @@ pub struct EngineError {
 
 /// Clock that an engine runs on. Each worker creates one from the system clock of the run.
 pub trait EngineClock: Clock {
+    /// True if other jobs of the thread run while this one sleeps. Such a job never spins instead.
+    const TAKES_TURNS: bool = false;
+
     /// Returns the clock of one worker: the system clock itself, or virtual time that starts at zero.
     fn for_worker(system: &SystemClock) -> Self;
 }

@@ -31,10 +31,12 @@ mod sim;
 mod slots;
 mod splice;
 mod sync;
+mod turns;
 mod vsync;
 
 pub use contract::{
     Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Order, Setup, Submitted, Target,
 };
 pub use offload::Offload;
-pub use registry::{ENGINES, Visitor, calibration, dispatch, spec};
+pub use registry::{ENGINES, Visitor, calibration, dispatch, dispatch_shared, spec};
+pub use turns::{pause_at_gate, take_turns};

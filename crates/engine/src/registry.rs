@@ -1,6 +1,9 @@
 //! The list of all engines, used by everything that needs every engine.
 
 use crate::contract::Engine;
+use crate::io_uring::SharedRing;
+use crate::null::SharedNull;
+use crate::turns::{Lane, SharedQueue};
 use plan::EngineSpec;
 
 /// An operation on the type of an engine that is selected by name, such as the worker loop, which is compiled once per
@@ -46,6 +49,16 @@ macro_rules! engines {
             None
         }
     };
+}
+
+/// As [`dispatch`], with the type of a job's part of the queue that the jobs of its thread share; `None` if no queue of this engine can be
+/// shared.
+pub fn dispatch_shared<V: Visitor>(name: &str, visitor: V) -> Option<V::Out> {
+    match name {
+        _ if name == SharedRing::SPEC.name => Some(visitor.visit::<Lane<SharedRing>>()),
+        _ if name == SharedNull::SPEC.name => Some(visitor.visit::<Lane<SharedNull>>()),
+        _ => None,
+    }
 }
 
 /// Name, help, capabilities and options of the engine `name`, one of the calibration included.

@@ -88,6 +88,10 @@ pub struct Capabilities {
     pub keeps_files: KeepsFiles,
     /// Options that apply to a whole queue and therefore cannot be used with one engine per thread.
     pub one_queue_options: &'static [&'static str],
+    /// Can give the I/Os of several jobs to the kernel through one queue (`jobs_per_thread`).
+    pub shares_queue: bool,
+    /// Options with which a queue cannot be shared.
+    pub alone_options: &'static [&'static str],
     /// Reason why an untrusted job file may not use it; `None` if it may.
     pub untrusted: Option<&'static str>,
 }
@@ -108,6 +112,8 @@ impl Capabilities {
             rates_in_bits: false,
             keeps_files: KeepsFiles::Never,
             one_queue_options: &[],
+            shares_queue: false,
+            alone_options: &[],
             untrusted: None,
         }
     }

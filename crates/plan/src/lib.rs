@@ -83,6 +83,9 @@ pub struct JobPlan {
     pub clones: u32,
     /// Workers are processes or threads.
     pub isolation: Isolation,
+    /// Number of clones that take turns on one process or thread and share its queue (`jobs_per_thread`); 1 if each clone
+    /// has both to itself.
+    pub jobs_per_thread: u32,
     /// Reporting group, from 0.
     pub group: u32,
     /// Conditions for its start.
@@ -122,6 +125,11 @@ pub struct JobPlan {
 }
 
 impl JobPlan {
+    /// True if the clones take turns on a thread.
+    pub fn shares_threads(&self) -> bool {
+        self.jobs_per_thread > 1
+    }
+
     /// True if each worker keeps in a state file how far its writes came.
     pub fn keeps_state(&self) -> bool {
         let writes = self.load.mix.contains(measure::Direction::Write);
@@ -137,6 +145,7 @@ impl JobPlan {
             written: Vec::new(),
             clones: 1,
             isolation: Isolation::Process,
+            jobs_per_thread: 1,
             group: 0,
             start: StartPlan::default(),
             limits: Limits::default(),

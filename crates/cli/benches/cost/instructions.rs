@@ -23,10 +23,7 @@ pub(super) struct Taken {
 
 pub(super) fn count(row: &Row, path: &Path) -> io::Result<Taken> {
     let (few, many) = (whole_run(row, path, FEW)?, whole_run(row, path, MANY)?);
-    Ok(Taken {
-        instructions_per_io: (many.0 - few.0) / (MANY - FEW) as f64,
-        allocations: many.1.saturating_sub(few.1),
-    })
+    Ok(Taken { instructions_per_io: (many.0 - few.0) / (MANY - FEW) as f64, allocations: many.1.saturating_sub(few.1) })
 }
 
 /// Instructions of a whole run, and allocations of its worker.
@@ -71,7 +68,8 @@ fn allocations(profile: &str) -> u64 {
     let mut called = None;
     let mut calls = 0;
     for line in profile.lines() {
-        if let Some((number, name)) = line.trim_start_matches('c').strip_prefix("fn=").and_then(|it| it.split_once(')')) {
+        if let Some((number, name)) = line.trim_start_matches('c').strip_prefix("fn=").and_then(|it| it.split_once(')'))
+        {
             if !name.is_empty() {
                 names.insert(number, name.trim());
             }

@@ -1,6 +1,6 @@
 //! Many jobs and many files: time, CPU time and memory of plumb and of fio, in alternating rounds on tmpfs.
 //!
-//! Time is from the start of a program to its end; each job reads one block, so starting and ending are all of it. CPU time is the kernel's account of the
+//! Time is from the start of a program to its end; where each job reads one block, starting and ending are all of it. CPU time is the kernel's account of the
 //! process tree. Memory is the most that all processes of a run have together, each page once (PSS), while its jobs read at a
 //! low rate. fio takes 2,048 jobs at most, so plumb's 4,096 are shown with fio's 1,000.
 //!
@@ -22,6 +22,9 @@ const ONE_BLOCK: &str = "--name=a --rw=read --filename=one --size=4k --ioengine=
 /// Each job reads its file at a rate that leaves the processors idle.
 const AT_EASE: &str =
     "--name=a --rw=randread --size=64k --ioengine=psync --rate_iops=10 --time_based --runtime=6 --group_reporting";
+/// Each job has one I/O in flight, from memory, so that what a call and a change of threads cost is most of it.
+const ONE_IN_FLIGHT: &str =
+    "--name=a --rw=randread --filename=one --size=16m --ioengine=io_uring --group_reporting --gtod_reduce=1";
 /// Each file is created, opened and read once.
 const EACH_FILE: &str =
     "--name=a --filesize=4k --openfiles=64 --rw=randread --fallocate=none --create_fsync=0 --directory=files";
@@ -43,7 +46,7 @@ struct Row {
 type Taken = [f64; 3];
 const UNITS: [&str; 3] = ["wall s", "CPU s", "MiB"];
 
-const ROWS: [Row; 5] = [
+const ROWS: [Row; 7] = [
     Row { what: "1,000 processes", work: ONE_BLOCK, words: ["--numjobs=1000"; 2], most: [Some(1.0), Some(1.0), None] },
     Row {
         what: "4,096; fio 1,000",
@@ -57,6 +60,18 @@ const ROWS: [Row; 5] = [
         work: AT_EASE,
         words: ["--numjobs=1000 --thread"; 2],
         most: [None, None, Some(1.0)],
+    },
+    Row {
+        what: "100 on one thread",
+        work: ONE_IN_FLIGHT,
+        words: ["--numjobs=100 --number_ios=5000 --jobs_per_thread=100", "--numjobs=100 --number_ios=5000 --thread"],
+        most: [None, Some(0.5), None],
+    },
+    Row {
+        what: "1,000 on one",
+        work: ONE_IN_FLIGHT,
+        words: ["--numjobs=1000 --number_ios=500 --jobs_per_thread=1000", "--numjobs=1000 --number_ios=500 --thread"],
+        most: [Some(1.0), Some(0.5), None],
     },
     Row { what: "50,000 files", work: EACH_FILE, words: ["--nrfiles=50000"; 2], most: [Some(1.0), Some(1.2), None] },
 ];

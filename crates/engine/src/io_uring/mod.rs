@@ -6,9 +6,11 @@
 mod completions;
 mod entry;
 mod nothing;
+mod requests;
 mod ring;
 mod settings;
 mod setup;
+mod shared_ring;
 mod waits;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
@@ -21,6 +23,7 @@ use plan::option::{Effect, Kind, OptionSpec, TimeUnit, works};
 use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles};
 use ring::Ring;
 use settings::TaskWork;
+pub(crate) use shared_ring::SharedRing;
 
 const NAME: &str = "io_uring";
 
@@ -51,6 +54,16 @@ impl Engine for IoUring {
             atomic_writes: true,
             keeps_files: KeepsFiles::WithOption("registerfiles"),
             one_queue_options: &["cmdprio_percentage", "cmdprio_bssplit", "sqthread_poll"],
+            shares_queue: true,
+            alone_options: &[
+                "hipri",
+                "hipri_hybrid",
+                "sqthread_poll",
+                "sqthread_poll_cpu",
+                "submit_and_wait",
+                "batch_wait",
+                "busy_poll",
+            ],
             ..ASYNCHRONOUS
         },
         options: OPTIONS,
@@ -265,12 +278,7 @@ const OPTIONS: &[OptionSpec] = &[
         Some("-1"),
         "Read and write without vectors: 1 always, 0 never, -1 where the kernel can",
     ),
-    works(
-        "hipri_hybrid",
-        Kind::Flag,
-        Some("0"),
-        "With hipri: sleep for a part of the latency, then poll (Linux 6.13)",
-    ),
+    works("hipri_hybrid", Kind::Flag, Some("0"), "With hipri: sleep for a part of the latency, then poll (Linux 6.13)"),
     works(
         "submit_and_wait",
         Kind::Flag,

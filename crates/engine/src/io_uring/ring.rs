@@ -1,21 +1,15 @@
 //! Drives a ring: submits entries and reaps completions with as few system calls as possible.
 
+use super::NAME;
 use super::completions::Completions;
+use super::requests::{Registered, Requests, Transfer};
 use super::settings::RingSettings;
 use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle};
 use super::waits::{Until, Waits};
-use super::{NAME, entry};
-use crate::call;
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
-use crate::priority::Priorities;
-use crate::slots::{Slots, descriptors};
-use ::io_uring::squeue::{Entry, Flags};
-use ::io_uring::types::{Fd, FsyncFlags};
-use ::io_uring::{IoUring, opcode};
+use ::io_uring::IoUring;
+use ::io_uring::squeue::Entry;
 use measure::Nanos;
-use std::cell::UnsafeCell;
-use std::num::NonZeroU64;
-use std::os::fd::RawFd;
 use std::path::PathBuf;
 
 /// Number of times that the completion ring is polled before a wait, while a kernel thread takes submissions: about 100
@@ -30,53 +24,13 @@ pub(super) struct Ring {
     settings: RingSettings,
     waits: Waits,
     setup_flags: String,
-    slots: Slots,
-    descriptors: Box<[RawFd]>,
-    /// File of an entry by target: a descriptor, or the index of a registered file.
-    files: Box<[RawFd]>,
-    /// One iovec per slot; empty unless transfers are vectored.
-    vectors: Box<[UnsafeCell<libc::iovec>]>,
-    transfer: Transfer,
-    /// Opcodes of a read and a write.
-    operations: [u8; 2],
-    /// Flags of every entry.
-    entry_flags: Flags,
-    /// RWF_* flags of reads, and of writes.
-    transfer_flags: [i32; 2],
-    /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC).
-    force_async: Option<NonZeroU64>,
-    /// Chooses priorities, if the job has more than one.
-    priorities: Option<Box<Priorities>>,
+    requests: Requests,
     /// Directory of the kernel's polling thread in /proc, if there is one and it was found.
     poller: Option<PathBuf>,
-    /// Entries built so far.
-    entries: u64,
     /// In the submission ring, not yet submitted.
     queued: u32,
     /// Submitted, not yet reaped.
     in_flight: u32,
-}
-
-/// Opcodes that move data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Transfer {
-    /// IORING_OP_READ_FIXED and IORING_OP_WRITE_FIXED on the registered buffer of the slot.
-    Fixed,
-    /// IORING_OP_READ and IORING_OP_WRITE.
-    Plain,
-    /// IORING_OP_READV and IORING_OP_WRITEV.
-    Vectored,
-}
-
-impl Transfer {
-    /// Opcodes of a read and a write.
-    fn operations(self) -> [u8; 2] {
-        match self {
-            Transfer::Fixed => [opcode::ReadFixed::CODE, opcode::WriteFixed::CODE],
-            Transfer::Plain => [opcode::Read::CODE, opcode::Write::CODE],
-            Transfer::Vectored => [opcode::Readv::CODE, opcode::Writev::CODE],
-        }
-    }
 }
 
 impl std::fmt::Debug for Ring {
@@ -90,20 +44,15 @@ impl Ring {
         let options = setup.options;
         let settings = RingSettings::from_options(options)?;
         let built = setup::build(setup.depth, &settings)?;
-        let transfer = choose_transfer(&built.ring, setup)?;
-        let registered_files = options.is_on("registerfiles");
+        let transfer = Transfer::choose(&built.ring, setup)?;
         if transfer == Transfer::Fixed {
             setup::register_buffers(&built.ring, setup)?;
         }
-        if registered_files {
+        if options.is_on("registerfiles") {
             setup::register_files(&built.ring, setup)?;
         }
         let completions = Completions::of(&built.ring)?;
-        let descriptors = descriptors(setup.targets);
-        let vectors = if transfer == Transfer::Vectored { setup.depth } else { 0 };
-        let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        let flag = |name: &str, flag: i32| if options.is_on(name) { flag } else { 0 };
-        let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);
+        let requests = Requests::new(setup, transfer, Registered::default())?;
         Ok(Ring {
             handle: if settings.registered_ring { Handle::register(&built.ring) } else { Handle::plain(&built.ring) },
             completions,
@@ -111,21 +60,8 @@ impl Ring {
             waits: built.waits,
             setup_flags: built.flags,
             settings,
-            slots: Slots::new(setup),
-            files: if registered_files { (0..).take(descriptors.len()).collect() } else { descriptors.clone() },
-            descriptors,
-            vectors: (0..vectors).map(|_| UnsafeCell::new(no_vector)).collect(),
-            transfer,
-            operations: transfer.operations(),
-            entry_flags: if registered_files { Flags::FIXED_FILE } else { Flags::empty() },
-            transfer_flags: [flags, call::write_flags(&setup.job, flags)],
-            force_async: options
-                .integer("force_async")
-                .and_then(|every| u64::try_from(every).ok())
-                .and_then(NonZeroU64::new),
-            priorities: Priorities::from_options(setup, NAME)?.map(Box::new),
+            requests,
             poller: settings.poller.then(setup::find_poller).flatten(),
-            entries: 0,
             queued: 0,
             in_flight: 0,
         })
@@ -133,24 +69,23 @@ impl Ring {
 
     /// Makes NOPs of all reads and writes from now on.
     pub(super) fn do_nothing(&mut self) {
-        self.operations = [opcode::Nop::CODE; 2];
+        self.requests.do_nothing();
     }
 
     pub(super) fn priorities(&self) -> &[u16] {
-        self.priorities.as_ref().map_or(&[], |priorities| priorities.all())
+        self.requests.priorities()
     }
 
     pub(super) fn priority_of(&self, slot: u32) -> usize {
-        self.priorities.as_ref().map_or(0, |priorities| priorities.of_slot(slot))
+        self.requests.priority_of(slot)
     }
 
     /// Submits a read or write with the priority that is chosen for it. Apart, because an entry that may still change does not go
     /// from registers to the ring.
     #[cold]
     fn submit_raised(&mut self, io: &Io) -> Submitted {
-        let chosen = self.priorities.as_mut().and_then(|priorities| priorities.choose(io));
-        let entry = self.transfer(io);
-        self.push(&chosen.map_or(entry.clone(), |value| entry::with_priority(entry, value)))
+        let entry = self.requests.raised(io);
+        self.push(&entry)
     }
 
     /// CPU time of the kernel's polling thread.
@@ -171,19 +106,15 @@ impl Ring {
     /// Features that the kernel granted.
     pub(super) fn note(&self) -> String {
         let mut note = format!("{NAME}: {}", self.setup_flags);
-        let more = [
+        let idle = self.settings.poller_cpu.is_some() && !self.settings.poller;
+        let of_the_ring = [
             (self.handle.is_registered(), "registered ring"),
             (self.waits.are_registered(), "registered waits"),
             (self.settings.joins_calls, "submits and waits in one call"),
-            (self.entry_flags.contains(Flags::FIXED_FILE), "registered files"),
-            (self.transfer == Transfer::Fixed, "registered buffers"),
-            (self.transfer == Transfer::Vectored, "vectored transfers"),
-            (
-                self.settings.poller_cpu.is_some() && !self.settings.poller,
-                "sqthread_poll_cpu idle without sqthread_poll",
-            ),
         ];
-        for (_, what) in more.into_iter().filter(|(has, _)| *has) {
+        let of_the_ring = of_the_ring.into_iter().filter_map(|(has, what)| has.then_some(what));
+        let idle = idle.then_some("sqthread_poll_cpu idle without sqthread_poll");
+        for what in of_the_ring.chain(self.requests.features()).chain(idle) {
             note.push_str(", ");
             note.push_str(what);
         }
@@ -199,14 +130,14 @@ impl Ring {
     #[inline(always)]
     pub(super) fn submit(&mut self, io: Io) -> Submitted {
         match io.operation {
-            Operation::Read | Operation::Write if self.priorities.is_some() => self.submit_raised(&io),
+            Operation::Read | Operation::Write if self.requests.chooses_priorities() => self.submit_raised(&io),
             Operation::Read | Operation::Write => {
-                let entry = self.transfer(&io);
+                let entry = self.requests.data(&io);
                 self.push(&entry)
             }
             // A ring with IOPOLL takes only reads and writes.
             Operation::Sync | Operation::DataSync if !self.settings.polled => {
-                let entry = self.sync(&io);
+                let entry = self.requests.sync(&io);
                 self.push(&entry)
             }
             Operation::Sync | Operation::DataSync | Operation::Trim => self.carry_out(&io),
@@ -347,38 +278,6 @@ impl Ring {
         Ok((taken, self.take(max, done)))
     }
 
-    /// Builds the entry of a read or write.
-    #[inline(always)]
-    fn transfer(&mut self, io: &Io) -> Entry {
-        let (address, length) = match self.transfer {
-            Transfer::Vectored => (self.vector(io).addr(), 1),
-            Transfer::Fixed | Transfer::Plain => (self.slots.address(io).addr(), io.length),
-        };
-        #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
-        let buffer = if self.transfer == Transfer::Fixed { io.slot as u16 } else { 0 };
-        let transfer = entry::Transfer {
-            operation: self.operations[usize::from(io.operation == Operation::Write)],
-            flags: self.next_flags().bits(),
-            file: self.files[io.target as usize],
-            offset: call::signed(io.offset).cast_unsigned(),
-            address: address as u64,
-            length,
-            transfer_flags: self.transfer_flags[usize::from(io.operation == Operation::Write)].cast_unsigned(),
-            user_data: u64::from(io.slot),
-            buffer,
-            ..entry::Transfer::default()
-        };
-        transfer.into()
-    }
-
-    /// Builds the entry of a sync.
-    #[cold]
-    fn sync(&mut self, io: &Io) -> Entry {
-        let file = Fd(self.files[io.target as usize]);
-        let which = if io.operation == Operation::DataSync { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
-        opcode::Fsync::new(file).flags(which).build().flags(self.next_flags()).user_data(u64::from(io.slot))
-    }
-
     /// Puts an entry into the submission ring.
     #[inline(always)]
     pub(super) fn push(&mut self, entry: &Entry) -> Submitted {
@@ -393,33 +292,13 @@ impl Ring {
         Submitted::Queued
     }
 
-    /// Flags of the next entry.
-    #[inline(always)]
-    fn next_flags(&mut self) -> Flags {
-        self.entries += 1;
-        if self.force_async.is_some_and(|every| self.entries.is_multiple_of(every.get())) {
-            return self.entry_flags | Flags::ASYNC;
-        }
-        self.entry_flags
-    }
-
-    /// Points the iovec of the slot to the memory of the I/O.
-    #[inline]
-    fn vector(&self, io: &Io) -> *const libc::iovec {
-        let vector = self.vectors[io.slot as usize].get();
-        // SAFETY: the iovec belongs to this slot, which has no I/O queued or in flight, so the kernel does not read it.
-        unsafe { *vector = self.slots.vector(io) };
-        vector
-    }
-
     /// Does a trim, or a sync on a ring with IOPOLL, as a plain call. It must not overtake I/Os queued before it.
     #[cold]
     fn carry_out(&self, io: &Io) -> Submitted {
         if self.queued > 0 {
             return Submitted::Full;
         }
-        let result = call::without_data(self.descriptors[io.target as usize], io);
-        Submitted::Done(Completion { slot: io.slot, result })
+        Submitted::Done(self.requests.carry_out(io))
     }
 
     /// Submits the queued entries, waits for `wait` completions, and returns how many entries the kernel took: 0 only
@@ -526,18 +405,6 @@ impl Drop for Ring {
     }
 }
 
-fn broken(errno: i32) -> EngineError {
+pub(super) fn broken(errno: i32) -> EngineError {
     setup::failed("io_uring_enter", errno, "the ring cannot be used any more")
-}
-
-fn choose_transfer<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<Transfer, EngineError> {
-    if setup.options.is_on("fixedbufs") {
-        return Ok(Transfer::Fixed);
-    }
-    let plain = setup::has_plain_transfers(ring);
-    match setup.options.integer("nonvectored") {
-        Some(0) => Ok(Transfer::Vectored),
-        Some(1) if !plain => Err(setup::failed("options", libc::EINVAL, "nonvectored=1 needs Linux 5.6")),
-        _ => Ok(if plain { Transfer::Plain } else { Transfer::Vectored }),
-    }
 }

@@ -218,29 +218,46 @@ pub(super) fn has_plain_transfers(ring: &IoUring) -> bool {
 
 /// Registers the buffer of each slot, with the slot as index.
 pub(super) fn register_buffers<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<(), EngineError> {
-    let slots = Slots::new(setup);
-    let vectors: Vec<libc::iovec> = (0..setup.depth)
-        .map(|slot| libc::iovec { iov_base: slots.start(slot).cast(), iov_len: slots.stride() })
-        .collect();
     // SAFETY: the worker owns the buffers and frees them only after the engine, and with it the ring, is dropped
     // (contract of Setup).
-    let registered = unsafe { ring.submitter().register_buffers(&vectors) };
-    registered.map_err(|error| {
-        let errno = error.raw_os_error().unwrap_or(libc::EIO);
-        failed(
-            "fixedbufs",
-            errno,
-            "the buffers cannot be registered; raise ulimit -l, lower the depth or drop fixedbufs",
-        )
-    })
+    let registered = unsafe { ring.submitter().register_buffers(&buffers(setup)) };
+    registered.map_err(no_buffers)
+}
+
+/// Registers the buffers of one job of several, with indices from `first` on, where the table is empty.
+pub(super) fn register_buffers_from<C>(ring: &IoUring, setup: &Setup<'_, C>, first: u32) -> Result<(), EngineError> {
+    // SAFETY: the worker owns the buffers and frees them only after its lane is dropped, which has none of its I/Os in flight then. The
+    // kernel keeps the pages until the ring is closed, and only entries of that lane name them.
+    let registered = unsafe { ring.submitter().register_buffers_update(first, &buffers(setup), None) };
+    registered.map_err(no_buffers)
+}
+
+/// The buffer of each slot.
+fn buffers<C>(setup: &Setup<'_, C>) -> Vec<libc::iovec> {
+    let slots = Slots::new(setup);
+    let vector = |slot| libc::iovec { iov_base: slots.start(slot).cast(), iov_len: slots.stride() };
+    (0..setup.depth).map(vector).collect()
+}
+
+fn no_buffers(error: std::io::Error) -> EngineError {
+    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+    failed("fixedbufs", errno, "the buffers cannot be registered; raise ulimit -l, lower the depth or drop fixedbufs")
 }
 
 /// Registers all files, with the index of their target.
 pub(super) fn register_files<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<(), EngineError> {
-    ring.submitter().register_files(&descriptors(setup.targets)).map_err(|error| {
-        let errno = error.raw_os_error().unwrap_or(libc::EIO);
-        failed("registerfiles", errno, "the files cannot be registered; raise ulimit -n or drop registerfiles")
-    })
+    ring.submitter().register_files(&descriptors(setup.targets)).map_err(no_files)
+}
+
+/// Registers the files of one job of several, with indices from `first` on, where the table is empty.
+pub(super) fn register_files_from<C>(ring: &IoUring, setup: &Setup<'_, C>, first: u32) -> Result<(), EngineError> {
+    let registered = ring.submitter().register_files_update(first, &descriptors(setup.targets));
+    registered.map(drop).map_err(no_files)
+}
+
+fn no_files(error: std::io::Error) -> EngineError {
+    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+    failed("registerfiles", errno, "the files cannot be registered; raise ulimit -n or drop registerfiles")
 }
 
 /// Finds the kernel's polling thread of the ring that was just built. Threads of this name belong to rings of this

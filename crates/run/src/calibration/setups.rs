@@ -81,6 +81,11 @@ fn nothing_for(job: &JobPlan) -> Result<Nothing, String> {
     };
     let own = |engine| Ok(Nothing { engine, borrowed: false });
     let borrowed = |engine| Ok(Nothing { engine, borrowed: true });
+    if job.shares_threads() {
+        return Err(
+            "jobs that take turns on a thread share its calls: the loop of one job does not stand for them".to_owned()
+        );
+    }
     if has(job, Effect::Polls) {
         return Err("there is no I/O that does nothing on a ring that is polled".to_owned());
     }

@@ -16,6 +16,7 @@ use crate::WorkerState;
 use crate::files::{FileLocks, OpenFiles};
 use crate::shared::capabilities::usable_depth;
 use crate::shared::control::{ATTENTION, Control};
+use crate::shared::divided_usage::TurnPlace;
 use crate::shared::group_state::GroupState;
 use crate::shared::usage::{cpu_usage, usage_now, used_since};
 use engine::{Engine, EngineError, Io};
@@ -42,6 +43,8 @@ pub(crate) struct DriveSetup<'w, C> {
     pub(crate) files: &'w mut OpenFiles,
     /// Their locks, if each I/O takes one.
     pub(crate) locks: Option<FileLocks>,
+    /// Its place on a thread that it shares; `None` if it has one to itself.
+    pub(crate) turn: Option<TurnPlace<'w>>,
     /// The worker's place in its group, and the control blocks of all workers.
     pub(crate) group: (&'w GroupState, &'w sys::machine::shared_memory::SharedBlocks<Control>),
 }
@@ -67,6 +70,8 @@ pub(super) struct Drive<'w, E: Calls, const LATENCY: bool> {
     /// Constraints that slow the worker down or end it early; `None` for most jobs.
     pub(super) constraints: Option<Box<Constraints<'w>>>,
     pub(super) ended_by_fault: bool,
+    /// Its place on a thread that it shares.
+    turn: Option<TurnPlace<'w>>,
 }
 
 /// The open files, and the work that is pending at the end of a pass over the data.
@@ -102,7 +107,8 @@ fn drive_by<E: Calls>(engine: E, setup: DriveSetup<'_, E::Clock>) {
 
 impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(engine: E, setup: DriveSetup<'w, E::Clock>) -> Self {
-        let DriveSetup { job, clock, load, content, identity, memory, mut statistics, files, locks, group } = setup;
+        let DriveSetup { job, clock, load, content, identity, memory, mut statistics, files, locks, turn, group } =
+            setup;
         statistics.priorities = statistics.priorities.take().filter(|_| engine.priorities().len() > 1);
         Drive {
             checks: Checks::new(job, identity, &statistics, (group.0.own, group.1)),
@@ -119,12 +125,16 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             timing: Timing::new(),
             constraints: Constraints::of(job, group.0, group.1),
             ended_by_fault: false,
+            turn,
         }
     }
 
     fn run(mut self) {
         // First what takes time: a pass over a small file lasts 3 us, as long as a system call and the faults of pages
         // that are written for the first time.
+        if let Some(turn) = self.turn {
+            turn.begin();
+        }
         self.clear_counts();
         let now = self.clock.now();
         self.timing.begin_ramp(&self.job.limits, now);
@@ -231,9 +241,12 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.statistics.begin(now);
     }
 
-    /// CPU usage of the worker so far, including the threads of its engine.
+    /// CPU usage of the worker so far, including the threads of its engine; its share of a thread that it does not have to itself.
     pub(super) fn usage(&self) -> CpuUsage {
-        usage_now(self.job.isolation) + self.helpers_usage()
+        match self.turn {
+            Some(turn) => turn.usage(),
+            None => usage_now(self.job.isolation) + self.helpers_usage(),
+        }
     }
 
     /// CPU usage of the engine's threads, if getrusage(2) of the worker does not already include it: for a process it
@@ -249,6 +262,9 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// runtime either.
     fn account_for_the_cpu(&mut self) {
         let used = self.usage();
+        if let Some(turn) = self.turn {
+            turn.end();
+        }
         let record = &mut *self.statistics.record;
         record.usage_so_far = used_since(used, record.usage);
     }
@@ -463,7 +479,7 @@ pub(crate) fn is_synchronous(engine: &EngineSpec, job: &JobPlan) -> bool {
     match engine.capabilities.submission {
         Submission::Synchronous => true,
         Submission::Asynchronous => false,
-        Submission::ByDepth => job.depth.depth == 1,
+        Submission::ByDepth => job.depth.depth == 1 && !job.shares_threads(),
     }
 }
 

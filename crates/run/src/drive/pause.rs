@@ -2,12 +2,14 @@
 
 use super::calls::Calls;
 use super::job_loop::Drive;
+use engine::EngineClock;
 use measure::{Clock, Nanos};
 
 /// The longest sleep between two checks for a request.
 pub(super) const SLICE: Nanos = Nanos::from_millis(50);
 
-/// How late the worker wakes up from a sleep, as far as it has seen; zero before the first one.
+/// How late the worker wakes up from a sleep, as far as it has seen; zero before the first one, and for a job that shares its
+/// thread, which would keep it from others while it spins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WakeDelay(Nanos);
 
@@ -78,7 +80,9 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let slice = if self.engine.spec().capabilities.virtual_time { Nanos::MAX } else { SLICE };
             let wakes = moment.min(now.saturating_add(slice)).min(self.timing.next_event);
             self.clock.sleep_until(wakes);
-            self.timing.wake_delay.note(self.clock.now().saturating_sub(wakes));
+            if !E::Clock::TAKES_TURNS {
+                self.timing.wake_delay.note(self.clock.now().saturating_sub(wakes));
+            }
         }
     }
 

@@ -4,14 +4,13 @@
 use super::calls::Calls;
 use super::job_loop::Drive;
 use crate::files::FileLocks;
-use engine::EngineError;
-use measure::Clock;
+use engine::{EngineClock, EngineError};
+use measure::{Clock, Nanos};
 use plan::AfterRuntime;
 use std::sync::atomic::Ordering::{Acquire, Release};
-use std::time::Duration;
 
 /// Sleep between two looks for the number. Only workers whose runtime is over sleep so.
-const NAP: Duration = Duration::from_millis(1);
+const NAP: Nanos = Nanos::MILLISECOND;
 
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Goes on after the runtime, if the job is to.
@@ -51,7 +50,10 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 break Some(until);
             }
             self.answer_report_request();
-            std::thread::sleep(NAP);
+            match E::Clock::TAKES_TURNS {
+                true => self.clock.sleep_until(self.clock.now().saturating_add(NAP)),
+                false => std::thread::sleep(NAP.as_duration()),
+            }
         };
         self.statistics.control.out_of_time.store(0, Release);
         until

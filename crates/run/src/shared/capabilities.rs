@@ -37,7 +37,7 @@ pub(crate) fn is_queued(job: &JobPlan) -> bool {
     }
     match capabilities(job).map(|capabilities| capabilities.submission) {
         Some(Submission::Asynchronous) => true,
-        Some(Submission::ByDepth) => job.depth.depth > 1,
+        Some(Submission::ByDepth) => job.depth.depth > 1 || job.shares_threads(),
         Some(Submission::Synchronous) | None => false,
     }
 }

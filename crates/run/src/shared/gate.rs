@@ -16,6 +16,10 @@ pub(crate) fn pass(control: &Control, wanted: Gate) -> bool {
         if seen >= wanted as u32 {
             return true;
         }
+        // A job that shares its thread lets the others run; the thread looks again after some milliseconds.
+        if engine::pause_at_gate() {
+            continue;
+        }
         // Woken by `open`; EAGAIN if the gate has changed since the load, EINTR on a signal: check again in all cases.
         let _ = futex::wait(&control.gate, futex::Flags::empty(), seen, None);
     }

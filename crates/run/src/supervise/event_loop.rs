@@ -301,7 +301,8 @@ impl<'run> EventLoop<'run> {
         let mut stuck = std::mem::take(&mut self.stuck);
         let watched = self.all().filter(|&index| self.is_running(index)).filter_map(|index| {
             let job = self.run.workers[index].job;
-            let (thread, limit) = (self.run.shared.controls[index].thread()?, job.limits.stuck_after?);
+            let thread = self.thread_of(index, |other| self.is_running(other))?;
+            let limit = job.limits.stuck_after?;
             Some(WatchedThread { index, job: &job.name, thread, limit })
         });
         let found = stuck.sample(now, &self.run.options.system_root, watched);
@@ -581,7 +582,8 @@ impl<'run> EventLoop<'run> {
     fn seen_of(&self, index: usize) -> WorkerSeen {
         let control = &self.run.shared.controls[index];
         WorkerSeen {
-            thread: control.thread(),
+            // Its counters are those of all workers that share it, so one of them has them.
+            thread: self.thread_of(index, |_| true),
             account: match self.run.workers[index].job.isolation {
                 Isolation::Process => Account::Process,
                 Isolation::Thread => Account::Thread,
@@ -590,6 +592,14 @@ impl<'run> EventLoop<'run> {
             bytes: control.bytes.each_ref().map(|bytes| bytes.load(Relaxed)),
             ios: control.ios.each_ref().map(|ios| ios.load(Relaxed)),
         }
+    }
+
+    /// The thread of a worker, if no other worker stands for it: of several that take turns, the first of those that `may`.
+    fn thread_of(&self, index: usize, may: impl Fn(usize) -> bool) -> Option<u32> {
+        let thread = self.run.shared.controls[index].thread()?;
+        let sharers = |other: &usize| self.run.shared.controls[*other].thread() == Some(thread);
+        let shares = self.run.workers[index].job.shares_threads();
+        (!shares || !(0..index).rev().take_while(sharers).any(may)).then_some(thread)
     }
 
     fn report(&mut self, observer: &mut dyn Observer) {

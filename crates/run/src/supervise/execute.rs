@@ -3,7 +3,7 @@
 use super::event_loop::EventLoop;
 use super::layout_thread::LayoutContext;
 use super::prepare::{self, Prepared};
-use super::workers::{RunInputs, SharedMemory, WorkerPool, thread_name};
+use super::workers::{RunInputs, SharedMemory, WorkerPool, sharers, thread_name};
 use crate::calibration::{self, Calibrated, Share};
 use crate::drive::SpareBuffers;
 use crate::environment::clock_note;
@@ -15,6 +15,7 @@ use measure::SystemClock;
 use model::RunResult;
 use plan::{Isolation, JobPlan, PlacePlan, Plan, WorkerPlan};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 use sys::processes::standing_thread::StandingThread;
 
@@ -197,11 +198,12 @@ fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
     files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Reports the number of workers before anything is laid out, as fio does; workers whose layout fails later are
+/// Reports the number of processes and threads before anything is laid out, as fio does; those of workers whose layout fails later are
 /// included.
 fn announce(workers: &[WorkerPlan<'_>], observer: &mut dyn Observer) {
     let of = |isolation: Isolation| {
-        let count = workers.iter().filter(|worker| worker.job.isolation == isolation).count();
+        let first = |sharers: &Range<usize>| workers[sharers.start].job.isolation == isolation;
+        let count = sharers(workers).into_iter().filter(first).count();
         u32::try_from(count).unwrap_or(u32::MAX)
     };
     observer.event(Event::Starting { threads: of(Isolation::Thread), processes: of(Isolation::Process) });

@@ -245,6 +245,8 @@ impl<'a> WorkerInResult<'a> {
     fn cpu(&self, record: &Record) -> CpuUsage {
         match self.end() {
             None | Some(WorkerEnd::Abandoned) if record.finished == 0 => record.usage_so_far,
+            // What the process used is that of all its workers.
+            Some(_) if record.finished == 0 && self.plan.job.shares_threads() => record.usage_so_far,
             Some(WorkerEnd::Killed(exit, _) | WorkerEnd::Exited(exit)) if record.finished == 0 => {
                 used_since(cpu_usage(exit.usage), record.usage)
             }

@@ -10,10 +10,11 @@ use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Mailbox, Record};
 use crate::shared::{gate, wakeup};
-use crate::worker::{WorkerSetup, work};
+use crate::worker::{Together, Turn, WorkerRecords, WorkerSetup, end, work};
 use measure::SystemClock;
 use plan::option::Effect;
 use plan::{Isolation, JobPlan, Plan, WorkerPlan};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool,
@@ -97,6 +98,8 @@ pub(crate) struct WorkerPool<'run, 'scope> {
     /// Seed of jobs whose plan has none.
     system_seed: u64,
     handles: Vec<WorkerHandle<'scope>>,
+    /// The processes and threads that several workers share.
+    hosts: Vec<Host<'scope>>,
 }
 
 /// The process or thread of a worker.
@@ -105,6 +108,18 @@ enum WorkerHandle<'scope> {
     None,
     Process(Child),
     Thread(WorkerThread<'scope>),
+    /// The host with this index.
+    Shared(usize),
+}
+
+/// A process or thread whose workers take turns (`jobs_per_thread`).
+struct Host<'scope> {
+    /// Its workers.
+    workers: Range<usize>,
+    handle: WorkerHandle<'scope>,
+    /// Number of workers that have not been reaped.
+    left: usize,
+    end: Option<WorkerEnd>,
 }
 
 /// The thread of a worker.
@@ -116,8 +131,10 @@ struct WorkerThread<'scope> {
 
 /// A worker that is to run on a thread.
 pub(crate) struct ThreadWork<'run> {
-    setup: WorkerSetup<'run>,
+    /// Its workers: one, or several that take turns.
+    setups: Vec<WorkerSetup<'run>>,
     shared: &'run SharedMemory,
+    /// Index of the first.
     index: usize,
     end: ThreadEnd<'run>,
 }
@@ -125,7 +142,7 @@ pub(crate) struct ThreadWork<'run> {
 impl ThreadWork<'_> {
     pub(crate) fn run(self) {
         let _blocked = crate::signals::block_in_thread();
-        run_one(&self.setup, self.shared, self.index);
+        run_all(&self.setups, self.shared, self.index);
         drop(self.end);
     }
 }
@@ -164,24 +181,35 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
     /// If the kernel refuses a process; those that were forked already are ended.
     pub(crate) fn fork(run: RunInputs<'run>) -> Result<Self, SysError> {
         let system_seed = super::prepare::system_seed();
-        let mut pool = WorkerPool { run, system_seed, handles: Vec::with_capacity(run.workers.len()) };
-        for (index, worker) in run.workers.iter().enumerate() {
-            let handle = if worker.job.isolation == Isolation::Process {
-                let setup = pool.setup(index);
-                WorkerHandle::Process(sys::processes::process::fork(&run.options.system_root, || {
-                    die_with_parent();
-                    // A signal sent to this process alone ends this worker, and the parent sees SIGNALLED.
-                    let flag = &run.shared.controls[index].stop;
-                    let ran =
-                        crate::signals::with_signal_bits(flag, STOP | SIGNALLED, || run_one(&setup, run.shared, index));
-                    u8::from(ran.is_err())
-                })?)
-            } else {
-                WorkerHandle::None
+        let mut pool =
+            WorkerPool { run, system_seed, handles: Vec::with_capacity(run.workers.len()), hosts: Vec::new() };
+        for workers in sharers(run.workers) {
+            let first = &run.workers[workers.start];
+            let handle = match first.job.isolation {
+                Isolation::Process => WorkerHandle::Process(pool.fork_one(workers.clone())?),
+                Isolation::Thread => WorkerHandle::None,
             };
-            pool.handles.push(handle);
+            if first.job.shares_threads() {
+                pool.handles.extend(workers.clone().map(|_| WorkerHandle::Shared(pool.hosts.len())));
+                pool.hosts.push(Host { left: workers.len(), workers, handle, end: None });
+            } else {
+                pool.handles.push(handle);
+            }
         }
         Ok(pool)
+    }
+
+    /// Forks a process for these workers.
+    fn fork_one(&self, workers: Range<usize>) -> Result<Child, SysError> {
+        let (run, first) = (self.run, workers.start);
+        let setups: Vec<WorkerSetup<'run>> = workers.map(|index| self.setup(index)).collect();
+        sys::processes::process::fork(&run.options.system_root, || {
+            die_with_parent();
+            // A signal sent to this process alone ends its first worker, and the parent sees SIGNALLED.
+            let flag = &run.shared.controls[first].stop;
+            let ran = crate::signals::with_signal_bits(flag, STOP | SIGNALLED, || run_all(&setups, run.shared, first));
+            u8::from(ran.is_err())
+        })
     }
 
     fn setup(&self, index: usize) -> WorkerSetup<'run> {
@@ -205,16 +233,17 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
 
     /// The first worker, to be run on a standing thread. It waits at its gate.
     pub(crate) fn first_on_thread(&mut self) -> ThreadWork<'run> {
-        let (work, thread) = self.on_thread(0);
+        let (work, thread) = self.on_thread(0..1);
         self.handles[0] = WorkerHandle::Thread(thread);
         work
     }
 
-    fn on_thread(&self, index: usize) -> (ThreadWork<'run>, WorkerThread<'scope>) {
-        let (setup, shared) = (self.setup(index), self.run.shared);
+    fn on_thread(&self, workers: Range<usize>) -> (ThreadWork<'run>, WorkerThread<'scope>) {
+        let (shared, index) = (self.run.shared, workers.start);
+        let setups = workers.map(|index| self.setup(index)).collect();
         let has_ended = Arc::new(AtomicBool::new(false));
         let end = ThreadEnd { has_ended: Arc::clone(&has_ended), controls: &shared.controls };
-        (ThreadWork { setup, shared, index, end }, WorkerThread { has_ended, handle: None })
+        (ThreadWork { setups, shared, index, end }, WorkerThread { has_ended, handle: None })
     }
 
     /// Opens the gate for set-up; a thread is spawned first, unless the worker has one.
@@ -223,11 +252,15 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
         'run: 'scope,
     {
         let job = self.run.workers[index].job;
-        if job.isolation == Isolation::Thread && matches!(self.handles[index], WorkerHandle::None) {
-            let (work, mut thread) = self.on_thread(index);
+        let (handle, workers) = match self.handles[index] {
+            WorkerHandle::Shared(host) => (&self.hosts[host].handle, self.hosts[host].workers.clone()),
+            _ => (&self.handles[index], index..index + 1),
+        };
+        if job.isolation == Isolation::Thread && matches!(handle, WorkerHandle::None) {
+            let (work, mut thread) = self.on_thread(workers);
             let builder = std::thread::Builder::new().name(thread_name(job));
             thread.handle = Some(builder.spawn_scoped(scope, move || work.run())?);
-            self.handles[index] = WorkerHandle::Thread(thread);
+            *self.handle_of(index) = WorkerHandle::Thread(thread);
         }
         gate::open(&self.run.shared.controls[index], Gate::SetUp);
         Ok(())
@@ -235,17 +268,30 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
 
     /// Kills a worker's process. A thread cannot be killed; it has been asked to stop.
     pub(crate) fn kill(&self, index: usize) {
-        if let WorkerHandle::Process(child) = &self.handles[index] {
+        let handle = match self.handles[index] {
+            WorkerHandle::Shared(host) => &self.hosts[host].handle,
+            _ => &self.handles[index],
+        };
+        if let WorkerHandle::Process(child) = handle {
             // It may have ended just before.
             let _ = child.kill(KILL);
+        }
+    }
+
+    /// The process or thread of a worker.
+    fn handle_of(&mut self, index: usize) -> &mut WorkerHandle<'scope> {
+        match self.handles[index] {
+            WorkerHandle::Shared(host) => &mut self.hosts[host].handle,
+            _ => &mut self.handles[index],
         }
     }
 
     /// Stops waiting for a worker that was killed or asked to stop and is stuck in the kernel. A process ends by itself
     /// when its system call returns; a thread is joined by its scope.
     pub(crate) fn abandon(&mut self, index: usize) {
-        if matches!(self.handles[index], WorkerHandle::Process(_)) {
-            self.handles[index] = WorkerHandle::None;
+        let handle = self.handle_of(index);
+        if matches!(handle, WorkerHandle::Process(_)) {
+            *handle = WorkerHandle::None;
         }
     }
 
@@ -254,7 +300,12 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
     /// # Errors
     /// If the process does not exist any more.
     pub(crate) fn wait(&mut self, index: usize) -> Result<(), SysError> {
-        if let WorkerHandle::Process(child) = std::mem::replace(&mut self.handles[index], WorkerHandle::None) {
+        let is_waited_for = matches!(self.handles[index], WorkerHandle::Shared(host) if self.hosts[host].end.is_some());
+        let handle = self.handle_of(index);
+        if matches!(handle, WorkerHandle::Process(_))
+            && let WorkerHandle::Process(child) = std::mem::replace(handle, WorkerHandle::None)
+            && !is_waited_for
+        {
             child.wait()?;
         }
         Ok(())
@@ -265,23 +316,58 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
     /// # Errors
     /// If the process does not exist any more.
     pub(crate) fn collect(&mut self, index: usize) -> Result<Option<WorkerEnd>, SysError> {
-        let end = match &self.handles[index] {
-            WorkerHandle::None => None,
+        if let WorkerHandle::Shared(host) = self.handles[index] {
+            return self.collect_from(host, index);
+        }
+        let end = self.handles[index].end()?;
+        if end.is_some() {
+            std::mem::replace(&mut self.handles[index], WorkerHandle::None).join();
+        }
+        Ok(end)
+    }
+
+    /// Reaps a worker that shares its host, if it has ended: it has finished, or the host has ended. The last one waits for the host.
+    fn collect_from(&mut self, host: usize, index: usize) -> Result<Option<WorkerEnd>, SysError> {
+        let has_finished = self.run.shared.controls[index].exiting.load(Acquire) != 0;
+        let host = &mut self.hosts[host];
+        if host.end.is_none() {
+            host.end = host.handle.end()?;
+        }
+        let end = if has_finished { Some(WorkerEnd::Returned) } else { host.end };
+        if end.is_some() {
+            self.handles[index] = WorkerHandle::None;
+            host.left -= 1;
+            if host.left == 0 {
+                match std::mem::replace(&mut host.handle, WorkerHandle::None) {
+                    WorkerHandle::Process(child) if host.end.is_none() => drop(child.wait()?),
+                    handle => handle.join(),
+                }
+            }
+        }
+        Ok(end)
+    }
+}
+
+impl WorkerHandle<'_> {
+    /// How it ended, if it has.
+    fn end(&self) -> Result<Option<WorkerEnd>, SysError> {
+        Ok(match self {
+            WorkerHandle::None | WorkerHandle::Shared(_) => None,
             WorkerHandle::Process(child) => child.try_wait()?.map(|exit| match exit.ended {
                 Ended::Exited(0) => WorkerEnd::Returned,
                 Ended::Exited(_) => WorkerEnd::Exited(exit),
                 Ended::Killed(signal) => WorkerEnd::Killed(exit, signal),
             }),
             WorkerHandle::Thread(thread) => thread.has_ended.load(Acquire).then_some(WorkerEnd::Returned),
-        };
-        if end.is_some() {
-            let handle = std::mem::replace(&mut self.handles[index], WorkerHandle::None);
-            if let WorkerHandle::Thread(WorkerThread { handle: Some(handle), .. }) = handle {
-                // A panic of the thread is visible as a record that is not finished.
-                let _ = handle.join();
-            }
+        })
+    }
+
+    /// Waits for a thread that has ended.
+    fn join(self) {
+        if let WorkerHandle::Thread(WorkerThread { handle: Some(handle), .. }) = self {
+            // A panic of the thread is visible as a record that is not finished.
+            let _ = handle.join();
         }
-        Ok(end)
     }
 }
 
@@ -290,7 +376,11 @@ impl Drop for WorkerPool<'_, '_> {
     fn drop(&mut self) {
         for index in 0..self.handles.len() {
             gate::stop(&self.run.shared.controls[index]);
-            if let WorkerHandle::Process(child) = &self.handles[index] {
+        }
+        // A host that has ended was waited for when that was found.
+        let hosts = self.hosts.iter().filter(|host| host.end.is_none()).map(|host| &host.handle);
+        for handle in self.handles.iter().chain(hosts) {
+            if let WorkerHandle::Process(child) = handle {
                 let _ = child.kill(KILL);
                 let _ = child.wait();
             }
@@ -310,9 +400,60 @@ pub(crate) fn thread_name(job: &JobPlan) -> String {
     job.name.chars().filter(|&c| c != '\0').take(15).collect()
 }
 
-fn run_one(setup: &WorkerSetup<'_>, shared: &SharedMemory, index: usize) {
+/// The workers of each process or thread: one, or those clones of a job that share it.
+pub(super) fn sharers(workers: &[WorkerPlan<'_>]) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = Vec::new();
+    for (index, worker) in workers.iter().enumerate() {
+        match all.last_mut() {
+            Some(last) if worker.clone % worker.job.jobs_per_thread.max(1) != 0 => last.end = index + 1,
+            _ => all.push(index..index + 1),
+        }
+    }
+    all
+}
+
+/// Runs the workers of a process or thread: one, or several in turns.
+fn run_all(setups: &[WorkerSetup<'_>], shared: &SharedMemory, first: usize) {
+    let [setup, ..] = setups else { return };
+    let job = setup.plan.job;
+    if !job.shares_threads() {
+        return run_one(setup, None, shared, first);
+    }
+    let together = Together::new(job.isolation, u32::try_from(setups.len()).unwrap_or(u32::MAX));
+    let together = &together;
+    let worker = |(number, setup)| -> Box<dyn FnOnce() + '_> {
+        let index = first + number as usize;
+        Box::new(move || run_one(setup, Some(together.turn(number)), shared, index))
+    };
+    if let Err(error) = engine::take_turns(&setup.clock, (0..).zip(setups).map(worker).collect()) {
+        let advice = "lower jobs_per_thread, which needs 2 MiB of address space for each job";
+        for (index, setup) in (first..).zip(setups) {
+            refuse_one(setup, shared, index, &format!("no memory for the stacks of jobs: {error}; {advice}"));
+        }
+    }
+}
+
+fn run_one(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, shared: &SharedMemory, index: usize) {
     if let Some(mut record) = shared.records.writer(index) {
         let mut priorities = shared.priorities.as_ref().and_then(|records| records.writer(index));
-        work(setup, &mut record, priorities.as_deref_mut());
+        work(setup, turn, WorkerRecords { record: &mut record, priorities: priorities.as_deref_mut() });
     }
+    leave(setup);
+}
+
+/// Shows the parent that a worker has left its record. A thread that is one worker does so when it ends, too.
+fn leave(setup: &WorkerSetup<'_>) {
+    setup.control.exiting.store(1, Release);
+    if setup.plan.job.isolation == Isolation::Process || setup.plan.job.shares_threads() {
+        wakeup::notify(setup.controls);
+    }
+}
+
+/// Ends a worker that cannot begin.
+fn refuse_one(setup: &WorkerSetup<'_>, shared: &SharedMemory, index: usize, message: &str) {
+    if let Some(mut record) = shared.records.writer(index) {
+        record.fault.keep_first(libc::ENOMEM, "stack", message);
+        end(setup, &mut record);
+    }
+    leave(setup);
 }

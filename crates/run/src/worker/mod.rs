@@ -7,8 +7,10 @@ mod cpu_cache_purge;
 mod debug_lines;
 mod hook;
 mod place;
+mod together;
 
 pub(crate) use debug_lines::DebugLog;
+pub(crate) use together::{Together, Turn};
 
 use crate::WorkerState;
 use crate::drive::{
@@ -66,32 +68,41 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) spare: &'run SpareBuffers,
 }
 
-/// Runs a worker from its gate to its end. Its results and errors are in `record`.
-pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
+/// Where a worker keeps what it measures.
+pub(crate) struct WorkerRecords<'a> {
+    pub(crate) record: &'a mut Record,
+    pub(crate) priorities: Option<&'a mut PriorityRecord>,
+}
+
+/// Runs a worker from its gate to its end. Its results and errors are in its records.
+pub(crate) fn work(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: WorkerRecords<'_>) {
+    let WorkerRecords { record, priorities } = records;
     let control = setup.control;
     record.pid = sys::processes::placement::thread_id();
     control.set_thread(record.pid);
     // A worker that is asked to end before its gate opens has nothing to do, and is finished.
     if pass(control, Gate::SetUp) {
-        run_worker(setup, record, priorities);
+        run_worker(setup, turn, WorkerRecords { record: &mut *record, priorities });
     }
+    end(setup, record);
+}
+
+/// Ends a worker: its record is complete.
+pub(crate) fn end(setup: &WorkerSetup<'_>, record: &mut Record) {
+    let control = setup.control;
     record.finished = 1;
     control.open_files.store(0, Relaxed);
     control.state.store(WorkerState::Finishing as u32, Release);
     control.ready.store(1, Release);
-    control.exiting.store(1, Release);
-    // A thread notifies the parent when it has left this function, too.
-    if setup.plan.job.isolation == Isolation::Process {
-        wakeup::notify(setup.controls);
-    }
 }
 
-fn run_worker(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
+fn run_worker(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: WorkerRecords<'_>) {
+    let WorkerRecords { record, priorities } = records;
     setup.control.state.store(WorkerState::SettingUp as u32, Relaxed);
     if let Some(debug_log) = DebugLog::of(setup) {
         debug_log.begin(setup);
     }
-    if let Err(error) = set_up_and_run(setup, record, priorities) {
+    if let Err(error) = set_up_and_run(setup, turn, WorkerRecords { record: &mut *record, priorities }) {
         record.fault.keep_first(error.errno, &error.operation, &error.message);
     }
     if setup.plan.job.pass.is_some() {
@@ -99,13 +110,14 @@ fn run_worker(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&
     }
 }
 
-fn set_up_and_run(
-    setup: &WorkerSetup<'_>,
-    record: &mut Record,
-    priorities: Option<&mut PriorityRecord>,
-) -> Result<(), JobError> {
+fn set_up_and_run(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: WorkerRecords<'_>) -> Result<(), JobError> {
+    let WorkerRecords { record, priorities } = records;
     let (job, control) = (setup.plan.job, setup.control);
-    let _pinned = place::take(job, setup.plan.clone, setup.root)?;
+    let take_place = || place::take(job, setup.plan.clone, setup.root);
+    let _pinned = match turn {
+        Some(turn) => turn.in_place(take_place).map(|()| None)?,
+        None => take_place()?,
+    };
     let handling = &job.files.handling;
     if !handling.laid_out_first && needs_files(job) {
         // The parent reported this layout before the workers started; they lay out their files in parallel.
@@ -142,11 +154,21 @@ fn set_up_and_run(
     if let Some(state) = load_verify_state(job, setup.plan.number)? {
         load.resume(state);
     }
-    let ready =
-        Ready { setup, record: &mut *record, priorities, open: &mut open, locks, memory: &mut memory, content, load };
-    let ended = match job.depth.offload {
-        true => Some(ready.visit::<engine::Offload>()),
-        false => engine::dispatch(job.engine, ready),
+    let ready = Ready {
+        setup,
+        turn,
+        record: &mut *record,
+        priorities,
+        open: &mut open,
+        locks,
+        memory: &mut memory,
+        content,
+        load,
+    };
+    let ended = match turn {
+        Some(_) => engine::dispatch_shared(job.engine, ready),
+        None if job.depth.offload => Some(ready.visit::<engine::Offload>()),
+        None => engine::dispatch(job.engine, ready),
     };
     memory.leave(job, setup.spare);
     if let Some(blocks) = blocks {
@@ -210,6 +232,8 @@ fn places(job: &JobPlan) -> u32 {
 /// A worker that has everything except for its engine.
 struct Ready<'a, 'run> {
     setup: &'a WorkerSetup<'run>,
+    /// Its place on a thread that it shares.
+    turn: Option<Turn<'a>>,
     record: &'a mut Record,
     priorities: Option<&'a mut PriorityRecord>,
     open: &'a mut OpenFiles,
@@ -268,6 +292,7 @@ impl Visitor for Ready<'_, '_> {
             statistics,
             files: self.open,
             locks: self.locks,
+            turn: self.turn.map(Turn::place),
             group: (self.setup.group, self.setup.controls),
         };
         drive(engine, setup);

@@ -42,9 +42,12 @@ fn ten_times_the_io_brings_no_allocation_per_io() {
 
 fn count_allocations() {
     let directory = tempfile::tempdir().unwrap();
-    for (engine, in_flight) in [("null", 1), ("null", 8), ("sim", 8), ("psync", 1), ("libaio", 8), ("io_uring", 8)] {
+    let alone = [("null", 1, 1), ("null", 8, 1), ("sim", 8, 1), ("psync", 1, 1), ("libaio", 8, 1), ("io_uring", 8, 1)];
+    let in_turns = [("null", 1, 2), ("io_uring", 8, 2)];
+    for (engine, in_flight, jobs_per_thread) in alone.into_iter().chain(in_turns) {
         for random in [false, true] {
             let mut job = job("few", engine);
+            job.jobs_per_thread = jobs_per_thread;
             depth(&mut job, in_flight);
             job.load.random = random;
             job.load.mix = Mix::ReadWrite;

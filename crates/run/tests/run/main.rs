@@ -15,5 +15,6 @@ mod signal;
 mod sim;
 mod support;
 mod timing;
+mod turns;
 mod verify;
 mod wear_out;

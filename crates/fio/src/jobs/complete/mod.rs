@@ -10,6 +10,7 @@ mod pace;
 mod place;
 mod record;
 mod replay;
+mod sharing;
 mod steady;
 mod verify;
 mod zones;
@@ -86,6 +87,7 @@ pub(crate) fn job_plan(engine: &'static EngineSpec, findings: &mut Findings<'_>)
     replay::check(draft, findings);
     latency::check(draft, findings);
     place::check(draft, findings);
+    sharing::check(draft, engine, findings);
     check_effect(draft, findings);
     JobPlan {
         limits: limits::plan(draft),

@@ -25,6 +25,13 @@ pub(super) const ROWS: &[Row] = &[
     works("description", Kind::Text, put!(Text, job.description), "Text description of the job, printed in the report"),
     works("numjobs", kind::POSITIVE, put!(Count, job.clones), "Number of clones of the job").default("1"),
     works(
+        "jobs_per_thread",
+        kind::POSITIVE,
+        put!(Count, job.jobs_per_thread),
+        "Clones that take turns on one process or thread, with one queue for the I/Os of all",
+    )
+    .default("1"),
+    works(
         "thread",
         Kind::Flag,
         put!(Switch, job.isolation, |on| if on { Isolation::Thread } else { Isolation::Process }),

@@ -1,0 +1,212 @@
+//! Makes submission queue entries of a job's I/Os: opcodes, buffers, files, flags and priorities. Which ring they go to is for the
+//! caller.
+
+use super::{NAME, entry, setup};
+use crate::call;
+use crate::contract::{Completion, EngineError, Io, Operation, Setup};
+use crate::priority::Priorities;
+use crate::slots::{Slots, descriptors};
+use ::io_uring::squeue::{Entry, Flags};
+use ::io_uring::types::{Fd, FsyncFlags};
+use ::io_uring::{IoUring, opcode};
+use std::cell::UnsafeCell;
+use std::num::NonZeroU64;
+use std::os::fd::RawFd;
+
+/// Opcodes that move data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transfer {
+    /// IORING_OP_READ_FIXED and IORING_OP_WRITE_FIXED on the registered buffer of the slot.
+    Fixed,
+    /// IORING_OP_READ and IORING_OP_WRITE.
+    Plain,
+    /// IORING_OP_READV and IORING_OP_WRITEV.
+    Vectored,
+}
+
+impl Transfer {
+    /// The opcodes that the options ask for and the kernel has.
+    pub(super) fn choose<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<Transfer, EngineError> {
+        if setup.options.is_on("fixedbufs") {
+            return Ok(Transfer::Fixed);
+        }
+        let plain = setup::has_plain_transfers(ring);
+        match setup.options.integer("nonvectored") {
+            Some(0) => Ok(Transfer::Vectored),
+            Some(1) if !plain => Err(setup::failed("options", libc::EINVAL, "nonvectored=1 needs Linux 5.6")),
+            _ => Ok(if plain { Transfer::Plain } else { Transfer::Vectored }),
+        }
+    }
+
+    /// Opcodes of a read and a write.
+    fn operations(self) -> [u8; 2] {
+        match self {
+            Transfer::Fixed => [opcode::ReadFixed::CODE, opcode::WriteFixed::CODE],
+            Transfer::Plain => [opcode::Read::CODE, opcode::Write::CODE],
+            Transfer::Vectored => [opcode::Readv::CODE, opcode::Writev::CODE],
+        }
+    }
+}
+
+/// Where a ring has the registered buffers and files of a job.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Registered {
+    /// Index of the buffer of slot 0.
+    pub(super) first_buffer: u16,
+    /// Index of the first file.
+    pub(super) first_file: RawFd,
+}
+
+/// Makes the entries of one job.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    slots: Slots,
+    descriptors: Box<[RawFd]>,
+    /// File of an entry by target: a descriptor, or the index of a registered file.
+    files: Box<[RawFd]>,
+    /// One iovec per slot; empty unless transfers are vectored.
+    vectors: Box<[UnsafeCell<libc::iovec>]>,
+    transfer: Transfer,
+    first_buffer: u16,
+    /// Opcodes of a read and a write.
+    operations: [u8; 2],
+    /// Flags of every entry.
+    entry_flags: Flags,
+    /// RWF_* flags of reads, and of writes.
+    transfer_flags: [i32; 2],
+    /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC).
+    force_async: Option<NonZeroU64>,
+    /// Chooses priorities, if the job has more than one.
+    priorities: Option<Box<Priorities>>,
+    /// Entries built so far.
+    entries: u64,
+}
+
+impl Requests {
+    pub(super) fn new<C>(
+        setup: &Setup<'_, C>,
+        transfer: Transfer,
+        registered: Registered,
+    ) -> Result<Requests, EngineError> {
+        let options = setup.options;
+        let descriptors = descriptors(setup.targets);
+        let registers_files = options.is_on("registerfiles");
+        let vectors = if transfer == Transfer::Vectored { setup.depth } else { 0 };
+        let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let flag = |name: &str, flag: i32| if options.is_on(name) { flag } else { 0 };
+        let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);
+        let indices = || (registered.first_file..).take(descriptors.len()).collect();
+        Ok(Requests {
+            slots: Slots::new(setup),
+            files: if registers_files { indices() } else { descriptors.clone() },
+            descriptors,
+            vectors: (0..vectors).map(|_| UnsafeCell::new(no_vector)).collect(),
+            transfer,
+            first_buffer: registered.first_buffer,
+            operations: transfer.operations(),
+            entry_flags: if registers_files { Flags::FIXED_FILE } else { Flags::empty() },
+            transfer_flags: [flags, call::write_flags(&setup.job, flags)],
+            force_async: options
+                .integer("force_async")
+                .and_then(|every| u64::try_from(every).ok())
+                .and_then(NonZeroU64::new),
+            priorities: Priorities::from_options(setup, NAME)?.map(Box::new),
+            entries: 0,
+        })
+    }
+
+    /// Makes NOPs of all reads and writes from now on.
+    pub(super) fn do_nothing(&mut self) {
+        self.operations = [opcode::Nop::CODE; 2];
+    }
+
+    /// Features of the ring that the entries use.
+    pub(super) fn features(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            (self.entry_flags.contains(Flags::FIXED_FILE), "registered files"),
+            (self.transfer == Transfer::Fixed, "registered buffers"),
+            (self.transfer == Transfer::Vectored, "vectored transfers"),
+        ];
+        all.into_iter().filter(|(has, _)| *has).map(|(_, what)| what)
+    }
+
+    pub(super) fn priorities(&self) -> &[u16] {
+        self.priorities.as_ref().map_or(&[], |priorities| priorities.all())
+    }
+
+    pub(super) fn priority_of(&self, slot: u32) -> usize {
+        self.priorities.as_ref().map_or(0, |priorities| priorities.of_slot(slot))
+    }
+
+    /// True if a priority is chosen for each read and write: they are made by [`Requests::raised`].
+    #[inline(always)]
+    pub(super) fn chooses_priorities(&self) -> bool {
+        self.priorities.is_some()
+    }
+
+    /// The entry of a read or write with the priority that is chosen for it. Apart, because an entry that may still change does not
+    /// go from registers to the ring.
+    #[cold]
+    pub(super) fn raised(&mut self, io: &Io) -> Entry {
+        let chosen = self.priorities.as_mut().and_then(|priorities| priorities.choose(io));
+        let entry = self.data(io);
+        chosen.map_or(entry.clone(), |value| entry::with_priority(entry, value))
+    }
+
+    /// The entry of a read or write.
+    #[inline(always)]
+    pub(super) fn data(&mut self, io: &Io) -> Entry {
+        let (address, length) = match self.transfer {
+            Transfer::Vectored => (self.vector(io).addr(), 1),
+            Transfer::Fixed | Transfer::Plain => (self.slots.address(io).addr(), io.length),
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
+        let buffer = if self.transfer == Transfer::Fixed { self.first_buffer + io.slot as u16 } else { 0 };
+        let transfer = entry::Transfer {
+            operation: self.operations[usize::from(io.operation == Operation::Write)],
+            flags: self.next_flags().bits(),
+            file: self.files[io.target as usize],
+            offset: call::signed(io.offset).cast_unsigned(),
+            address: address as u64,
+            length,
+            transfer_flags: self.transfer_flags[usize::from(io.operation == Operation::Write)].cast_unsigned(),
+            user_data: u64::from(io.slot),
+            buffer,
+            ..entry::Transfer::default()
+        };
+        transfer.into()
+    }
+
+    /// The entry of a sync.
+    #[cold]
+    pub(super) fn sync(&mut self, io: &Io) -> Entry {
+        let file = Fd(self.files[io.target as usize]);
+        let which = if io.operation == Operation::DataSync { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
+        opcode::Fsync::new(file).flags(which).build().flags(self.next_flags()).user_data(u64::from(io.slot))
+    }
+
+    /// Does a trim or sync as a plain call.
+    #[cold]
+    pub(super) fn carry_out(&self, io: &Io) -> Completion {
+        Completion { slot: io.slot, result: call::without_data(self.descriptors[io.target as usize], io) }
+    }
+
+    /// Flags of the next entry.
+    #[inline(always)]
+    fn next_flags(&mut self) -> Flags {
+        self.entries += 1;
+        if self.force_async.is_some_and(|every| self.entries.is_multiple_of(every.get())) {
+            return self.entry_flags | Flags::ASYNC;
+        }
+        self.entry_flags
+    }
+
+    /// Points the iovec of the slot to the memory of the I/O.
+    #[inline]
+    fn vector(&self, io: &Io) -> *const libc::iovec {
+        let vector = self.vectors[io.slot as usize].get();
+        // SAFETY: the iovec belongs to this slot, which has no I/O queued or in flight, so the kernel does not read it.
+        unsafe { *vector = self.slots.vector(io) };
+        vector
+    }
+}
