@@ -58,8 +58,11 @@ fn what_would_keep_the_thread_from_other_jobs_is_refused_by_name() {
     for (words, reason) in [
         ("--ioengine=psync", "engine psync cannot be shared by the jobs of a thread"),
         ("--ioengine=libaio", "it works with io_uring, null"),
-        ("--hipri", "hipri with jobs_per_thread: a ring that is polled"),
-        ("--sqthread_poll", "sqthread_poll with jobs_per_thread: a ring that is polled"),
+        ("--hipri", "hipri with jobs_per_thread: it says how one job waits"),
+        ("--sqthread_poll", "sqthread_poll with jobs_per_thread: it says how one job waits"),
+        ("--submit_and_wait", "submit_and_wait with jobs_per_thread: it says how one job waits"),
+        ("--batch_wait=5", "batch_wait with jobs_per_thread: it says how one job waits"),
+        ("--busy_poll=5", "busy_poll with jobs_per_thread: it says how one job waits"),
         ("--io_submit_mode=offload", "io_submit_mode with jobs_per_thread: offload starts a thread for each I/O"),
         (
             "--cpus_allowed=0 --cpus_allowed_policy=split",
