@@ -141,14 +141,22 @@ impl PosixAio {
         count
     }
 
+    /// The I/Os of which one completes next. glibc does those of a descriptor in their order: of one file it is the first, and to wait for the others costs
+    /// a lock and a list entry for each.
+    fn next(&self) -> &[*const aiocb] {
+        let is_ordered = cfg!(target_env = "gnu") && self.descriptors.len() == 1;
+        if is_ordered { &self.in_flight[..1] } else { &self.in_flight }
+    }
+
     /// Waits until one I/O has completed, at most `longest`. Returns 0 or errno; EAGAIN on timeout.
     fn wait(&self, longest: Option<Nanos>) -> i32 {
+        let next = self.next();
         let span = longest.map(call::timespec);
         let span = span.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most the depth")]
-        let count = self.in_flight.len() as libc::c_int;
+        let count = next.len() as libc::c_int;
         // SAFETY: the list holds addresses of our blocks, which live as long as self; the timespec outlives the call.
-        let result = unsafe { libc::aio_suspend(self.in_flight.as_ptr(), count, span) };
+        let result = unsafe { libc::aio_suspend(next.as_ptr(), count, span) };
         if result == 0 { 0 } else { call::errno() }
     }
 }

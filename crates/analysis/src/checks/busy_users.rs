@@ -6,7 +6,7 @@ use super::note;
 use crate::closed_loop::Users;
 use crate::run_facts::{is_paced, window};
 use measure::Nanos;
-use model::{Grade, Note, RunResult};
+use model::{Grade, JobResult, Note, RunResult};
 
 pub(super) const ID: &str = "busy users";
 
@@ -17,17 +17,13 @@ pub(crate) const MOST_SHARE: f64 = 1.15;
 
 /// Checks each reporting group that ran as one closed loop.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let mut groups: Vec<u32> = result.jobs.iter().map(|job| job.echo.group).collect();
-    groups.dedup();
-    groups.sort_unstable();
-    groups.dedup();
-    groups
-        .into_iter()
+    let mut jobs: Vec<&JobResult> = result.jobs.iter().collect();
+    jobs.sort_by_key(|job| job.echo.group);
+    jobs.chunk_by(|one, other| one.echo.group == other.echo.group)
         .filter_map(|group| {
-            let jobs = result.jobs.iter().filter(|job| job.echo.group == group);
-            let jobs: Vec<Users> = jobs.map(|job| Users::of(result, job)).collect();
-            let paced = jobs.iter().any(|users| is_paced(users.job));
-            if paced { None } else { judge_group(&jobs) }
+            let users: Vec<Users> = group.iter().map(|job| Users::of(result, job)).collect();
+            let paced = users.iter().any(|users| is_paced(users.job));
+            if paced { None } else { judge_group(&users) }
         })
         .collect()
 }

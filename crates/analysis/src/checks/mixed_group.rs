@@ -14,15 +14,11 @@ const APART: u32 = 4;
 
 /// The first group and direction whose jobs have different block sizes.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let grouped: Vec<&JobResult> = busy_jobs(result).filter(|job| job.style.group_reporting).collect();
-    let mut groups: Vec<u32> = grouped.iter().map(|job| job.echo.group).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    let of =
-        |group: u32| -> Vec<&JobResult> { grouped.iter().copied().filter(|job| job.echo.group == group).collect() };
-    let both = |group: u32| [Direction::Read, Direction::Write].map(|direction| (group, direction));
-    let mut found = groups.into_iter().flat_map(both).filter_map(|(group, direction)| judge(&of(group), direction));
-    found.next().into_iter().collect()
+    let mut grouped: Vec<&JobResult> = busy_jobs(result).filter(|job| job.style.group_reporting).collect();
+    grouped.sort_by_key(|job| job.echo.group);
+    let groups = grouped.chunk_by(|one, other| one.echo.group == other.echo.group);
+    let mut found = groups.flat_map(|jobs| [Direction::Read, Direction::Write].map(|direction| judge(jobs, direction)));
+    found.find_map(|note| note).into_iter().collect()
 }
 
 fn judge(jobs: &[&JobResult], direction: Direction) -> Option<Note> {

@@ -45,7 +45,7 @@ fn replaced(part: &str, words: &[(&str, &str)]) -> String {
 pub(super) fn below(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<(), JobError> {
     let wrong = |error: std::io::Error| file_error("read the directory", directory, error, "");
     let mut entries = std::fs::read_dir(directory).map_err(wrong)?.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
+    entries.sort_by_cached_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let kind = entry.file_type().map_err(wrong)?;
         if kind.is_dir() {
