@@ -116,7 +116,7 @@ struct Grown {
 enum What {
     /// The program with these words.
     Program(&'static [&'static str]),
-    /// Writing a result of so many jobs, in this process.
+    /// Writing a result with this number of jobs, in this process.
     Writing,
 }
 

@@ -1,4 +1,4 @@
-//! A thread whose system calls are watched, refused, or answered as an older kernel does, by a seccomp filter of its own.
+//! A thread whose system calls are watched, refused, or answered as an older kernel does, by a seccomp filter.
 
 use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter, sock_fprog};
 use std::cell::Cell;
