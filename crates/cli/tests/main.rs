@@ -17,6 +17,7 @@ mod documents;
 mod effects;
 mod extremes;
 mod fio;
+mod gate_script;
 mod generate;
 mod grade;
 mod install;

@@ -176,11 +176,11 @@ fn scrapes_are_answered_during_the_run_and_for_a_while_after_it_however_slow_oth
     }
     let reads: Vec<u64> = seen.iter().map(|text| read_so_far(text)).collect();
     assert!(reads.is_sorted() && reads.iter().any(|&count| 0 < count && count < 1500), "{reads:?}");
+    drop(silent);
+    assert!(child.wait().unwrap().success());
     let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
     let total = totals(&result)[&("plumb_ios_total".to_owned(), "read".to_owned())];
     assert_eq!(reads.last(), Some(&total));
-    drop(silent);
-    assert!(child.wait().unwrap().success());
     assert!(scraped(&address).is_err(), "it no longer answers");
 }
 
