@@ -9,18 +9,18 @@ pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
     let text = &text[text.bytes().take_while(|&byte| byte == b' ').count()..];
     let bytes = text.as_bytes();
     let negative = bytes.first() == Some(&b'-');
-    let mut rest = &bytes[usize::from(negative)..];
-    let (mut mantissa, mut digits, mut decimals) = (0u64, 0usize, None);
-    take_digits(&mut rest, &mut mantissa, &mut digits);
-    if let [b'.', fraction @ ..] = rest
+    let sign = usize::from(negative);
+    let (mut mantissa, mut decimals) = (0, None);
+    let mut digits = take_digits(&bytes[sign..], &mut mantissa);
+    let mut at = sign + digits;
+    if let [b'.', fraction @ ..] = &bytes[at..]
         && fraction.first().is_some_and(u8::is_ascii_digit)
     {
-        let whole = digits;
-        rest = fraction;
-        take_digits(&mut rest, &mut mantissa, &mut digits);
-        decimals = Some(digits - whole);
+        let count = take_digits(fraction, &mut mantissa);
+        decimals = Some(count);
+        digits += count;
+        at += 1 + count;
     }
-    let mut at = bytes.len() - rest.len();
     if digits == 0 {
         return None;
     }
@@ -42,16 +42,24 @@ pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
     Some((if negative { -value } else { value }, &text[at..]))
 }
 
-fn take_digits(rest: &mut &[u8], mantissa: &mut u64, count: &mut usize) {
-    while let [digit @ b'0'..=b'9', behind @ ..] = *rest {
-        *mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-        *count += 1;
-        *rest = behind;
+/// Appends the digits at the start to a number, and returns how many they are.
+fn take_digits(bytes: &[u8], number: &mut u64) -> usize {
+    let mut count = 0;
+    for digit in bytes.iter().map(|byte| byte.wrapping_sub(b'0')).take_while(|digit| *digit < 10) {
+        *number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        count += 1;
     }
+    count
 }
 
 /// Parses a number that may be surrounded by blanks only.
+#[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
 pub(crate) fn whole(text: &str) -> Option<f64> {
+    // Most fields of a table are a few digits.
+    let mut digits = 0;
+    if (1..=15).contains(&text.len()) && take_digits(text.as_bytes(), &mut digits) == text.len() {
+        return Some(digits as f64);
+    }
     leading(text).filter(|(_, rest)| rest.is_empty() || rest.trim().is_empty()).map(|(value, _)| value)
 }
 
@@ -111,7 +119,7 @@ pub(crate) fn count(text: &str) -> Option<f64> {
 /// Splits at the first occurrence of an ASCII character; faster than `split_once` if it is near the start.
 pub(crate) fn split_at(text: &str, letter: u8) -> Option<(&str, &str)> {
     debug_assert!(letter.is_ascii());
-    let at = text.bytes().position(|byte| byte == letter)?;
+    let at = text.as_bytes().iter().position(|byte| *byte == letter)?;
     Some((&text[..at], &text[at + 1..]))
 }
 

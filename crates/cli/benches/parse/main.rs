@@ -78,7 +78,8 @@ fn printed(format: &str) -> io::Result<String> {
     Ok((0..RUNS).map(|run| with_other_digits(&text, run)).collect())
 }
 
-/// The text with other last digits in each number of four digits or more.
+/// The text with other last digits in each number of four digits or more that is no percentage: the names of percentiles
+/// are the same in all runs.
 fn with_other_digits(text: &str, run: u64) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let (mut digits, mut drawn) = (0, run.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
@@ -87,7 +88,7 @@ fn with_other_digits(text: &str, run: u64) -> String {
             digits += 1;
             continue;
         }
-        if digits >= 4 && run > 0 {
+        if digits >= 4 && run > 0 && bytes.get(at) != Some(&b'%') {
             for byte in &mut bytes[at - 2..at] {
                 drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 *byte = b"0123456789"[usize::try_from(drawn >> 33).unwrap_or(0) % 10];

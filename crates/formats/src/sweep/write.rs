@@ -112,6 +112,10 @@ fn push_plain(text: &mut String, value: f64) {
         text.push('0');
         return;
     }
+    if let Some(whole) = as_whole(value) {
+        push_digits(text, whole, 1);
+        return;
+    }
     if let Some((whole, millionths)) = in_millionths(value) {
         push_digits(text, whole, 1);
         if millionths > 0 {
@@ -139,6 +143,19 @@ fn push_digits(text: &mut String, mut number: u64, least: usize) {
         number /= 10;
     }
     text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+}
+
+/// A number without decimals, as most rates are.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "compared with what it came from"
+)]
+fn as_whole(value: f64) -> Option<u64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = value as u64;
+    ((0.0..EXACT).contains(&value) && whole as f64 == value).then_some(whole)
 }
 
 /// Whole part and millionths of a number if the fast rounding is certain to be correct; tables have thousands of
@@ -224,6 +241,10 @@ mod tests {
             (10.253, "10.253"),
             (0.036, "0.036"),
             (1e12, "1000000000000"),
+            (9_007_199_254_740_991.0, "9007199254740991"),
+            (1e20, "100000000000000000000"),
+            (-3.0, "-3"),
+            (1_234_567.25, "1234567.25"),
             (-2.5, "-2.5"),
             (0.000_000_4, "0"),
             (99.999_999_9, "100"),
