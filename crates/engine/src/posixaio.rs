@@ -119,33 +119,38 @@ impl Engine for PosixAio {
 }
 
 impl PosixAio {
-    /// Moves up to `max` completed I/Os to `done`; the others stay in order.
+    /// Moves up to `max` completed I/Os to `done`; the others stay in order. Where they complete in order it looks no further than the
+    /// first that has not: glibc's thread writes to the control blocks behind it.
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
-        let (mut kept, mut count) = (0, 0);
-        for index in 0..self.in_flight.len() {
-            let (block, slot) = (self.in_flight[index], self.slots_in_flight[index]);
-            match outcome(block) {
-                Some(result) if count < max => {
-                    done.push(Completion { slot, result });
-                    count += 1;
-                }
-                _ => {
-                    self.in_flight[kept] = block;
-                    self.slots_in_flight[kept] = slot;
-                    kept += 1;
-                }
+        let is_ordered = self.is_ordered();
+        let (mut kept, mut seen, mut count) = (0, 0, 0);
+        while seen < self.in_flight.len() && count < max {
+            let (block, slot) = (self.in_flight[seen], self.slots_in_flight[seen]);
+            if let Some(result) = outcome(block) {
+                done.push(Completion { slot, result });
+                count += 1;
+            } else if is_ordered {
+                break;
+            } else {
+                self.in_flight[kept] = block;
+                self.slots_in_flight[kept] = slot;
+                kept += 1;
             }
+            seen += 1;
         }
-        self.in_flight.truncate(kept);
-        self.slots_in_flight.truncate(kept);
+        self.in_flight.drain(kept..seen);
+        self.slots_in_flight.drain(kept..seen);
         count
     }
 
-    /// The I/Os of which one completes next. glibc does those of a descriptor in their order: of one file it is the first, and to wait for the others costs
-    /// a lock and a list entry for each.
+    /// True if the I/Os complete in the order of their submission: glibc does those of a descriptor so.
+    fn is_ordered(&self) -> bool {
+        cfg!(target_env = "gnu") && self.descriptors.len() == 1
+    }
+
+    /// The I/Os of which one completes next: to wait for the others, too, costs a lock and a list entry for each.
     fn next(&self) -> &[*const aiocb] {
-        let is_ordered = cfg!(target_env = "gnu") && self.descriptors.len() == 1;
-        if is_ordered { &self.in_flight[..1] } else { &self.in_flight }
+        if self.is_ordered() { &self.in_flight[..1] } else { &self.in_flight }
     }
 
     /// Waits until one I/O has completed, at most `longest`. Returns 0 or errno; EAGAIN on timeout.
