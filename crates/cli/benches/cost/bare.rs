@@ -1,5 +1,6 @@
-//! The bare loops: the same I/O as plumb and fio do in the bench, with no accounting at all. What is left is what the
-//! kernel and the processor ask for; nobody can be cheaper.
+//! The bare loops: the same I/O as plumb and fio do in the bench, with no accounting at all. They read the processor's counter
+//! where a latency needs it: before and after an I/O, or after a batch was submitted and after some of it have completed.
+//! What is left is what the kernel and the processor ask for; nobody can be cheaper.
 //!
 //! They run in a process of their own (`cost --bare KIND PATH IOS`), so that their CPU time is counted as the others'.
 //! `unsafe` here is the system call itself; the engines of the program are not used, they are what is measured.
@@ -59,11 +60,12 @@ impl Offsets {
 
 fn null(mut offsets: Offsets, ios: u64) {
     for _ in 0..ios {
+        black_box(counter());
         black_box(offsets.draw());
+        black_box(counter());
     }
 }
 
-/// With two reads of the counter per I/O: a latency needs them.
 fn psync(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
     let mut buffer = vec![0_u8; BLOCK];
     for _ in 0..ios {
@@ -96,7 +98,7 @@ fn wait_for_loads() {
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// Copies from a mapped file, with two reads of the counter per copy, as above. The second read waits for the copy: without that the
+/// Copies from a mapped file. The second read of the counter waits for the copy: without that the
 /// processor begins the next copy before this one has ended, which takes 100 ns off 4 KiB and which no loop can have that
 /// does a hundred instructions in between.
 fn mmap(file: &File, mut offsets: Offsets, ios: u64, block: usize) -> io::Result<()> {
@@ -123,8 +125,7 @@ fn mmap(file: &File, mut offsets: Offsets, ios: u64, block: usize) -> io::Result
     Ok(())
 }
 
-/// Eight in flight through the C library, which does those of one file in their order: waits for the oldest, then starts another, with two reads of
-/// the counter per I/O.
+/// Eight in flight through the C library, which does those of one file in their order: waits for the oldest, then starts another.
 fn posixaio(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
     let mut buffers = Buffers::new();
     // SAFETY: aiocb is a C structure of integers and pointers, for which zeros are valid.
@@ -248,6 +249,7 @@ fn libaio(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
             if taken != BATCH as i64 {
                 return Err(io::Error::other("io_submit took fewer than the batch"));
             }
+            black_box(counter());
             issued += BATCH as u64;
         }
         // The last ones may be fewer than a batch.
@@ -256,6 +258,7 @@ fn libaio(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
         let got = checked(unsafe {
             libc::syscall(libc::SYS_io_getevents, context, least, DEPTH, events.as_mut_ptr(), std::ptr::null::<()>())
         })?;
+        black_box(counter());
         for event in events.iter().take(usize::try_from(got).unwrap_or(0)) {
             free.push(usize::try_from(event.data).map_err(io::Error::other)?);
             if event.result != BLOCK as i64 {
@@ -299,6 +302,7 @@ fn uring(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
                 // reaped everything.
                 unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)?;
             }
+            black_box(counter());
             issued += BATCH as u64;
             if free.len() >= BATCH {
                 ring.submit()?;
@@ -306,6 +310,7 @@ fn uring(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
         }
         // The last ones may be fewer than a batch.
         ring.submit_and_wait(usize::try_from(issued - done).unwrap_or(BATCH).min(BATCH))?;
+        black_box(counter());
         for completion in ring.completion() {
             free.push(u16::try_from(completion.user_data()).map_err(io::Error::other)?);
             if completion.result() != i32::try_from(BLOCK).map_err(io::Error::other)? {

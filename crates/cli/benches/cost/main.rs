@@ -9,8 +9,8 @@
 //!
 //! With the times come the instructions per I/O and the allocations in the loop under callgrind, which no neighbour changes.
 //!
-//! Then come pauses and rates: how late I/Os are and what waiting takes of a processor (`pauses.rs`). Last comes what the
-//! monitor of a run takes of one.
+//! Then come pauses and rates: how late I/Os are and what waiting takes of a processor (`pauses.rs`, `--only waiting`). Last
+//! comes what the monitor of a run takes of one.
 //!
 //! `--short` judges: fewer I/Os, and a failure when plumb certainly takes more user time per I/O than its budget, by what
 //! fio and the bare loop take in the same rounds, when a row takes more instructions than it may, or when it cannot be
@@ -119,12 +119,10 @@ fn bench(form: Form, only: &str) -> io::Result<()> {
     if WAITING.contains(only) {
         failures.extend(pauses::show(&file)?);
     }
-    if only.is_empty() {
-        if let Ok(device) = &device {
-            let (line, failure) = looking::message(looking::share(device, if form.judged { 3 } else { 10 })?);
-            println!("\n{line}");
-            failures.extend(failure);
-        }
+    if let Some(device) = device.as_ref().ok().filter(|_| only.is_empty()) {
+        let (line, failure) = looking::message(looking::share(device, if form.judged { 3 } else { 10 })?);
+        println!("\n{line}");
+        failures.extend(failure);
     }
     if form.judged && !failures.is_empty() {
         return Err(io::Error::other(failures.join("; ")));
@@ -277,14 +275,14 @@ fn half_width(costs: &[Cost]) -> f64 {
 fn judge(row: &Row, costs: &[Vec<Cost>; 3]) -> Option<String> {
     let of = |tool: usize, part: f64| (part * mean(&costs[tool], |cost| cost.user_ns), part * half_width(&costs[tool]));
     let plumb = of(0, 1.0);
-    let (most, why) = match row.budget {
-        Budget::Scaled { ns, fio } => (of(1, ns / fio), format!("{ns} ns where fio takes {fio}")),
-        Budget::NearBare => (of(2, NEAR), format!("{NEAR} times the bare loop")),
-        Budget::Half if row.bare.is_some() && of(2, NEAR).0 > of(1, 0.5).0 => {
-            (of(2, NEAR), format!("half of fio, or {NEAR} times the bare loop where that is more"))
-        }
-        Budget::Half => (of(1, 0.5), "half of fio".to_owned()),
+    let by_fio = match row.budget {
+        Budget::Scaled { ns, fio } => Some((of(1, ns / fio), format!("{ns} ns where fio takes {fio}"))),
+        Budget::Half => Some((of(1, 0.5), "half of fio".to_owned())),
+        Budget::NearBare => None,
     };
+    let by_bare = row.bare.map(|_| (of(2, NEAR), format!("{NEAR} times the bare loop")));
+    // The larger of both, where there are both.
+    let (most, why) = by_fio.into_iter().chain(by_bare).max_by(|(one, _), (other, _)| one.0.total_cmp(&other.0))?;
     let doubt = plumb.1.hypot(most.1);
     let verdict = match plumb.0 - most.0 {
         over if over > doubt => "MISSED",
