@@ -145,7 +145,7 @@ fn split(line: &str) -> Vec<&str> {
     let (words, rest) = line.as_bytes().as_chunks::<8>();
     for (at, word) in (0..).step_by(8).zip(words) {
         let other = u64::from_le_bytes(*word) ^ SEMICOLONS;
-        // The highest bit of each byte that is no other than a semicolon.
+        // The highest bit of each byte that is a semicolon.
         let mut found = !(((other & LOW) + LOW) | other | LOW);
         while found != 0 {
             let end = at + found.trailing_zeros() as usize / 8;
