@@ -1,6 +1,6 @@
 //! The key `plumb` at the end of fio's JSON: results that fio does not have, in the schema of plumb's result files.
 //!
-//! Normally only the remarks and what limited the run: the samples grow with time and workers. Each member and each
+//! Normally only the remarks, what limited the run and what the engine says of the kernel: the samples grow with time and workers. Each member and each
 //! interval is printed on one line, so that line-based tools can read it too.
 
 use super::write::Detail;
@@ -40,6 +40,9 @@ pub(super) fn appended(document: String, (result, rows): (&RunResult, &[JobResul
     }
     if !result.warnings.is_empty() {
         members.push(("warnings", json!(result.warnings)));
+    }
+    if !result.environment.engine_notes.is_empty() {
+        members.push(("engine_notes", json!(result.environment.engine_notes)));
     }
     if rows.iter().any(has_response) {
         members.push(("jobs", rows.iter().map(|row| open_loop(row, detail)).collect()));
@@ -132,6 +135,8 @@ struct Own {
     #[serde(default)]
     warnings: Vec<String>,
     #[serde(default)]
+    engine_notes: Vec<String>,
+    #[serde(default)]
     lowest_traffic: Option<LowestTraffic>,
     #[serde(default)]
     monitored: Option<Monitored>,
@@ -155,6 +160,7 @@ pub(super) fn read_into(root: &Tree<'_>, document: &str, result: &mut RunResult)
         phases,
         notes,
         warnings,
+        engine_notes,
         lowest_traffic,
         monitored,
         jobs,
@@ -180,6 +186,7 @@ pub(super) fn read_into(root: &Tree<'_>, document: &str, result: &mut RunResult)
         result.phases = phases;
         result.notes = notes;
         result.warnings = warnings;
+        result.environment.engine_notes = engine_notes;
         result.lowest_traffic = lowest_traffic;
         result.monitored = monitored;
     }
@@ -191,7 +198,7 @@ mod tests {
     use crate::View;
     use crate::fio::json as fio_json;
     use measure::Nanos;
-    use model::{DeviceFacts, DeviceGain, Interval, JobResult, Limiter};
+    use model::{DeviceFacts, DeviceGain, Environment, Interval, JobResult, Limiter};
 
     fn monitored() -> RunResult {
         let interval = |n: u64| Interval {
@@ -214,6 +221,7 @@ mod tests {
                 evidence: vec![("busy_percent".into(), 97.5)],
             }),
             lowest_traffic: Some(LowestTraffic { disks: vec!["sda".into()], read_bytes: 1, written_bytes: 2 }),
+            environment: Environment { engine_notes: vec!["ring".into()], ..Environment::default() },
             ..RunResult::default()
         }
     }
@@ -228,10 +236,12 @@ mod tests {
         let read = fio_json::read(&fio_json::write_in_full(&result, &view())).unwrap();
         assert_eq!((&read.monitored, &read.limited_by), (&result.monitored, &result.limited_by));
         assert_eq!(read.lowest_traffic, result.lowest_traffic);
+        assert_eq!(read.environment.engine_notes, ["ring"]);
         for write in [fio_json::write, fio_json::write_with_bins] {
             let read = fio_json::read(&write(&result, &view())).unwrap();
             assert_eq!((read.monitored, read.lowest_traffic), (None, None), "the samples are left out");
             assert_eq!(read.limited_by, result.limited_by);
+            assert_eq!(read.environment.engine_notes, ["ring"]);
         }
     }
 
