@@ -13,7 +13,7 @@ const NOWHERE: &str = "";
 /// A place for results.
 pub(crate) struct Output {
     name: String,
-    writer: Box<dyn Write>,
+    writer: Box<dyn Write + Send>,
     to_stdout: bool,
     /// A second handle of the file, for [`Output::twin`]; `None` for standard output.
     file: Option<File>,
@@ -22,7 +22,7 @@ pub(crate) struct Output {
 impl Output {
     /// Standard output.
     pub(crate) fn stdout() -> Self {
-        let writer: Box<dyn Write> = if sys::processes::standard_output::output_was_closed() {
+        let writer: Box<dyn Write + Send> = if sys::processes::standard_output::output_was_closed() {
             Box::new(Closed)
         } else {
             Box::new(io::stdout())

@@ -26,7 +26,7 @@ pub use figures::{Child, Computing, Figures, PassTime, operations, rate};
 pub use help::{help, written_options};
 pub use matrix::{Row, report_records_kb, rows};
 pub use modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Unit};
-pub use passes::{Pass, Scene, child_pass, pass_plan, throughput_plan};
+pub use passes::{Pass, Scene, child_pass, is_short, pass_plan, throughput_plan};
 pub use rare::Rare;
 pub use refusal::Refusal;
 pub use settings::Settings;

@@ -71,11 +71,16 @@ impl Scene {
     }
 }
 
+/// True if the passes over a file of this size are threads: those over small files in a matrix.
+pub fn is_short(settings: &Settings, size_kb: u64) -> bool {
+    settings.is_matrix() && size_kb <= SHORT_KB
+}
+
 /// The plan of a pass with one worker.
 pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
     let mut job = base(settings, pass, scene, order(settings, pass.test, pass));
     let around = around(pass, settings);
-    if settings.is_matrix() && scene.size_kb <= SHORT_KB {
+    if is_short(settings, scene.size_kb) {
         job.isolation = Isolation::Thread;
     }
     if let Some(plan) = job.pass.as_mut() {

@@ -66,8 +66,9 @@ pub enum Monitoring {
     Off,
 }
 
-/// The caller's end of a run. Both methods are called from the thread that called [`crate::execute`].
-pub trait Observer {
+/// The caller's end of a run. Its methods are called one at a time, from the thread that called [`crate::execute`]; during a pass that this
+/// thread does itself ([`crate::Runner::run_in_succession`]) also from another one, which has no files open but standard input, output and error.
+pub trait Observer: Send {
     /// Something happened. Has no default, so that no caller drops findings by accident.
     fn event(&mut self, event: Event<'_>);
 

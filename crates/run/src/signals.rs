@@ -1,5 +1,6 @@
 //! External requests: SIGINT and SIGTERM end the run, SIGUSR1 asks for a report.
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 use sys::SysError;
 use sys::processes::process::{INTERRUPT, TERMINATE};
@@ -12,21 +13,21 @@ const REQUESTS: [i32; 3] = [INTERRUPT, TERMINATE, libc::SIGUSR1];
 pub(crate) struct Signals {
     watch: Watch,
     reports: ReportRequests,
-    first: std::cell::Cell<Option<i32>>,
+    first: OnceLock<i32>,
 }
 
 impl Signals {
     /// Installs the handlers.
     pub(crate) fn install() -> Result<Self, SysError> {
-        Ok(Signals { watch: Watch::begin()?, reports: ReportRequests::begin()?, first: std::cell::Cell::new(None) })
+        Ok(Signals { watch: Watch::begin()?, reports: ReportRequests::begin()?, first: OnceLock::new() })
     }
 
     /// The first signal that ends the run, if one arrived.
     pub(crate) fn received(&self) -> Option<i32> {
-        if self.first.get().is_none() {
-            self.first.set(self.watch.caught());
+        if let (None, Some(caught)) = (self.first.get(), self.watch.caught()) {
+            let _ = self.first.set(caught);
         }
-        self.first.get()
+        self.first.get().copied()
     }
 
     /// Returns true if a report was requested since the last call.

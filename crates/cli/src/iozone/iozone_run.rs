@@ -116,9 +116,7 @@ impl<'a> IozoneRun<'a> {
         (title, (size_kb, record_kb)): (&str, (u64, u64)),
         pass: Pass,
     ) -> Result<RunResult, PassError> {
-        let monitoring = if self.is_judged() { Monitoring::Full } else { Monitoring::Off };
-        let options = RunOptions { progress_interval: Live::interval(), monitoring, ..RunOptions::default() };
-        let options = self.feed.options(options);
+        let options = self.feed.options(self.options());
         self.feed.begin(Some(&format!("{title} {size_kb}/{record_kb}")), plan)?;
         let (settings, command) = (self.settings, self.command.as_str());
         let mut in_progress =
@@ -127,6 +125,34 @@ impl<'a> IozoneRun<'a> {
         in_progress.live.clear();
         let result = result.map_err(Failure::from)?;
         self.feed.ended_unchecked(&result);
+        self.accept(plan, title, pass, result)
+    }
+
+    /// Runs the passes of a test over a file, of which nothing but iozone's own numbers is seen, one directly after another as iozone does. After one
+    /// that failed there is no other.
+    pub(crate) fn measure_unseen(
+        &mut self,
+        plans: &[Plan],
+        title: &str,
+        passes: &[Pass],
+    ) -> Result<Vec<Result<RunResult, PassError>>, Failure> {
+        let options = self.options();
+        let (settings, command) = (self.settings, self.command.as_str());
+        let mut in_progress =
+            RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
+        let results = self.runner.run_in_succession(plans, &options, &mut in_progress)?;
+        let all = plans.iter().zip(passes).zip(results);
+        Ok(all.map(|((plan, &pass), result)| self.accept(plan, title, pass, result)).collect())
+    }
+
+    fn options(&self) -> RunOptions {
+        let monitoring = if self.is_judged() { Monitoring::Full } else { Monitoring::Off };
+        RunOptions { progress_interval: Live::interval(), monitoring, ..RunOptions::default() }
+    }
+
+    /// The result of a pass, unless it is a failure.
+    fn accept(&mut self, plan: &Plan, title: &str, pass: Pass, result: RunResult) -> Result<RunResult, PassError> {
+        let settings = self.settings;
         if let Some(signal) = result.ended_by_signal {
             super::latency::forget(settings, plan.jobs.len());
             self.json_report.cut_short(title, &result, self.saves());
@@ -151,6 +177,12 @@ impl<'a> IozoneRun<'a> {
     /// True if anybody sees the latencies of the records.
     pub(crate) fn measures_latency(&self) -> bool {
         self.is_judged() || super::child_files::are_wanted(self.settings)
+    }
+
+    /// True if iozone's own numbers are all that is shown or kept of the passes over a file of this size.
+    pub(crate) fn are_unseen(&self, size_kb: u64) -> bool {
+        let has_log = self.settings.latencies;
+        iozone::is_short(self.settings, size_kb) && !has_log && !self.measures_latency() && Live::interval().is_none()
     }
 
     /// The parts of each pass that are kept for a file.

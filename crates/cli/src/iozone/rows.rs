@@ -8,6 +8,8 @@ use crate::output::Output;
 use formats::iozone::text::{self as iozone_text, Columns, Quantity, Table};
 use formats::iozone::{sheet as iozone_sheet, text::COMPLETE};
 use iozone::{Pass, PassTime, RowTest, Scene, Settings, ShownColumns, Test};
+use model::RunResult;
+use plan::Plan;
 use std::collections::BTreeMap;
 
 /// Runs all rows. Returns the exit status.
@@ -98,14 +100,17 @@ fn run_test(
         run.write(iozone_text::blank(test.number()))?;
         return Ok(());
     }
+    let mut unseen =
+        if run.are_unseen(size_kb) { measure_unseen(run, row, (size_kb, record_kb))? } else { BTreeMap::new() };
     for number in 0..row.passes(settings) {
         let name = row.reports.get(usize::from(number)).copied();
         let pass = Pass { test, number };
         let whose = if values.by_pass.contains_key(&(test, number)) { Whose::Single } else { Whose::SingleFirst };
-        let is_too_small = size_kb < record_kb && settings.listed(test, pass.moves()).is_none();
-        let value = if row.drops(number, settings) || is_too_small {
+        let value = if !is_measured(settings, row, number, (size_kb, record_kb)) {
             latency::convert(settings, pass, &[], (whose, ChildRange::all(&[])))?;
             Value::default()
+        } else if let Some(value) = unseen.remove(&number) {
+            value?
         } else {
             let title = name.unwrap_or("Backward read again");
             measure(run, (pass, whose), title, (size_kb, record_kb))?
@@ -118,16 +123,19 @@ fn run_test(
     Ok(())
 }
 
-fn measure(
-    run: &mut IozoneRun<'_>,
-    (pass, whose): (Pass, Whose),
-    title: &str,
-    (size_kb, record_kb): (u64, u64),
-) -> Result<Value, PassError> {
+/// False for a pass that is dropped, or whose file is too small for a record.
+fn is_measured(settings: &Settings, row: &RowTest, number: u8, (size_kb, record_kb): (u64, u64)) -> bool {
+    let pass = Pass { test: row.test, number };
+    let is_too_small = size_kb < record_kb && settings.listed(row.test, pass.moves()).is_none();
+    !row.drops(number, settings) && !is_too_small
+}
+
+/// The file and sizes of the passes of a test.
+fn scene(run: &mut IozoneRun<'_>, (size_kb, record_kb): (u64, u64)) -> Scene {
     let settings = run.settings;
     let file = settings.single_file();
     run.files.use_file(file);
-    let scene = Scene {
+    Scene {
         file: file.to_owned(),
         is_there: file.exists(),
         size_kb,
@@ -135,15 +143,44 @@ fn measure(
         latency_log: latency::stem(settings, 0),
         measures_latency: run.measures_latency(),
         cpus: run.cpus,
-    };
-    let plan = iozone::pass_plan(settings, pass, &scene);
-    let result = run.measure(&plan, (title, (size_kb, record_kb)), pass)?;
-    latency::convert(settings, pass, &result.jobs, (whose, ChildRange::all(&result.jobs)))?;
+    }
+}
+
+/// Runs all passes of a test of which nothing but these values is seen.
+fn measure_unseen(
+    run: &mut IozoneRun<'_>,
+    row: &RowTest,
+    sizes_kb: (u64, u64),
+) -> Result<BTreeMap<u8, Result<Value, PassError>>, PassError> {
+    let (settings, scene) = (run.settings, scene(run, sizes_kb));
+    let numbers = (0..row.passes(settings)).filter(|&number| is_measured(settings, row, number, sizes_kb));
+    let passes: Vec<Pass> = numbers.map(|number| Pass { test: row.test, number }).collect();
+    let plans: Vec<Plan> = passes.iter().map(|&pass| iozone::pass_plan(settings, pass, &scene)).collect();
+    let results = run.measure_unseen(&plans, &row.reports.join(", "), &passes)?;
+    let value =
+        |(pass, result): (&Pass, Result<_, _>)| (pass.number, result.map(|result| value(settings, *pass, &result)));
+    Ok(passes.iter().zip(results).map(value).collect())
+}
+
+fn value(settings: &Settings, pass: Pass, result: &RunResult) -> Value {
     let computing = settings.computing(pass.test, pass.moves());
-    let value = result.jobs.first().map_or(Value::default(), |job| Value {
+    result.jobs.first().map_or(Value::default(), |job| Value {
         rate: iozone::rate(PassTime::of(job, computing), settings.unit),
         cpu_percent: PassTime::cpu_percent(job),
-    });
+    })
+}
+
+fn measure(
+    run: &mut IozoneRun<'_>,
+    (pass, whose): (Pass, Whose),
+    title: &str,
+    (size_kb, record_kb): (u64, u64),
+) -> Result<Value, PassError> {
+    let settings = run.settings;
+    let plan = iozone::pass_plan(settings, pass, &scene(run, (size_kb, record_kb)));
+    let result = run.measure(&plan, (title, (size_kb, record_kb)), pass)?;
+    latency::convert(settings, pass, &result.jobs, (whose, ChildRange::all(&result.jobs)))?;
+    let value = value(settings, pass, &result);
     run.keep(title, (size_kb, record_kb), result);
     Ok(value)
 }

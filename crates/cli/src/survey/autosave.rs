@@ -17,7 +17,7 @@ pub(super) struct Autosave<'a> {
     file: &'a mut SurveyFile,
     test: &'a SurveyTest,
     /// The survey with all finished tests.
-    survey: &'a dyn Fn() -> SavedSurvey<'a>,
+    survey: &'a (dyn Fn() -> SavedSurvey<'a> + Sync),
     schedule: SaveSchedule,
     /// True if the last write failed; the write after the test reports the error.
     failed: bool,
@@ -29,7 +29,7 @@ impl<'a> Autosave<'a> {
         display: &'a mut Display,
         file: &'a mut SurveyFile,
         test: &'a SurveyTest,
-        survey: &'a dyn Fn() -> SavedSurvey<'a>,
+        survey: &'a (dyn Fn() -> SavedSurvey<'a> + Sync),
     ) -> Self {
         Autosave { display, file, test, survey, schedule: SaveSchedule::new(), failed: false }
     }

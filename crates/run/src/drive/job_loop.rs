@@ -135,6 +135,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         if let Some(turn) = self.turn {
             turn.begin();
         }
+        let primed = self.prime();
         self.clear_counts();
         let now = self.clock.now();
         self.timing.begin_ramp(&self.job.limits, now);
@@ -154,7 +155,9 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.reschedule();
         self.show(if self.timing.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
         let locks = self.files.locks.take();
-        if self.checks.pass_only {
+        if let Err(error) = primed {
+            self.fail_to_begin(&error);
+        } else if self.checks.pass_only {
             self.load.plan_first();
             // The time of a pass begins with its first record: a pass over a small file lasts little longer than all of the above.
             self.count_from(self.clock.now());

@@ -6,6 +6,7 @@ use super::calls::Calls;
 use super::faults::Outcome;
 use super::job_loop::{Drive, first_io};
 use super::slots::IoTimes;
+use super::timing::Stride;
 use engine::{Completion, EngineError, Io, Submitted};
 use load::{Next, Request};
 use measure::{Clock, Direction, Nanos};
@@ -14,8 +15,12 @@ use plan::Work;
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn run_synchronous<const PASS: bool, const PACED: bool>(&mut self) -> Result<(), EngineError> {
         // The end of one I/O is the moment at which the next is decided on: total latency includes the time to prepare
-        // it.
-        let mut now = self.clock.now();
+        // it. The time of a pass has just begun.
+        let begun = if PASS { self.statistics.control.measured_from() } else { None };
+        let mut now = begun.unwrap_or_else(|| self.clock.now());
+        if PASS {
+            self.timing.stride = Stride::of_pass();
+        }
         // The end of a pass, before it is decided that it is over.
         let mut ended = now;
         loop {

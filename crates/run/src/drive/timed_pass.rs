@@ -8,6 +8,7 @@ use crate::shared::control::MARK;
 use engine::EngineError;
 use load::{Mismatch, Request};
 use measure::Clock;
+use model::JobError;
 use plan::Operation;
 use plan::{ExtraReads, Listed, Race, RecordExtras};
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,6 +18,21 @@ use sys::files::range_lock::RangeLock;
 const PAGE: u64 = 4096;
 
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    /// Reads the first record, if the plan says so. As late as possible: what comes after it takes the data out of the nearest caches.
+    pub(super) fn prime(&mut self) -> Result<(), JobError> {
+        if !self.checks.pass.as_ref().is_some_and(|pass| pass.plan.prime) {
+            return Ok(());
+        }
+        self.files.open.prime(self.buffers.memory.slot(0, self.job.load.smallest()))
+    }
+
+    /// Ends a pass that could not be prepared, before its first record.
+    pub(super) fn fail_to_begin(&mut self, error: &JobError) {
+        self.statistics.record.fault.keep_first(error.errno, &error.operation, &error.message);
+        self.ended_by_fault = true;
+        self.load.stop();
+    }
+
     /// Notifies the other workers that the records of this one are complete.
     pub(super) fn end_timed_part(&mut self) {
         let Some(pass) = &self.checks.pass else { return };

@@ -329,6 +329,11 @@ impl Record {
         }
     }
 
+    /// True for the record of a worker that has ended in order, if all its latencies are in its statistics.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.finished != 0 && self.recent.iter().chain(&self.recent_responses).all(|recent| recent.length == 0)
+    }
+
     /// Moves the latest latencies into the statistics. Must be called before the record is read.
     #[inline(never)]
     pub(crate) fn merge_recent(&mut self) {

@@ -7,7 +7,6 @@ use super::schedule::{Schedule, Standing, WorkerOutcome};
 use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
 use super::workers::{RunInputs, WorkerEnd, WorkerPool};
 use crate::shared::control::{GIVE_WAY, Gate, SIGNALLED};
-use crate::shared::record::{Fault, Record};
 use crate::shared::{gate, wakeup};
 use crate::signals::Signals;
 use crate::worker::DebugLog;
@@ -16,7 +15,6 @@ use measure::{Clock, Nanos, PerDirection};
 use model::{DeviceUsage, LowestTraffic, Monitored};
 use monitor::{Account, Recorded, Recorder, WorkerSeen};
 use plan::{AfterRuntime, Isolation};
-use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread::Scope;
@@ -517,9 +515,11 @@ impl<'run> EventLoop<'run> {
     }
 
     fn outcome(&self, index: usize, end: WorkerEnd) -> WorkerOutcome {
-        let fault = || self.run.shared.records.part::<Fault>(index, offset_of!(Record, fault));
-        let faulty = || fault().is_none_or(|fault| fault.errno().is_some());
-        if !matches!(end, WorkerEnd::Returned) || faulty() { WorkerOutcome::Failed } else { WorkerOutcome::Completed }
+        if !matches!(end, WorkerEnd::Returned) || self.run.is_faulty(index) {
+            WorkerOutcome::Failed
+        } else {
+            WorkerOutcome::Completed
+        }
     }
 
     /// Removes the cgroup of a worker, unless other workers are still in it; the last one removes it.

@@ -1,6 +1,7 @@
 //! A run from its plan to its result: prepares files, forks workers, monitors them, and collects their records.
 
-use super::event_loop::EventLoop;
+use super::by_caller;
+use super::event_loop::{EventLoop, RunState};
 use super::layout_thread::LayoutContext;
 use super::prepare::{self, Prepared};
 use super::workers::{RunInputs, SharedMemory, WorkerPool, sharers, thread_name};
@@ -17,6 +18,7 @@ use plan::{Isolation, JobPlan, PlacePlan, Plan, WorkerPlan};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
+use sys::processes::stand_in::StandIn;
 use sys::processes::standing_thread::StandingThread;
 
 /// Runs a plan: lays out its files, runs its jobs, and returns their results.
@@ -31,20 +33,21 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
 }
 
 /// Runs plans one after another. It keeps what short runs can share: the calibrated clock, and for passes whose only
-/// worker is a thread that thread, its buffers, and the memory that it shares with the main thread.
+/// worker is a thread that thread or the one that stands in for the caller, the buffers, and the memory of worker and supervisor.
 #[derive(Debug)]
 pub struct Runner {
-    clock: SystemClock,
-    spare: SpareBuffers,
-    shared: Option<SharedMemory>,
+    pub(super) clock: SystemClock,
+    pub(super) spare: SpareBuffers,
+    pub(super) shared: Vec<SharedMemory>,
     thread: Option<StandingThread>,
+    pub(super) stand_in: Option<StandIn>,
 }
 
 impl Runner {
     /// Calibrates the clock; the kernel's clock source is looked up in sysfs under `root`.
     pub fn new(root: &Path) -> Self {
         let clock = crate::environment::start_clock(root);
-        Runner { clock, spare: SpareBuffers::default(), shared: None, thread: None }
+        Runner { clock, spare: SpareBuffers::default(), shared: Vec::new(), thread: None, stand_in: None }
     }
 
     /// Runs a plan.
@@ -61,6 +64,34 @@ impl Runner {
         prepare::check(plan, options)?;
         let shares = self.shares(plan, options, &signals);
         run(plan, options, observer, self, (&signals, &shares))
+    }
+
+    /// Runs plans one after another, until one of them fails or a signal comes; there are fewer results then. Passes that are threads, of which
+    /// nothing is recorded and nothing is shown, are done by the calling thread, one directly after another: what is prepared and
+    /// concluded for each is done before the first and after the last, so that each finds the caches as the one before left them.
+    ///
+    /// # Errors
+    /// As [`execute`].
+    pub fn run_in_succession(
+        &mut self,
+        plans: &[Plan],
+        options: &RunOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<RunResult>, RunError> {
+        if plans.iter().all(|plan| by_caller::suits(plan, options)) {
+            let signals = Signals::install()?;
+            plans.iter().try_for_each(|plan| prepare::check(plan, options))?;
+            self.thread = None;
+            return by_caller::run(plans, options, observer, self, &signals);
+        }
+        let mut results = Vec::new();
+        for plan in plans {
+            results.push(self.run(plan, options, observer)?);
+            if results.last().is_some_and(by_caller::is_last) {
+                break;
+            }
+        }
+        Ok(results)
     }
 
     /// The tool's shares in the latencies of the jobs of a plan.
@@ -110,7 +141,9 @@ fn run(
     runner: &mut Runner,
     (signals, shares): (&Signals, &[Option<Share>]),
 ) -> Result<RunResult, RunError> {
-    let Runner { clock, spare, shared: kept, thread } = runner;
+    let Runner { clock, spare, shared: kept, thread, stand_in } = runner;
+    // A process that forks workers has no other thread.
+    *stand_in = None;
     let clock = clock.restarted();
     let resolved = crate::replay::resolve(plan, &options.system_root);
     let (plan, replays) = match resolved.as_ref() {
@@ -148,15 +181,7 @@ fn run(
         let supervise = || {
             let mut pool = pool;
             let state = supervision.run(&mut pool, scope, observer, signals)?;
-            let is_stuck = state.has_stuck_workers();
-            // With stuck workers the paths of files are left out: resolving them could block, because their device does
-            // not respond.
-            let files = if is_stuck { Vec::new() } else { regular_files(&prepared) };
-            let result = inputs.result(state, &files);
-            if is_stuck {
-                observer.event(Event::Abandoned(&result));
-            }
-            Ok(result)
+            Ok(conclude(inputs, state, observer))
         };
         match thread.zip(work) {
             Some((thread, work)) => thread.run(|| work.run(), supervise),
@@ -169,6 +194,18 @@ fn run(
     result
 }
 
+/// The result of a run in its last state.
+pub(super) fn conclude(inputs: RunInputs<'_>, state: RunState, observer: &mut dyn Observer) -> RunResult {
+    let is_stuck = state.has_stuck_workers();
+    // With stuck workers the paths of files are left out: resolving them could block, because their device does not respond.
+    let files = if is_stuck { Vec::new() } else { regular_files(inputs.prepared) };
+    let result = inputs.result(state, &files);
+    if is_stuck {
+        observer.event(Event::Abandoned(&result));
+    }
+    result
+}
+
 /// The standing thread, for a plan whose only worker can run on it. Otherwise the thread is ended: a fork copies only the
 /// calling thread, so a process that forks workers has no other.
 fn standing_thread<'t>(
@@ -176,13 +213,8 @@ fn standing_thread<'t>(
     workers: &[WorkerPlan<'_>],
     options: &RunOptions,
 ) -> Result<Option<&'t mut StandingThread>, RunError> {
-    // What a job changes of its thread would stay with the next one. The file of debug lines is not open on the thread.
-    let suits = |job: &JobPlan| {
-        let is_plain = job.place == PlacePlan::default() && options.debug_log.is_none();
-        job.pass.is_some() && job.isolation == Isolation::Thread && is_plain
-    };
     match workers {
-        [worker] if suits(worker.job) => {
+        [worker] if can_share_a_thread(worker.job, options) => {
             if thread.is_none() {
                 *thread = Some(StandingThread::start(thread_name(worker.job)).map_err(RunError::Thread)?);
             }
@@ -190,6 +222,13 @@ fn standing_thread<'t>(
         _ => *thread = None,
     }
     Ok(thread.as_mut())
+}
+
+/// True for passes that are threads and leave their thread as it was. What a job changes of its thread would stay with the next one, and the file of
+/// debug lines is not open on a standing thread.
+pub(super) fn can_share_a_thread(job: &JobPlan, options: &RunOptions) -> bool {
+    let is_plain = job.place == PlacePlan::default() && options.debug_log.is_none();
+    job.pass.is_some() && job.isolation == Isolation::Thread && is_plain
 }
 
 /// The regular files of all workers, each once.
@@ -200,7 +239,7 @@ fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
 
 /// Reports the number of processes and threads before anything is laid out, as fio does; those of workers whose layout fails later are
 /// included.
-fn announce(workers: &[WorkerPlan<'_>], observer: &mut dyn Observer) {
+pub(super) fn announce(workers: &[WorkerPlan<'_>], observer: &mut dyn Observer) {
     let of = |isolation: Isolation| {
         let first = |sharers: &Range<usize>| workers[sharers.start].job.isolation == isolation;
         let count = sharers(workers).into_iter().filter(first).count();

@@ -1,5 +1,6 @@
 //! The supervisor: prepares files, starts workers when they are due, monitors them, and collects their results.
 
+mod by_caller;
 mod devices;
 mod estimate;
 mod event_loop;

@@ -71,14 +71,44 @@ struct WorkerInResult<'a> {
     plan: WorkerPlan<'a>,
     prepared: &'a Prepared,
     control: &'a Control,
-    record: Option<Box<Record>>,
+    record: Option<Left<'a>>,
     priorities: Option<Box<PriorityRecord>>,
     state: &'a RunState,
     index: usize,
 }
 
+/// The record of a worker, where it was left or copied.
+enum Left<'a> {
+    /// The record itself, which is complete. A copy is large: made between two short passes, it would take their data out of the caches.
+    Whole(&'a Record),
+    Copy(Box<Record>),
+}
+
+impl std::ops::Deref for Left<'_> {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        match self {
+            Left::Whole(record) => record,
+            Left::Copy(record) => record,
+        }
+    }
+}
+
 impl<'a> WorkerInResult<'a> {
     fn new(run: &RunInputs<'a>, state: &'a RunState, index: usize) -> Self {
+        let shared = run.shared;
+        let priorities = shared.priorities.as_ref().and_then(|records| records.snapshot(index));
+        let record = match shared.records.finished(index).filter(|record| record.is_settled()) {
+            Some(record) => Some(Left::Whole(record)),
+            None => Self::copy(run, state, index).map(Left::Copy),
+        };
+        let (plan, control) = (run.workers[index], &shared.controls[index]);
+        WorkerInResult { plan, prepared: &run.prepared[index], control, record, priorities, state, index }
+    }
+
+    /// A copy of the record of a worker that has died, goes on, or has left latencies that are not in its statistics yet.
+    fn copy(run: &RunInputs<'a>, state: &RunState, index: usize) -> Option<Box<Record>> {
         let shared = run.shared;
         // A thread that is still running has left a copy of its record in its mailbox.
         let copy = || shared.mailboxes[index].lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -92,9 +122,7 @@ impl<'a> WorkerInResult<'a> {
         if let Some(record) = record.as_mut().filter(|record| !goes_on(record)) {
             record.merge_recent();
         }
-        let priorities = shared.priorities.as_ref().and_then(|records| records.snapshot(index));
-        let (plan, control) = (run.workers[index], &shared.controls[index]);
-        WorkerInResult { plan, prepared: &run.prepared[index], control, record, priorities, state, index }
+        record
     }
 
     fn end(&self) -> Option<WorkerEnd> {

@@ -8,12 +8,13 @@ use crate::shared::capabilities::has;
 use crate::shared::control::{Control, Gate, SIGNALLED, STOP};
 use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
-use crate::shared::record::{Mailbox, Record};
+use crate::shared::record::{Fault, Mailbox, Record};
 use crate::shared::{gate, wakeup};
 use crate::worker::{Together, Turn, WorkerRecords, WorkerSetup, end, work};
 use measure::SystemClock;
 use plan::option::Effect;
 use plan::{Isolation, JobPlan, Plan, WorkerPlan};
+use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -51,8 +52,8 @@ impl SharedMemory {
     }
 
     /// Memory for a lone worker that is a thread: what the last one left, cleared, or new.
-    pub(crate) fn again(kept: &mut Option<SharedMemory>, plan: &Plan) -> Result<Self, SysError> {
-        match kept.take().filter(|_| !raises_priority(plan)) {
+    pub(crate) fn again(kept: &mut Vec<SharedMemory>, plan: &Plan) -> Result<Self, SysError> {
+        match kept.pop().filter(|_| !raises_priority(plan)) {
             Some(memory) => Ok(memory),
             None => SharedMemory::new(plan, 1),
         }
@@ -60,14 +61,14 @@ impl SharedMemory {
 
     /// Leaves the memory of a lone worker with this job, which has ended, to the next one. New memory for each pass would have its pages allocated,
     /// and when it is freed the kernel empties the TLB of the thread, whose next pass then walks page tables in its measured time.
-    pub(crate) fn keep(mut self, job: &JobPlan, kept: &mut Option<SharedMemory>) {
+    pub(crate) fn keep(mut self, job: &JobPlan, kept: &mut Vec<SharedMemory>) {
         if self.priorities.is_some() {
             return;
         }
         self.controls.clear();
         self.records.clear(Record::HEAD, |_, record| record.written_parts(job));
         self.mailboxes.fill_with(Mailbox::default);
-        *kept = Some(self);
+        kept.push(self);
     }
 }
 
@@ -90,6 +91,14 @@ pub(crate) struct RunInputs<'run> {
     pub(crate) spare: &'run SpareBuffers,
     /// The tool's share in the latencies of each job; empty without a calibration.
     pub(crate) shares: &'run [Option<Share>],
+}
+
+impl RunInputs<'_> {
+    /// True if a worker that has left its record had an error, or left none.
+    pub(super) fn is_faulty(&self, index: usize) -> bool {
+        let fault = self.shared.records.part::<Fault>(index, offset_of!(Record, fault));
+        fault.is_none_or(|fault| fault.errno().is_some())
+    }
 }
 
 /// All workers of a run.

@@ -133,9 +133,6 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: Work
     let depth = usable_depth(job);
     let slots = places(job).max(depth);
     let mut memory = Memory::new(job, slots, setup.spare)?;
-    if job.pass.as_ref().is_some_and(|pass| pass.prime) {
-        open.prime(memory.slot(0, job.load.smallest()))?;
-    }
     let seed = job.load.seed.unwrap_or(setup.system_seed);
     let mut content = Content::new(&job.buffers, seed, setup.plan.number).with_working_set(
         &job.buffers,

@@ -4,7 +4,7 @@ use crate::support::{Blind, children, job, run_jobs, run_processes};
 use measure::{Direction, Nanos};
 use model::RunResult;
 use plan::{Isolation, JobPlan, Mix, Plan};
-use run::{Event, Observer, Progress, Request, Runner, Start, WorkerState};
+use run::{Event, Monitoring, Observer, Progress, Request, RunOptions, Runner, Start, WorkerState};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -82,6 +82,74 @@ fn a_pass_finds_nothing_of_the_one_before_in_the_memory_that_they_share() {
         assert_eq!(pass("psync", Latency::Measured), (None, 256, 1 << 20, 256));
         assert_eq!(pass("sync", Latency::Unmeasured), (None, 256, 1 << 20, 0));
     }
+}
+
+/// A pass of the `sync` engine over a file in `directory`, of which nothing but its numbers is seen.
+fn unseen_pass(directory: &Path, change: impl Fn(&mut JobPlan)) -> Plan {
+    let mut job = on_files_in(directory, job("pass", "sync"));
+    job.pass = Some(Box::default());
+    job.record.completion_latency = false;
+    (job.record.total_latency, job.record.submission_latency) = (false, false);
+    change(&mut job);
+    Plan { jobs: vec![job], global_options: Vec::new() }
+}
+
+fn unseen() -> RunOptions {
+    RunOptions { monitoring: Monitoring::Off, ..crate::support::options() }
+}
+
+#[test]
+fn passes_of_which_nothing_is_seen_are_done_by_the_caller_one_after_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let plans = [(); 2].map(|()| unseen_pass(directory.path(), |_| {}));
+    let mut runner = Runner::new(Path::new("/"));
+    let here = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+    for _ in 0..3 {
+        let results = runner.run_in_succession(&plans, &unseen(), &mut Blind).unwrap();
+        let jobs: Vec<_> = results.iter().map(|result| &result.jobs[0]).collect();
+        let seen = jobs.iter().map(|job| (job.error.clone(), job.directions.read.ios, job.pid));
+        assert_eq!(seen.collect::<Vec<_>>(), vec![(None, 256, here); 2]);
+        let passes: Vec<_> = jobs.iter().map(|job| job.pass.unwrap()).collect();
+        assert!(passes[0].until <= passes[1].from && passes[0].from < passes[0].until, "{passes:?}");
+    }
+    let (_root, watched) = crate::support::alone();
+    let results = runner.run_in_succession(&plans, &watched, &mut Blind).unwrap();
+    assert!(results.iter().all(|result| result.jobs[0].pid != here && result.jobs[0].directions.read.ios == 256));
+}
+
+#[test]
+fn of_passes_in_succession_none_begins_after_one_that_failed() {
+    let (_root, watched) = crate::support::alone();
+    for options in [unseen(), watched] {
+        let directory = tempfile::tempdir().unwrap();
+        let marks = plan::Marks { byte: b'_', bytes: 8, page: 4096 };
+        let fine = unseen_pass(directory.path(), |_| {});
+        let wrong = unseen_pass(directory.path(), |job| job.pass.as_mut().unwrap().marks = Some(marks));
+        let never = unseen_pass(directory.path(), |job| job.files.names = vec!["never".into()]);
+        let results = Runner::new(Path::new("/")).run_in_succession(&[fine, wrong, never], &options, &mut Blind);
+        let errors: Vec<_> =
+            results.unwrap().iter().map(|result| result.jobs[0].error.as_ref().map(|error| error.errno)).collect();
+        assert_eq!(errors, [None, Some(84)], "EILSEQ: the file holds no marks");
+    }
+}
+
+#[test]
+fn a_signal_ends_passes_that_the_caller_does() {
+    house::in_own_process("life::a_signal_ends_passes_that_the_caller_does", || {
+        let directory = tempfile::tempdir().unwrap();
+        let slow = [(); 2].map(|()| unseen_pass(directory.path(), |job| job.pace.think = Nanos::from_secs(1)));
+        let begun = Instant::now();
+        let results = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM).unwrap();
+            });
+            Runner::new(Path::new("/")).run_in_succession(&slow, &unseen(), &mut Blind).unwrap()
+        });
+        assert!(begun.elapsed() < Duration::from_secs(60), "of the 512 s that they would take");
+        assert_eq!(results.iter().map(|result| result.ended_by_signal).collect::<Vec<_>>(), [Some(15)]);
+        assert_eq!(results[0].jobs[0].error, None);
+    });
 }
 
 /// Whether a pass measures latencies.
@@ -288,7 +356,7 @@ struct Meddler<F: FnMut(&Progress)> {
     done: bool,
 }
 
-impl<F: FnMut(&Progress)> Observer for Meddler<F> {
+impl<F: FnMut(&Progress) + Send> Observer for Meddler<F> {
     fn event(&mut self, event: Event<'_>) {
         let Event::Progress(progress) = event else { return };
         let at_work = progress.workers[0].state == WorkerState::Running && progress.workers[0].ios.read > 10;

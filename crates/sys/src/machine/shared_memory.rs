@@ -149,6 +149,14 @@ impl<T: FromBytes> SharedRecords<T> {
         Some(RecordWriter { claim, record, records: PhantomData })
     }
 
+    /// Record `index` itself, if its writer has dropped its [`RecordWriter`]: it does not change any more.
+    pub fn finished(&self, index: usize) -> Option<&T> {
+        let is_released = self.claim(index)?.load(Ordering::Acquire) == RELEASED;
+        let cell = self.cells.cell(index).filter(|_| is_released)?;
+        // SAFETY: any bytes are a valid `T`. A claim that is released stays so while the records are borrowed, and there is no other writer.
+        Some(unsafe { cell.cast::<T>().as_ref() })
+    }
+
     /// Copies record `index` in its current state.
     ///
     /// The copy is complete once the writer has dropped its [`RecordWriter`], or once its process is known to have
@@ -446,6 +454,19 @@ mod tests {
             let record = records.writer(index).expect("it is unclaimed again");
             assert_eq!((record.counts[0], record.counts[500], record.counts[999], record.mean), expected);
         }
+    }
+
+    #[test]
+    fn a_record_is_seen_in_place_once_its_writer_has_finished() {
+        let mut records = SharedRecords::<[u64; 4]>::new(1).unwrap();
+        assert_eq!((records.finished(0), records.finished(1)), (None, None));
+        let mut writer = records.writer(0).unwrap();
+        writer[3] = 7;
+        assert_eq!(records.finished(0), None);
+        drop(writer);
+        assert_eq!(records.finished(0), Some(&[0, 0, 0, 7]));
+        records.clear(0..32, |_, _| Vec::new());
+        assert_eq!(records.finished(0), None, "it is unclaimed again");
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod mpi;
 pub mod placement;
 pub mod process;
 pub mod signals;
+pub mod stand_in;
 pub mod standard_output;
 pub mod standing_thread;
 pub mod usage;

@@ -112,7 +112,7 @@ extern "C" fn notice_report(_signal: libc::c_int) {
 
 /// Counts SIGUSR1, which requests a report instead of the end, until it is dropped.
 pub struct ReportRequests {
-    heeded: std::cell::Cell<u32>,
+    heeded: AtomicU32,
     before: libc::sigaction,
 }
 
@@ -128,14 +128,14 @@ impl ReportRequests {
     /// # Errors
     /// Never, in practice.
     pub fn begin() -> Result<Self, SysError> {
-        let heeded = std::cell::Cell::new(REPORTS.load(Ordering::Acquire));
+        let heeded = AtomicU32::new(REPORTS.load(Ordering::Acquire));
         Ok(ReportRequests { heeded, before: install(libc::SIGUSR1, notice_report as *const () as libc::sighandler_t)? })
     }
 
     /// True if a request arrived since the last call; several count as one.
     pub fn take(&self) -> bool {
         let seen = REPORTS.load(Ordering::Acquire);
-        self.heeded.replace(seen) != seen
+        self.heeded.swap(seen, Ordering::Relaxed) != seen
     }
 }
 

@@ -70,7 +70,7 @@ impl StandingThread {
 
 /// Gives the calling thread a table of descriptors to itself, in which nothing is open but standard input, output and error: a
 /// copy of a pipe would keep its reader waiting.
-fn leave_shared_descriptors() {
+pub(super) fn leave_shared_descriptors() {
     const FIRST: u32 = 3;
     // Where it is refused (a filter of system calls), the thread shares the table of its process, and all else is the same.
     //
