@@ -302,6 +302,26 @@ fn iozone_matrix(bench: &Bench) -> Result<Shown, String> {
     Ok(Shown { kept: "the pass under way".into(), ..shown })
 }
 
+/// The same where the calling thread does the passes, and another one sees that it is stuck.
+fn iozone_alone(bench: &Bench) -> Result<Shown, String> {
+    let words = "iozone -o -a -n 8m -g 8m -y 4 -q 4 -i 0 -J 20 -f frozen/z --stuck-after=1";
+    let frozen = Frozen::mount(bench)?;
+    let mut run = Alone::start(bench, plumb(bench, words)?)?;
+    until_written(bench, &mut run, "frozen/z")?;
+    frozen.freeze()?;
+    wait_for(bench, "frozen/z has not completed for")?;
+    run.interrupt()?;
+    pause(500);
+    run.interrupt()?;
+    wait_for(bench, "left in the kernel: pid")?;
+    // Its process ends with the last of its threads.
+    frozen.thaw()?;
+    match run.end(AT_ONCE)? {
+        130 => Ok(Shown { kept: "nothing: it only prints".into(), ..expect(bench, 130, &["I/O is stuck: "])? }),
+        status => Err(format!("status {status}; {}", complained(bench))),
+    }
+}
+
 pub(crate) fn rows() -> Vec<Row> {
     vec![
         Row::new("stuck I/O is named, survey", "fsfreeze under its writes", |bench| {
@@ -322,5 +342,6 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("SIGINT twice, I/O stuck, survey", "fsfreeze under its writes", survey),
         Row::new("SIGINT twice, I/O stuck, iozone", "fsfreeze under its writes", iozone),
         Row::new("SIGINT twice, I/O stuck, iozone -a", "fsfreeze under its writes", iozone_matrix),
+        Row::new("SIGINT twice, I/O stuck, iozone -a alone", "fsfreeze under its writes", iozone_alone),
     ]
 }
