@@ -64,6 +64,10 @@ pub(crate) struct IozoneRun<'a> {
     feed: Feed,
     /// Runs all passes.
     runner: Runner,
+    /// True if remarks are shown.
+    shows_remarks: bool,
+    /// Interval of the progress line, if there is one.
+    progress_interval: Option<Nanos>,
     /// Members that are led already; `None` if they are started for each pass, or if there are none.
     pub(crate) members: Option<&'a mut dyn Members>,
 }
@@ -87,6 +91,8 @@ impl<'a> IozoneRun<'a> {
             host: None,
             feed,
             runner,
+            shows_remarks: remarks::are_wanted(),
+            progress_interval: Live::interval(),
             members: None,
         }
     }
@@ -128,8 +134,8 @@ impl<'a> IozoneRun<'a> {
         self.accept(plan, title, pass, result)
     }
 
-    /// Runs the passes of a test over a file, of which nothing but iozone's own numbers is seen, one directly after another as iozone does. After one
-    /// that failed there is no other.
+    /// Runs passes over a file, of which nothing but iozone's own numbers is seen, one directly after another as iozone does. After one that
+    /// failed there is no other.
     pub(crate) fn measure_unseen(
         &mut self,
         plans: &[Plan],
@@ -147,7 +153,7 @@ impl<'a> IozoneRun<'a> {
 
     fn options(&self) -> RunOptions {
         let monitoring = if self.is_judged() { Monitoring::Full } else { Monitoring::Off };
-        RunOptions { progress_interval: Live::interval(), monitoring, ..RunOptions::default() }
+        RunOptions { progress_interval: self.progress_interval, monitoring, ..RunOptions::default() }
     }
 
     /// The result of a pass, unless it is a failure.
@@ -170,7 +176,7 @@ impl<'a> IozoneRun<'a> {
 
     /// True if anything but iozone's own output is shown or saved: remarks, results, the status of `--strict`.
     fn is_judged(&self) -> bool {
-        let is_shown = self.settings.strict.is_some() || remarks::are_wanted();
+        let is_shown = self.settings.strict.is_some() || self.shows_remarks;
         is_shown || self.saves() == Saves::All || self.feed.is_fed()
     }
 
@@ -182,7 +188,10 @@ impl<'a> IozoneRun<'a> {
     /// True if iozone's own numbers are all that is shown or kept of the passes over a file of this size.
     pub(crate) fn are_unseen(&self, size_kb: u64) -> bool {
         let has_log = self.settings.latencies;
-        iozone::is_short(self.settings, size_kb) && !has_log && !self.measures_latency() && Live::interval().is_none()
+        iozone::is_short(self.settings, size_kb)
+            && !has_log
+            && !self.measures_latency()
+            && self.progress_interval.is_none()
     }
 
     /// The parts of each pass that are kept for a file.

@@ -22,8 +22,9 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
         run.settle()?;
         let shown_kb = if settings.has_telemetry() { 0 } else { record_kb };
         run.write(&iozone_text::row_start(size_kb, shown_kb))?;
+        let mut unseen = BTreeMap::new();
         for test in iozone::row_tests(settings) {
-            match run_test(run, test, (size_kb, record_kb), &mut values) {
+            match run_test(run, test, (size_kb, record_kb), (&mut values, &mut unseen)) {
                 Ok(()) => {}
                 Err(PassError::Pass(failure)) => return run.fail(&failure),
                 Err(PassError::Program(failure)) => return Err(failure),
@@ -92,7 +93,7 @@ fn run_test(
     run: &mut IozoneRun<'_>,
     row: &RowTest,
     (size_kb, record_kb): (u64, u64),
-    values: &mut Values,
+    (values, unseen): (&mut Values, &mut Unseen),
 ) -> Result<(), PassError> {
     let settings = run.settings;
     let test = row.test;
@@ -100,16 +101,18 @@ fn run_test(
         run.write(iozone_text::blank(test.number()))?;
         return Ok(());
     }
-    let mut unseen =
-        if run.are_unseen(size_kb) { measure_unseen(run, row, (size_kb, record_kb))? } else { BTreeMap::new() };
     for number in 0..row.passes(settings) {
         let name = row.reports.get(usize::from(number)).copied();
         let pass = Pass { test, number };
         let whose = if values.by_pass.contains_key(&(test, number)) { Whose::Single } else { Whose::SingleFirst };
-        let value = if !is_measured(settings, row, number, (size_kb, record_kb)) {
+        let is_measured = is_measured(settings, row, number, (size_kb, record_kb));
+        if is_measured && run.are_unseen(size_kb) && !unseen.contains_key(&(test, number)) {
+            unseen.extend(measure_unseen(run, row, (size_kb, record_kb))?);
+        }
+        let value = if !is_measured {
             latency::convert(settings, pass, &[], (whose, ChildRange::all(&[])))?;
             Value::default()
-        } else if let Some(value) = unseen.remove(&number) {
+        } else if let Some(value) = unseen.remove(&(test, number)) {
             value?
         } else {
             let title = name.unwrap_or("Backward read again");
@@ -146,19 +149,33 @@ fn scene(run: &mut IozoneRun<'_>, (size_kb, record_kb): (u64, u64)) -> Scene {
     }
 }
 
-/// Runs all passes of a test of which nothing but these values is seen.
-fn measure_unseen(
-    run: &mut IozoneRun<'_>,
-    row: &RowTest,
-    sizes_kb: (u64, u64),
-) -> Result<BTreeMap<u8, Result<Value, PassError>>, PassError> {
+/// Largest file, in kB, of which all tests of a row follow each other directly. What lies between two tests otherwise takes as long as a pass
+/// over a file of this size; larger files show their numbers test by test.
+const TOGETHER_KB: u64 = 512;
+
+/// The values of passes that are not printed yet.
+type Unseen = BTreeMap<(Test, u8), Result<Value, PassError>>;
+
+/// Runs the passes of a test of which nothing but these values is seen; of a small file also those of the tests after it.
+fn measure_unseen(run: &mut IozoneRun<'_>, row: &RowTest, sizes_kb: (u64, u64)) -> Result<Unseen, PassError> {
     let (settings, scene) = (run.settings, scene(run, sizes_kb));
-    let numbers = (0..row.passes(settings)).filter(|&number| is_measured(settings, row, number, sizes_kb));
-    let passes: Vec<Pass> = numbers.map(|number| Pass { test: row.test, number }).collect();
-    let plans: Vec<Plan> = passes.iter().map(|&pass| iozone::pass_plan(settings, pass, &scene)).collect();
-    let results = run.measure_unseen(&plans, &row.reports.join(", "), &passes)?;
-    let value =
-        |(pass, result): (&Pass, Result<_, _>)| (pass.number, result.map(|result| value(settings, *pass, &result)));
+    let most = if sizes_kb.0 <= TOGETHER_KB { usize::MAX } else { 1 };
+    let from_here = iozone::row_tests(settings).skip_while(|other| other.test != row.test);
+    let rows = from_here.filter(|row| settings.runs(row.test)).take(most);
+    let numbered = rows.flat_map(|row| (0..row.passes(settings)).map(move |number| (row, number)));
+    let measured = numbered.filter(|&(row, number)| is_measured(settings, row, number, sizes_kb));
+    let passes: Vec<Pass> = measured.map(|(row, number)| Pass { test: row.test, number }).collect();
+    let plan = |&pass: &Pass| {
+        // A test before it has made the file, or has failed.
+        let scene = Scene { is_there: scene.is_there || pass.test != row.test, ..scene.clone() };
+        iozone::pass_plan(settings, pass, &scene)
+    };
+    let plans: Vec<Plan> = passes.iter().map(plan).collect();
+    let title = if most == 1 { row.reports.join(", ") } else { format!("{} kB", sizes_kb.0) };
+    let results = run.measure_unseen(&plans, &title, &passes)?;
+    let value = |(pass, result): (&Pass, Result<_, _>)| {
+        ((pass.test, pass.number), result.map(|result| value(settings, *pass, &result)))
+    };
     Ok(passes.iter().zip(results).map(value).collect())
 }
 

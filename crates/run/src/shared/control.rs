@@ -7,6 +7,8 @@
 
 use super::notices::Notices;
 use measure::{Direction, Nanos};
+use std::mem::offset_of;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use zerocopy::FromBytes;
 
@@ -75,6 +77,9 @@ pub(crate) enum Gate {
 }
 
 impl Control {
+    /// The bytes that are zero in the block of a worker that has not begun: all but the places of its messages, which are most of it.
+    pub(crate) const HEAD: Range<usize> = 0..offset_of!(Control, notices) + Notices::HEAD;
+
     /// True if the worker is to end in order.
     #[inline]
     pub(crate) fn stop_requested(&self) -> bool {

@@ -6,6 +6,7 @@
 //! messages. In the other direction `read` is stored with Release after a message was copied, so that the worker never
 //! overwrites one that is being read.
 
+use std::mem::offset_of;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -40,6 +41,9 @@ struct Message {
 }
 
 impl Notices {
+    /// The bytes that are to be zero in an empty ring; the rest holds messages that were read.
+    pub(super) const HEAD: usize = offset_of!(Notices, messages);
+
     /// Writes a message; text that does not fit is cut. Waits while the ring is full.
     #[cold]
     pub(crate) fn send(&self, text: &str) {

@@ -65,7 +65,7 @@ impl SharedMemory {
         if self.priorities.is_some() {
             return;
         }
-        self.controls.clear();
+        self.controls.clear(Control::HEAD);
         self.records.clear(Record::HEAD, |_, record| record.written_parts(job));
         self.mailboxes.fill_with(Mailbox::default);
         kept.push(self);

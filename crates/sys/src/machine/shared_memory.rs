@@ -37,9 +37,13 @@ impl<T: FromBytes + Sync> SharedBlocks<T> {
         Ok(SharedBlocks { cells: Cells::new(count, size_of::<T>(), align_of::<T>(), 0)?, content: PhantomData })
     }
 
-    /// Makes all blocks zero again, as new ones are, for another use of the same memory.
-    pub fn clear(&mut self) {
-        (0..self.cells.count).for_each(|index| self.cells.clear(index, 0..size_of::<T>()));
+    /// Makes these bytes of all blocks zero again, as those of new ones are, for another use of the same memory.
+    ///
+    /// # Panics
+    /// If they are not within a block.
+    pub fn clear(&mut self, part: Range<usize>) {
+        assert!(part.start <= part.end && part.end <= size_of::<T>(), "{part:?} of {} bytes", size_of::<T>());
+        (0..self.cells.count).for_each(|index| self.cells.clear(index, part.clone()));
     }
 
     /// Number of blocks.
@@ -438,7 +442,9 @@ mod tests {
     fn cleared_memory_is_as_new_where_it_was_written() {
         let mut blocks = SharedBlocks::<Block>::new(2).unwrap();
         blocks[1].bytes.store(7, Ordering::Relaxed);
-        blocks.clear();
+        blocks.clear(0..0);
+        assert_eq!(blocks[1].bytes.load(Ordering::Relaxed), 7);
+        blocks.clear(0..size_of::<Block>());
         assert!(blocks.iter().all(|block| block.bytes.load(Ordering::Relaxed) == 0));
         let mut records = SharedRecords::<Record>::new(2).unwrap();
         for index in 0..2 {
