@@ -36,14 +36,14 @@ const AUTOMATIC: f64 = 1.2;
 const RATE: f64 = 0.95;
 /// The same in an automatic run for files of this many KiB: the middle of all its tests and records.
 const SHORT_RATES: [(u64, f64); 9] = [
-    (64, 0.87),
-    (128, 0.87),
-    (256, 0.89),
+    (64, 0.95),
+    (128, 0.95),
+    (256, 0.95),
     (512, 0.95),
     (1024, 0.95),
-    (2048, 0.93),
-    (4096, 0.93),
-    (8192, 0.94),
+    (2048, 0.95),
+    (4096, 0.95),
+    (8192, 0.95),
     (16384, 0.95),
 ];
 
