@@ -39,7 +39,8 @@ impl PassTime {
     pub fn cpu_percent(job: &JobResult) -> f64 {
         let wall = job.pass.map_or(job.runtime, |pass| pass.closed.saturating_sub(pass.from));
         let cpu = job.cpu.user.saturating_add(job.cpu.system);
-        100.0 * seconds(cpu) / seconds(wall.max(Nanos(1)))
+        // Of a pass of some microseconds, what begins and ends the count is a part.
+        (100.0 * seconds(cpu) / seconds(wall.max(Nanos(1)))).min(100.0)
     }
 
     /// The worker's totals up to the end of the first worker (stonewall), without compute time.

@@ -232,6 +232,21 @@ fn tables_are_drawn_where_a_report_is_asked_for() {
 }
 
 #[test]
+fn passes_of_some_microseconds_have_a_utilisation() {
+    let place = tempfile::tempdir().expect("a directory");
+    let said = text(&iozone("-+u -R -a -n 64k -g 64k -i 0", place.path()).stdout);
+    let row = |report: &str| -> Vec<f64> {
+        let row = report.lines().find_map(|line| line.strip_prefix("\"64\"")).expect("the row of 64 KiB");
+        row.split_whitespace().map(|percent| percent.parse().expect("a number")).collect()
+    };
+    let rows: Vec<Vec<f64>> = said.split("CPU utilization report").skip(1).map(row).collect();
+    assert_eq!(rows.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5], "{said}");
+    let is_used = |percent: &&f64| (1.0..=100.0).contains(*percent);
+    assert!(rows.iter().flatten().filter(is_used).count() >= 8, "waits for a disk apart: {rows:?}");
+    assert!(rows.iter().flatten().all(|percent| *percent <= 100.0), "{rows:?}");
+}
+
+#[test]
 fn called_by_its_name_it_is_iozone() {
     let place = tempfile::tempdir().expect("a directory");
     let link = place.path().join("iozone");
