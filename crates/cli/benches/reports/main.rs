@@ -208,7 +208,7 @@ fn growth(directory: &Path, extent: Extent) -> io::Result<Vec<String>> {
                 What::Program(words) => run(directory, words),
                 What::Writing => written(size),
             };
-            points.push((size, best(rounds, cost)?.user_seconds));
+            points.push((size, mean_user_seconds(rounds, cost)?));
         }
         let shown: Vec<String> = points.iter().map(|(size, seconds)| format!("{size}: {seconds:.3}")).collect();
         let exponent = exponent(&points);
@@ -222,6 +222,19 @@ fn growth(directory: &Path, extent: Extent) -> io::Result<Vec<String>> {
 
 /// The slope of a straight line through the logarithms, by least squares.
 #[expect(clippy::cast_precision_loss, reason = "sizes of a bench")]
+/// The mean user time of `rounds` runs, or of as many as take half a second together, because the kernel counts it by ticks: of a run of 30 ms
+/// it may see 10.
+fn mean_user_seconds(rounds: usize, run: impl Fn() -> io::Result<Cost>) -> io::Result<f64> {
+    const ENOUGH: f64 = 0.5;
+    const MOST: usize = 20;
+    let (mut runs, mut seconds) = (0, 0.0);
+    while runs < rounds || (seconds < ENOUGH && runs < MOST) {
+        seconds += run()?.user_seconds;
+        runs += 1;
+    }
+    Ok(seconds / runs as f64)
+}
+
 fn exponent(points: &[(u64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> =
         points.iter().map(|&(size, seconds)| ((size as f64).ln(), seconds.max(1e-3).ln())).collect();
