@@ -1,6 +1,6 @@
 //! The bare loops: the same I/O as plumb and fio do in the bench, with no accounting at all. They read the processor's counter
 //! where a latency needs it: before and after an I/O, or after a batch was submitted and after some of it have completed.
-//! What is left is what the kernel and the processor ask for; nobody can be cheaper.
+//! What is left is what the kernel and the processor ask for; no program can be cheaper.
 //!
 //! They run in a process of their own (`cost --bare KIND PATH IOS`), so that their CPU time is counted as the others'.
 //! `unsafe` here is the system call itself; the engines of the program are not used, they are what is measured.

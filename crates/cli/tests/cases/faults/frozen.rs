@@ -251,14 +251,19 @@ fn layout(bench: &Bench) -> Result<Shown, String> {
     }
 }
 
-fn layout_told_twice(bench: &Bench) -> Result<Shown, String> {
-    let (frozen, mut run) = stuck_layout(bench)?;
+/// Interrupts a run twice, which then says that it leaves something in the kernel, and thaws the file system: a process ends with the last
+/// of its threads.
+fn give_up(bench: &Bench, frozen: &Frozen, run: &Alone, said: &str) -> Result<(), String> {
     run.interrupt()?;
     pause(500);
     run.interrupt()?;
-    wait_for(bench, "left in the kernel: the layout of its files")?;
-    // Its process ends with the last of its threads.
-    frozen.thaw()?;
+    wait_for(bench, said)?;
+    frozen.thaw()
+}
+
+fn layout_told_twice(bench: &Bench) -> Result<Shown, String> {
+    let (frozen, mut run) = stuck_layout(bench)?;
+    give_up(bench, &frozen, &run, "left in the kernel: the layout of its files")?;
     match run.end(AT_ONCE)? {
         1 => Ok(Shown { kept: "no job had begun".into(), ..expect(bench, 1, &["left in the kernel"])? }),
         status => Err(format!("status {status}; {}", complained(bench))),
@@ -310,12 +315,7 @@ fn iozone_alone(bench: &Bench) -> Result<Shown, String> {
     until_written(bench, &mut run, "frozen/z")?;
     frozen.freeze()?;
     wait_for(bench, "frozen/z has not completed for")?;
-    run.interrupt()?;
-    pause(500);
-    run.interrupt()?;
-    wait_for(bench, "left in the kernel: pid")?;
-    // Its process ends with the last of its threads.
-    frozen.thaw()?;
+    give_up(bench, &frozen, &run, "left in the kernel: pid")?;
     match run.end(AT_ONCE)? {
         130 => Ok(Shown { kept: "nothing: it only prints".into(), ..expect(bench, 130, &["I/O is stuck: "])? }),
         status => Err(format!("status {status}; {}", complained(bench))),
