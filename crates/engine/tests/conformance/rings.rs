@@ -7,7 +7,7 @@ use crate::sandbox::{Lacks, forbidding, on_older_kernel};
 use engine::{Completion, Engine, EngineClock, EngineError, Io, Operation, Submitted, Target, Visitor, dispatch};
 use measure::{Clock, Nanos, SystemClock};
 use plan::option::Value;
-use std::io::{PipeReader, PipeWriter, Write};
+use std::io::Write as _;
 use std::os::fd::AsRawFd;
 
 /// Constants of linux/io_uring.h.
@@ -128,10 +128,10 @@ fn what_only_changes_the_way_of_a_ring_is_named_where_libaio_stands_in() {
     }
 }
 
-/// Reads two pipes with a time for a batch of 30 ms.
+/// Reads two pipes with a time for a batch of 200 ms, within which a busy machine completes what is there.
 struct Pipes<'a>(Values<'a>);
 
-const LONGEST: Nanos = Nanos::from_millis(30);
+const LONGEST: Nanos = Nanos::from_millis(200);
 /// No step takes as long unless a wait has no end.
 const NO_END: Nanos = Nanos::from_secs(20);
 
@@ -139,8 +139,8 @@ impl Visitor for Pipes<'_> {
     type Out = ();
 
     fn visit<E: Engine>(self) {
-        let pipes: [(PipeReader, PipeWriter); 2] = std::array::from_fn(|_| std::io::pipe().unwrap());
-        let targets = pipes.each_ref().map(|(reader, _)| Target {
+        let [(reader, writer), (other_reader, other_writer)] = std::array::from_fn(|_| std::io::pipe().unwrap());
+        let targets = [&reader, &other_reader].map(|reader| Target {
             path: "pipe".into(),
             descriptor: Some(reader.as_raw_fd()),
             size: 1 << 20,
@@ -151,12 +151,14 @@ impl Visitor for Pipes<'_> {
         let mut values = self.0.to_vec();
         values.push(("batch_wait", Value::Integer(i64::try_from(LONGEST.get()).unwrap())));
         let mut rig = Rig::<E>::open(&options(&values), &targets, 4, E::Clock::for_worker(&clock)).unwrap();
+        // Closed before the ring, which waits for its reads: they end when a check fails.
+        let writers = [writer, other_writer];
         let mut done: Vec<Completion> = Vec::new();
         let read = |rig: &mut Rig<E>, slot: u32| {
             let io = Io { slot, ..io(Operation::Read, slot, 0, BLOCK) };
             assert_eq!(rig.engine.submit(io), Submitted::Queued);
         };
-        let fill = |pipe: usize| (&pipes[pipe].1).write_all(&[7; 100]).unwrap();
+        let fill = |pipe: usize| (&writers[pipe]).write_all(&[7; 100]).unwrap();
 
         // One of two has come: it is returned when the time is over, by the call that submits and by one that only waits.
         fill(0);
@@ -175,7 +177,7 @@ impl Visitor for Pipes<'_> {
         // None has come when the time is over: the first one is waited for, and returned alone.
         read(&mut rig, 0);
         rig.engine.flush().unwrap();
-        let late = Nanos::from_millis(100);
+        let late = Nanos::from_millis(300);
         std::thread::scope(|scope| {
             let began = clock.now();
             scope.spawn(|| {
