@@ -29,6 +29,7 @@ fn gate(all: &str, alone: &str) -> (Output, String) {
     for name in ["CARGO_TARGET_DIR", "PLUMB_TEST_TIMES", "RUST_TEST_THREADS"] {
         command.env_remove(name);
     }
+    command.env("PLUMB_TEST_PATIENCE", "2");
     let output = command.arg("--workspace").env("PATH", path).current_dir(root.path()).output().unwrap();
     let said = String::from_utf8(output.stdout.clone()).unwrap();
     (output, said)
@@ -61,4 +62,21 @@ fn six_failed_tests_and_a_binary_that_dies_have_no_second_chance() {
     assert!(!output.status.success() && said.matches("\nfailed: ").count() == 6, "{said}");
     let (output, said) = gate("echo 'test right ... ok <0.100s>'; exit 134", "exit 0");
     assert!(!output.status.success() && said.contains("has no test that failed, but ended with 134"), "{said}");
+}
+
+/// Its test `stuck` waits for ever with a program that it started, whose number it keeps.
+const ONE_IS_STUCK: &str = "if [ \"$1\" = --list ]; then echo 'right: test'; echo 'stuck: test'; exit 0; fi; \
+                            echo 'test right ... ok <0.100s>'; sleep 600 & echo $! >child; wait";
+
+#[test]
+fn a_test_that_waits_for_ever_is_ended_with_what_it_started_and_runs_again_alone() {
+    let (output, said) =
+        gate(ONE_IS_STUCK, "[ $2 = stuck ] && [ -s child ] && while kill -0 $(cat child); do sleep 0.1; done");
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains(" has ended for 2 s; its threads:\nunits-1: system call "), "{said}");
+    let failed: Vec<&str> = said.lines().filter(|line| line.starts_with("failed")).collect();
+    assert!(failed.len() == 1 && failed[0].ends_with("::stuck"), "{said}");
+
+    let (output, said) = gate(ONE_IS_STUCK, "sleep 600");
+    assert!(!output.status.success() && said.contains("\nfailed: ") && said.ends_with("::stuck\n"), "{said}");
 }
