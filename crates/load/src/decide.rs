@@ -304,10 +304,16 @@ impl Load {
     #[inline]
     pub fn completed(&mut self, request: &Request) {
         if request.direction().is_some() {
-            self.think.completed();
+            self.completed_transfers(1);
         } else {
             self.synced(request);
         }
+    }
+
+    /// [`Load::completed`] for reads, writes or trims.
+    #[inline]
+    pub fn completed_transfers(&mut self, count: u64) {
+        self.think.completed(count);
     }
 
     #[cold]

@@ -68,8 +68,8 @@ impl Think {
     }
 
     #[inline]
-    pub(super) fn completed(&mut self) {
-        self.completed += 1;
+    pub(super) fn completed(&mut self, count: u64) {
+        self.completed += count;
     }
 
     /// Decides what to do at `now`; no pause lasts beyond `deadline`.

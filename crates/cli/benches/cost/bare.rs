@@ -31,7 +31,8 @@ pub(crate) fn run(kind: &str, path: &Path, bytes: u64, ios: u64) -> io::Result<f
         "null" => null(offsets, ios),
         "psync" => psync(&File::open(path)?, offsets, ios)?,
         "libaio" => libaio(&direct()?, offsets, ios)?,
-        "io_uring" => uring(&direct()?, offsets, ios)?,
+        "io_uring" => uring(&direct()?, offsets, ios, Calls::SubmitThenWait)?,
+        "io_uring, one call" => uring(&direct()?, offsets, ios, Calls::SubmitAndWait)?,
         "posixaio" => posixaio(&File::open(path)?, offsets, ios)?,
         "mmap 4096" => mmap(&File::open(path)?, offsets, ios, 4096)?,
         "mmap 65536" => mmap(&File::open(path)?, offsets, ios, 65_536)?,
@@ -276,7 +277,15 @@ fn checked(result: i64) -> io::Result<i64> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-fn uring(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
+/// How a batch goes to a ring and another comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    /// A submission has an end, which its latency needs.
+    SubmitThenWait,
+    SubmitAndWait,
+}
+
+fn uring(file: &File, mut offsets: Offsets, ios: u64, calls: Calls) -> io::Result<()> {
     let entries = u32::try_from(DEPTH).map_err(io::Error::other)?;
     let mut ring = match IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries) {
         Ok(ring) => ring,
@@ -302,14 +311,17 @@ fn uring(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
                 // reaped everything.
                 unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)?;
             }
-            black_box(counter());
             issued += BATCH as u64;
-            if free.len() >= BATCH {
+            if calls == Calls::SubmitThenWait || free.len() >= BATCH {
                 ring.submit()?;
             }
+            black_box(counter());
         }
         // The last ones may be fewer than a batch.
-        ring.submit_and_wait(usize::try_from(issued - done).unwrap_or(BATCH).min(BATCH))?;
+        let least = usize::try_from(issued - done).unwrap_or(BATCH).min(BATCH);
+        if calls == Calls::SubmitAndWait || ring.completion().len() < least {
+            ring.submit_and_wait(least)?;
+        }
         black_box(counter());
         for completion in ring.completion() {
             free.push(u16::try_from(completion.user_data()).map_err(io::Error::other)?);

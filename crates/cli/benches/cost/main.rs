@@ -187,6 +187,7 @@ fn measure(tool: &str, row: &Row, path: &Path, ios: u64) -> io::Result<Taken> {
         command.arg("--bare").arg(row.bare.unwrap_or_default()).arg(path).arg(ios.to_string());
     } else {
         command.arg("--output-format=json").args(words_of(row, path, ios));
+        command.args((tool == "plumb").then_some(row.own).filter(|own| !own.is_empty()));
     }
     let (user_s, system_s, output) = counted(command)?;
     let json =
@@ -240,7 +241,7 @@ fn ended(pid: libc::pid_t) -> io::Result<(i32, libc::rusage)> {
     // SAFETY: rusage is plain numbers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are valid for the call, and nobody else waits for this child.
+        // SAFETY: both pointers are valid for the call, and nothing else waits for this child.
         match unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage) } {
             0 if started.elapsed() > PATIENCE => {
                 // SAFETY: the group is the child's own and the child is not waited for yet, so the number is its.

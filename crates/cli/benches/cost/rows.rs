@@ -5,6 +5,8 @@ pub(super) struct Row {
     pub(super) name: &'static str,
     /// What plumb and fio are given.
     pub(super) words: &'static str,
+    /// An option that plumb is given as well, because fio lacks it.
+    pub(super) own: &'static str,
     /// Bytes per I/O on average.
     pub(super) bytes: u64,
     pub(super) budget: Budget,
@@ -47,6 +49,7 @@ const K: u64 = 1024;
 const HALF: Row = Row {
     name: "",
     words: "",
+    own: "",
     bytes: 4 * K,
     budget: Budget::Half,
     bare: None,
@@ -55,7 +58,7 @@ const HALF: Row = Row {
     place: Place::File,
 };
 
-pub(super) const ROWS: [Row; 23] = [
+pub(super) const ROWS: [Row; 24] = [
     Row {
         name: "null",
         words: "--ioengine=null --rw=randread --bs=4k",
@@ -105,8 +108,20 @@ pub(super) const ROWS: [Row; 23] = [
             --iodepth_batch_complete_min=8 --fixedbufs --registerfiles",
         budget: Budget::Scaled { ns: 30.0, fio: 194.0 },
         bare: Some("io_uring"),
-        instructions: Some(400.0),
-        ios: 1_200_000,
+        instructions: Some(320.0),
+        ios: 4_000_000,
+        place: Place::Device,
+        ..HALF
+    },
+    // The call that waits submits the last batch: half of the calls, and no latency of submissions.
+    Row {
+        name: "io_uring, one call",
+        words: "--ioengine=io_uring --rw=randread --bs=4k --direct=1 --iodepth=32 --iodepth_batch=8 \
+            --iodepth_batch_complete_min=8 --fixedbufs --registerfiles",
+        own: "--submit_and_wait=1",
+        budget: Budget::NearBare,
+        bare: Some("io_uring, one call"),
+        ios: 4_000_000,
         place: Place::Device,
         ..HALF
     },

@@ -10,12 +10,7 @@ use ::io_uring::squeue::Entry;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Transfer {
-    /// Opcode, IORING_OP_*.
-    pub(super) operation: u8,
-    /// IOSQE_* flags.
-    pub(super) flags: u8,
-    /// I/O priority; 0 for the priority of the task.
-    pub(super) priority: u16,
+    pub(super) start: Start,
     /// File descriptor, or index of a registered file.
     pub(super) file: i32,
     pub(super) offset: u64,
@@ -26,27 +21,30 @@ pub(super) struct Transfer {
     /// RWF_* flags.
     pub(super) transfer_flags: u32,
     pub(super) user_data: u64,
-    /// Index of the registered buffer.
-    pub(super) buffer: u16,
-    pub(super) personality: u16,
-    pub(super) splice_file: i32,
+    /// Index of the registered buffer; then what a transfer has no use for, together so that one store writes all.
+    pub(super) buffer: [u16; 4],
     pub(super) reserved: [u64; 2],
 }
 
+/// Start of an entry, which is the same for many and is copied as one.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Start {
+    /// Opcode, IORING_OP_*.
+    pub(super) operation: u8,
+    /// IOSQE_* flags.
+    pub(super) flags: u8,
+    /// I/O priority; 0 for the priority of the task.
+    pub(super) priority: u16,
+}
+
 impl From<Transfer> for Entry {
-    #[inline]
+    #[inline(always)]
     fn from(transfer: Transfer) -> Entry {
         // SAFETY: both are the kernel's io_uring_sqe, plain integers without padding in 64 bytes; the compiler checks
         // the size and a test checks the fields.
         unsafe { std::mem::transmute::<Transfer, Entry>(transfer) }
     }
-}
-
-/// Returns the entry with another I/O priority.
-pub(super) fn with_priority(entry: Entry, priority: u16) -> Entry {
-    // SAFETY: as in `from` above; every bit pattern is a `Transfer`.
-    let transfer = unsafe { std::mem::transmute::<Entry, Transfer>(entry) };
-    Transfer { priority, ..transfer }.into()
 }
 
 #[cfg(test)]
@@ -65,17 +63,17 @@ mod tests {
     #[test]
     fn a_transfer_is_the_entry_that_the_crate_builds() {
         let memory = std::ptr::without_provenance_mut(0x1122_3344_5566_7788);
-        let built = opcode::WriteFixed::new(Fd(7), memory, 4096, 31).offset(0x99aa_bbcc_ddee).rw_flags(8).build();
+        let built =
+            opcode::WriteFixed::new(Fd(7), memory, 4096, 31).offset(0x99aa_bbcc_ddee).rw_flags(8).ioprio(7).build();
         let transfer = Transfer {
-            operation: opcode::WriteFixed::CODE,
-            flags: Flags::FIXED_FILE.bits(),
+            start: Start { operation: opcode::WriteFixed::CODE, flags: Flags::FIXED_FILE.bits(), priority: 7 },
             file: 7,
             offset: 0x99aa_bbcc_ddee,
             address: 0x1122_3344_5566_7788,
             length: 4096,
             transfer_flags: 8,
             user_data: 12,
-            buffer: 31,
+            buffer: [31, 0, 0, 0],
             ..Transfer::default()
         };
         assert_eq!(bytes(transfer.into()), bytes(built.flags(Flags::FIXED_FILE).user_data(12)));
@@ -86,7 +84,7 @@ mod tests {
         let vector = std::ptr::without_provenance(0x10_0000);
         let built = opcode::Readv::new(Fd(3), vector, 1).offset(512).build();
         let transfer = Transfer {
-            operation: opcode::Readv::CODE,
+            start: Start { operation: opcode::Readv::CODE, ..Start::default() },
             file: 3,
             offset: 512,
             address: 0x10_0000,

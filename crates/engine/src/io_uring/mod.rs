@@ -5,12 +5,14 @@
 
 mod completions;
 mod entry;
+mod mapping;
 mod nothing;
 mod requests;
 mod ring;
 mod settings;
 mod setup;
 mod shared_ring;
+mod submissions;
 mod waits;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
@@ -83,7 +85,7 @@ impl Engine for IoUring {
     fn submit(&mut self, io: Io) -> Submitted {
         match &mut self.road {
             Road::Ring(ring) => ring.submit(io),
-            other => other.submit(io),
+            other => other.submit(io.rebuilt()),
         }
     }
 

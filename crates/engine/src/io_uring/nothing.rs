@@ -105,7 +105,7 @@ impl Engine for Timeouts {
         self.length = io.length;
         self.due = self.clock.now().saturating_add(self.after);
         let span: *const Timespec = &raw const *self.span;
-        self.ring.push(&opcode::Timeout::new(span).build().user_data(u64::from(io.slot)))
+        self.ring.push(opcode::Timeout::new(span).build().user_data(u64::from(io.slot)))
     }
 
     fn flush(&mut self) -> Result<u32, EngineError> {

@@ -68,18 +68,28 @@ pub(crate) struct Requests {
     vectors: Box<[UnsafeCell<libc::iovec>]>,
     transfer: Transfer,
     first_buffer: u16,
-    /// Opcodes of a read and a write.
-    operations: [u8; 2],
+    /// Common parts of the entries of reads, and of writes.
+    common: [Common; 2],
     /// Flags of every entry.
     entry_flags: Flags,
-    /// RWF_* flags of reads, and of writes.
-    transfer_flags: [i32; 2],
+    /// The slots whose buffers are registered, as bits: all, or none.
+    registered_slots: u16,
+    /// True if entries of reads and writes differ in more than place, length and slot: [`Requests::varied`] makes them.
+    vary: bool,
     /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC).
     force_async: Option<NonZeroU64>,
     /// Chooses priorities, if the job has more than one.
     priorities: Option<Box<Priorities>>,
-    /// Entries built so far.
+    /// Entries built so far, if that matters.
     entries: u64,
+}
+
+/// Common parts of all entries of reads, or of writes.
+#[derive(Clone, Copy, Debug)]
+struct Common {
+    start: entry::Start,
+    /// RWF_* flags.
+    transfer_flags: u32,
 }
 
 impl Requests {
@@ -96,6 +106,15 @@ impl Requests {
         let flag = |name: &str, flag: i32| if options.is_on(name) { flag } else { 0 };
         let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);
         let indices = || (registered.first_file..).take(descriptors.len()).collect();
+        let entry_flags = if registers_files { Flags::FIXED_FILE } else { Flags::empty() };
+        let common = |operation: u8, flags: i32| Common {
+            start: entry::Start { operation, flags: entry_flags.bits(), priority: 0 },
+            transfer_flags: flags.cast_unsigned(),
+        };
+        let [read, write] = transfer.operations();
+        let force_async =
+            options.integer("force_async").and_then(|every| u64::try_from(every).ok()).and_then(NonZeroU64::new);
+        let priorities = Priorities::from_options(setup, NAME)?.map(Box::new);
         Ok(Requests {
             slots: Slots::new(setup),
             files: if registers_files { indices() } else { descriptors.clone() },
@@ -103,21 +122,21 @@ impl Requests {
             vectors: (0..vectors).map(|_| UnsafeCell::new(no_vector)).collect(),
             transfer,
             first_buffer: registered.first_buffer,
-            operations: transfer.operations(),
-            entry_flags: if registers_files { Flags::FIXED_FILE } else { Flags::empty() },
-            transfer_flags: [flags, call::write_flags(&setup.job, flags)],
-            force_async: options
-                .integer("force_async")
-                .and_then(|every| u64::try_from(every).ok())
-                .and_then(NonZeroU64::new),
-            priorities: Priorities::from_options(setup, NAME)?.map(Box::new),
+            common: [common(read, flags), common(write, call::write_flags(&setup.job, flags))],
+            entry_flags,
+            registered_slots: if transfer == Transfer::Fixed { u16::MAX } else { 0 },
+            vary: transfer == Transfer::Vectored || force_async.is_some() || priorities.is_some(),
+            force_async,
+            priorities,
             entries: 0,
         })
     }
 
     /// Makes NOPs of all reads and writes from now on.
     pub(super) fn do_nothing(&mut self) {
-        self.operations = [opcode::Nop::CODE; 2];
+        for common in &mut self.common {
+            common.start.operation = opcode::Nop::CODE;
+        }
     }
 
     /// Features of the ring that the entries use.
@@ -138,43 +157,43 @@ impl Requests {
         self.priorities.as_ref().map_or(0, |priorities| priorities.of_slot(slot))
     }
 
-    /// True if a priority is chosen for each read and write: they are made by [`Requests::raised`].
+    /// True if the entry of an I/O may be made by [`Requests::transfer`].
     #[inline(always)]
-    pub(super) fn chooses_priorities(&self) -> bool {
-        self.priorities.is_some()
+    pub(super) fn are_alike(&self, io: &Io) -> bool {
+        matches!(io.operation, Operation::Read | Operation::Write) && !self.vary
     }
 
-    /// The entry of a read or write with the priority that is chosen for it. Apart, because an entry that may still change does not
-    /// go from registers to the ring.
-    #[cold]
-    pub(super) fn raised(&mut self, io: &Io) -> Entry {
-        let chosen = self.priorities.as_mut().and_then(|priorities| priorities.choose(io));
-        let entry = self.data(io);
-        chosen.map_or(entry.clone(), |value| entry::with_priority(entry, value))
-    }
-
-    /// The entry of a read or write.
+    /// The entry of a read or write that differs from others in place, length and slot alone.
     #[inline(always)]
-    pub(super) fn data(&mut self, io: &Io) -> Entry {
-        let (address, length) = match self.transfer {
-            Transfer::Vectored => (self.vector(io).addr(), 1),
-            Transfer::Fixed | Transfer::Plain => (self.slots.address(io).addr(), io.length),
-        };
+    pub(super) fn transfer(&self, io: &Io) -> entry::Transfer {
+        let Common { start, transfer_flags } = self.common[usize::from(io.operation == Operation::Write)];
         #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
-        let buffer = if self.transfer == Transfer::Fixed { self.first_buffer + io.slot as u16 } else { 0 };
-        let transfer = entry::Transfer {
-            operation: self.operations[usize::from(io.operation == Operation::Write)],
-            flags: self.next_flags().bits(),
+        let buffer = self.first_buffer.wrapping_add(io.slot as u16 & self.registered_slots);
+        entry::Transfer {
+            start,
             file: self.files[io.target as usize],
             offset: call::signed(io.offset).cast_unsigned(),
-            address: address as u64,
-            length,
-            transfer_flags: self.transfer_flags[usize::from(io.operation == Operation::Write)].cast_unsigned(),
+            address: self.slots.address(io).addr() as u64,
+            length: io.length,
+            transfer_flags,
             user_data: u64::from(io.slot),
-            buffer,
-            ..entry::Transfer::default()
-        };
-        transfer.into()
+            buffer: [buffer, 0, 0, 0],
+            reserved: [0; 2],
+        }
+    }
+
+    /// The entry of any read or write. Apart, because an entry that may still change does not go from registers to the ring.
+    #[inline(never)]
+    pub(super) fn varied(&mut self, io: &Io) -> entry::Transfer {
+        let mut transfer = self.transfer(io);
+        if self.transfer == Transfer::Vectored {
+            (transfer.address, transfer.length) = (self.vector(io).addr() as u64, 1);
+        }
+        transfer.start.flags = self.next_flags().bits();
+        if let Some(priority) = self.priorities.as_mut().and_then(|priorities| priorities.choose(io)) {
+            transfer.start.priority = priority;
+        }
+        transfer
     }
 
     /// The entry of a sync.
@@ -192,7 +211,6 @@ impl Requests {
     }
 
     /// Flags of the next entry.
-    #[inline(always)]
     fn next_flags(&mut self) -> Flags {
         self.entries += 1;
         if self.force_async.is_some_and(|every| self.entries.is_multiple_of(every.get())) {

@@ -5,6 +5,7 @@ use super::completions::Completions;
 use super::requests::{Registered, Requests, Transfer};
 use super::settings::RingSettings;
 use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle};
+use super::submissions::Submissions;
 use super::waits::{Until, Waits};
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
 use ::io_uring::IoUring;
@@ -19,6 +20,7 @@ const LOOKS_BEFORE_WAIT: u32 = 10_000;
 /// A ring and its I/Os.
 pub(super) struct Ring {
     ring: IoUring,
+    submissions: Submissions,
     completions: Completions,
     handle: Handle,
     settings: RingSettings,
@@ -51,10 +53,11 @@ impl Ring {
         if options.is_on("registerfiles") {
             setup::register_files(&built.ring, setup)?;
         }
-        let completions = Completions::of(&built.ring)?;
+        let (submissions, completions) = (Submissions::of(&built.ring)?, Completions::of(&built.ring)?);
         let requests = Requests::new(setup, transfer, Registered::default())?;
         Ok(Ring {
             handle: if settings.registered_ring { Handle::register(&built.ring) } else { Handle::plain(&built.ring) },
+            submissions,
             completions,
             ring: built.ring,
             waits: built.waits,
@@ -78,14 +81,6 @@ impl Ring {
 
     pub(super) fn priority_of(&self, slot: u32) -> usize {
         self.requests.priority_of(slot)
-    }
-
-    /// Submits a read or write with the priority that is chosen for it. Apart, because an entry that may still change does not go
-    /// from registers to the ring.
-    #[cold]
-    fn submit_raised(&mut self, io: &Io) -> Submitted {
-        let entry = self.requests.raised(io);
-        self.push(&entry)
     }
 
     /// CPU time of the kernel's polling thread.
@@ -129,19 +124,23 @@ impl Ring {
 
     #[inline(always)]
     pub(super) fn submit(&mut self, io: Io) -> Submitted {
-        match io.operation {
-            Operation::Read | Operation::Write if self.requests.chooses_priorities() => self.submit_raised(&io),
-            Operation::Read | Operation::Write => {
-                let entry = self.requests.data(&io);
-                self.push(&entry)
-            }
-            // A ring with IOPOLL takes only reads and writes.
-            Operation::Sync | Operation::DataSync if !self.settings.polled => {
-                let entry = self.requests.sync(&io);
-                self.push(&entry)
-            }
-            Operation::Sync | Operation::DataSync | Operation::Trim => self.carry_out(&io),
+        if !self.requests.are_alike(&io) {
+            return self.submit_otherwise(&io.rebuilt());
         }
+        let entry = self.requests.transfer(&io).into();
+        self.push(entry)
+    }
+
+    /// Submits any I/O.
+    #[inline(never)]
+    fn submit_otherwise(&mut self, io: &Io) -> Submitted {
+        let entry = match io.operation {
+            Operation::Read | Operation::Write => self.requests.varied(io).into(),
+            // A ring with IOPOLL takes only reads and writes.
+            Operation::Sync | Operation::DataSync if !self.settings.polled => self.requests.sync(io),
+            Operation::Sync | Operation::DataSync | Operation::Trim => return self.carry_out(io),
+        };
+        self.push(entry)
     }
 
     #[inline(always)]
@@ -160,7 +159,19 @@ impl Ring {
     #[inline(always)]
     pub(super) fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let needed = min.min(max).min(self.in_flight);
-        let mut count = self.take(max, done);
+        let count = self.take(max, done);
+        if count > 0 && count >= needed { Ok(count) } else { self.reap_rest((count, needed), max, done) }
+    }
+
+    /// Goes on after `count` completions, which are too few or none.
+    // Not inlined, so that the loop around it is short: a system call leaves little of it in the nearest cache.
+    #[inline(never)]
+    fn reap_rest(
+        &mut self,
+        (mut count, needed): (u32, u32),
+        max: u32,
+        done: &mut Vec<Completion>,
+    ) -> Result<u32, EngineError> {
         // A poll that finds nothing enters the kernel if completions are hidden from user space.
         if count == 0 && needed == 0 && max > 0 && self.has_hidden_completions() {
             self.wait(0)?;
@@ -280,12 +291,11 @@ impl Ring {
 
     /// Puts an entry into the submission ring.
     #[inline(always)]
-    pub(super) fn push(&mut self, entry: &Entry) -> Submitted {
+    pub(super) fn push(&mut self, entry: Entry) -> Submitted {
         // SAFETY: the entry points to the slot's buffer, or to its iovec, which does: the worker keeps the buffer, and
         // the engine the iovec, until the I/O is reaped, and `drop` reaps all I/Os that are in flight. That of a timeout points to
         // a span that its engine keeps as long.
-        let pushed = unsafe { self.ring.submission().push(entry) };
-        if pushed.is_err() {
+        if !unsafe { self.submissions.push(entry) } {
             return Submitted::Full;
         }
         self.queued += 1;
@@ -306,11 +316,12 @@ impl Ring {
     #[inline(always)]
     fn hand_over(&mut self, wait: u32) -> Result<u32, EngineError> {
         let taken = if self.settings.poller {
-            if self.ring.submission().need_wakeup() {
+            if self.submissions.publish_to_poller() {
                 self.handle.enter(self.queued, 0, ENTER_SQ_WAKEUP).map_err(broken)?;
             }
             self.queued
         } else {
+            self.submissions.publish();
             loop {
                 match self.enter(self.queued, wait) {
                     Ok(taken) => break taken,
@@ -344,8 +355,7 @@ impl Ring {
         if self.settings.polled && !self.settings.poller {
             return true;
         }
-        let submission = self.ring.submission();
-        submission.taskrun() || submission.cq_overflow()
+        self.submissions.hide_completions()
     }
 
     /// Polls the completion ring for a while without a system call.
@@ -405,6 +415,7 @@ impl Drop for Ring {
     }
 }
 
+#[cold]
 pub(super) fn broken(errno: i32) -> EngineError {
     setup::failed("io_uring_enter", errno, "the ring cannot be used any more")
 }

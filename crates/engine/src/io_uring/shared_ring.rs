@@ -4,6 +4,7 @@ use super::requests::{Registered, Requests, Transfer};
 use super::ring::broken;
 use super::settings::RingSettings;
 use super::setup::{self, Built, ENTER_GETEVENTS, Handle};
+use super::submissions::Submissions;
 use super::waits::{Until, Waits};
 use super::{IoUring as Alone, NAME};
 use crate::contract::{Engine, EngineError, Io, Operation, Setup, Submitted};
@@ -17,6 +18,7 @@ const MOST_BUFFERS: u32 = 1 << 14;
 /// The ring. Its buffers and files are registered job by job.
 pub(crate) struct SharedRing {
     ring: IoUring,
+    submissions: Submissions,
     handle: Handle,
     waits: Waits,
     setup_flags: String,
@@ -59,7 +61,8 @@ impl SharedQueue for SharedRing {
             room.map_err(|error| refused("registerfiles", &error))?;
         }
         let handle = if settings.registered_ring { Handle::register(&ring) } else { Handle::plain(&ring) };
-        Ok(SharedRing { handle, ring, waits, setup_flags: flags, queued: 0, in_flight: 0 })
+        let submissions = Submissions::of(&ring)?;
+        Ok(SharedRing { handle, submissions, ring, waits, setup_flags: flags, queued: 0, in_flight: 0 })
     }
 
     fn add<C>(&mut self, setup: &Setup<'_, C>, job: u32) -> Result<Requests, EngineError> {
@@ -80,18 +83,17 @@ impl SharedQueue for SharedRing {
 
     fn submit(&mut self, requests: &mut Requests, job: u32, io: Io) -> Submitted {
         let entry = match io.operation {
-            Operation::Read | Operation::Write if requests.chooses_priorities() => requests.raised(&io),
-            Operation::Read | Operation::Write => requests.data(&io),
-            Operation::Sync | Operation::DataSync => requests.sync(&io),
+            Operation::Read | Operation::Write if requests.are_alike(&io) => requests.transfer(&io).into(),
+            Operation::Read | Operation::Write => requests.varied(&io.rebuilt()).into(),
+            Operation::Sync | Operation::DataSync => requests.sync(&io.rebuilt()),
             // A plain call, which must not overtake I/Os that are queued.
             Operation::Trim if self.queued > 0 => return Submitted::Full,
-            Operation::Trim => return Submitted::Done(requests.carry_out(&io)),
+            Operation::Trim => return Submitted::Done(requests.carry_out(&io.rebuilt())),
         };
         let entry = entry.user_data(Tag { job, slot: io.slot }.packed());
         // SAFETY: the entry points to the slot's buffer, or to its iovec, which does: the worker keeps the buffer, and the lane the
         // iovec, until the I/O is reaped, and a lane that is dropped reaps all that are in flight.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        if pushed.is_err() {
+        if !unsafe { self.submissions.push(entry) } {
             return Submitted::Full;
         }
         self.queued += 1;
@@ -103,6 +105,7 @@ impl SharedQueue for SharedRing {
     }
 
     fn enter(&mut self, wait: Wait) -> Result<u32, EngineError> {
+        self.submissions.publish();
         let entered = match wait {
             Wait::No if self.queued == 0 && !self.has_hidden_completions() => return Ok(0),
             Wait::No => self.handle.enter(self.queued, 0, ENTER_GETEVENTS),
@@ -154,9 +157,8 @@ impl SharedQueue for SharedRing {
 
 impl SharedRing {
     /// True if only a system call can bring completions to the ring: deferred ones (DEFER_TASKRUN), and those of an overflow.
-    fn has_hidden_completions(&mut self) -> bool {
-        let submission = self.ring.submission();
-        submission.taskrun() || submission.cq_overflow()
+    fn has_hidden_completions(&self) -> bool {
+        self.submissions.hide_completions()
     }
 }
 

@@ -101,9 +101,9 @@ impl Load {
                 *used += 1;
                 *start + permutation.at(*used - 1) * u64::from(length)
             }
-            PlainKind::Skewed => return Some(self.planned_skewed()),
-            PlainKind::Drawn { .. } => return self.planned_length(),
-            PlainKind::Walked(walk) => return Some(walk.step()),
+            PlainKind::Skewed => return Some(self.planned_skewed().rebuilt()),
+            PlainKind::Drawn { .. } => return self.planned_length().map(|request| request.rebuilt()),
+            PlainKind::Walked(walk) => return Some(walk.step().rebuilt()),
         };
         Some(Request::new(self.planned_operation(), 0, offset, length))
     }

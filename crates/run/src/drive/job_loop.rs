@@ -404,7 +404,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
     #[inline(always)]
     pub(super) fn prepare(&mut self, slot: u32, request: &Request, now: Nanos) {
         if request.operation == Operation::Write {
-            self.prepare_write(slot, *request, now);
+            self.prepare_write(slot, request.rebuilt(), now);
         }
     }
 

@@ -11,8 +11,21 @@ use super::job_loop::{Drive, first_io};
 use super::slots::IoTimes;
 use super::statistics::EqualIos;
 use engine::{Completion, EngineError, Io, Submitted};
-use load::{Next, Request};
-use measure::{Clock, Nanos};
+use load::Next;
+use measure::{Clock, Direction, Nanos};
+
+/// The facts of a completed I/O that are counted. Timestamps are taken per call, so the I/Os that one call submitted and
+/// one call reaped are often equal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Completed {
+    /// `None` for a sync.
+    direction: Option<Direction>,
+    /// Bytes that it was to move.
+    bytes: u32,
+    times: IoTimes,
+    /// It moved all of them at the first attempt.
+    whole: bool,
+}
 
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn run_queued(&mut self) -> Result<(), EngineError> {
@@ -56,8 +69,8 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     let (next, present) = self.next(*now)?;
                     *now = present;
                     let (request, reviewed) = match next {
-                        Next::Issue(request) => (request, None),
-                        Next::Review { request, expects } => (request, Some(expects)),
+                        Next::Issue(request) => (request.rebuilt(), None),
+                        Next::Review { request, expects } => (request.rebuilt(), Some(expects)),
                         other => return Ok(Some(other)),
                     };
                     self.note_issued(&request, self.arrivals.ready, *now);
@@ -89,7 +102,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.slots.queue(io.slot);
                 Ok(now)
             }
-            other => self.hand_over_otherwise(io, other, now),
+            other => self.hand_over_otherwise(io.rebuilt(), other, now),
         }
     }
 
@@ -124,9 +137,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.slots.accept_alone(completion.slot, before);
         self.statistics.record.submitted(1, self.slots.busy());
         self.statistics.record.reaped(1);
-        let mut equal = EqualIos::NONE;
-        self.finish(completion, now, &mut equal)?;
-        self.statistics.queued::<LATENCY>(equal);
+        self.finish_equal(&[completion], now)?;
         Ok(self.after_checks(now))
     }
 
@@ -248,61 +259,70 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn count_completions(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<Nanos, EngineError> {
         self.watch_time(now);
         self.statistics.record.reaped(reaped);
-        let mut equal = EqualIos::NONE;
-        for &completion in &done {
-            self.finish(completion, now, &mut equal)?;
+        let mut rest = &done[..];
+        while !rest.is_empty() {
+            rest = &rest[self.finish_equal(rest, now)?..];
         }
-        self.statistics.queued::<LATENCY>(equal);
         self.slots.give_back(done);
         Ok(self.after_checks(now))
     }
 
-    /// Finishes an I/O. While it equals those before it, it is only added to their count; the caller records the last
-    /// group.
+    /// Finishes the first of these I/Os and those after it that equal it in everything that is counted: they are counted
+    /// together. Returns how many.
     #[inline(always)]
-    fn finish(&mut self, completion: Completion, now: Nanos, equal: &mut EqualIos) -> Result<(), EngineError> {
+    fn finish_equal(&mut self, done: &[Completion], now: Nanos) -> Result<usize, EngineError> {
+        let first = self.completed(done[0], now);
+        let Completed { direction: Some(direction), bytes, times, whole: true } = first else {
+            self.finish_otherwise(done[0], first.times)?;
+            return Ok(1);
+        };
+        let others = done[1..].iter().take_while(|&&completion| self.completed(completion, now) == first);
+        let count = 1 + others.count();
+        if self.checks.each_io {
+            for &completion in &done[..count] {
+                self.inspect_slot(completion.slot, times);
+            }
+        }
+        self.slots.release_all(&done[..count]);
+        self.load.completed_transfers(count as u64);
+        self.statistics.queued::<LATENCY>(EqualIos { direction, bytes, times, count: count as u64 });
+        Ok(count)
+    }
+
+    /// The facts of a completed I/O that are counted.
+    #[inline(always)]
+    fn completed(&self, completion: Completion, now: Nanos) -> Completed {
+        // Not its whole request, which only rare I/Os need.
         let slot = self.slots.get(completion.slot);
-        let request = slot.request;
+        let (direction, bytes) = (slot.request.direction(), slot.request.length);
         let mut times = IoTimes { issued: slot.issued, accepted: slot.accepted, reaped: now };
         if let Some((begun, ended)) = self.engine.stamps(completion.slot) {
             (times.accepted, times.reaped) = (begun, ended);
         }
-        match request.direction() {
-            Some(direction) if slot.moved == 0 && completion.result == i64::from(request.length) => {
-                if !equal.includes(direction, request.length, times) {
-                    self.statistics.queued::<LATENCY>(*equal);
-                    *equal = EqualIos { direction, bytes: request.length, times, count: 0 };
-                }
-                equal.count += 1;
-                self.observe_completed(completion.slot, &request, times);
-                self.slots.release(completion.slot);
-                self.load.completed(&request);
-                Ok(())
-            }
-            _ => {
-                self.statistics.queued::<LATENCY>(std::mem::replace(equal, EqualIos::NONE));
-                self.finish_otherwise(completion, &request, times)
-            }
-        }
+        let whole = slot.moved == 0 && completion.result == i64::from(bytes);
+        Completed { direction, bytes, times, whole }
+    }
+
+    /// Passes the I/O of a slot to everything that inspects each I/O.
+    #[cold]
+    fn inspect_slot(&mut self, slot: u32, times: IoTimes) {
+        let request = self.slots.get(slot).request;
+        self.observe_completed(slot, &request, times);
     }
 
     /// Handles syncs, short transfers and errors: everything other than a full transfer at the first attempt.
     #[cold]
-    fn finish_otherwise(
-        &mut self,
-        completion: Completion,
-        request: &Request,
-        times: IoTimes,
-    ) -> Result<(), EngineError> {
+    fn finish_otherwise(&mut self, completion: Completion, times: IoTimes) -> Result<(), EngineError> {
+        let request = self.slots.get(completion.slot).request;
         self.note_room(times.reaped);
         if let Some(direction) = request.direction() {
             let mut moved = self.slots.get(completion.slot).moved;
-            let outcome = self.classify(completion.slot, request, &mut moved, completion.result);
+            let outcome = self.classify(completion.slot, &request, &mut moved, completion.result);
             self.slots.set_moved(completion.slot, moved);
             match outcome {
                 Outcome::Whole => {
                     self.statistics.queued::<LATENCY>(EqualIos { direction, bytes: moved, times, count: 1 });
-                    self.observe_completed(completion.slot, request, times);
+                    self.observe_completed(completion.slot, &request, times);
                 }
                 Outcome::Failed => self.statistics.without_latency(direction, moved.into(), times),
                 Outcome::Rest(rest) => {
@@ -311,14 +331,14 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 }
             }
         } else if completion.result < 0 {
-            self.fault(request, completion.result);
+            self.fault(&request, completion.result);
             self.slots.release(completion.slot);
             return Ok(());
         } else {
             self.statistics.synchronised(times);
         }
         self.slots.release(completion.slot);
-        self.load.completed(request);
+        self.load.completed(&request);
         Ok(())
     }
 }

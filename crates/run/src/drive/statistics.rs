@@ -40,24 +40,8 @@ pub(super) struct EqualIos {
     /// Bytes of each.
     pub(super) bytes: u32,
     pub(super) times: IoTimes,
-    /// Number of I/Os so far.
+    /// Number of I/Os.
     pub(super) count: u64,
-}
-
-impl EqualIos {
-    /// An empty group; the first I/O replaces its values.
-    pub(super) const NONE: EqualIos = {
-        let times = IoTimes { issued: Nanos::ZERO, accepted: Nanos::ZERO, reaped: Nanos::ZERO };
-        EqualIos { direction: Direction::Read, bytes: 0, times, count: 0 }
-    };
-
-    /// True if an I/O with these values belongs to the group.
-    #[inline]
-    pub(super) fn includes(&self, direction: Direction, bytes: u32, times: IoTimes) -> bool {
-        // `reaped` is not compared: one call reaped all of them.
-        let IoTimes { issued, accepted, .. } = self.times;
-        (issued, accepted, self.bytes, self.direction) == (times.issued, times.accepted, bytes, direction)
-    }
 }
 
 /// Bandwidth and IOPS samples, taken by the worker between its I/Os.
@@ -159,9 +143,6 @@ impl<'w> Statistics<'w> {
     #[inline(always)]
     pub(super) fn queued<const LATENCY: bool>(&mut self, equal: EqualIos) {
         let EqualIos { direction, bytes, mut times, count } = equal;
-        if count == 0 {
-            return;
-        }
         let bytes = u64::from(bytes);
         self.control.count(direction, bytes * count, count);
         if self.record.blind_to_submission != 0 {
