@@ -64,7 +64,7 @@ pub(super) const ROWS: [Row; 24] = [
         words: "--ioengine=null --rw=randread --bs=4k",
         budget: Budget::Scaled { ns: 20.0, fio: 116.0 },
         bare: Some("null"),
-        instructions: Some(230.0),
+        instructions: Some(220.0),
         ios: 8_000_000,
         ..HALF
     },
@@ -88,7 +88,7 @@ pub(super) const ROWS: [Row; 24] = [
         words: "--ioengine=psync --rw=randread --bs=4k",
         budget: Budget::NearBare,
         bare: Some("psync"),
-        instructions: Some(250.0),
+        instructions: Some(240.0),
         ..HALF
     },
     Row { name: "pvsync2", words: "--ioengine=pvsync2 --rw=randread --bs=4k", ..HALF },
@@ -97,7 +97,7 @@ pub(super) const ROWS: [Row; 24] = [
         words: "--ioengine=libaio --rw=randread --bs=4k --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8",
         budget: Budget::Scaled { ns: 35.0, fio: 224.0 },
         bare: Some("libaio"),
-        instructions: Some(350.0),
+        instructions: Some(300.0),
         ios: 1_200_000,
         place: Place::Device,
         ..HALF
