@@ -334,7 +334,7 @@ fn json_has_the_remarks_and_json_full_all_that_was_measured() {
 /// The map of 16 Mi blocks is given back after the job's last I/O, which takes about as long as its thousand I/Os.
 #[test]
 fn cpu_time_is_that_of_the_measured_part() {
-    let words = ["--name=a", "--ioengine=null", "--rw=randread", "--bsrange=4k-8k", "--size=64g", "--number_ios=1000"];
+    let words = ["--name=a", "--ioengine=null", "--rw=randread", "--bsrange=4k-8k", "--size=64g", "--number_ios=10000"];
     let (status, shown, message) = outcome(&[&words[..], &["--output-format=json"]].concat());
     assert_eq!(status, Some(0), "{message}");
     let json: serde_json::Value = serde_json::from_str(&shown).unwrap();

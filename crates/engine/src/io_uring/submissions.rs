@@ -107,3 +107,32 @@ impl Submissions {
         unsafe { self.flags.as_ref() }.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::completions::Completions;
+    use super::super::setup::{ENTER_GETEVENTS, Handle};
+    use super::*;
+    use ::io_uring::opcode::Nop;
+
+    #[test]
+    fn a_full_ring_takes_entries_again_when_the_kernel_has_taken_some() {
+        let ring = IoUring::new(4).unwrap();
+        let (mut submissions, mut completions) = (Submissions::of(&ring).unwrap(), Completions::of(&ring).unwrap());
+        let handle = Handle::plain(&ring);
+        // SAFETY: a NOP points to nothing.
+        let push = |to: &mut Submissions, data: u64| unsafe { to.push(Nop::new().build().user_data(data)) };
+        let (mut next, mut done) = (0, Vec::new());
+        for round in 0..1000 {
+            while push(&mut submissions, next) {
+                next += 1;
+            }
+            // One stays behind for the next round.
+            assert_eq!(next, 4 + 3 * round);
+            submissions.publish();
+            assert_eq!(handle.enter(3, 3, ENTER_GETEVENTS), Ok(3));
+            assert_eq!(completions.take(u32::MAX, &mut done), 3);
+        }
+        assert!(done.iter().map(|completion| u64::from(completion.slot)).eq(0..3000));
+    }
+}
