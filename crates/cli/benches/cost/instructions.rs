@@ -34,7 +34,7 @@ fn whole_run(row: &Row, path: &Path, ios: u64) -> io::Result<(f64, u64)> {
     command.args(["--tool=callgrind", "--callgrind-out-file=profile", "--separate-threads=yes"]);
     // A thread: a forked worker has an account of its own.
     command.arg(ours.get_program()).args(ours.get_args()).args(["--thread", "--output=report"]);
-    command.args(words_of(row, path, ios)).args(Some(row.own).filter(|own| !own.is_empty()));
+    command.args(words_of(row, path, ios)).args(row.own);
     let output = command.current_dir(folder.path()).stdin(Stdio::null()).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     let collected = said.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok());

@@ -187,7 +187,7 @@ fn measure(tool: &str, row: &Row, path: &Path, ios: u64) -> io::Result<Taken> {
         command.arg("--bare").arg(row.bare.unwrap_or_default()).arg(path).arg(ios.to_string());
     } else {
         command.arg("--output-format=json").args(words_of(row, path, ios));
-        command.args((tool == "plumb").then_some(row.own).filter(|own| !own.is_empty()));
+        command.args(if tool == "plumb" { row.own } else { &[] });
     }
     let (user_s, system_s, output) = counted(command)?;
     let json =

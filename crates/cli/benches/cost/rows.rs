@@ -5,8 +5,8 @@ pub(super) struct Row {
     pub(super) name: &'static str,
     /// What plumb and fio are given.
     pub(super) words: &'static str,
-    /// An option that plumb is given as well, because fio lacks it.
-    pub(super) own: &'static str,
+    /// Options that plumb is given as well, because fio lacks them.
+    pub(super) own: &'static [&'static str],
     /// Bytes per I/O on average.
     pub(super) bytes: u64,
     pub(super) budget: Budget,
@@ -49,7 +49,7 @@ const K: u64 = 1024;
 const HALF: Row = Row {
     name: "",
     words: "",
-    own: "",
+    own: &[],
     bytes: 4 * K,
     budget: Budget::Half,
     bare: None,
@@ -57,6 +57,9 @@ const HALF: Row = Row {
     ios: 2_400_000,
     place: Place::File,
 };
+
+const RING: &str = "--ioengine=io_uring --rw=randread --bs=4k --direct=1 --iodepth=32 --iodepth_batch=8 \
+    --iodepth_batch_complete_min=8 --fixedbufs --registerfiles";
 
 pub(super) const ROWS: [Row; 24] = [
     Row {
@@ -104,8 +107,7 @@ pub(super) const ROWS: [Row; 24] = [
     },
     Row {
         name: "io_uring",
-        words: "--ioengine=io_uring --rw=randread --bs=4k --direct=1 --iodepth=32 --iodepth_batch=8 \
-            --iodepth_batch_complete_min=8 --fixedbufs --registerfiles",
+        words: RING,
         budget: Budget::Scaled { ns: 30.0, fio: 194.0 },
         bare: Some("io_uring"),
         instructions: Some(320.0),
@@ -116,9 +118,8 @@ pub(super) const ROWS: [Row; 24] = [
     // The call that waits submits the last batch: half of the calls, and no latency of submissions.
     Row {
         name: "io_uring, one call",
-        words: "--ioengine=io_uring --rw=randread --bs=4k --direct=1 --iodepth=32 --iodepth_batch=8 \
-            --iodepth_batch_complete_min=8 --fixedbufs --registerfiles",
-        own: "--submit_and_wait=1",
+        words: RING,
+        own: &["--submit_and_wait=1"],
         budget: Budget::NearBare,
         bare: Some("io_uring, one call"),
         ios: 4_000_000,
