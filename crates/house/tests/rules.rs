@@ -241,9 +241,9 @@ fn every_dependency_has_its_reason() {
         FLOORS.iter().map(|(name, _)| (*name).to_owned()).chain([NOT_IN_THE_PROGRAM.to_owned()]).collect();
     let used: BTreeSet<String> =
         listed(&manifest, "workspace.dependencies").into_iter().filter(|name| !own.contains(name)).collect();
-    let rows = table(&text("CONTRIBUTING.md"), "dependency", "what it saves us");
+    let rows = table(&text("docs/dependencies.md"), "dependency", "what it saves us");
     let explained: BTreeSet<String> = rows.iter().map(|row| row[0].clone()).collect();
-    assert_eq!(used, explained, "Cargo.toml and the table in CONTRIBUTING.md name different crates");
+    assert_eq!(used, explained, "Cargo.toml and the table in docs/dependencies.md name different crates");
     check(rows.iter().filter(|row| row[1].len() < 10).map(|row| row[0].clone()).collect());
 }
 
