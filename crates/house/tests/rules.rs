@@ -10,6 +10,8 @@ mod language;
 mod options;
 #[path = "rules/places.rs"]
 mod places;
+#[path = "rules/prose.rs"]
+mod prose;
 #[path = "rules/structure.rs"]
 mod structure;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 /// The documents at the top and under docs/, by their path.
-fn documents() -> Vec<(String, String)> {
+pub(super) fn documents() -> Vec<(String, String)> {
     let mut names: Vec<String> =
         ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned).into();
     for entry in fs::read_dir(root().join("docs")).expect("docs") {
