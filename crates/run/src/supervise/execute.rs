@@ -66,9 +66,11 @@ impl Runner {
         run(plan, options, observer, self, (&signals, &shares))
     }
 
-    /// Runs plans one after another, until one of them fails or a signal comes; there are fewer results then. Passes that are threads, of which
-    /// nothing is recorded and nothing is shown, are done by the calling thread, one directly after another: what is prepared and
-    /// concluded for each is done before the first and after the last, so that each finds the caches as the one before left them.
+    /// Runs plans one after another, until one of them fails or a signal comes; there are fewer results then.
+    ///
+    /// If all plans are passes on a thread without recording and progress, the calling thread does them, one directly after
+    /// another. It prepares all passes before the first and collects all results after the last. So each pass finds the
+    /// caches as the one before left them.
     ///
     /// # Errors
     /// As [`execute`].
