@@ -3,11 +3,13 @@
 use super::{percent, verdict};
 use crate::run_facts::{RunFacts, bytes_of_sectors, float, size_text};
 use measure::{Direction, Moments, Nanos};
-use model::{DirectionResult, JobResult, LimitedBy, Limiter};
+use model::{DirectionResult, IoCap, JobResult, LimitedBy, Limiter};
 use plan::Pace;
 
 /// A limit counts as reached from this fraction of it.
 const REACHED: f64 = 0.95;
+/// A limit may hold I/Os back from this fraction of it, if they are seen to wait above an idle device.
+const HALF_REACHED: f64 = 0.5;
 /// A limit that is exceeded by this factor is not one that holds: it is for other processes.
 const EXCEEDED: f64 = 1.2;
 /// Relative spread of the rates per interval below which they are a plateau.
@@ -83,28 +85,64 @@ fn time_text(time: Nanos) -> String {
 
 /// Limit of the control group for a device under the targets.
 pub(crate) fn of_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
-    let limits = seen.monitored?.group_limits.as_ref()?;
-    let reached = limits.io.iter().flat_map(|cap| {
-        let gain = seen.devices().find(|(facts, _)| facts.name == cap.device).map(|(_, gain)| *gain);
-        let limit = |what, limit: Option<u64>, count: fn(&model::DeviceGain) -> u64| {
-            let (limit, seen_rate) = (float(limit?), seen.per_second(count(&gain?)));
-            let share = seen_rate / limit;
-            (limit > 0.0 && (REACHED..EXCEEDED).contains(&share)).then_some((share, seen_rate, limit, what, cap))
+    let used = UsedLimit::most_used(seen)?;
+    (used.share >= REACHED).then(|| used.verdict(used.share, "", &[]))
+}
+
+/// A limit of the control group that holds I/Os back, though the rate stays below it. The kernel's throttle lets them go by a
+/// timer, which a machine that is short of processors serves late, and what was not used in time is lost.
+pub(crate) fn held_by_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let used = UsedLimit::most_used(seen)?;
+    let queue = Queue::of(seen)?;
+    let (on, waiting) = seen.processor_shares()?;
+    (used.share > HALF_REACHED && queue.is_held() && on + waiting < TESTER_BUSY).then(|| {
+        let Queue { in_flight, at_device, .. } = queue;
+        let held = format!("; of {in_flight:.1} I/Os in flight, {at_device:.1} were at the device");
+        let evidence = [("in_flight", in_flight), ("at_device", at_device)];
+        used.verdict(1.0 - at_device / in_flight, &held, &evidence)
+    })
+}
+
+/// A limit of a control group, and how much of it was used.
+struct UsedLimit<'a> {
+    share: f64,
+    rate: f64,
+    limit: f64,
+    what: &'static str,
+    cap: &'a IoCap,
+}
+
+impl<'a> UsedLimit<'a> {
+    /// The limit of which the largest part was used; not one that was exceeded.
+    fn most_used(seen: &RunFacts<'a>) -> Option<Self> {
+        let limits = seen.monitored?.group_limits.as_ref()?;
+        let used = limits.io.iter().flat_map(|cap| {
+            let gain = seen.devices().find(|(facts, _)| facts.name == cap.device).map(|(_, gain)| *gain);
+            let used = |what, limit: Option<u64>, count: fn(&model::DeviceGain) -> u64| {
+                let (limit, rate) = (float(limit?), seen.per_second(count(&gain?)));
+                let share = rate / limit;
+                (limit > 0.0 && share < EXCEEDED).then_some(UsedLimit { share, rate, limit, what, cap })
+            };
+            [
+                used("reads/s", cap.read_iops, |gain| gain.reads.ios),
+                used("writes/s", cap.write_iops, |gain| gain.writes.ios),
+                used("bytes read/s", cap.read_bytes_per_second, |gain| bytes_of_sectors(gain.reads.sectors)),
+                used("bytes written/s", cap.write_bytes_per_second, |gain| bytes_of_sectors(gain.writes.sectors)),
+            ]
+        });
+        used.flatten().max_by(|a, b| a.share.total_cmp(&b.share))
+    }
+
+    /// `the limit of control group /a, 300 reads/s on loop0: 299.1, 100 % of it`, and what else was seen.
+    fn verdict(&self, share: f64, rest: &str, evidence: &[(&str, f64)]) -> LimitedBy {
+        let limited = match &self.cap.group {
+            Some(group) => format!("the limit of control group {group}, {:.0}", self.limit),
+            None => format!("the control group's limit of {:.0}", self.limit),
         };
-        [
-            limit("reads/s", cap.read_iops, |gain| gain.reads.ios),
-            limit("writes/s", cap.write_iops, |gain| gain.writes.ios),
-            limit("bytes read/s", cap.read_bytes_per_second, |gain| bytes_of_sectors(gain.reads.sectors)),
-            limit("bytes written/s", cap.write_bytes_per_second, |gain| bytes_of_sectors(gain.writes.sectors)),
-        ]
-    });
-    let (share, rate, limit, what, cap) = reached.flatten().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let limited = match &cap.group {
-        Some(group) => format!("the limit of control group {group}, {limit:.0}"),
-        None => format!("the control group's limit of {limit:.0}"),
-    };
-    let sentence = format!("{limited} {what} on {}: {rate:.1}, {} of it", cap.device, percent(share));
-    Some(verdict(Limiter::Cap, share, sentence, &[("limit_per_second", limit), ("seen_per_second", rate)]))
+        let used = format!("{} on {}: {:.1}, {} of it", self.what, self.cap.device, self.rate, percent(self.share));
+        let evidence = [&[("limit_per_second", self.limit), ("seen_per_second", self.rate)], evidence].concat();
+        verdict(Limiter::Cap, share, format!("{limited} {used}{rest}"), &evidence)
+    }
 }
 
 /// A rate that stays at a round number: a service level of the device, or a limit that is not visible from here.
@@ -182,18 +220,15 @@ pub(crate) fn held_above_the_device(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     if !is_queue || !is_raw || length < HELD_SECONDS || on + waiting >= TESTER_BUSY {
         return None;
     }
-    let (mut at_device, mut busy, mut done) = (0.0, 0.0, 0);
-    for (_, gain) in seen.devices().filter(|(facts, _)| facts.top) {
-        at_device += float(gain.in_queue_ms) / 1e3 / seen.seconds;
-        busy = seen.share_of_time(float(gain.busy_ms) / 1e3).max(busy);
-        done += bytes_of_sectors(gain.reads.sectors.saturating_add(gain.writes.sectors));
-    }
-    let ios = seen.steady.ios.iter().copied().fold(0, u64::saturating_add);
-    let in_flight = (seen.latency_ms()? / 1e3 * seen.per_second(ios)).min(f64::from(seen.users()));
+    let queue = Queue::of(seen)?;
     let in_submission = seen.jobs().filter_map(submission_ns).sum::<f64>() / 1e9 / seen.seconds;
-    let is_there = done >= seen.steady.bytes.iter().sum::<u64>() / 2;
-    let is_held = in_flight >= 2.0 && HELD * at_device <= in_flight && in_submission < 0.5 * in_flight && busy < 0.5;
-    (is_there && is_held).then(|| {
+    let done = seen
+        .devices()
+        .filter(|(facts, _)| facts.top)
+        .map(|(_, gain)| bytes_of_sectors(gain.reads.sectors.saturating_add(gain.writes.sectors)));
+    let is_there = done.fold(0, u64::saturating_add) >= seen.steady.bytes.iter().sum::<u64>() / 2;
+    let Queue { in_flight, at_device, busy } = queue;
+    (is_there && in_flight >= 2.0 && in_submission < 0.5 * in_flight && queue.is_held()).then(|| {
         let share = 1.0 - at_device / in_flight;
         let sentence = format!(
             "{in_flight:.1} I/Os were in flight and {at_device:.1} of them at the device, which was idle {} of the time: a \
@@ -203,6 +238,35 @@ pub(crate) fn held_above_the_device(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let evidence = [("in_flight", in_flight), ("at_device", at_device), ("busy_percent", 100.0 * busy)];
         verdict(Limiter::Cap, share, sentence, &evidence)
     })
+}
+
+/// Where the I/Os of a run were on average.
+struct Queue {
+    /// Those that the jobs waited for.
+    in_flight: f64,
+    /// Those that the topmost devices had.
+    at_device: f64,
+    /// Part of the time in which the busiest of these devices had one.
+    busy: f64,
+}
+
+impl Queue {
+    /// `None` if latencies were not measured.
+    fn of(seen: &RunFacts<'_>) -> Option<Self> {
+        let ios = seen.steady.ios.iter().copied().fold(0, u64::saturating_add);
+        let in_flight = (seen.latency_ms()? / 1e3 * seen.per_second(ios)).min(f64::from(seen.users()));
+        let mut queue = Queue { in_flight, at_device: 0.0, busy: 0.0 };
+        for (_, gain) in seen.devices().filter(|(facts, _)| facts.top) {
+            queue.at_device += float(gain.in_queue_ms) / 1e3 / seen.seconds;
+            queue.busy = seen.share_of_time(float(gain.busy_ms) / 1e3).max(queue.busy);
+        }
+        Some(queue)
+    }
+
+    /// True if most of the I/Os wait above an idle device.
+    fn is_held(&self) -> bool {
+        self.in_flight > 0.0 && HELD * self.at_device <= self.in_flight && self.busy < 0.5
+    }
 }
 
 /// Time that all I/Os of a job spent in submission.

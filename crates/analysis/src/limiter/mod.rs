@@ -17,6 +17,7 @@ const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
     client::held_back_by_quota,
     device::neighbour,
     client::on_the_processor,
+    caps::held_by_the_group,
     device::server,
     device::flush,
     device::durable_writes,

@@ -283,6 +283,28 @@ fn a_neighbour_below_a_loop_device_is_seen_too() {
 }
 
 #[test]
+fn a_limit_of_the_control_group_that_holds_ios_back_late_is_a_cap() {
+    // The kernel's throttle let 2,000 of 3,000 go, because its timer was late; the I/Os waited for it above the device.
+    let limited = |busy_ms, queue| {
+        let mut result = run(busy_ms, queue);
+        each(&mut result, |interval| interval.devices[0].reads.ticks_ms = 500);
+        let cap = IoCap { device: "sda".into(), read_iops: Some(3_000), ..IoCap::default() };
+        monitored(&mut result).group_limits = Some(GroupLimits { io: vec![cap], ..GroupLimits::default() });
+        result
+    };
+    let says = "limit of 3000 reads/s on sda: 2000.0, 67 % of it; of 8.0 I/Os in flight, 1.0 were at the device";
+    check(&limited(200, 1), Limiter::Cap, 87.0..=88.0, says);
+    let named = |result: &RunResult| limited_by(result).map(|found| found.limiter);
+    assert_ne!(named(&limited(200, 4)), Some(Limiter::Cap), "half of the I/Os are at the device");
+    assert_ne!(named(&limited(900, 1)), Some(Limiter::Cap), "the device is at work");
+    let mut busy = limited(200, 1);
+    each(&mut busy, |interval| {
+        interval.workers.iter_mut().for_each(|worker| worker.on_cpu = Some(Nanos::from_millis(700)))
+    });
+    assert_ne!(named(&busy), Some(Limiter::Cap), "the workers are at work");
+}
+
+#[test]
 fn waiting_for_neither_processor_nor_device_is_waiting_for_each_other() {
     let mut result = run(200, 1);
     each(&mut result, |interval| interval.devices[0].reads.ticks_ms = 500);
