@@ -14,7 +14,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
-.PHONY: help demo release install dist packages packages-again check lint docs test test-full test-r programs mpi cluster metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
+.PHONY: help demo release install dist packages packages-again check lint docs test test-full fresh test-r programs mpi cluster metrics checks faults seeds soak load store features sanitize miri deny fuzz bench bench-short \
 	oracles charts gallery clean
 
 help:
@@ -27,6 +27,8 @@ help:
 	@echo '  make check        no root, no other tools: format, lints, unit tests, simulation, golden files, house rules'
 	@echo '  make test         all that README claims, held against fio, iostat and iozone; CI runs this; as root'
 	@echo '  make test-full    make test, then the long ones: seeds, load, store, soak, sanitize; as root'
+	@echo '  make fresh        make demo and make test on a clone in a root of debootstrap, without any cache: before a release, and'
+	@echo '                    when a tool, package or crate was added; 25 min; as root'
 	@echo 'One part of it'
 	@echo '  make checks       the checks as a detector: what is caught, what is accused wrongly, and 400 reports of fio; 25 min on a'
 	@echo '                    quiet machine; as root'
@@ -112,6 +114,9 @@ test-full: test seeds load store soak sanitize
 	$(CASES) newest_fio:: -- --ignored
 	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib -- statistics::simulated statistics::proofs
 	PLUMB_SEEDS=20 $(CARGO) test --locked -p cli --test commands versus::the_program
+
+fresh:
+	tools/fresh
 
 CASES := $(CARGO) test --locked -p cli --test cases
 

@@ -17,7 +17,6 @@ mod documents;
 mod effects;
 mod extremes;
 mod fio;
-mod gate_script;
 mod generate;
 mod grade;
 mod install;

@@ -3,12 +3,13 @@
 //! A test program with `harness = false` calls [`run_all`]. Names and options are those of Rust's own harness
 //! (libtest-mimic): `cargo test -p cli --test cases differential::clones`, `--list`, `--exact`, `--skip`,
 //! `--test-threads`. Groups run sequentially, each with its own limit of concurrent tests; those that mostly wait run
-//! while the others do, and of these the ones that compare rates of a device come last. On-request cases run only with `--ignored` or `--include-ignored`: they take long, or print output
-//! to be read.
+//! while the others do, and of these the ones that compare rates of a device come last. On-request cases run only with
+//! `--ignored` or `--include-ignored`: they take long, or print output to be read.
 
 use libtest_mimic::{Arguments, Trial};
+use std::ffi::OsStr;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use std::{fs, thread};
@@ -108,7 +109,7 @@ macro_rules! tests {
 }
 
 /// Runs the groups with the options of the command line; a group without a selected test prints nothing. Fails if a
-/// test fails, or if two tests have the same name.
+/// test fails, if none is selected, or if two tests have the same name.
 pub fn run_all(groups: Vec<Cases>) -> ExitCode {
     let arguments = Arguments::from_args();
     let mut names: Vec<&str> = groups.iter().flat_map(|group| &group.tests).map(|(name, ..)| name.as_str()).collect();
@@ -122,6 +123,7 @@ pub fn run_all(groups: Vec<Cases>) -> ExitCode {
     let (waiting, later): (Vec<Cases>, Vec<Cases>) = others.into_iter().partition(|group| group.load == Load::Waiting);
     if busy.is_empty() && waiting.is_empty() && later.is_empty() {
         complain("no test has such a name");
+        return ExitCode::FAILURE;
     }
     let run = |groups: Vec<Cases>| groups.into_iter().fold(false, |failed, group| failed | group.run(&arguments));
     let has_failed = if busy.is_empty() {
@@ -213,8 +215,11 @@ fn trial((name, demand, body): (String, Demand, Body)) -> Trial {
 /// Appends the duration of a test to the file named by `PLUMB_TEST_TIMES`; tools/gate prints the slowest tests.
 fn note_time(name: &str, seconds: f64) {
     let Some(path) = std::env::var_os("PLUMB_TEST_TIMES") else { return };
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(Path::file_name).map(OsStr::to_string_lossy);
+    let table = program.as_deref().and_then(|name| name.split('-').next()).unwrap_or("cases");
     let file = std::fs::File::options().append(true).create(true).open(path);
-    if let Err(error) = file.and_then(|mut file| writeln!(file, "{seconds:.2} cases::{name}")) {
+    if let Err(error) = file.and_then(|mut file| writeln!(file, "{seconds:.2} {table}::{name}")) {
         complain(&format!("PLUMB_TEST_TIMES: {error}"));
     }
 }

@@ -90,7 +90,8 @@ fn listed(manifest: &str, section: &str) -> Vec<String> {
         .collect()
 }
 
-/// The rows of a Markdown table whose head starts with these two cells.
+/// The rows of a Markdown table whose head starts with these two cells. Fails where there are none, because a rule about
+/// no rows cannot be broken.
 fn table(document: &str, first: &str, second: &str) -> Vec<Vec<String>> {
     let cells = |line: &str| -> Vec<String> {
         line.trim().trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect()
@@ -99,8 +100,10 @@ fn table(document: &str, first: &str, second: &str) -> Vec<Vec<String>> {
         let head = cells(line);
         head.first().is_some_and(|cell| cell == first) && head.get(1).is_some_and(|cell| cell == second)
     };
-    let rows: Vec<_> = document.lines().skip_while(|line| !is_head(line)).skip(2).collect();
-    rows.into_iter().take_while(|line| line.starts_with('|')).map(cells).collect()
+    let rows = document.lines().skip_while(|line| !is_head(line)).skip(2);
+    let rows: Vec<_> = rows.take_while(|line| line.starts_with('|')).map(cells).collect();
+    assert!(!rows.is_empty(), "no table begins with the columns {first} and {second}");
+    rows
 }
 
 #[test]
@@ -314,9 +317,26 @@ const WAYS_TO_WRITE: &[&str] = &[
     "O_TRUNC",
 ];
 
-/// The lines of a source above its tests.
+/// The lines of a source without its tests: without each item that stands under `#[cfg(test)]`.
 fn above_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
+    #[derive(PartialEq)]
+    enum Inside {
+        Code,
+        /// Its attributes, to the line that begins the item.
+        Head,
+        Block,
+    }
+    let mut inside = Inside::Code;
+    text.lines().enumerate().filter(move |(_, line)| {
+        let is_test = inside != Inside::Code || line.starts_with("#[cfg(test)]");
+        inside = match inside {
+            Inside::Code | Inside::Head if line.starts_with('#') && is_test => Inside::Head,
+            Inside::Head if !line.ends_with([';', '}']) => Inside::Block,
+            Inside::Block if *line != "}" => Inside::Block,
+            _ => Inside::Code,
+        };
+        !is_test
+    })
 }
 
 #[test]
@@ -432,4 +452,7 @@ fn the_rules_find_what_breaks_them() {
     );
     let document = "text\n| floor | crate |\n|---|---|\n| 0 | `measure` |\n\n| 1 | no |\n";
     assert_eq!(table(document, "floor", "crate"), [["0", "measure"]]);
+    let source = "use a;\n#[cfg(test)]\nuse b;\n#[cfg(test)]\n#[path = \"c.rs\"]\nmod c;\nfn d() {\n}\n#[cfg(test)]\nmod e {\n    use f;\n}\nfn g() {}\n";
+    let lines: Vec<&str> = above_tests(source).map(|(_, line)| line).collect();
+    assert_eq!(lines, ["use a;", "fn d() {", "}", "fn g() {}"]);
 }
