@@ -2,7 +2,7 @@
 //!
 //! Source: Student's t distribution for the mean of a few measurements.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::statistics::student::quantile;
 
 /// Share of intervals that contain the true mean.
 const CONFIDENCE: f64 = 0.95;
@@ -35,7 +35,7 @@ pub fn interval(rates: &[f64]) -> Option<RateInterval> {
     let count = crate::run_facts::float(rates.len() as u64);
     let mean = rates.iter().sum::<f64>() / count;
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let quantile = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(0.5 + CONFIDENCE / 2.0);
+    let quantile = quantile(0.5 + CONFIDENCE / 2.0, count - 1.0)?;
     let half = quantile * (variance / count).sqrt();
     half.is_finite().then_some(RateInterval { low: mean - half, high: mean + half })
 }

@@ -12,7 +12,7 @@ pub use block_size::{AccessModel, SizePoint, access_model, is_memory, size_point
 pub use mixture::{Mixture, MixturePoint, Part, device_rate, mixture, mixture_points};
 pub use scalability::{Scalability, UserPoint, depth_of, scalability, user_points};
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::statistics::student::quantile;
 
 /// A fitted parameter and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,8 +33,7 @@ impl Estimate {
 
     /// An estimate with an interval by Student's t with this many degrees of freedom.
     fn with_error(value: f64, standard_error: f64, freedom: usize) -> Self {
-        let quantile = StudentsT::new(0.0, 1.0, crate::run_facts::float(freedom as u64))
-            .map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(0.975));
+        let quantile = quantile(0.975, crate::run_facts::float(freedom as u64)).unwrap_or(f64::INFINITY);
         let half_width = if standard_error > 0.0 { standard_error * quantile } else { 0.0 };
         Estimate { value, standard_error, half_width }
     }

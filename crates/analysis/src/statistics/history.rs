@@ -3,7 +3,7 @@
 //! The values are logarithms of one number of each run, in the order of time. A change is where the largest t of all ways to
 //! divide the history in two is larger than chance makes it; its critical values were simulated.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use super::student::quantile;
 
 /// Fewest values of which something can be said.
 pub const FEWEST: usize = 8;
@@ -197,10 +197,6 @@ fn outside(value: f64, before: &[f64]) -> Option<(bool, f64, usize)> {
     let deviation = (squares(before, centre) / (count - 1.0)).sqrt();
     let half = quantile(0.995, count - 1.0)? * deviation * (1.0 + 1.0 / count).sqrt();
     ((value - centre).abs() > half).then_some((value > centre, centre, before.len()))
-}
-
-fn quantile(share: f64, freedom: f64) -> Option<f64> {
-    Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(share)).filter(|t| t.is_finite())
 }
 
 fn squares(values: &[f64], centre: f64) -> f64 {

@@ -15,6 +15,7 @@ mod levels;
 mod one_run;
 mod precise;
 mod settled;
+pub(crate) mod student;
 mod turns;
 
 pub use change::{Change, between_pairs, between_sets, between_watched_pairs};
@@ -28,30 +29,10 @@ pub use precise::{WatchedMean, watched_mean};
 pub use settled::{Drift, Trend, drift, drift_of_last_half};
 pub use turns::{Decision, decision, order_effect, rounds_to_decide};
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use student::{quantile as t_quantile, two_sided};
 
 /// Error probability of an interval: 5 %.
 pub const ALPHA: f64 = 0.05;
-/// Most degrees of freedom that are computed with; beyond, the distribution is normal to nine digits.
-const MOST_FREEDOM: f64 = 1e10;
-
-/// Quantile of Student's t distribution; `None` for arguments that it is not defined for.
-fn t_quantile(share: f64, freedom: f64) -> Option<f64> {
-    if !(share > 0.0 && share < 1.0 && freedom > 0.0) {
-        return None;
-    }
-    let found = StudentsT::new(0.0, 1.0, freedom.min(MOST_FREEDOM)).ok()?.inverse_cdf(share);
-    found.is_finite().then_some(found)
-}
-
-/// Probability that |t| is at least this large without a difference.
-fn two_sided(t: f64, freedom: f64) -> Option<f64> {
-    if t.is_nan() || freedom.is_nan() || freedom <= 0.0 {
-        return None;
-    }
-    let below = StudentsT::new(0.0, 1.0, freedom.min(MOST_FREEDOM)).ok()?.cdf(-t.abs());
-    Some((2.0 * below).clamp(0.0, 1.0))
-}
 
 /// Mean, and sum of squared deviations from it; `None` without values, or if a value or a result is not finite.
 fn mean_and_squares(values: &[f64]) -> Option<(f64, f64)> {
