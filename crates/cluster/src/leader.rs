@@ -140,6 +140,17 @@ enum Phase {
     Over,
 }
 
+/// An end of the patience with a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deadline {
+    /// Its silence is said, once.
+    Warning,
+    /// It was silent for too long, and is given up.
+    Silence,
+    /// It did not begin or end in time, and is given up.
+    End,
+}
+
 /// The leader.
 #[derive(Debug)]
 pub struct Leader {
@@ -182,6 +193,7 @@ pub struct MemberOutcome {
 impl Leader {
     /// A leader of these members, which were started at `now`.
     pub fn new(settings: Settings, tasks: Vec<Task>, now: Nanos) -> Self {
+        assert!(!tasks.is_empty(), "a leader without members would never finish");
         let member = |task| Member {
             task,
             standing: Standing::Starting,
@@ -259,7 +271,7 @@ impl Leader {
             }
         }
         self.go_on(now);
-        std::mem::take(&mut self.actions)
+        self.taken()
     }
 
     /// Lets all members exit after the last round, and returns the actions that follow.
@@ -268,7 +280,7 @@ impl Leader {
             self.end_all("there is no other round", now);
         }
         self.go_on(now);
-        std::mem::take(&mut self.actions)
+        self.taken()
     }
 
     /// Processes an event, and returns the actions that follow.
@@ -281,7 +293,36 @@ impl Leader {
         }
         self.give_up(now);
         self.go_on(now);
+        self.taken()
+    }
+
+    /// The actions that an event had.
+    fn taken(&mut self) -> Vec<Action> {
+        self.check();
         std::mem::take(&mut self.actions)
+    }
+
+    /// Checks the invariants between two events.
+    fn check(&self) {
+        let is_gone = |member: &Member| member.standing == Standing::Gone;
+        if self.phase == Phase::Over {
+            assert!(self.members.iter().all(is_gone), "the run is over while a member is there: {:?}", self.members);
+        }
+        if self.phase == Phase::Resting {
+            let rests = |member: &Member| matches!(member.standing, Standing::Resting | Standing::Gone);
+            assert!(self.members.iter().all(rests), "the round is over while a member works: {:?}", self.members);
+        }
+        debug_assert!(!matches!(self.phase, Phase::Running { at } if self.go != Some(at)), "{:?}", self.phase);
+        for (rank, member) in self.members.iter().enumerate() {
+            debug_assert!(
+                member.finished.as_ref().is_none_or(|finished| finished.round == self.round),
+                "member {rank} has the result of another round"
+            );
+            debug_assert!(
+                member.beats.iter().zip(member.beats.iter().skip(1)).all(|(before, after)| before.at < after.at),
+                "beats of member {rank} are not in the order of their times"
+            );
+        }
     }
 
     /// The next time at which [`Event::Time`] changes something; `None` once all is over.
@@ -578,16 +619,16 @@ impl Leader {
         }
     }
 
-    /// When a member is given up, and why.
-    fn deadline(&self, rank: usize) -> Option<(Nanos, &'static str)> {
+    /// The next time at which patience with a member ends, and what follows.
+    fn deadline(&self, rank: usize) -> Option<(Nanos, Deadline)> {
         let member = &self.members[rank];
         if member.standing == Standing::Gone {
             return None;
         }
-        let silent = (member.heard.saturating_add(self.settings.silence), "silent");
-        let named =
-            (!member.named && self.settings.silence > NAMED).then(|| (member.heard.saturating_add(NAMED), "named"));
-        let by = member.ends_by.map(|at| (at, "late"));
+        let silent = (member.heard.saturating_add(self.settings.silence), Deadline::Silence);
+        let named = (!member.named && self.settings.silence > NAMED)
+            .then(|| (member.heard.saturating_add(NAMED), Deadline::Warning));
+        let by = member.ends_by.map(|at| (at, Deadline::End));
         [Some(silent), named, by].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
@@ -600,15 +641,15 @@ impl Leader {
                 }
                 let quiet = now.saturating_sub(self.members[rank].heard).get() / Nanos::SECOND.get();
                 match kind {
-                    "named" => {
+                    Deadline::Warning => {
                         self.members[rank].named = true;
                         self.actions.push(Action::Say(rank, format!("it has said nothing for {quiet} s")));
                     }
-                    "silent" => {
+                    Deadline::Silence => {
                         let (after, limit) = (self.since_start(now), self.settings.silence.as_duration());
                         self.lose(rank, format!("it said nothing for {limit:?}, and was given up {after}"), now);
                     }
-                    _ => self.lose(rank, self.lateness(rank), now),
+                    Deadline::End => self.lose(rank, self.lateness(rank), now),
                 }
             }
         }
@@ -655,6 +696,7 @@ impl Leader {
     }
 
     fn start(&mut self, now: Nanos) {
+        debug_assert!(self.go.is_none(), "a round begins once");
         let farthest = self.members.iter().map(|member| member.clock.round_trip()).max().unwrap_or_default();
         let lead = Nanos(farthest.get().saturating_mul(LEAD_ROUND_TRIPS)).max(LEAST_LEAD);
         let at = now.saturating_add(lead);

@@ -11,6 +11,7 @@ pub fn merged(members: &[MemberResult]) -> RunResult {
     let mut results = members.iter().filter_map(|member| member.result.as_ref());
     let Some(first) = results.next() else { return RunResult::default() };
     let mut jobs = first.reported_jobs();
+    let mut expected = ios(&jobs);
     let mut all = RunResult {
         ended_unix_ms: first.ended_unix_ms,
         global_options: first.global_options.clone(),
@@ -22,8 +23,11 @@ pub fn merged(members: &[MemberResult]) -> RunResult {
     for other in results {
         all.ended_unix_ms = all.ended_unix_ms.max(other.ended_unix_ms);
         all.ended_by_signal = all.ended_by_signal.or(other.ended_by_signal);
-        other.reported_jobs().iter().for_each(|row| add(&mut jobs, row));
+        let rows = other.reported_jobs();
+        expected = expected.saturating_add(ios(&rows));
+        rows.iter().for_each(|row| add(&mut jobs, row));
     }
+    assert_eq!(ios(&jobs), expected, "each I/O of the members is in the sum once");
     // Text that names one machine would be wrong for the others.
     all.environment.engine_notes.clear();
     all.environment.clock = None;
@@ -64,6 +68,10 @@ pub fn remarks(members: &[MemberResult], summary: &Summary) -> Vec<Note> {
         Note { sentence: format!("{whose} {}: {}", ranks.join(", "), note.sentence), ..note }
     }));
     notes
+}
+
+fn ios(jobs: &[JobResult]) -> u64 {
+    jobs.iter().map(JobResult::ios).fold(0, u64::saturating_add)
 }
 
 fn add(jobs: &mut Vec<JobResult>, row: &JobResult) {
