@@ -24,7 +24,7 @@ pub use argv::{BINDING, MACHINE, read};
 pub use failure::{Cause, PassFailure};
 pub use figures::{Child, Computing, Figures, PassTime, operations, rate};
 pub use help::{help, written_options};
-pub use matrix::{Row, report_records_kb, rows};
+pub use matrix::{Sizes, report_records_kb, rows};
 pub use modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Unit};
 pub use passes::{Pass, Scene, child_pass, is_short, pass_plan, throughput_plan};
 pub use rare::Rare;

@@ -7,25 +7,34 @@ const CROSSOVER_KB: u64 = 16 << 10;
 /// Smallest record size for such files, in kB.
 const CROSSOVER_RECORD_KB: u64 = 64;
 
-/// File size and record size in kB.
-pub type Row = (u64, u64);
+/// The sizes of a pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sizes {
+    /// File size in kB.
+    pub file_kb: u64,
+    /// Record size in kB.
+    pub record_kb: u64,
+}
 
 /// The rows, and the first one whose record is larger than its file, if any: iozone runs the rows before it and stops
 /// there.
-pub fn rows(settings: &Settings) -> (Vec<Row>, Option<Row>) {
+pub fn rows(settings: &Settings) -> (Vec<Sizes>, Option<Sizes>) {
     if !settings.is_matrix() {
         let size = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
         let record = settings.records_kb.first().copied().unwrap_or(Settings::RECORD_KB);
-        return (vec![(size, record)], None);
+        return (vec![Sizes { file_kb: size, record_kb: record }], None);
     }
     let (least, most) = settings.size_range_kb;
     let sizes = if settings.sizes_kb.is_empty() { steps(least, most, settings) } else { rising(&settings.sizes_kb) };
     let mut rows = Vec::new();
-    for size in sizes {
-        let records = records(settings, size);
+    for file_kb in sizes {
+        let records = records(settings, file_kb);
         match records.first() {
-            Some(&first) if first > size => return (rows, Some((size, first))),
-            _ => rows.extend(records.into_iter().filter(|&record| record <= size).map(|record| (size, record))),
+            Some(&record_kb) if record_kb > file_kb => return (rows, Some(Sizes { file_kb, record_kb })),
+            _ => {
+                let fitting = records.into_iter().filter(|&record_kb| record_kb <= file_kb);
+                rows.extend(fitting.map(|record_kb| Sizes { file_kb, record_kb }));
+            }
         }
     }
     (rows, None)
@@ -73,7 +82,11 @@ mod tests {
     fn matrix(change: impl FnOnce(&mut Settings)) -> Vec<(u64, u64)> {
         let mut settings = Settings { mode: Mode::Auto, ..Settings::default() };
         change(&mut settings);
-        rows(&settings).0
+        in_kb(&settings)
+    }
+
+    fn in_kb(settings: &Settings) -> Vec<(u64, u64)> {
+        rows(settings).0.iter().map(|sizes| (sizes.file_kb, sizes.record_kb)).collect()
     }
 
     #[test]
@@ -97,15 +110,15 @@ mod tests {
     #[test]
     fn a_record_larger_than_its_file_ends_the_matrix() {
         let settings = Settings { mode: Mode::Auto, record_range_kb: (Some(128), None), ..Settings::default() };
-        assert_eq!(rows(&settings), (Vec::new(), Some((64, 128))));
+        assert_eq!(rows(&settings), (Vec::new(), Some(Sizes { file_kb: 64, record_kb: 128 })));
     }
 
     #[test]
     fn lists_are_walked_in_order() {
         let settings = Settings { sizes_kb: vec![64, 128], records_kb: vec![4, 16], ..Settings::default() };
-        assert_eq!(rows(&settings).0, [(64, 4), (64, 16), (128, 4), (128, 16)]);
+        assert_eq!(in_kb(&settings), [(64, 4), (64, 16), (128, 4), (128, 16)]);
         let settings = Settings { sizes_kb: vec![64, 128, 32], ..settings };
-        assert_eq!(rows(&settings).0, [(64, 4), (64, 16), (128, 4), (128, 16)], "a smaller one is passed over");
+        assert_eq!(in_kb(&settings), [(64, 4), (64, 16), (128, 4), (128, 16)], "a smaller one is passed over");
         let settings = Settings { records_kb: Vec::new(), ..settings };
         assert_eq!(rows(&settings).0.len(), 5 + 6, "what is not listed is a matrix");
     }

@@ -1,5 +1,6 @@
 //! A test's pass as a Plan: order of I/Os, flags for opening the file, and the part that is measured.
 
+use crate::matrix::Sizes;
 use crate::modes::{Data, Mapping};
 use crate::settings::Settings;
 use crate::test::Test;
@@ -52,10 +53,8 @@ pub struct Scene {
     pub file: PathBuf,
     /// True if the file exists already.
     pub is_there: bool,
-    /// File size in kB.
-    pub size_kb: u64,
-    /// Record size in kB.
-    pub record_kb: u64,
+    /// Sizes of the file and its records.
+    pub sizes: Sizes,
     /// File name prefix of the latency log, if requested.
     pub latency_log: Option<String>,
     /// True if the latency of each record is measured. It takes up to a tenth of the time of a 4 KiB record in memory.
@@ -67,20 +66,20 @@ pub struct Scene {
 impl Scene {
     /// Number of whole records in the file.
     pub fn record_count(&self) -> u64 {
-        self.size_kb / self.record_kb.max(1)
+        self.sizes.file_kb / self.sizes.record_kb.max(1)
     }
 }
 
 /// True if the passes over a file of this size are threads: those over small files in a matrix.
-pub fn is_short(settings: &Settings, size_kb: u64) -> bool {
-    settings.is_matrix() && size_kb <= SHORT_KB
+pub fn is_short(settings: &Settings, file_kb: u64) -> bool {
+    settings.is_matrix() && file_kb <= SHORT_KB
 }
 
 /// The plan of a pass with one worker.
 pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
     let mut job = base(settings, pass, scene, order(settings, pass.test, pass));
     let around = around(pass, settings);
-    if is_short(settings, scene.size_kb) {
+    if is_short(settings, scene.sizes.file_kb) {
         job.isolation = Isolation::Thread;
     }
     if let Some(plan) = job.pass.as_mut() {
@@ -221,7 +220,8 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
         RecordOrder::Listed(records) => Some(&**records),
         _ => None,
     };
-    let record = listed.map_or(scene.record_kb.saturating_mul(1024), |records| u64::from(telemetry::longest(records)));
+    let record =
+        listed.map_or(scene.sizes.record_kb.saturating_mul(1024), |records| u64::from(telemetry::longest(records)));
     let size = u32::try_from(record).unwrap_or(u32::MAX);
     job.load.mix = Mix::Only(moves);
     job.load.block_size = PerDirection::all(BlockSize::Fixed(size));
@@ -247,7 +247,7 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     }
     if let Some((kb, rest)) = settings.burst {
         job.pace.think = rest;
-        job.pace.think_blocks = (kb / scene.record_kb.max(1)).max(1);
+        job.pace.think_blocks = (kb / scene.sizes.record_kb.max(1)).max(1);
     }
     if let Some(rate) = settings.operations_per_second {
         job.pace.iops = PerDirection::all(Some(rate));
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     fn scene() -> Scene {
-        Scene { file: "f".into(), size_kb: 250, record_kb: 16, cpus: 2, ..Scene::default() }
+        Scene { file: "f".into(), sizes: Sizes { file_kb: 250, record_kb: 16 }, cpus: 2, ..Scene::default() }
     }
 
     #[test]
@@ -347,13 +347,13 @@ mod tests {
     fn short_passes_of_a_matrix_are_threads() {
         let matrix = Settings { mode: crate::modes::Mode::Auto, ..Settings::default() };
         let pass = Pass { test: Test::Read, number: 0 };
-        for (settings, size_kb, isolation) in [
+        for (settings, file_kb, isolation) in [
             (&matrix, 16 << 10, Isolation::Thread),
             (&matrix, 32 << 10, Isolation::Process),
             (&Settings::default(), 250, Isolation::Process),
         ] {
-            let plan = pass_plan(settings, pass, &Scene { size_kb, ..scene() });
-            assert_eq!(plan.jobs[0].isolation, isolation, "{size_kb} kB");
+            let plan = pass_plan(settings, pass, &Scene { sizes: Sizes { file_kb, ..scene().sizes }, ..scene() });
+            assert_eq!(plan.jobs[0].isolation, isolation, "{file_kb} kB");
         }
     }
 

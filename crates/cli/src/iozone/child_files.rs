@@ -12,39 +12,43 @@ use std::path::Path;
 
 /// The names of a test in a child's files.
 struct Names {
-    test: (Test, u8),
+    pass: Pass,
     latencies: &'static str,
-    log: (&'static str, &'static str),
+    /// Words before the time in the log.
+    start: &'static str,
+    finish: &'static str,
     histogram: &'static str,
 }
 
 const fn names(
-    test: (Test, u8),
+    test: Test,
+    number: u8,
     latencies: &'static str,
-    log: (&'static str, &'static str),
+    start: &'static str,
+    finish: &'static str,
     histogram: &'static str,
 ) -> Names {
-    Names { test, latencies, log, histogram }
+    Names { pass: Pass { test, number }, latencies, start, finish, histogram }
 }
 
 /// The rows, in the order of the tests.
 const NAMES: &[Names] = &[
-    names((Test::Write, 0), "wol", ("Write test start:", "Write test finished:"), "write"),
-    names((Test::Write, 1), "rwol", ("Rewrite test start:", "Rewrite test finished:"), "Rewrite"),
-    names((Test::Read, 0), "rol", ("Read test start:", "Read test finished:"), "Read"),
-    names((Test::Read, 1), "rrol", ("Reread test start:", "Reread test finished:"), "Reread"),
-    names((Test::Backward, 0), "revol", ("Reverse read start:", "Reverse read finished:"), "Read Backwards"),
-    names((Test::Stride, 0), "strol", ("Stride test start:", "Stride test finished:"), "Stride Read"),
-    names((Test::Random, 0), "randrol", ("Random read start:", "Random read finished:"), "Random Read"),
-    names((Test::Random, 1), "randwol", ("Random write start:", "Random write finished:"), "Random Write"),
-    names((Test::Pwrite, 0), "pwol", ("Pwrite test start:", "Pwrite test finished:"), "Pwrite"),
-    names((Test::Pread, 0), "prol", ("Pread test start:", "Pread test finished:"), "Pread"),
-    names((Test::Fwrite, 0), "fwol", ("fwrite test start:", "Fwrite test finished:"), "Fwrite"),
-    names((Test::Fread, 0), "frol", ("fread test start:", "Fread test finished:"), "Fread"),
+    names(Test::Write, 0, "wol", "Write test start:", "Write test finished:", "write"),
+    names(Test::Write, 1, "rwol", "Rewrite test start:", "Rewrite test finished:", "Rewrite"),
+    names(Test::Read, 0, "rol", "Read test start:", "Read test finished:", "Read"),
+    names(Test::Read, 1, "rrol", "Reread test start:", "Reread test finished:", "Reread"),
+    names(Test::Backward, 0, "revol", "Reverse read start:", "Reverse read finished:", "Read Backwards"),
+    names(Test::Stride, 0, "strol", "Stride test start:", "Stride test finished:", "Stride Read"),
+    names(Test::Random, 0, "randrol", "Random read start:", "Random read finished:", "Random Read"),
+    names(Test::Random, 1, "randwol", "Random write start:", "Random write finished:", "Random Write"),
+    names(Test::Pwrite, 0, "pwol", "Pwrite test start:", "Pwrite test finished:", "Pwrite"),
+    names(Test::Pread, 0, "prol", "Pread test start:", "Pread test finished:", "Pread"),
+    names(Test::Fwrite, 0, "fwol", "fwrite test start:", "Fwrite test finished:", "Fwrite"),
+    names(Test::Fread, 0, "frol", "fread test start:", "Fread test finished:", "Fread"),
 ];
 
 fn of(pass: Pass) -> Option<&'static Names> {
-    NAMES.iter().find(|names| names.test == (pass.test, pass.number))
+    NAMES.iter().find(|names| names.pass == pass)
 }
 
 /// Stem of the latency file's name for a pass.
@@ -58,14 +62,15 @@ pub(super) fn write(
     settings: &Settings,
     asked: Pass,
     start: &str,
-    (range, jobs): (ChildRange, &[JobResult]),
+    range: ChildRange,
+    jobs: &[JobResult],
 ) -> Result<(), Failure> {
     for (index, job) in (range.first..).zip(jobs) {
         let Some(names) = of(iozone::child_pass(settings, asked, index, range.count)) else { continue };
         if settings.start_log {
             let finished = began();
-            let (first, last) = names.log;
-            append(&format!("Child_{index}.log"), &format!("{first:<25} {start}\n{last:<25} {finished}\n"))?;
+            let lines = format!("{:<25} {start}\n{:<25} {finished}\n", names.start, names.finish);
+            append(&format!("Child_{index}.log"), &lines)?;
         }
         if settings.histograms {
             let text = format!("Child: {index} Op: {}\n{}\n", names.histogram, bands(job));

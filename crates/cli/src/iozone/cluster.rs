@@ -12,7 +12,7 @@ use cluster::{
     Task,
 };
 use formats::printable;
-use iozone::{Member, Pass, PassFailure, Settings};
+use iozone::{Member, Pass, PassFailure, Settings, Sizes};
 use measure::Nanos;
 use model::RunResult;
 use std::ops::Range;
@@ -33,16 +33,19 @@ pub(crate) trait Members {
 /// Runs one test on the first `count` members: they begin at an agreed moment, once all are ready, and get a message when the first one has finished.
 pub(super) fn measure(
     settings: &Settings,
-    (pass, count, (size_kb, record_kb)): (Pass, u32, (u64, u64)),
+    pass: Pass,
+    count: u32,
+    sizes: Sizes,
     members: Option<&mut dyn Members>,
 ) -> Result<RunResult, PassError> {
+    let (size_kb, record_kb) = (sizes.file_kb, sizes.record_kb);
     let work = IozoneWork::Test { test: pass.test.number(), pass: pass.number, size_kb, record_kb };
     let Carried { outcome, failure } = match members {
-        None => carry_out(settings, (0..count, count), &work, &lead::signals()?)?,
+        None => carry_out(settings, 0..count, count, &work, &lead::signals()?)?,
         Some(members) => {
             let each = (0..count).zip(&settings.members);
             let tasks = each
-                .map(|(rank, member)| task(settings, member, (rank, count), &work))
+                .map(|(rank, member)| task(settings, member, rank, count, &work))
                 .map(|task| removing(settings, task));
             let mut failures = Failures { first: 0, said: None, lost: None };
             let outcome = members.round(tasks.collect(), &mut failures)?;
@@ -73,7 +76,7 @@ pub(super) fn measure(
 /// Removes the members' files. Each for itself: one that cannot be reached keeps no other from it.
 pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
     let signals = lead::signals()?;
-    let remove = |rank: u32| carry_out(settings, (rank..rank + 1, count), &IozoneWork::Remove, &signals);
+    let remove = |rank: u32| carry_out(settings, rank..rank + 1, count, &IozoneWork::Remove, &signals);
     let found: Vec<Result<Carried, Failure>> = std::thread::scope(|scope| {
         let each: Vec<_> = (0..count)
             .map(|rank| {
@@ -112,7 +115,8 @@ enum Why {
 /// Has these members do this.
 fn carry_out(
     settings: &Settings,
-    (ranks, count): (Range<u32>, u32),
+    ranks: Range<u32>,
+    count: u32,
     work: &IozoneWork,
     signals: &Watch,
 ) -> Result<Carried, Failure> {
@@ -121,7 +125,7 @@ fn carry_out(
     for (number, rank) in ranks.clone().enumerate() {
         let Some(member) = settings.members.get(rank as usize) else { break };
         connections.push(start(member, (number, &sender))?);
-        tasks.push(task(settings, member, (rank, count), work));
+        tasks.push(task(settings, member, rank, count, work));
     }
     let settings_of_leader =
         LeaderSettings { program: PROGRAM.to_owned(), silence: SILENCE, on_loss: OnLoss::Stop, rounds: Rounds::One };
@@ -131,7 +135,7 @@ fn carry_out(
     Ok(Carried { outcome, failure: failures.found() })
 }
 
-fn task(settings: &Settings, member: &Member, (rank, count): (u32, u32), work: &IozoneWork) -> Task {
+fn task(settings: &Settings, member: &Member, rank: u32, count: u32, work: &IozoneWork) -> Task {
     let file = member.file.as_ref().map_or_else(|| format!("iozone.DUMMY.{rank}"), |file| file.display().to_string());
     let task = IozoneTask { file, work: work.clone(), removes: false };
     let is_there = |other: &&Member| other.host == member.host;

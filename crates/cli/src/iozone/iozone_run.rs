@@ -10,7 +10,7 @@ use crate::output::{Output, print_error};
 use crate::remarks;
 use crate::result_file::name_host;
 use crate::stuck_workers;
-use iozone::{Cause, Pass, PassFailure, Settings};
+use iozone::{Cause, Pass, PassFailure, Settings, Sizes};
 use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
@@ -119,11 +119,12 @@ impl<'a> IozoneRun<'a> {
     pub(crate) fn measure(
         &mut self,
         plan: &Plan,
-        (title, (size_kb, record_kb)): (&str, (u64, u64)),
+        title: &str,
+        sizes: Sizes,
         pass: Pass,
     ) -> Result<RunResult, PassError> {
         let options = self.feed.options(self.options());
-        self.feed.begin(Some(&format!("{title} {size_kb}/{record_kb}")), plan)?;
+        self.feed.begin(Some(&format!("{title} {}/{}", sizes.file_kb, sizes.record_kb)), plan)?;
         let (settings, command) = (self.settings, self.command.as_str());
         let mut in_progress =
             RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
@@ -186,9 +187,9 @@ impl<'a> IozoneRun<'a> {
     }
 
     /// True if iozone's own numbers are all that is shown or kept of the passes over a file of this size.
-    pub(crate) fn are_unseen(&self, size_kb: u64) -> bool {
+    pub(crate) fn are_unseen(&self, file_kb: u64) -> bool {
         let has_log = self.settings.latencies;
-        iozone::is_short(self.settings, size_kb)
+        iozone::is_short(self.settings, file_kb)
             && !has_log
             && !self.measures_latency()
             && self.progress_interval.is_none()
@@ -200,13 +201,13 @@ impl<'a> IozoneRun<'a> {
     }
 
     /// Stores the result of a pass.
-    pub(crate) fn keep(&mut self, title: &str, sizes_kb: (u64, u64), result: RunResult) {
+    pub(crate) fn keep(&mut self, title: &str, sizes: Sizes, result: RunResult) {
         if !self.is_judged() {
             return;
         }
         let mut result = if self.saves { together(title, result) } else { result };
         name_host(&mut result, self.host.clone());
-        self.json_report.add(title, sizes_kb, result, self.saves());
+        self.json_report.add(title, sizes, result, self.saves());
         self.json_report.save_where_due(self.settings, &self.command, None);
     }
 

@@ -10,7 +10,7 @@ use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::is_stdout;
 use analysis::{Strictness, percentile_as_fact};
 use formats::printable;
-use iozone::Settings;
+use iozone::{Settings, Sizes};
 use measure::{Direction, Histogram, Nanos};
 use model::{LatencyStatistics, Note, RunResult};
 use monitor::Places;
@@ -62,20 +62,21 @@ struct Remark {
 
 impl JsonReport {
     /// Runs the checks on a finished pass and stores the parts that are printed or saved.
-    pub(crate) fn add(&mut self, title: &str, (size_kb, record_kb): (u64, u64), mut result: RunResult, saves: Saves) {
+    pub(crate) fn add(&mut self, title: &str, sizes: Sizes, mut result: RunResult, saves: Saves) {
         // A percentile is printed only if there are enough records for it.
         result.jobs.iter_mut().for_each(|job| job.style.percentiles.clear());
         remarks::judge(&mut result);
+        let Sizes { file_kb, record_kb } = sizes;
         let latency = LatencyStatistics { histogram: merged(&result), ..LatencyStatistics::default() };
         let found = PERCENTS.map(|percent| percentile_as_fact(&latency, percent));
-        let place = format!("{title} {size_kb}/{record_kb}");
+        let place = format!("{title} {file_kb}/{record_kb}");
         if latency.histogram.is_some() {
             let in_us = |value: &Option<Nanos>| match value {
                 Some(value) => format!("{:9.1}", value.as_f64() / 1000.0),
                 None => format!("{:>9}", "-"),
             };
             let microseconds: Vec<String> = found.iter().map(in_us).collect();
-            self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
+            self.lines.push(format!("{title:<18} {file_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
         for note in remarks::shown(&result.notes) {
             add_remark(&mut self.remarks, note.check.clone(), &place, || remarks::line(note));
@@ -94,7 +95,7 @@ impl JsonReport {
             let users: u32 = result.jobs.iter().map(|job| job.workers.max(1)).sum();
             self.tests.push(json!({
                 "test": test, "users": users, "block_bytes": record_kb * 1024,
-                "file_kb": size_kb, "record_kb": record_kb, "latency": latency, "result": result,
+                "file_kb": file_kb, "record_kb": record_kb, "latency": latency, "result": result,
             }));
         }
     }

@@ -11,7 +11,7 @@ use crate::store::{KeepArgs, Keeping};
 use crate::streams::{Streams, is_stdout};
 use crate::survey::ResultArgs;
 use analysis::growth_ends;
-use iozone::{Mode, PassFailure, Settings, Unit, throughput_tests};
+use iozone::{Mode, PassFailure, Settings, Sizes, Unit, throughput_tests};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use survey::Knee;
@@ -164,9 +164,9 @@ fn sweep(run: &mut IozoneRun<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Resul
     let from = all.len();
     all.extend(tests().map(|test| Curve { title: test.title, record_kb, levels: Vec::new() }));
     for &count in &settings.children {
-        let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
+        let file_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
         for (test, at) in tests().zip(from..) {
-            let figures = match run_test(run, test, count, (size_kb, record_kb)) {
+            let figures = match run_test(run, test, count, Sizes { file_kb, record_kb }) {
                 Ok(figures) => figures,
                 Err(PassError::Pass(failure)) => return Ok(Some(failure)),
                 Err(PassError::Program(failure)) => return Err(failure),

@@ -25,7 +25,8 @@ pub(crate) fn convert(
     settings: &Settings,
     pass: Pass,
     jobs: &[JobResult],
-    (whose, range): (Whose, ChildRange),
+    whose: Whose,
+    range: ChildRange,
 ) -> Result<(), Failure> {
     // A pass that `-+n` drops has its heading all the same.
     if jobs.is_empty() && settings.latencies && whose == Whose::SingleFirst {

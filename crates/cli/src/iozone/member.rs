@@ -6,7 +6,7 @@ use super::latency::{self, ChildRange, Whose};
 use crate::cluster::member::{Listener, Message, Orders};
 use crate::failure::Failure;
 use cluster::{Finished, IozoneTask, IozoneWork, Task};
-use iozone::{Pass, Scene, Settings, Test};
+use iozone::{Pass, Scene, Settings, Sizes, Test};
 use measure::Nanos;
 use model::{PassMark, RunResult};
 use plan::{Plan, Race};
@@ -47,7 +47,8 @@ pub(crate) fn carry_out(
                 let why = "this version of plumb cannot run these words; use one version on all machines";
                 return Err(Failure::new(why));
             };
-            run_child(task, &settings, (Pass { test, number: pass }, file, (size_kb, record_kb)), orders)
+            let sizes = Sizes { file_kb: size_kb, record_kb };
+            run_child(task, &settings, Pass { test, number: pass }, &file, sizes, orders)
         }
     }
 }
@@ -65,16 +66,17 @@ impl Drop for OwnFile {
 fn run_child(
     task: &Task,
     settings: &Settings,
-    (pass, file, (size_kb, record_kb)): (Pass, PathBuf, (u64, u64)),
+    pass: Pass,
+    file: &Path,
+    sizes: Sizes,
     orders: &mut Orders,
 ) -> Result<Option<Finished>, Failure> {
     let (index, count) = (task.rank, task.members);
     let was_there = file.exists();
     let scene = Scene {
-        file: file.clone(),
+        file: file.to_owned(),
         is_there: was_there,
-        size_kb,
-        record_kb,
+        sizes,
         latency_log: latency::stem(settings, index),
         measures_latency: true,
         cpus: crate::fio::Machine::here().cpus,
@@ -90,15 +92,15 @@ fn run_child(
     if is_gone || finished.started.is_none() {
         if !was_there {
             // What the layout made; there may be no leader to report an error to.
-            let _ = std::fs::remove_file(&file);
+            let _ = std::fs::remove_file(file);
         }
         return Ok((!is_gone).then_some(Finished { result, ..finished }));
     }
     child.mark(&mut result);
     let range = ChildRange { first: index, count };
-    latency::convert(settings, pass, &result.jobs, (Whose::Child, range))?;
+    latency::convert(settings, pass, &result.jobs, Whose::Child, range)?;
     if child_files::are_wanted(settings) {
-        child_files::write(settings, pass, &start, (range, &result.jobs))?;
+        child_files::write(settings, pass, &start, range, &result.jobs)?;
     }
     Ok(Some(Finished { result, ..finished }))
 }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use formats::iozone::text::{self as iozone_text, Columns, Quantity, Table};
 use formats::iozone::{sheet as iozone_sheet, text::COMPLETE};
-use iozone::{Pass, PassTime, RowTest, Scene, Settings, ShownColumns, Test};
+use iozone::{Pass, PassTime, RowTest, Scene, Settings, ShownColumns, Sizes, Test};
 use model::RunResult;
 use plan::Plan;
 use std::collections::BTreeMap;
@@ -18,13 +18,13 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
     run.write(&heading(settings))?;
     let (rows, refused) = iozone::rows(settings);
     let mut values = Values::default();
-    for &(size_kb, record_kb) in &rows {
+    for &sizes in &rows {
         run.settle()?;
-        let shown_kb = if settings.has_telemetry() { 0 } else { record_kb };
-        run.write(&iozone_text::row_start(size_kb, shown_kb))?;
+        let shown_kb = if settings.has_telemetry() { 0 } else { sizes.record_kb };
+        run.write(&iozone_text::row_start(sizes.file_kb, shown_kb))?;
         let mut unseen = BTreeMap::new();
         for test in iozone::row_tests(settings) {
-            match run_test(run, test, (size_kb, record_kb), (&mut values, &mut unseen)) {
+            match run_test(run, test, sizes, &mut values, &mut unseen) {
                 Ok(()) => {}
                 Err(PassError::Pass(failure)) => return run.fail(&failure),
                 Err(PassError::Program(failure)) => return Err(failure),
@@ -32,10 +32,10 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
         }
         run.write("\n")?;
     }
-    if let Some((size, record)) = refused {
+    if let Some(Sizes { file_kb, record_kb }) = refused {
         run.write(&format!(
-            "Error: record length {} is greater than filesize {size} kB\n ",
-            record.saturating_mul(1024)
+            "Error: record length {} is greater than filesize {file_kb} kB\n ",
+            record_kb.saturating_mul(1024)
         ))?;
         run.files.clean(settings);
         return Ok(23);
@@ -68,7 +68,7 @@ const SHORT: usize = 60;
 /// The values of all passes, by test and pass, then by size and record.
 #[derive(Debug, Default)]
 struct Values {
-    by_pass: BTreeMap<(Test, u8), BTreeMap<(u64, u64), Value>>,
+    by_pass: BTreeMap<(Test, u8), BTreeMap<Sizes, Value>>,
 }
 
 /// The numbers that are shown of a pass.
@@ -92,8 +92,9 @@ impl Value {
 fn run_test(
     run: &mut IozoneRun<'_>,
     row: &RowTest,
-    (size_kb, record_kb): (u64, u64),
-    (values, unseen): (&mut Values, &mut Unseen),
+    sizes: Sizes,
+    values: &mut Values,
+    unseen: &mut Unseen,
 ) -> Result<(), PassError> {
     let settings = run.settings;
     let test = row.test;
@@ -105,44 +106,43 @@ fn run_test(
         let name = row.reports.get(usize::from(number)).copied();
         let pass = Pass { test, number };
         let whose = if values.by_pass.contains_key(&(test, number)) { Whose::Single } else { Whose::SingleFirst };
-        let is_measured = is_measured(settings, row, number, (size_kb, record_kb));
-        if is_measured && run.are_unseen(size_kb) && !unseen.contains_key(&(test, number)) {
-            unseen.extend(measure_unseen(run, row, (size_kb, record_kb))?);
+        let is_measured = is_measured(settings, row, number, sizes);
+        if is_measured && run.are_unseen(sizes.file_kb) && !unseen.contains_key(&(test, number)) {
+            unseen.extend(measure_unseen(run, row, sizes)?);
         }
         let value = if !is_measured {
-            latency::convert(settings, pass, &[], (whose, ChildRange::all(&[])))?;
+            latency::convert(settings, pass, &[], whose, ChildRange::all(&[]))?;
             Value::default()
         } else if let Some(value) = unseen.remove(&(test, number)) {
             value?
         } else {
             let title = name.unwrap_or("Backward read again");
-            measure(run, (pass, whose), title, (size_kb, record_kb))?
+            measure(run, pass, whose, title, sizes)?
         };
         if name.is_some() {
             run.write(&iozone_text::value(test.number(), number, value.rate))?;
-            values.by_pass.entry((test, number)).or_default().insert((size_kb, record_kb), value);
+            values.by_pass.entry((test, number)).or_default().insert(sizes, value);
         }
     }
     Ok(())
 }
 
 /// False for a pass that is dropped, or whose file is too small for a record.
-fn is_measured(settings: &Settings, row: &RowTest, number: u8, (size_kb, record_kb): (u64, u64)) -> bool {
+fn is_measured(settings: &Settings, row: &RowTest, number: u8, sizes: Sizes) -> bool {
     let pass = Pass { test: row.test, number };
-    let is_too_small = size_kb < record_kb && settings.listed(row.test, pass.moves()).is_none();
+    let is_too_small = sizes.file_kb < sizes.record_kb && settings.listed(row.test, pass.moves()).is_none();
     !row.drops(number, settings) && !is_too_small
 }
 
 /// The file and sizes of the passes of a test.
-fn scene(run: &mut IozoneRun<'_>, (size_kb, record_kb): (u64, u64)) -> Scene {
+fn scene(run: &mut IozoneRun<'_>, sizes: Sizes) -> Scene {
     let settings = run.settings;
     let file = settings.single_file();
     run.files.use_file(file);
     Scene {
         file: file.to_owned(),
         is_there: file.exists(),
-        size_kb,
-        record_kb,
+        sizes,
         latency_log: latency::stem(settings, 0),
         measures_latency: run.measures_latency(),
         cpus: run.cpus,
@@ -157,13 +157,13 @@ const TOGETHER_KB: u64 = 512;
 type Unseen = BTreeMap<(Test, u8), Result<Value, PassError>>;
 
 /// Runs the passes of a test of which nothing but these values is seen; of a small file also those of the tests after it.
-fn measure_unseen(run: &mut IozoneRun<'_>, row: &RowTest, sizes_kb: (u64, u64)) -> Result<Unseen, PassError> {
-    let (settings, scene) = (run.settings, scene(run, sizes_kb));
-    let most = if sizes_kb.0 <= TOGETHER_KB { usize::MAX } else { 1 };
+fn measure_unseen(run: &mut IozoneRun<'_>, row: &RowTest, sizes: Sizes) -> Result<Unseen, PassError> {
+    let (settings, scene) = (run.settings, scene(run, sizes));
+    let most = if sizes.file_kb <= TOGETHER_KB { usize::MAX } else { 1 };
     let from_here = iozone::row_tests(settings).skip_while(|other| other.test != row.test);
     let rows = from_here.filter(|row| settings.runs(row.test)).take(most);
     let numbered = rows.flat_map(|row| (0..row.passes(settings)).map(move |number| (row, number)));
-    let measured = numbered.filter(|&(row, number)| is_measured(settings, row, number, sizes_kb));
+    let measured = numbered.filter(|&(row, number)| is_measured(settings, row, number, sizes));
     let passes: Vec<Pass> = measured.map(|(row, number)| Pass { test: row.test, number }).collect();
     let plan = |&pass: &Pass| {
         // A test before it has made the file, or has failed.
@@ -171,7 +171,7 @@ fn measure_unseen(run: &mut IozoneRun<'_>, row: &RowTest, sizes_kb: (u64, u64)) 
         iozone::pass_plan(settings, pass, &scene)
     };
     let plans: Vec<Plan> = passes.iter().map(plan).collect();
-    let title = if most == 1 { row.reports.join(", ") } else { format!("{} kB", sizes_kb.0) };
+    let title = if most == 1 { row.reports.join(", ") } else { format!("{} kB", sizes.file_kb) };
     let results = run.measure_unseen(&plans, &title, &passes)?;
     let value = |(pass, result): (&Pass, Result<_, _>)| {
         ((pass.test, pass.number), result.map(|result| value(settings, *pass, &result)))
@@ -187,23 +187,18 @@ fn value(settings: &Settings, pass: Pass, result: &RunResult) -> Value {
     })
 }
 
-fn measure(
-    run: &mut IozoneRun<'_>,
-    (pass, whose): (Pass, Whose),
-    title: &str,
-    (size_kb, record_kb): (u64, u64),
-) -> Result<Value, PassError> {
+fn measure(run: &mut IozoneRun<'_>, pass: Pass, whose: Whose, title: &str, sizes: Sizes) -> Result<Value, PassError> {
     let settings = run.settings;
-    let plan = iozone::pass_plan(settings, pass, &scene(run, (size_kb, record_kb)));
-    let result = run.measure(&plan, (title, (size_kb, record_kb)), pass)?;
-    latency::convert(settings, pass, &result.jobs, (whose, ChildRange::all(&result.jobs)))?;
+    let plan = iozone::pass_plan(settings, pass, &scene(run, sizes));
+    let result = run.measure(&plan, title, sizes, pass)?;
+    latency::convert(settings, pass, &result.jobs, whose, ChildRange::all(&result.jobs))?;
     let value = value(settings, pass, &result);
-    run.keep(title, (size_kb, record_kb), result);
+    run.keep(title, sizes, result);
     Ok(value)
 }
 
 /// The tables after the rows, one per pass: rates, then with `-+u` CPU utilization.
-fn tables(settings: &Settings, rows: &[(u64, u64)], values: &Values) -> Vec<Table> {
+fn tables(settings: &Settings, rows: &[Sizes], values: &Values) -> Vec<Table> {
     let records_kb = iozone::report_records_kb(settings);
     let kinds: &[Quantity] = if settings.cpu { &[Quantity::Rate, Quantity::Processor] } else { &[Quantity::Rate] };
     let mut tables = Vec::new();
@@ -222,14 +217,15 @@ fn tables(settings: &Settings, rows: &[(u64, u64)], values: &Values) -> Vec<Tabl
 }
 
 /// A line per file size, with a value for each column up to the largest record of that file.
-fn table_rows(rows: &[(u64, u64)], records_kb: &[u64], value: impl Fn((u64, u64)) -> f64) -> Vec<(u64, Vec<f64>)> {
+fn table_rows(rows: &[Sizes], records_kb: &[u64], value: impl Fn(Sizes) -> f64) -> Vec<(u64, Vec<f64>)> {
     let mut largest: BTreeMap<u64, u64> = BTreeMap::new();
-    for &(size, record) in rows {
-        let last = largest.entry(size).or_default();
-        *last = record.max(*last);
+    for &Sizes { file_kb, record_kb } in rows {
+        let last = largest.entry(file_kb).or_default();
+        *last = record_kb.max(*last);
     }
     let columns = |last: u64| records_kb.iter().filter(move |&&record| record <= last);
-    let line = |(size, last)| (size, columns(last).map(|&record| value((size, record))).collect());
+    let line =
+        |(file_kb, last)| (file_kb, columns(last).map(|&record_kb| value(Sizes { file_kb, record_kb })).collect());
     largest.into_iter().map(line).collect()
 }
 

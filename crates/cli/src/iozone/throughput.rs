@@ -8,7 +8,7 @@ use super::unit_name;
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::iozone::text::{self as iozone_text, Block, COMPLETE, ChildKind, Order, ThroughputTable};
-use iozone::{Figures, Pass, Scene, Settings, Test, ThroughputTest, throughput_tests};
+use iozone::{Figures, Pass, Scene, Settings, Sizes, Test, ThroughputTest, throughput_tests};
 use model::RunResult;
 use std::path::PathBuf;
 
@@ -30,11 +30,11 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
     let line = |test: &ThroughputTest| Line { name: test.report, throughput: Vec::new(), cpu_percent: Vec::new() };
     let mut lines: Vec<Line> = throughput_tests(settings).map(line).collect();
     for &count in &settings.children {
-        let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
+        let file_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
         run.write(&if settings.written.is_some() {
-            iozone_text::each_writes_by_telemetry(kind, size_kb)
+            iozone_text::each_writes_by_telemetry(kind, file_kb)
         } else {
-            iozone_text::each_writes(kind, size_kb, record_kb)
+            iozone_text::each_writes(kind, file_kb, record_kb)
         })?;
         for (test, line) in throughput_tests(settings).zip(&mut lines) {
             if test.retest && settings.no_retest {
@@ -42,7 +42,7 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
                 line.cpu_percent.push(0.0);
                 continue;
             }
-            match run_test(run, test, count, (size_kb, record_kb)) {
+            match run_test(run, test, count, Sizes { file_kb, record_kb }) {
                 Ok(figures) => {
                     show(run, test, &figures, kind)?;
                     line.throughput.push(figures.together());
@@ -88,14 +88,14 @@ pub(super) fn run_test(
     run: &mut IozoneRun<'_>,
     test: &ThroughputTest,
     count: u32,
-    (size_kb, record_kb): (u64, u64),
+    sizes: Sizes,
 ) -> Result<Figures, PassError> {
     let settings = run.settings;
     let pass = Pass { test: test.test, number: test.pass };
     if !settings.members.is_empty() {
         let led = run.members.as_mut().map(|members| &mut **members as &mut dyn Members);
-        let result = cluster::measure(settings, (pass, count, (size_kb, record_kb)), led)?;
-        return Ok(keep(run, test, (size_kb, record_kb), result));
+        let result = cluster::measure(settings, pass, count, sizes, led)?;
+        return Ok(keep(run, test, sizes, result));
     }
     let mut scenes = Vec::new();
     for index in 0..count {
@@ -106,40 +106,34 @@ pub(super) fn run_test(
         scenes.push(Scene {
             is_there: file.exists(),
             file,
-            size_kb,
-            record_kb,
+            sizes,
             latency_log: latency::stem(settings, index),
             measures_latency: run.measures_latency(),
             cpus: run.cpus,
         });
     }
-    if size_kb < record_kb && settings.listed(pass.test, pass.moves()).is_none() {
+    if sizes.file_kb < sizes.record_kb && settings.listed(pass.test, pass.moves()).is_none() {
         return Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() });
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
     let start = super::ctime::began();
-    let result = run.measure(&plan, (&format!("{count} {}", test.title), (size_kb, record_kb)), pass)?;
+    let result = run.measure(&plan, &format!("{count} {}", test.title), sizes, pass)?;
     let range = ChildRange::all(&result.jobs);
-    latency::convert(settings, pass, &result.jobs, (Whose::Child, range))?;
+    latency::convert(settings, pass, &result.jobs, Whose::Child, range)?;
     if child_files::are_wanted(settings) {
-        child_files::write(settings, pass, &start, (range, &result.jobs))?;
+        child_files::write(settings, pass, &start, range, &result.jobs)?;
     }
-    Ok(keep(run, test, (size_kb, record_kb), result))
+    Ok(keep(run, test, sizes, result))
 }
 
 /// Stores the result of a test and returns its numbers.
-fn keep(
-    run: &mut IozoneRun<'_>,
-    test: &ThroughputTest,
-    (size_kb, record_kb): (u64, u64),
-    result: RunResult,
-) -> Figures {
+fn keep(run: &mut IozoneRun<'_>, test: &ThroughputTest, sizes: Sizes, result: RunResult) -> Figures {
     let settings = run.settings;
     let pass = Pass { test: test.test, number: test.pass };
     let count = ChildRange::all(&result.jobs).count;
     let computing = |index| settings.computing(pass.test, iozone::child_pass(settings, pass, index, count).moves());
     let figures = Figures::of(&result.jobs, settings.unit, computing);
-    run.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
+    run.keep(&format!("{} {}", figures.children.len(), test.title), sizes, result);
     figures
 }
 
