@@ -1,5 +1,7 @@
 //! The house rules, checked: floors, file heads and sizes, names, unsafe, leftovers, and the tables in the documents.
 
+#[path = "rules/commands.rs"]
+mod commands;
 #[path = "rules/dead.rs"]
 mod dead;
 #[path = "rules/documents.rs"]
