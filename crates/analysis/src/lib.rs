@@ -13,6 +13,7 @@ pub mod compare;
 pub mod costs;
 mod findings;
 mod identities;
+mod judgement;
 mod limiter;
 pub mod measured;
 pub mod question;
@@ -28,12 +29,13 @@ pub mod units;
 mod verdict;
 
 pub use checks::{
-    CHECKS, Check, Needs, advice, grade, grade_title, is_finding, is_of_memory, is_shown, judge, limit_of_tester,
+    CHECKS, Check, Needs, advice, check, grade, grade_title, is_finding, is_of_memory, is_shown, limit_of_tester,
     unchecked,
 };
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
-pub use limiter::{group_limits_ios, limited_by, limited_by_group};
+pub use judgement::judge;
+pub use limiter::{group_limits_ios, limited_by_group};
 pub use model::{percentile_as_fact, samples_needed};
 pub use rounds::{Difference, RateInterval, difference, interval, median_round};
 pub use scaling::{contradiction, growth_ends, knee, queueing};

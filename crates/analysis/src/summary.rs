@@ -359,11 +359,11 @@ pub fn thousands(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixtures::closed_loop, judge};
+    use crate::{check, fixtures::closed_loop};
 
     fn point(users: u32, iops: u64, latency_us: u64) -> Point {
         let result = closed_loop(users, iops * 4, Nanos::from_micros(latency_us), Nanos::from_secs(4));
-        Point::of(users, &result, Direction::Read, &judge(&result)).unwrap()
+        Point::of(users, &result, Direction::Read, &check(&result)).unwrap()
     }
 
     #[test]

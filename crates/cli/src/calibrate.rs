@@ -1,17 +1,17 @@
 //! `plumb calibrate`: what the tool itself adds to latencies on this machine.
 
 use crate::failure::Failure;
-use crate::fio::Machine;
 use crate::streams::{self, Streams, Written};
 use crate::width;
 use analysis::tool_share::{sentence, time};
-use fio::{Action, Invocation, Parser};
+use fio::{Action, Invocation};
 use formats::printable;
 use measure::float;
 use model::{Calibration, ClockNote};
 use plan::{JobPlan, Plan};
 use run::{Calibrated, Calibrating, RunOptions};
 use serde_json::{Value, json};
+use session::machine::{Machine, parser};
 
 /// Show what plumb itself adds to latencies here: loop, wake-up, clock, histogram
 #[derive(Debug, clap::Args)]
@@ -73,9 +73,8 @@ fn plan(args: &CalibrateArgs) -> Result<Plan, Failure> {
         (None, None) => USUAL.iter().flat_map(|(engine, depth)| words(engine, *depth)).collect(),
     };
     let machine = Machine::here();
-    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
     let parsed =
-        parser.command_line(&words, &machine.surroundings()).map_err(|error| Failure::new(error.to_string()))?;
+        parser().command_line(&words, &machine.surroundings()).map_err(|error| Failure::new(error.to_string()))?;
     let Invocation { action: Action::Run(plan), .. } = parsed else {
         return Err(Failure::new(
             "the words after -- are not a job: write a job file or options like --name=a --ioengine=psync",

@@ -56,10 +56,7 @@ impl Feature {
     pub(crate) fn require(self, what: &str) -> Result<(), Failure> {
         match self.row() {
             (_, true) => Ok(()),
-            (name, false) => Err(Failure::new(format!(
-                "{what}: this plumb was built without the feature `{name}`; build one that has it: \
-                 cargo build --release --features {name}"
-            ))),
+            (name, false) => Err(Failure::not_built(what, name)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The `plumb` binary. Only this crate prints, reads the environment and exits.
+//! The `plumb` binary: commands, what they print, and their exit statuses.
 
 #![forbid(unsafe_code)]
 
@@ -11,9 +11,7 @@ mod compare;
 mod cost_model;
 mod dispatch;
 mod explain;
-mod failure;
 mod features;
-mod feed;
 mod fio;
 mod gate;
 mod generate;
@@ -22,27 +20,21 @@ mod input;
 mod iostat;
 mod iozone;
 mod knee;
-mod measuring;
 mod native;
 mod network;
-mod output;
 mod pages;
 mod parse;
-mod remarks;
 #[cfg_attr(not(feature = "report"), path = "absent/report.rs")]
 mod report;
-mod result_file;
-mod safe_files;
 #[cfg_attr(not(feature = "store"), path = "absent/store.rs")]
 mod store;
-mod streams;
-mod stuck_workers;
 mod survey;
 mod versus;
 #[cfg_attr(not(feature = "live"), path = "absent/watch.rs")]
 mod watch;
-mod width;
 
+// Every file names them as its own.
+use session::{failure, measuring, output, remarks, result_file, safe_files, streams, width};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -54,6 +46,6 @@ fn main() -> ExitCode {
         failure.print();
         failure.status
     });
-    feed::linger_until_over();
+    session::publish::linger_until_over();
     ExitCode::from(status)
 }

@@ -14,6 +14,8 @@ mod options;
 mod places;
 #[path = "rules/prose.rs"]
 mod prose;
+#[path = "rules/sessions.rs"]
+mod sessions;
 #[path = "rules/structure.rs"]
 mod structure;
 
@@ -39,7 +41,8 @@ const FLOORS: &[(&str, u32)] = &[
     ("report", 4),
     ("run", 4),
     ("store", 4),
-    ("cli", 5),
+    ("session", 5),
+    ("cli", 6),
 ];
 
 /// The crate that no crate of the program may use: for tests and benches only.
@@ -295,7 +298,7 @@ fn the_readme_shows_every_command() {
 
 /// Who may open files for writing without `sys::files::output_file`, and why no block device is met there, or why it may be.
 const OPEN_FOR_WRITING: &[(&str, &str)] = &[
-    ("cli/src/safe_files.rs", "looks at the descriptor, and replaces only what plumb made"),
+    ("session/src/safe_files.rs", "looks at the descriptor, and replaces only what plumb made"),
     ("survey/src/work_file.rs", "recreates the work file and its mark next to it"),
     ("engine/src/e4defrag.rs", "the donor is what the engine works on"),
     ("engine/src/names/create.rs", "making files is the I/O"),

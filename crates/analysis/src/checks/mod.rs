@@ -390,11 +390,11 @@ pub fn grade_title(grade: Grade) -> &'static str {
 ///
 /// let error = JobError { errno: 5, operation: "read".into(), message: "a.dat: I/O error".into(), signal: None };
 /// let job = JobResult { error: Some(error), ..JobResult::default() };
-/// let notes = analysis::judge(&RunResult { jobs: vec![job], ..RunResult::default() });
+/// let notes = analysis::check(&RunResult { jobs: vec![job], ..RunResult::default() });
 /// assert_eq!(notes[0].check, "errors");
 /// assert!(analysis::grade(&notes) > Grade::Trusted);
 /// ```
-pub fn judge(result: &RunResult) -> Vec<Note> {
+pub fn check(result: &RunResult) -> Vec<Note> {
     if result.is_judged() {
         let found_by_the_run = result.notes.iter().filter(|note| note.check != contradiction::ID);
         return contradiction::run(result).into_iter().chain(found_by_the_run.cloned()).collect();
@@ -425,8 +425,8 @@ mod tests {
 
     #[test]
     fn a_clean_run_stays_silent() {
-        assert_eq!(judge(&clean_random_read()), []);
-        assert_eq!(judge(&watched_random_read()), []);
+        assert_eq!(check(&clean_random_read()), []);
+        assert_eq!(check(&watched_random_read()), []);
     }
 
     #[test]
@@ -436,9 +436,9 @@ mod tests {
             note("under_way", Grade::ValidWithLimits, "it had not ended".into(), &[]),
             note("cache", Grade::ValidWithLimits, "old".into(), &[]),
         ];
-        let again = judge(&result);
+        let again = check(&result);
         assert_eq!(again.iter().map(|note| note.check.as_str()).collect::<Vec<_>>(), ["under_way"]);
-        assert_eq!(judge(&RunResult { notes: again.clone(), ..clean_random_read() }), again);
+        assert_eq!(check(&RunResult { notes: again.clone(), ..clean_random_read() }), again);
     }
 
     #[test]
@@ -456,9 +456,9 @@ mod tests {
     fn what_members_found_by_their_samples_stays_and_what_one_could_not_check_is_not_checked() {
         let mut all = clean_random_read();
         all.notes = vec![note("cache", Grade::NotAStorageResult, "members 0, 2: memory answered".into(), &[])];
-        assert!(judge(&all).is_empty() && unchecked(&all).contains(&"throttled"));
+        assert!(check(&all).is_empty() && unchecked(&all).contains(&"throttled"));
         all.judged_by_members = Some(JudgedByMembers { not_checked: vec!["holes".to_owned()] });
-        assert_eq!(judge(&all), all.notes);
+        assert_eq!(check(&all), all.notes);
         assert_eq!(unchecked(&all), ["holes"]);
     }
 

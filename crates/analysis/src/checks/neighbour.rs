@@ -72,7 +72,7 @@ mod tests {
         let found = &run(&result)[0];
         assert!(found.sentence.starts_with("2 other members of this run are on this machine"), "{}", found.sentence);
         assert_eq!(found.grade, Grade::NotChecked);
-        assert_ne!(crate::limited_by(&result).map(|limit| limit.limiter), Some(model::Limiter::Neighbour));
+        assert_ne!(crate::limiter::limited_by(&result).map(|limit| limit.limiter), Some(model::Limiter::Neighbour));
     }
 
     #[test]

@@ -33,7 +33,7 @@ const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
 
 /// The verdict on the bottleneck of this run; `None` if there is none: no I/O, simulated time, or signals that match no
 /// rule.
-pub fn limited_by(result: &RunResult) -> Option<LimitedBy> {
+pub(crate) fn limited_by(result: &RunResult) -> Option<LimitedBy> {
     let seen = RunFacts::of(result)?;
     RULES.iter().find_map(|rule| rule(&seen))
 }

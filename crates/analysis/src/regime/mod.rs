@@ -32,7 +32,7 @@ const DIFFERENT: f64 = 0.1;
 
 /// Finds the phases of a run and the rate that lasts, and stores both in its result. What the run itself found stays if
 /// its samples are not in the result.
-pub fn describe(result: &mut RunResult) {
+pub(crate) fn describe(result: &mut RunResult) {
     if !result.is_judged() {
         result.phases = phases(result);
     }

@@ -3,9 +3,9 @@
 
 use crate::failure::Failure;
 use crate::features::Feature;
-use model::RunResult;
+pub(crate) use session::keep::{KeepArgs, Keeping, keep_file, keep_result};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Look after the store of results (not in this build: feature `store`)
 #[derive(Debug, clap::Args)]
@@ -15,50 +15,9 @@ pub(crate) struct StoreArgs {
     words: Vec<OsString>,
 }
 
-/// Options of commands that measure.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct KeepArgs {
-    /// Refused: this build has no store
-    #[arg(long, value_name = "FILE", value_parser = refused)]
-    store: Option<PathBuf>,
-    /// No effect: this build has no store
-    #[arg(long)]
-    no_store: bool,
-}
-
-impl KeepArgs {
-    /// Refuses a store that was named.
-    pub(crate) fn in_file(store: Option<&Path>) -> Result<Self, Failure> {
-        store.map_or(Ok(()), |_| Feature::Store.require("--store")).map(|()| KeepArgs::default())
-    }
-}
-
-fn refused(_: &str) -> Result<PathBuf, String> {
-    Feature::Store.require("--store").map(|()| PathBuf::new()).map_err(|failure| failure.message().to_owned())
-}
-
-/// When a command keeps its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keeping {
-    /// Unless it is asked not to.
-    Unasked,
-    /// Only if it is asked to.
-    Asked,
-}
-
 /// Refuses the command.
 pub(crate) fn run(_: &StoreArgs) -> Result<u8, Failure> {
     Feature::Store.require("plumb store").map(|()| 1)
-}
-
-/// Keeps nothing.
-pub(crate) fn keep_file(_path: &Path, _args: &KeepArgs, _keeping: Keeping) -> String {
-    String::new()
-}
-
-/// Keeps nothing.
-pub(crate) fn keep_result(_result: &RunResult, _args: &KeepArgs, _keeping: Keeping) -> String {
-    String::new()
 }
 
 /// Finds nothing.

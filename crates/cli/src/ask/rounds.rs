@@ -2,13 +2,12 @@
 
 use super::Question;
 use crate::failure::{Cut, Failure};
-use crate::fio::Machine;
-use crate::survey::progress::Display;
 use analysis::question::{Number, Observed, Part, Rule};
-use fio::Parser;
 use measure::{Direction, Nanos};
 use model::{Grade, PhaseKind, RunResult};
 use plan::Plan;
+use session::machine::{Machine, parser};
+use session::progress::Display;
 use std::path::{Path, PathBuf};
 use sys::processes::signals::Watch;
 
@@ -102,7 +101,7 @@ pub(super) fn plan(question: &Question, test: usize, number: u64, directory: &Pa
     added.extend(question.added.iter().map(written));
     let text = crate::versus::with_options(&question.job_file(test)?, &added);
     let machine = Machine::here();
-    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
+    let parser = parser();
     let parsed = parser.job_file(&format!("{}, {name}", question.name), &text, &machine.surroundings());
     parsed.map(|(plan, _)| plan).map_err(|error| Failure::new(error.to_string()))
 }
@@ -110,7 +109,7 @@ pub(super) fn plan(question: &Question, test: usize, number: u64, directory: &Pa
 /// Refuses in the job file of a test what `--untrusted` refuses. The options that are added to it are the user's.
 pub(super) fn check_trust(question: &Question, test: usize) -> Result<(), Failure> {
     let name = format!("{}, {}", question.name, question.profile.tests[test].name);
-    let parser = Parser::new(engine::ENGINES).untrusting();
+    let parser = parser().untrusting();
     let parsed = parser.job_file(&name, &question.job_file(test)?, &Machine::here().surroundings());
     parsed.map(drop).map_err(|error| Failure::new(error.to_string()))
 }
@@ -124,7 +123,7 @@ fn one(plan: &Plan, name: &str, display: &mut Display, signals: &Watch) -> Resul
     if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
         return Err(Cut::Failed(Failure::new(format!("{name}: {}", error.message))));
     }
-    crate::remarks::judge(&mut result);
+    analysis::judge(&mut result);
     Ok(result)
 }
 

@@ -4,12 +4,11 @@ use super::measured::Measured;
 use super::slo::Slo;
 use super::words;
 use crate::failure::{Cut, Failure};
-use crate::fio::Machine;
-use crate::survey::progress::Display;
 use analysis::capacity::{Conclusion, Counts, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
-use fio::Parser;
 use measure::Nanos;
 use model::{Grade, RunResult};
+use session::machine::{Machine, parser};
+use session::progress::Display;
 use survey::{OPEN_LOOP_ENGINES, OpenLoad, OpenRun, Sending, SurveyTarget, TestTime};
 use sys::processes::signals::Watch;
 
@@ -226,8 +225,7 @@ impl Measurement<'_> {
         let ramp = Nanos::from_secs_f64(seconds * WARM_UP);
         let time = TestTime { ramp, time: Nanos::from_secs_f64(seconds).saturating_sub(ramp) };
         let run = OpenRun { sending, time, number: self.runs };
-        let parser = Parser::new(engine::ENGINES);
-        let (plan, rate) = self.question.load.plan(self.target, &run, &parser, &self.machine.surroundings())?;
+        let (plan, rate) = self.question.load.plan(self.target, &run, &parser(), &self.machine.surroundings())?;
         let mut result = run::execute(&plan, &crate::measuring::options(), &mut self.display)?;
         if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
             return Err(Cut::Signal(signal));
@@ -251,7 +249,7 @@ impl Measurement<'_> {
             return self.measured(sending, seconds);
         }
         self.question.fallback = Fallback::Over;
-        crate::remarks::judge(&mut result);
+        analysis::judge(&mut result);
         self.keep_findings(&result);
         Ok((Measured::of(&result, &self.question.slos), rate))
     }

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
         let (mut found, damaged) = input::read_results(path)?;
         tally.damaged += damaged;
         for located in &mut found {
-            remarks::judge(&mut located.result);
+            analysis::judge(&mut located.result);
             tally.add(located, args);
         }
         if args.written.streams.json {

@@ -2,11 +2,11 @@
 
 use super::carrier::Place;
 use crate::failure::Failure;
-use crate::fio::Machine;
 use cluster::LeaderCommand;
 use fio::{Action, EtaRequest, Files, Invocation, OutputFormat, Parser, Surroundings, TriggerRequest};
 use measure::Nanos;
 use plan::{AfterRuntime, DebugPlan, JobPlan, LaidOutBy, Part, Plan};
+use session::machine::{Machine, parser};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -193,10 +193,6 @@ pub(super) fn parse(
     allowed: Vec<String>,
 ) -> Result<Invocation, Failure> {
     parse_by(&parser().allowing(allowed), words, environment, files)
-}
-
-fn parser() -> Parser {
-    Parser::new(engine::ENGINES).with_formats(formats::output_formats())
 }
 
 fn parse_by(

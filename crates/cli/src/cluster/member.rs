@@ -267,7 +267,7 @@ fn enter(task: &Task) -> Result<(), Failure> {
 fn complete(result: &mut model::RunResult, warnings: Vec<String>) {
     result.warnings = warnings;
     crate::result_file::name_host(result, None);
-    crate::remarks::judge(result);
+    analysis::judge(result);
     result.surroundings = Some(Box::new(crate::result_file::surroundings(&result.monitored)));
 }
 

@@ -1,12 +1,11 @@
 //! A member's end of a survey: opens the target, fills it, and makes the Plan of a test.
 
 use crate::failure::Failure;
-use crate::fio::Machine;
 use crate::survey::measure::{patient, write_passes};
 use cluster::{SurveyTask, Task};
-use fio::Parser;
 use model::RunResult;
 use plan::Plan;
+use session::machine::{Machine, parser};
 use std::path::{Path, PathBuf};
 use survey::{OpenTarget, Preparation, Reach, Setup, SurveyRequest, TestTime};
 
@@ -57,7 +56,7 @@ impl MemberSurvey {
         let test = self.prepared.suite.tests.iter().find(|test| test.key() == task.test).ok_or_else(unknown)?;
         let time = TestTime { ramp: task.ramp, time: task.time };
         let setup = Setup { time, ..self.prepared.setup(&self.open.target) };
-        let plan = test.plan(setup, &Parser::new(engine::ENGINES), &Machine::here().surroundings())?;
+        let plan = test.plan(setup, &parser(), &Machine::here().surroundings())?;
         Ok(patient(plan, &self.prepared.request))
     }
 }

@@ -30,7 +30,6 @@ mod tcp;
 mod trigger_command;
 
 use crate::failure::{Failure, signal_status};
-use crate::feed::MembersStream;
 use crate::input;
 use crate::knee::KneeArgs;
 use crate::output::{self, Output};
@@ -51,6 +50,7 @@ use relayed::Relayed;
 use repeat::{Ending, Repetitions, Run};
 use screen::Screen;
 use served::{Rights, Trust};
+use session::publish::MembersStream;
 use shown::{Completeness, Form};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

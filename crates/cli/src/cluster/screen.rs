@@ -2,11 +2,11 @@
 
 use super::carrier::Place;
 use crate::output::{self, print_error};
-use crate::survey::progress::UnderWay;
 use cluster::{Beat, Leader, Stage, Standing};
 use formats::printable;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::text::{grouped, rounded_size};
+use session::progress::UnderWay;
 use std::time::{Duration, Instant};
 
 /// Members with a line. The others are counted in the last one.

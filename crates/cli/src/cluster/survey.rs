@@ -9,10 +9,10 @@ use crate::failure::Failure;
 use crate::knee::KneeArgs;
 use crate::survey::SurveyArgs;
 use crate::survey::members::{ByMembers, Members};
-use crate::survey::progress::UnderWay;
 use cluster::{LeaderCommand, SurveyTask};
 use measure::Nanos;
 use model::RunResult;
+use session::progress::UnderWay;
 use survey::{SurveyRequest, SurveyTest, TestTime};
 
 /// Runs a survey by all members.

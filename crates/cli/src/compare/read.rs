@@ -1,7 +1,7 @@
 //! The results of one side of a comparison, from files of any format that plumb reads.
 
 use crate::failure::Failure;
-use crate::{input, remarks};
+use crate::input;
 use analysis::compare::{FactSet, Observation, Said, observe};
 use formats::results::Located;
 use model::{RunResult, Surroundings};
@@ -56,7 +56,7 @@ pub(super) fn files(word: &Path) -> Vec<PathBuf> {
 
 impl SideResults {
     fn add(&mut self, path: &Path, file: usize, said: Option<&Said>, mut result: RunResult) {
-        remarks::judge(&mut result);
+        analysis::judge(&mut result);
         self.results += 1;
         self.facts.add(&result);
         let observations = observe(&result, said, file);

@@ -5,7 +5,6 @@
 
 use super::{ModelArgs, document, show};
 use crate::failure::{Failure, signal_status};
-use crate::fio::Machine;
 use crate::iozone::live::Live;
 use crate::output::Output;
 use crate::remarks;
@@ -20,6 +19,7 @@ use measure::text::{TimeUnit, duration};
 use model::{LowestTraffic, Note, RunResult};
 use run::RunOptions;
 use serde_json::{Value, json};
+use session::machine::{Machine, parser};
 use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -130,7 +130,7 @@ impl<'a> Bench<'a> {
     fn new(place: &'a OpenTarget, args: &'a ModelArgs, signals: Watch) -> Result<Self, Failure> {
         let path = place.target.paths.first().cloned().unwrap_or_default();
         let held = File::open(&path).map_err(|error| Failure::at(&path, format!("cannot be opened: {error}")))?;
-        let (parser, machine) = (Parser::new(engine::ENGINES), Machine::here());
+        let (parser, machine) = (parser(), Machine::here());
         let time = args.time.unwrap_or(USUAL_TIME_MS);
         Ok(Bench {
             place,
@@ -256,7 +256,7 @@ impl<'a> Bench<'a> {
     /// Runs the checks on the last point.
     fn judge(&mut self, sweep: &mut Sweep, whose: &str) {
         let Some(point) = sweep.points.last_mut().filter(|_| self.signal.is_none()) else { return };
-        remarks::judge(point);
+        analysis::judge(point);
         for note in remarks::shown(&point.notes) {
             self.notes.push(Note { sentence: format!("{whose}: {}", note.sentence), ..note.clone() });
         }

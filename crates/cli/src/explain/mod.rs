@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
 
 /// A result with all of its identities.
 fn document(path: &Path, mut located: Located) -> Value {
-    remarks::judge(&mut located.result);
+    analysis::judge(&mut located.result);
     let identity = |identity: &Identity| {
         let (verdict, why) = match &identity.verdict {
             Verdict::Holds => ("holds", None),
@@ -103,7 +103,7 @@ fn calibrated(result: &RunResult) -> impl Iterator<Item = (&str, &Calibration)> 
 }
 
 fn explanation(mut located: Located, columns: Option<usize>) -> String {
-    remarks::judge(&mut located.result);
+    analysis::judge(&mut located.result);
     let result = &located.result;
     let mut text = String::new();
     let mut subject = String::new();

@@ -39,6 +39,12 @@ impl Interim {
     }
 }
 
+/// The path of the file that requests a report: `fio-dump-status` in the temporary directory.
+pub(super) fn request_file() -> PathBuf {
+    let directory = ["TMPDIR", "TEMP"].into_iter().find_map(std::env::var_os).filter(|name| !name.is_empty());
+    PathBuf::from(directory.unwrap_or_else(|| "/tmp".into())).join("fio-dump-status")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,14 +6,12 @@ mod idle;
 mod interim;
 pub(crate) mod network;
 mod no_io;
-mod surroundings;
 mod trials;
 pub(crate) mod trigger;
 mod until;
 mod watch;
 
 use crate::failure::Failure;
-use crate::feed::{Feed, FeedArgs};
 use crate::input;
 use crate::output::{Output, print_error};
 use crate::remarks;
@@ -30,11 +28,12 @@ use measure::Nanos;
 use model::RunResult;
 use plan::{DebugPlan, Plan, Subject};
 use run::{Calibrating, RunOptions};
+use session::machine::{Machine, parser};
+use session::publish::{PublishArgs, Publisher};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
-pub(crate) use surroundings::Machine;
 use watch::{Live, Talk, Watch};
 
 /// fio's exit status after any signal.
@@ -44,8 +43,8 @@ const ENDED_BY_SIGNAL: u8 = 128;
 /// invalid input, 128 after a signal. (fio's status is the number modulo 256, so 256 failures look like success.)
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let words = input::words(words)?;
-    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
-    let machine = surroundings::Machine::here();
+    let parser = parser();
+    let machine = Machine::here();
     let invocation = match parser.command_line(&words, &machine.surroundings()) {
         Ok(invocation) => invocation,
         Err(error) => return refuse(&words, &parser, &machine, &error),
@@ -82,15 +81,15 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
 }
 
 /// Opens what gets the run while it goes on.
-fn feed(invocation: &Invocation) -> Result<Feed, Failure> {
+fn feed(invocation: &Invocation) -> Result<Publisher, Failure> {
     let args = feed_args(invocation);
     args.check_stdout(invocation.side.result.as_deref().filter(|path| is_stdout(path)).map(|_| "--result=-"))?;
-    if matches!(invocation.action, Action::Run(_)) { Feed::open(&args, None) } else { Ok(Feed::default()) }
+    if matches!(invocation.action, Action::Run(_)) { Publisher::open(&args, None) } else { Ok(Publisher::default()) }
 }
 
-fn feed_args(invocation: &Invocation) -> FeedArgs {
+fn feed_args(invocation: &Invocation) -> PublishArgs {
     let side = invocation.side.clone();
-    FeedArgs {
+    PublishArgs {
         stream: side.stream,
         metrics: side.metrics,
         metrics_listen: side.metrics_listen,
@@ -116,7 +115,7 @@ fn prints_result(invocation: &Invocation) -> bool {
 }
 
 /// Prints the errors of a command line, also to the `--output` file if one was named.
-fn refuse(words: &[String], parser: &Parser, machine: &surroundings::Machine, error: &JobError) -> Result<u8, Failure> {
+fn refuse(words: &[String], parser: &Parser, machine: &Machine, error: &JobError) -> Result<u8, Failure> {
     let text = format!("{error}\n");
     // The usage is longer than a screen, so the error is printed after it.
     if error.wants_usage()
@@ -145,7 +144,7 @@ fn output_word(words: &[String]) -> Option<&str> {
     found.filter(|file| !file.is_empty())
 }
 
-fn measure(plan: &Plan, invocation: &Invocation, mut feed: Feed, out: &mut Output) -> Result<u8, Failure> {
+fn measure(plan: &Plan, invocation: &Invocation, mut feed: Publisher, out: &mut Output) -> Result<u8, Failure> {
     let strict = invocation.side.strict.as_deref().map(remarks::strictness).transpose()?;
     let regime = until::read(invocation.side.until_regime.as_deref(), plan)?;
     let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
@@ -166,7 +165,7 @@ fn measure(plan: &Plan, invocation: &Invocation, mut feed: Feed, out: &mut Outpu
     });
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
-    let interim = Interim::new(invocation.side.status_interval, surroundings::dump_request());
+    let interim = Interim::new(invocation.side.status_interval, interim::request_file());
     let store = KeepArgs::in_file(invocation.side.store.as_deref())?;
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
     feed.begin(None, plan)?;
@@ -182,7 +181,7 @@ fn measure(plan: &Plan, invocation: &Invocation, mut feed: Feed, out: &mut Outpu
     result.warnings = warnings;
     result.until_regime = regime.map(|regime| regime.end(result.monitored.as_ref()));
     crate::result_file::name_host(&mut result, None);
-    remarks::judge(&mut result);
+    analysis::judge(&mut result);
     feed.ended(&result);
     let fed = feed.finish();
     let is_written = kept.is_some() || invocation.output.formats.contains(&"native");

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::input::{self, NamedFile};
-use crate::{parse, remarks};
+use crate::parse;
 use analysis::measured;
 use analysis::report_card::{Disk, disks_of};
 use formats::results::{Documents, Own, of_reading, own};
@@ -82,7 +82,7 @@ impl Sweeps {
     fn add(&mut self, file: &NamedFile, survey: Option<&str>, rows: Vec<Measurement>, result: Option<&mut RunResult>) {
         let (mut limit, mut disks, mut lasting) = (None, Vec::new(), None);
         if let Some(result) = result {
-            remarks::judge(result);
+            analysis::judge(result);
             limit = analysis::limit_of_tester(&result.notes, result.limited_by.as_ref()).map(str::to_owned);
             disks = disks_of(result);
             lasting = result.lasting.take();

@@ -5,16 +5,16 @@ use super::files::Files;
 use super::json_report::{JsonReport, Saves};
 use super::live::Live;
 use crate::failure::Failure;
-use crate::feed::Feed;
 use crate::output::{Output, print_error};
 use crate::remarks;
 use crate::result_file::name_host;
-use crate::stuck_workers;
 use iozone::{Cause, Pass, PassFailure, Settings, Sizes};
 use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
 use run::{Event, Monitoring, Observer, Request, RunOptions, Runner};
+use session::publish::Publisher;
+use session::stuck_workers;
 use std::path::Path;
 
 /// Root directory of /proc and /sys.
@@ -61,7 +61,7 @@ pub(crate) struct IozoneRun<'a> {
     /// Name of the machine in the results, if one was given.
     pub(crate) host: Option<String>,
     /// Gets each pass while it goes on.
-    feed: Feed,
+    feed: Publisher,
     /// Runs all passes.
     runner: Runner,
     /// True if remarks are shown.
@@ -74,11 +74,11 @@ pub(crate) struct IozoneRun<'a> {
 
 impl<'a> IozoneRun<'a> {
     pub(crate) fn new(settings: &'a Settings, command: String, out: Output) -> Self {
-        let cpus = crate::fio::Machine::here().cpus;
+        let cpus = session::machine::Machine::here().cpus;
         let runner = Runner::new(Path::new(SYSTEM_ROOT));
         let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
-        let feed = Feed::default();
+        let feed = Publisher::default();
         IozoneRun {
             settings,
             command,
@@ -98,7 +98,7 @@ impl<'a> IozoneRun<'a> {
     }
 
     /// The same run, which gives away its passes while they go on.
-    pub(crate) fn feeding(self, feed: Feed) -> Self {
+    pub(crate) fn feeding(self, feed: Publisher) -> Self {
         IozoneRun { feed, ..self }
     }
 

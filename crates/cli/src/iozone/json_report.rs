@@ -65,7 +65,7 @@ impl JsonReport {
     pub(crate) fn add(&mut self, title: &str, sizes: Sizes, mut result: RunResult, saves: Saves) {
         // A percentile is printed only if there are enough records for it.
         result.jobs.iter_mut().for_each(|job| job.style.percentiles.clear());
-        remarks::judge(&mut result);
+        analysis::judge(&mut result);
         let Sizes { file_kb, record_kb } = sizes;
         let latency = LatencyStatistics { histogram: merged(&result), ..LatencyStatistics::default() };
         let found = PERCENTS.map(|percent| percentile_as_fact(&latency, percent));

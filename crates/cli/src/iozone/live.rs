@@ -1,9 +1,9 @@
 //! The progress line on a terminal.
 
-use crate::stuck_workers;
 use formats::printable;
 use measure::Nanos;
 use run::{Event, Observer, Progress};
+use session::stuck_workers;
 use std::io::Write;
 
 /// A status line on standard error, redrawn in place; nothing if that is not a terminal.

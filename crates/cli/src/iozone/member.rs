@@ -79,7 +79,7 @@ fn run_child(
         sizes,
         latency_log: latency::stem(settings, index),
         measures_latency: true,
-        cpus: crate::fio::Machine::here().cpus,
+        cpus: session::machine::Machine::here().cpus,
     };
     let mut plan = iozone::throughput_plan(settings, pass, &vec![scene; count as usize]);
     plan.jobs = plan.jobs.into_iter().skip(index as usize).take(1).collect();

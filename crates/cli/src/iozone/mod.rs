@@ -15,7 +15,6 @@ mod sheet_file;
 mod throughput;
 
 use crate::failure::Failure;
-use crate::feed::{Feed, FeedArgs};
 use crate::output::{Output, print_error};
 use crate::safe_files::is_block_device;
 use crate::store::{KeepArgs, Keeping};
@@ -24,6 +23,7 @@ use ctime::began;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{BINDING, MACHINE, Member, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
+use session::publish::{PublishArgs, Publisher};
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -121,8 +121,8 @@ fn run_settings<'a>(settings: &'a Settings, members: Option<&'a mut dyn Members>
     Ok(status)
 }
 
-fn own_feed(settings: &Settings) -> FeedArgs {
-    FeedArgs {
+fn own_feed(settings: &Settings) -> PublishArgs {
+    PublishArgs {
         stream: settings.stream.clone(),
         metrics: settings.metrics.clone(),
         metrics_listen: settings.metrics_listen.clone(),
@@ -132,13 +132,13 @@ fn own_feed(settings: &Settings) -> FeedArgs {
 }
 
 /// Opens what gets the passes while they go on.
-fn feed(args: &FeedArgs, settings: &Settings, host: Option<String>) -> Result<Feed, Failure> {
+fn feed(args: &PublishArgs, settings: &Settings, host: Option<String>) -> Result<Publisher, Failure> {
     if args.is_some() && !settings.members.is_empty() {
         return Err(Failure::new(
             "iozone: --stream, --metrics, --metrics-listen and --otlp have passes on this machine only; leave them or -+m out",
         ));
     }
-    Feed::open(args, host)
+    Publisher::open(args, host)
 }
 
 /// Refuses output files that cannot be written, before anything is measured.
@@ -168,7 +168,7 @@ fn head(settings: &Settings, command: &str) -> String {
         text.push_str(&match line.as_str() {
             MACHINE => machine(),
             BINDING => {
-                let first = settings.first_cpu(crate::fio::Machine::here().cpus).unwrap_or(0);
+                let first = settings.first_cpu(session::machine::Machine::here().cpus).unwrap_or(0);
                 format!("\tBinding of processors beginning with {first} \n")
             }
             line => line.to_owned(),

@@ -1,9 +1,9 @@
 //! `plumb parse --format openmetrics`: the intervals of results with their times, for promtool's backfill.
 
 use crate::failure::Failure;
-use crate::feed::of_result;
 use crate::input::{self, NamedFile};
 use crate::streams::Written;
+use session::publish::of_result;
 
 /// Writes all results that have intervals. A file with one run is the run; of several, each is `FILE:NUMBER`.
 pub(super) fn run(files: &[NamedFile], written: &Written) -> Result<u8, Failure> {

@@ -1,7 +1,7 @@
 //! `plumb history`: the runs of each series with their numbers.
 
 use super::series::{self, SHOWN, accepted, columns, comparable, doubt, head, logarithms, percent, shown, title};
-use super::{Names, RedactArgs, day, hashed, moment, open_answering, place};
+use super::{Names, RedactArgs, day, hashed, moment, open_answering};
 use crate::failure::Failure;
 use crate::streams::{self, Written};
 use ::store::{Point, Series, Store};
@@ -9,6 +9,7 @@ use analysis::statistics::{Newest, newest};
 use clap::ValueEnum;
 use formats::printable;
 use serde_json::json;
+use session::keep::store_of_option;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -67,7 +68,7 @@ enum Form {
 /// Prints the history.
 pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
-    let store = open_answering(&place::of_option(args.store.as_deref())?)?;
+    let store = open_answering(&store_of_option(args.store.as_deref())?)?;
     let series = series::selected(&store, args.what.as_deref())?;
     let form = if args.written.streams.json { Form::Json } else { args.format };
     let text = match form {

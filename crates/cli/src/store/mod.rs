@@ -4,7 +4,6 @@
 
 pub(crate) mod history;
 mod keep;
-mod place;
 mod series;
 pub(crate) mod trend;
 
@@ -13,10 +12,9 @@ use crate::input;
 use crate::streams::{self, Streams, Written};
 use ::store::{Document, Store};
 use formats::printable;
-use keep::Condition;
-pub(crate) use keep::{keep_file, keep_result};
-pub(crate) use place::{KeepArgs, Keeping};
 use serde_json::{Value, json};
+use session::keep::{Condition, answers, store_of_option};
+pub(crate) use session::keep::{KeepArgs, Keeping, keep_file, keep_result};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -145,10 +143,10 @@ impl Said {
 /// Runs `plumb store`.
 pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
-    let path = place::of_option(args.store.as_deref())?;
+    let path = store_of_option(args.store.as_deref())?;
     let Streams { json, quiet } = args.written.streams;
     if !matches!(args.action, Action::Keep { .. } | Action::Answer) {
-        keep::answers(&path)?;
+        answers(&path)?;
     }
     let said = match &args.action {
         Action::Where => whereabouts(&path)?,
@@ -184,8 +182,8 @@ pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
 /// The result of the run that a word stands for; `None` if there is no store or no such run in it.
 pub(crate) fn stored(word: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let Some(word) = word.to_str().filter(|word| !word.contains('/')) else { return Ok(None) };
-    let Ok(path) = place::of_option(None) else { return Ok(None) };
-    keep::answers(&path)?;
+    let Ok(path) = store_of_option(None) else { return Ok(None) };
+    answers(&path)?;
     let Some(store) = Store::to_read(&path)? else { return Ok(None) };
     Ok(store.find(word)?.map(|id| store.export(&id)).transpose()?)
 }
@@ -197,7 +195,7 @@ fn hashed(names: Names, text: String) -> String {
 
 /// Opens the store to read, which must be there, unless its file system hangs.
 fn open_answering(path: &Path) -> Result<Store, Failure> {
-    keep::answers(path)?;
+    answers(path)?;
     open(path)
 }
 

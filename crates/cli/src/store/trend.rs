@@ -1,7 +1,7 @@
 //! `plumb trend`: since when a series is faster or slower, and what changed in its surroundings.
 
 use super::series::{self, accepted, columns, comparable, head, logarithms, percent, shown, title};
-use super::{Names, RedactArgs, hashed, open_answering, place};
+use super::{Names, RedactArgs, hashed, open_answering};
 use crate::failure::Failure;
 use crate::streams::{self, Written};
 use ::store::{Decision, Point, Series, Store, changes};
@@ -9,6 +9,7 @@ use analysis::statistics::{Chance, FEWEST, HistoryChange, MOST, history_changes}
 use clap::ValueEnum;
 use formats::printable;
 use serde_json::{Value, json};
+use session::keep::store_of_option;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
 
 fn answer(args: &TrendArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
-    let path = place::of_option(args.store.as_deref())?;
+    let path = store_of_option(args.store.as_deref())?;
     let store = open_answering(&path)?;
     let series = series::selected(&store, args.what.as_deref())?;
     let is_json = args.written.streams.json || args.format == Form::Json;

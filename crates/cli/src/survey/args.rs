@@ -1,11 +1,11 @@
 //! The command line of `plumb survey`.
 
 use crate::failure::Failure;
-use crate::feed::FeedArgs;
 use crate::store::KeepArgs;
 use crate::streams::Streams;
 use analysis::Strictness;
 use clap::Parser;
+use session::publish::PublishArgs;
 use std::path::{Path, PathBuf};
 use survey::{Axis, Precondition, SurveyRequest, WarmUp};
 
@@ -137,7 +137,7 @@ pub(crate) struct ResultArgs {
     #[command(flatten)]
     pub(crate) streams: Streams,
     #[command(flatten)]
-    pub(crate) feed: FeedArgs,
+    pub(crate) feed: PublishArgs,
     /// Make no page of the result
     #[arg(long)]
     pub(crate) no_report: bool,

@@ -1,14 +1,14 @@
 //! The observer of a running test: shows progress, and saves the test in the survey's result every few seconds and at a
 //! signal, so that an interrupted survey keeps it.
 
-use super::progress::Display;
 use super::save::{SavedSurvey, SurveyFile};
 use crate::output::print_error;
 use crate::result_file::{SaveSchedule, under_way};
-use crate::stuck_workers;
 use measure::Nanos;
 use model::RunResult;
 use run::{Event, Observer, Request};
+use session::progress::Display;
+use session::stuck_workers;
 use survey::{FinishedTest, SurveyTest};
 
 /// Shows the progress of a test and saves its result so far.

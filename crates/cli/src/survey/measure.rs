@@ -3,17 +3,17 @@
 use super::EachTest;
 use super::autosave::{Autosave, interrupted};
 use super::members::{ByMembers, Members};
-use super::progress::Display;
 use super::save::{Done, SavedSurvey, SurveyFile};
 use super::settling::Settling;
 use crate::failure::Failure;
-use crate::feed::Feed;
-use crate::fio::Machine;
 use fio::Parser;
 use measure::Nanos;
 use model::{Monitored, Note, RunResult};
 use plan::Plan;
 use run::Observer;
+use session::machine::{Machine, parser};
+use session::progress::Display;
+use session::publish::Publisher;
 use std::collections::HashMap;
 use survey::{
     FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyRequest,
@@ -41,14 +41,14 @@ pub(super) struct SurveyRun<'a> {
     machine: Machine,
     parser: Parser,
     /// Gets each run while it goes on.
-    feed: Feed,
+    feed: Publisher,
     /// The members that run the tests in place of this process.
     members: Option<&'a mut dyn Members>,
 }
 
 /// Checks that all tests are possible on the target.
 pub(super) fn check(prepared: &Preparation, target: &SurveyTarget) -> Result<(), Failure> {
-    Ok(prepared.check(target, &Parser::new(engine::ENGINES), &Machine::here().surroundings())?)
+    Ok(prepared.check(target, &parser(), &Machine::here().surroundings())?)
 }
 
 impl<'a> SurveyRun<'a> {
@@ -56,14 +56,13 @@ impl<'a> SurveyRun<'a> {
     pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, Done>, signals: &'a Watch) -> Self {
         let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
         let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
-        let parser = Parser::new(engine::ENGINES);
-        let feed = Feed::default();
+        let feed = Publisher::default();
         let display = Display::new(total);
-        SurveyRun { prepared, done, signals, display, machine: Machine::here(), parser, feed, members: None }
+        SurveyRun { prepared, done, signals, display, machine: Machine::here(), parser: parser(), feed, members: None }
     }
 
     /// The same survey, which gives away its runs while they go on.
-    pub(super) fn feeding(self, feed: Feed) -> Self {
+    pub(super) fn feeding(self, feed: Publisher) -> Self {
         SurveyRun { feed, ..self }
     }
 
@@ -166,7 +165,7 @@ impl<'a> SurveyRun<'a> {
             found.under_way = interrupted(test, result);
             return Ok(());
         }
-        crate::remarks::judge(&mut result);
+        analysis::judge(&mut result);
         result.notes.extend(unsteady);
         result.notes.extend(open.preconditioned.as_ref().and_then(Preconditioned::note));
         self.feed.ended(&result);
@@ -318,7 +317,7 @@ pub(super) fn check_filled(open: &OpenTarget, result: &RunResult) -> Result<(), 
 fn execute(
     (plan, title): (Plan, &str),
     prepared: &Preparation,
-    feed: &mut Feed,
+    feed: &mut Publisher,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, Failure> {
     let plan = patient(plan, &prepared.request);

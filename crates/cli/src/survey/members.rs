@@ -1,12 +1,12 @@
 //! A survey that the members of a cluster run: each test is a run of all of them at once, and a row of the same table, JSON and page.
 
 use super::ResultArgs;
-use super::progress::UnderWay;
 use crate::failure::Failure;
 use crate::measuring::CalibrationArgs;
 use cluster::{MemberSummary, Reason, Summary};
 use measure::text::rounded_size;
 use model::RunResult;
+use session::progress::UnderWay;
 use survey::{FinishedTest, SurveyRequest, SurveyTest, TestTime, counted};
 
 /// The members that run the tests in place of this process.

@@ -9,7 +9,6 @@ mod dry_run;
 mod fio_sh;
 pub(crate) mod measure;
 pub(crate) mod members;
-pub(crate) mod progress;
 mod read_only_target;
 mod remarks;
 mod save;
@@ -18,7 +17,6 @@ mod settling;
 mod table;
 
 use crate::failure::{Failure, signal_status};
-use crate::feed::Feed;
 use crate::output::Output;
 use crate::store::{KeepArgs, Keeping};
 use crate::width;
@@ -30,6 +28,8 @@ use members::Members;
 pub(crate) use read_only_target::filled_target;
 use remarks::Extent;
 use screen::{Form, Screen};
+use session::machine::seed_from_clock;
+use session::publish::Publisher;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use survey::{FinishedTest, OpenTarget, Preparation, Reach, SurveyRequest};
@@ -118,12 +118,6 @@ pub(crate) fn find_knee(
     conduct(order, &mut |_, _, _| Ok(()))
 }
 
-pub(crate) fn seed_from_clock() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    // Below 2^53, so that every JSON reader can represent the seed exactly.
-    u64::from(now.subsec_nanos()) ^ now.as_secs()
-}
-
 /// A target that is open, with its data: what `plumb capacity` measures.
 pub(crate) struct Place {
     prepared: Preparation,
@@ -166,7 +160,7 @@ fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
     let SurveyOrder { request, done, output, fill, reach, remarks, result, store, mut members } = order;
     let request = members.as_deref().map_or(Ok(request.clone()), |members| shared(request, members.count()))?;
     result.streams.apply();
-    let feed = Feed::open(&result.feed, request.host.clone())?;
+    let feed = Publisher::open(&result.feed, request.host.clone())?;
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
     let directory = prepared.request.output_dir.as_deref();

@@ -1,8 +1,8 @@
 //! The observer of the writes of `--precondition=steady`: shows their rounds, and ends them once the rate is settled.
 
-use super::progress::Display;
 use measure::Nanos;
 use run::{Event, Observer, Request};
+use session::progress::Display;
 use survey::Rounds;
 
 /// Shows the rounds and ends them.

@@ -149,7 +149,7 @@ fn measure(args: &VersusArgs) -> Result<u8, Failure> {
         tolerance: args.tolerance,
         accepted: args.accept.iter().map(|check| check.replace('-', " ")).collect(),
         rest: Duration::from_secs(args.rest),
-        seed: args.seed.unwrap_or_else(crate::survey::seed_from_clock),
+        seed: args.seed.unwrap_or_else(session::machine::seed_from_clock),
         pairing: if args.together { rounds::Pairing::Together } else { rounds::Pairing::InTurns },
     };
     order.check()?;

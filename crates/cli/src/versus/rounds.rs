@@ -5,12 +5,11 @@ use super::shown::Screen;
 use super::sides::{NAMES, Parsed, ReadOnly, Turn, Words};
 use super::together;
 use crate::failure::{Cut, Failure};
-use crate::remarks;
-use crate::survey::progress::Display;
 use analysis::compare::{Goal, Metric, Observation, Round, Standing, observe, standing, turns_progress};
 use measure::{Nanos, SplitMix};
 use model::{Grade, RunResult};
 use run::RunOptions;
+use session::progress::Display;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use sys::processes::signals::Watch;
@@ -307,7 +306,7 @@ impl<'a> Measurement<'a> {
             let round = self.rounds.len() + 1;
             return Err(Cut::Failed(Failure::new(format!("round {round}, {name}: {}", error.message))));
         }
-        remarks::judge(&mut result);
+        analysis::judge(&mut result);
         Ok(result)
     }
 

@@ -4,9 +4,9 @@
 //! that nothing of the job hides them.
 
 use crate::failure::Failure;
-use crate::fio::Machine;
-use fio::{Action, EtaRequest, Files, Invocation, Parser, RealFiles, SideOutputs, Surroundings, TriggerRequest};
+use fio::{Action, EtaRequest, Files, Invocation, RealFiles, SideOutputs, Surroundings, TriggerRequest};
 use plan::Plan;
+use session::machine::{Machine, parser};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -105,7 +105,7 @@ impl Words {
         let machine = Machine::here();
         let files = EachSection { files: &words, added: &filled(&added) };
         let around = Surroundings { files: &files, ..machine.surroundings() };
-        let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
+        let parser = parser();
         let name = NAMES[side];
         let invocation = parser.command_line(&filled(&words), &around).map_err(|error| {
             // With a mistake in the job itself, its own message has the right line.

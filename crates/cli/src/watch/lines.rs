@@ -3,12 +3,12 @@
 use super::sampling::Machine;
 use super::{SIGNAL_PAUSE, Source, save};
 use crate::failure::{Failure, signal_status};
-use crate::feed::Feed;
 use crate::output::Output;
 use measure::Nanos;
 use model::{DeviceFacts, Interval, Monitored};
 use plan::Plan;
 use serde_json::{Value, json};
+use session::publish::Publisher;
 use std::time::{Duration, Instant};
 use sys::processes::signals::Watch;
 
@@ -16,7 +16,7 @@ use sys::processes::signals::Watch;
 pub(super) fn run(
     source: &Source<'_>,
     machine: &mut Machine,
-    (mut out, mut feed): (Output, Feed),
+    (mut out, mut feed): (Output, Publisher),
     (interval, count): (Duration, Option<u64>),
     signals: &Watch,
 ) -> Result<u8, Failure> {

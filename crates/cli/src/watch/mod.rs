@@ -14,7 +14,6 @@ mod state;
 mod tests;
 
 use crate::failure::{Failure, signal_status};
-use crate::feed::{Feed, FeedArgs};
 use crate::output::Output;
 use crate::streams::Written;
 use clap::Parser;
@@ -22,6 +21,7 @@ use keys::{Heard, Keys};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{Event, KeyEventKind};
 use sampling::Machine;
+use session::publish::{PublishArgs, Publisher};
 use state::{State, Then};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ pub(crate) struct WatchArgs {
     #[command(flatten)]
     written: Written,
     #[command(flatten)]
-    feed: FeedArgs,
+    feed: PublishArgs,
 }
 
 fn parse_interval(text: &str) -> Result<Duration, String> {
@@ -82,7 +82,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// Shows the screen until the user quits. Returns 0, or 128 + signal.
 pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
-    let feed = Feed::open(&args.feed, None)?;
+    let feed = Publisher::open(&args.feed, None)?;
     let root = args.root.clone().or_else(|| std::env::var_os("PLUMB_ROOT").map(PathBuf::from));
     let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
     let names: Vec<String> = args.devices.iter().map(|name| kernel_name(name)).collect();

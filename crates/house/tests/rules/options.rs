@@ -14,7 +14,7 @@ const OPTION_NAMES: &[(&str, &str)] = &[
     ("crates/formats/src/fio/", "keys of fio's JSON and labels of its text"),
     ("crates/survey/src/", "writes options for fio.sh and for sweeps, which fio's parser reads"),
     ("crates/run/src/", "names the option at fault in messages; the plan that it carries out is typed"),
-    ("crates/cli/src/feed/metrics.rs", "labels of plumb_run_info"),
+    ("crates/session/src/publish/metrics.rs", "labels of plumb_run_info"),
     ("crates/cli/src/generate/", "words of completion scripts"),
     ("crates/plan/src/debug.rs", "subjects of --debug"),
     ("crates/plan/src/pattern.rs", "words of patterns"),

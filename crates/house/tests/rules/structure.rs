@@ -44,8 +44,10 @@ fn production_code(text: &str) -> (String, Vec<String>) {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if line.starts_with("#[cfg(test)]") {
-            let declared =
-                lines.next().and_then(|next| next.strip_prefix("mod ")).and_then(|next| next.strip_suffix(';'));
+            let declared = lines
+                .next()
+                .and_then(|next| next.trim_start_matches("pub(crate) ").strip_prefix("mod "))
+                .and_then(|next| next.strip_suffix(';'));
             match declared {
                 Some(name) => tests.push(name.to_owned()),
                 None => break,
@@ -267,7 +269,7 @@ fn no_function_takes_a_bool() {
 }
 
 /// The files that only tests have: those of modules declared under `#[cfg(test)]`.
-fn test_files() -> BTreeSet<String> {
+pub(super) fn test_files() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (path, text) in sources() {
         let (directory, file) = path.rsplit_once('/').unwrap_or(("", &path));

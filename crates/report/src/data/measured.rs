@@ -135,7 +135,7 @@ impl Measured {
     /// Builds the level measured by one run; `None` if the direction has no I/O or no latency was measured.
     pub fn of(load: u64, result: &RunResult, direction: Direction) -> Option<Self> {
         let mut level = Self::of_row(load, &of_result::measurement(&of_result::merged(result)?, direction)?)?;
-        let notes = if result.notes.is_empty() { analysis::judge(result) } else { result.notes.clone() };
+        let notes = if result.notes.is_empty() { analysis::check(result) } else { result.notes.clone() };
         let busy = notes.iter().find(|note| note.check == "busy users" && note.grade > Grade::Trusted);
         let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
         // The checks know more than a row, such as rate limits and lock waits.

@@ -30,12 +30,7 @@ pub(crate) struct Judged {
 impl Judged {
     /// Applies the checks to a result.
     pub(super) fn of(number: usize, title: String, result: &mut RunResult) -> Judged {
-        // What the run itself found stays if its samples are not in the document.
-        if !result.is_judged() {
-            result.limited_by = analysis::limited_by(result);
-        }
-        analysis::regime::describe(result);
-        result.notes = analysis::judge(result);
+        analysis::judge(result);
         Judged {
             number,
             title,

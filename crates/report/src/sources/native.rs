@@ -112,8 +112,7 @@ impl Source {
             return;
         };
         if result.was_monitored() {
-            result.notes = analysis::judge(&result);
-            analysis::regime::describe(&mut result);
+            analysis::judge(&mut result);
             self.monitored_runs.extend(test_of(&Json::Null, result));
         }
     }

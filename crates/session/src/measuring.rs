@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The choice of runs without a calibration.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct CalibrationArgs {
+pub struct CalibrationArgs {
     /// Do not measure plumb's own share of latencies before each run (less than 100 ms)
     #[arg(long)]
     no_calibrate: bool,
@@ -17,18 +17,18 @@ static SKIPPED: AtomicBool = AtomicBool::new(false);
 
 impl CalibrationArgs {
     /// True with `--no-calibrate`.
-    pub(crate) const fn is_skipped(&self) -> bool {
+    pub const fn is_skipped(&self) -> bool {
         self.no_calibrate
     }
 
     /// Applies it to all runs of this process.
-    pub(crate) fn apply(&self) {
+    pub fn apply(&self) {
         SKIPPED.store(self.no_calibrate, Ordering::Relaxed);
     }
 }
 
 /// The options of a run.
-pub(crate) fn options() -> RunOptions {
+pub fn options() -> RunOptions {
     RunOptions {
         progress_interval: Some(Nanos::from_millis(250)),
         calibration: if SKIPPED.load(Ordering::Relaxed) { Calibrating::Skipped } else { Calibrating::Brief },

@@ -1,17 +1,19 @@
-//! Facts about this machine that job files may refer to.
+//! This machine: what job files may refer to, and the parser of fio's words that all commands use.
 
-use fio::{RealFiles, Surroundings};
-use std::path::PathBuf;
+use fio::{Parser, RealFiles, Surroundings};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The facts that job files may use.
-pub(crate) struct Machine {
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
     memory_mib: u64,
-    pub(crate) cpus: u32,
+    /// Number of CPUs.
+    pub cpus: u32,
 }
 
 impl Machine {
     /// Reads the facts of this machine.
-    pub(crate) fn here() -> Self {
+    pub fn here() -> Self {
         let information = rustix::system::sysinfo();
         let memory = information.totalram.saturating_mul(u64::from(information.mem_unit));
         let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
@@ -19,7 +21,7 @@ impl Machine {
     }
 
     /// The facts in the form that the parser takes.
-    pub(crate) fn surroundings(&self) -> Surroundings<'_> {
+    pub fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {
             environment: &variable,
             files: &RealFiles,
@@ -30,10 +32,16 @@ impl Machine {
     }
 }
 
-/// The path of the file that requests an interim report: `fio-dump-status` in the temporary directory.
-pub(crate) fn dump_request() -> PathBuf {
-    let directory = ["TMPDIR", "TEMP"].into_iter().find_map(std::env::var_os).filter(|name| !name.is_empty());
-    PathBuf::from(directory.unwrap_or_else(|| "/tmp".into())).join("fio-dump-status")
+/// The parser of fio's words, with all engines and output formats of this build.
+pub fn parser() -> Parser {
+    Parser::new(engine::ENGINES).with_formats(formats::output_formats())
+}
+
+/// A seed that differs from run to run.
+pub fn seed_from_clock() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Below 2^53, so that every JSON reader can represent the seed exactly.
+    u64::from(now.subsec_nanos()) ^ now.as_secs()
 }
 
 /// Returns a variable of the environment; one that is not UTF-8 counts as unset.

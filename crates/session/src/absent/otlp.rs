@@ -2,7 +2,6 @@
 
 use super::forked::Lingering;
 use crate::failure::Failure;
-use crate::features::Feature;
 use formats::openmetrics::RunMetrics;
 use std::convert::Infallible;
 use std::io;
@@ -12,8 +11,7 @@ pub(super) struct Sender(Infallible);
 
 impl Sender {
     pub(super) fn open(url: &str) -> Result<Self, Failure> {
-        let refused = Feature::Otlp.require(&format!("--otlp {url}")).err();
-        Err(refused.unwrap_or_else(|| Failure::new("--otlp: not in this build")))
+        Err(Failure::not_built(&format!("--otlp {url}"), "otlp"))
     }
 
     pub(super) fn write<'runs>(&mut self, _: impl IntoIterator<Item = &'runs RunMetrics>) -> io::Result<()> {

@@ -6,35 +6,35 @@ use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Width of text that goes to no terminal.
-pub(crate) const USUAL: usize = 80;
+pub const USUAL: usize = 80;
 /// Width beyond which running text is hard to read; tables may be wider.
 const LONGEST_LINE: usize = 100;
 /// Least width that is believed; less is taken for a terminal that does not know its size.
 const LEAST: usize = 20;
 
 /// Columns of standard output: those of the environment variable `COLUMNS`, else of its terminal; `None` if it is not a terminal.
-pub(crate) fn of_stdout() -> Option<usize> {
+pub fn of_stdout() -> Option<usize> {
     asked().or_else(|| columns(&std::io::stdout()))
 }
 
 /// The same of standard error.
-pub(crate) fn of_stderr() -> Option<usize> {
+pub fn of_stderr() -> Option<usize> {
     asked().or_else(|| columns(&std::io::stderr()))
 }
 
 /// Columns of a drawing in letters on standard output.
-pub(crate) fn of_drawing() -> usize {
+pub fn of_drawing() -> usize {
     of_stdout().unwrap_or(USUAL)
 }
 
 /// Width of running text in a terminal of this width.
-pub(crate) fn of_text(terminal: Option<usize>) -> usize {
+pub fn of_text(terminal: Option<usize>) -> usize {
     terminal.map_or(USUAL, |width| width.min(LONGEST_LINE))
 }
 
 /// Wraps text at a width; all lines except the first begin with `indent`. Ends with a line break. A number is never
 /// separated from its unit.
-pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
+pub fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let options = Options::new(width)
         .subsequent_indent(indent)
         .word_separator(WordSeparator::Custom(words))
@@ -65,7 +65,7 @@ fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 }
 
 /// A line of a command whose output scripts read line by line: wrapped for a terminal of this width, otherwise as it is.
-pub(crate) fn for_people(text: &str, indent: &str, width: Option<usize>) -> String {
+pub fn for_people(text: &str, indent: &str, width: Option<usize>) -> String {
     match width {
         Some(width) => wrapped(text, indent, width.min(LONGEST_LINE)),
         None => text.trim_end().to_owned() + "\n",

@@ -16,7 +16,7 @@ const ATTRIBUTE: &str = "user.plumb.made";
 
 /// Returns true if plumb may replace `path`: nothing exists there, or an empty file, or a file of plumb's. Never for a
 /// device (the rename would replace /dev/null by a regular file) or for a file with other data.
-pub(crate) fn may_replace(path: &Path) -> io::Result<bool> {
+pub fn may_replace(path: &Path) -> io::Result<bool> {
     may_replace_if(path, is_ours)
 }
 
@@ -34,12 +34,12 @@ fn may_replace_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> i
 }
 
 /// Fails if [`may_replace`] denies this path.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+pub fn check(path: &Path) -> Result<(), Failure> {
     check_if(path, is_ours)
 }
 
 /// Same as [`check`], for files that are recognised by `is_ours`.
-pub(crate) fn check_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> Result<(), Failure> {
+pub fn check_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> Result<(), Failure> {
     match may_replace_if(path, is_ours) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::at(path, FOREIGN)),
@@ -48,11 +48,11 @@ pub(crate) fn check_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>)
 }
 
 /// The message about an existing file that plumb did not create.
-pub(crate) const FOREIGN: &str = "exists and plumb did not make it; name another file or move it away";
+pub const FOREIGN: &str = "exists and plumb did not make it; name another file or move it away";
 
 /// Opens a file for results that are written piece by piece: a new file, or one of plumb's, which is truncated. A pipe
 /// or other special file is opened for writing as it is.
-pub(crate) fn stream(path: &Path) -> Result<File, Failure> {
+pub fn stream(path: &Path) -> Result<File, Failure> {
     if is_block_device(path) {
         return Err(Failure::at(path, "is a block device; results go to a file"));
     }
@@ -71,7 +71,7 @@ pub(crate) fn stream(path: &Path) -> Result<File, Failure> {
 }
 
 /// True if `path` leads to a block device: a write there overwrites data.
-pub(crate) fn is_block_device(path: &Path) -> bool {
+pub fn is_block_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type()))
 }
 
@@ -98,7 +98,7 @@ fn mark(file: &File) -> io::Result<()> {
 
 /// Durability of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Durability {
+pub enum Durability {
     /// Flushed with fsync(2) before the rename, so that a power failure does not leave an incomplete file.
     Synced,
     /// Not flushed: the flush would be part of the I/O that the run measures.
@@ -111,7 +111,7 @@ pub(crate) enum Durability {
 /// O_EXCL on the temporary name excludes a second writer of the same path. [`may_replace`] is not repeated before the
 /// rename, so a file that another process creates at `path` in the meantime is replaced.
 #[derive(Debug)]
-pub(crate) struct AtomicFile {
+pub struct AtomicFile {
     path: PathBuf,
     part: PathBuf,
     /// The temporary file, until it is renamed.
@@ -120,14 +120,14 @@ pub(crate) struct AtomicFile {
 
 impl AtomicFile {
     /// Creates the temporary file, which proves that the file can be written. The caller checks [`may_replace`].
-    pub(crate) fn reserve(path: &Path) -> io::Result<Self> {
+    pub fn reserve(path: &Path) -> io::Result<Self> {
         let part = part_of(path);
         let pending = Some(beginning(&part)?);
         Ok(AtomicFile { path: path.to_owned(), part, pending })
     }
 
     /// Creates the temporary file of the first free `STEM-NNN.json` in `directory`.
-    pub(crate) fn numbered(directory: &Path, stem: &str) -> io::Result<Self> {
+    pub fn numbered(directory: &Path, stem: &str) -> io::Result<Self> {
         for number in 1..=999_999 {
             let path = directory.join(format!("{stem}-{number:03}.json"));
             if path.symlink_metadata().is_ok() {
@@ -143,7 +143,7 @@ impl AtomicFile {
     }
 
     /// Same as [`AtomicFile::reserve`], with the error as a message.
-    pub(crate) fn at(path: &Path) -> Result<Self, Failure> {
+    pub fn at(path: &Path) -> Result<Self, Failure> {
         Self::reserve(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Failure::new(part_exists(path)),
             _ => Failure::writing(&path.display().to_string(), &error),
@@ -151,16 +151,17 @@ impl AtomicFile {
     }
 
     /// Same as [`AtomicFile::put`], with the error as a message.
-    pub(crate) fn write(&mut self, bytes: &[u8], durability: Durability) -> Result<(), Failure> {
+    pub fn write(&mut self, bytes: &[u8], durability: Durability) -> Result<(), Failure> {
         self.put(bytes, durability).map_err(|error| Failure::writing(&self.path.display().to_string(), &error))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Replaces the file's content by `bytes`.
-    pub(crate) fn put(&mut self, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    pub fn put(&mut self, bytes: &[u8], durability: Durability) -> io::Result<()> {
         let mut file = match self.pending.take() {
             Some(file) => file,
             None => beginning(&self.part)?,
@@ -190,7 +191,7 @@ impl Drop for AtomicFile {
 }
 
 /// The message if the temporary name is taken.
-pub(crate) fn part_exists(path: &Path) -> String {
+pub fn part_exists(path: &Path) -> String {
     format!("{} exists: remove it unless another run is writing it", part_of(path).display())
 }
 

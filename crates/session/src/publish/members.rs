@@ -8,7 +8,7 @@ use model::{Environment, RunResult};
 use plan::Plan;
 
 /// The lines of all members.
-pub(crate) struct MembersStream {
+pub struct MembersStream {
     stream: Stream,
     /// The machine of the leader.
     environment: Environment,
@@ -17,17 +17,17 @@ pub(crate) struct MembersStream {
 
 impl MembersStream {
     /// Opens the place that `given` names.
-    pub(crate) fn open(given: &str) -> Result<Self, Failure> {
+    pub fn open(given: &str) -> Result<Self, Failure> {
         Ok(MembersStream { stream: Stream::open(given)?, environment: super::environment(), runs: Vec::new() })
     }
 
     /// True if standard output is for the lines alone.
-    pub(crate) fn prints(given: Option<&str>) -> bool {
+    pub fn prints(given: Option<&str>) -> bool {
         given.is_some_and(is_stdout)
     }
 
     /// A member is going to run. Fails if nothing can be given away, before anything is measured.
-    pub(crate) fn begin(&mut self, task: &Task, place: &str, plan: &Plan) -> Result<(), Failure> {
+    pub fn begin(&mut self, task: &Task, place: &str, plan: &Plan) -> Result<(), Failure> {
         let before = task.round.saturating_mul(task.members);
         let run = RunSoFar { number: before.saturating_add(task.rank + 1), ..RunSoFar::default() };
         self.runs.truncate(task.rank as usize);
@@ -38,7 +38,7 @@ impl MembersStream {
     }
 
     /// An interval of a member has ended.
-    pub(crate) fn interval(&mut self, rank: usize, sampled: &Sampled) {
+    pub fn interval(&mut self, rank: usize, sampled: &Sampled) {
         let Some(run) = self.runs.get_mut(rank) else { return };
         let from = run.until;
         run.add(&sampled.interval);
@@ -46,14 +46,14 @@ impl MembersStream {
     }
 
     /// A member says something.
-    pub(crate) fn finding(&mut self, rank: usize, sentence: &str) {
+    pub fn finding(&mut self, rank: usize, sentence: &str) {
         if let Some(run) = self.runs.get(rank) {
             self.stream.finding(*run, sentence);
         }
     }
 
     /// All members have ended.
-    pub(crate) fn ended(&mut self, members: &[MemberResult]) {
+    pub fn ended(&mut self, members: &[MemberResult]) {
         for member in members {
             let Some(run) = self.runs.get(member.rank as usize).copied() else { continue };
             match (&member.result, &member.lost) {
@@ -72,7 +72,7 @@ impl MembersStream {
     }
 
     /// Says what was lost, and fails if something could not be given away.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    pub fn finish(self) -> Result<(), Failure> {
         self.stream.finish()
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const NOWHERE: &str = "";
 
 /// A place for results.
-pub(crate) struct Output {
+pub struct Output {
     name: String,
     writer: Box<dyn Write + Send>,
     to_stdout: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// Standard output.
-    pub(crate) fn stdout() -> Self {
+    pub fn stdout() -> Self {
         let writer: Box<dyn Write + Send> = if sys::processes::standard_output::output_was_closed() {
             Box::new(Closed)
         } else {
@@ -31,17 +31,17 @@ impl Output {
     }
 
     /// No place: for the text of a run whose result alone goes to standard output.
-    pub(crate) fn nowhere() -> Self {
+    pub fn nowhere() -> Self {
         Output { name: NOWHERE.into(), writer: Box::new(io::sink()), to_stdout: false, file: None }
     }
 
     /// A file that plumb creates, or created earlier; other existing files are refused.
-    pub(crate) fn made(path: &Path) -> Result<Self, Failure> {
+    pub fn made(path: &Path) -> Result<Self, Failure> {
         Ok(Self::of(path, crate::safe_files::stream(path)?))
     }
 
     /// Standard output if no file or `-` is asked for, else the file as in [`Output::made`].
-    pub(crate) fn asked(path: Option<&Path>) -> Result<Self, Failure> {
+    pub fn asked(path: Option<&Path>) -> Result<Self, Failure> {
         match path.filter(|path| !crate::streams::is_stdout(path)) {
             Some(path) => Self::made(path),
             None => Ok(Self::stdout()),
@@ -49,7 +49,7 @@ impl Output {
     }
 
     /// A file that is created or truncated, even if plumb did not create it, as fio and iozone do.
-    pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
+    pub fn file(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::at(path, format!("cannot be written: {error}"));
         let file = sys::files::output_file::create(path).map_err(failed)?;
         Ok(Self::of(path, file))
@@ -61,18 +61,18 @@ impl Output {
     }
 
     /// True if the results go to standard output.
-    pub(crate) fn is_stdout(&self) -> bool {
+    pub fn is_stdout(&self) -> bool {
         self.to_stdout
     }
 
     /// True if the text goes to no place.
-    pub(crate) fn is_nowhere(&self) -> bool {
+    pub fn is_nowhere(&self) -> bool {
         self.name == NOWHERE
     }
 
     /// Returns another handle of the same open file; of standard error if the text goes to no place. Both share the file
     /// offset, so neither overwrites the other's output.
-    pub(crate) fn twin(&self) -> Result<File, Failure> {
+    pub fn twin(&self) -> Result<File, Failure> {
         let twin = match &self.file {
             Some(file) => file.try_clone(),
             None if self.is_nowhere() => io::stderr().as_fd().try_clone_to_owned().map(File::from),
@@ -82,7 +82,7 @@ impl Output {
     }
 
     /// Writes text unchanged and flushes it.
-    pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
+    pub fn write(&mut self, text: &str) -> Result<(), Failure> {
         let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
         written.map_err(|error| Failure::writing(&self.name, &error))
     }
@@ -92,29 +92,29 @@ impl Output {
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Silences remarks and progress in this process, as `--quiet` asks.
-pub(crate) fn keep_quiet() {
+pub fn keep_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
 /// True if remarks and progress are not printed.
-pub(crate) fn is_quiet() -> bool {
+pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
 /// True if progress goes to standard error: it is a terminal, and `--quiet` was not given.
-pub(crate) fn shows_progress() -> bool {
+pub fn shows_progress() -> bool {
     !is_quiet() && io::stderr().is_terminal()
 }
 
 /// Prints a remark like an error, unless `--quiet` was given.
-pub(crate) fn print_remark(text: &str) {
+pub fn print_remark(text: &str) {
     if !is_quiet() {
         print_error(text);
     }
 }
 
 /// Prints text and a line end to standard error, without control characters.
-pub(crate) fn print_error(text: &str) {
+pub fn print_error(text: &str) {
     // Errors are ignored: standard error may be closed.
     let _ = print_to(&mut io::stderr(), text);
 }

@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 /// Form of the output.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct Streams {
+pub struct Streams {
     /// Print the result as JSON on standard output, and nothing else there
     #[arg(long, global = true)]
-    pub(crate) json: bool,
+    pub json: bool,
     /// Print only the result and errors: no progress, no headings, no remarks on what was read
     #[arg(long, short, global = true)]
-    pub(crate) quiet: bool,
+    pub quiet: bool,
 }
 
 impl Streams {
     /// Applies `--quiet` to all that this process prints later.
-    pub(crate) fn apply(&self) {
+    pub fn apply(&self) {
         if self.quiet {
             output::keep_quiet();
         }
@@ -29,29 +29,30 @@ impl Streams {
 
 /// Form and place of the output.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct Written {
+pub struct Written {
     #[command(flatten)]
-    pub(crate) streams: Streams,
+    /// Its form.
+    pub streams: Streams,
     /// File for the output; - is standard output [default: standard output]
     #[arg(long, short, value_name = "FILE", global = true)]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
 }
 
 impl Written {
     /// Opens the output, before anything is read.
-    pub(crate) fn open(&self) -> Result<Output, Failure> {
+    pub fn open(&self) -> Result<Output, Failure> {
         self.streams.apply();
         Output::asked(self.output.as_deref())
     }
 }
 
 /// True for `-`, which is standard output.
-pub(crate) fn is_stdout(path: &Path) -> bool {
+pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
 /// A document of a command as text: its schema under a name of its command, the program, then its own parts.
-pub(crate) fn document(command: &str, parts: Value) -> Result<String, Failure> {
+pub fn document(command: &str, parts: Value) -> Result<String, Failure> {
     let mut root = serde_json::Map::new();
     root.insert(format!("{command}_schema"), Value::from(1));
     root.insert("program".to_owned(), Value::from(concat!("plumb ", env!("CARGO_PKG_VERSION"))));
@@ -62,7 +63,7 @@ pub(crate) fn document(command: &str, parts: Value) -> Result<String, Failure> {
 }
 
 /// Why a command has not this option, if other commands have it.
-pub(crate) fn not_of_all(option: &str) -> Option<&'static str> {
+pub fn not_of_all(option: &str) -> Option<&'static str> {
     match option {
         "--no-report" => Some("only plumb survey, plumb knee and plumb capacity write a page next to their result"),
         "--stream" | "--metrics" | "--metrics-listen" | "--metrics-linger" | "--otlp" => Some(

@@ -2,7 +2,7 @@
 //! `--otlp`.
 //!
 //! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and gives the
-//! run an observer that passes the events on ([`Feed::around`]). Leaves the shape of lines to `formats`, and a slow reader
+//! run an observer that passes the events on ([`Publisher::around`]). Leaves the shape of lines to `formats`, and a slow reader
 //! to [`queue`].
 
 mod forked;
@@ -16,13 +16,12 @@ mod queue;
 mod stream;
 
 use crate::failure::Failure;
-use crate::remarks;
 use analysis::CHECKS;
 use forked::Lingering;
 use formats::ndjson::{EndedDirection, EndedJob};
 use measure::{Direction, Nanos};
-pub(crate) use members::MembersStream;
-pub(crate) use metrics::of_result;
+pub use members::MembersStream;
+pub use metrics::of_result;
 use metrics::{End, Metrics};
 use model::{DirectionResult, Environment, Grade, Interval, JobResult, Monitored, RunResult};
 use monitor::Pace;
@@ -34,27 +33,27 @@ use stream::{Stream, is_stdout};
 
 /// Where a command gives away what it measures, in words.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct FeedArgs {
+pub struct PublishArgs {
     /// Write lines of JSON while it measures, to a file, to - (standard output) or to the descriptor N
     #[arg(long, value_name = "FILE|-|fd:N")]
-    pub(crate) stream: Option<String>,
+    pub stream: Option<String>,
     /// Write metrics for Prometheus' textfile collector every 5 s and at the end
     #[arg(long, value_name = "FILE.prom")]
-    pub(crate) metrics: Option<PathBuf>,
+    pub metrics: Option<PathBuf>,
     /// Answer Prometheus' scrapes of /metrics while it measures: PORT (this machine alone) or ADDRESS:PORT
     #[arg(long, value_name = "[ADDRESS:]PORT")]
-    pub(crate) metrics_listen: Option<String>,
+    pub metrics_listen: Option<String>,
     /// Go on to answer scrapes for so long after the end, like 30s
     #[arg(long, value_name = "TIME", value_parser = linger)]
-    pub(crate) metrics_linger: Option<Nanos>,
+    pub metrics_linger: Option<Nanos>,
     /// Send metrics to this receiver of OpenTelemetry every 5 s, like http://localhost:4318 (feature otlp)
     #[arg(long, value_name = "URL")]
-    pub(crate) otlp: Option<String>,
+    pub otlp: Option<String>,
 }
 
-impl FeedArgs {
+impl PublishArgs {
     /// The first option that was given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
+    pub fn given(&self) -> Option<&'static str> {
         let all = [
             ("--stream", self.stream.is_some()),
             ("--metrics", self.metrics.is_some()),
@@ -70,7 +69,7 @@ impl FeedArgs {
 static LINGERING: Mutex<Vec<Lingering>> = Mutex::new(Vec::new());
 
 /// Waits until they are over. At the end of the program.
-pub(crate) fn linger_until_over() {
+pub fn linger_until_over() {
     let lingering = std::mem::take(&mut *LINGERING.lock().unwrap_or_else(PoisonError::into_inner));
     lingering.into_iter().for_each(Lingering::wait);
 }
@@ -81,7 +80,7 @@ fn linger(text: &str) -> Result<Nanos, survey::SurveyError> {
 
 /// Everything that gets what a command measures while it measures.
 #[derive(Default)]
-pub(crate) struct Feed {
+pub struct Publisher {
     stream: Option<Stream>,
     metrics: Option<Metrics>,
     /// By a signal, or not.
@@ -123,10 +122,10 @@ impl RunSoFar {
     }
 }
 
-impl FeedArgs {
+impl PublishArgs {
     /// Each of these, or that of `other` where it is not given.
-    pub(crate) fn or(self, other: FeedArgs) -> FeedArgs {
-        FeedArgs {
+    pub fn or(self, other: PublishArgs) -> PublishArgs {
+        PublishArgs {
             stream: self.stream.or(other.stream),
             metrics: self.metrics.or(other.metrics),
             metrics_listen: self.metrics_listen.or(other.metrics_listen),
@@ -136,17 +135,17 @@ impl FeedArgs {
     }
 
     /// True if anybody is to get anything.
-    pub(crate) fn is_some(&self) -> bool {
+    pub fn is_some(&self) -> bool {
         self.stream.is_some() || self.metrics.is_some() || self.metrics_listen.is_some() || self.otlp.is_some()
     }
 
     /// True if standard output is for the stream alone.
-    pub(crate) fn prints(&self) -> bool {
+    pub fn prints(&self) -> bool {
         self.stream.as_deref().is_some_and(is_stdout)
     }
 
     /// Fails if standard output is for the result, too, by this option.
-    pub(crate) fn check_stdout(&self, result_too: Option<&str>) -> Result<(), Failure> {
+    pub fn check_stdout(&self, result_too: Option<&str>) -> Result<(), Failure> {
         match result_too.filter(|_| self.prints()) {
             Some(option) => Err(Failure::new(format!(
                 "--stream -: standard output is for the result already ({option}); name a file for one of them"
@@ -156,27 +155,27 @@ impl FeedArgs {
     }
 }
 
-impl Feed {
+impl Publisher {
     /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. `host` is the name
     /// of the machine, if one was given.
-    pub(crate) fn open(args: &FeedArgs, host: Option<String>) -> Result<Self, Failure> {
+    pub fn open(args: &PublishArgs, host: Option<String>) -> Result<Self, Failure> {
         let stream = args.stream.as_deref().map(Stream::open).transpose()?;
         let metrics = Metrics::open(args)?;
         if stream.is_none() && metrics.is_none() {
-            return Ok(Feed::default());
+            return Ok(Publisher::default());
         }
         let mut environment = environment();
         crate::result_file::name_in(&mut environment, host);
-        Ok(Feed { stream, metrics, environment, ..Feed::default() })
+        Ok(Publisher { stream, metrics, environment, ..Publisher::default() })
     }
 
     /// True if anybody gets anything.
-    pub(crate) fn is_fed(&self) -> bool {
+    pub fn is_fed(&self) -> bool {
         self.stream.is_some() || self.metrics.is_some()
     }
 
     /// The options of a run whose intervals are given away: all of them, however long it takes.
-    pub(crate) fn options(&self, options: RunOptions) -> RunOptions {
+    pub fn options(&self, options: RunOptions) -> RunOptions {
         if !self.is_fed() {
             return options;
         }
@@ -184,7 +183,7 @@ impl Feed {
     }
 
     /// A run begins. Fails if nothing can be given away, before anything is measured.
-    pub(crate) fn begin(&mut self, title: Option<&str>, plan: &Plan) -> Result<(), Failure> {
+    pub fn begin(&mut self, title: Option<&str>, plan: &Plan) -> Result<(), Failure> {
         self.run = RunSoFar { number: self.run.number + 1, ..RunSoFar::default() };
         if let Some(metrics) = &mut self.metrics {
             metrics.begin(self.run.number, title, plan);
@@ -196,12 +195,12 @@ impl Feed {
     }
 
     /// The observer of a run, which passes everything on to `inner`.
-    pub(crate) fn around<'a>(&'a mut self, inner: &'a mut dyn Observer) -> Fed<'a> {
-        Fed { feed: self, inner }
+    pub fn around<'a>(&'a mut self, inner: &'a mut dyn Observer) -> Publishing<'a> {
+        Publishing { feed: self, inner }
     }
 
     /// An interval has ended.
-    pub(crate) fn interval(&mut self, so_far: &Monitored, latest: &Interval) {
+    pub fn interval(&mut self, so_far: &Monitored, latest: &Interval) {
         let from = self.run.until;
         self.run.add(latest);
         if let Some(stream) = &mut self.stream {
@@ -213,7 +212,7 @@ impl Feed {
     }
 
     /// The run has ended with this result, which the checks have seen.
-    pub(crate) fn ended(&mut self, result: &RunResult) {
+    pub fn ended(&mut self, result: &RunResult) {
         self.note_end(result.ended_by_signal);
         if let Some(stream) = &mut self.stream {
             stream.judged(self.run, result);
@@ -225,8 +224,7 @@ impl Feed {
     }
 
     /// A run without a result has ended: `plumb watch`.
-    #[cfg(feature = "live")]
-    pub(crate) fn over(&mut self, signal: Option<i32>) {
+    pub fn over(&mut self, signal: Option<i32>) {
         self.note_end(signal);
         if let Some(stream) = &mut self.stream {
             stream.end(self.run, &RunResult { ended_by_signal: signal, ..RunResult::default() });
@@ -237,16 +235,16 @@ impl Feed {
     }
 
     /// The run has ended with this result, which the checks have not seen.
-    pub(crate) fn ended_unchecked(&mut self, result: &RunResult) {
+    pub fn ended_unchecked(&mut self, result: &RunResult) {
         if self.is_fed() {
             let mut result = result.clone();
-            remarks::judge(&mut result);
+            analysis::judge(&mut result);
             self.ended(&result);
         }
     }
 
     /// Ends it all. Says what was lost, and fails if something could not be given away.
-    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+    pub fn finish(&mut self) -> Result<(), Failure> {
         let end = self.end;
         let (written, lingering) =
             self.metrics.take().map_or_else(|| (Ok(()), Vec::new()), |metrics| metrics.finish(end));
@@ -268,12 +266,12 @@ impl Feed {
 }
 
 /// An observer that gives away what it sees.
-pub(crate) struct Fed<'a> {
-    feed: &'a mut Feed,
+pub struct Publishing<'a> {
+    feed: &'a mut Publisher,
     inner: &'a mut dyn Observer,
 }
 
-impl Observer for Fed<'_> {
+impl Observer for Publishing<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Sampled { so_far, latest } => self.feed.interval(so_far, latest),

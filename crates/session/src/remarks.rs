@@ -9,20 +9,10 @@ use model::{LimitedBy, Note, Phase, RunResult};
 use std::io::IsTerminal;
 
 /// Exit status with `--strict` if a check found a problem.
-pub(crate) const STRICT: u8 = 4;
-
-/// Runs the checks on a result and determines its limiting resource and its phases. All are stored in the result, and so in
-/// its JSON. A limit and phases that the run itself found stay if its samples are not in the result.
-pub(crate) fn judge(result: &mut RunResult) {
-    if !result.is_judged() {
-        result.limited_by = analysis::limited_by(result);
-    }
-    analysis::regime::describe(result);
-    result.notes = analysis::judge(result);
-}
+pub const STRICT: u8 = 4;
 
 /// True if remarks go to standard error: if it is a terminal, or as the environment variable `PLUMB_REMARKS` says.
-pub(crate) fn are_wanted() -> bool {
+pub fn are_wanted() -> bool {
     match std::env::var("PLUMB_REMARKS").as_deref() {
         Ok("always") => true,
         Ok("never") => false,
@@ -32,7 +22,7 @@ pub(crate) fn are_wanted() -> bool {
 
 /// Prints the verdict, remarks, limiting resource and response times to standard error, if remarks are wanted there. A run
 /// without findings has no verdict line.
-pub(crate) fn print(result: &RunResult) {
+pub fn print(result: &RunResult) {
     if !are_wanted() {
         return;
     }
@@ -72,23 +62,23 @@ fn response_lines(result: &RunResult) -> Vec<String> {
 }
 
 /// `limited by the device (99 %): sda was at work …`.
-pub(crate) fn limit_line(limited_by: &LimitedBy) -> String {
+pub fn limit_line(limited_by: &LimitedBy) -> String {
     format!("limited by {} ({:.0} %): {}", limited_by.limiter.title(), limited_by.share_percent, limited_by.sentence)
 }
 
 /// `phase 0–20 s, burst: plateau 3,000 IOPS for 20 s …`.
-pub(crate) fn phase_line(phase: &Phase) -> String {
+pub fn phase_line(phase: &Phase) -> String {
     let (from, until) = (phase.from.as_secs_f64(), phase.until.as_secs_f64());
     format!("phase {from:.0}–{until:.0} s, {}: {}", phase.kind.title(), phase.sentence)
 }
 
 /// `cache: 93 % of the reads were answered by memory …; use direct=1 … [NOT A STORAGE RESULT]`.
-pub(crate) fn line(note: &Note) -> String {
+pub fn line(note: &Note) -> String {
     format!("{}: {} [{}]", note.check, with_advice(note), grade_title(note.grade))
 }
 
 /// The sentence of a remark and what to do about it.
-pub(crate) fn with_advice(note: &Note) -> String {
+pub fn with_advice(note: &Note) -> String {
     match analysis::advice(&note.check).filter(|_| is_finding(note)) {
         Some(advice) => format!("{}; {advice}", note.sentence),
         None => note.sentence.clone(),
@@ -96,23 +86,23 @@ pub(crate) fn with_advice(note: &Note) -> String {
 }
 
 /// The notes for a person: problems, and that the storage under the files could not be seen.
-pub(crate) fn shown(notes: &[Note]) -> impl Iterator<Item = &Note> {
+pub fn shown(notes: &[Note]) -> impl Iterator<Item = &Note> {
     notes.iter().filter(|note| is_shown(note))
 }
 
 /// The notes that report a problem.
-pub(crate) fn findings(notes: &[Note]) -> impl Iterator<Item = &Note> {
+pub fn findings(notes: &[Note]) -> impl Iterator<Item = &Note> {
     notes.iter().filter(|note| is_finding(note))
 }
 
 /// Reads the value of `--strict`.
-pub(crate) fn strictness(text: &str) -> Result<Strictness, Failure> {
+pub fn strictness(text: &str) -> Result<Strictness, Failure> {
     Strictness::read(text).map_err(|wrong| Failure::new(format!("--strict={text}: {wrong}")))
 }
 
 /// Returns the exit status with `--strict`: [`STRICT`] if `status` is 0 and a check found one of these problems, otherwise
 /// `status`.
-pub(crate) fn strict_status(status: u8, strictness: &Strictness, notes: &[Note]) -> u8 {
+pub fn strict_status(status: u8, strictness: &Strictness, notes: &[Note]) -> u8 {
     if status == 0 && strictness.fails(notes) { STRICT } else { status }
 }
 

@@ -12,22 +12,22 @@ use monitor::Places;
 use std::path::Path;
 
 /// Time between two writes during a run.
-pub(crate) const SAVE_INTERVAL: Nanos = Nanos::from_secs(5);
+pub const SAVE_INTERVAL: Nanos = Nanos::from_secs(5);
 
 /// Schedule of the interim writes.
 #[derive(Debug)]
-pub(crate) struct SaveSchedule {
+pub struct SaveSchedule {
     next: Nanos,
 }
 
 impl SaveSchedule {
     /// Starts a schedule; the first write is due one interval after the start.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         SaveSchedule { next: SAVE_INTERVAL }
     }
 
     /// Returns true if a write is due `elapsed` after the start of the run.
-    pub(crate) fn is_due(&mut self, elapsed: Nanos) -> bool {
+    pub fn is_due(&mut self, elapsed: Nanos) -> bool {
         let due = elapsed >= self.next;
         if due {
             self.next = elapsed.saturating_add(SAVE_INTERVAL);
@@ -38,7 +38,7 @@ impl SaveSchedule {
 
 /// The place of the result of `plumb fio --result`.
 #[derive(Debug)]
-pub(crate) struct ResultFile {
+pub struct ResultFile {
     /// `None` for standard output, which gets the result at the end only.
     file: Option<AtomicFile>,
     schedule: SaveSchedule,
@@ -46,7 +46,7 @@ pub(crate) struct ResultFile {
 
 impl ResultFile {
     /// Checks that the file can be written, before anything is measured; `-` is standard output.
-    pub(crate) fn reserve(path: &Path) -> Result<Self, Failure> {
+    pub fn reserve(path: &Path) -> Result<Self, Failure> {
         let schedule = SaveSchedule::new();
         if is_stdout(path) {
             return Ok(ResultFile { file: None, schedule });
@@ -56,19 +56,19 @@ impl ResultFile {
     }
 
     /// Returns true if the result so far should be written, `elapsed` after the start of the run.
-    pub(crate) fn is_due(&mut self, elapsed: Nanos) -> bool {
+    pub fn is_due(&mut self, elapsed: Nanos) -> bool {
         self.file.is_some() && self.schedule.is_due(elapsed)
     }
 
     /// Writes the result so far, with a note that says so.
-    pub(crate) fn so_far(&mut self, result: &RunResult) -> Result<(), Failure> {
+    pub fn so_far(&mut self, result: &RunResult) -> Result<(), Failure> {
         let mut result = result.clone();
         result.notes.push(under_way());
         self.put(&result, Durability::Unsynced)
     }
 
     /// Writes the final result and flushes it to the medium.
-    pub(crate) fn write(&mut self, result: &RunResult) -> Result<(), Failure> {
+    pub fn write(&mut self, result: &RunResult) -> Result<(), Failure> {
         self.put(result, Durability::Synced)
     }
 
@@ -83,31 +83,31 @@ impl ResultFile {
 
 /// Gives the machine in the result another name: `given`, or that of the environment variable `PLUMB_HOST`. An empty name
 /// records none.
-pub(crate) fn name_host(result: &mut RunResult, given: Option<String>) {
+pub fn name_host(result: &mut RunResult, given: Option<String>) {
     name_in(&mut result.environment, given);
 }
 
 /// The same in an environment alone.
-pub(crate) fn name_in(environment: &mut Environment, given: Option<String>) {
+pub fn name_in(environment: &mut Environment, given: Option<String>) {
     if let Some(name) = given.or_else(|| std::env::var("PLUMB_HOST").ok()) {
         environment.host = Some(name).filter(|name| !name.is_empty());
     }
 }
 
 /// The surroundings of runs that have just ended, for the document with their results.
-pub(crate) fn surroundings<'runs>(monitored: impl IntoIterator<Item = &'runs Monitored>) -> Surroundings {
+pub fn surroundings<'runs>(monitored: impl IntoIterator<Item = &'runs Monitored>) -> Surroundings {
     let mut places = Places::default();
     monitored.into_iter().for_each(|monitored| places.add(monitored));
     surroundings_of(&places)
 }
 
 /// The surroundings of runs in these places.
-pub(crate) fn surroundings_of(places: &Places) -> Surroundings {
+pub fn surroundings_of(places: &Places) -> Surroundings {
     places.surroundings(Path::new("/"), std::env::current_dir().ok().as_deref())
 }
 
 /// The note in a result that was written before its run ended.
-pub(crate) fn under_way() -> Note {
+pub fn under_way() -> Note {
     Note {
         check: "under_way".to_owned(),
         grade: Grade::ValidWithLimits,

@@ -8,15 +8,16 @@ use std::path::Path;
 
 /// A message for the user and the exit status that goes with it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// The error and a suggestion; empty if the reader of the output closed the pipe.
     message: String,
-    pub(crate) status: u8,
+    /// The exit status.
+    pub status: u8,
 }
 
 /// End of a run that has no result.
 #[derive(Debug)]
-pub(crate) enum Cut {
+pub enum Cut {
     /// A signal came.
     Signal(i32),
     /// The run failed.
@@ -31,17 +32,17 @@ impl<E: Into<Failure>> From<E> for Cut {
 
 impl Failure {
     /// A failure with status 1.
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<String>) -> Self {
         Failure { message: message.into(), status: 1 }
     }
 
     /// A failure about a file, with status 1.
-    pub(crate) fn at(path: &Path, what: impl Display) -> Self {
+    pub fn at(path: &Path, what: impl Display) -> Self {
         Failure::new(format!("{}: {what}", path.display()))
     }
 
     /// A failed write of results to `name`: silent if the reader closed the pipe (EPIPE).
-    pub(crate) fn writing(name: &str, error: &io::Error) -> Self {
+    pub fn writing(name: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::new(""),
             io::ErrorKind::StorageFull => {
@@ -51,18 +52,26 @@ impl Failure {
         }
     }
 
+    /// The refusal of `what` by a build without a feature.
+    pub fn not_built(what: &str, feature: &str) -> Self {
+        Failure::new(format!(
+            "{what}: this plumb was built without the feature `{feature}`; build one that has it: \
+             cargo build --release --features {feature}"
+        ))
+    }
+
     /// The same with another status.
-    pub(crate) fn with_status(self, status: u8) -> Self {
+    pub fn with_status(self, status: u8) -> Self {
         Failure { status, ..self }
     }
 
     /// The message, for callers that continue after the failure.
-    pub(crate) fn message(&self) -> &str {
+    pub fn message(&self) -> &str {
         &self.message
     }
 
     /// Prints the message to standard error, if there is one.
-    pub(crate) fn print(&self) {
+    pub fn print(&self) {
         if !self.message.is_empty() {
             print_error(&format!("plumb: {}", self.message.trim_end()));
         }
@@ -71,7 +80,7 @@ impl Failure {
 
 impl Failure {
     /// Prints the message as a remark, which `--quiet` silences.
-    pub(crate) fn remark(&self) {
+    pub fn remark(&self) {
         if !self.message.is_empty() {
             print_remark(&format!("plumb: {}", self.message.trim_end()));
         }
@@ -85,7 +94,7 @@ impl<E: Error> From<E> for Failure {
 }
 
 /// Returns the exit status after a signal: 128 + its number.
-pub(crate) fn signal_status(signal: i32) -> u8 {
+pub fn signal_status(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(128)
 }
 

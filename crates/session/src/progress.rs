@@ -35,7 +35,7 @@ enum Unit {
 
 /// The activity and its time, for those who show them in another way.
 #[derive(Clone, Debug)]
-pub(crate) struct UnderWay {
+pub struct UnderWay {
     activity: String,
     left: Duration,
     since: Instant,
@@ -49,7 +49,7 @@ impl std::fmt::Display for UnderWay {
 }
 
 /// Shows the survey's progress on standard error.
-pub(crate) struct Display {
+pub struct Display {
     bar: Option<ProgressBar>,
     /// True if a line is printed for each test, because there is no bar and `PLUMB_REMARKS=always` asks for it.
     has_lines: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Display {
 
 impl Display {
     /// Creates a display for tests with a total measuring time of `total`.
-    pub(crate) fn new(total: Nanos) -> Self {
+    pub fn new(total: Nanos) -> Self {
         let bar = output::shows_progress().then(|| {
             // No steady tick: it starts a thread, and workers are forked from this process, which must be
             // single-threaded for that.
@@ -90,7 +90,7 @@ impl Display {
     }
 
     /// Called when the work file is being written.
-    pub(crate) fn filling(&mut self, bytes: u64) {
+    pub fn filling(&mut self, bytes: u64) {
         self.begin(Phase::Fill { bytes });
         if self.has_lines {
             print_error(&format!("writing {} of random data", short_size(bytes)));
@@ -98,7 +98,7 @@ impl Display {
     }
 
     /// Called when a round of writes begins, of which `bytes` are the least since the first one.
-    pub(crate) fn settling(&mut self, title: String, bytes: u64) {
+    pub fn settling(&mut self, title: String, bytes: u64) {
         if self.has_lines {
             print_error(&title);
         }
@@ -109,14 +109,14 @@ impl Display {
     }
 
     /// Called when the warm-up of a test begins.
-    pub(crate) fn warming(&mut self, number: usize, count: usize, title: String) {
+    pub fn warming(&mut self, number: usize, count: usize, title: String) {
         self.before += self.this;
         self.this = Nanos::ZERO;
         self.begin(Phase::Warm { number, count, title });
     }
 
     /// Called when a test begins; `time` is its measuring time.
-    pub(crate) fn testing(&mut self, number: usize, count: usize, test: &SurveyTest, time: Nanos) {
+    pub fn testing(&mut self, number: usize, count: usize, test: &SurveyTest, time: Nanos) {
         self.before += self.this;
         self.this = time;
         let unit = match test.kind {
@@ -130,13 +130,13 @@ impl Display {
 
     /// Called when a run of two that are measured in turns begins. `done` and `this` are the times before it and of it; `total` is that
     /// of all, once it is known.
-    pub(crate) fn round(&mut self, title: String, [done, this]: [Nanos; 2], total: Option<Nanos>) {
+    pub fn round(&mut self, title: String, [done, this]: [Nanos; 2], total: Option<Nanos>) {
         (self.before, self.this, self.total) = (done, this, total.unwrap_or(Nanos::ZERO));
         self.begin(Phase::Round { title, left: total });
     }
 
     /// Prints with `print` above the bar, which is removed for that time.
-    pub(crate) fn between<T>(&mut self, print: impl FnOnce() -> T) -> T {
+    pub fn between<T>(&mut self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),
@@ -144,32 +144,32 @@ impl Display {
     }
 
     /// Called when a test of length `time` is skipped.
-    pub(crate) fn skip(&mut self, time: Nanos) {
+    pub fn skip(&mut self, time: Nanos) {
         self.total = self.total.saturating_sub(time);
     }
 
     /// Called when a test has ended; prints a line with its result if lines are printed.
-    pub(crate) fn tested(&mut self, found: &str) {
+    pub fn tested(&mut self, found: &str) {
         if let (true, Phase::Test { number, count, title, .. }) = (self.has_lines, &self.phase) {
             print_error(&format!("[{number}/{count}] {title}: {found}"));
         }
     }
 
     /// The current activity; the time left is that of all tests.
-    pub(crate) fn under_way(&self) -> UnderWay {
+    pub fn under_way(&self) -> UnderWay {
         let left = self.total.saturating_sub(self.before).as_duration();
         UnderWay { activity: activity(&self.phase), left, since: self.started }
     }
 
     /// Removes the bar from the terminal.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
     /// Prints a remark that remains on the screen.
-    pub(crate) fn remark(&mut self, text: &str) {
+    pub fn remark(&mut self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| print_error(text)),
             None => print_error(text),

@@ -6,7 +6,7 @@ use model::RunResult;
 /// Reports the stuck workers on standard error, saves the partial result and exits. The target is not touched again:
 /// cleaning up there would block on the same device.
 #[expect(clippy::exit, reason = "a caller would wait for the device")]
-pub(crate) fn report_stuck(result: &RunResult, keep: impl FnOnce()) -> ! {
+pub fn report_stuck(result: &RunResult, keep: impl FnOnce()) -> ! {
     for error in result.jobs.iter().filter_map(|job| job.error.as_ref()) {
         print_error(&format!("plumb: {}", error.message));
     }

@@ -1,0 +1,50 @@
+//! House rules about runs: one road from words to a result, and one edge of the process.
+
+use super::code;
+use super::language::{Finding, fail_with, production};
+use super::structure::test_files;
+
+/// Crates that may print, exit and read the environment. `house` is no part of the program.
+const EDGE: &[&str] = &["crates/session/", "crates/cli/", "crates/house/"];
+
+/// What only they use.
+const OF_THE_EDGE: &[&str] =
+    &["io::stdout()", "io::stderr()", "env::var", "env::args", "env::current_dir", "process::exit"];
+
+/// What has one place, the files or folders that may have it, and how many lines elsewhere still have it.
+/// `formats` reads the words of documents, which no run follows.
+const ONE_PLACE: &[(&str, &[&str], usize)] =
+    &[("Parser::new(engine::ENGINES)", &["crates/session/src/machine.rs", "crates/formats/src/echoed.rs"], 0)];
+
+/// The lines of production code with one of these texts, outside of files that begin with one of `allowed`.
+fn lines_with(texts: &[&str], allowed: &[&str]) -> Vec<Finding> {
+    let tests = test_files();
+    let mut findings = Vec::new();
+    for (path, lines) in production() {
+        if tests.contains(&path) || allowed.iter().any(|start| path.starts_with(start)) {
+            continue;
+        }
+        for (at, line) in &lines {
+            let line = code(line);
+            let found = texts.iter().find(|text| line.contains(**text));
+            findings.extend(found.map(|text| Finding { path: path.clone(), line: *at, what: (*text).to_owned() }));
+        }
+    }
+    findings
+}
+
+#[test]
+fn only_the_top_crates_print_exit_and_read_the_environment() {
+    fail_with(lines_with(OF_THE_EDGE, EDGE));
+}
+
+#[test]
+fn a_step_of_a_run_has_one_place() {
+    for (text, allowed, limit) in ONE_PLACE {
+        let findings = lines_with(&[text], allowed);
+        assert!(findings.len() >= *limit, "{text}: {} lines are left: write {0} as the limit", findings.len());
+        if findings.len() > *limit {
+            fail_with(findings);
+        }
+    }
+}

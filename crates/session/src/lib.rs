@@ -1,0 +1,21 @@
+//! A session: what all commands that measure share, from the words of a job to a result that is judged, published and kept.
+//!
+//! Owns the edge of the process: standard output and standard error, the environment, exit statuses, the progress line, files
+//! of results. Which runs a command makes, and what it says about them, is left to `cli`.
+
+#![forbid(unsafe_code)]
+
+pub mod failure;
+#[cfg_attr(not(feature = "store"), path = "absent/keep.rs")]
+pub mod keep;
+pub mod machine;
+pub mod measuring;
+pub mod output;
+pub mod progress;
+pub mod publish;
+pub mod remarks;
+pub mod result_file;
+pub mod safe_files;
+pub mod streams;
+pub mod stuck_workers;
+pub mod width;
