@@ -4,7 +4,7 @@ use measure::{Histogram, Moments, Nanos};
 use model::reading::{ReadJob, ReadRun};
 use model::{
     Bottom, DeviceFacts, DeviceGain, DeviceUsage, DirectionResult, Echo, Interval, JobResult, LatencyStatistics, Layer,
-    Monitored, RequestGain, RunResult, TargetFacts, WorkerGain,
+    Monitored, Origin, RequestGain, RunResult, TargetFacts, WorkerGain,
 };
 use plan::Workload;
 
@@ -49,8 +49,16 @@ pub(crate) fn printed(mut result: RunResult, workers: Option<f64>, depth: Option
     }
     let job = ReadJob { workers, depth, ..ReadJob::default() };
     let jobs = vec![job; result.jobs.len()];
-    result.printed = Some(Box::new(ReadRun { jobs, ..ReadRun::default() }));
+    result.origin = Origin::Report(Box::new(ReadRun { jobs, ..ReadRun::default() }));
     result
+}
+
+/// The first job of that report, for modification.
+pub(crate) fn printed_job(result: &mut RunResult) -> &mut ReadJob {
+    match &mut result.origin {
+        Origin::Report(printed) => &mut printed.jobs[0],
+        _ => panic!("no report"),
+    }
 }
 
 /// 8 users, 1 ms per read, all busy for a second, every byte read from the device.

@@ -235,7 +235,7 @@ pub(crate) fn slots(job: &JobResult) -> u32 {
 
 /// The numbers of a job as printed, where the result is that of a report of another program.
 pub(crate) fn printed_of<'a>(result: &'a RunResult, job: &JobResult) -> Option<&'a ReadJob> {
-    result.printed.as_ref()?.jobs.get(usize::try_from(job.echo.number.checked_sub(1)?).ok()?)
+    result.printed()?.jobs.get(usize::try_from(job.echo.number.checked_sub(1)?).ok()?)
 }
 
 /// fio reads the counters of disks four times a second, and not when the jobs start and end: so much of the longest run
@@ -243,7 +243,7 @@ pub(crate) fn printed_of<'a>(result: &'a RunResult, job: &JobResult) -> Option<&
 pub(crate) fn unseen_by_devices(result: &RunResult) -> Option<f64> {
     const UNSEEN_S: f64 = 0.5;
     const MOST: f64 = 0.1;
-    if result.printed.is_none() || result.was_monitored() {
+    if result.printed().is_none() || result.was_monitored() {
         return Some(0.0);
     }
     let length = result.jobs.iter().map(window).max().unwrap_or(Nanos::ZERO).as_secs_f64();

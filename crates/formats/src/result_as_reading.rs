@@ -13,7 +13,7 @@ use model::reading::{
 };
 use model::{
     CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics,
-    PriorityLatency, ReportStyle, RunResult, Unified,
+    Origin, PriorityLatency, ReportStyle, RunResult, Unified,
 };
 
 /// Converts a count to a float; exact up to 2^53.
@@ -195,7 +195,7 @@ pub(crate) fn result_over(run: &ReadRun, settings: impl Iterator<Item = JobResul
         result.jobs.push(found);
     }
     result.devices = run.disks.iter().map(usage_of).collect();
-    result.printed = Some(Box::new(run.clone()));
+    result.origin = Origin::Report(Box::new(run.clone()));
     result
 }
 

@@ -9,7 +9,7 @@ use crate::{echoed, fio, native, result_as_reading};
 use measure::{Nanos, PerDirection};
 use model::measurement::PERCENTS;
 use model::reading::{Damage, Found, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun, Reading};
-use model::{JobResult, LatencyStatistics, Measurement, RunResult};
+use model::{JobResult, LatencyStatistics, Measurement, Origin, RunResult};
 use serde_json::Value;
 
 /// A result and its position in a file.
@@ -193,7 +193,7 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
     });
     job.echo.number = 1;
     let printed = ReadRun { jobs: vec![printed_row(row, name)], ..ReadRun::default() };
-    Some(RunResult { jobs: vec![job], printed: Some(Box::new(printed)), ..RunResult::default() })
+    Some(RunResult { jobs: vec![job], origin: Origin::Report(Box::new(printed)), ..RunResult::default() })
 }
 
 /// A row as a report prints its numbers. Users without a depth have one I/O in flight each: such tables are of

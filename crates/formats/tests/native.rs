@@ -264,5 +264,5 @@ fn a_result_among_other_text_keeps_what_was_sampled_during_its_run() {
     let document = formats::native::write(&result).unwrap();
     let found = formats::results::results(format!("$ plumb fio ...\n{document}done\n").as_bytes()).found;
     assert_eq!(found.len(), 1);
-    assert!(found[0].result.monitored.is_some() && found[0].result.printed.is_none(), "{:?}", found[0].result);
+    assert!(found[0].result.monitored.is_some() && found[0].result.printed().is_none(), "{:?}", found[0].result);
 }

@@ -23,7 +23,7 @@ fn document(jobs: &[(&str, u64, Option<u64>, u64)]) -> String {
 }
 
 fn workers(result: &RunResult) -> Vec<Option<f64>> {
-    result.printed.as_ref().expect("a report").jobs.iter().map(|job| job.workers).collect()
+    result.printed().expect("a report").jobs.iter().map(|job| job.workers).collect()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_block_of_several_jobs_has_the_depth_and_the_blocks_that_they_share() {
         );
         let Results { mut found, damages, .. } = results(text.as_bytes());
         assert!(damages.is_empty(), "{damages:?}");
-        let job = found.remove(0).result.printed.unwrap().jobs.remove(0);
+        let job = found.remove(0).result.printed().unwrap().jobs[0].clone();
         (job.workers, job.depth, job.block_sizes.len(), job.engine)
     };
     let same = "bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=8";

@@ -44,7 +44,7 @@ pub use native::SCHEMA;
 pub use phases::{Lasting, Like, Phase, PhaseKind, Until, UntilRegime};
 pub use plan::Unified;
 pub use result::{
-    ClockNote, CpuIdleness, Environment, FileSystem, Grade, JudgedByMembers, LowestTraffic, Note, RunResult,
+    ClockNote, CpuIdleness, Environment, FileSystem, Grade, JudgedByMembers, LowestTraffic, Note, Origin, RunResult,
 };
 pub use samples::{percentile_as_fact, samples_needed};
 pub use steer::{LatencyGoal, SteadyResult};

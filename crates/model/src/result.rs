@@ -31,16 +31,9 @@ pub struct RunResult {
     /// Monitoring data; `None` in results of other tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitored: Option<Monitored>,
-    /// The run was monitored and judged, and this document has its remarks without the samples (fio's JSON). Not stored.
-    #[serde(skip)]
-    pub samples_left_out: bool,
-    /// Set in the result of several members: each was judged by its own samples, which are not in it, and the notes have what was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub judged_by_members: Option<JudgedByMembers>,
-    /// The report that this result was read from, as printed; `None` for a result that was measured here. Not stored.
-    /// The other fields have a default for what it does not state, and are within bounds where it is not.
-    #[serde(skip)]
-    pub printed: Option<Box<ReadRun>>,
+    /// Its origin.
+    #[serde(default, rename = "judged_by_members", skip_serializing_if = "Origin::is_not_stored")]
+    pub origin: Origin,
     /// Bottleneck of the run, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
@@ -77,12 +70,62 @@ impl RunResult {
 
     /// True if the run was judged by samples that are not in this document, so that its remarks cannot be found again.
     pub fn is_judged(&self) -> bool {
-        self.samples_left_out || self.judged_by_members.is_some()
+        matches!(self.origin, Origin::Members(_) | Origin::JudgedReport(_) | Origin::Side)
+    }
+
+    /// The report that this result was read from, as printed; `None` for a result that plumb measured.
+    pub fn printed(&self) -> Option<&ReadRun> {
+        match &self.origin {
+            Origin::Report(printed) | Origin::JudgedReport(printed) => Some(printed),
+            Origin::Measured | Origin::Members(_) | Origin::Side => None,
+        }
     }
 
     /// True if any job did an I/O.
     pub fn has_ios(&self) -> bool {
         self.jobs.iter().any(|job| job.ios() > 0)
+    }
+}
+
+/// Origin of a result: it says whether the checks that need samples can be made again.
+///
+/// Only [`Origin::Members`] is stored, as the member `judged_by_members` of a result; all else that is read from a file is
+/// [`Origin::Measured`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Option<JudgedByMembers>", into = "Option<JudgedByMembers>")]
+pub enum Origin {
+    /// A run of plumb. Its samples are in the result, if any were taken.
+    #[default]
+    Measured,
+    /// Runs of several members. Each was judged by its own samples, which are not in the result; the notes have what was found.
+    Members(JudgedByMembers),
+    /// A report, as printed. Fields of the result have a default for what it does not state, and are within bounds where it is not. If
+    /// plumb wrote it, it may have the samples.
+    Report(Box<ReadRun>),
+    /// A report of plumb without the samples by which the run was judged (fio's JSON).
+    JudgedReport(Box<ReadRun>),
+    /// One of two sides that ran at the same time. What was sampled is of both, and in neither.
+    Side,
+}
+
+impl Origin {
+    fn is_not_stored(&self) -> bool {
+        !matches!(self, Origin::Members(_))
+    }
+}
+
+impl From<Option<JudgedByMembers>> for Origin {
+    fn from(members: Option<JudgedByMembers>) -> Self {
+        members.map_or(Origin::Measured, Origin::Members)
+    }
+}
+
+impl From<Origin> for Option<JudgedByMembers> {
+    fn from(origin: Origin) -> Self {
+        match origin {
+            Origin::Members(members) => Some(members),
+            Origin::Measured | Origin::Report(_) | Origin::JudgedReport(_) | Origin::Side => None,
+        }
     }
 }
 

@@ -179,7 +179,7 @@ mod tests {
         );
         let mut at_one = printed(contradictory(), Some(10.0), None);
         at_one.jobs[0].workers = 10;
-        at_one.printed.as_mut().unwrap().jobs[0].depth_percent = vec![100.0, 0.0];
+        crate::fixtures::printed_job(&mut at_one).depth_percent = vec![100.0, 0.0];
         assert_eq!(grade(at_one), None, "its depths say that each worker has one I/O in flight");
     }
 
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(check(&idle(Nanos::SECOND)).unwrap().0, Grade::ValidWithLimits);
         assert_eq!(check(&idle(Nanos::from_millis(10))).unwrap().0, Grade::NotChecked);
         let mut flushed = idle(Nanos::SECOND);
-        flushed.printed.as_mut().unwrap().jobs[0].sync = Some(model::reading::ReadLatency::default());
+        crate::fixtures::printed_job(&mut flushed).sync = Some(model::reading::ReadLatency::default());
         assert_eq!(check(&flushed).unwrap().0, Grade::NotChecked);
         let mut ends_flushed = idle(Nanos::SECOND);
         workload(&mut ends_flushed).flushes.at_end = true;

@@ -28,7 +28,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     let asked = bytes_asked(result, direction);
     // A report of another program names disks without the files on them.
     let uses_files = result.jobs.iter().any(|job| !job.echo.paths.is_empty())
-        || (result.printed.is_some() && !result.devices.is_empty());
+        || (result.printed().is_some() && !result.devices.is_empty());
     if asked == 0 || !uses_files {
         return None;
     }

@@ -26,7 +26,7 @@ const LEAST_SECONDS: f64 = 0.1;
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let Some(seen) = RunFacts::of(result) else { return Vec::new() };
     let seconds = seen.seconds;
-    let is_coarse = seen.monitored.is_none() && result.printed.is_some() && seconds < LEAST_SECONDS;
+    let is_coarse = seen.monitored.is_none() && result.printed().is_some() && seconds < LEAST_SECONDS;
     if seen.jobs().any(polls) || is_coarse {
         return Vec::new();
     }

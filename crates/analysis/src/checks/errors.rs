@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(run(&result), [], "there were no writes");
         result.jobs[0].directions.read.short_ios = 255;
         assert_eq!(run(&result)[0].sentence, "255 I/Os moved less than asked");
-        result.printed.as_mut().unwrap().jobs[0].sync = Some(model::reading::ReadLatency::default());
+        crate::fixtures::printed_job(&mut result).sync = Some(model::reading::ReadLatency::default());
         assert_eq!(run(&result), []);
     }
 }

@@ -115,7 +115,7 @@ fn unverified(result: &RunResult, job: &JobResult) -> Option<Note> {
         return None;
     }
     // A report of another program does not state what was checked, but that a job that only writes read nothing.
-    let only_writes = result.printed.is_some() && workload.mix == Mix::Only(Direction::Write) && read == 0;
+    let only_writes = result.printed().is_some() && workload.mix == Mix::Only(Direction::Write) && read == 0;
     let checked = job.verified_bytes.or(only_writes.then_some(0))?;
     let cause = match workload.runtime {
         Some(runtime) if time_of(job) >= WHOLE_RUNTIME * runtime.as_secs_f64() => {

@@ -36,7 +36,7 @@ pub(crate) use client_cpu::ID as CLIENT_CPU;
 pub(crate) use neighbour::ID as NEIGHBOUR;
 pub(crate) use too_short::ID as TOO_SHORT;
 
-use model::{Grade, JobResult, LimitedBy, Limiter, Monitored, Note, RunResult};
+use model::{Grade, JobResult, LimitedBy, Limiter, Monitored, Note, Origin, RunResult};
 
 /// Signals without which a check is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -321,7 +321,7 @@ pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
         let mut notes = result.notes.iter().filter(|note| note.check == check.id);
         notes.any(|note| note.grade == Grade::NotChecked)
     };
-    if let Some(members) = &result.judged_by_members {
+    if let Origin::Members(members) = &result.origin {
         let is_missing = |check: &&Check| members.not_checked.iter().any(|id| id == check.id) || says_so(check);
         return CHECKS.iter().filter(is_missing).map(|check| check.id).collect();
     }
@@ -457,7 +457,7 @@ mod tests {
         let mut all = clean_random_read();
         all.notes = vec![note("cache", Grade::NotAStorageResult, "members 0, 2: memory answered".into(), &[])];
         assert!(check(&all).is_empty() && unchecked(&all).contains(&"throttled"));
-        all.judged_by_members = Some(JudgedByMembers { not_checked: vec!["holes".to_owned()] });
+        all.origin = Origin::Members(JudgedByMembers { not_checked: vec!["holes".to_owned()] });
         assert_eq!(check(&all), all.notes);
         assert_eq!(unchecked(&all), ["holes"]);
     }

@@ -381,7 +381,7 @@ fn numbers(
     let mean = moved.latency().and_then(|latency| latency.moments.mean());
     let mut found = vec![(Metric::Iops, rate), (Metric::Mean, mean.filter(|&mean| mean > 0.0).ok_or(missing))];
     let printed: Option<Vec<&ReadJob>> =
-        result.printed.as_ref().map(|run| group.iter().filter_map(|&at| run.jobs.get(at)).collect());
+        result.printed().map(|run| group.iter().filter_map(|&at| run.jobs.get(at)).collect());
     for metric in Metric::SHIFT.into_iter() {
         let Metric::Percentile(percent) = metric else { continue };
         let is_known = printed.as_ref().is_none_or(|jobs| is_printed(jobs, percent, direction));

@@ -125,7 +125,7 @@ fn little(result: &RunResult, job: &JobResult) -> Option<Identity> {
     if let Some(excuse) = asked.excuse().filter(|_| share < 1.0) {
         return Some(unknown(&subject, EQUATION, excuse));
     }
-    if share > 1.0 && result.printed.is_some() && sum <= asked.most_time() {
+    if share > 1.0 && result.printed().is_some() && sum <= asked.most_time() {
         return Some(unknown(
             &subject,
             EQUATION,

@@ -10,7 +10,7 @@ use cluster::{DirectionRates, MemberResult, MemberSummary, OnLoss, Reason, Strag
 use formats::printable;
 use measure::text::{grouped, rounded_size};
 use measure::{Direction, Nanos};
-use model::{DirectionResult, JudgedByMembers, RunResult, SCHEMA};
+use model::{DirectionResult, JudgedByMembers, Origin, RunResult, SCHEMA};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,7 +72,7 @@ pub(super) fn judge(all: &mut RunResult, members: &[MemberResult], summary: &Sum
     for id in members.iter().flat_map(|member| &member.result).flat_map(analysis::unchecked) {
         survey::push_new(&mut not_checked, id.to_owned());
     }
-    all.judged_by_members = Some(JudgedByMembers { not_checked });
+    all.origin = Origin::Members(JudgedByMembers { not_checked });
 }
 
 impl Shown<'_> {

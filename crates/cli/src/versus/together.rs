@@ -2,7 +2,7 @@
 
 use super::sides::{self, NAMES, Parsed, ReadOnly};
 use crate::failure::Failure;
-use model::RunResult;
+use model::{Origin, RunResult};
 use plan::Plan;
 use std::path::Path;
 use sys::devices::identity::BlockDevice;
@@ -75,7 +75,7 @@ pub(super) fn merged([a, b]: [Parsed; 2]) -> Parsed {
 pub(super) fn apart(mut result: RunResult, workers: usize) -> [RunResult; 2] {
     let of_b = result.jobs.split_off(workers.min(result.jobs.len()));
     result.monitored = None;
-    result.samples_left_out = true;
+    result.origin = Origin::Side;
     result.devices = Vec::new();
     result.lowest_traffic = None;
     result.limited_by = None;

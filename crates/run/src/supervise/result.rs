@@ -46,22 +46,12 @@ impl RunInputs<'_> {
             devices: state.devices,
             lowest_traffic: state.lowest_traffic,
             monitored: state.monitored,
-            samples_left_out: false,
-            judged_by_members: None,
-            printed: None,
-            limited_by: None,
-            phases: Vec::new(),
-            lasting: None,
-            until_regime: None,
             environment: match self.options.monitoring {
                 Monitoring::Full => describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
                 Monitoring::Off => Environment::default(),
             },
-            surroundings: None,
-            notes: Vec::new(),
-            warnings: Vec::new(),
             ended_by_signal: state.signal,
-            cpu_idleness: None,
+            ..RunResult::default()
         }
     }
 }

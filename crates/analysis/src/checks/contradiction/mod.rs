@@ -16,7 +16,7 @@ pub(super) const ID: &str = "contradiction";
 
 /// The largest contradiction of the rates of each row, then whatever no run can print.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let printed = result.printed.iter().flat_map(|run| printed::impossible(run));
+    let printed = result.printed().into_iter().flat_map(printed::impossible);
     let disks =
         [Direction::Read, Direction::Write].into_iter().filter_map(|direction| too_few_requests(result, direction));
     rates(result).into_iter().chain(printed.map(|found| note_of_printed(&found))).chain(disks).collect()
@@ -28,7 +28,7 @@ fn too_few_requests(result: &RunResult, direction: Direction) -> Option<Note> {
     const LEAST_SHARE: f64 = 0.95;
     let at = usize::from(direction == Direction::Write);
     let is_open = result.devices.is_empty() || result.devices.iter().any(|device| device.sectors.is_some());
-    if is_open || result.printed.is_none() || !busy_jobs(result).all(|job| job.echo.direct) {
+    if is_open || result.printed().is_none() || !busy_jobs(result).all(|job| job.echo.direct) {
         return None;
     }
     let unseen = unseen_by_devices(result)?;

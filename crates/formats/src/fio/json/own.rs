@@ -8,7 +8,7 @@ use crate::tree::Tree;
 use measure::{Direction, PerDirection};
 use model::{
     Calibration, DirectionResult, JobResult, Lasting, LatencyStatistics, LimitedBy, LowestTraffic, Monitored, Note,
-    Phase, RunResult, SCHEMA, UntilRegime,
+    Origin, Phase, RunResult, SCHEMA, UntilRegime,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -179,7 +179,9 @@ pub(super) fn read_into(root: &Tree<'_>, document: &str, result: &mut RunResult)
         for (job, calibration) in result.jobs.iter_mut().zip(calibration) {
             job.calibration = calibration;
         }
-        result.samples_left_out = monitored.is_none();
+        if let (None, Origin::Report(printed)) = (&monitored, &mut result.origin) {
+            result.origin = Origin::JudgedReport(std::mem::take(printed));
+        }
         result.limited_by = limited_by;
         result.until_regime = until_regime;
         result.lasting = lasting;

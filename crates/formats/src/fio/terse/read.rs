@@ -8,7 +8,7 @@ use measure::{Histogram, Nanos};
 use model::reading::{
     Damage, Found, LatencyShare, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadRun, ReadSamples, Reading,
 };
-use model::{LatencyBins, RunResult};
+use model::{LatencyBins, Origin, RunResult};
 
 /// Width of a bucket of fio's histograms, as a share of its latency.
 const BUCKET: f64 = 1.0 / 64.0;
@@ -95,7 +95,7 @@ pub(crate) fn result(printed: &ReadRun) -> RunResult {
         direction.ios = Some(least(direction.iops).max(fewest));
         direction.bytes = direction.bytes.map(|bytes| bytes.max(least(direction.bytes_per_second)));
     }
-    RunResult { printed: Some(Box::new(printed.clone())), ..result_as_reading::result(&run) }
+    RunResult { origin: Origin::Report(Box::new(printed.clone())), ..result_as_reading::result(&run) }
 }
 
 /// The smallest latency that represents a histogram bucket and is not below this number of whole microseconds: it is
