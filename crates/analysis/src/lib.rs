@@ -14,6 +14,7 @@ pub mod costs;
 mod findings;
 mod identities;
 mod judgement;
+mod level;
 mod limiter;
 pub mod measured;
 pub mod question;
@@ -35,11 +36,12 @@ pub use checks::{
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use judgement::judge;
+pub use level::{AtWork, Bin, Level, Rounds, Step};
 pub use limiter::{group_limits_ios, limited_by_group};
 pub use model::{percentile_as_fact, samples_needed};
 pub use rounds::{Difference, RateInterval, difference, interval, median_round};
 pub use scaling::{contradiction, growth_ends, knee, queueing};
-pub use summary::{Elsewhere, Load, Point, Rank, best_value, sentences, sentences_over, thousands};
+pub use summary::{Elsewhere, Load, Rank, best_value, sentences, sentences_over, thousands};
 pub use verdict::{Judged, verdict};
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! Summary sentences of a sweep: its peak, and the cost of more load. Each is true of the levels that are given, or absent.
 
-use crate::percentile_as_fact;
+use crate::Level;
 use crate::rounds::{Difference, difference};
-use measure::{Direction, Nanos};
-use model::{Grade, Note, RunResult};
 
 /// A rate of this fraction of the peak counts as having reached it.
 const NEAR_PEAK: f64 = 0.9;
@@ -11,50 +9,6 @@ const NEAR_PEAK: f64 = 0.9;
 const MOST_RIVALS: usize = 3;
 /// A gain of less than half a percent would print as 0 %.
 const NO_GAIN: f64 = 0.005;
-
-/// One load level of a sweep.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Requested users, or the queue depth if that is the varied load.
-    pub users: u32,
-    /// Total I/Os per second of all users; with several rounds, of the median round.
-    pub iops: f64,
-    /// Total bytes per second of all users.
-    pub bytes_per_second: f64,
-    /// Mean latency in nanoseconds.
-    pub mean_ns: f64,
-    /// 99th percentile, if there are enough samples.
-    pub p99: Option<Nanos>,
-    /// True if all users were busy.
-    pub all_busy: bool,
-    /// True if the data came from memory instead of the device.
-    pub from_memory: bool,
-    /// I/Os per second of each round in which this level was measured.
-    pub rounds: Vec<f64>,
-}
-
-impl Point {
-    /// Builds the level from a run; `None` if the direction has no I/O.
-    pub fn of(users: u32, result: &RunResult, direction: Direction, notes: &[Note]) -> Option<Self> {
-        let mut rows = result.jobs.iter();
-        let mut all = rows.next()?.clone();
-        rows.for_each(|job| all.merge(job));
-        let moved = &all.directions[direction];
-        let latency = moved.latency()?;
-        let grade_of = |check: &str| notes.iter().filter(|note| note.check == check).map(|note| note.grade).max();
-        let iops = moved.iops()?;
-        Some(Point {
-            users,
-            iops,
-            bytes_per_second: moved.bytes as f64 / moved.runtime.as_secs_f64(),
-            mean_ns: latency.moments.mean()?,
-            p99: moved.latency_distribution().and_then(|latency| percentile_as_fact(latency, 99.0)),
-            all_busy: grade_of("busy users").is_none_or(|grade| grade <= Grade::Trusted),
-            from_memory: crate::checks::is_of_memory(notes),
-            rounds: vec![iops],
-        })
-    }
-}
 
 /// Quantity that is varied over a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,19 +70,19 @@ pub enum Elsewhere {
 }
 
 /// Two sentences about a sweep of `what` (`8k random reads`) over users, the only levels of this test; empty if nothing was measured.
-pub fn sentences(what: &str, points: &[Point]) -> Vec<String> {
+pub fn sentences(what: &str, points: &[Level]) -> Vec<String> {
     sentences_over(Load::Users, what, points, Elsewhere::Nothing)
 }
 
 /// Two sentences about a sweep of `what` over any kind of load; empty if nothing was measured.
-pub fn sentences_over(load: Load, what: &str, points: &[Point], elsewhere: Elsewhere) -> Vec<String> {
-    let mut points: Vec<&Point> = points.iter().collect();
-    points.sort_by_key(|point| point.users);
+pub fn sentences_over(load: Load, what: &str, points: &[Level], elsewhere: Elsewhere) -> Vec<String> {
+    let mut points: Vec<&Level> = points.iter().collect();
+    points.sort_by_key(|point| point.count());
     let Some(&peak) = points.iter().rev().max_by(|a, b| a.iops.total_cmp(&b.iops)) else {
         return Vec::new();
     };
     let near = points.iter().find(|point| point.iops >= NEAR_PEAK * peak.iops).copied().unwrap_or(peak);
-    let idle: Vec<u32> = points.iter().filter(|point| !point.all_busy).map(|point| point.users).collect();
+    let idle: Vec<u32> = points.iter().filter(|point| point.at_work.is_some()).map(|point| users(point)).collect();
     let of_memory = if points.iter().any(|point| point.from_memory) { " These are numbers of memory." } else { "" };
     if !idle.is_empty() {
         let counted = match load {
@@ -150,15 +104,15 @@ pub fn sentences_over(load: Load, what: &str, points: &[Point], elsewhere: Elsew
     vec![format!("{first}{of_memory}"), cost_sentence(load, &points, near)]
 }
 
-fn peak_sentence(load: Load, what: &str, points: &[&Point], [peak, near]: [&Point; 2]) -> String {
-    let others = || points.iter().filter(|point| point.users != peak.users);
-    let rivals: Vec<u32> = others().filter(|point| is_within_noise(point, peak)).map(|point| point.users).collect();
-    let near_clause = || format!("already {} {} % of that.", load.reach(near.users), percent(near.iops / peak.iops));
+fn peak_sentence(load: Load, what: &str, points: &[&Level], [peak, near]: [&Level; 2]) -> String {
+    let others = || points.iter().filter(|point| users(point) != users(peak));
+    let rivals: Vec<u32> = others().filter(|point| is_within_noise(point, peak)).map(|point| users(point)).collect();
+    let near_clause = || format!("already {} {} % of that.", load.reach(users(near)), percent(near.iops / peak.iops));
     if !rivals.is_empty() {
         let mut alike = rivals.clone();
-        alike.push(peak.users);
+        alike.push(users(peak));
         alike.sort_unstable();
-        let rest = if alike.contains(&near.users) { ".".to_owned() } else { format!("; {}", near_clause()) };
+        let rest = if alike.contains(&users(near)) { ".".to_owned() } else { format!("; {}", near_clause()) };
         return format!(
             "The rates of {what} with {} lie within the noise of {}; the highest is {}{rest}",
             list(load, &alike),
@@ -167,21 +121,21 @@ fn peak_sentence(load: Load, what: &str, points: &[&Point], [peak, near]: [&Poin
         );
     }
     let what = capitalised(what);
-    let sure = if others().all(|point| difference(&point.rounds, &peak.rounds) == Difference::BeyondNoise) {
+    let sure = if others().all(|point| difference(&point.rates, &peak.rates) == Difference::BeyondNoise) {
         format!(", beyond the noise of {}", rounds_of(peak))
     } else {
         " in one round".to_owned()
     };
-    if near.users != peak.users {
+    if users(near) != users(peak) {
         return format!("{what} peak at {}{sure}; {}", rate(load, peak), near_clause());
     }
-    let lesser = points.iter().filter(|point| point.users < peak.users).max_by(|a, b| a.iops.total_cmp(&b.iops));
+    let lesser = points.iter().filter(|point| users(point) < users(peak)).max_by(|a, b| a.iops.total_cmp(&b.iops));
     match lesser {
         Some(lesser) => format!(
             "{what} peak at {}{sure}; {} more than 10 % below ({} {} % of it).",
             rate(load, peak),
             load.less(),
-            load.reach(lesser.users),
+            load.reach(users(lesser)),
             // Rounded down: what is 10.4 % below is not 90 % of it.
             percent((100.0 * lesser.iops / peak.iops).floor() / 100.0)
         ),
@@ -190,37 +144,37 @@ fn peak_sentence(load: Load, what: &str, points: &[&Point], [peak, near]: [&Poin
 }
 
 /// True if both were measured in several rounds, and their intervals overlap.
-fn is_within_noise(one: &Point, other: &Point) -> bool {
-    difference(&one.rounds, &other.rounds) == Difference::WithinNoise
+fn is_within_noise(one: &Level, other: &Level) -> bool {
+    difference(&one.rates, &other.rates) == Difference::WithinNoise
 }
 
-fn rounds_of(point: &Point) -> String {
-    format!("{} rounds", point.rounds.len())
+fn rounds_of(point: &Level) -> String {
+    format!("{} rounds", point.rates.len())
 }
 
-fn cost_sentence(load: Load, points: &[&Point], near: &Point) -> String {
+fn cost_sentence(load: Load, points: &[&Level], near: &Level) -> String {
     let (Some(least), Some(most)) = (points.first(), points.last()) else { return String::new() };
-    if least.users == most.users {
-        return format!("One request takes {} on average.", milliseconds(least.mean_ns));
+    if users(least) == users(most) {
+        return format!("One request takes {} on average.", milliseconds(least.average_ns));
     }
     // Beyond the knee more users only queue; if the knee is the last point, the whole range is described.
-    let from = if near.users < most.users { near } else { least };
-    let tail = match (from.p99, most.p99) {
-        (Some(a), Some(b)) => format!(", p99 from {} to {}", milliseconds(a.as_f64()), milliseconds(b.as_f64())),
+    let from = if users(near) < users(most) { near } else { least };
+    let tail = match (from.p99_ns, most.p99_ns) {
+        (Some(a), Some(b)) => format!(", p99 from {} to {}", milliseconds(a), milliseconds(b)),
         _ => ", p99 unknown for lack of samples".to_owned(),
     };
     format!(
         "Going from {} to {} brings {} and moves the average latency from {} to {}{tail}.",
-        load.counted(from.users),
-        most.users,
+        load.counted(users(from)),
+        users(most),
         gain(from, most),
-        milliseconds(from.mean_ns),
-        milliseconds(most.mean_ns)
+        milliseconds(from.average_ns),
+        milliseconds(most.average_ns)
     )
 }
 
 /// For example `9 % more IOPS`.
-fn gain(from: &Point, most: &Point) -> String {
+fn gain(from: &Level, most: &Level) -> String {
     let gain = most.iops / from.iops;
     if is_within_noise(from, most) {
         format!("no change of IOPS beyond the noise of {}", rounds_of(most))
@@ -235,13 +189,18 @@ fn gain(from: &Point, most: &Point) -> String {
     }
 }
 
-fn rate(load: Load, point: &Point) -> String {
-    format!("{} with {}", amount(point), load.counted(point.users))
+fn rate(load: Load, point: &Level) -> String {
+    format!("{} with {}", amount(point), load.counted(users(point)))
+}
+
+/// The load of a level as a number of users, or depth.
+fn users(level: &Level) -> u32 {
+    u32::try_from(level.count()).unwrap_or(u32::MAX)
 }
 
 /// `73,634 IOPS (575 MiB/s)`.
-fn amount(point: &Point) -> String {
-    format!("{} IOPS ({} MiB/s)", thousands(point.iops), thousands(point.bytes_per_second / f64::from(1 << 20)))
+fn amount(point: &Level) -> String {
+    format!("{} IOPS ({} MiB/s)", thousands(point.iops), thousands(point.rate / f64::from(1 << 20)))
 }
 
 fn percent(ratio: f64) -> String {
@@ -287,17 +246,17 @@ pub enum Rank {
 }
 
 impl Rank {
-    fn of(self, point: &Point) -> f64 {
+    fn of(self, point: &Level) -> f64 {
         match self {
             Rank::Ios => point.iops,
-            Rank::Bytes => point.bytes_per_second,
+            Rank::Bytes => point.rate,
         }
     }
 
     /// One rate per round.
-    fn rounds(self, point: &Point) -> Vec<f64> {
+    fn rounds(self, point: &Level) -> Vec<f64> {
         let scale = self.of(point) / point.iops;
-        point.rounds.iter().map(|iops| iops * scale).collect()
+        point.rates.iter().map(|iops| iops * scale).collect()
     }
 
     fn unit(self) -> &'static str {
@@ -310,8 +269,8 @@ impl Rank {
 
 /// The sentence on the value of an option (`blocks of 64 KiB`, `io_uring`) with which `what` does the most, and on the next
 /// best one; `None` if nothing was measured.
-pub fn best_value(what: &str, rank: Rank, values: &[(String, Point)]) -> Option<String> {
-    let by_rate = |a: &&(String, Point), b: &&(String, Point)| rank.of(&a.1).total_cmp(&rank.of(&b.1));
+pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<String> {
+    let by_rate = |a: &&(String, Level), b: &&(String, Level)| rank.of(&a.1).total_cmp(&rank.of(&b.1));
     let (best, top) = values.iter().rev().max_by(by_rate)?;
     let (what, unit) = (capitalised(what), rank.unit());
     let of_memory =
@@ -320,7 +279,7 @@ pub fn best_value(what: &str, rank: Rank, values: &[(String, Point)]) -> Option<
     let Some((next, second)) = others().rev().max_by(by_rate) else {
         return Some(format!("{what} reach {} with {best}.{of_memory}", amount(top)));
     };
-    let compared = |point: &Point| difference(&rank.rounds(point), &rank.rounds(top));
+    let compared = |point: &Level| difference(&rank.rounds(point), &rank.rounds(top));
     let rivals: Vec<&str> = others()
         .filter(|(_, point)| compared(point) == Difference::WithinNoise)
         .map(|(name, _)| name.as_str())
@@ -360,10 +319,11 @@ pub fn thousands(number: f64) -> String {
 mod tests {
     use super::*;
     use crate::{check, fixtures::closed_loop};
+    use measure::{Direction, Nanos};
 
-    fn point(users: u32, iops: u64, latency_us: u64) -> Point {
+    fn point(users: u32, iops: u64, latency_us: u64) -> Level {
         let result = closed_loop(users, iops * 4, Nanos::from_micros(latency_us), Nanos::from_secs(4));
-        Point::of(users, &result, Direction::Read, &check(&result)).unwrap()
+        Level::of(f64::from(users), &result, Direction::Read, &check(&result)).unwrap()
     }
 
     #[test]
@@ -429,9 +389,9 @@ mod tests {
         assert_eq!(found[0], "Reads reach 8,000 IOPS (62 MiB/s) with depth 8.");
     }
 
-    fn rounds(users: u32, iops: [u64; 3]) -> Point {
+    fn rounds(users: u32, iops: [u64; 3]) -> Level {
         let rounds = iops.map(|rate| rate as f64).to_vec();
-        Point { rounds, all_busy: true, ..point(users, iops[1], 1_000) }
+        Level { rates: rounds, at_work: None, ..point(users, iops[1], 1_000) }
     }
 
     #[test]
@@ -453,7 +413,7 @@ mod tests {
 
     #[test]
     fn the_best_value_of_an_option_is_named_with_the_next() {
-        let named = |name: &str, point: Point| (name.to_owned(), point);
+        let named = |name: &str, point: Level| (name.to_owned(), point);
         let once = [named("libaio", point(1, 9_000, 100)), named("io_uring", point(1, 10_000, 100))];
         assert_eq!(
             best_value("reads", Rank::Ios, &once).unwrap(),

@@ -2,7 +2,7 @@
 
 use super::words::{Place, faults, said, words};
 use analysis::Load;
-use report::data::{AtWork, Axis, Bin, Measured, Sweep, Table};
+use report::data::{AtWork, Axis, Bin, Level, Sweep, Table};
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use resvg::usvg::roxmltree::Document;
 
@@ -31,9 +31,9 @@ fn rectangles(svg: &str) -> Vec<(String, Place)> {
         .collect()
 }
 
-fn measured(users: u64, average_ns: f64, rate: f64, bins: Vec<Bin>) -> Measured {
-    Measured {
-        load: users,
+fn measured(users: u64, average_ns: f64, rate: f64, bins: Vec<Bin>) -> Level {
+    Level {
+        load: users as f64,
         average_ns,
         p95_ns: Some(average_ns * 1.7),
         p99_ns: Some(average_ns * 4.0),
@@ -42,11 +42,11 @@ fn measured(users: u64, average_ns: f64, rate: f64, bins: Vec<Bin>) -> Measured 
         bins,
         rate,
         iops: rate / 8192.0,
-        ..Measured::default()
+        ..Level::default()
     }
 }
 
-fn sweep_of(levels: Vec<Measured>) -> Sweep {
+fn sweep_of(levels: Vec<Level>) -> Sweep {
     Sweep::of(Table {
         system: "truth".into(),
         workload: "random read 8 KiB".into(),

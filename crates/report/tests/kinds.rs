@@ -3,7 +3,7 @@
 use analysis::Load;
 use measure::{Histogram, Nanos};
 use report::data::{
-    Axis, Blocks, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Line, Measured, Outcome,
+    Axis, Blocks, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Level, Line, Outcome,
     Overlay, Panel, Quantity, Rounds, Series, Surface, Sweep, Table, Unit,
 };
 use report::{CHARTS, Chart, ChartEngine, Look, Scale, Shown, Theme, png};
@@ -40,15 +40,15 @@ fn sweep(system: &str, alone_us: f64, knee: f64) -> Sweep {
     let level = |users: u64| {
         let average_ns = alone_us * 1e3 * (users as f64 / knee).max(1.0);
         let iops = users as f64 * 1e9 / average_ns;
-        Measured {
-            load: users,
+        Level {
+            load: users as f64,
             average_ns,
             p95_ns: Some(average_ns * 1.6),
             p99_ns: Some(average_ns * 2.5),
             max_ns: Some(average_ns * 40.0),
             rate: iops * 8192.0,
             iops,
-            ..Measured::default()
+            ..Level::default()
         }
     };
     Sweep::of(Table {
@@ -65,12 +65,12 @@ fn sweep(system: &str, alone_us: f64, knee: f64) -> Sweep {
 
 #[test]
 fn a_rate_halfway_between_two_numbers_is_the_same_in_a_sentence_and_in_its_picture() {
-    let level = |users: u64, mib: f64| Measured {
-        load: users,
+    let level = |users: u64, mib: f64| Level {
+        load: users as f64,
         average_ns: 100e3,
         rate: mib * 1_048_576.0,
         iops: mib * 256.0,
-        ..Measured::default()
+        ..Level::default()
     };
     let data = Sweep::of(Table {
         system: "disk".into(),

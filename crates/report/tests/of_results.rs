@@ -3,7 +3,7 @@
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::reading::{IozoneHead, IozoneRow, IozoneUnit};
 use model::{DeviceUsage, DirectionResult, Echo, JobResult, LatencyStatistics, RunResult};
-use report::data::{Devices, Measured, Quantity, Surface};
+use report::data::{Devices, Level, Quantity, Surface};
 
 /// `users` workers that read 8 KiB for four seconds: 90 % of the reads took 90 µs, the rest 700 µs.
 fn run(users: u32, ios: u64) -> RunResult {
@@ -35,10 +35,14 @@ fn run(users: u32, ios: u64) -> RunResult {
     RunResult { jobs: vec![job], devices: vec![device], ..RunResult::default() }
 }
 
+fn level(result: &RunResult, direction: Direction) -> Option<Level> {
+    Level::of(8.0, result, direction, &analysis::check(result))
+}
+
 #[test]
 fn a_level_has_the_numbers_of_its_run() {
     // 151 µs on average: 8 users do 8 × 4 s ÷ 151 µs reads.
-    let level = Measured::of(8, &run(8, 211_920), Direction::Read).unwrap();
+    let level = level(&run(8, 211_920), Direction::Read).unwrap();
     assert!((level.average_ns - 151_000.0).abs() < 1.0, "{level:?}");
     assert!((level.iops - 52_980.0).abs() < 1e-6 && (level.rate - 52_980.0 * 8192.0).abs() < 1e-3);
     assert!(level.at_work.is_none());
@@ -55,21 +59,21 @@ fn a_run_with_percentiles_of_completion_only_has_its_shares_and_percentiles() {
     let read = &mut result.jobs[0].directions.read;
     read.completion = read.total.clone();
     read.total.as_mut().expect("a test's own data").histogram = None;
-    let level = Measured::of(8, &result, Direction::Read).unwrap();
+    let level = level(&result, Direction::Read).unwrap();
     assert_eq!(level.bins.len(), 2);
     assert!((level.average_ns - 151_000.0).abs() < 1.0 && level.p99_ns.is_some());
 }
 
 #[test]
 fn a_level_whose_users_were_idle_says_how_many_were_at_work() {
-    let at_work = Measured::of(8, &run(8, 105_960), Direction::Read).unwrap().at_work.unwrap();
+    let at_work = level(&run(8, 105_960), Direction::Read).unwrap().at_work.unwrap();
     assert!((at_work.busy - 4.0).abs() < 0.01 && at_work.asked == 8.0, "{at_work:?}");
 }
 
 #[test]
 fn a_direction_that_did_not_move_has_no_level() {
-    assert_eq!(Measured::of(8, &run(8, 1_000), Direction::Write), None);
-    assert_eq!(Measured::of(8, &RunResult::default(), Direction::Read), None);
+    assert_eq!(level(&run(8, 1_000), Direction::Write), None);
+    assert_eq!(level(&RunResult::default(), Direction::Read), None);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use analysis::Load;
 use report::data::{
     Axis, Band, Bin, Blocks, Capacity, Card, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices,
-    Distribution, LimitedRound, LimitedRule, Limits, Line, Mark, Measured, Outcome, Overlay, Panel, Quantity,
-    RateTrial, ResponseLimit, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
+    Distribution, Level, LimitedRound, LimitedRule, Limits, Line, Mark, Outcome, Overlay, Panel, Quantity, RateTrial,
+    ResponseLimit, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
@@ -60,15 +60,15 @@ fn sweep(system: &str, count: usize, latency: (f64, f64), rate: (f64, f64)) -> S
     let level = |at: usize| {
         let average_ns = between(latency, at, count);
         let rate = between(rate, at, count) * MIB;
-        Measured {
-            load: 1 << at,
+        Level {
+            load: f64::from(1 << at),
             average_ns,
             p95_ns: Some(average_ns * 1.7),
             p99_ns: Some(average_ns * 4.0),
             max_ns: Some(average_ns * 80.0),
             rate,
             iops: rate / 8192.0,
-            ..Measured::default()
+            ..Level::default()
         }
     };
     Sweep::of(Table {

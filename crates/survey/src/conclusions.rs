@@ -5,7 +5,7 @@ use crate::finished::FinishedTest;
 use crate::kind::TestKind;
 use crate::parse_values::short_size;
 use crate::test::SurveyTest;
-use analysis::{Point, Rank, best_value, median_round};
+use analysis::{Level, Rank, best_value, median_round};
 
 /// Returns the concluding sentences of a survey; empty if nothing was measured.
 pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
@@ -87,7 +87,7 @@ fn same_but_users(a: &SurveyTest, b: &SurveyTest) -> bool {
 }
 
 /// One point per user count: the median of its repetitions.
-fn medians(rows: &[&FinishedTest]) -> Vec<Point> {
+fn medians(rows: &[&FinishedTest]) -> Vec<Level> {
     let mut users: Vec<u32> = rows.iter().map(|row| row.test.users).collect();
     users.sort_unstable();
     users.dedup();
@@ -99,20 +99,20 @@ fn medians(rows: &[&FinishedTest]) -> Vec<Point> {
 }
 
 /// The median of the rounds of one test, with the rates of all.
-fn median(rounds: Vec<Point>) -> Option<Point> {
+fn median(rounds: Vec<Level>) -> Option<Level> {
     let rates: Vec<f64> = rounds.iter().map(|point| point.iops).collect();
     let at = median_round(&rates)?;
-    rounds.into_iter().nth(at).map(|point| Point { rounds: rates, ..point })
+    rounds.into_iter().nth(at).map(|point| Level { rates, ..point })
 }
 
-fn point(row: &FinishedTest) -> Option<Point> {
+fn point(row: &FinishedTest) -> Option<Level> {
     let direction = *row.test.kind.directions().first()?;
-    Point::of(row.test.users, &row.result, direction, &row.result.notes)
+    Level::of(f64::from(row.test.users), &row.result, direction, &row.result.notes)
 }
 
 /// Without a sweep over users: the levels with the most IOPS and with the highest bandwidth, beyond the noise of their rounds.
 fn of_sweep(title: &str, rows: &[&FinishedTest]) -> Vec<String> {
-    let mut levels: Vec<(&SurveyTest, Vec<Point>)> = Vec::new();
+    let mut levels: Vec<(&SurveyTest, Vec<Level>)> = Vec::new();
     for row in rows {
         let Some(point) = point(row) else { continue };
         match levels.iter_mut().find(|(test, _)| test.repeats(&row.test)) {
@@ -120,7 +120,7 @@ fn of_sweep(title: &str, rows: &[&FinishedTest]) -> Vec<String> {
             None => levels.push((&row.test, vec![point])),
         }
     }
-    let named: Vec<(String, Point)> =
+    let named: Vec<(String, Level)> =
         levels.into_iter().filter_map(|(test, rounds)| Some((test.describe(), median(rounds)?))).collect();
     let what = format!("the {} levels of {title}", named.len());
     [Rank::Ios, Rank::Bytes].into_iter().filter_map(|rank| best_value(&what, rank, &named)).collect()

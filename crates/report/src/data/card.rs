@@ -1,6 +1,6 @@
 //! Data of the report card: one row per workload.
 
-use super::{AtWork, Axis, Bin, Measured};
+use super::{AtWork, Axis, Bin, Level};
 use analysis::{Judged, queueing, verdict};
 use serde::{Deserialize, Serialize};
 
@@ -109,9 +109,9 @@ pub struct Workload {
     /// Meaning of the load numbers.
     pub axis: Axis,
     /// The graded load level.
-    pub base: Measured,
+    pub base: Level,
     /// The higher load level for the scaling grade.
-    pub more: Option<Measured>,
+    pub more: Option<Level>,
     /// Grade bands of its latency.
     pub bands: Vec<Band>,
     /// Its grades.
@@ -139,8 +139,8 @@ impl Row {
             ns.map(|ns| Mark { letter: letter.clone().unwrap_or_else(|| "?".to_owned()), ns })
         };
         let load = match &workload.more {
-            Some(more) => format!("{} → {}", workload.axis.label(base.load), workload.axis.label(more.load)),
-            None => workload.axis.label(base.load),
+            Some(more) => format!("{} → {}", workload.axis.label(base.count()), workload.axis.label(more.count())),
+            None => workload.axis.label(base.count()),
         };
         let scaling = workload.more.as_ref().and_then(|more| scaling(workload, more));
         // Scaling starts from the same level: its reason is said once.
@@ -163,9 +163,9 @@ impl Row {
 }
 
 /// Scaling of the 95th percentile, on which the scaling grade is based.
-fn scaling(workload: &Workload, more: &Measured) -> Option<Scaling> {
+fn scaling(workload: &Workload, more: &Level) -> Option<Scaling> {
     let base = &workload.base;
-    let load_ratio = more.load as f64 / base.load as f64;
+    let load_ratio = more.load / base.load;
     let queueing = queueing(more.p95_ns? / base.p95_ns?, load_ratio)?;
     let idle = [base, more].into_iter().find_map(|level| level.at_work);
     let idle = idle.map(|AtWork { busy, asked }| format!("not graded: only {busy:.0} of {asked:.0} busy"));

@@ -1,12 +1,8 @@
 //! Measured levels → sweep: labels, steps, sentences and the check for idle users.
 
-use super::of_result;
-use super::{AtWork, Bin, Level, Rounds, Step, Sweep};
-use analysis::{Elsewhere, Load, Point, Rank, best_value, contradiction, queueing, sentences_over};
+use super::Sweep;
+use analysis::{AtWork, Elsewhere, Level, Load, Rank, Rounds, Step, best_value, queueing, sentences_over};
 use measure::text::{SizeStyle, exact_size};
-use measure::{Direction, Nanos};
-use model::reading::LatencyShare;
-use model::{Grade, Measurement, RunResult};
 
 /// Parameter that varies over a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,21 +44,21 @@ impl Axis {
     }
 
     /// The levels from the first to the last: `1–64 users`, `4 KiB to 1 MiB`.
-    pub(crate) fn range(&self, first: &Measured, last: &Measured) -> String {
+    pub(crate) fn range(&self, first: &Level, last: &Level) -> String {
         match self {
             _ if first.load == last.load => self.name_of(first),
-            Axis::Load(Load::Users) => format!("{}–{}", first.load, self.label(last.load)),
+            Axis::Load(Load::Users) => format!("{}–{}", first.load, self.label(last.count())),
             Axis::Load(Load::Depth) => format!("depth {}–{}", first.load, last.load),
             Axis::Option(_) if first.word.is_some() => format!("{} to {}", self.name_of(first), self.name_of(last)),
             Axis::Option(name) => format!("{name}={} to {}", first.load, last.load),
-            Axis::BlockSize => format!("{} to {}", size(first.load), size(last.load)),
-            Axis::DataSize => format!("{} to {} of data", size(first.load), size(last.load)),
+            Axis::BlockSize => format!("{} to {}", size(first.count()), size(last.count())),
+            Axis::DataSize => format!("{} to {} of data", size(first.count()), size(last.count())),
         }
     }
 
     /// Label of a level.
-    pub(super) fn name_of(&self, level: &Measured) -> String {
-        level.word.clone().unwrap_or_else(|| self.label(level.load))
+    pub(super) fn name_of(&self, level: &Level) -> String {
+        level.word.clone().unwrap_or_else(|| self.label(level.count()))
     }
 }
 
@@ -72,92 +68,6 @@ const BLOCK_SIZE: &str = "block size";
 /// Formats a size like `8 KiB`; in bytes if it is not a multiple of a larger unit.
 pub(crate) fn size(bytes: u64) -> String {
     exact_size(bytes, SizeStyle::Spelled)
-}
-
-/// Numbers of one level, measured by plumb or by another tool.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measured {
-    /// Users, queue depth, block size in bytes, or the value of another option; its place in the order if the value is a word.
-    pub load: u64,
-    /// The value of an option that is a word: `io_uring`.
-    pub word: Option<String>,
-    /// I/Os per second of each round, if there were several; the other numbers are those of the median round.
-    pub rounds: Vec<f64>,
-    /// Mean latency in nanoseconds.
-    pub average_ns: f64,
-    /// Mean of the latency that the percentiles are of, if known; the average may be of another (total, and they of completion).
-    pub percentiles_mean_ns: Option<f64>,
-    /// 95th percentile in nanoseconds, if known.
-    pub p95_ns: Option<f64>,
-    /// 99th percentile in nanoseconds.
-    pub p99_ns: Option<f64>,
-    /// 99.99th percentile in nanoseconds.
-    pub p9999_ns: Option<f64>,
-    /// Maximum latency in nanoseconds.
-    pub max_ns: Option<f64>,
-    /// Latency distribution.
-    pub bins: Vec<Bin>,
-    /// Throughput in bytes per second.
-    pub rate: f64,
-    /// I/Os per second.
-    pub iops: f64,
-    /// Number of busy users, if it contradicts the requested number.
-    pub at_work: Option<AtWork>,
-    /// True if the data came from memory (page cache) instead of the device.
-    pub from_memory: bool,
-}
-
-impl Measured {
-    /// Builds a level from a measurement row of any tool; `None` without a mean latency, a throughput and IOPS.
-    pub fn of_row(load: u64, row: &Measurement) -> Option<Self> {
-        let positive = |ns: Option<f64>| ns.filter(|&ns| ns > 0.0);
-        let (average_ns, iops) = (positive(row.mean_ns)?, row.iops?);
-        let asked = row.users.unwrap_or(1.0) * row.depth.unwrap_or(1.0).max(1.0);
-        let max_ns = positive(row.max_ns);
-        Some(Measured {
-            load,
-            word: None,
-            rounds: Vec::new(),
-            average_ns,
-            percentiles_mean_ns: positive(row.percentiles_mean_ns),
-            p95_ns: positive(row.percentiles_ns[0]),
-            p99_ns: positive(row.percentiles_ns[1]),
-            p9999_ns: positive(row.percentiles_ns[5]),
-            max_ns,
-            bins: bins(&row.shares, max_ns),
-            rate: row.bytes_per_second?,
-            iops,
-            at_work: contradiction(iops, average_ns, asked).map(|busy| AtWork { busy, asked }),
-            from_memory: false,
-        })
-    }
-
-    /// Builds the level measured by one run; `None` if the direction has no I/O or no latency was measured.
-    pub fn of(load: u64, result: &RunResult, direction: Direction) -> Option<Self> {
-        let mut level = Self::of_row(load, &of_result::measurement(&of_result::merged(result)?, direction)?)?;
-        let notes = if result.notes.is_empty() { analysis::check(result) } else { result.notes.clone() };
-        let busy = notes.iter().find(|note| note.check == "busy users" && note.grade > Grade::Trusted);
-        let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
-        // The checks know more than a row, such as rate limits and lock waits.
-        level.at_work = evidence("users_busy").zip(evidence("users_asked")).map(|(busy, asked)| AtWork { busy, asked });
-        level.from_memory = analysis::is_of_memory(&notes);
-        Some(level)
-    }
-}
-
-/// The non-empty buckets; the last one, which is unbounded, ends at the maximum latency, or at twice its lower edge.
-pub(crate) fn bins(shares: &[LatencyShare], max_ns: Option<f64>) -> Vec<Bin> {
-    let open = max_ns.unwrap_or(0.0).max(4e9);
-    let mut from_ns = 0.0;
-    let mut bins = Vec::new();
-    for share in shares {
-        let to_ns = share.below_ns.unwrap_or(open);
-        if share.percent > 0.0 {
-            bins.push(Bin { from_ns, to_ns, share: share.percent / 100.0 });
-        }
-        from_ns = to_ns;
-    }
-    bins
 }
 
 /// Levels of one workload, from which a sweep is made.
@@ -174,7 +84,7 @@ pub struct Table {
     /// The latency target in nanoseconds, if one was asked for.
     pub target_ns: Option<f64>,
     /// In any order.
-    pub levels: Vec<Measured>,
+    pub levels: Vec<Level>,
     /// If the result holds more of this test.
     pub elsewhere: Elsewhere,
     /// Remarks on the data, shown as footnotes.
@@ -190,25 +100,14 @@ const KEY: [&str; 2] = [
 impl Sweep {
     /// Builds the sweep of a table; all derived numbers are computed here, once.
     pub fn of(mut table: Table) -> Sweep {
-        table.levels.sort_by_key(|level| level.load);
-        table.levels.dedup_by_key(|level| level.load);
+        table.levels.sort_by(|one, other| one.load.total_cmp(&other.load));
+        table.levels.dedup_by(|one, other| one.load == other.load);
         let measured = &table.levels;
-        let step = |at: usize| step(&table.axis, &measured[at], measured.get(at + 1)?);
-        let level = |(at, from): (usize, &Measured)| Level {
-            label: table.axis.name_of(from),
-            load: from.load as f64,
-            word: from.word.clone(),
-            average_ns: from.average_ns,
-            p95_ns: from.p95_ns,
-            p99_ns: from.p99_ns,
-            p9999_ns: from.p9999_ns,
-            max_ns: from.max_ns,
-            bins: from.bins.clone(),
-            rate: from.rate,
-            iops: from.iops,
-            step: step(at),
-            at_work: from.at_work,
-            rounds: Rounds::of(&from.rounds),
+        let level = |(at, level): (usize, &Level)| Level {
+            label: table.axis.name_of(level),
+            step: measured.get(at + 1).and_then(|next| step(&table.axis, level, next)),
+            rounds: Rounds::of(&level.rates),
+            ..level.clone()
         };
         let range = match (measured.first(), measured.last()) {
             (Some(first), Some(last)) => format!(" · {}", table.axis.range(first, last)),
@@ -236,10 +135,10 @@ impl Sweep {
     }
 }
 
-fn step(axis: &Axis, here: &Measured, there: &Measured) -> Option<Step> {
+fn step(axis: &Axis, here: &Level, there: &Level) -> Option<Step> {
     let believed = here.at_work.is_none() && there.at_work.is_none() && here.rate > 0.0 && here.average_ns > 0.0;
-    let is_number = here.word.is_none() && here.load > 0;
-    let load_ratio = there.load as f64 / here.load as f64;
+    let is_number = here.word.is_none() && here.load > 0.0;
+    let load_ratio = there.load / here.load;
     let share = || queueing(there.average_ns / here.average_ns, load_ratio);
     (believed && is_number).then(|| Step {
         load_ratio,
@@ -250,12 +149,9 @@ fn step(axis: &Axis, here: &Measured, there: &Measured) -> Option<Step> {
 
 fn tell(table: &Table) -> Vec<String> {
     let named =
-        || table.levels.iter().map(|level| (in_a_sentence(&table.axis, level), point(level))).collect::<Vec<_>>();
+        || table.levels.iter().map(|level| (in_a_sentence(&table.axis, level), level.clone())).collect::<Vec<_>>();
     match &table.axis {
-        Axis::Load(load) => {
-            let points: Vec<Point> = table.levels.iter().map(point).collect();
-            sentences_over(*load, &table.plural, &points, table.elsewhere)
-        }
+        Axis::Load(load) => sentences_over(*load, &table.plural, &table.levels, table.elsewhere),
         Axis::BlockSize => {
             [Rank::Bytes, Rank::Ios].into_iter().filter_map(|rank| best_value(&table.plural, rank, &named())).collect()
         }
@@ -263,39 +159,24 @@ fn tell(table: &Table) -> Vec<String> {
     }
 }
 
-fn in_a_sentence(axis: &Axis, level: &Measured) -> String {
+fn in_a_sentence(axis: &Axis, level: &Level) -> String {
     match axis {
         Axis::BlockSize => format!("blocks of {}", axis.name_of(level)),
-        Axis::DataSize => format!("{} of data", size(level.load)),
+        Axis::DataSize => format!("{} of data", size(level.count())),
         Axis::Load(_) | Axis::Option(_) => axis.name_of(level),
     }
 }
 
-/// The level as sentences need it.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "nanoseconds; saturates")]
-pub(super) fn point(level: &Measured) -> Point {
-    Point {
-        users: u32::try_from(level.load).unwrap_or(u32::MAX),
-        iops: level.iops,
-        bytes_per_second: level.rate,
-        mean_ns: level.average_ns,
-        p99: level.p99_ns.map(|ns| Nanos(ns as u64)),
-        all_busy: level.at_work.is_none(),
-        from_memory: level.from_memory,
-        rounds: if level.rounds.is_empty() { vec![level.iops] } else { level.rounds.clone() },
-    }
-}
-
 /// Remark on levels that were measured in several rounds.
-fn of_rounds(levels: &[Measured]) -> Option<String> {
-    let most = levels.iter().map(|level| level.rounds.len()).max().filter(|&most| most > 1)?;
+fn of_rounds(levels: &[Level]) -> Option<String> {
+    let most = levels.iter().map(|level| level.rates.len()).max().filter(|&most| most > 1)?;
     Some(format!(
         "Up to {most} rounds: the numbers of a level are those of its median round; the red mark at its throughput is the 95 % interval of the mean over the rounds."
     ))
 }
 
 /// Reason for which the numbers are not credible.
-fn flag(levels: &[Measured]) -> Option<String> {
+fn flag(levels: &[Level]) -> Option<String> {
     let odd: Vec<AtWork> = levels.iter().filter_map(|level| level.at_work).collect();
     let (first, rest) = odd.split_first()?;
     let of = |at: &AtWork| format!("{} of {:.0}", amount(at.busy), at.asked);
@@ -315,10 +196,10 @@ pub(super) fn amount(users: f64) -> String {
 }
 
 /// Remarks on levels whose mean is above the 95th percentile: because of a few I/Os, or because the percentiles are of a part of the latency.
-fn odd_means(axis: &Axis, levels: &[Measured]) -> [Option<String>; 2] {
-    let above = |level: &Measured, mean_ns: f64| level.p95_ns.is_some_and(|p95| mean_ns > p95 + grain_ns(p95));
-    let same_latency = |level: &Measured| above(level, level.percentiles_mean_ns.unwrap_or(level.average_ns));
-    let named = |is_named: &dyn Fn(&Measured) -> bool| {
+fn odd_means(axis: &Axis, levels: &[Level]) -> [Option<String>; 2] {
+    let above = |level: &Level, mean_ns: f64| level.p95_ns.is_some_and(|p95| mean_ns > p95 + grain_ns(p95));
+    let same_latency = |level: &Level| above(level, level.percentiles_mean_ns.unwrap_or(level.average_ns));
+    let named = |is_named: &dyn Fn(&Level) -> bool| {
         let odd: Vec<String> = levels.iter().filter(|level| is_named(level)).map(|level| axis.name_of(level)).collect();
         (!odd.is_empty()).then(|| odd.join(", "))
     };
@@ -350,12 +231,12 @@ mod tests {
 
     /// The remarks on a level with these means and percentile in microseconds.
     fn remarks(average: f64, of_percentiles: Option<f64>, p95: f64) -> Vec<&'static str> {
-        let level = Measured {
-            load: 2,
+        let level = Level {
+            load: 2.0,
             average_ns: average * 1e3,
             percentiles_mean_ns: of_percentiles.map(|us| us * 1e3),
             p95_ns: Some(p95 * 1e3),
-            ..Measured::default()
+            ..Level::default()
         };
         let said = odd_means(&Axis::default(), &[level]);
         let kinds = ["a few very slow I/Os", "without the submission"];

@@ -2,7 +2,7 @@
 
 use super::measured::size;
 use super::placed::{self, Coordinate, ENGINE, Placed, Subject, Value};
-use super::{Axis, Band, Card, Distribution, Letters, Measured, Sweep, Workload};
+use super::{Axis, Band, Card, Distribution, Letters, Level, Sweep, Workload};
 use analysis::Load;
 use analysis::report_card::{self, GRADES, Marks, Metric, Profile, Test};
 use model::Measurement;
@@ -56,7 +56,7 @@ pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<P
         plural: format!("{test}s"),
         test,
         coordinates: coordinates(row),
-        level: facts_only(Measured::of_row(1, row)?, origin.count),
+        level: facts_only(Level::of_row(1.0, row)?, origin.count),
         run: origin.run,
         region_bytes: origin.region_bytes,
         subject: origin.subject,
@@ -66,9 +66,9 @@ pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<P
 }
 
 /// Without the percentiles for which this number of I/Os is too small.
-fn facts_only(level: Measured, count: Option<f64>) -> Measured {
+fn facts_only(level: Level, count: Option<f64>) -> Level {
     let is_fact = |percent: f64| count.is_none_or(|count| count >= analysis::samples_needed(percent) as f64);
-    Measured {
+    Level {
         p95_ns: level.p95_ns.filter(|_| is_fact(95.0)),
         p99_ns: level.p99_ns.filter(|_| is_fact(99.0)),
         p9999_ns: level.p9999_ns.filter(|_| is_fact(99.99)),
@@ -127,8 +127,8 @@ pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Ca
 }
 
 fn workload(rows: &[Measurement], test: &Test, marks: &[Marks]) -> Option<Workload> {
-    let base = level(run(rows, test, test.users)?, Some(u64::from(test.users)))?;
-    let more = run(rows, test, test.more_users).and_then(|row| level(row, Some(u64::from(test.more_users))));
+    let base = Level::of_row(f64::from(test.users), run(rows, test, test.users)?)?;
+    let more = run(rows, test, test.more_users).and_then(|row| Level::of_row(f64::from(test.more_users), row));
     let of = |metric: Metric| marks.iter().find(|marks| marks.metric == metric);
     let letter = |metric: Metric| graded(&of(metric)?.latency).ok();
     let scaling = of(Metric::P95).map(|marks| graded(&marks.scaling));
@@ -182,10 +182,6 @@ fn users(row: &Measurement) -> Option<u64> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count; saturates")]
 fn whole(count: Option<f64>) -> Option<u64> {
     count.filter(|&count| count >= 1.0).map(|count| count.round() as u64)
-}
-
-fn level(row: &Measurement, load: Option<u64>) -> Option<Measured> {
-    Measured::of_row(load?, row)
 }
 
 /// Remarks on data that the rows lack or have only approximately.

@@ -2,9 +2,9 @@
 //!
 //! Owns which axis a sweep goes over and what its title says of the others. Leaves numbers to `measured` and sentences to `analysis`.
 
-use super::measured::{Axis, Measured, Table, point, size};
+use super::measured::{Axis, Table, size};
 use super::{Distribution, Sweep};
-use analysis::{Elsewhere, Load, Rank, best_value, median_round};
+use analysis::{Elsewhere, Level, Load, Rank, best_value, median_round};
 use std::collections::{HashMap, HashSet};
 
 /// Most sweeps of one system; further ones are named.
@@ -60,7 +60,7 @@ pub(crate) struct Placed {
     /// At most one per axis, in a fixed order.
     pub(crate) coordinates: Vec<Coordinate>,
     /// Its numbers.
-    pub(crate) level: Measured,
+    pub(crate) level: Level,
     /// Number of the run that it belongs to: two rows of one run at one place are jobs next to each other, not rounds.
     pub(crate) run: usize,
     /// Size of the data in bytes, if the result states it; [`size_axis`] decides if it is an axis.
@@ -114,7 +114,7 @@ pub(crate) struct AllDrawn {
 /// All rows at one place: one, or its rounds.
 struct Cell<'rows> {
     first: &'rows Placed,
-    level: Measured,
+    level: Level,
     subjects: Vec<Subject>,
     drawn: bool,
 }
@@ -396,7 +396,7 @@ impl<'rows> OneSystem<'_, 'rows> {
     fn drawn(&self, group: &Group) -> Drawn {
         let first = self.cells[group.members[0]].first;
         let axis = &group.axis;
-        let levels: Vec<Measured> =
+        let levels: Vec<Level> =
             group.members.iter().zip(1_u64..).map(|(&at, place)| self.level(at, axis, place)).collect();
         let each = group.members.iter().zip(&levels);
         let distributions = each.flat_map(|(&at, level)| named(self.cells[at].first, &axis.name_of(level))).collect();
@@ -429,14 +429,14 @@ impl<'rows> OneSystem<'_, 'rows> {
     }
 
     /// A cell's numbers at its place on an axis; words stand in their order.
-    fn level(&self, at: usize, axis: &Axis, place: u64) -> Measured {
+    fn level(&self, at: usize, axis: &Axis, place: u64) -> Level {
         let cell = &self.cells[at];
         let (load, word) = match cell.first.value(axis) {
             Some(Value::Word(word)) => (place, Some(word.clone())),
             Some(value) => (value.number().unwrap_or(place), None),
             None => (place, None),
         };
-        Measured { load, word, ..cell.level.clone() }
+        Level { load: load as f64, word, ..cell.level.clone() }
     }
 
     /// For example `random read 8 KiB, depth 4, io_uring`: all that does not vary over the axis and is not self-evident.
@@ -510,7 +510,7 @@ fn cell<'rows>(rounds: &[&'rows Placed]) -> Option<Cell<'rows>> {
     let first = *rounds.get(median_round(&rates)?)?;
     let mut level = first.level.clone();
     if rates.len() > 1 {
-        level.rounds = rates;
+        level.rates = rates;
     }
     let subjects = rounds.iter().map(|row| row.subject).collect();
     Some(Cell { first, level, subjects, drawn: false })
@@ -528,7 +528,7 @@ pub(crate) fn best_of_all(rows: &[Placed], system: &str) -> Vec<String> {
     if one.cells.len() < 2 {
         return Vec::new();
     }
-    let named: Vec<_> = one.cells.iter().map(|cell| (one.name(cell.first), point(&cell.level))).collect();
+    let named: Vec<_> = one.cells.iter().map(|cell| (one.name(cell.first), cell.level.clone())).collect();
     let what = format!("the {} levels of {system}", named.len());
     [Rank::Ios, Rank::Bytes].into_iter().filter_map(|rank| best_value(&what, rank, &named)).collect()
 }

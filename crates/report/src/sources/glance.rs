@@ -1,7 +1,7 @@
 //! Terminal summary of a run.
 
 use super::native::test_of;
-use crate::data::{Measured, Sweep, Table};
+use crate::data::{Level, Sweep, Table};
 use crate::terminal;
 use measure::Direction;
 use model::{Interval, RunResult};
@@ -14,8 +14,8 @@ const OVER_TIME: (usize, usize) = (48, 34);
 /// measured. As wide as a terminal of this many columns.
 pub fn glance(result: &RunResult, columns: usize) -> String {
     let Some(test) = test_of(&Value::Null, result.clone()) else { return String::new() };
-    let level = |direction| Some((direction, Measured::of(test.users, result, direction)?));
-    let levels: Vec<(Direction, Measured)> = Direction::ALL.into_iter().filter_map(level).collect();
+    let level = |direction| Some((direction, Level::of(test.users as f64, result, direction, &result.notes)?));
+    let levels: Vec<(Direction, Level)> = Direction::ALL.into_iter().filter_map(level).collect();
     let several = levels.len() > 1;
     let drawn = levels.into_iter().map(|(direction, level)| {
         let of = if several { format!(", {}s", direction.word()) } else { String::new() };

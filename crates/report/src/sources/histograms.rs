@@ -3,8 +3,7 @@
 use super::log::DIRECTIONS;
 use super::time::{LEAST_BEYOND, PERCENTILES};
 use super::{PageRequest, Source};
-use crate::data::measured::bins;
-use crate::data::{Cdf, Distribution, Level, Line, Panel, Sweep, Unit};
+use crate::data::{Bin, Cdf, Distribution, Level, Line, Panel, Sweep, Unit};
 use crate::terminal;
 use analysis::measured::shares;
 use formats::fio::log::HistogramRow;
@@ -173,7 +172,7 @@ pub(super) fn sketch(sources: &[Source], columns: usize) -> String {
             label,
             average_ns: histogram.iter().map(value).sum::<f64>() / counted,
             p99_ns: fact(&histogram, 99.0),
-            bins: bins(&shares(&histogram), max_ns),
+            bins: Bin::of_shares(&shares(&histogram), max_ns),
             ..Level::default()
         }
     };

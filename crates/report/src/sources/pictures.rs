@@ -6,9 +6,7 @@ use crate::Chart;
 use crate::data::measured::size;
 use crate::data::of_measurements::with_notes;
 use crate::data::placed::{self, AllDrawn, Drawn, Subject};
-use crate::data::{
-    Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Measured, Overlay, Series, Surface, Sweep, card,
-};
+use crate::data::{Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overlay, Series, Surface, Sweep, card};
 use crate::page::Picture;
 use analysis::report_card::{Chosen, Disk, profile_of};
 use analysis::samples_needed;
@@ -125,8 +123,9 @@ impl Material {
     fn overlay(&self, group: &[&Drawn]) -> Overlay {
         let shown = &group[..group.len().min(MOST_OVERLAID)];
         let names: Vec<String> = shown.iter().map(|one| one.system.clone()).collect();
-        let levels: Vec<Measured> = shown.iter().flat_map(|one| &one.sweep.levels).map(place_of).collect();
-        let ends = levels.iter().min_by_key(|level| level.load).zip(levels.iter().max_by_key(|level| level.load));
+        let levels = || shown.iter().flat_map(|one| &one.sweep.levels);
+        let by_load = |one: &&Level, other: &&Level| one.load.total_cmp(&other.load);
+        let ends = levels().min_by(by_load).zip(levels().max_by(by_load));
         let range = ends.map(|(first, last)| format!(" · {}", group[0].axis.range(first, last))).unwrap_or_default();
         let title = format!("{} · {}{range}", listed(&names), group[0].workload);
         let systems = shown.iter().map(|one| (one.system.clone(), one.sweep.clone())).collect();
@@ -172,12 +171,6 @@ fn of_sizes(shown: &[&Drawn]) -> Option<String> {
         format!("{} {}", one.system, sizes.join(" and "))
     };
     differ.then(|| format!("The sizes of the data differ: {}.", known.iter().map(of).collect::<Vec<_>>().join("; ")))
-}
-
-/// The place of a level on its axis.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a whole number")]
-fn place_of(level: &Level) -> Measured {
-    Measured { load: level.load as u64, word: level.word.clone(), ..Measured::default() }
 }
 
 /// Names in a title: `a, b and c`.
@@ -275,10 +268,8 @@ fn blocks(drawn: &Drawn) -> Option<Option<Drawing>> {
     if drawn.axis != Axis::BlockSize || sweep.levels.len() < LEAST_SIZES {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size in bytes; saturates")]
-    let bytes = |load: f64| load as u64;
     let points: Vec<(u64, f64, f64)> =
-        sweep.levels.iter().map(|level| (bytes(level.load), level.average_ns, level.rate)).collect();
+        sweep.levels.iter().map(|level| (level.count(), level.average_ns, level.rate)).collect();
     let title = format!("{} · cost of an I/O", sweep.title);
     Some(self::drawing("blocks", &title, &Blocks::of(&title, &points, Vec::new()), &drawn.subjects))
 }

@@ -4,7 +4,7 @@ use super::native::Test;
 use super::{Source, systems};
 use crate::data::of_measurements::{by_direction, coordinates, has_place, notes, place, test_in_words};
 use crate::data::placed::{Other, Placed, Subject, size_axis};
-use crate::data::{Distribution, Measured};
+use crate::data::{Distribution, Level};
 use measure::Direction;
 use model::Measurement;
 
@@ -118,7 +118,7 @@ fn of_test(test: &Test, system: &str, run: usize, subject: Subject) -> Vec<Place
             test: format!("{}{of}", test.words),
             plural: format!("{}{of}", test.plural),
             coordinates: test.coordinates(direction),
-            level: Measured::of(1, &test.result, direction)?,
+            level: Level::of(1.0, &test.result, direction, &test.result.notes)?,
             run,
             region_bytes: test.region_bytes,
             subject,
