@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Writes the rows of a run. A document of an earlier version does not state its surroundings: `kept` were read when it was kept.
-pub(crate) fn derive(db: &Connection, run: i64, document: &Document, kept: &Surroundings) -> rusqlite::Result<()> {
-    let host = document.surroundings.as_ref().unwrap_or(kept);
+/// Writes the rows of a run.
+pub(crate) fn derive(db: &Connection, run: i64, document: &Document) -> rusqlite::Result<()> {
+    let host = &document.surroundings;
     let mut facts: Vec<Fact> = document.facts.iter().chain(&host.facts).cloned().collect();
     facts.sort();
     facts.dedup_by(|one, other| one.key == other.key);

@@ -24,8 +24,8 @@ pub struct Document {
     pub tests: Vec<TestResult>,
     /// Facts about the surroundings in the results of its tests.
     pub(crate) facts: Vec<Fact>,
-    /// The surroundings, if it states them; a result of an earlier version does not.
-    pub(crate) surroundings: Option<Surroundings>,
+    /// The surroundings, as far as it states them.
+    pub(crate) surroundings: Surroundings,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -94,7 +94,7 @@ impl Document {
             program: root.get("program").and_then(Value::as_str).unwrap_or_default().to_owned(),
             grade: tests.iter().map(|test| test.grade).max().unwrap_or(Grade::NotChecked),
             facts: of_result(&results),
-            surroundings,
+            surroundings: surroundings.unwrap_or_default(),
             tests,
             bytes,
         })

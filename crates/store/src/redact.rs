@@ -1,7 +1,6 @@
 //! A result without what names a machine, a person or a place: to show it to others.
 
 use crate::error::StoreError;
-use crate::schema::Store;
 use model::Surroundings;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -34,19 +33,6 @@ pub fn redacted(result: &[u8], secrets: &[String]) -> Result<Vec<u8>, StoreError
 /// A text that commands print, with each path in it replaced by a short hash.
 pub fn redacted_text(text: &str) -> String {
     replaced(text, &BTreeSet::new())
-}
-
-impl Store {
-    /// The serial numbers and UUIDs that were kept next to a run of an earlier version, for [`redacted`].
-    ///
-    /// # Errors
-    /// There is no such run.
-    pub fn secrets(&self, word: &str) -> Result<Vec<String>, StoreError> {
-        let number = self.number(word)?;
-        let about: String =
-            self.ask(|db| db.query_row("SELECT host FROM run WHERE number = ?1", [number], |row| row.get(0)))?;
-        Ok(serde_json::from_str(&about).map(identifiers).unwrap_or_default())
-    }
 }
 
 /// The identifiers of devices, file systems and the machine.

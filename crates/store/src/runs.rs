@@ -5,7 +5,7 @@ use crate::document::Document;
 use crate::error::{StoreError, explained};
 use crate::packed::{pack, unpack};
 use crate::schema::{Store, clear_derived};
-use model::{Grade, Surroundings};
+use model::Grade;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
@@ -70,7 +70,8 @@ impl Store {
     /// The store cannot be written; nothing has changed then.
     pub fn add(&mut self, document: &Document, day: &str) -> Result<Kept, StoreError> {
         let sum = Sha256::digest(&document.bytes).to_vec();
-        let packed = pack(&document.bytes);
+        let failed = |message| StoreError::Database { path: self.path.clone(), message };
+        let packed = pack(&document.bytes).map_err(failed)?;
         self.write(|transaction| {
             let known = transaction
                 .query_row("SELECT id FROM run WHERE sha256 = ?1", [&sum], |row| row.get::<_, String>(0))
@@ -86,10 +87,10 @@ impl Store {
             let id = format!("{day}-{number:04}");
             let size = i64::try_from(document.bytes.len()).unwrap_or(i64::MAX);
             transaction.execute(
-                "INSERT INTO run(id, size, sha256, host, result) VALUES(?1, ?2, ?3, '{}', ?4)",
+                "INSERT INTO run(id, size, sha256, result) VALUES(?1, ?2, ?3, ?4)",
                 params![id, size, sum, packed],
             )?;
-            derive(transaction, transaction.last_insert_rowid(), document, &Surroundings::default())?;
+            derive(transaction, transaction.last_insert_rowid(), document)?;
             Ok(Kept { id, known: false })
         })
     }
@@ -232,18 +233,16 @@ impl Store {
         self.write(|transaction| {
             clear_derived(transaction)?;
             let mut rebuilt = Rebuilt::default();
-            let mut statement =
-                transaction.prepare("SELECT number, id, sha256, host, result FROM run ORDER BY number")?;
+            let mut statement = transaction.prepare("SELECT number, id, sha256, result FROM run ORDER BY number")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let (number, id): (i64, String) = (row.get(0)?, row.get(1)?);
-                let (sum, about, packed): (Vec<u8>, String, Vec<u8>) = (row.get(2)?, row.get(3)?, row.get(4)?);
-                let kept: Surroundings = serde_json::from_str(&about).unwrap_or_default();
+                let (sum, packed): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
                 let read =
                     unpacked(&packed, &sum).and_then(|bytes| Document::read(bytes).map_err(|error| error.to_string()));
                 match read {
                     Ok(document) => {
-                        derive(transaction, number, &document, &kept)?;
+                        derive(transaction, number, &document)?;
                         rebuilt.runs += 1;
                     }
                     Err(why) => rebuilt.unreadable.push((id, why)),

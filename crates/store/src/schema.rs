@@ -5,9 +5,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Number of the format of what cannot be derived (`user_version`). In 1 each result is deflated; in 2 new ones are
-/// packed, in 3 by LZMA.
-pub(crate) const FORMAT: i64 = 3;
+/// Number of the format of what cannot be derived (`user_version`). No release wrote the first three.
+pub(crate) const FORMAT: i64 = 4;
 /// Number of the derived tables: raised when a table of [`DERIVED_TABLES`] or its contents change, so that they are made again.
 const DERIVED: i64 = 3;
 /// Marks the file as a store: "plmb".
@@ -18,11 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const OF_SEVERAL_MACHINES: &[&str] =
     &["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "glusterfs", "lustre", "fuse.sshfs"];
 
-/// The tables of results and of decisions about them. `host` are the surroundings of a result that does not state them itself: one of
-/// an earlier version.
+/// The tables of results and of decisions about them.
 const TABLES: &str = "
 CREATE TABLE run(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, sha256 BLOB NOT NULL UNIQUE,
-  host TEXT NOT NULL, result BLOB NOT NULL);
+  result BLOB NOT NULL);
 CREATE TABLE day(day TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE name(name TEXT PRIMARY KEY, run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE) WITHOUT ROWID;
 CREATE TABLE change(series INTEGER NOT NULL, run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, state TEXT NOT NULL,
@@ -86,7 +84,7 @@ impl Store {
     }
 
     /// Opens a store to write, and makes it with its directory if there is none. Tables that another version of plumb derived
-    /// are made again; a store of an earlier format keeps its results as they are, and gets the number of this one.
+    /// are made again.
     ///
     /// # Errors
     /// The file is not a store, is one of a newer format, or cannot be written.
@@ -108,10 +106,6 @@ impl Store {
             }
             State::Known(DERIVED) => {}
             State::Known(_) => drop(store.rebuild()?),
-        }
-        let version = store.ask(|db| db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)))?;
-        if version < FORMAT {
-            store.write(|transaction| transaction.pragma_update(None, "user_version", FORMAT))?;
         }
         Ok(store)
     }
@@ -138,10 +132,10 @@ impl Store {
             self.ask(|db| db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0)))?;
         match (application, version, tables) {
             (0, 0, 0) => Ok(State::Empty),
-            (APPLICATION, ..=FORMAT, _) => self
+            (APPLICATION, FORMAT, _) => self
                 .ask(|db| db.query_row("SELECT value FROM setting WHERE key = 'derived'", [], |row| row.get(0)))
                 .map(State::Known),
-            (APPLICATION, newer, _) => Ok(State::Newer(newer)),
+            (APPLICATION, newer, _) if newer > FORMAT => Ok(State::Newer(newer)),
             _ => Err(StoreError::NotAStore { path: self.path.clone() }),
         }
     }

@@ -217,42 +217,6 @@ fn derived_tables_are_the_same_when_they_are_made_again() {
 }
 
 #[test]
-fn surroundings_that_an_earlier_version_kept_next_to_a_result_count() {
-    let (_directory, path) = fresh();
-    let mut store = Store::to_write(&path).unwrap();
-    store.add(&on_a_machine(1, 1000, "none"), "2026-11-22").unwrap();
-    store.add(&document(2, 1000, "none"), "2026-11-22").unwrap();
-    assert_eq!(store.series().unwrap().len(), 2, "a result that states no machine is in its own series");
-    let kept = serde_json::to_string(&machine()).unwrap();
-    store.ask(|db| db.execute("UPDATE run SET host = ?1 WHERE number = 2", [kept])).unwrap();
-    store.rebuild().unwrap();
-    let series = store.series().unwrap();
-    assert_eq!(series.len(), 1, "{series:?}");
-    let facts = store.facts(&store.points(&series[0], 1).unwrap()[0]).unwrap();
-    assert!(facts.contains(&Fact::condition("processor governor", "powersave")), "{facts:?}");
-    assert_eq!(store.secrets("last").unwrap(), ["S1", "77-88", "m"]);
-}
-
-#[test]
-fn a_store_of_the_first_format_is_read_and_goes_on() {
-    let (_directory, path) = fresh();
-    let mut store = Store::to_write(&path).unwrap();
-    store.add(&document(1, 1000, "none"), "2026-11-22").unwrap();
-    // As the first format had it: deflated.
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-    std::io::Write::write_all(&mut encoder, &bytes(&result(1, 1000, "none"))).unwrap();
-    store.ask(|db| db.execute("UPDATE run SET result = ?1", [encoder.finish().unwrap()])).unwrap();
-    store.ask(|db| db.pragma_update(None, "user_version", 1)).unwrap();
-    drop(store);
-    assert_eq!(Store::to_read(&path).unwrap().unwrap().export("last").unwrap(), bytes(&result(1, 1000, "none")));
-    let mut store = Store::to_write(&path).unwrap();
-    store.add(&document(2, 2000, "none"), "2026-11-22").unwrap();
-    let version: i64 = store.ask(|db| db.pragma_query_value(None, "user_version", |row| row.get(0))).unwrap();
-    assert_eq!((version, store.check().unwrap().findings.len(), store.rebuild().unwrap().runs), (FORMAT, 0, 2));
-    assert_eq!(store.export("last~1").unwrap(), bytes(&result(1, 1000, "none")));
-}
-
-#[test]
 fn tables_of_another_version_are_made_again_before_anything_is_written() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
@@ -283,7 +247,9 @@ fn other_files_are_refused_and_left_alone() {
     std::fs::write(&text, "mine, and longer than the sixteen bytes of SQLite's own mark".repeat(20)).unwrap();
     let foreign = directory.path().join("foreign.db");
     rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE mine(a)").unwrap();
-    for path in [&text, &foreign, &directory.path().to_owned()] {
+    let earlier = directory.path().join("earlier.db");
+    Store::to_write(&earlier).unwrap().ask(|db| db.pragma_update(None, "user_version", FORMAT - 1)).unwrap();
+    for path in [&text, &foreign, &earlier, &directory.path().to_owned()] {
         let before = std::fs::read(path).ok();
         assert!(matches!(Store::to_write(path), Err(StoreError::NotAStore { .. })), "{}", path.display());
         assert!(Store::to_read(path).is_err(), "{}", path.display());

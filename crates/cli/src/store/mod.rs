@@ -286,8 +286,7 @@ impl Names {
 fn export(store: &Store, run: &str, names: Names) -> Result<String, Failure> {
     let mut bytes = store.export(run)?;
     if names == Names::Hashed {
-        let host = sys::machine::host::name(Path::new("/"));
-        let secrets: Vec<String> = store.secrets(run)?.into_iter().chain(host).collect();
+        let secrets: Vec<String> = sys::machine::host::name(Path::new("/")).into_iter().collect();
         bytes = ::store::redacted(&bytes, &secrets)?;
     }
     Ok(String::from_utf8(bytes)?)
