@@ -54,13 +54,11 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
         works: WORKS,
     };
     let head: Head = serde_json::from_str(text).map_err(refused)?;
-    if [dense::SCHEMA, dense::WITH_LISTS].contains(&head.schema) {
-        return dense::read(text);
+    match head.schema {
+        SCHEMA => serde_json::from_str::<Read>(text).map(|read| echoed::complete(read.result)).map_err(refused),
+        dense::SCHEMA => dense::read(text),
+        found => Err(FormatError::Schema { found, known: SCHEMA }),
     }
-    if head.schema != SCHEMA {
-        return Err(FormatError::Schema { found: head.schema, known: SCHEMA });
-    }
-    serde_json::from_str::<Read>(text).map(|read| echoed::complete(read.result)).map_err(refused)
 }
 
 /// Reads a result embedded in another plumb document. It is read from text like any other: a second reader of all its

@@ -2,7 +2,7 @@
 
 use crate::DeviceGain;
 use measure::Nanos;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 /// Differences of a device's counters over the run.
@@ -25,7 +25,6 @@ pub struct DeviceUsage {
     pub busy_ms: u64,
     /// Milliseconds from the first reading to the last; `None` if another tool's result does not state it, or below 1
     /// ms.
-    #[serde(default, deserialize_with = "zero_is_absent")]
     pub elapsed_ms: Option<u64>,
     /// Utilisation in percent as stated by another tool's result, if `elapsed_ms` is not known.
     pub stated_utilisation_percent: Option<f64>,
@@ -54,34 +53,5 @@ impl DeviceUsage {
     pub fn utilisation_percent(&self) -> Option<f64> {
         let of_time = |elapsed_ms: u64| (100.0 * self.busy_ms as f64 / elapsed_ms as f64).min(100.0);
         self.elapsed_ms.map(of_time).or(self.stated_utilisation_percent)
-    }
-}
-
-/// Results of earlier versions have 0 for an unknown time.
-fn zero_is_absent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    Ok(Option::<u64>::deserialize(from)?.filter(|&elapsed_ms| elapsed_ms > 0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_of_zero_in_an_earlier_result_is_absent() {
-        let json = |elapsed: &str| {
-            format!(
-                r#"{{"name":"sda","ios":[1,2],"merges":[0,0],"sectors":[8,16],"ticks_ms":[1,1],"in_queue_ms":2,"busy_ms":50,
-                {elapsed}"members":[]}}"#
-            )
-        };
-        for (elapsed, expected) in [
-            (r#""elapsed_ms":0,"#, None),
-            ("", None),
-            (r#""elapsed_ms":null,"#, None),
-            (r#""elapsed_ms":200,"#, Some(200)),
-        ] {
-            let read: DeviceUsage = serde_json::from_str(&json(elapsed)).unwrap();
-            assert_eq!((read.elapsed_ms, read.utilisation_percent()), (expected, expected.map(|_| 25.0)), "{elapsed}");
-        }
     }
 }

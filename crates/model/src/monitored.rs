@@ -218,7 +218,7 @@ pub struct LimitChange {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoCap {
-    /// Path of the group in its hierarchy; `None` in results of earlier versions.
+    /// Path of the group in its hierarchy, if it is known.
     pub group: Option<String>,
     /// Kernel name of the device, or its number if it has no name in sysfs.
     pub device: String,

@@ -47,7 +47,7 @@ pub enum Needs {
     Devices,
     /// Samples of the machine during the run, which imported results lack.
     Samples,
-    /// The layers under the targets, which results of earlier versions lack.
+    /// The layers under the targets, which imported results lack.
     Layers,
     /// The tool's own share of latencies, which imported results and runs without a calibration lack.
     Calibration,

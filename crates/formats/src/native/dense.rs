@@ -2,7 +2,7 @@
 //!
 //! - Each entry of `jobs` after the first is what differs from the first, as a JSON Merge Patch (RFC 7396).
 //! - A `histogram` is a text: the first bucket, then the counts of consecutive buckets; -n leaves out n empty ones. Each number is a Base64
-//!   VLQ ([`super::vlq`]). In schema 2 they are a list.
+//!   VLQ ([`super::vlq`]).
 //! - The `workers` of an interval are a list per member, with null where a worker has none.
 //!
 //! Owns these three transformations, both ways. Jobs and intervals have a line each, and are transformed one by one: a file of 10,000 jobs
@@ -16,8 +16,6 @@ use serde::{Deserialize, Serialize};
 
 /// Schema number of these files.
 pub(super) const SCHEMA: u32 = 3;
-/// Schema number of those with lists for histograms.
-pub(super) const WITH_LISTS: u32 = 2;
 /// Most jobs of a file with the plain schema.
 pub(super) const MOST_PLAIN: usize = 64;
 /// Most bytes of all jobs written out: a short file must not fill the memory. 10,000 jobs with full histograms are a tenth of it.
@@ -237,28 +235,13 @@ fn pack(value: &mut Tree<'_>) -> bool {
     true
 }
 
-/// The numbers of a packed histogram, of this schema or the one before; `None` if it has something else.
-fn numbers(value: &Tree<'_>) -> Option<Vec<i128>> {
-    match value {
-        Tree::Text(text) => vlq::numbers(text),
-        Tree::List(list) => {
-            let number = |number: &Tree<'_>| match number {
-                Tree::Whole(number) => Some(i128::from(*number)),
-                Tree::Negative(number) => Some(i128::from(*number)),
-                _ => None,
-            };
-            list.iter().map(number).collect()
-        }
-        _ => None,
-    }
-}
-
 /// The opposite of [`pack`]; false if the numbers cannot be those of a histogram.
 fn unpack(value: &mut Tree<'_>) -> bool {
     if *value == Tree::Null {
         return true;
     }
-    let Some(numbers) = numbers(value) else { return false };
+    let Tree::Text(text) = &*value else { return false };
+    let Some(numbers) = vlq::numbers(text) else { return false };
     let mut pairs = Vec::with_capacity(numbers.len());
     let mut next: Option<u64> = None;
     for number in numbers {
@@ -349,32 +332,19 @@ mod tests {
 
     #[test]
     fn a_histogram_is_its_first_bucket_counts_and_gaps() {
-        for (pairs, expected, list) in [
-            ("[[7,1],[8,2],[11,3]]", "\"OCEFG\"", "[7,1,2,-2,3]"),
-            ("[]", "\"\"", "[]"),
-            ("[[0,18446744073709551615]]", "\"A+///////////f\"", "[0,18446744073709551615]"),
-            ("null", "null", "null"),
+        for (pairs, expected) in [
+            ("[[7,1],[8,2],[11,3]]", "\"OCEFG\""),
+            ("[]", "\"\""),
+            ("[[0,18446744073709551615]]", "\"A+///////////f\""),
+            ("null", "null"),
         ] {
             let mut value = tree(pairs);
             assert!(pack(&mut value));
             assert_eq!(serde_json::to_string(&value).unwrap(), expected);
-            let mut earlier = tree(list);
-            assert!(unpack(&mut value) && unpack(&mut earlier));
-            for value in [value, earlier] {
-                assert_eq!(serde_json::to_string(&value).unwrap(), pairs);
-            }
+            assert!(unpack(&mut value));
+            assert_eq!(serde_json::to_string(&value).unwrap(), pairs);
         }
-        for wrong in [
-            "[-1]",
-            "[1.5]",
-            "[1,\"a\"]",
-            "7",
-            "[18446744073709551615,1,1]",
-            "\"D\"",
-            "\"O,C\"",
-            "\"OCg\"",
-            "\"AggggggggggggggI\"",
-        ] {
+        for wrong in ["[7,1]", "7", "\"D\"", "\"O,C\"", "\"OCg\"", "\"AggggggggggggggI\""] {
             assert!(!unpack(&mut tree(wrong)), "{wrong}");
         }
     }
