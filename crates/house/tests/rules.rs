@@ -16,6 +16,8 @@ mod places;
 mod prose;
 #[path = "rules/sessions.rs"]
 mod sessions;
+#[path = "rules/source.rs"]
+mod source;
 #[path = "rules/structure.rs"]
 mod structure;
 

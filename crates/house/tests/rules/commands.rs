@@ -1,7 +1,7 @@
 //! House rule about the crate `cli`: what one command needs of another belongs to a module that is neither.
 
-use super::language::production;
-use super::{check, code};
+use super::check;
+use super::source::{Source, production_sources, read_all};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The commands: each is a file or a folder of this name in `cli/src`.
@@ -35,62 +35,26 @@ const PAIRS: usize = 40;
 /// The same of pairs that import each other.
 const MUTUAL: usize = 3;
 
-/// The modules of the crate's root that code names: `crate::fio::Machine` is `fio`, `crate::{iozone, survey::run}` are both.
-fn named_modules(code: &str) -> BTreeSet<String> {
-    let word =
-        |text: &str| text.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect::<String>();
-    let mut found = BTreeSet::new();
-    for (at, start) in code.match_indices("crate::") {
-        let before = code[..at].chars().next_back();
-        if before.is_some_and(|letter| letter == '$' || letter == '_' || letter.is_alphanumeric()) {
-            continue;
-        }
-        let rest = &code[at + start.len()..];
-        let Some(inside) = rest.strip_prefix('{') else {
-            found.insert(word(rest));
-            continue;
-        };
-        let mut depth = 1_i32;
-        let mut is_first = true;
-        for (place, letter) in inside.char_indices() {
-            match letter {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                ',' => is_first = depth == 1 || is_first,
-                _ if depth == 1 && is_first && !letter.is_whitespace() => {
-                    found.insert(word(&inside[place..]));
-                    is_first = false;
-                }
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-        }
-    }
-    found
-}
-
 /// Each command with the others that its production code names, files of its folder and its `mod.rs` alike.
-fn arrows() -> BTreeMap<String, BTreeSet<String>> {
-    let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (path, lines) in production() {
-        let Some(file) = path.strip_prefix("crates/cli/src/") else { continue };
-        let own = file.trim_start_matches("absent/").split(['/', '.']).next().unwrap_or_default().to_owned();
-        if !COMMANDS.contains(&own.as_str()) {
+fn arrows(sources: &[Source]) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut arrows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for source in sources {
+        let Some(file) = source.path.strip_prefix("crates/cli/src/") else { continue };
+        let own = file.trim_start_matches("absent/").split(['/', '.']).next().unwrap_or_default();
+        if !COMMANDS.contains(&own) {
             continue;
         }
-        let text: String = lines.iter().map(|(_, line)| code(line) + "\n").collect();
-        let mut others = named_modules(&text);
-        others.retain(|name| *name != own && COMMANDS.contains(&name.as_str()));
-        arrows.entry(own).or_default().extend(others);
+        let paths = source.imports.iter().map(|import| &import.path).chain(&source.paths);
+        let of_root = paths.filter(|path| path[0] == "crate").filter_map(|path| path.get(1));
+        let others = of_root.filter_map(|name| COMMANDS.iter().find(|command| *command == name));
+        arrows.entry(own).or_default().extend(others.filter(|name| **name != own));
     }
     arrows
 }
 
 #[test]
 fn commands_know_one_another_in_few_pairs() {
-    let arrows = arrows();
+    let arrows = arrows(production_sources());
     let pairs: Vec<String> =
         arrows.iter().flat_map(|(from, to)| to.iter().map(move |to| format!("{from} imports {to}"))).collect();
     let is_mutual = |from: &str, to: &str| from < to && arrows.get(to).is_some_and(|back| back.contains(from));
@@ -110,8 +74,7 @@ fn commands_know_one_another_in_few_pairs() {
 
 #[test]
 fn groups_of_imports_name_each_module_once() {
-    let found = named_modules(
-        "use crate::{iozone, survey::{run, members::M}, fio};\nlet x = crate::knee::levels(1);\n$crate::no",
-    );
-    assert_eq!(found, ["fio", "iozone", "knee", "survey"].map(str::to_owned).into());
+    let text = "use crate::{iozone, survey::{run, members::M}, fio};\nfn f() { crate::knee::levels(1) }\n";
+    let sources = read_all([("crates/cli/src/gate/mod.rs".to_owned(), text.to_owned())]);
+    assert_eq!(arrows(&sources)["gate"], ["fio", "iozone", "knee", "survey"].into());
 }

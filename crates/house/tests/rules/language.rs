@@ -1,6 +1,7 @@
 //! House rules about language: words of the old dialect and their plain replacements, doc lines, and error types.
 
-use super::{above_tests, check, sources, text};
+use super::source::{Source, production_sources, read_all};
+use super::{above_tests, check, text};
 use std::fs;
 
 /// Words and phrases that do not occur in fio's, the kernel's or ripgrep's documents in this sense, and what to write.
@@ -74,11 +75,10 @@ pub(super) struct Finding {
     pub(super) what: String,
 }
 
-/// The production code of every crate: its path and its lines, numbered from 1, without test modules.
+/// The production code of every crate: its path and its lines, numbered from 1, without test modules at its end.
 pub(super) fn production() -> Vec<(String, Vec<(usize, String)>)> {
-    let is_production = |path: &str| path.contains("/src/") && !path.ends_with("tests.rs") && !path.contains("/tests/");
-    let all = sources().into_iter().filter(|(path, _)| is_production(path));
-    all.map(|(path, text)| (path, above_tests(&text).map(|(at, line)| (at + 1, line.to_owned())).collect())).collect()
+    let lines = |source: &Source| above_tests(&source.text).map(|(at, line)| (at + 1, line.to_owned())).collect();
+    production_sources().iter().map(|source| (source.path.clone(), lines(source))).collect()
 }
 
 /// The documents that readers of the repository see.
@@ -154,28 +154,9 @@ fn weak_docs_in(path: &str, lines: &[(usize, String)]) -> Vec<Finding> {
 }
 
 /// Public functions whose error is a text.
-fn text_errors_in(path: &str, lines: &[(usize, String)]) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (index, (at, line)) in lines.iter().enumerate() {
-        let start = line.trim_start();
-        if !["pub fn ", "pub const fn ", "pub unsafe fn "].iter().any(|opening| start.starts_with(opening)) {
-            continue;
-        }
-        let rest = lines[index..].iter().map(|(_, line)| line.trim());
-        let signature = rest.scan(false, |ended, line| {
-            let part = (!*ended).then_some(line);
-            *ended = line.ends_with('{') || line.ends_with(';') || line.ends_with('}');
-            part
-        });
-        let signature = signature.collect::<Vec<_>>().join(" ");
-        let returned = signature.split_once("-> ").map_or("", |(_, returned)| returned);
-        let returned = returned.split(['{', ';']).next().unwrap_or_default();
-        let returned = returned.split(" where ").next().unwrap_or_default().trim().trim_end_matches(',');
-        if returned.starts_with("Result<") && returned.ends_with(", String>") {
-            found.push(Finding { path: path.to_owned(), line: *at, what: format!("returns {returned}") });
-        }
-    }
-    found
+fn text_errors(source: &Source) -> impl Iterator<Item = String> {
+    let found = source.functions.iter().filter(|function| function.fails_with_text);
+    found.map(|function| format!("{}:{}: {} fails with a String", source.path, function.name.line, function.name.name))
 }
 
 /// Fails with a line for each finding.
@@ -196,8 +177,8 @@ fn doc_lines_say_what_a_thing_is() {
 
 #[test]
 fn library_crates_have_error_enums() {
-    let libraries = production().into_iter().filter(|(path, _)| !path.starts_with("crates/cli/"));
-    fail_with(libraries.flat_map(|(path, lines)| text_errors_in(&path, &lines)).collect());
+    let libraries = production_sources().iter().filter(|source| !source.path.starts_with("crates/cli/"));
+    check(libraries.flat_map(text_errors).collect());
 }
 
 #[test]
@@ -211,8 +192,8 @@ fn the_rules_of_language_find_what_breaks_them() {
     assert_eq!(banned("// there is no device\n// is no device\n\"so many\"\n"), [2, 3]);
     let weak = |text: &str| weak_docs_in("x", &lines(text)).len();
     assert_eq!(weak("/// Whether it is.\nfn a();\n/// True if it is.\n/// What follows.\nfn b();\n"), 1);
-    let errors = |text: &str| text_errors_in("x", &lines(text)).len();
-    assert_eq!(errors("pub fn a(\n    x: u8,\n) -> Result<u8, String> {\n"), 1);
-    assert_eq!(errors("pub fn a() -> Result<u8, Error> {\npub fn b(m: Map<String, String>) -> u8 {\n"), 0);
-    assert_eq!(errors("pub(crate) fn a() -> Result<u8, String> {\n"), 0);
+    let text = "pub fn a(\n    x: u8,\n) -> Result<u8, String> { todo() }\npub fn b() -> Result<u8, Error> { f() }\n\
+                pub fn c(m: Map<String, String>) -> u8 { 1 }\npub(crate) fn d() -> Result<u8, String> { f() }\n";
+    let sources = read_all([("x/src/lib.rs".to_owned(), text.to_owned())]);
+    assert_eq!(text_errors(&sources[0]).collect::<Vec<_>>(), ["x/src/lib.rs:1: a fails with a String"]);
 }

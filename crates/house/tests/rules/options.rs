@@ -1,6 +1,7 @@
 //! House rules about options: they become values in `fio` and `iozone`, and nothing below reads one by its name.
 
-use super::{above_tests, check, code, sources};
+use super::check;
+use super::source::{Source, production_sources, read_all};
 use std::collections::BTreeSet;
 
 /// Where the names of options may be written, and why.
@@ -44,7 +45,7 @@ const OTHER_MEANINGS: &[(&str, &str)] = &[
     ("unlink", "a system call"),
 ];
 
-/// The fields that hold options as text, and who may use them: the front ends that fill them, and fio's JSON.
+/// The fields that hold options as text, and who may use them once they are filled: the front ends, and fio's JSON.
 const TEXT: &[(&str, &[&str])] = &[
     ("echo.options", &["crates/formats/src/fio/json/write.rs", "crates/formats/src/echoed.rs"]),
     (
@@ -57,44 +58,29 @@ const TEXT: &[(&str, &[&str])] = &[
             "crates/formats/src/fio/json/read.rs",
             "crates/formats/src/fio/json/write.rs",
             "crates/formats/src/native/dense.rs",
-            "crates/iozone/src/",
-            "crates/model/src/result.rs",
-            "crates/plan/src/lib.rs",
             "crates/run/src/supervise/result.rs",
-            "crates/survey/src/job_plans.rs",
-            "crates/survey/src/open_loop.rs",
         ],
     ),
     ("job.written", &["crates/fio/src/", "crates/run/src/supervise/result.rs", "crates/survey/src/job_plans.rs"]),
-    ("engine_options.get(", &["crates/fio/src/"]),
-    ("engine_options.is_on(", &["crates/fio/src/"]),
-    ("engine_options.text(", &[]),
-    ("engine_options.integer(", &[]),
+    ("engine_options.get", &["crates/fio/src/"]),
+    ("engine_options.is_on", &["crates/fio/src/"]),
+    ("engine_options.text", &[]),
+    ("engine_options.integer", &[]),
 ];
-
-/// The string literals of a line of code.
-fn literals(line: &str) -> impl Iterator<Item = &str> {
-    let line = if line.trim_start().starts_with("//") { "" } else { line };
-    line.split('"').skip(1).step_by(2)
-}
-
-/// True if a file is part of the program.
-fn is_production(name: &str) -> bool {
-    name.contains("/src/") && !name.ends_with("tests.rs") && !name.contains("/src/tests/")
-}
 
 #[test]
 fn no_string_outside_of_the_words_is_the_name_of_an_option() {
     let names: BTreeSet<&str> =
         fio::options().flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied())).collect();
     let (mut findings, mut used) = (Vec::new(), BTreeSet::new());
-    for (name, text) in sources().iter().filter(|(name, _)| is_production(name)) {
-        let place = OPTION_NAMES.iter().find(|(place, _)| name.starts_with(place));
-        for (at, line) in above_tests(text) {
-            for literal in literals(line).filter(|literal| names.contains(literal)) {
-                match (place, OTHER_MEANINGS.iter().find(|(word, _)| *word == literal)) {
-                    (Some((allowed, _)), _) | (None, Some((allowed, _))) => drop(used.insert(*allowed)),
-                    (None, None) => findings.push(format!("{name}:{}: \"{literal}\": read plan::Workload", at + 1)),
+    for source in production_sources() {
+        let place = OPTION_NAMES.iter().find(|(place, _)| source.path.starts_with(place));
+        for literal in source.literals.iter().filter(|literal| names.contains(literal.name.as_str())) {
+            match (place, OTHER_MEANINGS.iter().find(|(word, _)| *word == literal.name)) {
+                (Some((allowed, _)), _) | (None, Some((allowed, _))) => drop(used.insert(*allowed)),
+                (None, None) => {
+                    findings
+                        .push(format!("{}:{}: \"{}\": read plan::Workload", source.path, literal.line, literal.name));
                 }
             }
         }
@@ -104,16 +90,23 @@ fn no_string_outside_of_the_words_is_the_name_of_an_option() {
     check(findings);
 }
 
+/// The lines of a source that use a field of [`TEXT`].
+fn uses(source: &Source) -> impl Iterator<Item = (usize, &'static str, &'static [&'static str])> {
+    source.members.iter().filter_map(|member| {
+        let whole = format!("{}.{}", member.owner, member.name.name);
+        let (field, places) = TEXT.iter().find(|(field, _)| *field == whole || *field == member.name.name)?;
+        Some((member.name.line, *field, *places))
+    })
+}
+
 #[test]
 fn options_as_text_are_for_the_echo_alone() {
     let (mut findings, mut used) = (Vec::new(), BTreeSet::new());
-    for (name, text) in sources().iter().filter(|(name, _)| is_production(name)) {
-        for (at, line) in above_tests(text) {
-            for (field, places) in TEXT.iter().filter(|(field, _)| code(line).contains(field)) {
-                match places.iter().find(|place| name.starts_with(**place)) {
-                    Some(place) => drop(used.insert((*field, *place))),
-                    None => findings.push(format!("{name}:{}: {}: read plan::Workload", at + 1, line.trim())),
-                }
+    for source in production_sources() {
+        for (line, field, places) in uses(source) {
+            match places.iter().find(|place| source.path.starts_with(**place)) {
+                Some(place) => drop(used.insert((field, *place))),
+                None => findings.push(format!("{}:{line}: {field}: read plan::Workload", source.path)),
             }
         }
     }
@@ -125,7 +118,13 @@ fn options_as_text_are_for_the_echo_alone() {
 
 #[test]
 fn these_rules_find_what_breaks_them() {
-    assert_eq!(literals(r#"    get("a", "rate_iops")"#).collect::<Vec<_>>(), ["a", "rate_iops"]);
-    assert_eq!(literals(r#"    // "rate_iops""#).count(), 0);
-    assert!(code(r#"let given = &job.echo.options;"#).contains("echo.options"));
+    let text = "fn f() {\n    // \"rate\"\n    get(\"a\", \"rate_iops\");\n    let given = &job.echo.options;\n    \
+                println!(\"{}\", self.engine_options.get(\"x\"));\n}\n";
+    let source = &read_all([("crates/a/src/lib.rs".to_owned(), text.to_owned())])[0];
+    let literals: Vec<(&str, usize)> = source.literals.iter().map(|found| (found.name.as_str(), found.line)).collect();
+    assert_eq!(literals, [("a", 3), ("rate_iops", 3), ("{}", 5), ("x", 5)]);
+    assert_eq!(
+        uses(source).map(|(line, field, _)| (line, field)).collect::<Vec<_>>(),
+        [(4, "echo.options"), (5, "engine_options.get")]
+    );
 }
