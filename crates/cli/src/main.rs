@@ -19,11 +19,12 @@ mod grade;
 mod input;
 mod iostat;
 mod iozone;
-mod knee;
+mod members;
 mod native;
 mod network;
 mod pages;
 mod parse;
+mod programs;
 #[cfg_attr(not(feature = "report"), path = "absent/report.rs")]
 mod report;
 #[cfg_attr(not(feature = "store"), path = "absent/store.rs")]
@@ -39,8 +40,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    // If the handler of SIGXFSZ cannot be installed, a write past RLIMIT_FSIZE ends the process, which is the system's
-    // default.
+    // Without the handler of SIGXFSZ, a write past RLIMIT_FSIZE ends the process, which is the system's default.
     let _ = sys::processes::signals::survive_size_limit();
     let status = dispatch::run(&words).unwrap_or_else(|failure| {
         failure.print();

@@ -66,7 +66,7 @@ enum Command {
     Survey(Box<survey::SurveyArgs>),
     Parse(crate::parse::ParseArgs),
     Grade(crate::grade::GradeArgs),
-    Knee(Box<crate::knee::KneeArgs>),
+    Knee(Box<survey::knee::KneeArgs>),
     Capacity(Box<crate::capacity::CapacityArgs>),
     Ask(crate::ask::AskArgs),
     Calibrate(crate::calibrate::CalibrateArgs),
@@ -120,7 +120,10 @@ impl Command {
             Command::Survey(args) => survey::run(args),
             Command::Parse(args) => crate::parse::run(args),
             Command::Grade(args) => crate::grade::run(args),
-            Command::Knee(args) => crate::knee::run(args),
+            Command::Knee(args) if args.iozone.is_empty() => survey::knee::run(args),
+            Command::Knee(args) => {
+                crate::iozone::find_knee(&args.iozone, args.output.as_deref(), &args.result, &args.store)
+            }
             Command::Capacity(args) => crate::capacity::run(args),
             Command::Ask(args) => crate::ask::run(args),
             Command::Calibrate(args) => crate::calibrate::run(args),

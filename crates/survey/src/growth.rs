@@ -1,6 +1,6 @@
 //! Sweeps over users that end early: each gets more users until its throughput stops growing.
 //!
-//! `analysis` decides when growth has knee.
+//! `analysis` decides when growth has ended.
 
 use crate::conclusions::kinds;
 use crate::finished::FinishedTest;
@@ -9,6 +9,15 @@ use crate::test::SurveyTest;
 use crate::words::{counted, joined};
 use analysis::costs::{UserPoint, scalability};
 use analysis::{growth_ends, thousands};
+
+/// Levels from `least`, doubling each time, up to and including `most`.
+pub fn doubling(least: u32, most: u32) -> Vec<u32> {
+    let mut levels: Vec<u32> = std::iter::successors(Some(least.max(1)), |level| level.checked_mul(2))
+        .take_while(|level| *level < most)
+        .collect();
+    levels.push(most.max(1));
+    levels
+}
 
 /// True if both tests belong to the same sweep over users: same kind and block size.
 fn same_sweep(a: &SurveyTest, b: &SurveyTest) -> bool {
@@ -109,6 +118,14 @@ impl Knee {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn levels_double_and_end_with_the_most() {
+        assert_eq!(doubling(1, 6), [1, 2, 4, 6]);
+        assert_eq!(doubling(1, 8), [1, 2, 4, 8]);
+        assert_eq!(doubling(3, 3), [3]);
+        assert_eq!(doubling(1, 1), [1]);
+    }
 
     #[test]
     fn the_sentence_names_the_count_and_what_lies_beyond() {

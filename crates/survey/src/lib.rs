@@ -53,7 +53,7 @@ pub use error::SurveyError;
 pub use estimate::Estimate;
 pub use finished::FinishedTest;
 pub use fio_sh_options::{FioShOptions, fio_sh_usage, fio_sh_written_options};
-pub use growth::Knee;
+pub use growth::{Knee, doubling};
 pub use job_plans::{Access, Layout, Setup, SurveyTarget, TargetKind, fill_plan, rounds_plan};
 pub use kind::TestKind;
 pub use open_loop::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, OpenRun, Sending, added_option};

@@ -1,10 +1,11 @@
 //! `plumb cluster --lead N`: waits until N members have joined, and refuses by name what is none of them.
 
-use super::PROGRAM;
-use super::carrier::{Arrival, Arrived, Connection, Place};
 use super::tcp::{JOIN_WITHIN, TcpArgs};
 use crate::failure::Failure;
-use crate::network::greeting::{GREETING, Greetings, Unmet, first_line, handshake};
+use crate::members::PROGRAM;
+use crate::members::carrier::{Arrival, Arrivals, Connection, Mailbox, Place, Reply};
+use crate::members::now;
+use crate::network::greeting::{GREETING, GreetingError, Greetings, first_line, handshake};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::socket::{Hangup, Listener, Socket};
 use crate::output::{print_error, print_remark};
@@ -22,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const LONGEST_NAME: usize = 64;
 
 /// The members that have joined.
-pub(super) struct Gathered {
+pub(super) struct Gathering {
     pub(super) places: Vec<Place>,
     pub(super) connections: Vec<Connection>,
 }
@@ -53,40 +54,36 @@ pub(super) enum OwnMember<'a> {
 }
 
 /// Waits for the members. Their greetings are in `arrivals` again at the end.
-pub(super) fn gather(
-    args: &TcpArgs,
-    own: OwnMember<'_>,
-    (sender, arrivals): (&Sender<Arrival>, &Receiver<Arrival>),
-) -> Result<Gathered, Failure> {
+pub(super) fn gather(args: &TcpArgs, own: OwnMember<'_>, arrivals: &Arrivals) -> Result<Gathering, Failure> {
     let members = args.lead.map_or(0, |count| count as usize);
     let listener = listen(&args.listens_on()?)?;
     let door = Arc::new(Door {
         members,
         secret: Secret::given(args.secret_file.as_deref())?,
         greetings: Greetings::default(),
-        arrivals: sender.clone(),
+        arrivals: arrivals.sender.clone(),
         hall: Mutex::new(Hall { roster: Roster::new(members), connections: BTreeMap::new(), refused: BTreeMap::new() }),
     });
     if let OwnMember::First(directory) = own {
         let mut hall = door.hall();
         let rank = hall.roster.place(Some(0), "here").unwrap_or_default();
-        let connection = Connection::here(directory, (rank, sender))?;
+        let connection = Connection::here(directory, arrivals.mailbox(rank))?;
         hall.connections.insert(rank, (connection, Instant::now()));
     }
     let accepting = Arc::clone(&door);
     std::thread::Builder::new().spawn(move || accepting.accept(&listener))?;
     let within = args.join_within.unwrap_or(JOIN_WITHIN).as_duration();
-    let found = door.wait(arrivals, within)?;
+    let found = door.wait(&arrivals.receiver, within)?;
     for (&rank, facts) in &found {
-        let what = Arrived::Answer(Box::new(Answer::Hello(Box::new(facts.clone()))));
+        let reply = Reply::Answer(Box::new(Answer::Hello(Box::new(facts.clone()))));
         // The receiver is in the caller.
-        let _ = sender.send(Arrival { rank, at: super::clock::now(), what });
+        let _ = arrivals.sender.send(Arrival { rank, at: now(), reply });
     }
     let mut hall = door.hall();
     let connections = std::mem::take(&mut hall.connections);
     let from = |rank: usize| hall.roster.from(rank).unwrap_or_default().to_owned();
     let places = found.iter().map(|(&rank, facts)| Place::Host(host_name(&facts.host, &from(rank)))).collect();
-    Ok(Gathered { places, connections: connections.into_values().map(|(connection, _)| connection).collect() })
+    Ok(Gathering { places, connections: connections.into_values().map(|(connection, _)| connection).collect() })
 }
 
 /// Listens on the first address that this machine has.
@@ -140,11 +137,11 @@ impl Door {
     /// Learns who has connected, and takes it as a member.
     fn meet(&self, mut socket: Socket, address: &str) {
         let greeting = self.greetings.enter();
-        let line = if greeting.is_some() { first_line(&socket) } else { Err(Unmet::Crowd) };
+        let line = if greeting.is_some() { first_line(&socket) } else { Err(GreetingError::Crowd) };
         let refused = match line.map(|line| cluster::joining(&line)) {
             Ok(Ok(joining)) => self.admit(&mut socket, address, &joining).err(),
             Ok(Err(error)) => Some(error.to_string()),
-            Err(Unmet::Gone) => None,
+            Err(GreetingError::Gone) => None,
             Err(unmet) => Some(unmet.to_string()),
         };
         drop(greeting);
@@ -194,7 +191,7 @@ impl Door {
         };
         writer.write_all(admission.line().as_bytes())?;
         let hangup: Box<dyn Hangup> = Box::new(socket.try_clone()?);
-        Connection::over((reader, writer), (hangup, "its connection ended"), (rank, &self.arrivals))
+        Connection::over(reader, writer, hangup, "its connection ended", Mailbox::new(rank, &self.arrivals))
     }
 
     /// Waits until all members have greeted.
@@ -207,7 +204,7 @@ impl Door {
                 return Err(self.too_few(&found, within));
             }
             match arrivals.recv_timeout(left.min(LOOK)) {
-                Ok(Arrival { rank, what: Arrived::Answer(answer), .. }) => {
+                Ok(Arrival { rank, reply: Reply::Answer(answer), .. }) => {
                     if let Answer::Hello(facts) = *answer {
                         let from = self.hall().roster.from(rank).unwrap_or_default().to_owned();
                         found.insert(rank, *facts);
@@ -219,7 +216,7 @@ impl Door {
                         ));
                     }
                 }
-                Ok(Arrival { rank, what: Arrived::End(why), .. }) => {
+                Ok(Arrival { rank, reply: Reply::End(why), .. }) => {
                     found.remove(&rank);
                     self.lose(rank, &why.unwrap_or_else(|| "its connection ended".to_owned()))?;
                 }

@@ -1,15 +1,14 @@
 //! `plumb cluster --join`: a member that connects to its leader, with patience, and what that leader may do here.
 
 use super::tcp::{JOIN_WITHIN, TcpArgs};
-use super::{PROGRAM, lead};
 use crate::failure::Failure;
-use crate::network::greeting::{GREETING, Unmet, first_line};
+use crate::members::{PROGRAM, lead};
+use crate::network::greeting::{GREETING, GreetingError, first_line};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
-use crate::network::served_process::{Encrypted, ServedProcess};
+use crate::network::served_process::{EncryptedStream, ServedProcess};
 use crate::network::socket::Socket;
 use crate::output::{print_error, print_remark};
 use cluster::{Address, Admission, Foreign, Joining, PROTOCOL, Protection};
-use fio::Invocation;
 use measure::Nanos;
 use rustix::process::Signal;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
@@ -29,7 +28,7 @@ pub(super) fn join(args: &TcpArgs, directory: Option<&str>) -> Result<u8, Failur
     }
     let signals = lead::signals()?;
     let within = args.join_within.unwrap_or(JOIN_WITHIN);
-    let Some(joined) = admitted(&address, (args.rank, secret.as_ref()), within, &|| signals.caught().is_some())? else {
+    let Some(joined) = admitted(&address, args.rank, secret.as_ref(), within, &|| signals.caught().is_some())? else {
         return Ok(crate::failure::signal_status(signals.caught().unwrap_or_default()));
     };
     let Admission { rank, members } = joined.admission;
@@ -79,22 +78,11 @@ fn allowed(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
     paths.iter().map(absolute).collect()
 }
 
-/// Adds how the user of a member allows what its leader may not do.
-pub(super) fn with_remedy(read: Result<Invocation, Failure>) -> Result<Invocation, Failure> {
-    read.map_err(|failure| {
-        Failure::new(format!(
-            "{}\nThis member lets a leader without the secret do what --untrusted lets a job file do. --secret-file FILE at both ends, or --trust-leader at \
-             the member, lets it do all that the member's user may; --allow PATH lets it use a directory or device",
-            failure.message().trim_end()
-        ))
-    })
-}
-
 /// A connection to a leader that has taken this member.
-struct Joined {
+struct Membership {
     admission: Admission,
     socket: Socket,
-    encrypted: Option<Encrypted<Box<dyn Read + Send>>>,
+    encrypted: Option<EncryptedStream<Box<dyn Read + Send>>>,
 }
 
 /// An attempt that failed.
@@ -108,10 +96,11 @@ enum Attempt {
 /// Connects until a leader takes this member. `None` if the user has ended it.
 fn admitted(
     address: &Address,
-    (rank, secret): (Option<u32>, Option<&Secret>),
+    rank: Option<u32>,
+    secret: Option<&Secret>,
     within: Nanos,
     is_ended: &dyn Fn() -> bool,
-) -> Result<Option<Joined>, Failure> {
+) -> Result<Option<Membership>, Failure> {
     let begun = Instant::now();
     let within = within.as_duration();
     let mut is_first = true;
@@ -140,7 +129,7 @@ fn admitted(
     }
 }
 
-fn attempt(address: &Address, rank: Option<u32>, secret: Option<&Secret>) -> Result<Joined, Attempt> {
+fn attempt(address: &Address, rank: Option<u32>, secret: Option<&Secret>) -> Result<Membership, Attempt> {
     let lost = |error: io::Error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             Attempt::NotYet(format!("it accepted the connection and said nothing for {} s", GREETING.as_secs()))
@@ -155,10 +144,10 @@ fn attempt(address: &Address, rank: Option<u32>, secret: Option<&Secret>) -> Res
     socket.set_read_timeout(Some(GREETING)).map_err(lost)?;
     let Some(secret) = secret else {
         let line = first_line(&socket).map_err(|unmet| match unmet {
-            Unmet::Gone => Attempt::NotYet("it closed the connection without a word".to_owned()),
+            GreetingError::Gone => Attempt::NotYet("it closed the connection without a word".to_owned()),
             other => Attempt::NotYet(other.to_string()),
         })?;
-        return Ok(Joined { admission: read(&line)?, socket, encrypted: None });
+        return Ok(Membership { admission: read(&line)?, socket, encrypted: None });
     };
     let half = secret.begin(Purpose::Join, &mut socket).map_err(lost)?;
     let mut first = [0];
@@ -177,13 +166,13 @@ fn attempt(address: &Address, rank: Option<u32>, secret: Option<&Secret>) -> Res
 }
 
 /// Reads the leader's answer behind the handshake.
-fn protected(socket: Socket, keys: Keys) -> io::Result<Result<Joined, Attempt>> {
+fn protected(socket: Socket, keys: Keys) -> io::Result<Result<Membership, Attempt>> {
     let mut reader = BufReader::new(keys.opened(socket.try_clone()?));
     let mut line = Vec::new();
     (&mut reader).take(4096).read_until(b'\n', &mut line)?;
     socket.set_read_timeout(None)?;
     let reader: Box<dyn Read + Send> = Box::new(reader);
-    Ok(read(&line).map(|admission| Joined { admission, socket, encrypted: Some(Encrypted { reader, keys }) }))
+    Ok(read(&line).map(|admission| Membership { admission, socket, encrypted: Some(EncryptedStream { reader, keys }) }))
 }
 
 /// The leader's answer.

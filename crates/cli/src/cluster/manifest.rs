@@ -2,16 +2,16 @@
 
 pub(super) mod pods;
 
-use super::carrier::Place;
-use super::{ClusterArgs, ClusterCommand, job};
+use super::{ClusterArgs, ClusterCommand};
 use crate::failure::Failure;
 use crate::input;
+use crate::members::carrier::Place;
+use crate::members::program::{Job, Needs, Share, Work};
 use crate::streams::Written;
 use clap::{Args, Command, FromArgMatches};
 use pods::{NewVolume, Volume};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use survey::SurveyRequest;
 
 /// Largest number of members.
 const MOST_MEMBERS: i64 = 4096;
@@ -103,57 +103,50 @@ impl ManifestArgs {
         if self.kubernetes {
             args.lead.check_pods()?;
         }
-        match &args.command {
-            Some(ClusterCommand::Fio(fio)) => {
-                self.fio_files(&input::words(&fio.words)?, args.lead.shift.unwrap_or_default())
-            }
-            Some(ClusterCommand::Survey(survey)) => {
-                super::survey::check(&args.lead)?;
-                let (request, config) = survey.request_by_members()?;
-                self.check_places(&request)?;
-                let text = |path: &Path| {
-                    let text = String::from_utf8(input::read_bytes(path)?);
-                    Ok((path.to_string_lossy().into_owned(), text.map_err(|_| Failure::at(path, "is not text"))?))
-                };
-                config.map(text).into_iter().collect()
-            }
-            Some(ClusterCommand::Knee(knee)) => {
-                super::survey::check(&args.lead)?;
-                self.check_places(&knee.request_by_members()?)?;
-                Ok(Vec::new())
-            }
-            Some(ClusterCommand::Iozone(iozone)) => {
-                super::iozone::check(&args.lead)?;
-                crate::iozone::check_words(&input::words(&iozone.words)?, self.members)?;
-                Ok(Vec::new())
-            }
-            _ => Err(Failure::new(
+        let Some(ClusterCommand::Program(program, words)) = &args.command else {
+            return Err(Failure::new(
                 "cluster manifest: after -- are options of a run, then fio, iozone, survey or knee and its own",
-            )),
+            ));
+        };
+        match program.work(words)? {
+            Work::Job(job) => {
+                self.job_files(&*job, &Share { wears_out: false, spread: None, ..args.lead.share("/".to_owned()) })
+            }
+            Work::Tests(tests) => {
+                args.lead.check(*program)?;
+                let needs = tests.needs(self.members)?;
+                self.check_places(&needs)?;
+                let text = |path: PathBuf| {
+                    let text = String::from_utf8(input::read_bytes(&path)?);
+                    Ok((path.to_string_lossy().into_owned(), text.map_err(|_| Failure::at(&path, "is not text"))?))
+                };
+                needs.files.into_iter().map(text).collect()
+            }
         }
     }
 
-    /// The files that fio's words name.
-    fn fio_files(&self, words: &[String], shift: job::Shift) -> Result<Vec<(String, String)>, Failure> {
+    /// The files that a job's words name.
+    fn job_files(&self, job: &dyn Job, share: &Share) -> Result<Vec<(String, String)>, Failure> {
         let node = |rank: u32| Place::Host(format!("node{}", rank % self.nodes.unwrap_or(self.members)));
         let places: Vec<Place> = (0..self.members).map(node).collect();
-        let tasks = job::tasks(words, &places, shift, "/")?;
+        let tasks = job.tasks(&places, share)?;
         Ok(tasks.into_iter().next().map(|task| task.files).unwrap_or_default())
     }
 
-    /// Refuses a survey of pods that is not of their volume, or whose result would be in the directory of the job files, which cannot be written.
-    fn check_places(&self, request: &SurveyRequest) -> Result<(), Failure> {
+    /// Refuses tests of pods that are not of their volume, or whose result would be in the directory of the job files, which
+    /// cannot be written.
+    fn check_places(&self, needs: &Needs) -> Result<(), Failure> {
         if self.slurm {
             return Ok(());
         }
-        if let Some(target) = request.targets.iter().find(|target| target.is_relative()) {
+        if let Some(target) = needs.targets.iter().find(|target| target.is_relative()) {
             let target = target.display();
             return Err(Failure::new(format!(
                 "cluster manifest: a pod begins in {JOB}, where {target} is not; name the volume: survey {VOLUME}"
             )));
         }
         let is_elsewhere = |path: &PathBuf| path.is_absolute() || path.as_os_str() == "-";
-        if request.output.iter().chain(&request.output_dir).any(is_elsewhere) {
+        if needs.results.as_ref().is_none_or(|results| results.iter().any(is_elsewhere)) {
             return Ok(());
         }
         Err(Failure::new(format!(
@@ -183,7 +176,7 @@ impl ManifestArgs {
                 ));
             }
         };
-        pods::indexed_job((self.members, self.image()?, volume), words, files)
+        pods::indexed_job(self.members, self.image()?, volume, words, files)
     }
 
     fn mpi_job(&self, words: &[String], files: &[(String, String)]) -> Result<String, Failure> {

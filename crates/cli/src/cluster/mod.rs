@@ -1,60 +1,42 @@
 //! `plumb cluster`: the same job on many machines at once, and one result of all.
 //!
-//! Owns the command line and the exit status. `job` makes the tasks of the members, `carrier` starts them, or MPI has (`relayed`), or they join (`tcp`, `gathering`,
-//! `joining`); `lead` carries out what the leader decides,
-//! `member` is the other end; `keep` writes and reads results, `shown`, `page` and `screen` show them. The crate `cluster` decides.
+//! Owns the command line and the exit status. A program of the table (`crate::programs`) makes the tasks of the members,
+//! and `crate::members` carries them. Members join by `tcp`, `gathering` and `joining`. `keep` writes and reads results,
+//! `shown` and `page` show them. The crate `cluster` decides.
 
-pub(crate) mod carrier;
-mod clock;
 mod gathering;
-mod iozone;
-pub(crate) mod job;
 mod joining;
 mod keep;
-pub(crate) mod lead;
 mod manifest;
-pub(crate) mod member;
-mod member_survey;
 mod page;
 mod per;
-mod relayed;
 mod repeat;
-mod rounds;
-mod screen;
-pub(crate) mod served;
 mod shown;
-mod spread;
-pub(crate) mod states;
-mod survey;
 mod tcp;
-mod trigger_command;
 
 use crate::failure::{Failure, signal_status};
 use crate::input;
-use crate::knee::KneeArgs;
+use crate::members::carrier::{Arrivals, Carrier, Origin, Place, Route};
+use crate::members::lead::{self, Connections, RoundEnd, View};
+use crate::members::program::{Job, Program, Share, Shift, Tests, Work};
+use crate::members::rights::{Rights, Trust};
+use crate::members::rounds::Members;
+use crate::members::screen::Screen;
+use crate::members::tasks::HERE;
+use crate::members::{self, PROGRAM, SILENCE, START_WITHIN};
+use crate::members::{now, time};
 use crate::output::{self, Output};
+use crate::programs::PROGRAMS;
 use crate::streams::Written;
-use crate::survey::SurveyArgs;
-use carrier::{Arrival, Connection, Place};
-use clock::time;
-pub(crate) use clock::{PROGRAM, SILENCE, START_WITHIN, now};
-use cluster::{
-    Answer, Host, Leader, MemberResult, OnLoss, Order, Outcome, Repetition, Rounds, Settings, Sharing, Task,
-};
-use gathering::{Gathered, OwnMember};
-use job::Shift;
-use lead::{After, Face, Led};
+use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
+use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Outcome, Repetition, Rounds, Settings, Sharing, Task};
+use gathering::{Gathering, OwnMember};
 use measure::Nanos;
 use per::Per;
-use relayed::Relayed;
-use repeat::{Ending, Repetitions, Run};
-use screen::Screen;
-use served::{Rights, Trust};
+use repeat::{Ending, Repetitions, Run, Views};
 use session::publish::MembersStream;
 use shown::{Completeness, Form};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use tcp::{Part, TcpArgs};
 
 /// Largest number of members on this machine.
@@ -124,7 +106,7 @@ struct LeadArgs {
     #[arg(long, value_name = "DIR")]
     directory: Option<String>,
     /// Of one file or device, each member has its region, or each has all of it [default: all]
-    #[arg(long, value_name = "region|all", value_parser = spread::spread)]
+    #[arg(long, value_name = "region|all", value_parser = spread)]
     spread: Option<Sharing>,
     /// Makes ${PLUMB_SHIFTED_RANK} the number N members on, or of the next one on another host
     #[arg(long, value_name = "N|host", value_parser = shift)]
@@ -167,17 +149,55 @@ struct LeadArgs {
     output: Option<PathBuf>,
 }
 
-#[derive(Debug, clap::Subcommand)]
+#[derive(Debug)]
 enum ClusterCommand {
-    Fio(JobArgs),
-    Iozone(IozoneArgs),
-    Survey(Box<SurveyArgs>),
-    Knee(Box<KneeArgs>),
+    /// A program of the table, with its words.
+    Program(&'static dyn Program, ArgMatches),
+    Own(OwnCommand),
+}
+
+/// The commands that are no program of members.
+#[derive(Debug, clap::Subcommand)]
+enum OwnCommand {
     Merge(MergeArgs),
     Manifest(manifest::ManifestArgs),
     /// Be a member: started by the leader
     #[command(hide = true)]
     Member(MemberArgs),
+}
+
+/// The program of the table with this name.
+fn program_named(name: &str) -> Option<&'static dyn Program> {
+    PROGRAMS.iter().copied().find(|program| program.command().get_name() == name)
+}
+
+impl FromArgMatches for ClusterCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let program = matches.subcommand().and_then(|(name, words)| Some((program_named(name)?, words)));
+        match program {
+            Some((program, words)) => Ok(ClusterCommand::Program(program, words.clone())),
+            None => OwnCommand::from_arg_matches(matches).map(ClusterCommand::Own),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Subcommand for ClusterCommand {
+    fn augment_subcommands(command: Command) -> Command {
+        OwnCommand::augment_subcommands(command.subcommands(PROGRAMS.iter().map(|program| program.command())))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        program_named(name).is_some() || OwnCommand::has_subcommand(name)
+    }
 }
 
 /// Origin of a member, and the rights of its leader.
@@ -209,31 +229,6 @@ impl MemberArgs {
             None => Rights::Leader,
         }
     }
-}
-
-/// Run an fio command line or job files on all members
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  plumb cluster --hosts 'node[1-4]' fio job.fio
-  plumb cluster --local 2 fio --name=a --rw=randread --size=1g --filename='f.${PLUMB_RANK}'
-  plumb fio --help                fio's own options")]
-struct JobArgs {
-    /// fio's own options, or job files
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<OsString>,
-}
-
-/// Run iozone's throughput tests with a member for each child
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  plumb cluster --hosts 'node[1-4]' iozone -i 0 -i 1 -s 1g          a member for each child
-  plumb iozone -h                 iozone's own options")]
-struct IozoneArgs {
-    /// iozone's own options; -t is the number of members
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<OsString>,
 }
 
 /// Merge results of members: those of --keep, or of plumb fio --result on machines without a network
@@ -271,6 +266,15 @@ fn silence(text: &str) -> Result<Nanos, String> {
     Ok(found)
 }
 
+/// Reads the option's value.
+fn spread(text: &str) -> Result<Sharing, String> {
+    match text {
+        "region" => Ok(Sharing::Region),
+        "all" => Ok(Sharing::All),
+        other => Err(format!("`{other}` is not a way to spread; give region or all")),
+    }
+}
+
 fn shift(text: &str) -> Result<Shift, String> {
     match text {
         "host" => Ok(Shift::ToOtherHosts),
@@ -281,86 +285,102 @@ fn shift(text: &str) -> Result<Shift, String> {
 /// Runs the command.
 pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     let is_bare = args.lead == LeadArgs::default();
-    let Some(command) = &args.command else { return args.lead.join() };
-    let runs = matches!(
-        command,
-        ClusterCommand::Fio(_) | ClusterCommand::Iozone(_) | ClusterCommand::Survey(_) | ClusterCommand::Knee(_)
-    );
-    if runs && args.lead.tcp.part()? == Part::Joins {
-        return args.lead.join_as_one_of_all();
-    }
-    match command {
-        ClusterCommand::Fio(job) => args.lead.run(&input::words(&job.words)?),
-        ClusterCommand::Iozone(iozone) => iozone::run(&args.lead, &input::words(&iozone.words)?),
-        ClusterCommand::Survey(survey) => survey::survey(&args.lead, survey),
-        ClusterCommand::Knee(knee) => survey::knee(&args.lead, knee),
-        ClusterCommand::Merge(merge) if is_bare => merge.run(),
-        ClusterCommand::Manifest(manifest) if is_bare => manifest.run(),
-        ClusterCommand::Member(member) if is_bare => member::serve(&member.rights(), member.parent),
-        ClusterCommand::Merge(_) | ClusterCommand::Manifest(_) | ClusterCommand::Member(_) => Err(Failure::new(
+    match &args.command {
+        None => args.lead.join(),
+        Some(ClusterCommand::Program(program, words)) => match args.lead.tcp.part()? {
+            Part::Joins => args.lead.join_as_one_of_all(),
+            _ => args.lead.lead(*program, words),
+        },
+        Some(ClusterCommand::Own(_)) if !is_bare => Err(Failure::new(
             "cluster: the options before the command are those of a run; merge and manifest have theirs after it",
         )),
-    }
-}
-
-/// Where the messages of members arrive.
-type Arrivals = (Sender<Arrival>, Receiver<Arrival>);
-
-/// The way of messages to all members.
-enum Carrier {
-    /// Each member is a process that is started here or by the remote shell, as this program.
-    Shell(String),
-    /// MPI has started all of them.
-    Mpi(Relayed),
-    /// They have joined.
-    Joined(Vec<Connection>),
-}
-
-impl Carrier {
-    /// The connections to all members, which are started where they are not yet. Messages go to `arrivals`.
-    fn connections(self, places: &[Place], arrivals: &Sender<Arrival>) -> Result<Vec<Connection>, Failure> {
-        let ranked = places.iter().enumerate();
-        match self {
-            Carrier::Shell(program) => {
-                ranked.map(|(rank, place)| Connection::start(place, &program, (rank, arrivals))).collect()
-            }
-            Carrier::Joined(connections) => Ok(connections),
-            Carrier::Mpi(members) => Ok(ranked.map(|(rank, _)| Connection::relayed(members.of(rank))).collect()),
+        Some(ClusterCommand::Own(OwnCommand::Merge(merge))) => merge.run(),
+        Some(ClusterCommand::Own(OwnCommand::Manifest(manifest))) => manifest.run(),
+        Some(ClusterCommand::Own(OwnCommand::Member(member))) => {
+            members::member::serve(PROGRAMS, &member.rights(), member.parent)
         }
     }
 }
 
-/// The members, and the way to them.
-struct Reached {
-    places: Vec<Place>,
-    carrier: Carrier,
-    /// Name of the carrier.
-    name: &'static str,
-    /// Name and number of the MPI library.
-    library: Option<String>,
-    arrivals: Arrivals,
-}
-
 impl LeadArgs {
-    fn run(&self, words: &[String]) -> Result<u8, Failure> {
+    /// Leads members that do the work of a program.
+    fn lead(&self, program: &dyn Program, words: &ArgMatches) -> Result<u8, Failure> {
+        match program.work(words)? {
+            Work::Job(job) => self.run(&*job),
+            Work::Tests(tests) => match tests.run_alone() {
+                Some(status) => status,
+                None => self.check(program).and_then(|()| self.run_tests(&*tests)),
+            },
+        }
+    }
+
+    /// Refuses options that have no meaning for a program.
+    fn check(&self, program: &dyn Program) -> Result<(), Failure> {
+        let given = [
+            ("--shift", self.shift.is_some()),
+            ("--spread", self.spread.is_some()),
+            ("--repeat", self.repeat.is_some()),
+            ("--wear-out", self.wear_out),
+            ("--partial", self.partial),
+            ("--keep", self.keep.is_some()),
+            ("--stream", self.stream.is_some()),
+            ("--per", self.per.is_some()),
+            ("--page", self.page.is_some()),
+            ("--json", self.json),
+            ("--output", self.output.is_some()),
+            ("--start-within", self.start_within.is_some()),
+        ];
+        let unused = program.unused();
+        match unused.options.iter().find(|(option, _)| given.contains(&(*option, true))) {
+            Some((option, why)) => Err(Failure::new(format!("cluster: {option} is not for {}: {why}", unused.by))),
+            None => Ok(()),
+        }
+    }
+
+    /// Reaches the members that the options name, for tests; nothing happens in processes of MPI that only carry messages.
+    fn run_tests(&self, tests: &dyn Tests) -> Result<u8, Failure> {
+        if let Some(library) = self.mpi.as_deref().filter(|_| !self.relayed) {
+            return members::become_relay(library);
+        }
+        if self.quiet {
+            output::keep_quiet();
+        }
+        let Some(Route { places, carrier, arrivals, origin }) = self.reach()? else { return Ok(0) };
+        let signals = lead::signals()?;
+        let settings = Settings {
+            program: PROGRAM.to_owned(),
+            silence: self.silence(),
+            on_loss: OnLoss::Stop,
+            rounds: Rounds::Several,
+        };
+        tests.run(&mut Members {
+            settings,
+            places,
+            origin,
+            directory: self.directory()?,
+            start_within: self.start_within.unwrap_or(START_WITHIN),
+            start: Some((carrier, arrivals)),
+            signals,
+            connections: None,
+        })
+    }
+
+    /// How members share a job in this directory.
+    fn share(&self, directory: String) -> Share {
+        let shift = self.shift.unwrap_or_default();
+        Share { shift, spread: self.spread, wears_out: self.wear_out, directory }
+    }
+
+    fn run(&self, job: &dyn Job) -> Result<u8, Failure> {
         if self.quiet {
             output::keep_quiet();
         }
         if let Some(library) = self.mpi.as_deref().filter(|_| !self.relayed) {
-            return relayed::become_relay(library);
+            return members::become_relay(library);
         }
-        self.check_before_members_wait(words)?;
-        let Some(Reached { places, carrier, name, library, arrivals }) = self.reach()? else { return Ok(0) };
-        let directory = self.directory()?;
-        let mut tasks = job::tasks(words, &places, self.shift.unwrap_or_default(), &directory)?;
-        if let Some(sharing) = self.spread {
-            spread::apply(sharing, &mut tasks)?;
-        }
-        if self.wear_out {
-            tasks.iter_mut().for_each(|task| task.wears_out = true);
-            let first = tasks.first().map_or(Ok(()), |task| job::plan(&job::invocation(task)?, task).map(|_| ()));
-            first?;
-        }
+        self.check_before_members_wait(job)?;
+        let Some(route) = self.reach()? else { return Ok(0) };
+        let mut tasks = job.tasks(&route.places, &self.share(self.directory()?))?;
         let prints = MembersStream::prints(self.stream.as_deref());
         if prints && (self.json || self.output.as_deref().is_some_and(crate::streams::is_stdout)) {
             return Err(Failure::new(
@@ -370,7 +390,7 @@ impl LeadArgs {
         let mut stream = self.stream.as_deref().map(MembersStream::open).transpose()?;
         if let Some(stream) = &mut stream {
             tasks.iter_mut().for_each(|task| task.intervals = true);
-            begin(stream, &tasks, &places)?;
+            begin(stream, job, &tasks, &route.places)?;
         }
         let mut out = match prints && self.output.is_none() {
             true => Output::nowhere(),
@@ -381,13 +401,14 @@ impl LeadArgs {
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
         let rounds = if self.repetitions() > 1 { Rounds::Several } else { Rounds::One };
         let settings = Settings { program: PROGRAM.to_owned(), silence: self.silence(), on_loss, rounds };
-        let names: Vec<String> = places.iter().map(Place::name).collect();
+        let names: Vec<String> = route.places.iter().map(Place::name).collect();
+        let origin = route.origin.clone();
         let (mut runs, mut saved, mut signal) = (Vec::new(), Ok(()), None);
-        let mut screen = Streamed { screen: Screen::new(&places), stream };
-        let repetitions = self.repetitions();
-        start((&places, carrier, arrivals), (tasks, settings, repetitions), &mut screen, &mut |outcome, stream| {
+        let mut view = RunView { screen: Screen::new(&route.places), stream };
+        let plan = JobRun { job, tasks, settings, repetitions: self.repetitions() };
+        plan.run(route, &mut view, &mut |outcome, stream| {
             signal = signal.or(outcome.signal);
-            let run = self.run_of(outcome, &names, (name, library.as_deref()), runs.len());
+            let run = self.run_of(outcome, &names, &origin, runs.len());
             // Without --keep, too, the results of those that finished outlast a run that is incomplete.
             if kept.is_none() && run.is_lost_in_part() {
                 kept = Some(keep::make_next()?);
@@ -401,7 +422,7 @@ impl LeadArgs {
             Ok(())
         })?;
         self.show(&runs, &mut out, kept.as_deref())?;
-        saved.and(screen.stream.map_or(Ok(()), MembersStream::finish))?;
+        saved.and(view.stream.map_or(Ok(()), MembersStream::finish))?;
         Ok(signal.map_or_else(|| status(&runs), signal_status))
     }
 
@@ -410,13 +431,7 @@ impl LeadArgs {
     }
 
     /// The results of a run, after `before` others.
-    fn run_of(
-        &self,
-        outcome: Outcome,
-        names: &[String],
-        (carrier, library): (&str, Option<&str>),
-        before: usize,
-    ) -> Run {
+    fn run_of(&self, outcome: Outcome, names: &[String], origin: &Origin, before: usize) -> Run {
         let ending = if outcome.signal.is_some() { Ending::BySignal } else { Ending::ByItself };
         let mut members = outcome.into_results(names);
         members.iter_mut().for_each(|member| member.sharing = self.spread.unwrap_or_default());
@@ -426,8 +441,8 @@ impl LeadArgs {
             let place = Repetition { number, of: self.repetitions() };
             members.iter_mut().for_each(|member| member.repetition = Some(place));
         }
-        let mut summary = cluster::summary(&members, carrier, self.start_within.unwrap_or(START_WITHIN));
-        summary.library = library.map(str::to_owned);
+        let mut summary = cluster::summary(&members, origin.carrier, self.start_within.unwrap_or(START_WITHIN));
+        summary.library.clone_from(&origin.library);
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
         let completeness = Completeness::of(&summary, on_loss);
         Run { members, summary, completeness, ending }
@@ -436,12 +451,12 @@ impl LeadArgs {
     fn show(&self, runs: &[Run], out: &mut Output, kept: Option<&Path>) -> Result<(), Failure> {
         let form = if self.json { Form::Json } else { Form::Text };
         let repeated = Repetitions { runs, of: self.repetitions() };
-        repeated.write(out, form, (self.page.as_deref(), kept, self.per))
+        repeated.write(out, form, Views { page: self.page.as_deref(), kept, per: self.per })
     }
 
     /// The members, and the way to them; `None` in all processes of MPI but one.
-    fn reach(&self) -> Result<Option<Reached>, Failure> {
-        let arrivals: Arrivals = channel();
+    fn reach(&self) -> Result<Option<Route>, Failure> {
+        let arrivals = Arrivals::new();
         if self.tcp.lead.is_some() {
             let own = match self.tcp.part()? {
                 Part::LeadsHere => OwnMember::First(self.directory.as_deref()),
@@ -452,28 +467,28 @@ impl LeadArgs {
                     "cluster: --directory is not for --lead: each member works where it was started; give it to --join",
                 ));
             }
-            let Gathered { places, connections } = gathering::gather(&self.tcp, own, (&arrivals.0, &arrivals.1))?;
+            let Gathering { places, connections } = gathering::gather(&self.tcp, own, &arrivals)?;
             let carrier = Carrier::Joined(connections);
-            return Ok(Some(Reached { places, carrier, name: "tcp", library: None, arrivals }));
+            return Ok(Some(Route { places, carrier, arrivals, origin: Origin { carrier: "tcp", library: None } }));
         }
         if self.mpi.is_some() {
-            let world = relayed::world(&arrivals.0, self.silence())?;
-            return Ok(world.map(|relayed::World { relayed, library, places }| {
-                let (carrier, library) = (Carrier::Mpi(relayed), Some(library));
-                Reached { places, carrier, name: "mpi", library, arrivals }
+            let world = members::world(&arrivals.sender, self.silence())?;
+            return Ok(world.map(|members::World { relayed, library, places }| {
+                let origin = Origin { carrier: "mpi", library: Some(library) };
+                Route { places, carrier: Carrier::Mpi(relayed), arrivals, origin }
             }));
         }
-        let (places, name) = self.places()?;
+        let (places, carrier) = self.places()?;
+        let origin = Origin { carrier, library: None };
         let carrier = Carrier::Shell(self.program.clone().unwrap_or_else(|| "plumb".to_owned()));
-        Ok(Some(Reached { places, carrier, name, library: None, arrivals }))
+        Ok(Some(Route { places, carrier, arrivals, origin }))
     }
 
     /// Finds a mistake in the words before anyone waits for members.
-    fn check_before_members_wait(&self, words: &[String]) -> Result<(), Failure> {
+    fn check_before_members_wait(&self, job: &dyn Job) -> Result<(), Failure> {
         let Some(members) = self.tcp.lead else { return Ok(()) };
         let anywhere: Vec<Place> = (0..members).map(|rank| Place::Host(format!("host{rank}"))).collect();
-        let mut tasks = job::tasks(words, &anywhere, self.shift.unwrap_or_default(), job::HERE)?;
-        self.spread.map_or(Ok(()), |sharing| spread::apply(sharing, &mut tasks))
+        job.tasks(&anywhere, &self.share(HERE.to_owned())).map(|_| ())
     }
 
     /// Is a member by the command that all machines have.
@@ -555,7 +570,7 @@ impl LeadArgs {
     fn directory(&self) -> Result<String, Failure> {
         if self.tcp.lead.is_some() {
             // Each member is where it is to work.
-            return Ok(job::HERE.to_owned());
+            return Ok(HERE.to_owned());
         }
         if let Some(directory) = &self.directory {
             return Ok(directory.clone());
@@ -567,11 +582,9 @@ impl LeadArgs {
 }
 
 /// The members of a stream are going to run.
-fn begin(stream: &mut MembersStream, tasks: &[Task], places: &[Place]) -> Result<(), Failure> {
-    tasks.iter().zip(places).try_for_each(|(task, place)| {
-        let plan = job::plan(&job::invocation(task)?, task)?;
-        stream.begin(task, &place.name(), &plan)
-    })
+fn begin(stream: &mut MembersStream, job: &dyn Job, tasks: &[Task], places: &[Place]) -> Result<(), Failure> {
+    let mut pairs = tasks.iter().zip(places);
+    pairs.try_for_each(|(task, place)| stream.begin(task, &place.name(), &job.plan(task)?))
 }
 
 /// Writes the members' results of a run, if they are kept.
@@ -582,44 +595,51 @@ fn keep_of(folder: Option<&Path>, run: &Run) -> Result<(), Failure> {
 /// Called after each run with what was found.
 type EachRun<'each> = &'each mut dyn FnMut(Outcome, Option<&mut MembersStream>) -> Result<(), Failure>;
 
-/// Starts members in these places, and leads them through all repetitions, until all are gone. A repetition that did not come to its end is the last one.
-fn start(
-    (places, carrier, (sender, arrivals)): (&[Place], Carrier, Arrivals),
-    (mut tasks, settings, repetitions): (Vec<Task>, Settings, u32),
-    face: &mut Streamed,
-    each: EachRun<'_>,
-) -> Result<(), Failure> {
-    let signals = lead::signals()?;
-    let leader = Leader::new(settings, tasks.clone(), now());
-    let connections = carrier.connections(places, &sender)?;
-    let mut led = Led::new(leader, connections, (&arrivals, &signals));
-    for number in 1..=repetitions {
-        let (outcome, after) = led.round(face);
-        let is_whole = outcome.is_whole() && outcome.signal.is_none();
-        each(outcome, face.stream.as_mut())?;
-        if after == After::Gone {
-            return Ok(());
+/// A job that all members run once or several times.
+struct JobRun<'a> {
+    job: &'a dyn Job,
+    tasks: Vec<Task>,
+    settings: Settings,
+    repetitions: u32,
+}
+
+impl JobRun<'_> {
+    /// Starts the members, and leads them through all repetitions, until all are gone. A repetition that did not come to its
+    /// end is the last one.
+    fn run(mut self, route: Route, view: &mut RunView, each: EachRun<'_>) -> Result<(), Failure> {
+        let signals = lead::signals()?;
+        let Route { places, carrier, arrivals, .. } = route;
+        let leader = Leader::new(self.settings, self.tasks.clone(), now());
+        let connections = carrier.connections(&places, &arrivals)?;
+        let mut connections = Connections::new(leader, connections, arrivals, signals);
+        for number in 1..=self.repetitions {
+            let (outcome, end) = connections.round(view);
+            let is_whole = outcome.is_whole() && outcome.signal.is_none();
+            each(outcome, view.stream.as_mut())?;
+            if end == RoundEnd::Gone {
+                return Ok(());
+            }
+            if !is_whole || number == self.repetitions {
+                break;
+            }
+            self.tasks.iter_mut().for_each(|task| task.round = number);
+            if let Some(stream) = &mut view.stream {
+                begin(stream, self.job, &self.tasks, &places)?;
+            }
+            connections.again(self.tasks.clone(), view);
         }
-        if !is_whole || number == repetitions {
-            break;
-        }
-        tasks.iter_mut().for_each(|task| task.round = number);
-        if let Some(stream) = &mut face.stream {
-            begin(stream, &tasks, places)?;
-        }
-        led.again(tasks.clone(), face);
+        connections.dismiss(view);
+        Ok(())
     }
-    led.dismiss(face);
-    Ok(())
 }
 
 /// The screen, and a stream that has the members' intervals and sentences.
-struct Streamed {
+struct RunView {
     screen: Screen,
     stream: Option<MembersStream>,
 }
 
-impl Face for Streamed {
+impl View for RunView {
     fn heard(&mut self, rank: usize, answer: &Answer) {
         if let (Answer::Interval(sampled), Some(stream)) = (answer, &mut self.stream) {
             stream.interval(rank, sampled);
@@ -640,10 +660,6 @@ impl Face for Streamed {
     fn clear(&mut self) {
         self.screen.clear();
     }
-
-    fn order(&mut self, _leader: &Leader) -> Option<Order> {
-        None
-    }
 }
 
 impl MergeArgs {
@@ -663,7 +679,11 @@ impl MergeArgs {
         let of =
             runs.iter().flat_map(|run| &run.members).find_map(|member| member.repetition).map_or(1, |place| place.of);
         let form = if self.written.streams.json { Form::Json } else { Form::Text };
-        Repetitions { runs: &runs, of }.write(&mut out, form, (self.page.as_deref(), None, self.per))?;
+        Repetitions { runs: &runs, of }.write(
+            &mut out,
+            form,
+            Views { page: self.page.as_deref(), kept: None, per: self.per },
+        )?;
         Ok(status(&runs))
     }
 }

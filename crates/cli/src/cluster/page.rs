@@ -1,7 +1,7 @@
 //! A page with the numbers of all members and a picture of them over time.
 
 use super::repeat::Repetitions;
-use super::shown::Shown;
+use super::shown::Report;
 use crate::capacity;
 use crate::failure::Failure;
 use cluster::MemberResult;
@@ -31,7 +31,7 @@ const COLUMNS: [(&str, &str, &str); 10] = [
 ];
 
 /// Writes the page.
-pub(super) fn write(path: &Path, shown: &Shown<'_>, merged: &RunResult) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, shown: &Report<'_>, merged: &RunResult) -> Result<(), Failure> {
     let lines = shown.lines(merged);
     let [head, rest @ ..] = &lines[..] else { return Ok(()) };
     let title = format!("{} members of a cluster", shown.summary.members);
@@ -76,7 +76,7 @@ pub(super) fn write_repeated(path: &Path, all: &Repetitions<'_>) -> Result<(), F
     crate::report::drawn(path, &page)
 }
 
-fn rows(shown: &Shown<'_>) -> Vec<Vec<Value>> {
+fn rows(shown: &Report<'_>) -> Vec<Vec<Value>> {
     let mib = |bytes: f64| json!((bytes / (1 << 20) as f64 * 10.0).round() / 10.0);
     let micros = |ns: u64| json!((measure::float(ns) / 100.0).round() / 10.0);
     let row = |member: &cluster::MemberSummary| {

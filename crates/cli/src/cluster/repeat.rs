@@ -2,7 +2,7 @@
 
 use super::page;
 use super::per::Per;
-use super::shown::{Completeness, Form, Shown};
+use super::shown::{Completeness, Form, Report};
 use crate::failure::Failure;
 use crate::output::Output;
 use cluster::{MemberResult, RepeatedRates, Summary, repeated};
@@ -36,8 +36,8 @@ pub(super) enum Ending {
 
 impl Run {
     /// The view of it.
-    pub(super) fn shown<'a>(&'a self, kept: Option<&'a Path>, per: Option<Per>) -> Shown<'a> {
-        Shown { members: &self.members, summary: &self.summary, completeness: self.completeness, kept, per }
+    pub(super) fn shown<'a>(&'a self, kept: Option<&'a Path>, per: Option<Per>) -> Report<'a> {
+        Report { members: &self.members, summary: &self.summary, completeness: self.completeness, kept, per }
     }
 
     /// True if some members have a result, and others none.
@@ -52,6 +52,15 @@ impl Run {
     }
 }
 
+/// The views next to the rates of all members.
+pub(super) struct Views<'a> {
+    pub(super) page: Option<&'a Path>,
+    /// The directory with the members' results.
+    pub(super) kept: Option<&'a Path>,
+    /// The rows of the table, if one is wanted.
+    pub(super) per: Option<Per>,
+}
+
 /// All repetitions of a run.
 pub(super) struct Repetitions<'a> {
     pub(super) runs: &'a [Run],
@@ -61,12 +70,8 @@ pub(super) struct Repetitions<'a> {
 
 impl Repetitions<'_> {
     /// Writes all to the output, and the page: of a run that was not repeated its report, otherwise those of all repetitions with their table.
-    pub(super) fn write(
-        &self,
-        out: &mut Output,
-        form: Form,
-        (page, kept, per): (Option<&Path>, Option<&Path>, Option<Per>),
-    ) -> Result<(), Failure> {
+    pub(super) fn write(&self, out: &mut Output, form: Form, views: Views<'_>) -> Result<(), Failure> {
+        let Views { page, kept, per } = views;
         if let ([run], 1) = (self.runs, self.of) {
             return run.shown(kept, per).write(out, form, page);
         }

@@ -4,13 +4,14 @@ use super::page;
 use super::per::{self, Per};
 use crate::capacity;
 use crate::failure::Failure;
+use crate::members::judge;
 use crate::output::Output;
 use analysis::grade_title;
 use cluster::{DirectionRates, MemberResult, MemberSummary, OnLoss, Reason, Straggler, Summary};
 use formats::printable;
 use measure::text::{grouped, rounded_size};
 use measure::{Direction, Nanos};
-use model::{DirectionResult, JudgedByMembers, Origin, RunResult, SCHEMA};
+use model::{DirectionResult, RunResult, SCHEMA};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,7 +56,7 @@ impl Completeness {
 }
 
 /// Everything that is shown.
-pub(super) struct Shown<'a> {
+pub(super) struct Report<'a> {
     pub(super) members: &'a [MemberResult],
     pub(super) summary: &'a Summary,
     pub(super) completeness: Completeness,
@@ -65,17 +66,7 @@ pub(super) struct Shown<'a> {
     pub(super) per: Option<Per>,
 }
 
-/// Gives the result of all members the remarks of the cluster and of the members, which have judged their own results by samples that it does not have.
-pub(super) fn judge(all: &mut RunResult, members: &[MemberResult], summary: &Summary) {
-    all.notes = cluster::remarks(members, summary);
-    let mut not_checked: Vec<String> = Vec::new();
-    for id in members.iter().flat_map(|member| &member.result).flat_map(analysis::unchecked) {
-        survey::push_new(&mut not_checked, id.to_owned());
-    }
-    all.origin = Origin::Members(JudgedByMembers { not_checked });
-}
-
-impl Shown<'_> {
+impl Report<'_> {
     /// Writes the result to the output, and the page.
     pub(super) fn write(&self, out: &mut Output, form: Form, page: Option<&Path>) -> Result<(), Failure> {
         let merged = self.merged();

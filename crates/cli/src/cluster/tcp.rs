@@ -26,7 +26,7 @@ pub(super) struct TcpArgs {
     #[arg(long, value_name = "N", requires = "join", value_parser = clap::value_parser!(u32).range(0..MOST_MEMBERS))]
     pub(super) rank: Option<u32>,
     /// How long a leader waits for members, and a member for its leader [default: 5m]
-    #[arg(long, value_name = "TIME", value_parser = super::clock::time)]
+    #[arg(long, value_name = "TIME", value_parser = crate::members::time)]
     pub(super) join_within: Option<Nanos>,
     /// Secret of leader and members, who prove it to each other and encrypt all [default: PLUMB_SECRET_FILE]
     #[arg(long, value_name = "FILE")]

@@ -1,13 +1,14 @@
 //! `plumb fio`: fio's command line and output.
 
 mod bandwidth;
-pub(crate) mod eta;
+mod eta;
 mod idle;
 mod interim;
+mod members;
 pub(crate) mod network;
 mod no_io;
 mod trials;
-pub(crate) mod trigger;
+mod trigger;
 mod until;
 mod watch;
 
@@ -25,6 +26,7 @@ use formats::{View, printable};
 use idle::{Detail, IdleAccount};
 use interim::Interim;
 use measure::Nanos;
+pub(crate) use members::Jobs;
 use model::RunResult;
 use plan::{DebugPlan, Plan, Subject};
 use run::{Calibrating, RunOptions};

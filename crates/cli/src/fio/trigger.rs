@@ -33,23 +33,23 @@ impl<'run> Trigger<'run> {
 
     /// Runs the trigger command. Returns a message if it failed.
     pub(crate) fn fire(&self) -> Option<String> {
-        self.start().and_then(Fired::wait)
+        self.start().and_then(CommandProcess::wait)
     }
 
     /// Starts the trigger command, if there is one.
-    pub(crate) fn start(&self) -> Option<Fired> {
+    pub(crate) fn start(&self) -> Option<CommandProcess> {
         let command = self.request.command.as_ref()?;
-        Some(Fired { command: command.clone(), child: Command::new("/bin/sh").arg("-c").arg(command).spawn() })
+        Some(CommandProcess { command: command.clone(), child: Command::new("/bin/sh").arg("-c").arg(command).spawn() })
     }
 }
 
 /// A trigger command that was started.
-pub(crate) struct Fired {
+pub(crate) struct CommandProcess {
     command: String,
     child: io::Result<Child>,
 }
 
-impl Fired {
+impl CommandProcess {
     /// Waits for its end. Returns a message if it failed.
     pub(crate) fn wait(self) -> Option<String> {
         let command = self.command;

@@ -2,33 +2,23 @@
 //! how the members' results become that of the test; `member` is the other end.
 
 use super::iozone_run::PassError;
-use crate::cluster::carrier::{Arrival, Connection, quoted};
-use crate::cluster::lead::{self, Face, Led};
-use crate::cluster::{PROGRAM, SILENCE, now};
 use crate::failure::Failure;
+use crate::members::carrier::{Arrivals, Connection, Mailbox, quoted};
+use crate::members::lead::{self, Connections, View};
+use crate::members::now;
+use crate::members::rounds::Members;
+use crate::members::tasks::BEAT;
+use crate::members::{PROGRAM, SILENCE};
 use crate::output::print_error;
 use cluster::{
-    Answer, IozoneTask, IozoneWork, Leader, LeaderCommand, OnLoss, Order, Outcome, Rounds, Settings as LeaderSettings,
-    Task,
+    Answer, IozoneTask, IozoneWork, Leader, LeaderCommand, OnLoss, Outcome, Rounds, Settings as LeaderSettings, Task,
 };
 use formats::printable;
 use iozone::{Member, Pass, PassFailure, Settings, Sizes};
-use measure::Nanos;
 use model::RunResult;
 use std::ops::Range;
-use std::sync::mpsc::channel;
+use std::sync::Arc;
 use sys::processes::signals::Watch;
-
-/// Time between two signs of life of a member.
-const BEAT: Nanos = Nanos::from_millis(500);
-
-/// Members that stay from one pass to the next.
-pub(crate) trait Members {
-    /// One task by each.
-    fn round(&mut self, tasks: Vec<Task>, face: &mut dyn Face) -> Result<Outcome, Failure>;
-    /// Lets them exit; they remove their files.
-    fn end(&mut self);
-}
 
 /// Runs one test on the first `count` members: they begin at an agreed moment, once all are ready, and get a message when the first one has finished.
 pub(super) fn measure(
@@ -36,12 +26,12 @@ pub(super) fn measure(
     pass: Pass,
     count: u32,
     sizes: Sizes,
-    members: Option<&mut dyn Members>,
+    members: Option<&mut Members>,
 ) -> Result<RunResult, PassError> {
     let (size_kb, record_kb) = (sizes.file_kb, sizes.record_kb);
     let work = IozoneWork::Test { test: pass.test.number(), pass: pass.number, size_kb, record_kb };
-    let Carried { outcome, failure } = match members {
-        None => carry_out(settings, 0..count, count, &work, &lead::signals()?)?,
+    let RoundResult { outcome, failure } = match members {
+        None => carry_out(settings, 0..count, count, &work, lead::signals()?)?,
         Some(members) => {
             let each = (0..count).zip(&settings.members);
             let tasks = each
@@ -49,7 +39,7 @@ pub(super) fn measure(
                 .map(|task| removing(settings, task));
             let mut failures = Failures { first: 0, said: None, lost: None };
             let outcome = members.round(tasks.collect(), &mut failures)?;
-            Carried { outcome, failure: failures.found() }
+            RoundResult { outcome, failure: failures.found() }
         }
     };
     if let Some(signal) = outcome.signal {
@@ -76,8 +66,8 @@ pub(super) fn measure(
 /// Removes the members' files. Each for itself: one that cannot be reached keeps no other from it.
 pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
     let signals = lead::signals()?;
-    let remove = |rank: u32| carry_out(settings, rank..rank + 1, count, &IozoneWork::Remove, &signals);
-    let found: Vec<Result<Carried, Failure>> = std::thread::scope(|scope| {
+    let remove = |rank: u32| carry_out(settings, rank..rank + 1, count, &IozoneWork::Remove, Arc::clone(&signals));
+    let found: Vec<Result<RoundResult, Failure>> = std::thread::scope(|scope| {
         let each: Vec<_> = (0..count)
             .map(|rank| {
                 scope.spawn({
@@ -88,8 +78,8 @@ pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
             .collect();
         each.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
-    for carried in found {
-        if let Some((rank, why, Why::Said)) = carried?.failure {
+    for round in found {
+        if let Some((rank, why, Why::Said)) = round?.failure {
             return Err(Failure::new(format!("iozone: {}: {why}", place(&settings.members[rank as usize]))));
         }
     }
@@ -97,7 +87,7 @@ pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
 }
 
 /// The end of a round of members.
-struct Carried {
+struct RoundResult {
     outcome: Outcome,
     /// The first one that was lost.
     failure: Option<(u32, String, Why)>,
@@ -118,21 +108,21 @@ fn carry_out(
     ranks: Range<u32>,
     count: u32,
     work: &IozoneWork,
-    signals: &Watch,
-) -> Result<Carried, Failure> {
-    let (sender, arrivals) = channel::<Arrival>();
+    signals: Arc<Watch>,
+) -> Result<RoundResult, Failure> {
+    let arrivals = Arrivals::new();
     let (mut tasks, mut connections) = (Vec::new(), Vec::new());
     for (number, rank) in ranks.clone().enumerate() {
         let Some(member) = settings.members.get(rank as usize) else { break };
-        connections.push(start(member, (number, &sender))?);
+        connections.push(start(member, arrivals.mailbox(number))?);
         tasks.push(task(settings, member, rank, count, work));
     }
     let settings_of_leader =
         LeaderSettings { program: PROGRAM.to_owned(), silence: SILENCE, on_loss: OnLoss::Stop, rounds: Rounds::One };
     let leader = Leader::new(settings_of_leader, tasks, now());
     let mut failures = Failures { first: ranks.start, said: None, lost: None };
-    let (outcome, _) = Led::new(leader, connections, (&arrivals, signals)).round(&mut failures);
-    Ok(Carried { outcome, failure: failures.found() })
+    let (outcome, _) = Connections::new(leader, connections, arrivals, signals).round(&mut failures);
+    Ok(RoundResult { outcome, failure: failures.found() })
 }
 
 fn task(settings: &Settings, member: &Member, rank: u32, count: u32, work: &IozoneWork) -> Task {
@@ -181,11 +171,11 @@ fn place(member: &Member) -> String {
 }
 
 /// Starts a member. Its program is plumb, or a link to it that is named iozone.
-fn start(member: &Member, at: (usize, &std::sync::mpsc::Sender<Arrival>)) -> Result<Connection, Failure> {
+fn start(member: &Member, mailbox: Mailbox) -> Result<Connection, Failure> {
     let program = quoted(&member.program);
     let is_link = member.program.rsplit('/').next() == Some("iozone");
     let line = if is_link { format!("{program} --member") } else { format!("{program} iozone --member") };
-    Connection::remote(&member.host, &line, at)
+    Connection::remote(&member.host, &line, mailbox)
         .map_err(|failure| Failure::new(format!("iozone: {}", failure.message())))
 }
 
@@ -209,7 +199,7 @@ impl Failures {
     }
 }
 
-impl Face for Failures {
+impl View for Failures {
     fn heard(&mut self, number: usize, answer: &Answer) {
         let rank = self.rank(number);
         match answer {
@@ -222,16 +212,6 @@ impl Face for Failures {
     fn lost(&mut self, number: usize, why: &str) {
         let rank = self.rank(number);
         self.lost.get_or_insert_with(|| (rank, why.to_owned()));
-    }
-
-    fn say(&mut self, _rank: usize, _text: &str) {}
-
-    fn draw(&mut self, _leader: &Leader) {}
-
-    fn clear(&mut self) {}
-
-    fn order(&mut self, _leader: &Leader) -> Option<Order> {
-        None
     }
 }
 

@@ -1,10 +1,10 @@
 //! A run of iozone from its heading to its end: prints, runs passes, stores their results and handles failures.
 
-use super::cluster::Members;
 use super::files::Files;
 use super::json_report::{JsonReport, Saves};
 use super::live::Live;
 use crate::failure::Failure;
+use crate::members::rounds::Members;
 use crate::output::{Output, print_error};
 use crate::remarks;
 use crate::result_file::name_host;
@@ -69,7 +69,7 @@ pub(crate) struct IozoneRun<'a> {
     /// Interval of the progress line, if there is one.
     progress_interval: Option<Nanos>,
     /// Members that are led already; `None` if they are started for each pass, or if there are none.
-    pub(crate) members: Option<&'a mut dyn Members>,
+    pub(crate) members: Option<&'a mut Members>,
 }
 
 impl<'a> IozoneRun<'a> {
@@ -103,7 +103,7 @@ impl<'a> IozoneRun<'a> {
     }
 
     /// The same run by members that are led already.
-    pub(crate) fn by(self, members: Option<&'a mut dyn Members>) -> Self {
+    pub(crate) fn by(self, members: Option<&'a mut Members>) -> Self {
         IozoneRun { members, ..self }
     }
 

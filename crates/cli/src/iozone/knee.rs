@@ -147,7 +147,7 @@ fn with_levels(mut settings: Settings) -> Result<Settings, Failure> {
         (None, None) => (1, MOST),
     };
     settings.mode = Mode::Throughput;
-    settings.children = crate::knee::levels(least, most);
+    settings.children = survey::doubling(least, most);
     Ok(settings)
 }
 

@@ -3,9 +3,12 @@
 use super::child_files;
 use super::ctime::began;
 use super::latency::{self, ChildRange, Whose};
-use crate::cluster::member::{Listener, Message, Orders};
 use crate::failure::Failure;
-use cluster::{Finished, IozoneTask, IozoneWork, Task};
+use crate::members::listener::{Listener, Message};
+use crate::members::orders::Orders;
+use crate::members::program::Member;
+use crate::members::rights::Rights;
+use cluster::{Finished, IozoneTask, IozoneWork, LeaderCommand, Task};
 use iozone::{Pass, Scene, Settings, Sizes, Test};
 use measure::Nanos;
 use model::{PassMark, RunResult};
@@ -16,8 +19,28 @@ use std::path::{Path, PathBuf};
 /// Interval at which the leader's orders and the worker's progress are polled.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 
+/// The member, with the file of its child if it is to be removed at the end.
+#[derive(Default)]
+pub(super) struct ChildMember {
+    file: Option<OwnFile>,
+}
+
+impl Member for ChildMember {
+    fn takes(&self, command: &LeaderCommand) -> bool {
+        matches!(command, LeaderCommand::Iozone(_))
+    }
+
+    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+        rights.check_trusted()?;
+        match &task.command {
+            LeaderCommand::Iozone(child) => carry_out(task, child, &mut self.file, orders),
+            _ => Err(Failure::new("the leader sent the task of another program")),
+        }
+    }
+}
+
 /// Carries out a task. `None` if the leader is gone.
-pub(crate) fn carry_out(
+fn carry_out(
     task: &Task,
     child: &IozoneTask,
     own: &mut Option<OwnFile>,
@@ -30,7 +53,7 @@ pub(crate) fn carry_out(
             if path.is_file() {
                 std::fs::remove_file(&path).map_err(|error| Failure::at(&path, error))?;
             }
-            let mut listener = Listener::new(task, None, orders);
+            let mut listener = Listener::new(task, orders);
             listener.wait_for_start();
             Ok(Some(listener.finished(RunResult::default())))
         }
@@ -54,7 +77,7 @@ pub(crate) fn carry_out(
 }
 
 /// A file that is removed when its member exits.
-pub(crate) struct OwnFile(PathBuf);
+struct OwnFile(PathBuf);
 
 impl Drop for OwnFile {
     fn drop(&mut self) {
@@ -84,7 +107,7 @@ fn run_child(
     let mut plan = iozone::throughput_plan(settings, pass, &vec![scene; count as usize]);
     plan.jobs = plan.jobs.into_iter().skip(index as usize).take(1).collect();
     let options = RunOptions { progress_interval: Some(POLL_INTERVAL), ..RunOptions::default() };
-    let mut child = Child::new(Listener::new(task, None, orders), &plan);
+    let mut child = Child::new(Listener::new(task, orders), &plan);
     let start = began();
     let mut result = run::execute(&plan, &options, &mut child)?;
     let finished = child.listener.finished(RunResult::default());
@@ -107,7 +130,7 @@ fn run_child(
 
 /// Progress of the worker.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reached {
+struct Amounts {
     elapsed: Nanos,
     bytes: u64,
     ios: u64,
@@ -120,8 +143,8 @@ struct Child<'a> {
     others: Others,
     /// Time at which the worker was first seen running.
     began: Option<Nanos>,
-    reached: Reached,
-    marked: Option<Reached>,
+    reached: Amounts,
+    marked: Option<Amounts>,
 }
 
 /// The other children.
@@ -135,7 +158,7 @@ enum Others {
 impl<'a> Child<'a> {
     fn new(listener: Listener<'a>, plan: &Plan) -> Self {
         let race = plan.jobs.first().and_then(|job| job.pass.as_ref()).map_or(Race::None, |pass| pass.race);
-        Child { listener, race, others: Others::AtWork, began: None, reached: Reached::default(), marked: None }
+        Child { listener, race, others: Others::AtWork, began: None, reached: Amounts::default(), marked: None }
     }
 
     /// Sets the result's mark to the progress at the time of the leader's message, if the worker continued after it.
@@ -155,7 +178,7 @@ impl<'a> Child<'a> {
             self.began = Some(progress.elapsed);
         }
         let (bytes, ios) = (worker.bytes.iter(), worker.ios.iter());
-        self.reached = Reached {
+        self.reached = Amounts {
             elapsed: progress.elapsed,
             bytes: bytes.map(|(_, bytes)| *bytes).sum(),
             ios: ios.map(|(_, ios)| *ios).sum(),

@@ -9,12 +9,16 @@ mod json_report;
 mod knee;
 mod latency;
 pub(crate) mod live;
-pub(crate) mod member;
+mod member;
+mod program;
 mod rows;
 mod sheet_file;
 mod throughput;
 
 use crate::failure::Failure;
+use crate::members::member::serve;
+use crate::members::rights::Rights;
+use crate::members::rounds::Members;
 use crate::output::{Output, print_error};
 use crate::safe_files::is_block_device;
 use crate::store::{KeepArgs, Keeping};
@@ -27,8 +31,8 @@ use session::publish::{PublishArgs, Publisher};
 use std::ffi::OsString;
 use std::io::Write;
 
-pub(crate) use cluster::Members;
 pub(crate) use knee::find as find_knee;
+pub(crate) use program::Throughput;
 
 /// Runs iozone's command line, given without the program's name. The status is the same as iozone's where iozone
 /// defines one, but never 0 for a run that failed.
@@ -42,7 +46,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
 }
 
 /// Runs a command line of iozone's, each child of its throughput tests by one of these members.
-pub(crate) fn run_by(words: &[String], children: Vec<Member>, members: &mut dyn Members) -> Result<u8, Failure> {
+fn run_by(words: &[String], children: Vec<Member>, members: &mut Members) -> Result<u8, Failure> {
     let count = u32::try_from(children.len()).unwrap_or(u32::MAX);
     let mut settings = match read_by(words, count) {
         Ok(settings) => settings,
@@ -75,7 +79,7 @@ fn check_by(settings: &Settings, count: u32) -> Result<(), Failure> {
 }
 
 /// Refuses a command line of iozone's that members could not run.
-pub(crate) fn check_words(words: &[String], count: u32) -> Result<(), Failure> {
+fn check_words(words: &[String], count: u32) -> Result<(), Failure> {
     match read_by(words, count) {
         Ok(settings) => check_by(&settings, count),
         Err(Refusal::NotBuilt(message)) => Err(Failure::new(format!("iozone: {message}"))),
@@ -84,7 +88,7 @@ pub(crate) fn check_words(words: &[String], count: u32) -> Result<(), Failure> {
     }
 }
 
-fn run_settings<'a>(settings: &'a Settings, members: Option<&'a mut dyn Members>) -> Result<u8, Failure> {
+fn run_settings<'a>(settings: &'a Settings, members: Option<&'a mut Members>) -> Result<u8, Failure> {
     let feed_args = own_feed(settings);
     feed_args.check_stdout(settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -"))?;
     let feed = feed(&feed_args, settings, None)?;
@@ -186,7 +190,7 @@ fn refuse(refusal: Refusal) -> Result<u8, Failure> {
             Ok(status)
         }
         Refusal::NotBuilt(message) => Err(Failure::new(format!("iozone: {message}"))),
-        Refusal::Member => crate::cluster::member::serve(&crate::cluster::served::Rights::Leader, None),
+        Refusal::Member => serve(&[&Throughput], &Rights::Leader, None),
         Refusal::Help => Output::stdout().write(&iozone::help()).map(|()| 0),
         Refusal::Version => Output::stdout().write(&version()).map(|()| 0),
     }

@@ -94,7 +94,7 @@ fn run_test(
     row: &RowTest,
     sizes: Sizes,
     values: &mut Values,
-    unseen: &mut Unseen,
+    unseen: &mut PassValues,
 ) -> Result<(), PassError> {
     let settings = run.settings;
     let test = row.test;
@@ -154,10 +154,10 @@ fn scene(run: &mut IozoneRun<'_>, sizes: Sizes) -> Scene {
 const TOGETHER_KB: u64 = 512;
 
 /// The values of passes that are not printed yet.
-type Unseen = BTreeMap<(Test, u8), Result<Value, PassError>>;
+type PassValues = BTreeMap<(Test, u8), Result<Value, PassError>>;
 
 /// Runs the passes of a test of which nothing but these values is seen; of a small file also those of the tests after it.
-fn measure_unseen(run: &mut IozoneRun<'_>, row: &RowTest, sizes: Sizes) -> Result<Unseen, PassError> {
+fn measure_unseen(run: &mut IozoneRun<'_>, row: &RowTest, sizes: Sizes) -> Result<PassValues, PassError> {
     let (settings, scene) = (run.settings, scene(run, sizes));
     let most = if sizes.file_kb <= TOGETHER_KB { usize::MAX } else { 1 };
     let from_here = iozone::row_tests(settings).skip_while(|other| other.test != row.test);

@@ -1,11 +1,12 @@
 //! Throughput mode: several children at the same time, a block of lines per test.
 
 use super::child_files;
-use super::cluster::{self, Members};
+use super::cluster;
 use super::iozone_run::{IozoneRun, PassError};
 use super::latency::{self, ChildRange, Whose};
 use super::unit_name;
 use crate::failure::Failure;
+use crate::members::lead::NoView;
 use crate::output::Output;
 use formats::iozone::text::{self as iozone_text, Block, COMPLETE, ChildKind, Order, ThroughputTable};
 use iozone::{Figures, Pass, Scene, Settings, Sizes, Test, ThroughputTest, throughput_tests};
@@ -76,7 +77,7 @@ fn clean_members(run: &mut IozoneRun<'_>) -> Result<(), Failure> {
     let most = settings.children.iter().copied().max().unwrap_or(0);
     match &mut run.members {
         // They remove their files when they exit.
-        Some(members) => members.end(),
+        Some(members) => members.end(&mut NoView),
         None if settings.members.is_empty() || settings.keep => {}
         None => cluster::clean(settings, most)?,
     }
@@ -93,8 +94,7 @@ pub(super) fn run_test(
     let settings = run.settings;
     let pass = Pass { test: test.test, number: test.pass };
     if !settings.members.is_empty() {
-        let led = run.members.as_mut().map(|members| &mut **members as &mut dyn Members);
-        let result = cluster::measure(settings, pass, count, sizes, led)?;
+        let result = cluster::measure(settings, pass, count, sizes, run.members.as_deref_mut())?;
         return Ok(keep(run, test, sizes, result));
     }
     let mut scenes = Vec::new();

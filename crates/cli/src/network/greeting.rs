@@ -16,7 +16,7 @@ const FOREIGN_BYTES: usize = 16;
 
 /// A connection that did not begin with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unmet {
+pub(crate) enum GreetingError {
     /// Too many others are greeting.
     Crowd,
     /// It said nothing, or too much.
@@ -25,12 +25,12 @@ pub(crate) enum Unmet {
     Gone,
 }
 
-impl std::fmt::Display for Unmet {
+impl std::fmt::Display for GreetingError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Unmet::Crowd => write!(f, "more than {GREETINGS} connections are greeting"),
-            Unmet::Mute => write!(f, "it did not send a greeting within {} s", GREETING.as_secs()),
-            Unmet::Gone => f.write_str("it has closed the connection"),
+            GreetingError::Crowd => write!(f, "more than {GREETINGS} connections are greeting"),
+            GreetingError::Mute => write!(f, "it did not send a greeting within {} s", GREETING.as_secs()),
+            GreetingError::Gone => f.write_str("it has closed the connection"),
         }
     }
 }
@@ -71,23 +71,23 @@ pub(crate) fn handshake(secret: &Secret, purpose: Purpose, socket: &mut Socket) 
 }
 
 /// Reads the first line, and no byte more: those that follow are for another process, or are encrypted. Of another program it reads the first bytes.
-pub(crate) fn first_line(socket: &Socket) -> Result<Vec<u8>, Unmet> {
+pub(crate) fn first_line(socket: &Socket) -> Result<Vec<u8>, GreetingError> {
     let until = Instant::now() + GREETING;
-    let mut reader = socket.try_clone().map_err(|_| Unmet::Gone)?;
+    let mut reader = socket.try_clone().map_err(|_| GreetingError::Gone)?;
     let mut line = Vec::new();
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() || line.len() > LONGEST {
-            return Err(Unmet::Mute);
+            return Err(GreetingError::Mute);
         }
         let _ = socket.set_read_timeout(Some(left));
         let mut byte = [0];
         match reader.read(&mut byte) {
-            Ok(0) if line.is_empty() => return Err(Unmet::Gone),
+            Ok(0) if line.is_empty() => return Err(GreetingError::Gone),
             Ok(0) => break,
             Ok(_) => line.push(byte[0]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return Err(Unmet::Mute),
+            Err(_) => return Err(GreetingError::Mute),
         }
         let is_line = line.first() == Some(&b'{') && line.ends_with(b"\n");
         if is_line || line.first() != Some(&b'{') && line.len() >= FOREIGN_BYTES {

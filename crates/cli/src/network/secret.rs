@@ -62,10 +62,10 @@ impl Secret {
     }
 
     /// Begins as the end that connects: sends the first message.
-    pub(crate) fn begin(&self, purpose: Purpose, to: &mut impl Write) -> io::Result<Half> {
+    pub(crate) fn begin(&self, purpose: Purpose, to: &mut impl Write) -> io::Result<Handshake> {
         let mut state = self.builder(purpose)?.build_initiator().map_err(wrong)?;
         send_handshake(&mut state, to)?;
-        Ok(Half(state))
+        Ok(Handshake(state))
     }
 
     /// Answers as the end that listens. An error is another secret at the other end.
@@ -83,9 +83,9 @@ impl Secret {
 }
 
 /// A handshake of which the end that connects has sent its part.
-pub(crate) struct Half(HandshakeState);
+pub(crate) struct Handshake(HandshakeState);
 
-impl Half {
+impl Handshake {
     /// Reads the answer of the end that listens.
     pub(crate) fn finish(mut self, from: &mut impl Read) -> io::Result<Protection> {
         receive_handshake(&mut self.0, from)?;
@@ -103,18 +103,18 @@ impl Protection {
     }
 
     /// Decrypts the other end's messages.
-    pub(crate) fn opened<R: Read>(&self, inner: R) -> Opened<R> {
-        Opened { inner, keys: self.clone(), number: 0, plain: Vec::new(), at: 0 }
+    pub(crate) fn opened<R: Read>(&self, inner: R) -> Decrypter<R> {
+        Decrypter { inner, keys: self.clone(), number: 0, plain: Vec::new(), at: 0 }
     }
 
     /// Encrypts messages to the other end.
-    pub(crate) fn sealed<W: Write>(&self, inner: W) -> Sealed<W> {
-        Sealed { inner, keys: self.clone(), number: 0 }
+    pub(crate) fn sealed<W: Write>(&self, inner: W) -> Encrypter<W> {
+        Encrypter { inner, keys: self.clone(), number: 0 }
     }
 }
 
 /// Decrypts what it reads.
-pub(crate) struct Opened<R> {
+pub(crate) struct Decrypter<R> {
     inner: R,
     keys: Protection,
     /// Number of the next message: one that is missing, doubled or out of order cannot be decrypted.
@@ -123,7 +123,7 @@ pub(crate) struct Opened<R> {
     at: usize,
 }
 
-impl<R: Read> Read for Opened<R> {
+impl<R: Read> Read for Decrypter<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         while self.at == self.plain.len() {
             let mut length = [0; 2];
@@ -146,13 +146,13 @@ impl<R: Read> Read for Opened<R> {
 }
 
 /// Encrypts what is written.
-pub(crate) struct Sealed<W> {
+pub(crate) struct Encrypter<W> {
     inner: W,
     keys: Protection,
     number: u64,
 }
 
-impl<W: Write> Write for Sealed<W> {
+impl<W: Write> Write for Encrypter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let part = &bytes[..bytes.len().min(LONGEST - TAG)];
         let mut message = vec![0; 2 + part.len() + TAG];

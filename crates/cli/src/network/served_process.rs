@@ -28,7 +28,7 @@ pub(crate) struct ServedProcess {
 }
 
 /// The lines of a connection that are encrypted.
-pub(crate) struct Encrypted<R> {
+pub(crate) struct EncryptedStream<R> {
     /// Decrypts what arrives.
     pub(crate) reader: R,
     pub(crate) keys: Keys,
@@ -39,7 +39,7 @@ impl ServedProcess {
     pub(crate) fn start<R: Read + Send + 'static>(
         words: &[impl AsRef<OsStr>],
         socket: Socket,
-        encrypted: Option<Encrypted<R>>,
+        encrypted: Option<EncryptedStream<R>>,
     ) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command
@@ -95,8 +95,12 @@ impl ServedProcess {
 }
 
 /// Carries the lines of a member whose connection is encrypted.
-fn carry<R: Read + Send + 'static>(child: &mut Child, socket: &Socket, encrypted: Encrypted<R>) -> io::Result<()> {
-    let Encrypted { mut reader, keys } = encrypted;
+fn carry<R: Read + Send + 'static>(
+    child: &mut Child,
+    socket: &Socket,
+    encrypted: EncryptedStream<R>,
+) -> io::Result<()> {
+    let EncryptedStream { mut reader, keys } = encrypted;
     if let Some(mut stdin) = child.stdin.take() {
         // The end of the connection, or a message that cannot be decrypted, is the end of the member's input.
         std::thread::Builder::new().spawn(move || drop(io::copy(&mut reader, &mut stdin)))?;

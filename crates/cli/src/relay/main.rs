@@ -25,14 +25,14 @@ fn main() -> ExitCode {
     let launcher = Launcher::here();
     match run(&words, &launcher) {
         Ok(status) => ExitCode::from(status),
-        Err(Failed::All(why)) if launcher.is_first() => failed(&why),
-        Err(Failed::All(_)) => ExitCode::FAILURE,
-        Err(Failed::One(why)) => failed(&why),
+        Err(RelayError::All(why)) if launcher.is_first() => failed(&why),
+        Err(RelayError::All(_)) => ExitCode::FAILURE,
+        Err(RelayError::One(why)) => failed(&why),
     }
 }
 
 /// The end of a relay that has not carried to the end.
-enum Failed {
+enum RelayError {
     /// All processes of the launcher fail in this way, and one of them says so.
     All(String),
     One(String),
@@ -44,19 +44,19 @@ fn failed(why: &str) -> ExitCode {
 }
 
 /// Words of `plumb cluster`: `--program PLUMB [--library LIBRARY] -- WORD ...`.
-struct Asked<'a> {
+struct RelayWords<'a> {
     program: &'a OsStr,
     library: Option<&'a OsStr>,
     words: &'a [OsString],
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RelayWords<'a> {
     fn read(words: &'a [OsString]) -> Option<Self> {
         match words {
             [first, program, rest @ ..] if first == "--program" => match rest {
-                [end, words @ ..] if end == "--" => Some(Asked { program, library: None, words }),
+                [end, words @ ..] if end == "--" => Some(RelayWords { program, library: None, words }),
                 [name, library, end, words @ ..] if name == "--library" && end == "--" => {
-                    Some(Asked { program, library: Some(library), words })
+                    Some(RelayWords { program, library: Some(library), words })
                 }
                 _ => None,
             },
@@ -65,29 +65,29 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn run(words: &[OsString], launcher: &Launcher) -> Result<u8, Failed> {
+fn run(words: &[OsString], launcher: &Launcher) -> Result<u8, RelayError> {
     if words == ["--version"] {
         // Nothing can be done about a closed output.
         let _ = writeln!(std::io::stdout(), "plumb-mpi {}", env!("CARGO_PKG_VERSION"));
         return Ok(0);
     }
     let usage = "plumb cluster --mpi starts this program: mpirun -n 8 plumb cluster --mpi fio job.fio";
-    let asked = Asked::read(words).ok_or_else(|| Failed::All(usage.to_owned()))?;
-    let library = library(asked.library, launcher).map_err(Failed::All)?;
+    let asked = RelayWords::read(words).ok_or_else(|| RelayError::All(usage.to_owned()))?;
+    let library = library(asked.library, launcher).map_err(RelayError::All)?;
     let name = library.name();
-    let failed = |error: std::io::Error| Failed::One(format!("{}: {error}", asked.program.display()));
+    let failed = |error: std::io::Error| RelayError::One(format!("{}: {error}", asked.program.display()));
     // A launcher waits until its own descriptors are closed everywhere.
     sys::files::inherited::keep_from_others();
     let member = Member::start(asked.program).map_err(failed)?;
     let leader = LeaderPipe::start(asked.program, asked.words).map_err(failed)?;
     launcher.doubt().filter(|_| launcher.is_first()).iter().for_each(|doubt| say(doubt));
-    let world = library.initialise().map_err(|error| Failed::One(format!("{name}: {error}")))?;
+    let world = library.initialise().map_err(|error| RelayError::One(format!("{name}: {error}")))?;
     if let Some(why) = launcher.contradiction(world.size(), &name) {
-        return Err(Failed::All(why));
+        return Err(RelayError::All(why));
     }
     // The others' leaders find the end of their input, and have nothing to lead.
     let leader = (world.rank() == 0).then_some(leader);
-    Relay::new(world, &name, member, leader).and_then(Relay::carry).map_err(Failed::One)
+    Relay::new(world, &name, member, leader).and_then(Relay::carry).map_err(RelayError::One)
 }
 
 /// Loads the library that was named, or the first one that fits.

@@ -2,7 +2,7 @@
 
 use super::EachTest;
 use super::autosave::{Autosave, interrupted};
-use super::members::{ByMembers, Members};
+use super::members::{ByMembers, Surveyors};
 use super::save::{Done, SavedSurvey, SurveyFile};
 use super::settling::Settling;
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ pub(super) struct SurveyRun<'a> {
     /// Gets each run while it goes on.
     feed: Publisher,
     /// The members that run the tests in place of this process.
-    members: Option<&'a mut dyn Members>,
+    members: Option<Surveyors<'a>>,
 }
 
 /// Checks that all tests are possible on the target.
@@ -67,12 +67,12 @@ impl<'a> SurveyRun<'a> {
     }
 
     /// The same survey, which these members run.
-    pub(super) fn by(self, members: &'a mut dyn Members) -> Self {
+    pub(super) fn by(self, members: Surveyors<'a>) -> Self {
         SurveyRun { members: Some(members), ..self }
     }
 
     /// Ends what is given away; fails if something could not be.
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
+    pub(super) fn finish(&mut self) -> Result<(), Failure> {
         self.feed.finish()
     }
 
@@ -136,7 +136,7 @@ impl<'a> SurveyRun<'a> {
         let count = self.prepared.suite.tests.len();
         let unsteady = match self.prepared.warm_up {
             WarmUp::Steady => {
-                let members = self.members.as_deref().map_or(1, Members::count);
+                let members = self.members.as_ref().map_or(1, Surveyors::count);
                 self.display.warming(number, count, test.by(members).describe());
                 self.until_steady(open, test)?
             }
@@ -146,7 +146,7 @@ impl<'a> SurveyRun<'a> {
             found.signal = Some(signal);
             return Ok(());
         }
-        let members = self.members.as_deref().map_or(1, Members::count);
+        let members = self.members.as_ref().map_or(1, Surveyors::count);
         self.display.testing(number, count, &test.by(members), setup.time.total());
         if self.members.is_some() {
             return self.one_by_members(test, setup.time, unsteady, found);
@@ -277,7 +277,7 @@ impl<'a> SurveyRun<'a> {
 }
 
 /// Writes everything from start to end, as often as it is not yet written, by `write`. Returns the signal that interrupted it.
-pub(crate) fn write_passes(
+pub(super) fn write_passes(
     open: &OpenTarget,
     passes: u64,
     write: &mut dyn FnMut(&SurveyTarget) -> Result<RunResult, Failure>,
@@ -293,7 +293,7 @@ pub(crate) fn write_passes(
 }
 
 /// The same plan with the survey's patience.
-pub(crate) fn patient(mut plan: Plan, request: &SurveyRequest) -> Plan {
+pub(super) fn patient(mut plan: Plan, request: &SurveyRequest) -> Plan {
     if let Some(seconds) = request.stuck_after {
         let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
         plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);

@@ -3,22 +3,77 @@
 use super::ResultArgs;
 use crate::failure::Failure;
 use crate::measuring::CalibrationArgs;
-use cluster::{MemberSummary, Reason, Summary};
+use crate::members::carrier::Place;
+use crate::members::judge;
+use crate::members::rounds::Members;
+use crate::members::screen::Screen;
+use crate::members::tasks::tasks_of_places;
+use cluster::{LeaderCommand, MemberSummary, Reason, Summary, SurveyTask};
 use measure::text::rounded_size;
 use model::RunResult;
-use session::progress::UnderWay;
+use std::fmt::Display;
 use survey::{FinishedTest, SurveyRequest, SurveyTest, TestTime, counted};
 
-/// The members that run the tests in place of this process.
-pub(crate) trait Members {
+/// The members that run the tests in place of this process. They are started with the first test.
+pub(crate) struct Surveyors<'a> {
+    members: &'a mut Members,
+    request: String,
+    screen: Screen,
+}
+
+impl<'a> Surveyors<'a> {
+    pub(super) fn new(members: &'a mut Members) -> Self {
+        let screen = Screen::new(&members.places);
+        Surveyors { members, request: String::new(), screen }
+    }
+
     /// Their number.
-    fn count(&self) -> u32;
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.members.places.len()).unwrap_or(u32::MAX)
+    }
+
     /// Takes the request that all of them have, before the first test.
-    fn begin(&mut self, request: &SurveyRequest) -> Result<(), Failure>;
+    pub(super) fn begin(&mut self, request: &SurveyRequest) -> Result<(), Failure> {
+        self.request = serde_json::to_string(request)?;
+        Ok(())
+    }
+
     /// Runs a test on all of them at once, and shows what is under way. A signal ends it, and is in the result.
-    fn measure(&mut self, test: &SurveyTest, time: TestTime, under_way: UnderWay) -> Result<ByMembers, Failure>;
+    pub(super) fn measure(
+        &mut self,
+        test: &SurveyTest,
+        time: TestTime,
+        under_way: impl Display + 'static,
+    ) -> Result<ByMembers, Failure> {
+        self.screen.head(under_way);
+        let TestTime { ramp, time } = time;
+        let survey = SurveyTask { request: self.request.clone(), test: test.key(), ramp, time };
+        let command = LeaderCommand::Survey(Box::new(survey));
+        let tasks = tasks_of_places(&self.members.places, &self.members.directory, &command);
+        let outcome = self.members.round(tasks, &mut self.screen)?;
+        let signal = outcome.signal;
+        let names: Vec<String> = self.members.places.iter().map(Place::name).collect();
+        let mut members = outcome.into_results(&names);
+        cluster::name_neighbours(&mut members);
+        let origin = &self.members.origin;
+        let mut summary = cluster::summary(&members, origin.carrier, self.members.start_within);
+        summary.library.clone_from(&origin.library);
+        let lost = members.iter().find_map(|member| Some((member.name(), member.lost.as_ref()?)));
+        if let (Some((name, loss)), None) = (lost, signal) {
+            let test = test.describe();
+            return Err(Failure::new(format!("cluster: {test}: {name}: {}; the tests before it are kept", loss.why)));
+        }
+        let mut result = RunResult { ended_by_signal: signal, ..cluster::over_all(&members, &summary) };
+        judge(&mut result, &members, &summary);
+        Ok(ByMembers { result, summary: Box::new(summary) })
+    }
+}
+
+impl Drop for Surveyors<'_> {
     /// Lets them exit.
-    fn end(&mut self);
+    fn drop(&mut self) {
+        self.members.end(&mut self.screen);
+    }
 }
 
 /// A test that members ran.

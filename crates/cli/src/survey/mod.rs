@@ -7,8 +7,11 @@ mod args;
 mod autosave;
 mod dry_run;
 mod fio_sh;
-pub(crate) mod measure;
-pub(crate) mod members;
+pub(crate) mod knee;
+mod measure;
+mod member;
+mod members;
+mod program;
 mod read_only_target;
 mod remarks;
 mod save;
@@ -24,7 +27,8 @@ pub(crate) use args::{IoArgs, Numbers, ResultArgs, SurveyArgs, tests_named};
 pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
 use measure::{Findings, SurveyRun, check};
-use members::Members;
+use members::Surveyors;
+pub(crate) use program::Surveys;
 pub(crate) use read_only_target::filled_target;
 use remarks::Extent;
 use screen::{Form, Screen};
@@ -46,7 +50,7 @@ struct SurveyOrder<'a> {
     result: ResultArgs,
     store: (KeepArgs, Keeping),
     /// The members that run it in place of this process.
-    members: Option<&'a mut dyn Members>,
+    members: Option<Surveyors<'a>>,
 }
 
 impl SurveyOrder<'_> {
@@ -83,7 +87,7 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
 }
 
 /// The same by members.
-pub(crate) fn run_by(args: &SurveyArgs, members: Option<&mut dyn Members>) -> Result<u8, Failure> {
+fn run_by(args: &SurveyArgs, members: Option<Surveyors<'_>>) -> Result<u8, Failure> {
     match members {
         Some(_) => members::check(&args.result, &args.calibration)?,
         None => args.calibration.apply(),
@@ -111,7 +115,7 @@ pub(crate) fn find_knee(
     request: SurveyRequest,
     result: ResultArgs,
     store: &KeepArgs,
-    members: Option<&mut dyn Members>,
+    members: Option<Surveyors<'_>>,
 ) -> Result<u8, Failure> {
     let store = (store.clone(), Keeping::Unasked);
     let order = SurveyOrder { reach: Reach::UntilGrowthEnds, result, store, members, ..SurveyOrder::new(request) };
@@ -158,7 +162,7 @@ fn outline(request: SurveyRequest) -> Result<String, Failure> {
 fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
     let SurveyOrder { request, done, output, fill, reach, remarks, result, store, mut members } = order;
-    let request = members.as_deref().map_or(Ok(request.clone()), |members| shared(request, members.count()))?;
+    let request = members.as_ref().map_or(Ok(request.clone()), |members| shared(request, members.count()))?;
     result.streams.apply();
     let feed = Publisher::open(&result.feed, request.host.clone())?;
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
@@ -182,8 +186,8 @@ fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
     let mut screen = Screen::new(form, remarks);
     screen.begin(&open, &prepared, &done)?;
     let mut run = SurveyRun::new(&prepared, done, &signals).feeding(feed);
-    if let Some(members) = &mut members {
-        run = run.by(&mut **members);
+    if let Some(members) = members {
+        run = run.by(members);
     }
     let mut found = run.measure_all(&mut open, &mut file, each);
     run.clear();

@@ -49,7 +49,9 @@ pub(super) enum Volume<'a> {
 
 /// The manifest. `words` are those of the user, for the leader.
 pub(super) fn indexed_job(
-    (members, image, volume): (u32, &str, Volume<'_>),
+    members: u32,
+    image: &str,
+    volume: Volume<'_>,
     words: &[String],
     files: &[(String, String)],
 ) -> Result<String, Failure> {

@@ -1,15 +1,17 @@
 //! `plumb fio --client`: which server gets which job files, and the report of all of them.
 
-use super::connect::Greeted;
-use super::face::ClientFace;
+use super::connect::ServerLink;
 use super::trigger::{self, Commands};
-use crate::cluster::carrier::Arrival;
-use crate::cluster::job::{self, Recorded};
-use crate::cluster::lead::{self, After, Led};
-use crate::cluster::{PROGRAM, SILENCE, START_WITHIN, now};
+use super::view::ClientView;
 use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
+use crate::fio::members::tasks::{WordReader, own_variables};
 use crate::input;
+use crate::members::carrier::Arrivals;
+use crate::members::lead::{self, Connections, RoundEnd};
+use crate::members::now;
+use crate::members::tasks::BEAT;
+use crate::members::{PROGRAM, SILENCE, START_WITHIN};
 use crate::network::secret::Secret;
 use crate::output::{Output, print_error};
 use crate::remarks;
@@ -24,7 +26,6 @@ use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::mpsc::channel;
 
 /// A server with its task.
 pub(super) struct Server {
@@ -36,7 +37,12 @@ pub(super) struct Server {
 }
 
 /// The servers, the names in front of their lines of text, and their results.
-pub(super) type Parts<'a> = (&'a [Server], &'a [String], &'a [Option<&'a RunResult>]);
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    pub(super) servers: &'a [Server],
+    pub(super) labels: &'a [String],
+    pub(super) results: &'a [Option<&'a RunResult>],
+}
 
 /// Runs the job files of a request on its servers.
 pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
@@ -45,12 +51,12 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
     let silence = request.silence.unwrap_or(SILENCE);
     let signals = lead::signals()?;
     let secret = Secret::given(request.secret.as_deref())?;
-    let greeted = meet(&servers, silence, secret.as_ref());
+    let links = meet(&servers, silence, secret.as_ref());
     let mut missing = Vec::new();
     let mut there = Vec::new();
-    for ((server, task), greeted) in servers.into_iter().zip(tasks).zip(greeted) {
-        match greeted {
-            Ok(greeted) => there.push((server, task, greeted)),
+    for ((server, task), link) in servers.into_iter().zip(tasks).zip(links) {
+        match link {
+            Ok(link) => there.push((server, task, link)),
             Err(failure) => missing.push(format!("fio: client <{}>: {}", server.address.name(), failure.message())),
         }
     }
@@ -62,11 +68,11 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
             missing.len()
         )));
     }
-    let (sender, arrivals) = channel::<Arrival>();
+    let arrivals = Arrivals::new();
     let members = u32::try_from(there.len()).unwrap_or(u32::MAX);
     let (mut servers, mut tasks, mut connections) = (Vec::new(), Vec::new(), Vec::new());
-    for (rank, (server, task, greeted)) in there.into_iter().enumerate() {
-        connections.push(greeted.connection((rank, &sender))?);
+    for (rank, (server, task, link)) in there.into_iter().enumerate() {
+        connections.push(link.connection(arrivals.mailbox(rank))?);
         tasks.push(Task { rank: u32::try_from(rank).unwrap_or(u32::MAX), members, ..task });
         servers.push(server);
     }
@@ -74,28 +80,28 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
     let rounds = if request.trigger_command.is_some() { Rounds::Several } else { Rounds::One };
     let settings = Settings { program: PROGRAM.to_owned(), silence, on_loss, rounds };
     let leader = Leader::new(settings, tasks, now());
-    let mut face = ClientFace::new(&servers, invocation, out);
-    let mut led = Led::new(leader, connections, (&arrivals, &signals));
-    let (outcome, after) = led.round(&mut face);
-    let seen = face.finish();
+    let mut view = ClientView::new(&servers, invocation, out);
+    let mut connections = Connections::new(leader, connections, arrivals, signals);
+    let (outcome, end) = connections.round(&mut view);
+    let seen = view.finish();
     let signal = outcome.signal;
     let names: Vec<String> = servers.iter().map(|server| server.address.name()).collect();
     let members = outcome.into_results(&names);
-    let status = report(&servers, &seen.labels, (&members, on_loss), invocation, out)?;
+    let status = report(&servers, &seen.labels, &members, on_loss, invocation, out)?;
     seen.failed.map_or(Ok(()), Err)?;
     let commands = Commands { servers: &servers, here: &invocation.trigger, there: request.trigger_command.as_deref() };
     let without = members.iter().filter(|member| member.result.is_none()).count();
-    let led = (after == After::Resting).then_some(led);
+    let connections = (end == RoundEnd::Resting).then_some(connections);
     let later = match without {
-        _ if !seen.fired || signal.is_some() => commands.leave_out(led),
+        _ if !seen.fired || signal.is_some() => commands.leave_out(connections),
         missing if missing > 0 && on_loss == OnLoss::Stop => {
             let all = members.len();
             print_error(&format!(
                 "fio: {missing} of {all} servers sent no states, so no command of the trigger is run"
             ));
-            commands.leave_out(led)
+            commands.leave_out(connections)
         }
-        _ => commands.run(led),
+        _ => commands.run(connections),
     };
     Ok(if signal.or(later).is_some() { ENDED_BY_SIGNAL } else { status })
 }
@@ -107,11 +113,11 @@ fn tasks(request: &ClientRequest, invocation: &Invocation) -> Result<(Vec<Server
     let mut tasks = Vec::with_capacity(jobs.len());
     let addresses: Vec<Address> = jobs.iter().map(|(address, _)| address.clone()).collect();
     let hosts: Vec<String> = addresses.iter().map(|address| address.host().to_owned()).collect();
-    let beat = job::BEAT.min(invocation.eta.interval);
+    let beat = BEAT.min(invocation.eta.interval);
     let trigger = (invocation.trigger != TriggerRequest::default())
         .then(|| ServerTrigger { command: request.trigger_command.clone() });
     for (rank, (address, jobs)) in jobs.into_iter().enumerate() {
-        let made = task(&jobs, &request.words, job::own_variables(&hosts, rank, 0))?;
+        let made = task(&jobs, &request.words, own_variables(&hosts, rank, 0))?;
         let name_in_files = name_in_files(&addresses, rank);
         servers.push(Server { address, log_stems: made.log_stems, name_in_files });
         tasks.push((Task { beat, ..made.task }, jobs.remote_config, made.may_load_states));
@@ -140,10 +146,10 @@ fn name_in_files(named: &[Address], rank: usize) -> String {
 }
 
 /// Connects to all servers at the same time.
-fn meet(servers: &[Server], silence: Nanos, secret: Option<&Secret>) -> Vec<Result<Greeted, Failure>> {
+fn meet(servers: &[Server], silence: Nanos, secret: Option<&Secret>) -> Vec<Result<ServerLink, Failure>> {
     std::thread::scope(|scope| {
         let each: Vec<_> =
-            servers.iter().map(|server| scope.spawn(|| Greeted::meet(&server.address, silence, secret))).collect();
+            servers.iter().map(|server| scope.spawn(|| ServerLink::meet(&server.address, silence, secret))).collect();
         let ended = || Err(Failure::new("the connection failed"));
         each.into_iter().map(|thread| thread.join().unwrap_or_else(|_| ended())).collect()
     })
@@ -199,7 +205,7 @@ fn host_lines(path: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// The task of a server.
-struct Made {
+struct ServerTask {
     task: Task,
     /// Beginnings of the names of its logs.
     log_stems: Vec<String>,
@@ -207,17 +213,20 @@ struct Made {
     may_load_states: bool,
 }
 
-fn task(jobs: &ServerJobs, words: &[String], own: BTreeMap<String, String>) -> Result<Made, Failure> {
+fn task(jobs: &ServerJobs, words: &[String], own: BTreeMap<String, String>) -> Result<ServerTask, Failure> {
     let mut words = words.to_vec();
     words.push("--".to_owned());
     words.extend(jobs.files.iter().cloned());
     let mut variables = own.clone();
-    let mut made =
-        Made { task: Task { words: words.clone(), ..Task::default() }, log_stems: Vec::new(), may_load_states: true };
+    let mut made = ServerTask {
+        task: Task { words: words.clone(), ..Task::default() },
+        log_stems: Vec::new(),
+        may_load_states: true,
+    };
     if jobs.remote_config.is_none() {
         let read = RefCell::new(BTreeMap::new());
-        let recorded = Recorded::new(&read, own);
-        match recorded.invocation(&words) {
+        let reader = WordReader::new(&read, own);
+        match reader.invocation(&words) {
             Ok(Invocation { action: Action::Run(plan), .. }) => {
                 made.log_stems = log_stems(&plan);
                 let loads = |job: &plan::JobPlan| job.verify.as_ref().is_some_and(|verify| verify.state_load);
@@ -226,14 +235,14 @@ fn task(jobs: &ServerJobs, words: &[String], own: BTreeMap<String, String>) -> R
             Ok(_) => {}
             Err(failure) => {
                 // Variables are those of the server, so a text with one may be right there.
-                let has_variable = recorded.files()?.iter().any(|(_, text)| text.contains("${"));
+                let has_variable = reader.files()?.iter().any(|(_, text)| text.contains("${"));
                 if !has_variable {
                     return Err(failure);
                 }
             }
         }
-        made.task.files = recorded.files()?;
-        variables.extend(recorded.variables.into_inner());
+        made.task.files = reader.files()?;
+        variables.extend(reader.variables.into_inner());
     }
     made.task.variables = variables.into_iter().collect();
     Ok(made)
@@ -251,7 +260,8 @@ fn log_stems(plan: &plan::Plan) -> Vec<String> {
 fn report(
     servers: &[Server],
     labels: &[String],
-    (members, on_loss): (&[cluster::MemberResult], OnLoss),
+    members: &[cluster::MemberResult],
+    on_loss: OnLoss,
     invocation: &Invocation,
     out: &mut Output,
 ) -> Result<u8, Failure> {
@@ -279,9 +289,9 @@ fn report(
     }
     let own = json!({ "schema": SCHEMA, "cluster": own });
     let results: Vec<Option<&RunResult>> = members.iter().map(|member| member.result.as_ref()).collect();
-    let parts: Parts<'_> = (servers, labels, &results);
+    let parts = Parts { servers, labels, results: &results };
     let sums = if is_whole { Sums::Shown } else { Sums::LeftOut };
-    write_all(parts, (Some(own), sums), invocation, out)?;
+    write_all(parts, Some(own), sums, invocation, out)?;
     for (label, result) in labels.iter().zip(&results) {
         if let Some(result) = result.filter(|result| remarks::are_wanted() && !result.notes.is_empty()) {
             print_error(&format!("plumb: server {}:", printable::line(label)));
@@ -294,7 +304,7 @@ fn report(
         }
     }
     if remarks::are_wanted() && is_whole {
-        let all = all((servers, labels, &results), None, Sums::Shown);
+        let all = all(parts, None, Sums::Shown);
         for text in other_rates(&summary, &formats::fio::clients::sums(&all)) {
             print_error(&format!("plumb: remark: {text}"));
         }
@@ -308,8 +318,8 @@ fn report(
 }
 
 /// The results of those servers that have one.
-fn all<'a>((servers, labels, results): Parts<'a>, own: Option<Value>, sums: Sums) -> ServerResults<'a> {
-    let each = servers.iter().zip(labels).zip(results).filter_map(|((server, label), result)| {
+fn all(parts: Parts<'_>, own: Option<Value>, sums: Sums) -> ServerResults<'_> {
+    let each = parts.servers.iter().zip(parts.labels).zip(parts.results).filter_map(|((server, label), result)| {
         let address = &server.address;
         Some(ServerResult { host: address.host(), port: address.port(), label, result: (*result)? })
     });
@@ -342,16 +352,17 @@ pub(super) fn write_results(
     invocation: &Invocation,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    write_all(parts, (own, Sums::Shown), invocation, out)
+    write_all(parts, own, Sums::Shown, invocation, out)
 }
 
 fn write_all(
-    (servers, labels, results): Parts<'_>,
-    (own, sums): (Option<Value>, Sums),
+    parts: Parts<'_>,
+    own: Option<Value>,
+    sums: Sums,
     invocation: &Invocation,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let all = all((servers, labels, results), own, sums);
+    let all = all(parts, own, sums);
     let view = View { zone: jiff::tz::TimeZone::system(), terse_version: invocation.output.terse_version };
     for word in &invocation.output.formats {
         out.write(&formats::fio::clients::write(word, &all, &view)?)?;

@@ -1,21 +1,20 @@
 //! Connections to servers: who is at the other end is known before anything else is sent.
 
-use crate::cluster::PROGRAM;
-use crate::cluster::carrier::{Arrival, Connection};
 use crate::failure::Failure;
-use crate::network::secret::{Half, Purpose, Secret};
+use crate::members::PROGRAM;
+use crate::members::carrier::{Connection, Mailbox};
+use crate::network::secret::{Handshake, Purpose, Secret};
 use crate::network::socket::{Hangup, Socket};
 use cluster::{Address, Foreign, LONGEST_LINE, Opening, PROTOCOL, Protection};
 use measure::Nanos;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 /// Longest wait for the greeting of a server.
 const GREETING: Nanos = Nanos::from_secs(10);
 
 /// A server that has greeted.
-pub(super) struct Greeted {
+pub(super) struct ServerLink {
     /// Its greeting, which the leader reads first.
     first: Vec<u8>,
     reader: Box<dyn Read + Send>,
@@ -23,7 +22,7 @@ pub(super) struct Greeted {
     socket: Socket,
 }
 
-impl Greeted {
+impl ServerLink {
     /// Connects to a server and learns what it is. The error is a sentence about it.
     pub(super) fn meet(address: &Address, silence: Nanos, secret: Option<&Secret>) -> Result<Self, Failure> {
         let protection = if secret.is_some() { Protection::Secret } else { Protection::None };
@@ -55,20 +54,21 @@ impl Greeted {
             return Err(Failure::new("it answered without the secret; nothing was sent to it"));
         }
         socket.set_read_timeout(None).map_err(lost)?;
-        Ok(Greeted { first, reader: Box::new(reader), writer, socket })
+        Ok(ServerLink { first, reader: Box::new(reader), writer, socket })
     }
 
     /// The connection for a leader.
-    pub(super) fn connection(self, to: (usize, &Sender<Arrival>)) -> Result<Connection, Failure> {
-        let hangup = (Box::new(self.socket) as Box<dyn Hangup>, "the server closed the connection");
-        Connection::over((Cursor::new(self.first).chain(self.reader), self.writer), hangup, to)
+    pub(super) fn connection(self, mailbox: Mailbox) -> Result<Connection, Failure> {
+        let hangup: Box<dyn Hangup> = Box::new(self.socket);
+        let reader = Cursor::new(self.first).chain(self.reader);
+        Connection::over(reader, self.writer, hangup, "the server closed the connection", mailbox)
     }
 }
 
 /// The two directions of a connection once the handshake is done.
 type Ends = (Box<dyn BufRead + Send>, Box<dyn Write + Send>);
 
-fn protected(half: Half, mut reader: BufReader<Socket>, socket: &Socket) -> io::Result<Ends> {
+fn protected(half: Handshake, mut reader: BufReader<Socket>, socket: &Socket) -> io::Result<Ends> {
     let keys = half.finish(&mut reader)?;
     Ok((Box::new(BufReader::new(keys.opened(reader))), Box::new(keys.sealed(socket.try_clone()?))))
 }

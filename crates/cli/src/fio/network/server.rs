@@ -1,14 +1,14 @@
 //! `plumb fio --server`: listens, learns who connects, and starts a member for each client, whose socket is the member's input and output.
 //!
-//! One client leads at a time. What clients may do is decided here; the member is held to it (`cluster/served.rs`).
+//! One client leads at a time. What clients may do is decided here; the member is held to it (`fio/members/served.rs`).
 
-use crate::cluster::{PROGRAM, lead};
 use crate::failure::Failure;
 use crate::fio::ENDED_BY_SIGNAL;
-use crate::network::greeting::{Greetings, Unmet, first_line, handshake};
+use crate::members::{PROGRAM, lead};
+use crate::network::greeting::{GreetingError, Greetings, first_line, handshake};
 use crate::network::log_folders::remove_abandoned;
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
-use crate::network::served_process::{DETACHED, Encrypted, ServedProcess};
+use crate::network::served_process::{DETACHED, EncryptedStream, ServedProcess};
 use crate::network::socket::{Listener, Socket};
 use crate::output::{Output, print_error};
 use cluster::{Address, Opening, PROTOCOL, Protection, Refusal};
@@ -163,12 +163,12 @@ impl Server {
     /// Learns who has connected, and serves it.
     fn meet(&self, mut socket: Socket, client: &str) {
         let greeting = self.greetings.enter();
-        let opening = if greeting.is_some() { first_line(&socket) } else { Err(Unmet::Crowd) };
+        let opening = if greeting.is_some() { first_line(&socket) } else { Err(GreetingError::Crowd) };
         drop(greeting);
         let refused = match opening.map(|line| cluster::opening(&line)) {
             Ok(Ok(Opening { protection, .. })) => self.admit(&mut socket, client, protection).err(),
             Ok(Err(error)) => Some(error.to_string()),
-            Err(Unmet::Gone) => None,
+            Err(GreetingError::Gone) => None,
             Err(unmet) => Some(unmet.to_string()),
         };
         if let Some(why) = refused {
@@ -232,7 +232,7 @@ impl Server {
         }
         let encrypted = |keys: &Keys| {
             let reader = keys.opened(socket.try_clone()?);
-            Ok::<_, std::io::Error>(Encrypted { reader, keys: keys.clone() })
+            Ok::<_, std::io::Error>(EncryptedStream { reader, keys: keys.clone() })
         };
         let process = ServedProcess::start(&words, socket.try_clone()?, keys.map(encrypted).transpose()?)?;
         if let Some(turn) = self.leading().as_mut() {

@@ -1,14 +1,15 @@
 //! The trigger of a client: it ends the jobs of all servers, whose verify states are written here before any command runs.
 
 use super::client::Server;
-use crate::cluster::lead::{Face, Led};
-use crate::cluster::now;
-use crate::cluster::states::{LARGEST_STATE, is_name};
 use crate::failure::Failure;
-use crate::fio::trigger::{Fired, Trigger};
+use crate::fio::members::states::{LARGEST_STATE, is_name};
+use crate::fio::trigger::{CommandProcess, Trigger};
+use crate::members::lead::{Connections, View};
+use crate::members::now;
+use crate::members::tasks::BEAT;
 use crate::output::print_error;
 use crate::safe_files::{AtomicFile, Durability};
-use cluster::{Answer, Leader, LeaderCommand, Order, Task, VerifyState};
+use cluster::{Leader, LeaderCommand, Task, VerifyState};
 use fio::TriggerRequest;
 use formats::printable;
 use std::path::{Path, PathBuf};
@@ -63,23 +64,23 @@ pub(super) struct Commands<'a> {
 impl Commands<'_> {
     /// Runs the command of the servers at one moment, and that of the client at the same time. One that fails is named and has no exit status, as in fio. The
     /// result is the signal that has ended it.
-    pub(super) fn run(&self, led: Option<Led<'_>>) -> Option<i32> {
-        let mut face = CommandFace { servers: self.servers, waiting: Some(Trigger::new(self.here)), local: None };
-        let signal = match (self.there, led) {
-            (Some(command), Some(led)) => led.last_round(self.tasks(command), &mut face).signal,
+    pub(super) fn run(&self, connections: Option<Connections>) -> Option<i32> {
+        let mut view = CommandView { servers: self.servers, waiting: Some(Trigger::new(self.here)), local: None };
+        let signal = match (self.there, connections) {
+            (Some(command), Some(connections)) => connections.last_round(self.tasks(command), &mut view).signal,
             _ => None,
         };
-        face.start();
-        if let Some(failed) = face.local.and_then(Fired::wait) {
+        view.start();
+        if let Some(failed) = view.local.and_then(CommandProcess::wait) {
             print_error(&format!("fio: {failed}"));
         }
         signal
     }
 
     /// Runs none, and lets the servers go.
-    pub(super) fn leave_out(&self, led: Option<Led<'_>>) -> Option<i32> {
-        if let Some(led) = led {
-            led.dismiss(&mut CommandFace { servers: self.servers, waiting: None, local: None });
+    pub(super) fn leave_out(&self, connections: Option<Connections>) -> Option<i32> {
+        if let Some(connections) = connections {
+            connections.dismiss(&mut CommandView { servers: self.servers, waiting: None, local: None });
         }
         None
     }
@@ -87,21 +88,20 @@ impl Commands<'_> {
     fn tasks(&self, command: &str) -> Vec<Task> {
         let members = u32::try_from(self.servers.len()).unwrap_or(u32::MAX);
         let command = LeaderCommand::Trigger { command: command.to_owned() };
-        let task =
-            |rank| Task { rank, members, beat: crate::cluster::job::BEAT, command: command.clone(), ..Task::default() };
+        let task = |rank| Task { rank, members, beat: BEAT, command: command.clone(), ..Task::default() };
         (0..members).map(task).collect()
     }
 }
 
 /// The view of servers that run their commands.
-struct CommandFace<'a> {
+struct CommandView<'a> {
     servers: &'a [Server],
     /// The client's trigger, until its command is started.
     waiting: Option<Trigger<'a>>,
-    local: Option<Fired>,
+    local: Option<CommandProcess>,
 }
 
-impl CommandFace<'_> {
+impl CommandView<'_> {
     fn start(&mut self) {
         if let Some(trigger) = self.waiting.take() {
             self.local = trigger.start();
@@ -109,9 +109,7 @@ impl CommandFace<'_> {
     }
 }
 
-impl Face for CommandFace<'_> {
-    fn heard(&mut self, _rank: usize, _answer: &Answer) {}
-
+impl View for CommandView<'_> {
     fn say(&mut self, rank: usize, text: &str) {
         let name = self.servers[rank].address.name();
         print_error(&format!("fio: client <{name}>: after the trigger: {}", printable::lines(text.trim_end())));
@@ -121,12 +119,6 @@ impl Face for CommandFace<'_> {
         if leader.go().is_some_and(|go| now() >= go) {
             self.start();
         }
-    }
-
-    fn clear(&mut self) {}
-
-    fn order(&mut self, _leader: &Leader) -> Option<Order> {
-        None
     }
 }
 

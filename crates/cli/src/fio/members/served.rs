@@ -1,8 +1,9 @@
-//! The part of a member whose leader is at the other end of a connection: its rights. Of one that a server of `plumb fio --server` has started also the words and
-//! files of a client, names of files as fio makes them there, lines of fio's text, and logs, which the client writes.
+//! The part of a member that a server of `plumb fio --server` has started: the words and files of a client, names of files
+//! as fio makes them there, lines of fio's text, and logs, which the client writes.
 
-use super::job;
+use super::tasks;
 use crate::failure::Failure;
+use crate::members::rights::Rights;
 use crate::network::log_folders::LogFolder;
 use cluster::{Answer, Task};
 use fio::{Action, Files, Invocation, RealFiles};
@@ -19,88 +20,13 @@ const LOG_PART: usize = 1 << 20;
 /// The variable of the environment that untrusted clients may read.
 const HOST_VARIABLE: &str = "HOSTNAME";
 
-/// Rights of a leader.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rights {
-    /// The leader has started it by a shell of the same user.
-    Leader,
-    /// It has joined a leader.
-    Joined(Trust),
-    /// A server has started it for a client.
-    Served {
-        /// The client's address, with which names of files begin.
-        client: String,
-        /// Rights of the client.
-        trust: Trust,
-    },
-}
-
-/// Rights of a client, or of the leader that a member has joined.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
-    /// All that the user may do.
-    Full,
-    /// All that `--untrusted` lets a job file do, and these paths.
-    Untrusted {
-        /// Absolute paths.
-        allowed: Vec<String>,
-    },
-}
-
-impl Rights {
-    /// Refuses the tasks of `plumb cluster` that come to a server.
-    pub(super) fn check_cluster(&self) -> Result<(), Failure> {
-        match self {
-            Rights::Leader | Rights::Joined(_) => Ok(()),
-            Rights::Served { .. } => Err(Failure::new("a server of fio runs the jobs of fio --client only")),
-        }
-    }
-
-    /// Refuses the tasks of `plumb cluster` whose words are not those of fio, unless the leader is trusted.
-    pub(super) fn check_trusted(&self) -> Result<(), Failure> {
-        self.check_cluster()?;
-        match self.limits() {
-            None => Ok(()),
-            Some(_) => Err(Failure::new(
-                "this member does not trust its leader, and does nothing but jobs of fio for it; --secret-file FILE at both ends, or --trust-leader at the member, lifts that",
-            )),
-        }
-    }
-
-    /// Refuses a command that a client without the right to it wants to run after its trigger.
-    pub(super) fn check_trigger(&self, command: Option<&str>) -> Result<(), Failure> {
-        match command.filter(|_| self.limits().is_some()) {
-            None => Ok(()),
-            Some(command) => {
-                let refused = Failure::new(format!("--untrusted: trigger-remote={command} runs a command"));
-                Err(with_remedy(refused, self.limits()))
-            }
-        }
-    }
-
-    /// True if a result may be written here once the leader is gone.
-    pub(super) fn keep_results(&self) -> bool {
-        !matches!(self, Rights::Served { .. })
-    }
-
-    /// Exit status if the leader is gone without a word.
-    pub(super) fn status_without_leader(&self) -> u8 {
-        u8::from(matches!(self, Rights::Joined(_)))
-    }
-
-    fn client(&self) -> &str {
-        match self {
-            Rights::Leader | Rights::Joined(_) => "",
-            Rights::Served { client, .. } => client,
-        }
-    }
-
-    /// The paths that an untrusted client or leader may use; `None` for one that is trusted.
-    pub(super) fn limits(&self) -> Option<&[String]> {
-        match self {
-            Rights::Served { trust: Trust::Untrusted { allowed }, .. }
-            | Rights::Joined(Trust::Untrusted { allowed }) => Some(allowed),
-            Rights::Leader | Rights::Joined(_) | Rights::Served { .. } => None,
+/// Refuses a command that a client without the right to it wants to run after its trigger.
+pub(super) fn check_trigger(rights: &Rights, command: Option<&str>) -> Result<(), Failure> {
+    match command.filter(|_| rights.limits().is_some()) {
+        None => Ok(()),
+        Some(command) => {
+            let refused = Failure::new(format!("--untrusted: trigger-remote={command} runs a command"));
+            Err(with_remedy(refused, rights.limits()))
         }
     }
 }
@@ -136,10 +62,10 @@ pub(super) fn invocation(task: &Task, remote: Option<&str>, rights: &Rights) -> 
         let sent = given.get(name).map(|value| (*value).to_owned());
         if name.starts_with("PLUMB_") { sent } else { own().or(sent) }
     };
-    let sent = job::Sent(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
+    let sent = tasks::SentFiles(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
     let here = Here { limits };
     let files: &dyn Files = if remote.is_some() { &here } else { &sent };
-    let parsed = job::parse(&words, &environment, files, limits.map(<[String]>::to_vec).unwrap_or_default());
+    let parsed = tasks::parse(&words, &environment, files, limits.map(<[String]>::to_vec).unwrap_or_default());
     parsed.map_err(|failure| with_remedy(failure, limits))
 }
 
@@ -184,7 +110,7 @@ impl Files for Here<'_> {
 
 /// The plan of a client's task: names of files in directories begin with the client's address, and logs are written aside.
 pub(super) fn plan(invocation: &Invocation, rights: &Rights) -> Result<(Plan, Logs), Failure> {
-    let Action::Run(plan) = &invocation.action else { return Err(job::nothing_to_run()) };
+    let Action::Run(plan) = &invocation.action else { return Err(tasks::nothing_to_run()) };
     let mut plan = plan.clone();
     for job in &mut plan.jobs {
         let handling = &mut job.files.handling;
@@ -296,9 +222,9 @@ fn send_rows(path: &Path, name: &str, say: &mut dyn FnMut(Answer) -> Result<(), 
 }
 
 /// The lines that fio prints before it starts workers.
-pub(super) fn lines_before(invocation: &Invocation, plan: &Plan) -> Option<String> {
+pub(super) fn lines_before(invocation: &Invocation, plan: &Plan) -> String {
     let warnings: String = invocation.warnings.iter().map(|warning| format!("fio: {}\n", warning.title)).collect();
-    Some(warnings + &fio_text::job_lines(plan))
+    warnings + &fio_text::job_lines(plan)
 }
 
 /// The lines that fio prints at an event.

@@ -1,28 +1,19 @@
 //! `--spread`: how members share one file or device.
 
-use super::job;
+use super::tasks;
 use crate::failure::Failure;
 use cluster::{Sharing, Task};
 use fio::Action;
 use plan::{Extent, JobPlan, Work, ZonePlan};
 use std::path::PathBuf;
 
-/// Reads the option's value.
-pub(super) fn spread(text: &str) -> Result<Sharing, String> {
-    match text {
-        "region" => Ok(Sharing::Region),
-        "all" => Ok(Sharing::All),
-        other => Err(format!("`{other}` is not a way to spread; give region or all")),
-    }
-}
-
 /// Lets each member work on its part, as asked. Refuses jobs for which that has no meaning.
 pub(super) fn apply(sharing: Sharing, tasks: &mut [Task]) -> Result<(), Failure> {
     let mut first: Option<Vec<PathBuf>> = None;
     for task in tasks {
         task.sharing = sharing;
-        let invocation = job::invocation(task)?;
-        let Action::Run(plan) = &invocation.action else { return Err(job::nothing_to_run()) };
+        let invocation = tasks::invocation(task)?;
+        let Action::Run(plan) = &invocation.action else { return Err(tasks::nothing_to_run()) };
         for job in &plan.jobs {
             if let Some(why) = objection(job, sharing) {
                 return Err(Failure::new(format!("cluster: --spread: job `{}` {why}", job.name)));

@@ -2,6 +2,7 @@
 //! `verify_state_load` reads those that the client has sent.
 
 use crate::failure::Failure;
+use crate::members::listener::Trigger;
 use crate::network::log_folders::LogFolder;
 use cluster::{Answer, ClientTask, VerifyState};
 use plan::Plan;
@@ -9,13 +10,6 @@ use std::path::{Path, PathBuf};
 
 /// Largest state in bytes: far more than the deepest job writes.
 pub(crate) const LARGEST_STATE: u64 = 16 << 20;
-
-/// State of a client's trigger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trigger {
-    Fired,
-    NotFired,
-}
 
 /// Directories of states, as long as a member needs them.
 #[derive(Debug, Default)]

@@ -1,10 +1,11 @@
 //! The tasks of the members: fio's words with the files and variables that they name, read here and sent.
 
-use super::carrier::Place;
 use crate::failure::Failure;
+use crate::members::carrier::Place;
+use crate::members::program::Shift;
+use crate::members::tasks::{BEAT, HERE, others_on};
 use cluster::LeaderCommand;
 use fio::{Action, EtaRequest, Files, Invocation, OutputFormat, Parser, Surroundings, TriggerRequest};
-use measure::Nanos;
 use plan::{AfterRuntime, DebugPlan, JobPlan, LaidOutBy, Part, Plan};
 use session::machine::{Machine, parser};
 use std::cell::RefCell;
@@ -12,27 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Time between two signs of life of a member.
-pub(crate) const BEAT: Nanos = Nanos::from_millis(500);
-/// Directory of a member that works where it was started.
-pub(super) const HERE: &str = ".";
 /// The variable that `--shift` sets.
 const SHIFTED: &str = "PLUMB_SHIFTED_RANK";
-
-/// The member whose number is in `${PLUMB_SHIFTED_RANK}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shift {
-    /// This number of members on.
-    By(u32),
-    /// The least number of members on by which all come to another host.
-    ToOtherHosts,
-}
-
-impl Default for Shift {
-    fn default() -> Self {
-        Shift::By(0)
-    }
-}
 
 /// The task of each member. The words are read here for every one of them, so that a mistake is found before anything is started.
 pub(super) fn tasks(
@@ -54,12 +36,12 @@ pub(super) fn tasks(
     let read = RefCell::new(BTreeMap::new());
     let mut tasks = Vec::with_capacity(places.len());
     for (rank, host) in (0..members).zip(&hosts) {
-        let recorded = Recorded::new(&read, own_variables(&hosts, rank as usize, by));
+        let reader = WordReader::new(&read, own_variables(&hosts, rank as usize, by));
         let prefix = format!("{host}.{rank}.");
-        let words: Vec<String> = words.iter().map(|word| recorded.expanded(word)).collect();
-        let invocation = recorded.invocation(&words)?;
+        let words: Vec<String> = words.iter().map(|word| reader.expanded(word)).collect();
+        let invocation = reader.invocation(&words)?;
         check(&invocation)?;
-        let is_used = recorded.variables.borrow().contains_key(SHIFTED);
+        let is_used = reader.variables.borrow().contains_key(SHIFTED);
         if shift != Shift::default() && !is_used {
             return Err(Failure::new(format!("cluster: --shift: the job does not name ${{{SHIFTED}}}, which it sets")));
         }
@@ -72,8 +54,8 @@ pub(super) fn tasks(
             round: 0,
             others_on_host: others_on(&hosts, host),
             words,
-            files: recorded.files()?,
-            variables: recorded.variables.into_inner().into_iter().collect(),
+            files: reader.files()?,
+            variables: reader.variables.into_inner().into_iter().collect(),
             directory: directory.to_owned(),
             prefix,
             beat: BEAT,
@@ -84,28 +66,6 @@ pub(super) fn tasks(
         });
     }
     Ok(tasks)
-}
-
-/// The tasks of members that make their plans from other words than fio's.
-pub(super) fn tasks_of_places(places: &[Place], directory: &str, command: &LeaderCommand) -> Vec<cluster::Task> {
-    let hosts: Vec<String> = places.iter().map(Place::host).collect();
-    let members = u32::try_from(places.len()).unwrap_or(u32::MAX);
-    let task = |(rank, host): (u32, &String)| cluster::Task {
-        rank,
-        members,
-        others_on_host: others_on(&hosts, host),
-        directory: directory.to_owned(),
-        prefix: format!("{host}.{rank}."),
-        beat: BEAT,
-        command: command.clone(),
-        ..cluster::Task::default()
-    };
-    (0..members).zip(&hosts).map(task).collect()
-}
-
-/// The number of members on a host, without one.
-fn others_on(hosts: &[String], host: &str) -> u32 {
-    u32::try_from(hosts.iter().filter(|other| *other == host).count()).unwrap_or(u32::MAX) - 1
 }
 
 /// The variables that each member has for itself.
@@ -144,7 +104,7 @@ pub(super) fn untrusted_invocation(task: &cluster::Task, allowed: &[String]) -> 
 fn invocation_by(parser: &Parser, task: &cluster::Task) -> Result<Invocation, Failure> {
     let variables: BTreeMap<&str, &str> =
         task.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let files = Sent(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
+    let files = SentFiles(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
     let environment = |name: &str| variables.get(name).map(|value| (*value).to_owned());
     parse_by(parser, &task.words, &environment, &files)
 }
@@ -255,7 +215,7 @@ fn check(invocation: &Invocation) -> Result<(), Failure> {
 }
 
 /// The files and variables that words name, as they are read for one member.
-pub(crate) struct Recorded<'a> {
+pub(crate) struct WordReader<'a> {
     /// Files that were read for any member: each is read once.
     read: &'a RefCell<BTreeMap<PathBuf, Vec<u8>>>,
     own: BTreeMap<String, String>,
@@ -263,9 +223,9 @@ pub(crate) struct Recorded<'a> {
     pub(crate) variables: RefCell<BTreeMap<String, String>>,
 }
 
-impl<'a> Recorded<'a> {
+impl<'a> WordReader<'a> {
     pub(crate) fn new(read: &'a RefCell<BTreeMap<PathBuf, Vec<u8>>>, own: BTreeMap<String, String>) -> Self {
-        Recorded { read, own, named: RefCell::default(), variables: RefCell::default() }
+        WordReader { read, own, named: RefCell::default(), variables: RefCell::default() }
     }
 
     /// A word of the command line with the member's own variables in it. fio expands none there, and a shell not these.
@@ -302,7 +262,7 @@ impl<'a> Recorded<'a> {
     }
 }
 
-impl Files for Recorded<'_> {
+impl Files for WordReader<'_> {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let known = self.read.borrow().get(path).cloned();
         let bytes = match known {
@@ -320,9 +280,9 @@ impl Files for Recorded<'_> {
 }
 
 /// The files that the leader sent.
-pub(super) struct Sent<'a>(pub(super) BTreeMap<PathBuf, &'a str>);
+pub(super) struct SentFiles<'a>(pub(super) BTreeMap<PathBuf, &'a str>);
 
-impl Files for Sent<'_> {
+impl Files for SentFiles<'_> {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let found = self.0.get(path).map(|text| text.as_bytes().to_vec());
         found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the leader did not send it"))

@@ -1,12 +1,13 @@
 //! The progress of all members on one screen: a line each, redrawn in place.
 
 use super::carrier::Place;
+use super::lead::View;
 use crate::output::{self, print_error};
 use cluster::{Beat, Leader, Stage, Standing};
 use formats::printable;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::text::{grouped, rounded_size};
-use session::progress::UnderWay;
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 /// Members with a line. The others are counted in the last one.
@@ -15,16 +16,16 @@ const LINES: usize = 24;
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// The screen; nothing if standard error is not a terminal.
-pub(super) struct Screen {
+pub(crate) struct Screen {
     lines: Option<(MultiProgress, Vec<ProgressBar>)>,
     names: Vec<String>,
     drawn: Option<Instant>,
     /// The part of a whole that the members do now.
-    under_way: Option<UnderWay>,
+    under_way: Option<Box<dyn Display>>,
 }
 
 impl Screen {
-    pub(super) fn new(places: &[Place]) -> Self {
+    pub(crate) fn new(places: &[Place]) -> Self {
         let lines = output::shows_progress().then(|| {
             let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
             let line = |_| {
@@ -39,22 +40,21 @@ impl Screen {
         });
         Screen { lines, names: places.iter().map(Place::name).collect(), drawn: None, under_way: None }
     }
+
+    /// Shows from now on which part of a whole the members do.
+    pub(crate) fn head(&mut self, under_way: impl Display + 'static) {
+        self.under_way = Some(Box::new(under_way));
+    }
 }
 
-impl Screen {
-    /// Prints a sentence about a member.
-    pub(super) fn say(&mut self, rank: usize, text: &str) {
+impl View for Screen {
+    fn say(&mut self, rank: usize, text: &str) {
         let name = &self.names[rank];
         print_error(&format!("plumb: cluster: member {rank} ({name}): {}", printable::line(text)));
     }
 
-    /// Shows from now on which part of a whole the members do.
-    pub(super) fn head(&mut self, under_way: UnderWay) {
-        self.under_way = Some(under_way);
-    }
-
     /// Draws the state of all members, four times a second.
-    pub(super) fn draw(&mut self, leader: &Leader) {
+    fn draw(&mut self, leader: &Leader) {
         let Some((_, bars)) = &self.lines else { return };
         if self.drawn.is_some_and(|drawn| drawn.elapsed() < INTERVAL) {
             return;
@@ -78,8 +78,7 @@ impl Screen {
         }
     }
 
-    /// Removes the lines, before a message or the result.
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         if let Some((all, _)) = &self.lines {
             // Errors are ignored: standard error may be closed.
             let _ = all.clear();

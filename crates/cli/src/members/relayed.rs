@@ -1,7 +1,7 @@
 //! Members behind `plumb-mpi`: the frames of all of them go through standard input, which is a socket of the relay on rank 0.
 
-use super::carrier::{Arrival, Arrived, Place};
-use super::clock::now;
+use super::carrier::{Arrival, Place, Reply};
+use super::now;
 use crate::failure::Failure;
 use crate::output::print_error;
 use cluster::{Content, Frame, Frames, Notice, Order};
@@ -23,7 +23,7 @@ const RELAY: &str = "plumb-mpi";
 const GONE: &str = "MPI has ended";
 
 /// Replaces this process by the relay, which starts this program again as a member, and on rank 0 as the leader.
-pub(super) fn become_relay(library: &str) -> Result<u8, Failure> {
+pub(crate) fn become_relay(library: &str) -> Result<u8, Failure> {
     let here = std::env::current_exe()?;
     // In a directory of programs there is plumb alone.
     let installed = here.parent().and_then(|directory| Some(directory.parent()?.join("lib/plumb").join(RELAY)));
@@ -47,21 +47,21 @@ pub(super) fn become_relay(library: &str) -> Result<u8, Failure> {
 
 /// A member, behind the one stream to the relay.
 #[derive(Clone)]
-pub(super) struct Relayed {
+pub(crate) struct RelayedMember {
     rank: u32,
     frames: Sender<Frame>,
 }
 
 /// The members that MPI has started.
-pub(super) struct World {
-    pub(super) relayed: Relayed,
+pub(crate) struct World {
+    pub(crate) relayed: RelayedMember,
     /// Name and number of the MPI library.
-    pub(super) library: String,
-    pub(super) places: Vec<Place>,
+    pub(crate) library: String,
+    pub(crate) places: Vec<Place>,
 }
 
 /// Waits for the list of members. `None` if there is none: this is not rank 0.
-pub(super) fn world(arrivals: &Sender<Arrival>, silence: Nanos) -> Result<Option<World>, Failure> {
+pub(crate) fn world(arrivals: &Sender<Arrival>, silence: Nanos) -> Result<Option<World>, Failure> {
     let (worlds, found) = channel();
     let (frames, to_write) = channel();
     let stream = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
@@ -70,24 +70,24 @@ pub(super) fn world(arrivals: &Sender<Arrival>, silence: Nanos) -> Result<Option
     let Ok((library, hosts)) = found.recv() else { return Ok(None) };
     std::thread::Builder::new().spawn(move || write(stream, &to_write, silence))?;
     let places = hosts.into_iter().map(Place::Host).collect();
-    Ok(Some(World { relayed: Relayed { rank: 0, frames }, library, places }))
+    Ok(Some(World { relayed: RelayedMember { rank: 0, frames }, library, places }))
 }
 
-impl Relayed {
+impl RelayedMember {
     /// The member with this number.
-    pub(super) fn of(&self, rank: usize) -> Self {
-        Relayed { rank: u32::try_from(rank).unwrap_or(u32::MAX), frames: self.frames.clone() }
+    pub(crate) fn of(&self, rank: usize) -> Self {
+        RelayedMember { rank: u32::try_from(rank).unwrap_or(u32::MAX), frames: self.frames.clone() }
     }
 
     /// Sends a message to the member. One that cannot be sent is not an error here: its end follows.
-    pub(super) fn send(&self, order: &Order) {
+    pub(crate) fn send(&self, order: &Order) {
         if let Ok(line) = cluster::line(order) {
             let _ = self.frames.send(Frame::line(self.rank, line.into_bytes()));
         }
     }
 
     /// Has the member and its workers killed.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         let _ = self.frames.send(Frame::notice(self.rank, Notice::Kill));
     }
 }
@@ -129,13 +129,13 @@ fn listen(arrivals: &Sender<Arrival>, worlds: &Sender<(String, Vec<String>)>) {
                 Ok(None) => break None,
                 Err(error) => break Some(error.to_string()),
             };
-            let what = match content {
+            let reply = match content {
                 Content::Line(line) => match cluster::answer(&String::from_utf8_lossy(&line)) {
-                    Ok(Some(answer)) => Arrived::Answer(Box::new(answer)),
+                    Ok(Some(answer)) => Reply::Answer(Box::new(answer)),
                     Ok(None) => continue,
-                    Err(error) => Arrived::End(Some(error.to_string())),
+                    Err(error) => Reply::End(Some(error.to_string())),
                 },
-                Content::Notice(Notice::Ended(why)) => Arrived::End(Some(why)),
+                Content::Notice(Notice::Ended(why)) => Reply::End(Some(why)),
                 Content::Notice(Notice::World { library, hosts }) => {
                     members = hosts.len();
                     if worlds.send((library, hosts)).is_err() {
@@ -145,7 +145,7 @@ fn listen(arrivals: &Sender<Arrival>, worlds: &Sender<(String, Vec<String>)>) {
                 }
                 Content::Notice(_) => continue,
             };
-            if arrivals.send(Arrival { rank: rank as usize, at, what }).is_err() {
+            if arrivals.send(Arrival { rank: rank as usize, at, reply }).is_err() {
                 return;
             }
         };
@@ -160,6 +160,6 @@ fn listen(arrivals: &Sender<Arrival>, worlds: &Sender<(String, Vec<String>)>) {
     }
     for rank in 0..members {
         // The receiver may have been dropped already.
-        let _ = arrivals.send(Arrival { rank, at: now(), what: Arrived::End(Some(why.clone())) });
+        let _ = arrivals.send(Arrival { rank, at: now(), reply: Reply::End(Some(why.clone())) });
     }
 }

@@ -1,23 +1,93 @@
 //! A member's end of a survey: opens the target, fills it, and makes the Plan of a test.
 
+use super::measure::{patient, write_passes};
 use crate::failure::Failure;
-use crate::survey::measure::{patient, write_passes};
-use cluster::{SurveyTask, Task};
+use crate::members::listener::Listener;
+use crate::members::member::{PlanRun, enter, options};
+use crate::members::orders::{Orders, say};
+use crate::members::program::Member;
+use crate::members::rights::Rights;
+use cluster::{Answer, Finished, LeaderCommand, SurveyTask, Task};
+use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
+use run::{Event, Observer, Request};
 use session::machine::{Machine, parser};
 use std::path::{Path, PathBuf};
 use survey::{OpenTarget, Preparation, Reach, Setup, SurveyRequest, TestTime};
 
+/// The member. Its survey begins with the first test.
+#[derive(Default)]
+pub(super) struct TestMember {
+    survey: Option<MemberSurvey>,
+}
+
+impl Member for TestMember {
+    fn takes(&self, command: &LeaderCommand) -> bool {
+        matches!(command, LeaderCommand::Survey(_))
+    }
+
+    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+        rights.check_trusted()?;
+        enter(task)?;
+        let Some(plan) = self.plan(task, orders)? else { return Ok(None) };
+        PlanRun { plan, read_only: false, warnings: Vec::new() }.run(task, rights, orders)
+    }
+}
+
+impl TestMember {
+    /// The Plan of a test, once its target is open and filled. `None` if the leader ended that.
+    fn plan(&mut self, task: &Task, orders: &mut Orders) -> Result<Option<Plan>, Failure> {
+        let LeaderCommand::Survey(survey) = &task.command else {
+            return Err(Failure::new("the leader sent the task of another program"));
+        };
+        let finding = |remark: &String| say(&Answer::Finding(remark.clone()));
+        if self.survey.is_none() {
+            let mut open = MemberSurvey::open(task, survey)?;
+            open.open.remarks.iter().try_for_each(finding)?;
+            let filled = open.fill(&mut |plan| {
+                let mut observer = FillObserver(Listener::new(task, orders));
+                let mut result = run::execute(plan, &options(task), &mut observer)?;
+                // To the writing, an order to end is a signal.
+                let asked = observer.0.ends().then_some(rustix::process::Signal::TERM.as_raw());
+                result.ended_by_signal = result.ended_by_signal.or(asked);
+                Ok(result)
+            })?;
+            match filled {
+                FillEnd::Whole(remarks) => remarks.iter().try_for_each(finding)?,
+                FillEnd::Interrupted => return Ok(None),
+            }
+            self.survey = Some(open);
+        }
+        self.survey.as_ref().map(|open| open.plan(survey)).transpose()
+    }
+}
+
+/// Gives signs of life while files are written before the first test.
+struct FillObserver<'a>(Listener<'a>);
+
+impl Observer for FillObserver<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Progress(progress) = event {
+            self.0.filling(progress.done);
+        }
+    }
+
+    fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
+        self.0.listen();
+        self.0.ends().then_some(Request::End)
+    }
+}
+
 /// The survey of one member: its target is open, and stays so until it exits.
-pub(super) struct MemberSurvey {
+struct MemberSurvey {
     prepared: Preparation,
     open: OpenTarget,
 }
 
 impl MemberSurvey {
     /// Opens the target of a task. The work file has the member's prefix in its name.
-    pub(super) fn open(task: &Task, survey: &SurveyTask) -> Result<Self, Failure> {
+    fn open(task: &Task, survey: &SurveyTask) -> Result<Self, Failure> {
         let mut request: SurveyRequest = serde_json::from_str(&survey.request)
             .map_err(|error| Failure::new(format!("the survey cannot be read: {error}")))?;
         let looked = Preparation::new(request.clone(), Reach::Whole, 0)?;
@@ -29,28 +99,20 @@ impl MemberSurvey {
         Ok(MemberSurvey { prepared, open })
     }
 
-    /// The remarks on the target.
-    pub(super) fn remarks(&self) -> &[String] {
-        &self.open.remarks
-    }
-
     /// Writes what is not yet written, by `write`.
-    pub(super) fn fill(
-        &mut self,
-        write: &mut dyn FnMut(&Plan) -> Result<RunResult, Failure>,
-    ) -> Result<Filled, Failure> {
+    fn fill(&mut self, write: &mut dyn FnMut(&Plan) -> Result<RunResult, Failure>) -> Result<FillEnd, Failure> {
         let Preparation { found, request, .. } = &self.prepared;
         let filled = write_passes(&self.open, found.passes(request), &mut |target| {
             write(&patient(survey::fill_plan(target), request))
         })?;
         if filled.is_some() {
-            return Ok(Filled::Interrupted);
+            return Ok(FillEnd::Interrupted);
         }
-        Ok(Filled::Whole(self.open.set_filled()?))
+        Ok(FillEnd::Whole(self.open.set_filled()?))
     }
 
     /// The Plan of a test.
-    pub(super) fn plan(&self, task: &SurveyTask) -> Result<Plan, Failure> {
+    fn plan(&self, task: &SurveyTask) -> Result<Plan, Failure> {
         let unknown =
             || Failure::new(format!("there is no test `{}`; use one version of plumb on all machines", task.test));
         let test = self.prepared.suite.tests.iter().find(|test| test.key() == task.test).ok_or_else(unknown)?;
@@ -62,7 +124,7 @@ impl MemberSurvey {
 }
 
 /// How the writing before the first test ended.
-pub(super) enum Filled {
+enum FillEnd {
     /// With remarks on the files.
     Whole(Vec<String>),
     Interrupted,

@@ -1,14 +1,13 @@
 //! `plumb knee`: the number of threads at which the throughput of a storage device stops growing.
 //!
-//! Owns the command line. The native form is a survey over users that ends when growth ends; the other form runs
-//! iozone's throughput tests with rising numbers of children.
+//! Owns the command line. The native form is a survey over users that ends when growth ends. The other form, which
+//! `native` gives to iozone, runs iozone's throughput tests with rising numbers of children.
 
+use super::members::{self, Surveyors};
+use super::{IoArgs, Numbers, ResultArgs, find_knee, tests_named};
 use crate::failure::Failure;
 use crate::store::KeepArgs;
-use crate::survey::members::Members;
-use crate::survey::{IoArgs, Numbers, ResultArgs, tests_named};
-use crate::{iozone, survey};
-use ::survey::SurveyRequest;
+use ::survey::{SurveyRequest, doubling};
 use std::path::PathBuf;
 
 /// Find the number of users at which throughput stops growing
@@ -57,11 +56,11 @@ pub(crate) struct KneeArgs {
     calibration: crate::measuring::CalibrationArgs,
     /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json, or plumb-knee-NNN.json with --iozone]
     #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
-    result: ResultArgs,
+    pub(crate) result: ResultArgs,
     #[command(flatten)]
-    store: KeepArgs,
+    pub(crate) store: KeepArgs,
     /// Run iozone's throughput tests with these options of iozone; must be the last option
     #[arg(
         long,
@@ -71,38 +70,34 @@ pub(crate) struct KneeArgs {
         conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered", "no_calibrate",
                               "file_per_user", "stuck_after", "overwrite"]
     )]
-    iozone: Vec<String>,
+    pub(crate) iozone: Vec<String>,
 }
 
 /// Runs the search for the knee.
 pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
     args.calibration.apply();
-    if args.iozone.is_empty() {
-        survey::find_knee(args.request()?, args.result.clone(), &args.store, None)
-    } else {
-        iozone::find_knee(&args.iozone, args.output.as_deref(), &args.result, &args.store)
-    }
+    find_knee(args.request()?, args.result.clone(), &args.store, None)
 }
 
 /// The same by members of a cluster.
-pub(crate) fn run_by(args: &KneeArgs, members: &mut dyn Members) -> Result<u8, Failure> {
-    survey::find_knee(args.request_by_members()?, args.result.clone(), &args.store, Some(members))
+pub(super) fn run_by(args: &KneeArgs, members: Surveyors<'_>) -> Result<u8, Failure> {
+    find_knee(args.request_by_members()?, args.result.clone(), &args.store, Some(members))
 }
 
 impl KneeArgs {
     /// Returns the request of a search by members.
-    pub(crate) fn request_by_members(&self) -> Result<SurveyRequest, Failure> {
+    pub(super) fn request_by_members(&self) -> Result<SurveyRequest, Failure> {
         if !self.iozone.is_empty() {
             return Err(Failure::new(
                 "cluster: knee --iozone is not for members: iozone has its own clusters, -+m FILE",
             ));
         }
-        survey::members::check(&self.result, &self.calibration)?;
+        members::check(&self.result, &self.calibration)?;
         self.request()
     }
 
     fn request(&self) -> Result<SurveyRequest, Failure> {
-        let users = self.users.clone().unwrap_or_else(|| levels(1, self.most));
+        let users = self.users.clone().unwrap_or_else(|| doubling(1, self.most));
         if !users.is_sorted() {
             return Err(Failure::new("--users: the levels must rise: growth is looked for"));
         }
@@ -121,15 +116,6 @@ impl KneeArgs {
     }
 }
 
-/// Levels from `least`, doubling each time, up to and including `most`.
-pub(crate) fn levels(least: u32, most: u32) -> Vec<u32> {
-    let mut levels: Vec<u32> = std::iter::successors(Some(least.max(1)), |level| level.checked_mul(2))
-        .take_while(|level| *level < most)
-        .collect();
-    levels.push(most.max(1));
-    levels
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,14 +125,6 @@ mod tests {
     struct Words {
         #[command(flatten)]
         args: KneeArgs,
-    }
-
-    #[test]
-    fn levels_double_and_end_with_the_most() {
-        assert_eq!(levels(1, 6), [1, 2, 4, 6]);
-        assert_eq!(levels(1, 8), [1, 2, 4, 8]);
-        assert_eq!(levels(3, 3), [3]);
-        assert_eq!(levels(1, 1), [1]);
     }
 
     #[test]

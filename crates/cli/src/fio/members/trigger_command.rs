@@ -1,7 +1,8 @@
 //! `plumb fio --client --trigger-remote=COMMAND` on a server: the command runs after the round that the trigger has ended, at one moment on all servers.
 
-use super::member::{Listener, Message, Orders, say};
 use crate::failure::Failure;
+use crate::members::listener::{Listener, Message};
+use crate::members::orders::{Orders, say};
 use cluster::{Answer, Finished, Task};
 use measure::Nanos;
 use model::RunResult;
@@ -15,7 +16,7 @@ const LOOK: Nanos = Nanos::from_millis(20);
 
 /// Runs the command; a failure is a sentence for the client. `None` if the leader is gone.
 pub(super) fn carry_out(task: &Task, command: &str, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
-    let mut listener = Listener::new(task, None, orders);
+    let mut listener = Listener::new(task, orders);
     if listener.wait_for_start().is_some() {
         let failed = match start(command).and_then(|child| wait(child, &mut listener)) {
             Ok(status) if status.success() => None,

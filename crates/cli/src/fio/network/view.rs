@@ -1,12 +1,12 @@
 //! A run on servers while it goes on: fio's lines before the results, the status line, interim reports, and the logs that servers send.
 
-use super::client::{Server, write_results};
+use super::client::{Parts, Server, write_results};
 use super::trigger;
-use crate::cluster::lead::Face;
-use crate::cluster::now;
-use crate::fio::Live as Shown;
+use crate::fio::Live as LiveLine;
 use crate::fio::trigger::Trigger;
 use crate::fio::watch::{columns, fitting, print_live};
+use crate::members::lead::View;
+use crate::members::now;
 use crate::output::{Output, print_error};
 use cluster::{Answer, Beat, Facts, Leader, Live, Order, Stage, Standing};
 use fio::{Invocation, OutputFormat};
@@ -25,14 +25,14 @@ const SETTLED: Nanos = Nanos::from_secs(3);
 
 /// A server of the run, as far as it is known.
 #[derive(Default)]
-struct Known {
+struct ServerState {
     facts: Option<Facts>,
     live: Option<Live>,
     report: Option<RunResult>,
 }
 
 /// Results of the view of a run.
-pub(super) struct Seen {
+pub(super) struct ViewEnd {
     /// Names in front of lines of text.
     pub(super) labels: Vec<String>,
     /// The first error of an output.
@@ -42,11 +42,11 @@ pub(super) struct Seen {
 }
 
 /// The view of a run on servers.
-pub(super) struct ClientFace<'a> {
+pub(super) struct ClientView<'a> {
     servers: &'a [Server],
     invocation: &'a Invocation,
     out: &'a mut Output,
-    known: Vec<Known>,
+    known: Vec<ServerState>,
     /// Logs that are being written.
     logs: BTreeMap<PathBuf, File>,
     /// Servers whose interim result has not arrived.
@@ -61,13 +61,13 @@ pub(super) struct ClientFace<'a> {
     failed: Option<crate::failure::Failure>,
 }
 
-impl<'a> ClientFace<'a> {
+impl<'a> ClientView<'a> {
     pub(super) fn new(servers: &'a [Server], invocation: &'a Invocation, out: &'a mut Output) -> Self {
-        ClientFace {
+        ClientView {
             servers,
             invocation,
             out,
-            known: servers.iter().map(|_| Known::default()).collect(),
+            known: servers.iter().map(|_| ServerState::default()).collect(),
             logs: BTreeMap::new(),
             awaited: BTreeSet::new(),
             trigger: Some(Trigger::new(&invocation.trigger)),
@@ -80,10 +80,10 @@ impl<'a> ClientFace<'a> {
     }
 
     /// The end of the view.
-    pub(super) fn finish(mut self) -> Seen {
+    pub(super) fn finish(mut self) -> ViewEnd {
         self.clear();
         let labels = (0..self.servers.len()).map(|rank| self.label(rank)).collect();
-        Seen { labels, failed: self.failed, fired: self.trigger.is_none() }
+        ViewEnd { labels, failed: self.failed, fired: self.trigger.is_none() }
     }
 
     /// The name in front of a server's lines: that of its machine, with the port if several servers are on one.
@@ -150,7 +150,13 @@ impl<'a> ClientFace<'a> {
         let labels: Vec<String> = (0..self.servers.len()).map(|rank| self.label(rank)).collect();
         self.clear();
         let results: Vec<Option<&RunResult>> = self.known.iter().map(|known| known.report.as_ref()).collect();
-        self.failed = write_results((self.servers, &labels, &results), None, self.invocation, self.out).err();
+        self.failed = write_results(
+            Parts { servers: self.servers, labels: &labels, results: &results },
+            None,
+            self.invocation,
+            self.out,
+        )
+        .err();
     }
 
     fn status(&self, leader: &Leader) -> LiveStatus {
@@ -225,7 +231,7 @@ fn add_rates(rates: &mut [[u64; 3]; 2], latest: &Beat, before: &Beat) {
     }
 }
 
-impl Face for ClientFace<'_> {
+impl View for ClientView<'_> {
     fn heard(&mut self, rank: usize, answer: &Answer) {
         match answer {
             Answer::Hello(facts) => self.greeted(rank, facts),
@@ -284,7 +290,7 @@ impl Face for ClientFace<'_> {
     }
 
     fn draw(&mut self, leader: &Leader) {
-        let Shown::On { keep_every, every } = crate::fio::live_of_clients(self.invocation) else { return };
+        let LiveLine::On { keep_every, every } = crate::fio::live_of_clients(self.invocation) else { return };
         let at = now();
         let Some(go) = leader.go() else { return };
         if self.drawn.is_some_and(|drawn| at.saturating_sub(drawn) < every) || at < go {

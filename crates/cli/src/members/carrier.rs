@@ -1,8 +1,9 @@
-//! The carriers: a member is a process here, or one that the remote shell starts on another host, and its lines go through standard input and output;
-//! or a server has started it or it has joined, and its lines go through a socket; or MPI has, and relays carry its lines (`relayed`).
+//! The carriers of members' lines. A member is a process here, or one that the remote shell starts on another host: its
+//! lines go through standard input and output. Or a server has started it, or it has joined: they go through a socket.
+//! Or MPI has started it, and relays carry them (`relayed`).
 
-use super::clock::now;
-use super::relayed::Relayed;
+use super::now;
+use super::relayed::RelayedMember;
 use crate::failure::Failure;
 use crate::network::socket::Hangup;
 use cluster::{Answer, LONGEST_LINE, Order};
@@ -11,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Command to start a program on another host, unless `RSH` names another one. It never prompts, and has timeouts.
@@ -53,14 +54,90 @@ impl Place {
 pub(crate) struct Arrival {
     pub(crate) rank: usize,
     pub(crate) at: Nanos,
-    pub(crate) what: Arrived,
+    pub(crate) reply: Reply,
 }
 
 /// A message, or the end of a member's output.
-pub(crate) enum Arrived {
+pub(crate) enum Reply {
     Answer(Box<Answer>),
     /// With the reason, if it is not the end of the process.
     End(Option<String>),
+}
+
+/// The messages of all members, in the order of their arrival.
+pub(crate) struct Arrivals {
+    pub(crate) sender: Sender<Arrival>,
+    pub(crate) receiver: Receiver<Arrival>,
+}
+
+impl Arrivals {
+    pub(crate) fn new() -> Self {
+        let (sender, receiver) = channel();
+        Arrivals { sender, receiver }
+    }
+
+    /// The place for the messages of a member.
+    pub(crate) fn mailbox(&self, rank: usize) -> Mailbox {
+        Mailbox::new(rank, &self.sender)
+    }
+}
+
+/// The place for the messages of a member.
+pub(crate) struct Mailbox {
+    rank: usize,
+    sender: Sender<Arrival>,
+}
+
+impl Mailbox {
+    pub(crate) fn new(rank: usize, sender: &Sender<Arrival>) -> Self {
+        Mailbox { rank, sender: sender.clone() }
+    }
+
+    /// False if there is no reader of messages any more.
+    fn put(&self, at: Nanos, reply: Reply) -> bool {
+        self.sender.send(Arrival { rank: self.rank, at, reply }).is_ok()
+    }
+}
+
+/// The way of messages to all members.
+pub(crate) enum Carrier {
+    /// Each member is a process that is started here or by the remote shell, as this program.
+    Shell(String),
+    /// MPI has started all of them.
+    Mpi(RelayedMember),
+    /// They have joined.
+    Joined(Vec<Connection>),
+}
+
+impl Carrier {
+    /// The connections to all members, which are started where they are not yet.
+    pub(crate) fn connections(self, places: &[Place], arrivals: &Arrivals) -> Result<Vec<Connection>, Failure> {
+        let ranked = places.iter().enumerate();
+        match self {
+            Carrier::Shell(program) => {
+                ranked.map(|(rank, place)| Connection::start(place, &program, arrivals.mailbox(rank))).collect()
+            }
+            Carrier::Joined(connections) => Ok(connections),
+            Carrier::Mpi(members) => Ok(ranked.map(|(rank, _)| Connection::relayed(members.of(rank))).collect()),
+        }
+    }
+}
+
+/// The members of a run, and the way to them.
+pub(crate) struct Route {
+    pub(crate) places: Vec<Place>,
+    pub(crate) carrier: Carrier,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) origin: Origin,
+}
+
+/// The starter of the members.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    /// Name of the carrier.
+    pub(crate) carrier: &'static str,
+    /// Name and number of the MPI library.
+    pub(crate) library: Option<String>,
 }
 
 /// The process of a member, or of what carries its lines; or the socket to its server.
@@ -78,41 +155,37 @@ enum Link {
     },
     /// With how it ended if it does.
     Socket(Box<dyn Hangup>, &'static str),
-    Relay(Relayed),
+    Relay(RelayedMember),
 }
 
 impl Connection {
-    /// Starts a member. Its messages go to `arrivals`.
-    pub(crate) fn start(place: &Place, program: &str, at: (usize, &Sender<Arrival>)) -> Result<Self, Failure> {
+    /// Starts a member.
+    fn start(place: &Place, program: &str, mailbox: Mailbox) -> Result<Self, Failure> {
         match place {
-            Place::Local => Self::here(None, at),
-            Place::Host(host) => Self::remote(host, &format!("{} cluster member", quoted(program)), at)
+            Place::Local => Self::here(None, mailbox),
+            Place::Host(host) => Self::remote(host, &format!("{} cluster member", quoted(program)), mailbox)
                 .map_err(|failure| Failure::new(format!("cluster: {}", failure.message()))),
         }
     }
 
     /// Starts a member on this machine, in this directory if one is given.
-    pub(super) fn here(directory: Option<&str>, at: (usize, &Sender<Arrival>)) -> Result<Self, Failure> {
+    pub(crate) fn here(directory: Option<&str>, mailbox: Mailbox) -> Result<Self, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["cluster", "member"]);
         directory.map(|directory| command.current_dir(directory));
-        Self::spawn(command, ("cluster: local", None), at)
+        Self::spawn(command, "cluster: local", None, mailbox)
     }
 
     /// Starts a member on another host by this line of its shell.
-    pub(crate) fn remote(host: &str, line: &str, at: (usize, &Sender<Arrival>)) -> Result<Self, Failure> {
+    pub(crate) fn remote(host: &str, line: &str, mailbox: Mailbox) -> Result<Self, Failure> {
         let shell = remote_shell();
         let mut words = shell.split_whitespace();
         let mut command = Command::new(words.next().unwrap_or("ssh"));
         command.args(words).arg(host).arg(line);
-        Self::spawn(command, (host, Some(shell.clone())), at)
+        Self::spawn(command, host, Some(shell.clone()), mailbox)
     }
 
-    fn spawn(
-        mut command: Command,
-        (place, shell): (&str, Option<String>),
-        (rank, arrivals): (usize, &Sender<Arrival>),
-    ) -> Result<Self, Failure> {
+    fn spawn(mut command: Command, place: &str, shell: Option<String>, mailbox: Mailbox) -> Result<Self, Failure> {
         let name =
             || shell.as_ref().map_or_else(|| "plumb".to_owned(), |shell| format!("the remote shell `{shell}` ($RSH)"));
         let failed = |error: std::io::Error| Failure::new(format!("{place}: {}: {error}", name()));
@@ -124,27 +197,27 @@ impl Connection {
             std::thread::Builder::new().spawn(move || write(stdin, &to_write)).map_err(failed)?;
         }
         if let Some(stdout) = child.stdout.take() {
-            let arrivals = arrivals.clone();
-            std::thread::Builder::new().spawn(move || listen(rank, stdout, &arrivals)).map_err(failed)?;
+            std::thread::Builder::new().spawn(move || listen(stdout, &mailbox)).map_err(failed)?;
         }
         Ok(Connection { link: Link::Process { child, shell }, lines: Some(lines) })
     }
 
     /// The connection to a member at the other end of a socket, with how it ended if it does.
     pub(crate) fn over(
-        (reader, writer): (impl Read + Send + 'static, impl Write + Send + 'static),
-        (hangup, ending): (Box<dyn Hangup>, &'static str),
-        (rank, arrivals): (usize, &Sender<Arrival>),
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        hangup: Box<dyn Hangup>,
+        ending: &'static str,
+        mailbox: Mailbox,
     ) -> Result<Self, Failure> {
         let (lines, to_write) = channel::<String>();
         std::thread::Builder::new().spawn(move || write(writer, &to_write))?;
-        let arrivals = arrivals.clone();
-        std::thread::Builder::new().spawn(move || listen(rank, reader, &arrivals))?;
+        std::thread::Builder::new().spawn(move || listen(reader, &mailbox))?;
         Ok(Connection { link: Link::Socket(hangup, ending), lines: Some(lines) })
     }
 
     /// The connection to a member that MPI has started.
-    pub(super) fn relayed(member: Relayed) -> Self {
+    fn relayed(member: RelayedMember) -> Self {
         Connection { link: Link::Relay(member), lines: None }
     }
 
@@ -181,7 +254,7 @@ impl Connection {
     }
 
     /// True if it is a process that was started on this machine.
-    pub(super) fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         matches!(self.link, Link::Process { shell: None, .. })
     }
 
@@ -223,7 +296,7 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 /// Writes the lines until there are no more.
-fn write(mut stdin: impl Write, lines: &std::sync::mpsc::Receiver<String>) {
+fn write(mut stdin: impl Write, lines: &Receiver<String>) {
     for line in lines {
         if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
             return;
@@ -232,7 +305,7 @@ fn write(mut stdin: impl Write, lines: &std::sync::mpsc::Receiver<String>) {
 }
 
 /// Forwards a member's messages until its output ends, with the time of their arrival.
-fn listen(rank: usize, stdout: impl Read, arrivals: &Sender<Arrival>) {
+fn listen(stdout: impl Read, mailbox: &Mailbox) {
     let mut reader = BufReader::new(stdout);
     let mut line = Vec::new();
     let end = loop {
@@ -249,13 +322,12 @@ fn listen(rank: usize, stdout: impl Read, arrivals: &Sender<Arrival>) {
             // Lines that are not messages are skipped: a login shell may print a greeting.
             Ok(None) => {}
             Ok(Some(answer)) => {
-                if arrivals.send(Arrival { rank, at, what: Arrived::Answer(Box::new(answer)) }).is_err() {
+                if !mailbox.put(at, Reply::Answer(Box::new(answer))) {
                     return;
                 }
             }
             Err(error) => break Some(error.to_string()),
         }
     };
-    // The receiver may have been dropped already.
-    let _ = arrivals.send(Arrival { rank, at: now(), what: Arrived::End(end) });
+    mailbox.put(now(), Reply::End(end));
 }

@@ -1,0 +1,146 @@
+//! A member that runs jobs of fio: those of `plumb cluster`, and those of a client, with its trigger.
+
+use super::served::{self, Logs};
+use super::states::States;
+use super::{tasks, trigger_command};
+use crate::failure::Failure;
+use crate::fio::eta;
+use crate::members::listener::{Listener, Message};
+use crate::members::member::{PlanRun, complete, enter, options, without_leader};
+use crate::members::orders::{Orders, say};
+use crate::members::program::Member;
+use crate::members::rights::Rights;
+use cluster::{Answer, ClientTask, Finished, LeaderCommand, Live, Task};
+use fio::Invocation;
+use formats::fio::status_line::{LiveStatus, RateLimit};
+use model::RunResult;
+use plan::Plan;
+use run::{Calibrating, Event, Observer, Progress, Request, RunOptions, Start};
+
+/// The member.
+pub(super) struct JobMember;
+
+impl Member for JobMember {
+    fn takes(&self, command: &LeaderCommand) -> bool {
+        matches!(command, LeaderCommand::Cluster | LeaderCommand::Client(_) | LeaderCommand::Trigger { .. })
+    }
+
+    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+        match &task.command {
+            LeaderCommand::Client(client) => run_for_client(task, client, rights, orders),
+            LeaderCommand::Trigger { command } => {
+                served::check_trigger(rights, Some(command))?;
+                trigger_command::carry_out(task, command, orders)
+            }
+            _ => run_for_cluster(task, rights, orders),
+        }
+    }
+}
+
+fn run_for_cluster(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    rights.check_cluster()?;
+    enter(task)?;
+    let invocation = match rights.limits() {
+        Some(allowed) => with_remedy(tasks::untrusted_invocation(task, allowed))?,
+        None => tasks::invocation(task)?,
+    };
+    let plan = tasks::plan(&invocation, task)?;
+    let run = PlanRun { plan, read_only: invocation.read_only, warnings: warnings(&invocation) };
+    run.run(task, rights, orders)
+}
+
+fn run_for_client(
+    task: &Task,
+    client: &ClientTask,
+    rights: &Rights,
+    orders: &mut Orders,
+) -> Result<Option<Finished>, Failure> {
+    served::check_trigger(rights, client.trigger.as_ref().and_then(|trigger| trigger.command.as_deref()))?;
+    let invocation = served::invocation(task, client.remote_config.as_deref(), rights)?;
+    let (mut plan, logs): (Plan, Logs) = served::plan(&invocation, rights)?;
+    let states = States::aside(&mut plan, client)?;
+    let plan = &plan;
+    let mut before: Option<Progress> = None;
+    let details = move |progress: &Progress| {
+        let status = eta::status(plan, progress, before.as_ref());
+        before = Some(progress.clone());
+        live(&status, progress)
+    };
+    let mut observer = TextObserver { listener: Listener::new(task, orders).detailed(details), plan };
+    observer.listener.beat();
+    send_text(served::lines_before(&invocation, plan));
+    let options = RunOptions { read_only: invocation.read_only, calibration: Calibrating::Skipped, ..options(task) };
+    let run = run::execute(plan, &options, &mut observer);
+    let listener = observer.listener;
+    let finished = listener.finished(RunResult::default());
+    let mut result = run?;
+    complete(&mut result, task, warnings(&invocation));
+    states.hand_over(listener.trigger(), &mut |answer| say(&answer))?;
+    if listener.message() == Message::Gone {
+        return without_leader(task, rights, result);
+    }
+    logs.send(&mut |answer| say(&answer))?;
+    Ok(Some(Finished { result, ..finished }))
+}
+
+fn warnings(invocation: &Invocation) -> Vec<String> {
+    invocation.warnings.iter().map(|warning| warning.title.clone()).collect()
+}
+
+/// Adds how the user of a member allows what its leader may not do.
+fn with_remedy(read: Result<Invocation, Failure>) -> Result<Invocation, Failure> {
+    read.map_err(|failure| {
+        Failure::new(format!(
+            "{}\nThis member lets a leader without the secret do what --untrusted lets a job file do. --secret-file FILE at both ends, or --trust-leader at \
+             the member, lets it do all that the member's user may; --allow PATH lets it use a directory or device",
+            failure.message().trim_end()
+        ))
+    })
+}
+
+/// Sends lines of fio's text to the client.
+fn send_text(lines: String) {
+    if !lines.is_empty() {
+        let _ = say(&Answer::Text(lines));
+    }
+}
+
+/// The states of the workers, as they are sent.
+fn live(status: &LiveStatus, progress: &Progress) -> Live {
+    let limits = match status.limit {
+        None => [0, 0],
+        Some(RateLimit::Bandwidth(_, bytes)) => [bytes.get(), 0],
+        Some(RateLimit::Iops(_, ios)) => [0, ios],
+    };
+    Live {
+        workers: status.workers.iter().map(|activity| activity.letter()).collect(),
+        open_files: status.open_files,
+        limits,
+        remaining: progress.remaining,
+    }
+}
+
+/// A listener that also sends the lines that fio prints at an event.
+struct TextObserver<'a> {
+    listener: Listener<'a>,
+    plan: &'a Plan,
+}
+
+impl Observer for TextObserver<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        served::lines_of(&event, self.plan).into_iter().for_each(send_text);
+        self.listener.event(event);
+    }
+
+    fn request(&mut self, elapsed: measure::Nanos) -> Option<Request> {
+        self.listener.request(elapsed)
+    }
+
+    fn start(&mut self) -> Start {
+        self.listener.start()
+    }
+
+    fn ends_layout(&mut self) -> bool {
+        self.listener.ends_layout()
+    }
+}

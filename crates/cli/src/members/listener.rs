@@ -1,0 +1,248 @@
+//! What a member does with the leader's orders while it runs a task: reads them, and gives signs of life.
+
+use super::now;
+use super::orders::{Input, Orders, say};
+use cluster::{Answer, Beat, Finished, Live, Order, Sampled, Stage, Task};
+use measure::{Nanos, PerDirection};
+use run::{Event, Observer, Progress, Request, Start};
+
+/// Interval at which the workers' counters are read: how exactly amounts belong to a moment.
+pub(crate) const PROGRESS: Nanos = Nanos::from_millis(25);
+
+/// The last message of the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    None,
+    /// Amounts are wanted.
+    Mark,
+    Stop,
+    Gone,
+}
+
+/// State of a client's trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    Fired,
+    NotFired,
+}
+
+/// Makes what a client shows of a run, for each sign of life.
+type Details<'a> = Box<dyn FnMut(&Progress) -> Live + Send + 'a>;
+
+/// Reads the leader's orders while the job runs, and gives signs of life.
+pub(crate) struct Listener<'a> {
+    task: &'a Task,
+    /// Sent with each sign of life, if a client shows more of the run than its amounts.
+    details: Option<Details<'a>>,
+    orders: &'a mut Orders,
+    stage: Stage,
+    /// The agreed start on this machine's clock.
+    go: Option<Nanos>,
+    message: Message,
+    /// True if the leader has asked for the result so far.
+    wants_report: bool,
+    trigger: Trigger,
+    /// Time of the next beat.
+    due: Nanos,
+    latest: Beat,
+    /// I/Os to which all workers go on after their runtime, from its arrival until the run has it.
+    until: Option<u64>,
+}
+
+impl<'a> Listener<'a> {
+    pub(crate) fn new(task: &'a Task, orders: &'a mut Orders) -> Self {
+        Listener {
+            task,
+            details: None,
+            orders,
+            stage: Stage::LayingOut,
+            go: None,
+            message: Message::None,
+            wants_report: false,
+            trigger: Trigger::NotFired,
+            due: now(),
+            latest: Beat::default(),
+            until: None,
+        }
+    }
+
+    /// Sends these details with each sign of life while workers run.
+    pub(crate) fn detailed(self, details: impl FnMut(&Progress) -> Live + Send + 'a) -> Self {
+        Listener { details: Some(Box::new(details)), ..self }
+    }
+
+    /// State of the client's trigger.
+    pub(crate) fn trigger(&self) -> Trigger {
+        self.trigger
+    }
+
+    /// The last message of the leader.
+    pub(crate) fn message(&self) -> Message {
+        self.message
+    }
+
+    /// Waits for the agreed start of a task without workers; `None` if the leader ends it before.
+    pub(crate) fn wait_for_start(&mut self) -> Option<Nanos> {
+        loop {
+            match self.start() {
+                Start::After(rest) if rest.is_zero() => break,
+                Start::Now => break,
+                Start::After(rest) => std::thread::sleep(rest.min(PROGRESS).as_duration()),
+                Start::Wait if self.ends() => return None,
+                Start::Wait => std::thread::sleep(PROGRESS.as_duration()),
+            }
+        }
+        self.stage = Stage::Running;
+        self.go
+    }
+
+    /// The end of the task.
+    pub(crate) fn finished(&self, result: model::RunResult) -> Finished {
+        let started = self.go.filter(|_| self.stage == Stage::Running);
+        Finished { round: self.task.round, started, ended: now(), result }
+    }
+
+    /// Reads all orders that have arrived.
+    pub(crate) fn listen(&mut self) {
+        loop {
+            match self.orders.look() {
+                Ok(Input::Nothing) => return,
+                Ok(Input::Order(Order::Go { at, round })) if round == self.task.round => self.go = Some(at),
+                Ok(Input::Order(Order::Mark)) if self.message == Message::None => self.message = Message::Mark,
+                Ok(Input::Order(Order::Until { ios, round })) if round == self.task.round => self.until = Some(ios),
+                Ok(Input::Order(Order::Report)) => self.wants_report = true,
+                Ok(Input::Order(Order::Trigger)) => self.trigger = Trigger::Fired,
+                Ok(Input::Order(Order::Ping { number })) => {
+                    let _ = say(&Answer::Pong { number, at: now() });
+                }
+                Ok(Input::Order(Order::Stop { .. } | Order::Bye)) => self.message = Message::Stop,
+                Ok(Input::Order(_)) => {}
+                // Orders that cannot be read are those of no leader.
+                Ok(Input::End) | Err(_) => {
+                    self.message = Message::Gone;
+                    return;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn ends(&self) -> bool {
+        matches!(self.message, Message::Stop | Message::Gone) || self.trigger == Trigger::Fired
+    }
+
+    /// A sign of life. One that cannot be written is not an error: the end of the input follows.
+    pub(crate) fn beat(&mut self) {
+        let at = now();
+        self.due = at.saturating_add(self.task.beat);
+        let _ = say(&Answer::Beat(Beat { at, round: self.task.round, stage: self.stage, ..self.latest }));
+    }
+
+    /// A share of the files is written before the first run.
+    pub(crate) fn filling(&mut self, done: Option<f64>) {
+        self.latest.done = done;
+        self.beat_if_due();
+    }
+
+    pub(crate) fn beat_if_due(&mut self) {
+        if now() >= self.due {
+            self.beat();
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        if self.go.is_none_or(|go| now() < go) {
+            return;
+        }
+        self.stage = Stage::Running;
+        let sum = |get: fn(&run::WorkerProgress) -> PerDirection<u64>| {
+            let zero = [0_u64; 3];
+            progress.workers.iter().map(get).fold(zero, |sum, of| {
+                [sum[0].saturating_add(of.read), sum[1].saturating_add(of.write), sum[2].saturating_add(of.trim)]
+            })
+        };
+        let (bytes, ios) = (sum(|worker| worker.bytes), sum(|worker| worker.ios));
+        let is_first = self.latest.stage != Stage::Running;
+        self.latest = Beat { stage: Stage::Running, bytes, ios, done: progress.done, ..self.latest };
+        let is_wanted = self.message == Message::Mark || is_first;
+        if self.message == Message::Mark {
+            self.message = Message::None;
+        }
+        // Amounts belong to the moment at which they were read.
+        if is_wanted || now() >= self.due {
+            self.beat();
+            if let Some(details) = &mut self.details {
+                let _ = say(&Answer::Live(Box::new(details(progress))));
+            }
+        }
+    }
+}
+
+impl Observer for Listener<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Progress(progress) => self.progress(progress),
+            Event::Ended(progress) => {
+                self.progress(progress);
+                self.beat();
+            }
+            Event::Report(so_far) => {
+                let _ = say(&Answer::Report(Box::new(so_far.clone())));
+            }
+            Event::LayoutProgress { done, total } => {
+                self.latest.done = (total > 0).then(|| measure::float(done) / measure::float(total));
+                self.beat_if_due();
+            }
+            Event::OutOfTime(ios) => {
+                (self.stage, self.latest.out_of_time) = (Stage::Running, ios.iter().max().copied());
+                self.beat();
+            }
+            Event::Finding(text) => {
+                let _ = say(&Answer::Finding(text.to_owned()));
+            }
+            Event::Sampled { so_far, latest } if self.task.intervals => {
+                let devices = so_far.devices.iter().map(|device| device.name.clone()).collect();
+                let sampled = Sampled { began_unix_ms: so_far.began_unix_ms, devices, interval: latest.clone() };
+                let _ = say(&Answer::Interval(Box::new(sampled)));
+            }
+            // It would wait for threads that never end; the leader gives it up.
+            Event::Abandoned(result) => {
+                let round = self.task.round;
+                let finished = Finished { round, started: self.go, ended: now(), result: result.clone() };
+                let _ = say(&Answer::Done(Box::new(finished)));
+                std::process::exit(1);
+            }
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
+        self.listen();
+        if self.ends() {
+            return Some(Request::End);
+        }
+        if let Some(ios) = self.until.take() {
+            self.latest.out_of_time = None;
+            return Some(Request::GoOnUntil(ios));
+        }
+        std::mem::take(&mut self.wants_report).then_some(Request::Report)
+    }
+
+    fn start(&mut self) -> Start {
+        if self.stage == Stage::LayingOut {
+            (self.stage, self.latest) = (Stage::Ready, Beat::default());
+            let _ = say(&Answer::Ready { round: self.task.round });
+        }
+        self.listen();
+        self.beat_if_due();
+        match self.go.filter(|_| !self.ends()) {
+            Some(at) => Start::After(at.saturating_sub(now())),
+            None => Start::Wait,
+        }
+    }
+
+    fn ends_layout(&mut self) -> bool {
+        self.listen();
+        self.beat_if_due();
+        self.ends()
+    }
+}
