@@ -10,6 +10,8 @@ mod cluster;
 mod compare;
 mod cost_model;
 mod dispatch;
+#[cfg_attr(not(feature = "report"), path = "absent/drawing.rs")]
+mod drawing;
 mod explain;
 mod features;
 mod fio;

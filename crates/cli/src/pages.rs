@@ -23,5 +23,5 @@ pub(crate) fn check_to_mail(path: &Path) -> Result<(), Failure> {
     if !matches!(extension, Some("html" | "pdf")) {
         return Err(Failure::at(path, "the page of an answer is .html or .pdf"));
     }
-    crate::report::check_output(path)
+    crate::drawing::check_output(path)
 }

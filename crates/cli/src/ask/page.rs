@@ -21,7 +21,7 @@ pub(super) fn check(path: &Path, question: &Question) -> Result<(), Failure> {
         }
         _ => return Err(Failure::at(path, "the page of an answer is .html or .pdf, its picture alone .svg or .png")),
     }
-    crate::report::check_output(path)
+    crate::drawing::check_output(path)
 }
 
 /// The columns of the table: id, title, unit.
@@ -50,7 +50,7 @@ pub(super) fn write(path: &Path, report: &Report<'_>) -> Result<(), Failure> {
         remarks: report.found.findings.clone(),
         ..crate::pages::begun(format!("{}: {}", report.question.name, report.path.display()))
     };
-    crate::report::drawn(path, &page)
+    crate::drawing::drawn(path, &page)
 }
 
 /// The rounds against their limits; none without limits.

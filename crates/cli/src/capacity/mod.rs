@@ -134,7 +134,7 @@ pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
     args.calibration.apply();
     let signals = Watch::begin()?;
     let question = args.question()?;
-    args.picture.as_deref().map(crate::report::check_output).transpose()?;
+    args.picture.as_deref().map(crate::drawing::check_output).transpose()?;
     args.page.as_deref().map(crate::pages::check_to_mail).transpose()?;
     let mut place = Place::open(args.request())?;
     if args.mix < 100 && place.open.writes != Writes::Allowed {
@@ -167,12 +167,12 @@ pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
     report.remarks().iter().for_each(|remark| output::print_remark(&format!("plumb: {remark}")));
     let drawn = found.rows.len() > 1;
     match args.picture.as_deref() {
-        Some(path) if drawn => crate::report::drawn(path, &picture::page(&report)?)?,
+        Some(path) if drawn => crate::drawing::drawn(path, &picture::page(&report)?)?,
         Some(path) => output::print_remark(&format!("plumb: {}: not drawn: there was no second trial", path.display())),
         None => {}
     }
     if let Some(path) = args.page.as_deref() {
-        crate::report::drawn(path, &picture::page(&report)?)?;
+        crate::drawing::drawn(path, &picture::page(&report)?)?;
     }
     if let Some(path) = file.as_ref().map(AtomicFile::path) {
         let page = if args.no_report || !drawn { String::new() } else { page_next_to(path, &report) };
@@ -186,7 +186,7 @@ pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
 /// Draws the page next to the result. Returns the line that says so.
 fn page_next_to(result: &Path, report: &Report<'_>) -> String {
     let html = result.with_extension("html");
-    match picture::page(report).and_then(|page| crate::report::drawn(&html, &page)) {
+    match picture::page(report).and_then(|page| crate::drawing::drawn(&html, &page)) {
         Ok(()) => format!("Report: {}\n", html.display()),
         Err(failure) => format!("No report: {}\n", failure.message()),
     }

@@ -46,7 +46,7 @@ pub(super) fn write(path: &Path, shown: &Report<'_>, merged: &RunResult) -> Resu
         },
         ..crate::pages::begun(title)
     };
-    crate::report::drawn(path, &page)
+    crate::drawing::drawn(path, &page)
 }
 
 /// Writes the page of a run that was repeated: the members of each repetition.
@@ -73,7 +73,7 @@ pub(super) fn write_repeated(path: &Path, all: &Repetitions<'_>) -> Result<(), F
         },
         ..crate::pages::begun(title)
     };
-    crate::report::drawn(path, &page)
+    crate::drawing::drawn(path, &page)
 }
 
 fn rows(shown: &Report<'_>) -> Vec<Vec<Value>> {

@@ -58,7 +58,7 @@ pub(crate) struct CompareArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
-    #[arg(help = crate::report::DRAWN, short, long, value_name = "FILE")]
+    #[arg(help = crate::drawing::DRAWN, short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     streams: Streams,
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     args.streams.apply();
     let picture = args.output.as_deref();
     // The destination is checked before anything is read.
-    picture.filter(|path| !is_stdout(path)).map(crate::report::check_output).transpose()?;
+    picture.filter(|path| !is_stdout(path)).map(crate::drawing::check_output).transpose()?;
     let words = match args.results.as_slice() {
         [old, new] => [std::slice::from_ref(old), std::slice::from_ref(new)],
         _ => [args.old.as_slice(), &args.new],

@@ -2,8 +2,8 @@
 
 use super::Comparison;
 use super::text::{interval, on_intervals, signed, value, word};
+use crate::drawing::{drawn, svg_of};
 use crate::failure::Failure;
-use crate::report::{drawn, svg_of};
 use analysis::compare::{ComparedTest, Metric, Order, Row, Verdict, percent_of};
 use analysis::statistics::ALPHA;
 use report::Chart;

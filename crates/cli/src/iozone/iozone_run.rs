@@ -245,7 +245,7 @@ impl<'a> IozoneRun<'a> {
     pub(crate) fn finish(mut self, status: u8) -> Result<u8, Failure> {
         let fed = self.feed.finish();
         if let (Some(path), Some(printed), 0) = (&self.settings.pictures, &self.printed, status) {
-            crate::report::of_text("iozone", printed.as_bytes(), path)?;
+            crate::drawing::of_text("iozone", printed.as_bytes(), path)?;
         }
         self.json_report.tell(self.settings, &self.command)?;
         fed?;

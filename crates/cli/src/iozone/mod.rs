@@ -148,7 +148,7 @@ fn feed(args: &PublishArgs, settings: &Settings, host: Option<String>) -> Result
 /// Refuses output files that cannot be written, before anything is measured.
 fn check_places(settings: &Settings) -> Result<(), Failure> {
     if let Some(path) = &settings.pictures {
-        crate::report::check_output(path)?;
+        crate::drawing::check_output(path)?;
     }
     if let Some(path) = &settings.report.sheet {
         sheet_file::check(path)?;

@@ -1,13 +1,14 @@
 //! `plumb plot`: one kind of chart of any result, written to a file or drawn on the terminal.
 
-use super::{ChartFile, ChartOptions, PdfContent, read};
+use super::ChartOptions;
+use crate::drawing::{ChartFile, PdfContent, read, svg_with};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::streams::{self, Streams, is_stdout};
 use crate::width;
 use formats::printable;
-use report::page::{DrawingStyle, Page, Picture, sheet};
-use report::{CHARTS, ChartEngine};
+use report::CHARTS;
+use report::page::{DrawingStyle, Picture};
 use std::path::PathBuf;
 
 /// Draw a chart of results, in a file or as text
@@ -42,7 +43,7 @@ pub(crate) struct PlotArgs {
     /// Height of each chart in pixels [default: by chart]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(150..=8000))]
     height: Option<u32>,
-    #[arg(help = super::DRAWN, short, long, value_name = "FILE", conflicts_with = "json")]
+    #[arg(help = crate::drawing::DRAWN, short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
     #[command(flatten)]
     charts: ChartOptions,
@@ -95,21 +96,9 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
                 Failure::new(format!("the pictures are in {} pages: {}", pages.len(), super::listed(&pages))).remark();
             }
         }
-        None => Output::stdout().write(&svg_of(&page, &style)?)?,
+        None => Output::stdout().write(&svg_with(&page, &style)?)?,
     }
     Ok(status)
-}
-
-/// The pictures as one drawing.
-pub(super) fn svg_of(page: &Page, style: &DrawingStyle) -> Result<String, Failure> {
-    let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    if pictures.is_empty() {
-        return Err(Failure::new("these results have no chart; plumb report has their numbers"));
-    }
-    let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
-    let engine = ChartEngine::new().map_err(|error| failed(&error))?;
-    let svg = sheet(&engine, &pictures, style).map_err(|error| failed(&error))?;
-    Ok(report::mark_svg(&svg, &page.made_by))
 }
 
 /// Draws sweeps, over one another and one by one, and the distribution of logs as text; other charts need a file.

@@ -199,7 +199,7 @@ fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
     screen.result((&open, &prepared.suite), &found, &sentences)?;
     let (planned, is_saved) = saved?;
     if let (Some(path), true) = (file.path(), is_saved) {
-        let page = if result.no_report { String::new() } else { crate::report::after_survey(path) };
+        let page = if result.no_report { String::new() } else { crate::drawing::after_survey(path) };
         screen.end(path, &page, (planned, &found))?;
         if is_whole(&prepared, &found) {
             screen.kept(&crate::store::keep_file(path, &store.0, store.1))?;
