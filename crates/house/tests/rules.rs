@@ -101,7 +101,9 @@ fn listed(manifest: &str, section: &str) -> Vec<String> {
 /// no rows cannot be broken.
 fn table(document: &str, first: &str, second: &str) -> Vec<Vec<String>> {
     let cells = |line: &str| -> Vec<String> {
-        line.trim().trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect()
+        // A bar that is part of a cell is written with a backslash.
+        let line = line.trim().trim_matches('|').replace("\\|", "\0");
+        line.split('|').map(|cell| cell.trim().trim_matches('`').replace('\0', "|")).collect()
     };
     let is_head = |line: &&str| {
         let head = cells(line);
@@ -291,11 +293,15 @@ fn the_changelog_names_the_version_and_puts_measures_first() {
 
 #[test]
 fn the_readme_shows_every_command() {
-    let shown = table(&text("README.md"), "command", "does");
-    let names: Vec<_> = shown.iter().map(|row| row[0].as_str()).collect();
-    assert!(names.iter().any(|name| name.starts_with("plumb survey")), "{names:?}");
-    assert!(names.iter().any(|name| name.starts_with("plumb fio")), "{names:?}");
-    assert!(names.iter().any(|name| name.starts_with("plumb iostat")), "{names:?}");
+    let rows = table(&text("README.md"), "command", "does");
+    let shown = |name: &str| {
+        rows.iter().any(|row| {
+            row[0].split(['`', ' ']).zip(row[0].split(['`', ' ']).skip(1)).any(|pair| pair == ("plumb", name))
+        })
+    };
+    // The folder of `plumb model`; and the writer of man pages and completions, which packages call.
+    let names = commands::COMMANDS.iter().map(|name| if *name == "cost_model" { "model" } else { name });
+    check(names.filter(|name| *name != "generate" && !shown(name)).map(str::to_owned).collect());
 }
 
 /// Who may open files for writing without `sys::files::output_file`, and why no block device is met there, or why it may be.

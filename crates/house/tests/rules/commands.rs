@@ -5,7 +5,7 @@ use super::source::{Source, production_sources, read_all};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The commands: each is a file or a folder of this name in `cli/src`.
-const COMMANDS: &[&str] = &[
+pub(super) const COMMANDS: &[&str] = &[
     "ask",
     "calibrate",
     "capacity",
