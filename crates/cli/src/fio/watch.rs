@@ -3,27 +3,19 @@
 use super::bandwidth::BandwidthLog;
 use super::eta;
 use super::interim::Interim;
+use super::results::{ENDED_BY_SIGNAL, Talk, print, prints_result, report};
 use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
 use crate::result_file::ResultFile;
 use analysis::regime::RegimeWatch;
-use fio::{Invocation, OutputRequest};
+use fio::{EtaWhen, Invocation, OutputFormat, OutputRequest};
 use formats::fio::{status_line, text as fio_text};
 use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
 use run::{Event, Observer, Progress, Request};
-use std::io::Write;
-
-/// Selects if text for people goes to the output: the normal report and the lines before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Talk {
-    /// Print it.
-    Normal,
-    /// Only machine-readable formats were requested: print nothing else.
-    Silent,
-}
+use std::io::{IsTerminal, Write};
 
 /// The live status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +172,7 @@ impl Watch<'_> {
     fn report(&mut self, so_far: &RunResult) {
         let Some(request) = self.request.filter(|_| self.failed.is_none()) else { return };
         self.live.end();
-        self.failed = super::print(so_far, request, self.out).err();
+        self.failed = print(so_far, request, self.out).err();
     }
 
     fn save(&mut self, so_far: &RunResult) {
@@ -197,8 +189,8 @@ impl Watch<'_> {
         self.note("workers are stuck in I/O that nothing can interrupt: they are abandoned");
         // Errors are ignored here: standard error may be closed, and the process ends in any case.
         let _ = self.kept.as_mut().map(|kept| kept.write(result));
-        let _ = super::report(result, self.invocation, self.talk, self.out);
-        std::process::exit(super::ENDED_BY_SIGNAL.into());
+        let _ = report(result, self.invocation, self.talk, self.out);
+        std::process::exit(ENDED_BY_SIGNAL.into());
     }
 
     fn note(&mut self, text: &str) {
@@ -286,6 +278,29 @@ pub(super) fn fitting(line: String, columns: Option<usize>) -> String {
     }
     let shortest = without(&shorter, &|part| part.ends_with("/s]"));
     shortest.chars().take(columns.saturating_sub(1)).collect()
+}
+
+/// The live line is shown on a terminal, or always with `--eta=always`; never if standard output gets only
+/// machine-readable formats.
+pub(super) fn live(invocation: &Invocation, talk: Talk) -> Live {
+    let wanted = match invocation.eta.when {
+        EtaWhen::Always => true,
+        EtaWhen::Never => false,
+        EtaWhen::Auto => std::io::stdout().is_terminal(),
+    };
+    if wanted && talk == Talk::Normal && !prints_result(invocation) {
+        Live::On { keep_every: invocation.eta.newline, every: invocation.eta.interval }
+    } else {
+        Live::Off
+    }
+}
+
+/// The live line of a run on servers.
+pub(super) fn live_of_clients(invocation: &Invocation) -> Live {
+    live(
+        invocation,
+        if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent },
+    )
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::connect::ServerLink;
 use super::trigger::{self, Commands};
 use super::view::ClientView;
 use crate::failure::Failure;
-use crate::fio::ENDED_BY_SIGNAL;
 use crate::fio::members::tasks::{WordReader, own_variables};
+use crate::fio::results::{ENDED_BY_SIGNAL, status};
 use crate::input;
 use crate::members::carrier::Arrivals;
 use crate::members::lead::{self, Connections, RoundEnd};
@@ -268,7 +268,7 @@ fn report(
     let summary = cluster::summary(members, "fio", START_WITHIN);
     let is_whole = summary.complete || on_loss == OnLoss::GoOn;
     let failed: Vec<usize> = (0..members.len())
-        .filter(|&rank| members[rank].result.as_ref().is_some_and(|result| crate::fio::status(result) > 0))
+        .filter(|&rank| members[rank].result.as_ref().is_some_and(|result| status(result) > 0))
         .collect();
     let has_text = invocation.output.formats.contains(&OutputFormat::NORMAL);
     for &rank in &failed {

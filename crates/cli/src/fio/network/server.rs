@@ -3,7 +3,7 @@
 //! One client leads at a time. What clients may do is decided here; the member is held to it (`fio/members/served.rs`).
 
 use crate::failure::Failure;
-use crate::fio::ENDED_BY_SIGNAL;
+use crate::fio::results::ENDED_BY_SIGNAL;
 use crate::members::{PROGRAM, lead};
 use crate::network::greeting::{GreetingError, Greetings, first_line, handshake};
 use crate::network::log_folders::remove_abandoned;

@@ -2,9 +2,8 @@
 
 use super::client::{Parts, Server, write_results};
 use super::trigger;
-use crate::fio::Live as LiveLine;
 use crate::fio::trigger::Trigger;
-use crate::fio::watch::{columns, fitting, print_live};
+use crate::fio::watch::{Live as LiveLine, columns, fitting, live_of_clients, print_live};
 use crate::members::lead::View;
 use crate::members::now;
 use crate::output::{Output, print_error};
@@ -290,7 +289,7 @@ impl View for ClientView<'_> {
     }
 
     fn draw(&mut self, leader: &Leader) {
-        let LiveLine::On { keep_every, every } = crate::fio::live_of_clients(self.invocation) else { return };
+        let LiveLine::On { keep_every, every } = live_of_clients(self.invocation) else { return };
         let at = now();
         let Some(go) = leader.go() else { return };
         if self.drawn.is_some_and(|drawn| at.saturating_sub(drawn) < every) || at < go {

@@ -1,0 +1,168 @@
+//! Everything that follows a run: its results in the formats that were asked for, the errors of jobs, and the exit status.
+
+use crate::failure::Failure;
+use crate::output::{Output, print_error};
+use crate::remarks;
+use crate::streams::is_stdout;
+use fio::{Action, Invocation, OutputFormat, OutputRequest};
+use formats::fio::text as fio_text;
+use formats::{View, printable};
+use model::RunResult;
+use plan::{Plan, Subject};
+use session::publish::PublishArgs;
+use std::io::IsTerminal;
+
+/// Selects if text for people goes to the output: the normal report and the lines before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Talk {
+    /// Print it.
+    Normal,
+    /// Only machine-readable formats were requested: print nothing else.
+    Silent,
+}
+
+/// fio's exit status after any signal.
+pub(super) const ENDED_BY_SIGNAL: u8 = 128;
+
+/// Prints everything that follows a run.
+pub(super) fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Output) -> Result<(), Failure> {
+    if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
+        out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
+    }
+    print_notes(result, invocation, talk, out)?;
+    print_errors(result, out)?;
+    print(result, &invocation.output, out)?;
+    print_chart(result, &invocation.output, out)
+}
+
+/// Prints what the engines say about the kernel, and the warnings if there is no text that has them. A good run leaves
+/// standard error empty, except for a person at a terminal.
+fn print_notes(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Output) -> Result<(), Failure> {
+    let Action::Run(plan) = &invocation.action else { return Ok(()) };
+    let is_wanted = remarks::are_wanted();
+    let notes = &result.environment.engine_notes;
+    let shown = notes.iter().filter(|note| is_wanted || !lists_features(note, plan));
+    shown.for_each(|note| print_error(&format!("fio: {note}")));
+    if is_wanted && talk == Talk::Silent {
+        result.warnings.iter().for_each(|warning| print_error(&format!("fio: {warning}")));
+    }
+    match plan.jobs.iter().any(|job| job.record.debug.has(Subject::Process)) {
+        true => out.write(&debug_lines(Subject::Process.word(), notes)),
+        false => Ok(()),
+    }
+}
+
+/// True for a note such as `io_uring: SINGLE_ISSUER|DEFER_TASKRUN`; any other note says that something is not as asked.
+fn lists_features(note: &str, plan: &Plan) -> bool {
+    note.split_once(": ").is_some_and(|(engine, _)| plan.jobs.iter().any(|job| job.engine == engine))
+}
+
+/// Draws a small chart below fio's text if the output is a terminal, so that programs that read files or pipes never
+/// get it.
+fn print_chart(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
+    if request.formats != [OutputFormat::NORMAL] || !out.is_stdout() || !std::io::stdout().is_terminal() {
+        return Ok(());
+    }
+    match report::sources::glance(result, crate::width::of_drawing()) {
+        picture if picture.is_empty() => Ok(()),
+        picture => out.write(&format!("\n{picture}")),
+    }
+}
+
+/// Prints a result in every requested format: at the end of the run, or as an interim report.
+pub(super) fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
+    let view = View { zone: jiff::tz::TimeZone::system(), terse_version: request.terse_version };
+    for word in &request.formats {
+        let text = formats::write(word, result, &view)?;
+        out.write(&text)?;
+    }
+    remarks::print(result);
+    Ok(())
+}
+
+pub(super) fn debug_lines(subject: &str, lines: &[String]) -> String {
+    let pid = std::process::id();
+    lines.iter().map(|line| format!("{subject:<8} {pid:<5} {}\n", printable::line(line))).collect()
+}
+
+/// Prints two lines per failed job to standard error, plumb's and fio's. fio's line also goes to the results' file, as
+/// in fio.
+fn print_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
+    for job in &result.jobs {
+        if let Some(error) = &job.error {
+            let line = fio_text::error_line(job.pid, error);
+            print_error(&format!("fio: {}\n{line}", with_job_name(&job.echo.name, &error.message)));
+            if !out.is_stdout() {
+                out.write(&format!("{line}\n"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The message with the name of its job, unless it begins with the name already.
+fn with_job_name(job: &str, message: &str) -> String {
+    let named = message.strip_prefix("job `").and_then(|rest| rest.strip_prefix(job)).is_some();
+    if named { message.to_owned() } else { format!("{job}: {message}") }
+}
+
+pub(super) fn status(result: &RunResult) -> u8 {
+    if result.ended_by_signal.is_some() {
+        return ENDED_BY_SIGNAL;
+    }
+    let failed = result.jobs.iter().filter(|job| job.error.is_some()).count();
+    u8::try_from(failed).unwrap_or(u8::MAX)
+}
+
+/// The places that get the run while it goes on, as its words say.
+pub(super) fn feed_args(invocation: &Invocation) -> PublishArgs {
+    let side = invocation.side.clone();
+    PublishArgs {
+        stream: side.stream,
+        metrics: side.metrics,
+        metrics_listen: side.metrics_listen,
+        metrics_linger: side.metrics_linger,
+        otlp: side.otlp,
+    }
+}
+
+/// True if plumb's own result or stream goes to standard output.
+pub(super) fn prints_result(invocation: &Invocation) -> bool {
+    invocation.side.result.as_deref().is_some_and(is_stdout) || feed_args(invocation).prints()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::JobResult;
+
+    fn with_failures(failed: usize) -> RunResult {
+        let error = model::JobError { errno: 5, operation: "read".into(), message: String::new(), signal: None };
+        let job = JobResult { error: Some(error), ..JobResult::default() };
+        RunResult { jobs: vec![job; failed], ..RunResult::default() }
+    }
+
+    #[test]
+    fn the_status_is_the_number_of_failed_jobs_up_to_255() {
+        for (failed, expected) in [(0, 0), (1, 1), (255, 255), (256, 255), (512, 255)] {
+            assert_eq!(status(&with_failures(failed)), expected, "{failed} failed");
+        }
+    }
+
+    #[test]
+    fn a_message_names_its_job_once() {
+        for (message, expected) in [
+            ("job `a` (f:1): no size", "job `a` (f:1): no size"),
+            ("open x: gone", "a: open x: gone"),
+            ("job `b`: it waits for a", "a: job `b`: it waits for a"),
+        ] {
+            assert_eq!(with_job_name("a", message), expected);
+        }
+    }
+
+    #[test]
+    fn a_signal_is_128_whatever_failed() {
+        let result = RunResult { ended_by_signal: Some(15), ..with_failures(3) };
+        assert_eq!(status(&result), 128);
+    }
+}
