@@ -37,7 +37,7 @@ mod versus;
 mod watch;
 
 // Every file names them as its own.
-use session::{failure, measuring, output, remarks, result_file, safe_files, streams, width};
+use session::{failure, output, remarks, result_file, safe_files, streams, width};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -48,6 +48,5 @@ fn main() -> ExitCode {
         failure.print();
         failure.status
     });
-    session::publish::linger_until_over();
     ExitCode::from(status)
 }

@@ -69,7 +69,7 @@ fn left(place: &Path) -> Vec<String> {
 #[test]
 fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() {
     let place = place(PROFILE);
-    let short = "--profile mine.toml disk --time 18s --rounds 1 --accept cache,memory,nothing-moved --json";
+    let short = "--profile mine.toml disk --time 18s --rounds 1 --accept cache,backing,nothing-moved --json";
     let missed = PROFILE.replace("advice = true\n", "");
     std::fs::write(place.path().join("missed.toml"), missed).unwrap();
     let answers: Vec<_> = std::thread::scope(|scope| {
@@ -157,7 +157,7 @@ date = "2026-11"
 
 #[test]
 fn a_number_of_units_is_between_what_is_enough_and_what_is_too_much() {
-    let words = "--profile mine.toml disk --time 20s --rounds 1 --accept cache,memory,nothing-moved";
+    let words = "--profile mine.toml disk --time 20s --rounds 1 --accept cache,backing,nothing-moved";
     // No disk reads in a microsecond, with the system call.
     let none = SIZED.replace("300ms", "1us");
     std::thread::scope(|scope| {
@@ -239,7 +239,7 @@ fn mistakes_are_named_before_anything_is_measured() {
 #[test]
 fn a_signal_ends_it_with_the_rounds_so_far_and_its_files_are_removed() {
     let place = place(PROFILE);
-    let words = "--profile mine.toml disk --time 1s --rounds 100 --accept cache,memory,nothing-moved";
+    let words = "--profile mine.toml disk --time 1s --rounds 100 --accept cache,backing,nothing-moved";
     let mut running = command(place.path(), words);
     let running = running.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     // A round takes two seconds with its warm-up.

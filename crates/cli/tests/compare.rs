@@ -214,7 +214,7 @@ fn a_mistake_of_the_gate_is_no_answer() {
     assert_eq!(status("gate --bisect --nonsense"), 128);
     assert_eq!(status("gate"), 3);
     assert_eq!(status(&format!("gate {new} --against missing.json")), 3);
-    assert_eq!(status(&format!("gate --metrics p42 {new} --against {old}")), 3);
+    assert_eq!(status(&format!("gate --numbers p42 {new} --against {old}")), 3);
     assert_eq!(status("gate --help"), 0);
     let (code, text, errors) = plumb(directory.path(), &format!("gate {new} --against missing.json"));
     assert!(text.starts_with("gate: error: missing.json") && errors.contains("missing.json"), "{code} {text} {errors}");

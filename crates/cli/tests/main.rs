@@ -38,6 +38,7 @@ mod rings;
 mod scripts;
 mod server_triggers;
 mod servers;
+mod sessions;
 mod spread;
 mod store;
 mod streams;

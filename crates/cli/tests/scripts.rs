@@ -88,6 +88,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("model", "128 + signal"),    // a_signal_is_in_the_status
     ("history", "0"),             // store::history_is_for_programs_too
     ("capacity", "128 + signal"), // capacity::an_interrupt_keeps_the_trials
+    ("knee", "4"),                // sessions::strict_fails_on_findings_that_are_not_accepted
+    ("capacity", "4"),            // the same
+    ("versus", "4"),              // the same
     ("versus", "1"),              // a_closed_pipe_ends_every_command_quietly
     ("cluster", "128 + signal"),  // cluster::an_interrupt_ends_all_members_and_keeps_their_results
     ("cluster merge", "0"),       // cluster::results_of_members_are_merged_again_from_their_files

@@ -119,7 +119,7 @@ fn what_cannot_be_compared_is_an_error_with_status_3_and_nothing_is_left() {
         (&[], plain, "NOT A STORAGE RESULT, twice: nothing moved"),
         (&["--rounds", "0"], plain, "--rounds"),
         (&["--until", "soon"], plain, "soon is neither"),
-        (&["--metrics", "p98"], plain, "p98 is not a number"),
+        (&["--numbers", "p98"], plain, "p98 is not a number"),
         (&["--together"], plain, "--together: "),
         (&["--before-a", "true"], "--untrusted plain.fio", "--untrusted forbids"),
         (

@@ -1,10 +1,14 @@
 //! The error that ends a command before its work is done.
 
 use crate::output::{print_error, print_remark};
+use model::Note;
 use std::error::Error;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
+
+/// Exit status of a result that is not of the storage.
+pub const NOT_STORAGE: u8 = 3;
 
 /// A message for the user and the exit status that goes with it.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,6 +26,21 @@ pub enum Cut {
     Signal(i32),
     /// The run failed.
     Failed(Failure),
+    /// A check found that its result is not of the storage.
+    NotStorage(Note),
+}
+
+impl Cut {
+    /// The end of a command that it ends: an exit status, or a failure. A result that is not of the storage is status 3.
+    pub fn outcome(self) -> Result<u8, Failure> {
+        match self {
+            Cut::Signal(signal) => Ok(signal_status(signal)),
+            Cut::Failed(failure) => Err(failure),
+            Cut::NotStorage(Note { check, sentence, .. }) => {
+                Err(Failure::new(format!("NOT A STORAGE RESULT: {check}: {sentence}")).with_status(NOT_STORAGE))
+            }
+        }
+    }
 }
 
 impl<E: Into<Failure>> From<E> for Cut {

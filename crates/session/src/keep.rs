@@ -27,6 +27,11 @@ pub struct KeepArgs {
 }
 
 impl KeepArgs {
+    /// The option that was given, if one was.
+    pub fn given(&self) -> Option<&'static str> {
+        self.store.as_ref().map(|_| "--store").or(self.no_store.then_some("--no-store"))
+    }
+
     /// The store that was named, if one was.
     pub fn in_file(store: Option<&Path>) -> Result<Self, Failure> {
         Ok(KeepArgs { store: store.map(Path::to_owned), no_store: false })

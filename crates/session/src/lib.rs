@@ -5,17 +5,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arguments;
 pub mod failure;
 #[cfg_attr(not(feature = "store"), path = "absent/keep.rs")]
 pub mod keep;
 pub mod machine;
-pub mod measuring;
 pub mod output;
 pub mod progress;
 pub mod publish;
 pub mod remarks;
 pub mod result_file;
 pub mod safe_files;
+mod session;
 pub mod streams;
 pub mod stuck_workers;
 pub mod width;
+
+pub use session::{Run, Session};

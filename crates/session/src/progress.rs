@@ -136,7 +136,7 @@ impl Display {
     }
 
     /// Prints with `print` above the bar, which is removed for that time.
-    pub fn between<T>(&mut self, print: impl FnOnce() -> T) -> T {
+    pub fn between<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),

@@ -67,8 +67,17 @@ pub fn not_of_all(option: &str) -> Option<&'static str> {
     match option {
         "--no-report" => Some("only plumb survey, plumb knee and plumb capacity write a page next to their result"),
         "--stream" | "--metrics" | "--metrics-listen" | "--metrics-linger" | "--otlp" => Some(
-            "only plumb fio, iozone, survey, knee and watch have --stream, --metrics, --metrics-listen and --otlp (cluster: --stream)",
+            "only commands that do I/O, and plumb watch, have --stream, --metrics, --metrics-listen and --otlp (cluster: --stream)",
         ),
+        "--accept" => {
+            Some("only commands that do I/O, compare and gate have --accept: it is about findings on results")
+        }
+        "--strict" => {
+            Some("only commands that do I/O, and plumb check, have --strict: it is about findings on results")
+        }
+        "--host" | "--no-calibrate" | "--store" | "--no-store" => {
+            Some("only commands that do I/O have --host, --no-calibrate, --store and --no-store: they are of a run")
+        }
         _ => None,
     }
 }

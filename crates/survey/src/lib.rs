@@ -21,6 +21,7 @@
 mod axis;
 mod conclusions;
 mod consent;
+mod cost_reads;
 mod custom_tests;
 mod error;
 mod estimate;
@@ -48,6 +49,7 @@ mod work_file;
 
 pub use axis::Axis;
 pub use conclusions::spread;
+pub use cost_reads::{CostReads, ReadWay};
 pub use custom_tests::{CustomTest, CustomTests};
 pub use error::SurveyError;
 pub use estimate::Estimate;

@@ -8,15 +8,16 @@ mod rounds;
 mod shown;
 mod units;
 
-use crate::failure::{Cut, Failure, signal_status};
+use crate::failure::{Failure, NOT_STORAGE};
 use crate::output::{self, Output};
-use crate::streams::Written;
+use crate::streams::is_stdout;
 use analysis::question::Answer;
+use session::Session;
+use session::arguments::SessionArgs;
 use shown::Report;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use survey::{PROFILES, Profile};
-use sys::processes::signals::Watch;
 
 /// Ask if storage is enough for a program: etcd, TiKV, SAP HANA, Splunk and others
 #[derive(Debug, clap::Args)]
@@ -38,7 +39,7 @@ Examples:
 The files are in a new directory plumb-ask-PID under PATH, which is removed.
 More: docs/ask.md
 Exit status: 0 yes, or there is no limit; 1 no; 2 cannot tell; 3 an error, or a result that is
-not of the storage; 128 + signal after a signal"
+not of the storage; 4 with --strict if a check found a problem; 128 + signal after a signal"
 )]
 pub(crate) struct AskArgs {
     /// Name of the program, and a directory on the disk
@@ -68,16 +69,14 @@ pub(crate) struct AskArgs {
     /// Option of fio that is added to each job, like ioengine=io_uring; {run} is the number of the run; repeat it for several
     #[arg(long, value_name = "OPTION=VALUE", value_parser = Profile::added_option)]
     with: Vec<(String, String)>,
-    /// Answer although these checks find that a result is not of the storage, like cache,nothing-moved
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    accept: Vec<String>,
     /// Page with the answer that one can mail, .html or .pdf; or the picture of its rounds alone, .svg or .png
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// File for the output; - is standard output [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
-    calibration: crate::measuring::CalibrationArgs,
-    #[command(flatten)]
-    written: Written,
+    session: SessionArgs,
 }
 
 /// Exit status after an error, and of a result that is not of the storage. 1 and 2 are answers.
@@ -101,19 +100,25 @@ pub(crate) struct Question {
     time: u64,
     rounds: u32,
     added: Vec<(String, String)>,
-    /// Names of checks that do not end with status 3.
-    accepted: Vec<String>,
 }
 
 /// Asks, lists or shows.
 pub(crate) fn run(args: &AskArgs) -> Result<u8, Failure> {
-    answer(args).map_err(|failure| failure.with_status(ERROR))
+    let failed = |failure: Failure| failure.with_status(ERROR);
+    let mut session = Session::open(&args.session).map_err(failed)?;
+    let answered = answer(args, &mut session).map_err(failed);
+    session.close(answered).map_err(failed)
 }
 
-fn answer(args: &AskArgs) -> Result<u8, Failure> {
-    let mut out = args.written.open()?;
-    args.calibration.apply();
-    let form = if args.written.streams.json { Form::Json } else { Form::Text };
+fn answer(args: &AskArgs, session: &mut Session) -> Result<u8, Failure> {
+    let form = if args.session.streams.json { Form::Json } else { Form::Text };
+    let prints = args.output.as_deref().is_none_or(is_stdout);
+    let mut out = if prints { session.stdout() } else { Output::asked(args.output.as_deref())? };
+    if (args.list || args.show)
+        && let Some(option) = args.session.given()
+    {
+        return Err(Failure::new(format!("{option} is for what is measured; --list and --show measure nothing")));
+    }
     if args.list {
         if !args.words.is_empty() || args.profile.is_some() {
             return Err(Failure::new("--list takes no names"));
@@ -133,15 +138,19 @@ fn answer(args: &AskArgs) -> Result<u8, Failure> {
         return Err(Failure::new(format!("name a directory on the disk: plumb ask {} PATH", question.name)));
     };
     args.page.as_deref().map(|page| page::check(page, &question)).transpose()?;
-    measured(&question, Path::new(path), (&mut out, form, args.page.as_deref()))
+    let mut answers = Answers { out, form, page: args.page.as_deref() };
+    measured(&question, Path::new(path), session, &mut answers)
 }
 
-fn measured(
-    question: &Question,
-    path: &Path,
-    (out, form, page): (&mut Output, Form, Option<&Path>),
-) -> Result<u8, Failure> {
-    let signals = Watch::begin()?;
+/// Where answers go.
+struct Answers<'a> {
+    out: Output,
+    form: Form,
+    /// The page that one can mail.
+    page: Option<&'a Path>,
+}
+
+fn measured(question: &Question, path: &Path, session: &mut Session, answers: &mut Answers<'_>) -> Result<u8, Failure> {
     if !path.is_dir() {
         return Err(Failure::at(path, "is not a directory; name one on the disk, for new files"));
     }
@@ -152,29 +161,29 @@ fn measured(
     }
     let place = rounds::WorkDirectory::make(path)?;
     let seconds = question.runs() * question.seconds();
-    if form == Form::Text && !output::is_quiet() {
+    let out = &mut answers.out;
+    if answers.form == Form::Text && !output::is_quiet() {
         let what = &question.profile.load;
         let rounds = survey::counted(u64::from(question.rounds), "round");
         let all = crate::capacity::minutes(measure::float(seconds));
         let all = if question.is_searched() { format!("of {all} for each number") } else { format!("{all} in all") };
         out.write(&format!("{what}; {rounds}, {all}\n"))?;
     }
-    let (asked, found, search) = units::measured(question, place.path(), &signals);
+    let (asked, found, search) = units::measured(question, place.path(), session);
     drop(place);
     let report = Report { question: &asked, path, found: &found, search: search.as_ref() };
     if found.rates.iter().any(|rounds| !rounds.is_empty()) {
-        out.write(&match form {
+        out.write(&match answers.form {
             Form::Json => report.document()?,
             Form::Text => report.text(),
         })?;
-        page.map(|page| page::write(page, &report)).transpose()?;
+        answers.page.map(|page| page::write(page, &report)).transpose()?;
     }
     let answer = report.answer();
     match found.cut {
-        Some(Cut::Signal(signal)) => Ok(signal_status(signal)),
-        Some(Cut::Failed(failure)) => Err(failure),
+        Some(cut) => cut.outcome(),
         None => Ok(match answer {
-            _ if !found.findings.is_empty() => ERROR,
+            _ if !found.findings.refused.is_empty() => NOT_STORAGE,
             None | Some(Answer::Yes) => 0,
             Some(Answer::No) => 1,
             Some(Answer::CannotTell) => 2,
@@ -215,7 +224,6 @@ impl AskArgs {
             time: self.time,
             rounds: self.rounds,
             added: self.with.clone(),
-            accepted: self.accept.iter().map(|check| check.replace('-', " ")).collect(),
         };
         if self.untrusted {
             (0..question.profile.tests.len()).try_for_each(|test| rounds::check_trust(&question, test))?;

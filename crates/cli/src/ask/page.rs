@@ -47,7 +47,7 @@ pub(super) fn write(path: &Path, report: &Report<'_>) -> Result<(), Failure> {
             columns: COLUMNS.map(|(id, title, unit)| Column { id, title, unit }).to_vec(),
             rows: report.rows().into_iter().map(|row| row.into_iter().map(cell).collect()).collect(),
         },
-        remarks: report.found.findings.clone(),
+        remarks: report.found.findings.refused.clone(),
         ..crate::pages::begun(format!("{}: {}", report.question.name, report.path.display()))
     };
     crate::drawing::drawn(path, &page)

@@ -4,12 +4,13 @@ use super::Question;
 use crate::failure::{Cut, Failure};
 use analysis::question::{Number, Observed, Part, Rule};
 use measure::{Direction, Nanos};
-use model::{Grade, PhaseKind, RunResult};
+use model::{PhaseKind, RunResult};
 use plan::Plan;
+use session::arguments::Findings;
 use session::machine::{Machine, parser};
 use session::progress::Display;
+use session::{Run, Session};
 use std::path::{Path, PathBuf};
-use sys::processes::signals::Watch;
 
 /// A new directory for the files of the tests; dropping it removes them.
 #[derive(Debug)]
@@ -45,8 +46,8 @@ pub(crate) struct Found {
     pub(crate) rules: Vec<Vec<Vec<Observed>>>,
     /// For each test: the rates that each round had.
     pub(crate) rates: Vec<Vec<Vec<Rate>>>,
-    /// Findings that a result is not of the storage, each check once.
-    pub(crate) findings: Vec<String>,
+    /// Findings that results are not of the storage.
+    pub(crate) findings: Findings,
     /// The seconds after which a burst or a cache was spent, in the round where this was first, and the sentence.
     pub(crate) until: Option<(f64, String)>,
     /// The signal or failure that ended it early. What was measured before it is here.
@@ -64,7 +65,7 @@ pub(crate) struct Rate {
 }
 
 /// Measures all rounds, up to the first that is cut short.
-pub(crate) fn measure(question: &Question, directory: &Path, signals: &Watch) -> Found {
+pub(crate) fn measure(question: &Question, directory: &Path, session: &mut Session) -> Found {
     let tests = &question.profile.tests;
     let mut found = Found {
         rules: tests.iter().map(|test| vec![Vec::new(); test.rules.len()]).collect(),
@@ -78,10 +79,13 @@ pub(crate) fn measure(question: &Question, directory: &Path, signals: &Watch) ->
         let test = usize::try_from(test).unwrap_or(0);
         let units = if question.profile.most.is_some() { question.scale() } else { String::new() };
         let title = format!("round {} of {}{units}, {}", round + 1, question.rounds, tests[test].name);
-        display.round(title, [Nanos::from_secs(run * question.seconds()), length], Some(all));
-        let result = plan(question, test, run + 1, directory).map_err(Cut::Failed);
-        match result.and_then(|plan| one(&plan, &tests[test].name, &mut display, signals)) {
-            Ok(result) => found.keep(question, test, &result),
+        display.round(title.clone(), [Nanos::from_secs(run * question.seconds()), length], Some(all));
+        let plan = plan(question, test, run + 1, directory).map_err(Cut::Failed);
+        match plan.and_then(|plan| session.run(Run::new(&title, &plan), &mut display)) {
+            Ok(result) => {
+                found.keep(question, test, &result);
+                found.findings.add(&result, &session.args().accept);
+            }
             Err(cut) => {
                 found.cut = Some(cut);
                 break;
@@ -114,19 +118,6 @@ pub(super) fn check_trust(question: &Question, test: usize) -> Result<(), Failur
     parsed.map(drop).map_err(|error| Failure::new(error.to_string()))
 }
 
-/// Runs a test once.
-fn one(plan: &Plan, name: &str, display: &mut Display, signals: &Watch) -> Result<RunResult, Cut> {
-    let mut result = run::execute(plan, &crate::measuring::options(), display)?;
-    if let Some(signal) = result.ended_by_signal.or_else(|| signals.caught()) {
-        return Err(Cut::Signal(signal));
-    }
-    if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
-        return Err(Cut::Failed(Failure::new(format!("{name}: {}", error.message))));
-    }
-    analysis::judge(&mut result);
-    Ok(result)
-}
-
 /// The rates of the directions that had I/O, over the time that counts.
 fn rates(result: &RunResult) -> Vec<Rate> {
     let rate = |(part, direction): (Part, Direction)| {
@@ -147,17 +138,6 @@ impl Found {
             rounds.extend(rule.rule(question.units()).map(|rule| rule.observe(result)));
         }
         self.rates[test].push(rates(result));
-        self.keep_findings(result, &question.accepted);
-    }
-
-    fn keep_findings(&mut self, result: &RunResult, accepted: &[String]) {
-        let not_storage = result.notes.iter().filter(|note| note.grade == Grade::NotAStorageResult);
-        for note in not_storage.filter(|note| !accepted.iter().any(|check| *note.check == **check)) {
-            let begins = format!("NOT A STORAGE RESULT: {}: ", note.check);
-            if !self.findings.iter().any(|known| known.starts_with(&begins)) {
-                self.findings.push(begins + &note.sentence);
-            }
-        }
         let spent = [PhaseKind::Burst, PhaseKind::WriteCache];
         let first = result.phases.first().filter(|first| result.phases.len() > 1 && spent.contains(&first.kind));
         if let Some((first, sentence)) = first.zip(result.lasting.as_ref().map(|lasting| lasting.sentence.clone())) {
@@ -183,15 +163,7 @@ mod tests {
             let space = profile.bytes().unwrap();
             let tests = profile.tests.len();
             let (units, time, rounds) = (profile.most, 60, 3);
-            let question = Question {
-                name: (*name).to_owned(),
-                profile,
-                units,
-                time,
-                rounds,
-                added: Vec::new(),
-                accepted: Vec::new(),
-            };
+            let question = Question { name: (*name).to_owned(), profile, units, time, rounds, added: Vec::new() };
             // Jobs of the same name in later tests use the same files.
             let mut files: BTreeMap<String, u64> = BTreeMap::new();
             for test in 0..tests {

@@ -92,7 +92,7 @@ impl Report<'_> {
 
     /// The findings, then the answer, in sentences.
     fn sentences(&self) -> Vec<String> {
-        let mut all = self.found.findings.clone();
+        let mut all = self.found.findings.refused.clone();
         all.extend(self.answers());
         all
     }
@@ -254,7 +254,7 @@ impl Report<'_> {
             title: title.to_owned(),
             sentences: vec![answer.to_owned()],
             rules: rules.collect(),
-            notes: self.found.findings.clone(),
+            notes: self.found.findings.refused.clone(),
         }
     }
 
@@ -296,7 +296,7 @@ impl Report<'_> {
                 "seconds_until_spent": self.found.until.as_ref().map(|(seconds, _)| seconds),
                 "tests": (0..self.question.profile.tests.len()).map(test).collect::<Vec<_>>(),
                 "not_asked": self.question.profile.not_asked,
-                "findings": self.found.findings,
+                "findings": self.found.findings.refused,
                 "sentences": self.sentences(),
             }),
         )

@@ -5,8 +5,8 @@ use super::rounds::{self, Found};
 use super::shown::Report;
 use analysis::question::{Answer, Number};
 use analysis::units::{Size, UnitSearch, UnitStep};
+use session::Session;
 use std::path::Path;
-use sys::processes::signals::Watch;
 
 /// Share of the time of a test that a look takes, and the fewest seconds of it.
 const LOOK: u64 = 4;
@@ -41,9 +41,9 @@ pub(super) struct Search {
 
 /// Measures a question: as it is, or for the largest number of units. Returns the question of the rounds that are shown,
 /// which are those of the largest number that is enough, or else the last ones.
-pub(super) fn measured(question: &Question, place: &Path, signals: &Watch) -> (Question, Found, Option<Search>) {
+pub(super) fn measured(question: &Question, place: &Path, session: &mut Session) -> (Question, Found, Option<Search>) {
     let Some(most) = question.profile.most.filter(|_| question.is_searched()) else {
-        return (question.clone(), rounds::measure(question, place, signals), None);
+        return (question.clone(), rounds::measure(question, place, session), None);
     };
     let (mut steps, mut search) = (UnitSearch::new(most), Search::default());
     let mut last = (question.clone(), Found::default());
@@ -58,7 +58,7 @@ pub(super) fn measured(question: &Question, place: &Path, signals: &Watch) -> (Q
                 Question { time, ..question.with(units) }
             }
         };
-        let found = rounds::measure(&asked, place, signals);
+        let found = rounds::measure(&asked, place, session);
         let (units, seconds) = (asked.units(), asked.time);
         if found.cut.is_some() {
             return (asked, found, Some(search));
@@ -134,7 +134,6 @@ mod tests {
             time: 60,
             rounds: 3,
             added: Vec::new(),
-            accepted: Vec::new(),
         };
         // 3.5 in 10,000 of 30 frames per second and stream.
         assert_eq!((needed(&question, 30.0), needed(&question, 600.0)), (1167, 59));

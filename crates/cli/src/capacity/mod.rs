@@ -10,20 +10,21 @@ mod shown;
 mod slo;
 mod words;
 
-use crate::failure::{Failure, signal_status};
-use crate::output::{self, Output};
+use crate::failure::{Cut, Failure, NOT_STORAGE, signal_status};
+use crate::output;
 use crate::safe_files::{self, AtomicFile, Durability};
-use crate::streams::{Streams, is_stdout};
+use crate::streams::is_stdout;
 use crate::survey::Place;
 use analysis::capacity::Answer;
 use search::{Ending, Fallback, Found, Question};
+use session::Session;
+use session::arguments::SessionArgs;
 use session::machine::seed_from_clock;
 use shown::Report;
 use slo::Slo;
 pub(crate) use slo::name;
 use std::path::{Path, PathBuf};
 use survey::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, SurveyRequest, TestKind, Writes};
-use sys::processes::signals::Watch;
 pub(crate) use words::{minutes, time};
 
 /// Find the largest rate of I/Os at which response times keep a limit
@@ -46,7 +47,8 @@ A directory gets a work file, which is removed; a file or device is only read, u
 names the device.
 More: docs/capacity.md
 Exit status: 0 answered, also with `at least` and `not at any rate`; 2 cannot tell; 3 a result that
-is not of the storage; 1 an error; 128 + signal after a signal"
+is not of the storage; 4 with --strict if a check found a problem; 1 an error; 128 + signal
+after a signal"
 )]
 pub(crate) struct CapacityArgs {
     /// Directory on the disk, existing file (only read) or block device (only read)
@@ -103,22 +105,15 @@ pub(crate) struct CapacityArgs {
     /// Page with the answer that one can mail: .html or .pdf
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Answer although these checks find that a result is not of the storage, like cache,nothing-moved
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    accept: Vec<String>,
     /// Make no page of the result
     #[arg(long)]
     no_report: bool,
     #[command(flatten)]
-    calibration: crate::measuring::CalibrationArgs,
-    #[command(flatten)]
-    streams: Streams,
+    session: SessionArgs,
 }
 
 /// Exit status if the answer is not known.
 const CANNOT_TELL: u8 = 2;
-/// Exit status of a result that is not of the storage.
-const NOT_STORAGE: u8 = 3;
 
 fn arrivals(word: &str) -> Result<Arrivals, String> {
     match word {
@@ -130,9 +125,12 @@ fn arrivals(word: &str) -> Result<Arrivals, String> {
 
 /// Searches, saves and prints.
 pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
-    args.streams.apply();
-    args.calibration.apply();
-    let signals = Watch::begin()?;
+    let mut session = Session::open(&args.session)?;
+    let searched = search(args, &mut session);
+    session.close(searched)
+}
+
+fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     let question = args.question()?;
     args.picture.as_deref().map(crate::drawing::check_output).transpose()?;
     args.page.as_deref().map(crate::pages::check_to_mail).transpose()?;
@@ -142,20 +140,21 @@ pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
         return Err(Failure::new(format!("{shown}: is only read; leave out --mix, or name a directory")));
     }
     let mut file = args.file()?;
-    let prints = args.streams.json || file.is_none();
-    let mut out = Output::stdout();
+    let prints = args.session.streams.json || file.is_none();
+    args.session.publish.check_stdout(prints.then_some("-o -"))?;
+    let mut out = session.stdout();
     let wear = place.bytes_to_fill();
     if wear > 0 && !prints && !output::is_quiet() {
         out.write(&format!("A work file of {} is written first.\n", survey::short_size(wear)))?;
     }
     place.open.remarks.iter().for_each(|remark| output::print_remark(&format!("plumb: {remark}")));
-    if let Some(signal) = place.fill(&signals)? {
+    if let Some(signal) = place.fill(session)? {
         return Ok(signal_status(signal));
     }
-    let found = search::measure(question, &place.open.target, &signals);
+    let found = search::measure(question, &place.open.target, session);
     let report = Report { target: &place.open.shown, found: &found };
     if found.rows.is_empty()
-        && let Ending::Failed(_) = found.ending
+        && let Ending::Cut(Cut::Failed(_)) = found.ending
     {
         return status(found);
     }
@@ -194,13 +193,12 @@ fn page_next_to(result: &Path, report: &Report<'_>) -> String {
 
 fn status(found: Found) -> Result<u8, Failure> {
     match found.ending {
-        Ending::Concluded(_) if !found.findings.is_empty() => Ok(NOT_STORAGE),
+        Ending::Concluded(_) if !found.findings.refused.is_empty() => Ok(NOT_STORAGE),
         Ending::Concluded(conclusion) => match conclusion.answer {
             Answer::CannotTell(_) => Ok(CANNOT_TELL),
             Answer::Holds | Answer::AtLeast(..) | Answer::Never(_) => Ok(0),
         },
-        Ending::Signal(signal) => Ok(signal_status(signal)),
-        Ending::Failed(failure) => Err(failure),
+        Ending::Cut(cut) => cut.outcome(),
     }
 }
 
@@ -232,7 +230,6 @@ impl CapacityArgs {
             between: [self.from, self.to],
             confirm: self.confirm,
             time: self.time,
-            accepted: self.accept.iter().map(|check| check.replace('-', " ")).collect(),
         })
     }
 

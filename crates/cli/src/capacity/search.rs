@@ -3,14 +3,15 @@
 use super::measured::Measured;
 use super::slo::Slo;
 use super::words;
-use crate::failure::{Cut, Failure};
+use crate::failure::Cut;
 use analysis::capacity::{Conclusion, Counts, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
 use measure::Nanos;
-use model::{Grade, RunResult};
+use model::RunResult;
+use session::arguments::Findings;
 use session::machine::{Machine, parser};
 use session::progress::Display;
+use session::{Run, Session};
 use survey::{OPEN_LOOP_ENGINES, OpenLoad, OpenRun, Sending, SurveyTarget, TestTime};
-use sys::processes::signals::Watch;
 
 /// Seconds of all trials together, unless a time is given.
 const USUAL_TIME: f64 = 3600.0;
@@ -31,8 +32,6 @@ pub(crate) struct Question {
     pub(crate) confirm: u64,
     /// Seconds of all trials; `None` for an hour, with trials of a minute at most.
     pub(crate) time: Option<u64>,
-    /// Names of checks whose finding that a result is not of the storage is accepted.
-    pub(crate) accepted: Vec<String>,
 }
 
 /// Another engine may be used than the first one.
@@ -89,10 +88,8 @@ pub(crate) struct Sender {
 pub(crate) enum Ending {
     /// It has an answer, which may be that it cannot tell.
     Concluded(Conclusion),
-    /// A signal came.
-    Signal(i32),
-    /// A trial failed.
-    Failed(Failure),
+    /// A signal came, or a trial failed.
+    Cut(Cut),
 }
 
 /// A search that has ended, with all of its trials.
@@ -101,10 +98,8 @@ pub(crate) struct Found {
     /// The question, with the engine that was used.
     pub(crate) question: Question,
     pub(crate) rows: Vec<Row>,
-    /// Findings that results are not of the storage, each check once.
-    pub(crate) findings: Vec<String>,
-    /// Those that are accepted.
-    pub(crate) accepted: Vec<String>,
+    /// Findings that results are not of the storage.
+    pub(crate) findings: Findings,
     /// The tester by itself, if it was late.
     pub(crate) sender: Option<Sender>,
     /// Reason why another engine was used than the usual one.
@@ -115,15 +110,14 @@ pub(crate) struct Found {
 }
 
 /// Searches the capacity of a target that has its data. All trials are kept, however it ends.
-pub(crate) fn measure(question: Question, target: &SurveyTarget, signals: &Watch) -> Found {
+pub(crate) fn measure(question: Question, target: &SurveyTarget, session: &mut Session) -> Found {
     let mut measurement = Measurement {
         search: Search::new(question.goal()),
         question,
         target,
-        signals,
+        session,
         rows: Vec::new(),
-        findings: Vec::new(),
-        accepted: Vec::new(),
+        findings: Findings::default(),
         sender: None,
         engine_because: None,
         display: Display::new(Nanos::ZERO),
@@ -132,18 +126,17 @@ pub(crate) fn measure(question: Question, target: &SurveyTarget, signals: &Watch
     };
     let ending = measurement.all();
     measurement.display.clear();
-    let Measurement { question, rows, findings, accepted, sender, engine_because, search, .. } = measurement;
-    Found { question, rows, findings, accepted, sender, engine_because, spent: search.spent(), ending }
+    let Measurement { question, rows, findings, sender, engine_because, search, .. } = measurement;
+    Found { question, rows, findings, sender, engine_because, spent: search.spent(), ending }
 }
 
 /// The search with its trials so far.
 struct Measurement<'a> {
     question: Question,
     target: &'a SurveyTarget,
-    signals: &'a Watch,
+    session: &'a mut Session,
     rows: Vec<Row>,
-    findings: Vec<String>,
-    accepted: Vec<String>,
+    findings: Findings,
     sender: Option<Sender>,
     engine_because: Option<String>,
     search: Search,
@@ -156,8 +149,8 @@ impl Measurement<'_> {
     /// Measures until the search ends.
     fn all(&mut self) -> Ending {
         loop {
-            if let Some(signal) = self.signals.caught() {
-                return Ending::Signal(signal);
+            if let Some(signal) = self.session.caught() {
+                return Ending::Cut(Cut::Signal(signal));
             }
             let measured = match self.search.next_step() {
                 Step::Ended(conclusion) => return Ending::Concluded(conclusion),
@@ -165,18 +158,15 @@ impl Measurement<'_> {
                 Step::Trial { rate, seconds, stage } => self.trial(rate, seconds, stage),
                 Step::Sender { rate, seconds } => self.sender(rate, seconds),
             };
-            match measured {
-                Ok(()) => {}
-                Err(Cut::Signal(signal)) => return Ending::Signal(signal),
-                Err(Cut::Failed(failure)) => return Ending::Failed(failure),
+            if let Err(cut) = measured {
+                return Ending::Cut(cut);
             }
         }
     }
 
     /// Measures with one I/O at a time.
     fn alone(&mut self, seconds: f64) -> Result<(), Cut> {
-        self.show("one I/O at a time".to_owned(), seconds);
-        let (measured, _) = self.measured(Sending::Alone, seconds)?;
+        let (measured, _) = self.counted("one I/O at a time", Sending::Alone, seconds)?;
         let rate = measured.mean.map_or(0.0, |mean| 1e9 / mean);
         self.search.observe_alone(rate, &measured.counts);
         self.rows.push(Row { stage: None, offered: measured.done, seconds, measured });
@@ -186,8 +176,8 @@ impl Measurement<'_> {
     /// Measures at a rate.
     fn trial(&mut self, rate: f64, seconds: f64, stage: Stage) -> Result<(), Cut> {
         let width = self.search.width().map(|width| format!(", known to ±{:.1} %", 100.0 * width)).unwrap_or_default();
-        self.show(format!("{} at {}/s{width}", stage_words(stage), words::rate(rate)), seconds);
-        let (measured, offered) = self.measured(Sending::Rate(rate), seconds)?;
+        let title = format!("{} at {}/s{width}", stage_words(stage), words::rate(rate));
+        let (measured, offered) = self.counted(&title, Sending::Rate(rate), seconds)?;
         self.search.observe(&observation(&measured, offered, seconds));
         self.rows.push(Row { stage: Some(stage), offered, seconds, measured });
         Ok(())
@@ -195,16 +185,15 @@ impl Measurement<'_> {
 
     /// Sends at a rate without the target.
     fn sender(&mut self, rate: f64, seconds: f64) -> Result<(), Cut> {
-        self.show(format!("without the target at {}/s", words::rate(rate)), seconds);
+        let title = format!("without the target at {}/s", words::rate(rate));
         // The engine has not the options of another one.
         let by_itself = OpenLoad { engine: "null".to_owned(), added: Vec::new(), ..self.question.load.clone() };
         let load = std::mem::replace(&mut self.question.load, by_itself);
         // Nothing moves, so these are no findings of the target.
-        let known = (self.findings.clone(), self.accepted.clone());
-        let measured = self.measured(Sending::Rate(rate), seconds);
+        let trial = self.trial_of(&title, Sending::Rate(rate), seconds);
         self.question.load = load;
-        (self.findings, self.accepted) = known;
-        let (measured, offered) = measured?;
+        let (result, offered) = trial?;
+        let measured = Measured::of(&result, &self.question.slos);
         let trial = observation(&measured, offered, seconds);
         self.search.observe_sender(&trial);
         let over = measured.counts.iter().map(Counts::share).fold(0.0, f64::max);
@@ -212,59 +201,58 @@ impl Measurement<'_> {
         Ok(())
     }
 
-    fn show(&mut self, title: String, seconds: f64) {
+    /// A trial of the target. Returns its numbers and its exact rate.
+    fn counted(&mut self, title: &str, sending: Sending, seconds: f64) -> Result<(Measured, f64), Cut> {
+        let (result, rate) = self.trial_of(title, sending, seconds)?;
+        self.findings.add(&result, &self.session.args().accept);
+        self.session.count(&result.notes);
+        self.session.keep(&result);
+        Ok((Measured::of(&result, &self.question.slos), rate))
+    }
+
+    /// Makes a trial, with another engine where the usual one cannot be used. Returns its result and its exact rate.
+    fn trial_of(&mut self, title: &str, sending: Sending, seconds: f64) -> Result<(RunResult, f64), Cut> {
+        loop {
+            let (result, rate) = self.attempt(title, sending, seconds)?;
+            let because = if self.question.fallback == Fallback::Allowed { self.refusal(&result) } else { None };
+            self.question.fallback = Fallback::Over;
+            let Some(because) = because else {
+                self.session.check(title, &result)?;
+                return Ok((result, rate));
+            };
+            self.engine_because = Some(because);
+            OPEN_LOOP_ENGINES[1].clone_into(&mut self.question.load.engine);
+        }
+    }
+
+    /// Runs a trial once.
+    fn attempt(&mut self, title: &str, sending: Sending, seconds: f64) -> Result<(RunResult, f64), Cut> {
         let spent = Nanos::from_secs_f64(self.search.spent());
         let total =
             self.search.seconds_left().map(|left| Nanos::from_secs_f64(self.search.spent() + left.max(seconds)));
-        self.display.round(title, [spent, Nanos::from_secs_f64(seconds)], total);
-    }
-
-    /// Runs a trial. Returns its numbers and its exact rate.
-    fn measured(&mut self, sending: Sending, seconds: f64) -> Result<(Measured, f64), Cut> {
+        self.display.round(title.to_owned(), [spent, Nanos::from_secs_f64(seconds)], total);
         self.runs += 1;
         let ramp = Nanos::from_secs_f64(seconds * WARM_UP);
         let time = TestTime { ramp, time: Nanos::from_secs_f64(seconds).saturating_sub(ramp) };
         let run = OpenRun { sending, time, number: self.runs };
         let (plan, rate) = self.question.load.plan(self.target, &run, &parser(), &self.machine.surroundings())?;
-        let mut result = run::execute(&plan, &crate::measuring::options(), &mut self.display)?;
-        if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
-            return Err(Cut::Signal(signal));
-        }
-        if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
-            if self.question.fallback == Fallback::Allowed && REFUSALS.contains(&error.errno) {
-                self.question.fallback = Fallback::Over;
-                let refused = format!("the kernel refuses {}: {}", self.question.load.engine, error.message);
-                self.engine_because = Some(refused);
-                OPEN_LOOP_ENGINES[1].clone_into(&mut self.question.load.engine);
-                return self.measured(sending, seconds);
-            }
-            return Err(Cut::Failed(Failure::new(error.message.clone())));
-        }
-        if self.question.fallback == Fallback::Allowed
-            && let Some(limit) = analysis::group_limits_ios(&result)
-        {
-            self.question.fallback = Fallback::Over;
-            OPEN_LOOP_ENGINES[1].clone_into(&mut self.question.load.engine);
-            self.engine_because = Some(format!("{limit}, and such limits may count an I/O of io_uring twice"));
-            return self.measured(sending, seconds);
-        }
-        self.question.fallback = Fallback::Over;
-        analysis::judge(&mut result);
-        self.keep_findings(&result);
-        Ok((Measured::of(&result, &self.question.slos), rate))
+        let mut result = self.session.execute(Run::new(title, &plan), &mut self.display)?;
+        self.session.conclude(&mut result);
+        Ok((result, rate))
     }
 
-    fn keep_findings(&mut self, result: &RunResult) {
-        for note in result.notes.iter().filter(|note| note.grade == Grade::NotAStorageResult) {
-            let is_accepted = self.question.accepted.iter().any(|check| *note.check == **check);
-            let (kept, grade) = match is_accepted {
-                true => (&mut self.accepted, "NOT A STORAGE RESULT, and accepted"),
-                false => (&mut self.findings, "NOT A STORAGE RESULT"),
-            };
-            let begins = format!("{grade}: {}: ", note.check);
-            if !kept.iter().any(|known| known.starts_with(&begins)) {
-                kept.push(begins + &note.sentence);
+    /// Why the engine of this result cannot be used; `None` if it can, and of a run that a signal ended.
+    fn refusal(&self, result: &RunResult) -> Option<String> {
+        if result.ended_by_signal.or_else(|| self.session.caught()).is_some() {
+            return None;
+        }
+        match result.jobs.iter().find_map(|job| job.error.as_ref()) {
+            Some(error) if REFUSALS.contains(&error.errno) => {
+                Some(format!("the kernel refuses {}: {}", self.question.load.engine, error.message))
             }
+            Some(_) => None,
+            None => analysis::group_limits_ios(result)
+                .map(|limit| format!("{limit}, and such limits may count an I/O of io_uring twice")),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::search::{Ending, Found, Row, stage_words};
 use super::slo::{Slo, name};
 use super::words::{minutes, percent, rate, time};
+use crate::failure::Cut;
 use crate::streams;
 use analysis::capacity::{Answer, Basis, Ceiling, Conclusion, Confirmation, Reason, Regime, Stage};
 use analysis::statistics::Crossing;
@@ -83,8 +84,8 @@ impl Report<'_> {
     pub(crate) fn sentences(&self) -> Vec<String> {
         match &self.found.ending {
             Ending::Concluded(found) => self.concluding(found),
-            Ending::Signal(signal) => vec![format!("Ended by signal {signal} before the answer.")],
-            Ending::Failed(_) => vec!["A trial failed before the answer.".to_owned()],
+            Ending::Cut(Cut::Signal(signal)) => vec![format!("Ended by signal {signal} before the answer.")],
+            Ending::Cut(_) => vec!["A trial failed before the answer.".to_owned()],
         }
     }
 
@@ -241,14 +242,14 @@ impl Report<'_> {
     pub(crate) fn remarks(&self) -> Vec<String> {
         let engine = self.found.engine_because.as_ref();
         let engine = engine.map(|why| format!("engine {}: {why}", self.found.question.load.engine));
-        engine.into_iter().chain([&self.found.findings[..], &self.found.accepted].concat()).collect()
+        engine.into_iter().chain([&self.found.findings.refused[..], &self.found.findings.accepted].concat()).collect()
     }
 
     /// The end of the search, unless something interrupted it.
     pub(crate) fn conclusion(&self) -> Option<&Conclusion> {
         match &self.found.ending {
             Ending::Concluded(found) => Some(found),
-            Ending::Signal(_) | Ending::Failed(_) => None,
+            Ending::Cut(_) => None,
         }
     }
 
@@ -363,8 +364,8 @@ impl Report<'_> {
                 "cannot_tell": reason,
                 "seconds": self.found.spent,
                 "trials": self.found.rows.iter().map(row_document).collect::<Vec<_>>(),
-                "findings": self.found.findings,
-                "accepted": self.found.accepted,
+                "findings": self.found.findings.refused,
+                "accepted": self.found.findings.accepted,
                 "sentences": self.sentences(),
             }),
         )
@@ -394,8 +395,8 @@ fn answer_word(ending: &Ending) -> &'static str {
             Answer::Never(_) => "not at any rate",
             Answer::CannotTell(_) => "cannot tell",
         },
-        Ending::Signal(_) => "interrupted",
-        Ending::Failed(_) => "failed",
+        Ending::Cut(Cut::Signal(_)) => "interrupted",
+        Ending::Cut(_) => "failed",
     }
 }
 
@@ -460,14 +461,12 @@ mod tests {
             between: [None, None],
             confirm: 60,
             time: None,
-            accepted: Vec::new(),
         };
         let conclusion = Conclusion { answer, crossing: None, basis: Basis::Fit, limit: None, confirmed: None };
         let found = Found {
             question,
             rows: Vec::new(),
-            findings: Vec::new(),
-            accepted: Vec::new(),
+            findings: session::arguments::Findings::default(),
             sender: Some(Sender { offered: 4e5, done: 3.8e5, late: 0.03, over: 0.12 }),
             engine_because: Some("control group /a limits vda to 3000 reads/s".to_owned()),
             spent: 60.0,

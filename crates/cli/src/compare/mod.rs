@@ -17,6 +17,7 @@ use analysis::compare::{
 use clap::ValueEnum;
 use formats::printable;
 pub(crate) use read::{SideResults, side};
+use session::arguments::AcceptArgs;
 use std::path::PathBuf;
 
 /// Compare two sets of results: what changed, and is it more than noise?
@@ -60,6 +61,8 @@ pub(crate) struct CompareArgs {
     format: Format,
     #[arg(help = crate::drawing::DRAWN, short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    accept: AcceptArgs,
     #[command(flatten)]
     streams: Streams,
 }
@@ -106,7 +109,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
         [old, new] => [std::slice::from_ref(old), std::slice::from_ref(new)],
         _ => [args.old.as_slice(), &args.new],
     };
-    let (old, new) = (side(words[0])?, side(words[1])?);
+    let (old, new) = (side(words[0], &args.accept)?, side(words[1], &args.accept)?);
     let damaged = old.damaged + new.damaged;
     let results = [old.results, new.results];
     let mut surroundings = old.facts.differences(&new.facts);
@@ -156,9 +159,13 @@ fn shifts(mut tests: Vec<ComparedTest>) -> Vec<ComparedTest> {
 pub(crate) fn notes(old: &SideResults, new: &SideResults) -> Vec<String> {
     let mut found = Vec::new();
     for (side, name) in [(old, "old"), (new, "new")] {
-        if let Some(first) = side.not_storage.first() {
-            let count = side.not_storage.len();
-            found.push(format!("{count} of {} {name} results: NOT A STORAGE RESULT, {first}", side.results));
+        for (results, grade) in
+            [(&side.not_storage, "NOT A STORAGE RESULT"), (&side.accepted, "NOT A STORAGE RESULT, and accepted")]
+        {
+            let first = results
+                .first()
+                .map(|first| format!("{} of {} {name} results: {grade}, {first}", results.len(), side.results));
+            found.extend(first);
         }
     }
     for (side, name) in [(old, "old"), (new, "new")] {

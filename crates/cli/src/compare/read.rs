@@ -7,6 +7,7 @@ use formats::results::Located;
 use model::{RunResult, Surroundings};
 use serde::Deserialize;
 use serde_json::Value;
+use session::arguments::AcceptArgs;
 use std::path::{Path, PathBuf};
 
 /// The results of one side.
@@ -18,17 +19,21 @@ pub(crate) struct SideResults {
     pub(crate) facts: FactSet,
     /// Results whose numbers are not of the storage, with the reason.
     pub(crate) not_storage: Vec<String>,
+    /// Those of them that are accepted.
+    pub(crate) accepted: Vec<String>,
     /// Results that other programs made slower, with how.
     pub(crate) disturbed: Vec<String>,
     /// Number of results.
     pub(crate) results: usize,
     /// Number of places that could not be read.
     pub(crate) damaged: usize,
+    accept: AcceptArgs,
 }
 
-/// Reads all results in these files; a word may be a list of files with commas. Damage is reported on standard error.
-pub(crate) fn side(words: &[PathBuf]) -> Result<SideResults, Failure> {
-    let mut found = SideResults::default();
+/// Reads all results in these files; a word may be a list of files with commas. Damage is reported on standard error. Results that are
+/// accepted count like those of a storage.
+pub(crate) fn side(words: &[PathBuf], accept: &AcceptArgs) -> Result<SideResults, Failure> {
+    let mut found = SideResults { accept: accept.clone(), ..SideResults::default() };
     for (number, path) in words.iter().flat_map(|word| files(word)).enumerate() {
         let bytes = input::read_bytes(&path)?;
         match survey(&path, &bytes)? {
@@ -58,6 +63,10 @@ impl SideResults {
     fn add(&mut self, path: &Path, file: usize, said: Option<&Said>, mut result: RunResult) {
         analysis::judge(&mut result);
         self.results += 1;
+        if let Some(note) = result.notes.iter().find(|note| self.accept.accepts(note)) {
+            self.accepted.push(format!("{}: {}: {}", path.display(), note.check, note.sentence));
+        }
+        result.notes.retain(|note| !self.accept.accepts(note));
         self.facts.add(&result);
         let observations = observe(&result, said, file);
         let why = observations.iter().find_map(|found| found.not_storage.clone());

@@ -9,12 +9,13 @@ mod sweep;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
-use crate::streams::{self, Streams};
+use crate::streams;
 use analysis::costs;
 use formats::printable;
 use measure::Direction;
 use model::{JobResult, RunResult};
 use serde_json::{Value, json};
+use session::arguments::SessionArgs;
 use std::path::PathBuf;
 
 /// Fit cost models to sweeps over block sizes, users or depth
@@ -54,23 +55,20 @@ pub(crate) struct ModelArgs {
     /// if needed [default: standard output; the sweeps are not saved]
     #[arg(long, short, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
-    /// Exit with status 4 if a check finds a problem in a measurement of the device, or one of a LIST of checks
-    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = analysis::Strictness::read)]
-    strict: Option<analysis::Strictness>,
     #[command(flatten)]
-    streams: Streams,
+    session: SessionArgs,
 }
 
 /// Reads the sweeps, fits the models and prints them.
 pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
-    args.streams.apply();
     if let Some(target) = &args.run {
         return sweep::run(target, args);
     }
-    if args.size.is_some() || args.time.is_some() || args.strict.is_some() {
-        return Err(Failure::new(
-            "--size, --time and --strict are for sweeps that are measured: plumb model --run TARGET",
-        ));
+    args.session.streams.apply();
+    let own = [("--size", args.size.is_some()), ("--time", args.time.is_some())];
+    let own = own.into_iter().find_map(|(option, is_given)| is_given.then_some(option));
+    if let Some(option) = own.or_else(|| args.session.given()) {
+        return Err(Failure::new(format!("{option} is for sweeps that are measured: plumb model --run TARGET")));
     }
     let mut out = Output::asked(args.output.as_deref())?;
     let mut models: Vec<Named> = Vec::new();
@@ -96,7 +94,7 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
              plumb model --run TARGET measures them",
         ));
     }
-    if args.streams.json {
+    if args.session.streams.json {
         let models: Vec<Value> = models.into_iter().map(|model| model.document).collect();
         return out.write(&streams::document("model", json!({ "models": models }))?).map(|()| 0);
     }

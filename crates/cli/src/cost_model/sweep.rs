@@ -4,27 +4,24 @@
 //! start with a cold cache and end cached, and users. Nothing except plumb's own work file is ever written.
 
 use super::{ModelArgs, document, show};
-use crate::failure::{Failure, signal_status};
-use crate::iozone::live::Live;
+use crate::failure::{Cut, Failure};
 use crate::output::Output;
 use crate::remarks;
 use crate::streams;
 use crate::survey::filled_target;
 use analysis::Load;
 use analysis::costs::{self, Mixture};
-use fio::{Action, Parser};
 use formats::{native, printable};
 use measure::Nanos;
 use measure::text::{TimeUnit, duration};
 use model::{LowestTraffic, Note, RunResult};
-use run::RunOptions;
 use serde_json::{Value, json};
-use session::machine::{Machine, parser};
+use session::progress::Display;
+use session::{Run, Session};
 use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use survey::{OpenTarget, short_size};
-use sys::processes::signals::Watch;
+use survey::{CostReads, OpenTarget, ReadWay, short_size};
 
 /// Exponents of the block sizes: 512 bytes to 16 MiB.
 const POWERS: std::ops::RangeInclusive<u32> = 9..=24;
@@ -54,7 +51,12 @@ pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
 
 /// Measures, fits and prints. Returns the exit status.
 pub(super) fn run(target: &Path, args: &ModelArgs) -> Result<u8, Failure> {
-    let signals = Watch::begin()?;
+    let mut session = Session::open(&args.session)?;
+    let measured = measure(target, args, &mut session);
+    session.close(measured)
+}
+
+fn measure(target: &Path, args: &ModelArgs, session: &mut Session) -> Result<u8, Failure> {
     if let Some(folder) = &args.output {
         if streams::is_stdout(folder) {
             return Err(Failure::new(
@@ -63,22 +65,28 @@ pub(super) fn run(target: &Path, args: &ModelArgs) -> Result<u8, Failure> {
         }
         std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
     }
-    let place = filled_target(target, args.size.unwrap_or(USUAL_SIZE), &mut Live::new("filling"))?;
-    let mut bench = Bench::new(&place, args, signals)?;
-    let mut out = Output::stdout();
-    if !args.streams.quiet {
+    let mut display = Display::new(Nanos::ZERO);
+    let filled = filled_target(target, args.size.unwrap_or(USUAL_SIZE), session, &mut display);
+    display.clear();
+    let place = match filled {
+        Ok(place) => place,
+        Err(cut) => return cut.outcome(),
+    };
+    let mut out = session.stdout();
+    let mut bench = Bench::new(&place, args, session, display)?;
+    if !args.session.streams.quiet {
         bench.text(&mut out, &bench.heading())?;
     }
-    let outcome = bench.all(&mut out);
-    if args.streams.json && bench.signal.is_none() && outcome.is_ok() {
+    let measured = bench.all(&mut out);
+    bench.display.clear();
+    if let Err(cut) = measured {
+        return cut.outcome();
+    }
+    if args.session.streams.json {
         let models = json!({ "target": bench.place.shown, "models": bench.models, "notes": bench.notes });
         out.write(&streams::document("model", models)?)?;
     }
-    match (bench.signal, outcome) {
-        (Some(signal), _) => Ok(signal_status(signal)),
-        (None, Err(failure)) => Err(failure),
-        (None, Ok(())) => Ok(args.strict.as_ref().map_or(0, |strict| remarks::strict_status(0, strict, &bench.notes))),
-    }
+    Ok(0)
 }
 
 /// The target of the sweeps, and the remarks so far.
@@ -88,12 +96,10 @@ struct Bench<'a> {
     /// Time of one measurement, in milliseconds.
     time: u64,
     path: PathBuf,
-    /// ResultFile open for the whole run: the kernel drops the page cache of a block device when its last user closes it.
+    /// Open for the whole run: the kernel drops the page cache of a block device when its last user closes it.
     _held: File,
-    parser: Parser,
-    machine: Machine,
-    signals: Watch,
-    signal: Option<i32>,
+    session: &'a mut Session,
+    display: Display,
     notes: Vec<Note>,
     /// The fitted models, for `--json`.
     models: Vec<Value>,
@@ -127,24 +133,17 @@ impl Sweep {
 }
 
 impl<'a> Bench<'a> {
-    fn new(place: &'a OpenTarget, args: &'a ModelArgs, signals: Watch) -> Result<Self, Failure> {
+    fn new(
+        place: &'a OpenTarget,
+        args: &'a ModelArgs,
+        session: &'a mut Session,
+        display: Display,
+    ) -> Result<Self, Failure> {
         let path = place.target.paths.first().cloned().unwrap_or_default();
         let held = File::open(&path).map_err(|error| Failure::at(&path, format!("cannot be opened: {error}")))?;
-        let (parser, machine) = (parser(), Machine::here());
         let time = args.time.unwrap_or(USUAL_TIME_MS);
-        Ok(Bench {
-            place,
-            args,
-            time,
-            path,
-            _held: held,
-            parser,
-            machine,
-            signals,
-            signal: None,
-            notes: Vec::new(),
-            models: Vec::new(),
-        })
+        let (notes, models) = (Vec::new(), Vec::new());
+        Ok(Bench { place, args, time, path, _held: held, session, display, notes, models })
     }
 
     fn heading(&self) -> String {
@@ -165,10 +164,10 @@ impl<'a> Bench<'a> {
     }
 
     /// Runs all four sweeps and prints each when it is finished.
-    fn all(&mut self, out: &mut Output) -> Result<(), Failure> {
-        let device = self.by_size("device", "--direct=1 --rw=randread", Judged::Yes)?;
+    fn all(&mut self, out: &mut Output) -> Result<(), Cut> {
+        let device = self.by_size("device", ReadWay::Device)?;
         let Some(model) = costs::access_model(&costs::size_points(&device)) else {
-            return self.unless_cut_short("the device's times do not grow with the block size: no line fits them");
+            return Err(failed("the device's times do not grow with the block size: no line fits them"));
         };
         let text = format!("\nDevice: one random read, O_DIRECT\n{}", show::access(&model, &device));
         self.models.push(document::access(&model, &device));
@@ -176,11 +175,12 @@ impl<'a> Bench<'a> {
 
         let mut passes = Sweep::default();
         for _ in 0..COLD_PASSES {
-            passes.points.push(self.measure("cold pass", "--name=pass --rw=read --bs=1m")?);
+            let reads = CostReads { name: "pass".to_owned(), block: 1 << 20, users: 1, time: None, way: ReadWay::Cold };
+            passes.points.push(self.measure("cold pass", &reads)?);
         }
-        let memory = self.by_size("memory", "--invalidate=0 --rw=read", Judged::No)?;
+        let memory = self.by_size("memory", ReadWay::Cached)?;
         let Some(memory_model) = costs::access_model(&costs::size_points(&memory)) else {
-            return self.unless_cut_short("memory's times do not grow with the block size: no line fits them");
+            return Err(failed("memory's times do not grow with the block size: no line fits them"));
         };
         let text = format!("\nMemory: one read in order, cached\n{}", show::access(&memory_model, &memory));
         self.models.push(document::access(&memory_model, &memory));
@@ -197,21 +197,17 @@ impl<'a> Bench<'a> {
         self.footer(out)
     }
 
-    fn cold_to_cached(
-        &mut self,
-        out: &mut Output,
-        mut sweep: Sweep,
-        memory: &costs::AccessModel,
-    ) -> Result<(), Failure> {
+    fn cold_to_cached(&mut self, out: &mut Output, mut sweep: Sweep, memory: &costs::AccessModel) -> Result<(), Cut> {
         let rates = sweep.points.iter().filter_map(costs::device_rate);
         let Some(rate) = rates.reduce(f64::max) else {
-            return self.unless_cut_short("a cold pass over the target read nothing");
+            return Err(failed("a cold pass over the target read nothing"));
         };
         let once_ms = seconds_to_ms(self.place.target.size, rate / PASSES);
         let time = self.time.max(once_ms);
         for size in self.sizes() {
-            let words = format!("--name=b{size} --rw=read --bs={size} --runtime={time}ms --time_based");
-            sweep.points.push(self.measure(&format!("cold to cached, {}", short_size(size)), &words)?);
+            let reads =
+                CostReads { name: format!("b{size}"), block: size, users: 1, time: Some(time), way: ReadWay::Cold };
+            sweep.points.push(self.measure(&format!("cold to cached, {}", short_size(size)), &reads)?);
         }
         let found = sweep.merged();
         let mixture = Mixture::predicted(&costs::mixture_points(&found), rate, memory);
@@ -225,96 +221,70 @@ impl<'a> Bench<'a> {
         self.done(out, "mixture", &found, &text)
     }
 
-    fn by_size(&mut self, what: &str, words: &str, judged: Judged) -> Result<RunResult, Failure> {
+    fn by_size(&mut self, what: &str, way: ReadWay) -> Result<RunResult, Cut> {
         let mut sweep = Sweep::default();
         for size in self.sizes() {
-            let time = self.time;
-            let words = format!("--name=b{size} --bs={size} --runtime={time}ms --time_based {words}");
-            sweep.points.push(self.measure(&format!("{what}, {}", short_size(size)), &words)?);
-            if judged == Judged::Yes {
-                self.judge(&mut sweep, &short_size(size));
-            }
+            let reads = CostReads { name: format!("b{size}"), block: size, users: 1, time: Some(self.time), way };
+            sweep.points.push(self.measure(&format!("{what}, {}", short_size(size)), &reads)?);
         }
         Ok(sweep.merged())
     }
 
-    fn by_users(&mut self) -> Result<RunResult, Failure> {
+    fn by_users(&mut self) -> Result<RunResult, Cut> {
         let mut sweep = Sweep::default();
         let block = u64::from(self.place.target.direct_multiple).max(4096);
         for users in USERS {
-            let time = self.time;
-            let words = format!(
-                "--name=u{users} --direct=1 --rw=randread --bs={block} --numjobs={users} --group_reporting \
-                 --runtime={time}ms --time_based"
-            );
-            sweep.points.push(self.measure(&format!("{users} users"), &words)?);
-            self.judge(&mut sweep, &format!("{users} users"));
+            let reads =
+                CostReads { name: format!("u{users}"), block, users, time: Some(self.time), way: ReadWay::Device };
+            sweep.points.push(self.measure(&format!("{users} users"), &reads)?);
         }
         Ok(sweep.merged())
     }
 
-    /// Runs the checks on the last point.
-    fn judge(&mut self, sweep: &mut Sweep, whose: &str) {
-        let Some(point) = sweep.points.last_mut().filter(|_| self.signal.is_none()) else { return };
-        analysis::judge(point);
-        for note in remarks::shown(&point.notes) {
+    /// Makes one measurement. The checks see those of the device: what memory answers on purpose is known not to be a storage
+    /// result.
+    fn measure(&mut self, title: &str, reads: &CostReads) -> Result<RunResult, Cut> {
+        if let Some(signal) = self.session.caught() {
+            return Err(Cut::Signal(signal));
+        }
+        let plan = reads.plan(&self.path, self.place.target.size);
+        self.display.round(title.to_owned(), [Nanos::ZERO; 2], None);
+        let mut run = Run::new(title, &plan);
+        run.options.read_only = true;
+        let mut result = self.session.execute(run, &mut self.display)?;
+        if reads.way != ReadWay::Device {
+            self.session.discard(&result);
+            self.session.check(title, &result)?;
+            return Ok(result);
+        }
+        self.session.conclude(&mut result);
+        self.session.check(title, &result)?;
+        self.session.count(&result.notes);
+        self.session.keep(&result);
+        let whose = title.strip_prefix("device, ").unwrap_or(title);
+        for note in remarks::shown(&result.notes) {
             self.notes.push(Note { sentence: format!("{whose}: {}", note.sentence), ..note.clone() });
         }
+        Ok(result)
     }
 
-    /// Runs one measurement; returns an empty result after a signal.
-    fn measure(&mut self, title: &str, words: &str) -> Result<RunResult, Failure> {
-        self.signal = self.signal.or_else(|| self.signals.caught());
-        if self.signal.is_some() {
-            return Ok(RunResult::default());
-        }
-        let file = self.path.display().to_string().replace(':', "\\:");
-        let mut all: Vec<String> = words.split_whitespace().take(1).map(str::to_owned).collect();
-        all.extend([format!("--filename={file}"), format!("--size={}", self.place.target.size)]);
-        all.extend(["--ioengine=psync", "--clat_percentiles=0", "--thread=0"].map(str::to_owned));
-        all.extend(words.split_whitespace().skip(1).map(str::to_owned));
-        let invocation = self.parser.command_line(&all, &self.machine.surroundings())?;
-        let Action::Run(plan) = &invocation.action else {
-            return Err(Failure::new(format!("{} is not a measurement", all.join(" "))));
-        };
-        let options = RunOptions { read_only: true, progress_interval: Live::interval(), ..RunOptions::default() };
-        let mut live = Live::new(title);
-        let result = run::execute(plan, &options, &mut live)?;
-        live.clear();
-        self.signal = self.signal.or(result.ended_by_signal);
-        match result.jobs.iter().find_map(|job| job.error.as_ref()) {
-            Some(error) if self.signal.is_none() => Err(Failure::new(format!("{title}: {}", error.message))),
-            _ => Ok(result),
-        }
-    }
-
-    /// Prints a finished sweep and saves it if `--output` is given. A sweep that a signal interrupted is neither
-    /// printed nor saved.
-    fn done(&mut self, out: &mut Output, name: &str, found: &RunResult, text: &str) -> Result<(), Failure> {
-        if self.signal.is_some() {
-            return Ok(());
-        }
+    /// Prints a finished sweep and saves it if `--output` is given.
+    fn done(&mut self, out: &mut Output, name: &str, found: &RunResult, text: &str) -> Result<(), Cut> {
         if let Some(folder) = &self.args.output {
             let text = native::write(found)?;
             Output::made(&folder.join(format!("{name}.json")))?.write(&text)?;
         }
-        self.text(out, text)
+        Ok(self.text(out, text)?)
     }
 
     /// Prints text for a person; nothing with `--json`.
     fn text(&self, out: &mut Output, text: &str) -> Result<(), Failure> {
-        if self.args.streams.json { Ok(()) } else { out.write(&printable::lines(text)) }
-    }
-
-    fn unless_cut_short(&self, why: &str) -> Result<(), Failure> {
-        if self.signal.is_some() { Ok(()) } else { Err(Failure::new(why)) }
+        let print = || out.write(&printable::lines(text));
+        if self.args.session.streams.json { Ok(()) } else { self.display.between(print) }
     }
 
     /// Prints the remarks about the device measurements, one per check.
-    fn footer(&self, out: &mut Output) -> Result<(), Failure> {
-        if self.signal.is_some() {
-            return Ok(());
-        }
+    fn footer(&self, out: &mut Output) -> Result<(), Cut> {
         let mut text = String::from("\n");
         let mut printed: Vec<&str> = Vec::new();
         for note in &self.notes {
@@ -333,16 +303,12 @@ impl<'a> Bench<'a> {
         if let Some(folder) = &self.args.output {
             let _ = writeln!(text, "Sweeps: {}/*.json", folder.display());
         }
-        self.text(out, &text)
+        Ok(self.text(out, &text)?)
     }
 }
 
-/// Selects if the checks run. They do not run on points that are cached on purpose, which are known not to be storage
-/// results.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Judged {
-    Yes,
-    No,
+fn failed(why: &str) -> Cut {
+    Cut::Failed(Failure::new(why))
 }
 
 /// Time to transfer this many bytes at this rate, in milliseconds.

@@ -50,7 +50,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Err(error) => return refuse(&words, &parser, &machine, &error),
     };
     // First: it may be a descriptor of the caller, whose number no file of plumb must take.
-    let feed = feed(&invocation)?;
+    let mut feed = feed(&invocation)?;
     let mut out = open(&invocation)?;
     out.write(&invocation.announced.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     if !matches!(invocation.action, Action::Run(_)) {
@@ -58,7 +58,10 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         out.write(&parsed(&invocation))?;
     }
     match &invocation.action {
-        Action::Run(plan) => measure(plan, &invocation, feed, &mut out),
+        Action::Run(plan) => {
+            let measured = measure(plan, &invocation, &mut feed, &mut out);
+            feed.linger(measured)
+        }
         Action::Client(request) => network::run_client(request, &invocation, &mut out),
         Action::Server(request) => network::serve(request, &invocation),
         Action::MergeTraces(plan) => match run::merge_traces(plan) {
@@ -128,7 +131,7 @@ fn output_word(words: &[String]) -> Option<&str> {
     found.filter(|file| !file.is_empty())
 }
 
-fn measure(plan: &Plan, invocation: &Invocation, mut feed: Publisher, out: &mut Output) -> Result<u8, Failure> {
+fn measure(plan: &Plan, invocation: &Invocation, feed: &mut Publisher, out: &mut Output) -> Result<u8, Failure> {
     let strict = invocation.side.strict.as_deref().map(remarks::strictness).transpose()?;
     let regime = until::read(invocation.side.until_regime.as_deref(), plan)?;
     let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };

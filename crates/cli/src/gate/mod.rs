@@ -14,6 +14,7 @@ use analysis::statistics::Answer;
 use clap::ValueEnum;
 use formats::printable;
 use judge::{Conclusion, Wanted};
+use session::arguments::AcceptArgs;
 use std::path::PathBuf;
 
 /// Fail a build when storage got slower: compare results with a baseline
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 Examples:
   plumb gate new-*.json --against main-*.json
   plumb gate --against main-1.json,main-2.json,main-3.json new-1.json,new-2.json,new-3.json
-  plumb gate --tolerance 10% --metrics iops,p99 new.json --against main.json
+  plumb gate --tolerance 10% --numbers iops,p99 new.json --against main.json
   plumb gate --format github new-*.json --against main-*.json
   plumb gate --format junit -o gate.xml new-*.json --against main-*.json
   plumb gate --quiet new-*.json --against main-*.json    the last line alone
@@ -49,7 +50,7 @@ pub(crate) struct GateArgs {
     /// Numbers that are judged: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50, response-p99, response-p99.9
     /// [default: iops,p99, p99 where it is known]
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "LIST")]
-    metrics: Vec<Metric>,
+    numbers: Vec<Metric>,
     /// The n-th result of each side are a pair, measured in turns in random order; the answer holds after any number of pairs
     #[arg(long)]
     pairs: bool,
@@ -59,6 +60,8 @@ pub(crate) struct GateArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
+    #[command(flatten)]
+    accept: AcceptArgs,
     #[command(flatten)]
     written: Written,
 }
@@ -165,7 +168,7 @@ impl From<Failure> for Inconclusive {
 }
 
 fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
-    let (old, new) = (side(&args.against)?, side(&args.results)?);
+    let (old, new) = (side(&args.against, &args.accept)?, side(&args.results, &args.accept)?);
     if old.damaged + new.damaged > 0 {
         return Err(Failure::new("a part of the results could not be read: see above").into());
     }
@@ -191,7 +194,7 @@ fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
     surroundings.extend(matches.differences());
     let design = if args.pairs { pairs_of(&matches)? } else { Design::AsMade };
     notes.extend(compare::notes_on(&Matches { only_old: Vec::new(), both: Vec::new(), ..matches.clone() }));
-    let wanted = match args.metrics.as_slice() {
+    let wanted = match args.numbers.as_slice() {
         [] => Wanted::WhereKnown(&USUAL),
         metrics => Wanted::All(metrics),
     };

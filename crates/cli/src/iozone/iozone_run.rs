@@ -61,7 +61,7 @@ pub(crate) struct IozoneRun<'a> {
     /// Name of the machine in the results, if one was given.
     pub(crate) host: Option<String>,
     /// Gets each pass while it goes on.
-    feed: Publisher,
+    feed: &'a mut Publisher,
     /// Runs all passes.
     runner: Runner,
     /// True if remarks are shown.
@@ -73,12 +73,11 @@ pub(crate) struct IozoneRun<'a> {
 }
 
 impl<'a> IozoneRun<'a> {
-    pub(crate) fn new(settings: &'a Settings, command: String, out: Output) -> Self {
+    pub(crate) fn new(settings: &'a Settings, command: String, out: Output, feed: &'a mut Publisher) -> Self {
         let cpus = session::machine::Machine::here().cpus;
         let runner = Runner::new(Path::new(SYSTEM_ROOT));
         let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
-        let feed = Publisher::default();
         IozoneRun {
             settings,
             command,
@@ -95,11 +94,6 @@ impl<'a> IozoneRun<'a> {
             progress_interval: Live::interval(),
             members: None,
         }
-    }
-
-    /// The same run, which gives away its passes while they go on.
-    pub(crate) fn feeding(self, feed: Publisher) -> Self {
-        IozoneRun { feed, ..self }
     }
 
     /// The same run by members that are led already.
@@ -242,7 +236,7 @@ impl<'a> IozoneRun<'a> {
     }
 
     /// Ends the run: charts, the JSON file and remarks. Returns the exit status.
-    pub(crate) fn finish(mut self, status: u8) -> Result<u8, Failure> {
+    pub(crate) fn finish(self, status: u8) -> Result<u8, Failure> {
         let fed = self.feed.finish();
         if let (Some(path), Some(printed), 0) = (&self.settings.pictures, &self.printed, status) {
             crate::drawing::of_text("iozone", printed.as_bytes(), path)?;

@@ -7,10 +7,10 @@ use super::throughput::run_test;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::AtomicFile;
-use crate::store::{KeepArgs, Keeping};
+use crate::store::Keeping;
 use crate::streams::{Streams, is_stdout};
 use crate::survey::ResultArgs;
-use analysis::growth_ends;
+use analysis::{Strictness, growth_ends};
 use iozone::{Mode, PassFailure, Settings, Sizes, Unit, throughput_tests};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -66,27 +66,26 @@ impl Places {
 }
 
 /// Runs the tests with rising numbers of children. Returns the exit status.
-pub(crate) fn find(
-    words: &[String],
-    output: Option<&Path>,
-    asked: &ResultArgs,
-    store: &KeepArgs,
-) -> Result<u8, Failure> {
+pub(crate) fn find(words: &[String], output: Option<&Path>, asked: &ResultArgs) -> Result<u8, Failure> {
+    let ResultArgs { session: asked, no_report } = asked;
     asked.streams.apply();
-    if asked.no_report {
+    if *no_report {
         return Err(Failure::new("knee --iozone writes no page; leave out --no-report"));
     }
     let settings = match iozone::read("iozone", words) {
-        Ok(settings) => with_levels(settings)?,
+        Ok(settings) => {
+            let strict = asked.strict.as_ref().map(Strictness::text).or(settings.strict.clone());
+            Settings { strict, ..with_levels(settings)? }
+        }
         Err(refusal) => return super::refuse(refusal),
     };
-    let feed_args = asked.feed.clone().or(super::own_feed(&settings));
-    let feed = super::feed(&feed_args, &settings, asked.host.clone())?;
+    let feed_args = asked.publish.clone().or(super::own_feed(&settings));
+    let mut feed = super::feed(&feed_args, &settings, asked.host.clone())?;
     let places = Places::of(output, &asked.streams)?;
     feed_args.check_stdout(places.prints.then_some("--json, -o -"))?;
     let command = format!("plumb knee --iozone {}", settings.words.join(" "));
     let out = if places.prints || feed_args.prints() { Output::nowhere() } else { Output::stdout() };
-    let mut run = IozoneRun::new(&settings, command, out).feeding(feed);
+    let mut run = IozoneRun::new(&settings, command, out, &mut feed);
     run.saves = true;
     run.host.clone_from(&asked.host);
     let mut curves: Vec<Curve> = Vec::new();
@@ -103,7 +102,7 @@ pub(crate) fn find(
     places.save(&run, &sentences)?;
     run.write(&formats::printable::lines(&ending(&sentences, &places, &asked.streams)))?;
     if let Some(path) = places.file.as_deref().filter(|_| failed.is_none() && run.json_report.has_tests()) {
-        let kept = crate::store::keep_file(path, store, Keeping::Unasked);
+        let kept = crate::store::keep_file(path, &asked.store, Keeping::Unasked);
         run.write(if asked.streams.quiet { "" } else { &kept })?;
     }
     if let Some(failure) = failed {

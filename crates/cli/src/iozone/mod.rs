@@ -88,10 +88,19 @@ fn check_words(words: &[String], count: u32) -> Result<(), Failure> {
     }
 }
 
-fn run_settings<'a>(settings: &'a Settings, members: Option<&'a mut Members>) -> Result<u8, Failure> {
+fn run_settings(settings: &Settings, members: Option<&mut Members>) -> Result<u8, Failure> {
     let feed_args = own_feed(settings);
     feed_args.check_stdout(settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -"))?;
-    let feed = feed(&feed_args, settings, None)?;
+    let mut feed = feed(&feed_args, settings, None)?;
+    let done = run_tests(settings, members, &mut feed);
+    feed.linger(done)
+}
+
+fn run_tests<'a>(
+    settings: &'a Settings,
+    members: Option<&'a mut Members>,
+    feed: &'a mut Publisher,
+) -> Result<u8, Failure> {
     check_places(settings)?;
     settings.strict.as_deref().map(crate::remarks::strictness).transpose()?;
     for note in &settings.notes {
@@ -99,7 +108,7 @@ fn run_settings<'a>(settings: &'a Settings, members: Option<&'a mut Members>) ->
         let _ = writeln!(std::io::stderr(), "plumb: iozone: {note}");
     }
     // With `--json -` or `--stream -` standard output is for these alone.
-    let prints = settings.json.as_deref().is_some_and(is_stdout) || feed_args.prints();
+    let prints = settings.json.as_deref().is_some_and(is_stdout) || own_feed(settings).prints();
     let mut out = if prints { Output::nowhere() } else { Output::stdout() };
     let command = format!("iozone {}", settings.words.join(" "));
     let head = head(settings, &command);
@@ -110,7 +119,7 @@ fn run_settings<'a>(settings: &'a Settings, members: Option<&'a mut Members>) ->
         }
         return Ok(*status);
     }
-    let mut run = IozoneRun::new(settings, command.clone(), out).feeding(feed).by(members);
+    let mut run = IozoneRun::new(settings, command.clone(), out, feed).by(members);
     run.write(&head)?;
     run.write(&(settings.compute_lines() + &iozone_text::circumstances(&preamble(settings, &command))))?;
     let status = match settings.mode {

@@ -1,11 +1,8 @@
 //! The command line of `plumb survey`.
 
 use crate::failure::Failure;
-use crate::store::KeepArgs;
-use crate::streams::Streams;
-use analysis::Strictness;
 use clap::Parser;
-use session::publish::PublishArgs;
+use session::arguments::SessionArgs;
 use std::path::{Path, PathBuf};
 use survey::{Axis, Precondition, SurveyRequest, WarmUp};
 
@@ -104,10 +101,6 @@ pub(crate) struct SurveyArgs {
     /// Directory for the result, which is created if needed [default: the current directory]
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// Exit with status 4 if a check finds a problem, or one of a LIST of checks or worse than a grade, like
-    /// cache,no-flush or not-a-storage-result
-    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = analysis::Strictness::read)]
-    strict: Option<Strictness>,
     /// Print all remarks instead of the first five
     #[arg(long)]
     pub(crate) remarks: bool,
@@ -120,10 +113,6 @@ pub(crate) struct SurveyArgs {
     /// Refuse devices, commands and paths outside of this directory in the file of --config or --resume
     #[arg(long, requires = "given")]
     untrusted: bool,
-    #[command(flatten)]
-    pub(crate) calibration: crate::measuring::CalibrationArgs,
-    #[command(flatten)]
-    pub(crate) store: KeepArgs,
     /// Show the tests with time, bytes and wear, and do not run them
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -135,16 +124,10 @@ pub(crate) struct SurveyArgs {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ResultArgs {
     #[command(flatten)]
-    pub(crate) streams: Streams,
-    #[command(flatten)]
-    pub(crate) feed: PublishArgs,
+    pub(crate) session: SessionArgs,
     /// Make no page of the result
     #[arg(long)]
     pub(crate) no_report: bool,
-    /// Name of the machine in the result; an empty one records none [default: the environment variable PLUMB_HOST, or
-    /// the machine's own]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) host: Option<String>,
 }
 
 /// Options of `plumb survey` and `plumb knee`: the I/O of all tests.
@@ -216,7 +199,7 @@ impl SurveyArgs {
         if self.resume.is_some() {
             return Err(Failure::new("--resume goes on with a result of this machine, which no other has"));
         }
-        super::members::check(&self.result, &self.calibration)?;
+        super::members::check(&self.result.session)?;
         let request = self.request()?;
         super::members::check_request(&request)?;
         Ok((request, self.config.as_deref()))
@@ -240,10 +223,10 @@ impl SurveyArgs {
             precondition: self.precondition.unwrap_or_default(),
             budget: self.budget,
             keep: self.keep,
-            strict: self.strict.clone(),
+            strict: self.result.session.strict.clone(),
             output: self.output.clone(),
             output_dir: self.output_dir.clone(),
-            host: self.result.host.clone(),
+            host: self.result.session.host.clone(),
             ..self.io.request()
         };
         self.vary.iter().for_each(|axis| request.add_axis(axis.clone()));
@@ -290,6 +273,7 @@ mod tests {
             "metrics_linger",
             "otlp",
             "no_calibrate",
+            "accept",
         ];
         let all: Vec<String> =
             SurveyArgs::command().get_arguments().map(|argument| argument.get_id().to_string()).collect();

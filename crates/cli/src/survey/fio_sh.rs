@@ -3,7 +3,7 @@
 use super::{Fill, SurveyOrder, conduct, outline, table};
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
-use crate::store::{KeepArgs, Keeping};
+use crate::store::Keeping;
 use formats::fio::text as fio_text;
 use formats::{View, printable};
 use std::ffi::OsString;
@@ -42,8 +42,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
     let directory = request.output_dir.clone().unwrap_or_default();
     let fill = if recreate { Fill::Always } else { Fill::WhereNeeded };
-    let order =
-        SurveyOrder { fill, output: None, store: (KeepArgs::default(), Keeping::Asked), ..SurveyOrder::new(request) };
+    let order = SurveyOrder { fill, output: None, keeping: Keeping::Asked, ..SurveyOrder::new(request) };
     let mut rows: Vec<FinishedTest> = Vec::new();
     let status = conduct(order, &mut |row, plan, words| {
         write_run(&directory, row, plan, words)?;

@@ -6,7 +6,6 @@
 use super::members::{self, Surveyors};
 use super::{IoArgs, Numbers, ResultArgs, find_knee, tests_named};
 use crate::failure::Failure;
-use crate::store::KeepArgs;
 use ::survey::{SurveyRequest, doubling};
 use std::path::PathBuf;
 
@@ -29,7 +28,8 @@ After --iozone follow iozone's options: -t or -u is the largest number of childr
 a sweep.
 Lists: values with commas between them; a..b doubles from a to b, a..b+c counts in steps of c.
 More: docs/knee.md
-Exit status: 0; 1 if a test failed; 128 + signal after a signal"
+Exit status: 0; 1 if a test failed; 4 with --strict if a check found a problem;
+128 + signal after a signal"
 )]
 pub(crate) struct KneeArgs {
     /// Directory on the disk, existing file (only read) or block devices (only read)
@@ -52,15 +52,11 @@ pub(crate) struct KneeArgs {
     size: Option<u64>,
     #[command(flatten)]
     io: IoArgs,
-    #[command(flatten)]
-    calibration: crate::measuring::CalibrationArgs,
     /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json, or plumb-knee-NNN.json with --iozone]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) result: ResultArgs,
-    #[command(flatten)]
-    pub(crate) store: KeepArgs,
     /// Run iozone's throughput tests with these options of iozone; must be the last option
     #[arg(
         long,
@@ -68,20 +64,19 @@ pub(crate) struct KneeArgs {
         num_args = 1..,
         allow_hyphen_values = true,
         conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered", "no_calibrate",
-                              "file_per_user", "stuck_after", "overwrite"]
+                              "file_per_user", "stuck_after", "overwrite", "accept"]
     )]
     pub(crate) iozone: Vec<String>,
 }
 
 /// Runs the search for the knee.
 pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
-    args.calibration.apply();
-    find_knee(args.request()?, args.result.clone(), &args.store, None)
+    find_knee(args.request()?, args.result.clone(), None)
 }
 
 /// The same by members of a cluster.
 pub(super) fn run_by(args: &KneeArgs, members: Surveyors<'_>) -> Result<u8, Failure> {
-    find_knee(args.request_by_members()?, args.result.clone(), &args.store, Some(members))
+    find_knee(args.request_by_members()?, args.result.clone(), Some(members))
 }
 
 impl KneeArgs {
@@ -92,7 +87,7 @@ impl KneeArgs {
                 "cluster: knee --iozone is not for members: iozone has its own clusters, -+m FILE",
             ));
         }
-        members::check(&self.result, &self.calibration)?;
+        members::check(&self.result.session)?;
         self.request()
     }
 
@@ -110,7 +105,8 @@ impl KneeArgs {
             // `quick` selects a small file unless a size is given; the time is always given above.
             quick: true,
             output: self.output.clone(),
-            host: self.result.host.clone(),
+            host: self.result.session.host.clone(),
+            strict: self.result.session.strict.clone(),
             ..self.io.request()
         })
     }

@@ -13,13 +13,12 @@ use plan::Plan;
 use run::Observer;
 use session::machine::{Machine, parser};
 use session::progress::Display;
-use session::publish::Publisher;
+use session::{Run, Session};
 use std::collections::HashMap;
 use survey::{
     FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyRequest,
     SurveyTarget, SurveyTest, TestTime, WarmUp, fill_plan, rounds_plan, short_size,
 };
-use sys::processes::signals::Watch;
 
 /// The results of a survey, complete or up to a signal or failure.
 #[derive(Default)]
@@ -36,12 +35,10 @@ pub(super) struct Findings {
 pub(super) struct SurveyRun<'a> {
     prepared: &'a Preparation,
     done: HashMap<String, Done>,
-    signals: &'a Watch,
+    session: &'a mut Session,
     display: Display,
     machine: Machine,
     parser: Parser,
-    /// Gets each run while it goes on.
-    feed: Publisher,
     /// The members that run the tests in place of this process.
     members: Option<Surveyors<'a>>,
 }
@@ -53,17 +50,11 @@ pub(super) fn check(prepared: &Preparation, target: &SurveyTarget) -> Result<(),
 
 impl<'a> SurveyRun<'a> {
     /// Creates a run. The results of tests in `done` are used without running them.
-    pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, Done>, signals: &'a Watch) -> Self {
+    pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, Done>, session: &'a mut Session) -> Self {
         let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
         let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
-        let feed = Publisher::default();
         let display = Display::new(total);
-        SurveyRun { prepared, done, signals, display, machine: Machine::here(), parser: parser(), feed, members: None }
-    }
-
-    /// The same survey, which gives away its runs while they go on.
-    pub(super) fn feeding(self, feed: Publisher) -> Self {
-        SurveyRun { feed, ..self }
+        SurveyRun { prepared, done, session, display, machine: Machine::here(), parser: parser(), members: None }
     }
 
     /// The same survey, which these members run.
@@ -71,9 +62,9 @@ impl<'a> SurveyRun<'a> {
         SurveyRun { members: Some(members), ..self }
     }
 
-    /// Ends what is given away; fails if something could not be.
+    /// Ends what is published; fails if something could not be.
     pub(super) fn finish(&mut self) -> Result<(), Failure> {
-        self.feed.finish()
+        self.session.finish()
     }
 
     /// Removes the progress display.
@@ -96,7 +87,7 @@ impl<'a> SurveyRun<'a> {
             Err(failure) => found.failure = Some(failure),
         }
         for (index, test) in tests.iter().enumerate() {
-            found.signal = found.signal.or_else(|| self.signals.caught());
+            found.signal = found.signal.or_else(|| self.session.caught());
             if found.signal.is_some() || found.failure.is_some() {
                 break;
             }
@@ -119,7 +110,7 @@ impl<'a> SurveyRun<'a> {
             }
         }
         // One that came just before the last test began was not seen by its run.
-        found.signal = found.signal.or_else(|| self.signals.caught());
+        found.signal = found.signal.or_else(|| self.session.caught());
         found
     }
 
@@ -142,7 +133,7 @@ impl<'a> SurveyRun<'a> {
             }
             WarmUp::Seconds(_) => None,
         };
-        if let Some(signal) = self.signals.caught() {
+        if let Some(signal) = self.session.caught() {
             found.signal = Some(signal);
             return Ok(());
         }
@@ -155,20 +146,18 @@ impl<'a> SurveyRun<'a> {
         let mut result = {
             let survey = || SavedSurvey::of(open, &self.prepared.request, count, &found.rows);
             let mut observer = Autosave::new(&mut self.display, file, test, &survey);
-            execute((plan.clone(), &test.describe()), self.prepared, &mut self.feed, &mut observer)?
+            execute((plan.clone(), &test.describe()), self.prepared, self.session, &mut observer)?
         };
-        result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        crate::result_file::name_host(&mut result, self.prepared.request.host.clone());
         if result.ended_by_signal.is_some() {
-            self.feed.ended_unchecked(&result);
+            self.session.discard(&result);
             found.signal = result.ended_by_signal;
             found.under_way = interrupted(test, result);
             return Ok(());
         }
-        analysis::judge(&mut result);
+        // Notes of the run itself, which no check makes again.
         result.notes.extend(unsteady);
         result.notes.extend(open.preconditioned.as_ref().and_then(Preconditioned::note));
-        self.feed.ended(&result);
+        self.session.conclude(&mut result);
         let row = FinishedTest::here(test.clone(), result);
         let written = each(&row, &plan, &test.options(setup));
         found.rows.push(row);
@@ -186,10 +175,7 @@ impl<'a> SurveyRun<'a> {
         let Some(members) = &mut self.members else { return Ok(()) };
         self.display.clear();
         let ByMembers { mut result, summary } = members.measure(test, time, self.display.under_way())?;
-        result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        if let Some(host) = &self.prepared.request.host {
-            result.environment.host = Some(host.clone()).filter(|name| !name.is_empty());
-        }
+        self.session.name(&mut result);
         result.notes.extend(unsteady);
         let members = Some(summary);
         if result.ended_by_signal.is_some() {
@@ -215,12 +201,12 @@ impl<'a> SurveyRun<'a> {
                 }
                 None => {
                     let title = format!("{}, warm-up", test.describe());
-                    let result = execute((plan.clone(), &title), self.prepared, &mut self.feed, &mut self.display)?;
-                    self.feed.ended_unchecked(&result);
+                    let result = execute((plan.clone(), &title), self.prepared, self.session, &mut self.display)?;
+                    self.session.discard(&result);
                     result
                 }
             };
-            if result.ended_by_signal.is_some() || self.signals.caught().is_some() {
+            if result.ended_by_signal.is_some() || self.session.caught().is_some() {
                 return Ok(None);
             }
             if steadiness.add(FinishedTest::here(test.clone(), result).iops()) {
@@ -238,9 +224,9 @@ impl<'a> SurveyRun<'a> {
         let mut rounds = Rounds::new(total, total.saturating_mul(passes), budget);
         let plan = rounds_plan(&open.target, &suite.tests, rounds.longest());
         let mut observer = Settling::new(&mut self.display, &mut rounds, total.saturating_mul(2 - passes.min(1)));
-        let result = execute((plan, "preconditioning"), self.prepared, &mut self.feed, &mut observer)?;
-        self.feed.ended_unchecked(&result);
-        if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
+        let result = execute((plan, "preconditioning"), self.prepared, self.session, &mut observer)?;
+        self.session.discard(&result);
+        if let Some(signal) = result.ended_by_signal.or_else(|| self.session.caught()) {
             return Ok(Some(signal));
         }
         check_filled(open, &result)?;
@@ -254,14 +240,14 @@ impl<'a> SurveyRun<'a> {
     /// the signal that interrupted it, if any.
     pub(super) fn fill(&mut self, open: &mut OpenTarget) -> Result<Option<i32>, Failure> {
         let passes = self.prepared.found.passes(&self.prepared.request);
-        let SurveyRun { prepared, feed, display, .. } = self;
+        let SurveyRun { prepared, session, display, .. } = self;
         let written = write_passes(open, passes, &mut |target| {
             display.filling(target.total());
-            let result = execute((fill_plan(target), "filling"), prepared, feed, display)?;
-            feed.ended_unchecked(&result);
+            let result = execute((fill_plan(target), "filling"), prepared, session, display)?;
+            session.discard(&result);
             Ok(result)
         })?;
-        if let Some(signal) = written.or_else(|| self.signals.caught()) {
+        if let Some(signal) = written.or_else(|| self.session.caught()) {
             return Ok(Some(signal));
         }
         if self.prepared.request.precondition == Precondition::Steady
@@ -317,12 +303,10 @@ pub(super) fn check_filled(open: &OpenTarget, result: &RunResult) -> Result<(), 
 fn execute(
     (plan, title): (Plan, &str),
     prepared: &Preparation,
-    feed: &mut Publisher,
+    session: &mut Session,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, Failure> {
-    let plan = patient(plan, &prepared.request);
-    feed.begin(Some(title), &plan)?;
-    let mut result = run::execute(&plan, &feed.options(crate::measuring::options()), &mut feed.around(observer))?;
+    let mut result = session.execute(Run::new(title, &patient(plan, &prepared.request)), observer)?;
     // Before anything is judged, so that the saved survey says the same when it is read again.
     result.gather();
     Ok(result)

@@ -1,8 +1,6 @@
 //! A survey that the members of a cluster run: each test is a run of all of them at once, and a row of the same table, JSON and page.
 
-use super::ResultArgs;
 use crate::failure::Failure;
-use crate::measuring::CalibrationArgs;
 use crate::members::carrier::Place;
 use crate::members::judge;
 use crate::members::rounds::Members;
@@ -11,6 +9,7 @@ use crate::members::tasks::tasks_of_places;
 use cluster::{LeaderCommand, MemberSummary, Reason, Summary, SurveyTask};
 use measure::text::rounded_size;
 use model::RunResult;
+use session::arguments::SessionArgs;
 use std::fmt::Display;
 use survey::{FinishedTest, SurveyRequest, SurveyTest, TestTime, counted};
 
@@ -84,11 +83,11 @@ pub(crate) struct ByMembers {
 }
 
 /// Refuses options that are of runs in this process.
-pub(crate) fn check(result: &ResultArgs, calibration: &CalibrationArgs) -> Result<(), Failure> {
+pub(crate) fn check(args: &SessionArgs) -> Result<(), Failure> {
     let one_machine = "it is of runs on one machine; the result has the intervals of no member";
-    let given = result.feed.given().map(|option| (option, one_machine));
+    let given = args.publish.given().map(|option| (option, one_machine));
     let brief = "members measure plumb's own share before each run, as in all runs of a cluster";
-    match given.or(calibration.is_skipped().then_some(("--no-calibrate", brief))) {
+    match given.or(args.no_calibrate.then_some(("--no-calibrate", brief))) {
         Some((option, why)) => Err(Failure::new(format!("cluster: {option} is not for members: {why}"))),
         None => Ok(()),
     }

@@ -21,7 +21,7 @@ mod table;
 
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
-use crate::store::{KeepArgs, Keeping};
+use crate::store::Keeping;
 use crate::width;
 pub(crate) use args::{IoArgs, Numbers, ResultArgs, SurveyArgs, tests_named};
 pub(crate) use fio_sh::run as run_fio_sh;
@@ -32,12 +32,12 @@ pub(crate) use program::Surveys;
 pub(crate) use read_only_target::filled_target;
 use remarks::Extent;
 use screen::{Form, Screen};
+use session::Session;
+use session::arguments::SessionArgs;
 use session::machine::seed_from_clock;
-use session::publish::Publisher;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use survey::{FinishedTest, OpenTarget, Preparation, Reach, SurveyRequest};
-use sys::processes::signals::Watch;
 
 /// A survey to run, with the results of earlier tests if it is resumed.
 struct SurveyOrder<'a> {
@@ -48,7 +48,7 @@ struct SurveyOrder<'a> {
     reach: Reach,
     remarks: Extent,
     result: ResultArgs,
-    store: (KeepArgs, Keeping),
+    keeping: Keeping,
     /// The members that run it in place of this process.
     members: Option<Surveyors<'a>>,
 }
@@ -64,7 +64,7 @@ impl SurveyOrder<'_> {
             reach: Reach::Whole,
             remarks: Extent::FirstFive,
             result: ResultArgs::default(),
-            store: (KeepArgs::default(), Keeping::Unasked),
+            keeping: Keeping::Unasked,
             members: None,
         }
     }
@@ -88,9 +88,8 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
 
 /// The same by members.
 fn run_by(args: &SurveyArgs, members: Option<Surveyors<'_>>) -> Result<u8, Failure> {
-    match members {
-        Some(_) => members::check(&args.result, &args.calibration)?,
-        None => args.calibration.apply(),
+    if members.is_some() {
+        members::check(&args.result.session)?;
     }
     let order = match &args.resume {
         Some(path) => {
@@ -105,8 +104,7 @@ fn run_by(args: &SurveyArgs, members: Option<Surveyors<'_>>) -> Result<u8, Failu
         return Output::stdout().write(&printable::lines(&outline(order.request)?)).map(|()| 0);
     }
     let remarks = if args.remarks { Extent::All } else { Extent::FirstFive };
-    let (result, store) = (args.result.clone(), (args.store.clone(), Keeping::Unasked));
-    conduct(SurveyOrder { remarks, result, store, members, ..order }, &mut |_, _, _| Ok(()))
+    conduct(SurveyOrder { remarks, result: args.result.clone(), members, ..order }, &mut |_, _, _| Ok(()))
 }
 
 /// Runs a survey over users that ends when throughput stops growing; the user counts of the request are the levels, in
@@ -114,11 +112,9 @@ fn run_by(args: &SurveyArgs, members: Option<Surveyors<'_>>) -> Result<u8, Failu
 pub(crate) fn find_knee(
     request: SurveyRequest,
     result: ResultArgs,
-    store: &KeepArgs,
     members: Option<Surveyors<'_>>,
 ) -> Result<u8, Failure> {
-    let store = (store.clone(), Keeping::Unasked);
-    let order = SurveyOrder { reach: Reach::UntilGrowthEnds, result, store, members, ..SurveyOrder::new(request) };
+    let order = SurveyOrder { reach: Reach::UntilGrowthEnds, result, members, ..SurveyOrder::new(request) };
     conduct(order, &mut |_, _, _| Ok(()))
 }
 
@@ -144,8 +140,8 @@ impl Place {
     }
 
     /// Writes the work file, unless an earlier survey kept it. Returns the signal that interrupted it.
-    pub(crate) fn fill(&mut self, signals: &Watch) -> Result<Option<i32>, Failure> {
-        let mut run = SurveyRun::new(&self.prepared, HashMap::new(), signals);
+    pub(crate) fn fill(&mut self, session: &mut Session) -> Result<Option<i32>, Failure> {
+        let mut run = SurveyRun::new(&self.prepared, HashMap::new(), session);
         let filled = run.fill(&mut self.open);
         run.clear();
         filled
@@ -160,16 +156,22 @@ fn outline(request: SurveyRequest) -> Result<String, Failure> {
 
 /// Runs a survey, calls `each` after every test, then saves and prints the results.
 fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
-    let signals = Watch::begin()?;
-    let SurveyOrder { request, done, output, fill, reach, remarks, result, store, mut members } = order;
+    // A survey file or the result of an earlier survey may have these.
+    let (strict, host) = (order.request.strict.clone(), order.request.host.clone());
+    let mut session = Session::open(&SessionArgs { strict, host, ..order.result.session.clone() })?;
+    let conducted = conduct_in(&mut session, order, each);
+    session.close(conducted)
+}
+
+fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
+    let SurveyOrder { request, done, output, fill, reach, remarks, result, keeping, mut members } = order;
     let request = members.as_ref().map_or(Ok(request.clone()), |members| shared(request, members.count()))?;
-    result.streams.apply();
-    let feed = Publisher::open(&result.feed, request.host.clone())?;
+    let args = result.session;
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
     let directory = prepared.request.output_dir.as_deref();
-    let mut file = save::SurveyFile::reserve(output.as_deref(), directory, &result.streams)?;
-    result.feed.check_stdout(file.prints().then_some("--json, -o -"))?;
+    let mut file = save::SurveyFile::reserve(output.as_deref(), directory, &args.streams)?;
+    args.publish.check_stdout(file.prints().then_some("--json, -o -"))?;
     let mut open = match &mut members {
         Some(members) => {
             members.begin(&prepared.request)?;
@@ -182,16 +184,16 @@ fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
         open.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
     }
     prepared.settle(&open);
-    let form = if file.prints() || result.feed.prints() { Form::Json } else { Form::Text };
+    let form = if file.prints() || args.publish.prints() { Form::Json } else { Form::Text };
     let mut screen = Screen::new(form, remarks);
     screen.begin(&open, &prepared, &done)?;
-    let mut run = SurveyRun::new(&prepared, done, &signals).feeding(feed);
+    let mut run = SurveyRun::new(&prepared, done, session);
     if let Some(members) = members {
         run = run.by(members);
     }
     let mut found = run.measure_all(&mut open, &mut file, each);
     run.clear();
-    let fed = run.finish();
+    let published = run.finish();
     prepared.sort(&mut found.rows);
     let sentences = prepared.conclusions(&found.rows);
     // Save before printing: a closed pipe would end the command.
@@ -202,11 +204,13 @@ fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
         let page = if result.no_report { String::new() } else { crate::drawing::after_survey(path) };
         screen.end(path, &page, (planned, &found))?;
         if is_whole(&prepared, &found) {
-            screen.kept(&crate::store::keep_file(path, &store.0, store.1))?;
+            screen.kept(&crate::store::keep_file(path, &args.store, keeping))?;
         }
     }
-    found.failure.take().map_or(fed, Err)?;
-    Ok(status(&found, &prepared.request))
+    found.failure.take().map_or(published, Err)?;
+    drop(run);
+    found.rows.iter().for_each(|row| session.count(&row.result.notes));
+    Ok(status(&found))
 }
 
 /// The request of each of `members`: without a size they share what one survey would use.
@@ -252,10 +256,7 @@ fn save_all(
     file.finish(&survey.ended(sentences, found.signal).in_surroundings()).map(|()| (planned, true))
 }
 
-fn status(found: &Findings, request: &SurveyRequest) -> u8 {
+fn status(found: &Findings) -> u8 {
     let failed = found.rows.iter().any(|row| row.result.jobs.iter().any(|job| job.error.is_some()));
-    let status = found.signal.map_or(u8::from(failed), signal_status);
-    let Some(strict) = &request.strict else { return status };
-    let after = |status, row: &FinishedTest| crate::remarks::strict_status(status, strict, &row.result.notes);
-    found.rows.iter().fold(status, after)
+    found.signal.map_or(u8::from(failed), signal_status)
 }

@@ -10,19 +10,21 @@ mod sides;
 mod together;
 
 use crate::compare::tolerance;
-use crate::failure::{Failure, signal_status};
-use crate::streams::{Streams, is_stdout};
+use crate::failure::Failure;
+use crate::streams::is_stdout;
 use crate::{input, output};
 use analysis::compare::{Goal, Metric};
 use rounds::{Ending, Limits, Measurement};
 use save::Folder;
+use session::Session;
+use session::arguments::SessionArgs;
+use session::machine::seed_from_clock;
 use shown::{Form, Holds, Screen};
 use sides::Words;
 pub(crate) use sides::with_options;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use sys::processes::signals::Watch;
 
 /// Measure two alternatives in turns until it is decided which one is faster
 #[derive(Debug, clap::Args)]
@@ -43,7 +45,7 @@ write to them.
 More: docs/versus.md
 Exit status: 0 decided: the sides differ, or are the same within the tolerance; with --until 3%:
 known; 2 not decided after the last round; 3 an error, or a result that is not of the storage;
-128 + signal after a signal")]
+4 with --strict if a check found a problem; 128 + signal after a signal")]
 pub(crate) struct VersusArgs {
     /// Side A: a directory, file, device, job file, or options like 'ioengine=psync bs=4k' [default: the job as it is]
     #[arg(long, value_name = "SIDE", allow_hyphen_values = true)]
@@ -75,7 +77,7 @@ pub(crate) struct VersusArgs {
     /// Numbers that have to be decided: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50, response-p99,
     /// response-p99.9; the others are shown
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "LIST", default_value = "iops")]
-    metrics: Vec<Metric>,
+    numbers: Vec<Metric>,
     /// Time between two runs; 0 for none
     #[arg(long, value_name = "TIME", value_parser = survey::patience, default_value = "1s")]
     rest: u64,
@@ -85,17 +87,12 @@ pub(crate) struct VersusArgs {
     /// Seed of the order, to repeat it [default: from the clock]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Measure although these checks find that a result is not of the storage, like cache,nothing-moved
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    accept: Vec<String>,
     /// New directory for the result of each run; - prints them on standard output, and makes no directory
     /// [default: plumb-versus-NNN in the current directory]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    calibration: crate::measuring::CalibrationArgs,
-    #[command(flatten)]
-    streams: Streams,
+    session: SessionArgs,
     /// The job: fio's options, or job files
     #[arg(last = true, value_name = "JOB")]
     job: Vec<OsString>,
@@ -128,36 +125,35 @@ pub(crate) fn run(args: &VersusArgs) -> Result<u8, Failure> {
         let status = if failure.message().is_empty() { 1 } else { ERROR };
         failure.with_status(status)
     };
-    measure(args).map_err(failed)
+    let mut session = Session::open(&args.session).map_err(failed)?;
+    let measured = measure(args, &mut session).map_err(failed);
+    session.close(measured).map_err(failed)
 }
 
-fn measure(args: &VersusArgs) -> Result<u8, Failure> {
-    args.streams.apply();
-    args.calibration.apply();
-    let signals = Watch::begin()?;
+fn measure(args: &VersusArgs, session: &mut Session) -> Result<u8, Failure> {
     let words = Words::new([args.a.as_deref(), args.b.as_deref()], input::words(&args.job)?)?;
     let before = [args.before_a.clone(), args.before_b.clone()];
     if words.has_untrusted() && before.iter().any(Option::is_some) {
         return Err(Failure::new("--before-a and --before-b run commands, which --untrusted forbids; leave one out"));
     }
     let prints = args.output.as_deref().is_some_and(is_stdout);
+    args.session.publish.check_stdout(prints.then_some("-o -"))?;
     let order = rounds::Order {
         words,
         before,
         limits: args.limits(),
-        metrics: args.metrics.clone(),
+        metrics: args.numbers.clone(),
         tolerance: args.tolerance,
-        accepted: args.accept.iter().map(|check| check.replace('-', " ")).collect(),
         rest: Duration::from_secs(args.rest),
-        seed: args.seed.unwrap_or_else(session::machine::seed_from_clock),
+        seed: args.seed.unwrap_or_else(seed_from_clock),
         pairing: if args.together { rounds::Pairing::Together } else { rounds::Pairing::InTurns },
     };
     order.check()?;
     let folder = if prints { Folder::none() } else { Folder::make(args.output.as_deref())? };
-    let form = if args.streams.json || prints { Form::Json } else { Form::Text };
-    let mut screen = Screen::new(form);
+    let form = if args.session.streams.json || prints { Form::Json } else { Form::Text };
+    let mut screen = Screen::new(form, session.stdout());
     screen.begin(&order)?;
-    let mut measurement = Measurement::new(&order, &signals, folder);
+    let mut measurement = Measurement::new(&order, session, folder);
     let ending = measurement.all(&mut screen);
     measurement.clear();
     let holds = if prints { Holds::Results } else { Holds::Conclusion };
@@ -175,8 +171,7 @@ fn measure(args: &VersusArgs) -> Result<u8, Failure> {
             output::print_remark("plumb: not settled");
             Ok(NOT_DECIDED)
         }
-        Ending::Signal(signal) => Ok(signal_status(signal)),
-        Ending::Failed(failure) => Err(failure),
+        Ending::Cut(cut) => cut.outcome(),
     }
 }
 

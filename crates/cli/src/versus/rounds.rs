@@ -7,12 +7,12 @@ use super::together;
 use crate::failure::{Cut, Failure};
 use analysis::compare::{Goal, Metric, Observation, Round, Standing, observe, standing, turns_progress};
 use measure::{Nanos, SplitMix};
-use model::{Grade, RunResult};
-use run::RunOptions;
+use model::RunResult;
+use session::arguments::Findings;
 use session::progress::Display;
+use session::{Run, Session};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use sys::processes::signals::Watch;
 
 /// How long a pause goes on without a look at the signals.
 const NAP: Duration = Duration::from_millis(50);
@@ -26,8 +26,6 @@ pub(super) struct Order {
     /// The numbers that have to be decided.
     pub(super) metrics: Vec<Metric>,
     pub(super) tolerance: f64,
-    /// Checks whose finding that a result is not of the storage is accepted.
-    pub(super) accepted: Vec<String>,
     /// Time between two runs.
     pub(super) rest: Duration,
     pub(super) seed: u64,
@@ -72,10 +70,8 @@ pub(super) enum Ending {
     Rounds,
     /// The time is over.
     Time,
-    /// A signal came.
-    Signal(i32),
-    /// A run failed.
-    Failed(Failure),
+    /// A signal came, or a run failed.
+    Cut(Cut),
 }
 
 impl Order {
@@ -96,15 +92,15 @@ impl Order {
 /// The rounds so far.
 pub(super) struct Measurement<'a> {
     order: &'a Order,
-    signals: &'a Watch,
+    session: &'a mut Session,
     pub(super) folder: Folder,
     display: Display,
     pub(super) rounds: Vec<Round>,
     /// The results of each round, A and B, if they are printed at the end.
     pub(super) results: Vec<[RunResult; 2]>,
     pub(super) standing: Option<Standing>,
-    /// Remarks on the results, each once.
-    pub(super) remarks: Vec<String>,
+    /// Findings that results are not of the storage.
+    pub(super) findings: Findings,
     began: Instant,
     /// Number of runs that were begun.
     runs: usize,
@@ -115,16 +111,16 @@ pub(super) struct Measurement<'a> {
 
 impl<'a> Measurement<'a> {
     /// Nothing is measured yet.
-    pub(super) fn new(order: &'a Order, signals: &'a Watch, folder: Folder) -> Self {
+    pub(super) fn new(order: &'a Order, session: &'a mut Session, folder: Folder) -> Self {
         Measurement {
             order,
-            signals,
+            session,
             folder,
             display: Display::new(Nanos::ZERO),
             rounds: Vec::new(),
             results: Vec::new(),
             standing: None,
-            remarks: Vec::new(),
+            findings: Findings::default(),
             began: Instant::now(),
             runs: 0,
             took: Duration::ZERO,
@@ -156,10 +152,8 @@ impl<'a> Measurement<'a> {
             if self.began.elapsed() + next > time {
                 return Ending::Time;
             }
-            match self.round(screen) {
-                Ok(()) => {}
-                Err(Cut::Signal(signal)) => return Ending::Signal(signal),
-                Err(Cut::Failed(failure)) => return Ending::Failed(failure),
+            if let Err(cut) = self.round(screen) {
+                return Ending::Cut(cut);
             }
             if may_end_early == EndEarly::Yes && self.is_settled() {
                 return Ending::Settled;
@@ -204,38 +198,22 @@ impl<'a> Measurement<'a> {
         side: usize,
         run: impl Fn(&mut Self, usize) -> Result<[RunResult; COUNT], Cut>,
     ) -> Result<[RunResult; COUNT], Cut> {
-        let found = run(self, side)?;
-        if self.unfit(&found).is_none() {
-            return Ok(found);
+        let mut found = run(self, side)?;
+        if self.session.check_storage(&found).is_err() {
+            found = run(self, side)?;
         }
-        let again = run(self, side)?;
-        match self.unfit(&again) {
-            None => Ok(again),
-            Some(why) => {
-                let word = why.check.replace(' ', "-");
-                Err(Cut::Failed(Failure::new(format!(
-                    "round {}: NOT A STORAGE RESULT, twice: {}: {}; to compare it all the same: --accept {word}",
-                    self.rounds.len() + 1,
-                    why.check,
-                    why.sentence
-                ))))
-            }
-        }
-    }
-
-    /// The finding that these results are not of the storage; accepted ones are remarked once.
-    fn unfit(&mut self, results: &[RunResult]) -> Option<model::Note> {
-        let notes = results.iter().flat_map(|result| &result.notes);
-        for note in notes.filter(|note| note.grade == Grade::NotAStorageResult) {
-            if !self.order.accepted.contains(&note.check) {
-                return Some(note.clone());
-            }
-            let line = format!("NOT A STORAGE RESULT, and accepted: {}: {}", note.check, note.sentence);
-            if !self.remarks.iter().any(|known| known.contains(&format!("accepted: {}:", note.check))) {
-                self.remarks.push(line);
-            }
-        }
-        None
+        found.iter().for_each(|result| self.findings.add(result, &self.session.args().accept));
+        self.session.check_storage(&found).map_err(|cut| match cut {
+            Cut::NotStorage(why) => Cut::Failed(Failure::new(format!(
+                "round {}: NOT A STORAGE RESULT, twice: {}: {}; to compare it all the same: --accept {}",
+                self.rounds.len() + 1,
+                why.check,
+                why.sentence,
+                why.check.replace(' ', "-")
+            ))),
+            cut => cut,
+        })?;
+        Ok(found)
     }
 
     /// One run of a side.
@@ -266,7 +244,7 @@ impl<'a> Measurement<'a> {
     fn rest(&self) -> Result<(), Cut> {
         let until = Instant::now() + if self.runs == 0 { Duration::ZERO } else { self.order.rest };
         loop {
-            if let Some(signal) = self.signals.caught() {
+            if let Some(signal) = self.session.caught() {
                 return Err(Cut::Signal(signal));
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -282,7 +260,7 @@ impl<'a> Measurement<'a> {
         let Some(command) = &self.order.before[side] else { return Ok(()) };
         // Standard output is for the result.
         let status = Command::new("/bin/sh").arg("-c").arg(command).stdout(Stdio::from(std::io::stderr())).status();
-        if let Some(signal) = self.signals.caught() {
+        if let Some(signal) = self.session.caught() {
             return Err(Cut::Signal(signal));
         }
         let why = match status {
@@ -295,19 +273,10 @@ impl<'a> Measurement<'a> {
 
     fn execute(&mut self, parsed: Parsed, name: &str) -> Result<RunResult, Cut> {
         self.show(name);
-        let options = RunOptions { read_only: parsed.is_read_only == ReadOnly::Yes, ..crate::measuring::options() };
-        let mut result = run::execute(&parsed.plan, &options, &mut self.display)?;
-        result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        crate::result_file::name_host(&mut result, None);
-        if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
-            return Err(Cut::Signal(signal));
-        }
-        if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
-            let round = self.rounds.len() + 1;
-            return Err(Cut::Failed(Failure::new(format!("round {round}, {name}: {}", error.message))));
-        }
-        analysis::judge(&mut result);
-        Ok(result)
+        let title = format!("round {}, {name}", self.rounds.len() + 1);
+        let mut run = Run::new(&title, &parsed.plan);
+        run.options.read_only = parsed.is_read_only == ReadOnly::Yes;
+        self.session.run(run, &mut self.display)
     }
 
     /// Shows the run that begins, the change so far, and the time that is left.

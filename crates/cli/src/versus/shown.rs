@@ -4,7 +4,7 @@ use super::rounds::{EndEarly, Ending, Measurement, Order, Pairing};
 use super::sides::NAMES;
 use crate::compare::documents::row_of;
 use crate::compare::text::{aligned, interval, signed, value, word};
-use crate::failure::Failure;
+use crate::failure::{Cut, Failure};
 use crate::output::{self, Output};
 use crate::streams;
 use analysis::compare::{
@@ -32,9 +32,9 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Standard output in this form.
-    pub(super) fn new(form: Form) -> Self {
-        Screen { out: Output::stdout(), form }
+    /// An output in this form.
+    pub(super) const fn new(form: Form, out: Output) -> Self {
+        Screen { out, form }
     }
 
     /// Writes text as it is.
@@ -183,15 +183,15 @@ fn remarks(measured: &Measurement<'_>, ending: &Ending) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let rounds = survey::counted(measured.rounds.len() as u64, "complete round");
     match ending {
-        Ending::Signal(signal) => found.push(format!("Cut short by signal {signal} after {rounds}.")),
-        Ending::Failed(_) => found.push(format!("Ended by an error after {rounds}.")),
+        Ending::Cut(Cut::Signal(signal)) => found.push(format!("Cut short by signal {signal} after {rounds}.")),
+        Ending::Cut(_) => found.push(format!("Ended by an error after {rounds}.")),
         Ending::Time => found.push(format!("--max-time is over after {rounds}.")),
         Ending::Settled | Ending::Rounds => {}
     }
     let standing = measured.standing.iter();
     found.extend(standing.clone().flat_map(|found| &found.notes).cloned());
     found.extend(standing.flat_map(|found| &found.order).map(OrderEffect::sentence));
-    found.extend(measured.remarks.iter().cloned());
+    found.extend(measured.findings.accepted.iter().cloned());
     found
 }
 
@@ -284,7 +284,7 @@ fn ended(ending: &Ending) -> &'static str {
         Ending::Settled => "settled",
         Ending::Rounds => "rounds",
         Ending::Time => "time",
-        Ending::Signal(_) => "signal",
-        Ending::Failed(_) => "error",
+        Ending::Cut(Cut::Signal(_)) => "signal",
+        Ending::Cut(_) => "error",
     }
 }

@@ -16,7 +16,7 @@ use sys::processes::signals::Watch;
 pub(super) fn run(
     source: &Source<'_>,
     machine: &mut Machine,
-    (mut out, mut feed): (Output, Publisher),
+    (mut out, feed): (Output, &mut Publisher),
     (interval, count): (Duration, Option<u64>),
     signals: &Watch,
 ) -> Result<u8, Failure> {

@@ -82,7 +82,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// Shows the screen until the user quits. Returns 0, or 128 + signal.
 pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
-    let feed = Publisher::open(&args.feed, None)?;
+    let mut feed = Publisher::open(&args.feed, None)?;
     let root = args.root.clone().or_else(|| std::env::var_os("PLUMB_ROOT").map(PathBuf::from));
     let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
     let names: Vec<String> = args.devices.iter().map(|name| kernel_name(name)).collect();
@@ -99,7 +99,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
     if is_written || feed.is_fed() {
         let out = if is_written { args.written.open()? } else { Output::nowhere() };
         args.feed.check_stdout(out.is_stdout().then_some("--json"))?;
-        return lines::run(&source, &mut machine, (out, feed), (args.interval, args.count), &Watch::begin()?);
+        let shown = lines::run(&source, &mut machine, (out, &mut feed), (args.interval, args.count), &Watch::begin()?);
+        return feed.linger(shown);
     }
     if args.count.is_some() {
         return Err(Failure::new(

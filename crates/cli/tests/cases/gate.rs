@@ -91,7 +91,7 @@ fn gate(place: &Path, pairs: u64) -> Result<(i32, String), String> {
     gate.args([
         "gate",
         "--pairs",
-        "--metrics",
+        "--numbers",
         "iops",
         "--tolerance",
         TOLERANCE,

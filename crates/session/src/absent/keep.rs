@@ -17,6 +17,11 @@ pub struct KeepArgs {
 }
 
 impl KeepArgs {
+    /// The option that was given, if one was.
+    pub fn given(&self) -> Option<&'static str> {
+        self.store.as_ref().map(|_| "--store").or(self.no_store.then_some("--no-store"))
+    }
+
     /// Refuses a store that was named.
     pub fn in_file(store: Option<&Path>) -> Result<Self, Failure> {
         store.map_or(Ok(KeepArgs::default()), |_| Err(not_here()))

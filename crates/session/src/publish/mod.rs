@@ -1,4 +1,4 @@
-//! What a command gives away while it measures: the lines of `--stream`, the metrics of `--metrics`, `--metrics-listen` and
+//! What a command publishes while it measures: the lines of `--stream`, the metrics of `--metrics`, `--metrics-listen` and
 //! `--otlp`.
 //!
 //! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and gives the
@@ -28,10 +28,9 @@ use monitor::Pace;
 use plan::Plan;
 use run::{Event, Monitoring, Observer, Request, RunOptions, Start};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use stream::{Stream, is_stdout};
 
-/// Where a command gives away what it measures, in words.
+/// Where a command publishes what it measures, in words.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PublishArgs {
     /// Write lines of JSON while it measures, to a file, to - (standard output) or to the descriptor N
@@ -65,15 +64,6 @@ impl PublishArgs {
     }
 }
 
-/// The processes that still answer scrapes or send a last message. They outlive the feed, so that the command prints its results first.
-static LINGERING: Mutex<Vec<Lingering>> = Mutex::new(Vec::new());
-
-/// Waits until they are over. At the end of the program.
-pub fn linger_until_over() {
-    let lingering = std::mem::take(&mut *LINGERING.lock().unwrap_or_else(PoisonError::into_inner));
-    lingering.into_iter().for_each(Lingering::wait);
-}
-
 fn linger(text: &str) -> Result<Nanos, survey::SurveyError> {
     survey::seconds(text).map(Nanos::from_secs)
 }
@@ -88,6 +78,8 @@ pub struct Publisher {
     /// The machine, as the result names it.
     environment: Environment,
     run: RunSoFar,
+    /// The processes that still answer scrapes or send a last message when the runs have ended.
+    lingering: Vec<Lingering>,
 }
 
 /// The run that goes on, or the last one.
@@ -248,8 +240,22 @@ impl Publisher {
         let end = self.end;
         let (written, lingering) =
             self.metrics.take().map_or_else(|| (Ok(()), Vec::new()), |metrics| metrics.finish(end));
-        LINGERING.lock().unwrap_or_else(PoisonError::into_inner).extend(lingering);
+        self.lingering.extend(lingering);
         self.stream.take().map_or(Ok(()), Stream::finish).and(written)
+    }
+
+    /// Waits for the processes that still answer scrapes or send a last message. The command has printed all but its failure.
+    pub fn linger(self, done: Result<u8, Failure>) -> Result<u8, Failure> {
+        if self.lingering.is_empty() {
+            return done;
+        }
+        // The message of a failure does not wait until scrapes have ended.
+        let status = done.unwrap_or_else(|failure| {
+            failure.print();
+            failure.status
+        });
+        self.lingering.into_iter().for_each(Lingering::wait);
+        Ok(status)
     }
 
     fn note_end(&mut self, signal: Option<i32>) {
@@ -265,7 +271,7 @@ impl Publisher {
     }
 }
 
-/// An observer that gives away what it sees.
+/// An observer that publishes what it sees.
 pub struct Publishing<'a> {
     feed: &'a mut Publisher,
     inner: &'a mut dyn Observer,
