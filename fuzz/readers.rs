@@ -137,7 +137,7 @@ fn of_format(name: &str, bytes: &[u8]) {
     }
     for reading in parse(bytes).0 {
         if let Found::Run(run) = reading.found {
-            write_all(&result_as_reading::result(&run));
+            write_all(&result_as_reading::result(*run));
         }
     }
 }

@@ -84,7 +84,7 @@ impl Level {
 
     /// With what the checks found: they know more than a row, such as rate limits and lock waits.
     #[must_use]
-    fn with_notes(self, notes: &[Note]) -> Self {
+    pub fn with_notes(self, notes: &[Note]) -> Self {
         let busy = notes.iter().find(|note| note.check == "busy users" && note.grade > Grade::Trusted);
         let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
         let at_work = evidence("users_busy").zip(evidence("users_asked")).map(|(busy, asked)| AtWork { busy, asked });

@@ -5,7 +5,7 @@
 use crate::percentile_as_fact;
 use measure::{Direction, Histogram, Nanos};
 use model::measurement::{LATENCY_EDGES_NS, PERCENTS};
-use model::reading::{LatencyShare, ReadKind};
+use model::reading::LatencyShare;
 use model::{JobResult, Measurement, RunResult};
 
 /// Merges all jobs of a result; `None` without a job.
@@ -31,7 +31,7 @@ pub fn measurement(job: &JobResult, direction: Direction) -> Option<Measurement>
     Some(Measurement {
         users: Some(f64::from(job.workers)),
         block: block.map(|(low, high)| (u64::from(low), u64::from(high))),
-        kind: Some(kind(direction)),
+        kind: Some(direction.into()),
         bytes_per_second: moved.bytes_per_second().map(|rate| rate as f64),
         mean_ns: moments.and_then(measure::Moments::mean),
         min_ns: moments.and_then(measure::Moments::minimum).map(Nanos::as_f64),
@@ -46,14 +46,6 @@ pub fn measurement(job: &JobResult, direction: Direction) -> Option<Measurement>
         errno: Some(f64::from(job.errno())).filter(|&errno| errno != 0.0),
         ..Measurement::default()
     })
-}
-
-const fn kind(direction: Direction) -> ReadKind {
-    match direction {
-        Direction::Read => ReadKind::Read,
-        Direction::Write => ReadKind::Write,
-        Direction::Trim => ReadKind::Trim,
-    }
 }
 
 /// The fraction of I/Os in each latency bucket; empty for an empty histogram.

@@ -22,9 +22,6 @@ pub(crate) const fn float(count: u64) -> f64 {
     count as f64
 }
 
-const KINDS: [(Direction, ReadKind); 3] =
-    [(Direction::Read, ReadKind::Read), (Direction::Write, ReadKind::Write), (Direction::Trim, ReadKind::Trim)];
-
 /// The reading of this result.
 pub fn reading(result: &RunResult, format: &'static str, line: u64) -> Reading {
     let program = &result.environment.program;
@@ -36,7 +33,7 @@ pub fn reading(result: &RunResult, format: &'static str, line: u64) -> Reading {
         ..ReadRun::default()
     };
     run.disks = result.devices.iter().map(read_disk).collect();
-    Reading { format, line, found: Found::Run(Box::new(run)) }
+    Reading::new(format, line, Found::Run(Box::new(run)))
 }
 
 fn read_job(job: &JobResult, line: u64) -> ReadJob {
@@ -54,10 +51,9 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
     }
     let runtime = job.runtime.as_f64();
     let share = |time: Nanos| (runtime > 0.0).then(|| 100.0 * time.as_f64() / runtime);
-    let counts = |get: fn(&DirectionResult) -> u64, sync: u64| {
-        let mut counts: Vec<f64> = KINDS.iter().map(|&(direction, _)| float(get(&job.directions[direction]))).collect();
-        counts.push(float(sync));
-        counts
+    let counts = |get: fn(&DirectionResult) -> u64, sync: u64| -> Vec<f64> {
+        let each = Direction::ALL.map(|direction| get(&job.directions[direction]));
+        each.into_iter().chain([sync]).map(float).collect()
     };
     let priority_time = if job.style.total_percentiles { PriorityTime::Total } else { PriorityTime::Completion };
     ReadJob {
@@ -71,15 +67,15 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
         pattern: echoed::pattern(job).map(str::to_owned),
         engine: Some(job.echo.engine.clone()).filter(|engine| !engine.is_empty()),
         depth: (job.echo.iodepth > 0).then(|| f64::from(job.echo.iodepth)),
-        block_sizes: KINDS
-            .iter()
-            .map(|&(direction, _)| job.echo.block_sizes[direction])
+        block_sizes: Direction::ALL
+            .into_iter()
+            .map(|direction| job.echo.block_sizes[direction])
             .filter(|sizes| sizes.1 > 0)
             .map(|(low, high)| (f64::from(low), f64::from(high)))
             .collect(),
-        directions: KINDS
-            .iter()
-            .filter_map(|&(direction, kind)| read_direction(&job.directions[direction], kind, priority_time))
+        directions: Direction::ALL
+            .into_iter()
+            .filter_map(|direction| read_direction(&job.directions[direction], direction.into(), priority_time))
             .collect(),
         sync: latency(Some(&job.sync.latency), &job.style.percentiles),
         latency_shares,
@@ -178,13 +174,19 @@ fn read_disk(disk: &DeviceUsage) -> ReadDisk {
 
 /// The result described by a report: counts that it lacks are rebuilt from its rates, other missing values keep their
 /// defaults. A sum over the directions, reported alone, is stored as reads, see [`Unified`].
-pub fn result(run: &ReadRun) -> RunResult {
-    let settings = |job| JobResult { style: style(job), runtime: longest(job), ..JobResult::default() };
-    result_over(run, run.jobs.iter().map(settings))
+pub fn result(run: ReadRun) -> RunResult {
+    let result = rebuilt(&run);
+    RunResult { origin: Origin::Report(Box::new(run)), ..result }
 }
 
-/// The result described by a report. `settings` has one per job: what the report states elsewhere, and the run time.
-pub(crate) fn result_over(run: &ReadRun, settings: impl Iterator<Item = JobResult>) -> RunResult {
+/// The same without the report.
+pub(crate) fn rebuilt(run: &ReadRun) -> RunResult {
+    let settings = |job| JobResult { style: style(job), runtime: longest(job), ..JobResult::default() };
+    rebuilt_over(run, run.jobs.iter().map(settings))
+}
+
+/// The same. `settings` has one per job: what the report states elsewhere, and the run time.
+pub(crate) fn rebuilt_over(run: &ReadRun, settings: impl Iterator<Item = JobResult>) -> RunResult {
     let mut result = RunResult::default();
     result.environment.program = run.version.clone().unwrap_or_default();
     result.environment.host.clone_from(&run.host);
@@ -195,7 +197,6 @@ pub(crate) fn result_over(run: &ReadRun, settings: impl Iterator<Item = JobResul
         result.jobs.push(found);
     }
     result.devices = run.disks.iter().map(usage_of).collect();
-    result.origin = Origin::Report(Box::new(run.clone()));
     result
 }
 
@@ -256,10 +257,10 @@ fn complete(found: &mut JobResult, job: &ReadJob) {
     // fio prints no pattern of engines that do no I/O.
     let of_engine = || echoed::of_pattern("read", engine).filter(|workload| workload.work == plan::Work::Background);
     found.workload = found.workload.take().or_else(of_pattern).or_else(of_engine);
-    for (&(direction, kind), slot) in KINDS.iter().zip(0..) {
+    for (direction, slot) in Direction::ALL.into_iter().zip(0..) {
         let sizes = job.block_sizes.get(slot).or(job.block_sizes.last()).copied().unwrap_or_default();
         found.echo.block_sizes[direction] = (small(Some(sizes.0)), small(Some(sizes.1)));
-        if let Some(read) = job.directions.iter().find(|read| read.kind == kind) {
+        if let Some(read) = job.directions.iter().find(|read| read.kind == direction.into()) {
             found.directions[direction] = result_of_direction(read, job.issued.get(slot).copied());
         }
         found.directions[direction].short_ios = count(job.short.get(slot).copied());

@@ -49,14 +49,16 @@ pub fn results(bytes: &[u8]) -> Results {
     if let Some(Own { found, .. }) = text.and_then(own) {
         return Results { found, ..Results::default() };
     }
-    let documents = text.map(Documents::of);
     let mut results = Results::default();
-    let mut parser = Parser::new(|event| match event {
-        Event::Reading(reading) => match of_reading(&reading, documents.as_ref()) {
-            Some(located) => results.found.push(located),
-            None if results.without_result.contains(&reading.format) => {}
-            None => results.without_result.push(reading.format),
-        },
+    let mut parser = Parser::of_results(|event| match event {
+        Event::Reading(reading) => {
+            let format = reading.format;
+            match of_reading(reading) {
+                Some(located) => results.found.push(located),
+                None if results.without_result.contains(&format) => {}
+                None => results.without_result.push(format),
+            }
+        }
         Event::Repeated(repeated) => results.repeats.add(&repeated),
         Event::Damage(damage) => results.damages.push(damage),
     });
@@ -92,60 +94,25 @@ pub fn own(text: &str) -> Option<Own> {
     Some(Own { is_survey: true, found: found? })
 }
 
-/// A text whose documents of fio are found by their lines.
-#[derive(Debug)]
-pub struct Documents<'text> {
-    text: &'text str,
-    starts: Vec<usize>,
-}
-
-impl<'text> Documents<'text> {
-    /// Finds the lines.
-    pub fn of(text: &'text str) -> Documents<'text> {
-        let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
-        Documents { text, starts: std::iter::once(0).chain(starts).collect() }
-    }
-
-    /// The document of fio that begins in this line: to the next line that is its last bracket, or this line alone.
-    fn document(&self, line: u64) -> Option<&'text str> {
-        let start = *self.starts.get(usize::try_from(line).ok()?.checked_sub(1)?)?;
-        let rest = &self.text[start..];
-        let line = rest.lines().next()?;
-        if line.len() > 1 && line.ends_with('}') {
-            return Some(line);
-        }
-        let end = rest.find("\n}\n").or_else(|| rest.find("\n}\r\n")).map_or(rest.len(), |end| end + 2);
-        Some(&rest[..end])
-    }
-}
-
-/// The result that a reading states: a run, or a row of a sweep. `documents` is the text that was read: a document of fio states more
-/// than its reading has.
-pub fn of_reading(reading: &Reading, documents: Option<&Documents<'_>>) -> Option<Located> {
-    match &reading.found {
+/// The result that a reading states: a run, or a row of a sweep.
+pub fn of_reading(reading: Reading) -> Option<Located> {
+    let Reading { format, line, found, result } = reading;
+    match found {
         Found::Run(run) => {
-            // A document states more than its reading has: options, goals, and the findings of plumb.
-            let document = || fio::json::read(documents?.document(reading.line)?).ok();
-            let result = match reading.format {
-                "fio-terse" => fio::terse::result(run),
-                "fio-json" => document().unwrap_or_else(|| result_as_reading::result(run)),
-                "native" => own_document(documents, reading.line).unwrap_or_else(|| result_as_reading::result(run)),
-                _ => result_as_reading::result(run),
+            let result = match result {
+                Some(result) => *result,
+                None if format == "fio-terse" => fio::terse::result(*run),
+                None => result_as_reading::result(*run),
             };
-            Some(Located { line: reading.line, title: title(&result), result })
+            Some(Located { line, title: title(&result), result })
         }
-        Found::Row(row) => of_row(row).map(|result| {
+        Found::Row(row) => of_row(&row).map(|result| {
             let users = row.users.map_or_else(String::new, |users| format!(", {users} users"));
             let system = row.system.as_ref().map_or_else(String::new, |system| format!("{system} "));
-            Located { line: reading.line, title: format!("{system}{}{users}", row.test.as_str()), result }
+            Located { line, title: format!("{system}{}{users}", row.test.as_str()), result }
         }),
         _ => None,
     }
-}
-
-/// A result file of plumb among other text, with what was sampled during its run.
-fn own_document(documents: Option<&Documents<'_>>, line: u64) -> Option<RunResult> {
-    native::read(documents?.document(line)?).ok()
 }
 
 fn title(result: &RunResult) -> String {

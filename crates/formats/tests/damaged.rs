@@ -343,7 +343,7 @@ fn mutated_outputs_never_panic() {
         for reading in &readings {
             measurements(reading, None);
             if let Found::Run(run) = &reading.found {
-                let _ = formats::result_as_reading::result(run);
+                let _ = formats::result_as_reading::result((**run).clone());
             }
         }
     }

@@ -79,7 +79,7 @@ fn a_result_rebuilt_from_a_report_has_them_again() {
     let readings = both();
     for reading in &readings {
         let Found::Run(run) = &reading.found else { panic!("{reading:?}") };
-        let again = result_as_reading::reading(&result_as_reading::result(run), reading.format, 1);
+        let again = result_as_reading::reading(&result_as_reading::result((**run).clone()), reading.format, 1);
         let (first, second) = (directions(&readings, reading.format), directions(&[again], reading.format));
         for (before, after) in first.iter().flatten().zip(second.iter().flatten()) {
             assert_eq!((before.class, before.level), (after.class, after.level));

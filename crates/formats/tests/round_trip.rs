@@ -182,7 +182,7 @@ proptest! {
     fn a_reading_of_a_result_is_the_result_again(result in result()) {
         let jobs = truth(&result);
         let run = ReadRun { jobs: jobs.clone(), ..ReadRun::default() };
-        let again = truth(&result_as_reading::result(&run));
+        let again = truth(&result_as_reading::result(run));
         compare(&again, &jobs, &Loss { rate: 1e-6, latency: 1e-6, step_ns: 1.0, rate_step: 1e-6 });
     }
 }

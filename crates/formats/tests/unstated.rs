@@ -45,6 +45,20 @@ fn an_entry_of_json_covers_the_workers_that_its_run_time_is_of() {
 }
 
 #[test]
+fn a_document_of_json_states_its_options_wherever_it_stands() {
+    let found = |text: &str| -> Vec<RunResult> {
+        results(text.as_bytes()).found.into_iter().map(|located| located.result).collect()
+    };
+    let plain = document(&[("a", 0, Some(1000), 1), ("b", 1, Some(1000), 1)]);
+    let whole = found(&plain);
+    assert_eq!(whole[0].jobs[1].workload.as_ref().map(plan::Workload::pattern), Some("randread"));
+    let quoted: String = plain.lines().map(|line| format!("> {line}\n")).collect();
+    assert_eq!(found(&quoted), whole, "quoted");
+    let cut = found(&plain[..plain.rfind("numjobs").unwrap()]);
+    assert_eq!((cut[0].jobs.len(), &cut[0].jobs[0]), (1, &whole[0].jobs[0]), "cut off within the second job");
+}
+
+#[test]
 fn sectors_that_are_not_stated_are_absent_and_stay_so() {
     let result = fio_json::read(&document(&[("a", 0, Some(1000), 1)])).unwrap();
     assert_eq!(result.devices[0].sectors, None);

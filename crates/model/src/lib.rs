@@ -17,6 +17,7 @@ pub mod measurement;
 mod monitored;
 mod native;
 mod phases;
+mod printed;
 pub mod reading;
 mod result;
 mod samples;

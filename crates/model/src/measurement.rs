@@ -4,7 +4,7 @@
 //! tables, Parquet) are in `formats`.
 
 use crate::Lasting;
-use crate::reading::{LatencyShare, ReadKind};
+use crate::printed::{LatencyShare, ReadKind};
 use measure::Direction;
 use measure::text::{SizeStyle, exact_size};
 use plan::{Mix, RwPattern};

@@ -1,6 +1,6 @@
 //! Result of a whole run.
 
-use crate::reading::ReadRun;
+use crate::printed::ReadRun;
 use crate::{DeviceUsage, JobResult, Lasting, LimitedBy, Monitored, Phase, Surroundings, UntilRegime};
 use serde::{Deserialize, Serialize};
 

@@ -411,11 +411,7 @@ fn percentile(times: Option<&LatencyStatistics>, percent: f64, missing: Missing)
 /// True if the report has this percentile: in a list, or by the bins of all its jobs. A histogram that was rebuilt from a list
 /// has only the percentiles of the list.
 fn is_printed(jobs: &[&ReadJob], percent: f64, direction: Direction) -> bool {
-    let kind = match direction {
-        Direction::Read => ReadKind::Read,
-        Direction::Write => ReadKind::Write,
-        Direction::Trim => ReadKind::Trim,
-    };
+    let kind = direction.into();
     let has_bins = |job: &&&ReadJob| latency(job, kind).is_some_and(|latency| !latency.bins.is_empty());
     if !jobs.is_empty() && jobs.iter().filter(has_bins).count() == jobs.len() {
         return true;

@@ -5,7 +5,7 @@ use crate::input::{self, NamedFile};
 use crate::parse;
 use analysis::measured;
 use analysis::report_card::{Disk, disks_of};
-use formats::results::{Documents, Own, of_reading, own};
+use formats::results::{Own, of_reading, own};
 use formats::stream::{Event, Parser, Repeats};
 use measure::Direction;
 use model::measurement::TestName;
@@ -54,10 +54,9 @@ impl Sweeps {
 
     fn add_foreign(&mut self, file: &NamedFile, bytes: &[u8]) {
         let path: &Path = &file.path;
-        let documents = std::str::from_utf8(bytes).ok().map(Documents::of);
         let mut repeats = Repeats::default();
         let mut damages = 0;
-        let mut parser = Parser::new(|event| match event {
+        let mut parser = Parser::of_results(|event| match event {
             Event::Repeated(repeated) => repeats.add(&repeated),
             Event::Damage(damage) => {
                 damages += 1;
@@ -67,7 +66,7 @@ impl Sweeps {
             }
             Event::Reading(reading) => {
                 let rows = formats::sweep::measurements(&reading, parse::log_kind(path));
-                let located = of_reading(&reading, documents.as_ref());
+                let located = of_reading(reading);
                 self.add(file, None, rows, located.map(|located| located.result).as_mut());
             }
         });

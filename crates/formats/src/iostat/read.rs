@@ -212,7 +212,7 @@ pub(crate) fn device_from_json(value: &Tree<'_>, date: Option<String>, line: u64
 }
 
 fn reading(line: u64, found: Found) -> Event {
-    Event::Reading(Reading { format: "iostat", line, found })
+    Event::Reading(Reading::new("iostat", line, found))
 }
 
 fn row(value: &Tree<'_>, date: Option<String>) -> Option<IostatRow> {

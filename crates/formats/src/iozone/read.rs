@@ -161,7 +161,7 @@ impl IozoneReader {
                     values,
                     ..IozoneRow::default()
                 };
-                sink(Event::Reading(Reading { format: "iozone", line: number, found: Found::Iozone(Box::new(row)) }));
+                sink(Event::Reading(Reading::new("iozone", number, Found::Iozone(Box::new(row)))));
             }
             None => {
                 sink(Event::damage(number, "damaged row of iozone's table: its values do not stand under the heading"))
@@ -222,7 +222,7 @@ impl IozoneReader {
             if block.min_transfer.is_none() {
                 sink(Event::damage(self.line, format!("the block of `{}` of iozone is cut short", block.test)));
             }
-            sink(Event::Reading(Reading { format: "iozone", line, found: Found::Throughput(Box::new(block)) }));
+            sink(Event::Reading(Reading::new("iozone", line, Found::Throughput(Box::new(block)))));
         }
     }
 }

@@ -156,7 +156,7 @@ fn row_of(
         Quantity::Rate => row.values.push((test, value)),
         Quantity::ProcessorPercent => row.processor_percent.push((test, value)),
     }
-    Reading { format: "iozone", line, found: Found::Iozone(Box::new(row)) }
+    Reading::new("iozone", line, Found::Iozone(Box::new(row)))
 }
 
 /// Parses a line of a throughput report: its heading, or a test and its values.
@@ -202,7 +202,7 @@ fn throughput(
             Quantity::ProcessorPercent => block.processor_percent = Some(value),
         }
         let found = Found::Throughput(Box::new(block));
-        sink(Event::Reading(Reading { format: "iozone", line: number, found }));
+        sink(Event::Reading(Reading::new("iozone", number, found)));
     }
     true
 }

@@ -1,11 +1,12 @@
 //! JSON documents embedded in other text: detects their start and end, and recovers parts of damaged ones.
 
-use crate::echoed::Echoes;
 use crate::event::{Event, Line, Sink};
 use crate::fio::json as fio_json;
 use crate::iostat;
+use crate::result_as_reading;
 use crate::tree::{Object, Tree};
-use model::reading::Found;
+use model::RunResult;
+use model::reading::{Found, Reading};
 
 /// Size of the largest document read, in bytes.
 const LARGEST: usize = 256 << 20;
@@ -119,13 +120,13 @@ impl Document {
     }
 
     /// Reads the document, or its intact parts.
-    pub(super) fn read(&self, echoes: &mut Echoes, sink: &mut Sink<'_>) {
+    pub(super) fn read(&self, json: &mut fio_json::Reader, sink: &mut Sink<'_>) {
         if self.too_large {
             let what = format!("the JSON document that begins here is larger than {} MiB", LARGEST >> 20);
             sink(Event::damage(self.first_line, what));
         }
         match Tree::of(&self.text) {
-            Ok(value) => self.read_value(&value, echoes, sink),
+            Ok(value) => self.read_value(&value, json, sink),
             Err(error) => {
                 let at = error.line().min(self.text.lines().count());
                 let line = self.first_line + u64::try_from(at).unwrap_or(1).saturating_sub(1);
@@ -135,36 +136,40 @@ impl Document {
                     format!("damaged JSON: {error}")
                 };
                 sink(Event::damage(line, what));
-                self.salvage(echoes, sink);
+                self.salvage(json, sink);
             }
         }
     }
 
-    fn read_value(&self, value: &Tree<'_>, echoes: &mut Echoes, sink: &mut Sink<'_>) {
+    fn read_value(&self, value: &Tree<'_>, json: &mut fio_json::Reader, sink: &mut Sink<'_>) {
         if value.get("sysstat").is_some() {
             iostat::from_json(value, self.first_line, sink);
         } else if let Some(tests) = value.get("tests").and_then(Tree::as_list) {
-            self.read_survey(tests, sink);
+            self.read_survey(tests, json, sink);
         } else if value.get("schema").is_some() {
             match crate::native::read(&self.text) {
-                Ok(result) => {
-                    sink(Event::Reading(crate::result_as_reading::reading(&result, "native", self.first_line)))
-                }
+                Ok(result) => sink(Event::Reading(self.own(result, json))),
                 Err(error) => sink(Event::damage(self.first_line, error.to_string())),
             }
         } else {
-            fio_json::from_json(value, self.first_line, echoes, sink);
+            json.read(value, self.first_line, sink);
         }
     }
 
+    /// The reading of a result of plumb.
+    fn own(&self, result: RunResult, json: &fio_json::Reader) -> Reading {
+        let reading = result_as_reading::reading(&result, "native", self.first_line);
+        Reading { result: json.gives_results.then(|| Box::new(result)), ..reading }
+    }
+
     /// Reads the results of a survey, one run per test.
-    fn read_survey(&self, tests: &[Tree<'_>], sink: &mut Sink<'_>) {
+    fn read_survey(&self, tests: &[Tree<'_>], json: &fio_json::Reader, sink: &mut Sink<'_>) {
         let round = |test: &Tree<'_>| test.get("round").and_then(Tree::as_number);
         let is_repeated = tests.iter().filter_map(round).any(|round| round > 1.0);
         for (number, test) in tests.iter().enumerate() {
             match test.get("result").map(crate::native::of_value) {
                 Some(Ok(result)) => {
-                    let mut reading = crate::result_as_reading::reading(&result, "native", self.first_line);
+                    let mut reading = self.own(result, json);
                     if let (Found::Run(run), true) = (&mut reading.found, is_repeated) {
                         run.round = round(test);
                     }
@@ -179,9 +184,9 @@ impl Document {
     }
 
     /// Recovers the intact entries of the innermost lists: tests of a survey, jobs of fio, devices of iostat.
-    fn salvage(&self, echoes: &mut Echoes, sink: &mut Sink<'_>) {
+    fn salvage(&self, json: &mut fio_json::Reader, sink: &mut Sink<'_>) {
         if let Some(tests) = self.tests_of_survey() {
-            self.read_survey(&whole_entries(tests), sink);
+            self.read_survey(&whole_entries(tests), json, sink);
             return;
         }
         for list in ["jobs", "client_stats"] {
@@ -197,7 +202,7 @@ impl Document {
                         root.set("global options".into(), global);
                     }
                     root.set(list.into(), Tree::List(entries));
-                    fio_json::from_json(&Tree::Object(root), self.first_line, echoes, sink);
+                    json.read(&Tree::Object(root), self.first_line, sink);
                     return;
                 }
             }

@@ -9,8 +9,8 @@ mod repeats;
 
 pub use crate::event::{Event, Repeat, Repeated, Repeats};
 
-use crate::echoed::Echoes;
 use crate::event::{Line, Sink};
+use crate::fio::json as fio_json;
 use crate::fio::log::LogReader;
 use crate::fio::terse as fio_terse;
 use crate::fio::text::TextReader;
@@ -46,7 +46,7 @@ pub struct Parser<'sink> {
 #[derive(Default)]
 struct Readers {
     documents: Documents,
-    echoes: Echoes,
+    json: fio_json::Reader,
     text: TextReader,
     iozone: IozoneReader,
     iostat: IostatReader,
@@ -69,6 +69,13 @@ impl<'sink> Parser<'sink> {
             readers: Readers::default(),
             held: Held::default(),
         }
+    }
+
+    /// A parser whose readings have the results of documents, for [`crate::results::of_reading`].
+    pub fn of_results(sink: impl FnMut(Event) + 'sink) -> Self {
+        let mut parser = Self::new(sink);
+        parser.readers.json.gives_results = true;
+        parser
     }
 
     /// Adds the next bytes.
@@ -212,7 +219,7 @@ impl Readers {
 
     fn document(&mut self, document: &documents::Document, sink: &mut Sink<'_>) {
         self.text.answered_elsewhere();
-        document.read(&mut self.echoes, sink);
+        document.read(&mut self.json, sink);
     }
 
     fn plain(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {

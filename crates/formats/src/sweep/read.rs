@@ -74,7 +74,7 @@ impl SweepReader {
         match row {
             Some(row) => {
                 self.rows += 1;
-                sink(Event::Reading(Reading { format: "sweep", line: number, found: Found::Row(Box::new(row)) }));
+                sink(Event::Reading(Reading::new("sweep", number, Found::Row(Box::new(row)))));
                 true
             }
             None => self.not_a_row(number, text, sink),

@@ -11,13 +11,11 @@ use model::reading::ReadKind;
 
 /// The sweeps in the rows of one system: over users, depth, another option, and block size.
 pub fn sweeps(system: &str, rows: &[Measurement], target_ns: Option<f64>) -> Vec<Sweep> {
-    let rows = by_direction(rows.to_vec());
-    let placed: Vec<Placed> = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(run, row)| place(system, row, Origin { run, ..Origin::default() }))
-        .collect();
-    let notes = notes(&rows);
+    let notes = notes(rows);
+    let row = |(run, numbers): (usize, &Measurement)| Row { numbers: numbers.clone(), run, ..Row::default() };
+    let mut rows: Vec<Row> = rows.iter().enumerate().map(row).collect();
+    by_direction(&mut rows);
+    let placed: Vec<Placed> = rows.into_iter().filter_map(|row| place(system, row, Subject::default())).collect();
     let drawn = placed::sweeps(&placed, target_ns).sweeps;
     drawn.into_iter().map(|one| with_notes(one.sweep, &notes)).collect()
 }
@@ -28,18 +26,24 @@ pub(crate) fn with_notes(mut sweep: Sweep, notes: &[String]) -> Sweep {
     sweep
 }
 
-/// Where a row comes from.
+/// A measured row, and what else is known of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Origin {
-    /// The result that it is of.
-    pub(crate) subject: Subject,
+pub(crate) struct Row {
+    /// Its numbers.
+    pub(crate) numbers: Measurement,
     /// Number of its run.
     pub(crate) run: usize,
     /// Its latency distribution, if known.
     pub(crate) distribution: Option<Distribution>,
-    /// Number of I/Os that its percentiles are of, if the report states it.
+    /// The distribution of its response time, if it had a rate.
+    pub(crate) response: Option<Distribution>,
+    /// Median and 99th percentile of that in nanoseconds, each if it had enough I/Os.
+    pub(crate) response_ns: [Option<f64>; 2],
+    /// The tool's share in the median and in the 99th percentile of its latency in µs, each if known.
+    pub(crate) tool_us: [Option<f64>; 2],
+    /// Number of I/Os that its percentiles are of, if a report states it.
     pub(crate) count: Option<f64>,
-    /// Size of the data in bytes, if the report states it.
+    /// Size of the data in bytes, if its result states it.
     pub(crate) region_bytes: Option<u64>,
 }
 
@@ -49,19 +53,19 @@ pub(crate) fn has_place(row: &Measurement) -> bool {
 }
 
 /// A row with its place on all axes; `None` without a mean latency, a throughput and IOPS.
-pub(crate) fn place(system: &str, row: &Measurement, origin: Origin) -> Option<Placed> {
-    let test = test_in_words(&row.test).to_owned();
+pub(crate) fn place(system: &str, row: Row, subject: Subject) -> Option<Placed> {
+    let test = test_in_words(&row.numbers.test).to_owned();
     Some(Placed {
         system: system.to_owned(),
         plural: format!("{test}s"),
         test,
-        coordinates: coordinates(row),
-        level: facts_only(Level::of_row(1.0, row)?, origin.count),
-        run: origin.run,
-        region_bytes: origin.region_bytes,
-        subject: origin.subject,
-        distribution: origin.distribution,
-        response: None,
+        coordinates: coordinates(&row.numbers),
+        level: facts_only(Level::of_row(1.0, &row.numbers)?, row.count),
+        run: row.run,
+        region_bytes: row.region_bytes,
+        subject,
+        distribution: row.distribution,
+        response: row.response,
     })
 }
 
@@ -91,18 +95,17 @@ pub(crate) fn coordinates(row: &Measurement) -> Vec<Coordinate> {
 }
 
 /// Treats reads and writes of one test as separate tests.
-pub(crate) fn by_direction(mut rows: Vec<Measurement>) -> Vec<Measurement> {
-    let mixed = |test: &TestName, rows: &[Measurement]| {
-        let kinds = |kind| rows.iter().any(|row| row.test == *test && row.kind == Some(kind));
-        kinds(ReadKind::Read) && kinds(ReadKind::Write)
+pub(crate) fn by_direction(rows: &mut [Row]) {
+    let mixed = |row: &Row| {
+        let of_test = || rows.iter().map(|row| &row.numbers).filter(|other| other.test == row.numbers.test);
+        [ReadKind::Read, ReadKind::Write].into_iter().all(|kind| of_test().any(|other| other.kind == Some(kind)))
     };
-    let both: Vec<bool> = rows.iter().map(|row| mixed(&row.test, &rows)).collect();
-    for (row, both) in rows.iter_mut().zip(both) {
+    let both: Vec<bool> = rows.iter().map(mixed).collect();
+    for (row, both) in rows.iter_mut().map(|row| &mut row.numbers).zip(both) {
         if let (true, Some(kind)) = (both, row.kind) {
             row.test = TestName::Other(format!("{}, {}s", test_in_words(&row.test), kind.word()));
         }
     }
-    rows
 }
 
 /// Builds the report card of one system.
@@ -185,8 +188,8 @@ fn whole(count: Option<f64>) -> Option<u64> {
 }
 
 /// Remarks on data that the rows lack or have only approximately.
-pub(crate) fn notes(rows: &[Measurement]) -> Vec<String> {
-    let sums = rows.iter().filter_map(Measurement::buckets).map(|buckets| buckets.iter().sum::<f64>());
+pub(crate) fn notes<'rows>(rows: impl IntoIterator<Item = &'rows Measurement>) -> Vec<String> {
+    let sums = rows.into_iter().filter_map(Measurement::buckets).map(|buckets| buckets.iter().sum::<f64>());
     let (low, high) = sums.fold((f64::INFINITY, 0.0_f64), |(low, high), sum| (low.min(sum), high.max(sum)));
     if low < 99.5 {
         vec![format!("The shares in this data are cut to whole percents: they add up to {low:.0}–{high:.0} %.")]

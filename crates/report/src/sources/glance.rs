@@ -13,7 +13,7 @@ const OVER_TIME: (usize, usize) = (48, 34);
 /// For each direction with I/O: rates with a sparkline over time, and the latency histogram. Empty if nothing was
 /// measured. As wide as a terminal of this many columns.
 pub fn glance(result: &RunResult, columns: usize) -> String {
-    let Some(test) = test_of(&Value::Null, result.clone()) else { return String::new() };
+    let Some(test) = test_of(1, &Value::Null, result.clone()) else { return String::new() };
     let level = |direction| Some((direction, Level::of(test.users as f64, result, direction, &result.notes)?));
     let levels: Vec<(Direction, Level)> = Direction::ALL.into_iter().filter_map(level).collect();
     let several = levels.len() > 1;

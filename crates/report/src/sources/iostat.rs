@@ -12,7 +12,7 @@ const DAY: f64 = 86_400.0;
 
 /// The reports of one file.
 #[derive(Clone, Debug, Default)]
-pub struct Iostat {
+pub(crate) struct Iostat {
     reports: Vec<Report>,
     /// True if the next line starts a new report.
     open: bool,

@@ -1,10 +1,11 @@
 //! The checks on the results of the sources: verdicts and findings, in the words of `plumb check`.
 
 use super::Source;
+use crate::data::of_measurements::Row;
 use crate::data::placed::Subject;
 use crate::page::{Check, Finding, Mark, Verdict};
 use analysis::{FindingGroup, by_check, grade_title, unchecked, verdict_line};
-use model::{Grade, Lasting, LimitedBy, Measurement, Note, Phase, RunResult, UntilRegime};
+use model::{Grade, Lasting, LimitedBy, Note, Phase, RunResult, UntilRegime};
 
 /// A result after the checks.
 #[derive(Clone, Debug)]
@@ -44,9 +45,9 @@ impl Judged {
     }
 
     /// Marks the rows of this result if the machine that measured was the limit, and if they are averages of phases.
-    pub(super) fn and_mark(self, rows: &mut [Measurement]) -> Judged {
+    pub(super) fn and_mark(self, rows: &mut [Row]) -> Judged {
         let limit = analysis::limit_of_tester(&self.notes, self.limited_by.as_ref()).map(str::to_owned);
-        for row in rows {
+        for row in rows.iter_mut().map(|row| &mut row.numbers) {
             row.limit_of_tester.clone_from(&limit);
             row.lasting.clone_from(&self.lasting);
         }

@@ -14,7 +14,7 @@ pub(super) const DIRECTIONS: [&str; 3] = ["reads", "writes", "trims"];
 
 /// The points of one log.
 #[derive(Clone, Debug)]
-pub struct Log {
+pub(crate) struct Log {
     kind: LogKind,
     /// Points of reads, writes and trims.
     lines: [Thinned; 3],

@@ -18,17 +18,17 @@ mod systems;
 mod time;
 
 pub use glance::glance;
-pub use native::Test;
 
-use crate::data::of_measurements::Origin;
+use crate::data::of_measurements::Row;
 use crate::page::{Page, Picture};
 use analysis::report_card::Profile;
-use formats::results::{Documents, of_reading};
+use formats::results::of_reading;
 use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::LogKind;
 use judged::Judged;
-use model::Measurement;
-use model::reading::{Damage, Found, IozoneRow, ReadRun};
+use model::reading::{Damage, Found, IozoneRow, Reading};
+use native::Test;
+use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Most rows, runs and points taken from one file: bounds memory, and more could not be drawn.
@@ -49,22 +49,20 @@ pub struct Source {
     pub given: Option<String>,
     /// Result of a survey: a separate system.
     pub is_survey: bool,
-    /// Measurement rows.
-    pub rows: Vec<Measurement>,
-    /// Where each row of another tool comes from.
-    pub(crate) origins: Vec<Origin>,
-    /// Median and 99th percentile of the response time of each row of plumb's own results, in ns; `None` without a rate.
-    pub(crate) responses: Vec<[Option<f64>; 2]>,
-    /// The tool's share in the median and in the 99th percentile of the latency of each of these rows, in µs.
-    pub(crate) tool_us: Vec<[Option<f64>; 2]>,
-    /// fio reports.
-    pub runs: Vec<ReadRun>,
+    /// Measured rows.
+    pub(crate) rows: Vec<Row>,
+    /// The program that printed the first report of a run.
+    pub(crate) program: Option<String>,
+    /// The machine that the first report with one names.
+    pub(crate) host: Option<String>,
+    /// Disks that reports of runs name.
+    pub(crate) disks: Vec<String>,
     /// Rows of iozone tables.
-    pub iozone: Vec<IozoneRow>,
+    pub(crate) iozone: Vec<IozoneRow>,
     /// plumb's own results, with all counters.
-    pub tests: Vec<Test>,
-    /// Runs in fio's JSON with plumb's key: what was found during the run, and its samples if the document has them.
-    pub monitored_runs: Vec<Test>,
+    tests: Vec<Test>,
+    /// Runs in other files that plumb monitored: what was found during the run, and its samples if the file has them.
+    monitored_runs: Vec<Test>,
     /// Every result after the checks.
     pub(crate) judged: Vec<Judged>,
     /// Where and when the results were measured.
@@ -74,9 +72,9 @@ pub struct Source {
     /// Sentences of a survey.
     pub sentences: Vec<String>,
     /// Points of a fio log over time.
-    pub log: Option<log::Log>,
+    pub(crate) log: Option<log::Log>,
     /// iostat reports.
-    pub iostat: iostat::Iostat,
+    pub(crate) iostat: iostat::Iostat,
     /// Remarks on input that could not be read.
     pub remarks: Vec<String>,
 }
@@ -105,19 +103,14 @@ impl Source {
         let name = path.rsplit('/').next().unwrap_or(path);
         let mut source = Source { name: name.to_owned(), path: path.to_owned(), ..Source::default() };
         let mut reader = BufReader::with_capacity(256 << 10, reader);
-        let head = reader.fill_buf()?;
-        let (ours, json) = (native::begins(head), native::may_be_json(head));
-        if json {
+        if native::begins(reader.fill_buf()?) {
             let mut text = Vec::new();
             reader.take(LARGEST).read_to_end(&mut text)?;
-            if ours && source.native(&text) {
-                return Ok(source);
+            if !source.native(&text) {
+                source.foreign(&text[..])?;
             }
-            source.read_monitored_run(&text);
-            let documents = std::str::from_utf8(&text).ok().map(Documents::of);
-            source.foreign(&text[..], documents.as_ref())?;
         } else {
-            source.foreign(reader, None)?;
+            source.foreign(reader)?;
         }
         Ok(source)
     }
@@ -132,40 +125,19 @@ impl Source {
         self.given.as_deref().unwrap_or(&self.name)
     }
 
-    /// Size of the data of a row in bytes, if its report states it.
-    fn region_bytes(&self, row: usize) -> Option<u64> {
-        let of_run = self.origins.get(row).and_then(|origin| origin.region_bytes);
-        of_run.or_else(|| self.tests.first().filter(|_| self.tests.len() == 1)?.region_bytes)
-    }
-
-    /// The median (0) or the 99th percentile (1) of the response time of a row in ns, if it had a rate and enough I/Os.
-    fn response_ns(&self, row: usize, which: usize) -> Option<f64> {
-        self.responses.get(row)?[which]
-    }
-
-    /// The tool's share in the median (0) or the 99th percentile (1) of the latency of a row in µs, if it is known.
-    fn tool_us(&self, row: usize, which: usize) -> Option<f64> {
-        self.tool_us.get(row)?[which]
-    }
-
-    /// Number of measured rows.
-    fn row_count(&self) -> usize {
-        self.rows.len()
-    }
-
     /// True if the rows are those of runs or of a table of runs, which have latencies; not of iozone, iostat or logs.
     fn is_of_runs(&self) -> bool {
         self.iozone.is_empty() && self.log.is_none() && self.iostat.is_empty()
     }
 
-    fn foreign(&mut self, mut reader: impl Read, documents: Option<&Documents<'_>>) -> io::Result<()> {
+    fn foreign(&mut self, mut reader: impl Read) -> io::Result<()> {
         let kind = LogKind::of_file(&self.name);
         let mut points = kind.map(log::Log::new);
         let mut damages: Vec<Damage> = Vec::new();
         let (mut dropped, mut damaged) = (0_usize, 0_usize);
         let mut run = 0;
         let mut repeats = Repeats::default();
-        let mut parser = Parser::new(|event| match event {
+        let mut parser = Parser::of_results(|event| match event {
             Event::Repeated(repeated) => repeats.add(&repeated),
             Event::Damage(damage) => {
                 damaged += 1;
@@ -179,26 +151,7 @@ impl Source {
                     return;
                 }
                 run += 1;
-                let mut rows = formats::sweep::measurements(&reading, kind);
-                let mut regions = Vec::new();
-                match of_reading(&reading, documents) {
-                    Some(mut located) => {
-                        self.places.add(&located.result);
-                        regions = located.result.jobs.iter().map(|job| job.echo.region_bytes).collect();
-                        self.judged.push(Judged::of(run, located.title, &mut located.result).and_mark(&mut rows));
-                    }
-                    None if self.formats.contains(&reading.format) => {}
-                    None => self.formats.push(reading.format),
-                }
-                self.origins.extend(origins(&reading.found, run, rows.len(), &regions));
-                self.rows.extend(rows);
-                match reading.found {
-                    Found::Run(run) if self.runs.len() < MOST => self.runs.push(*run),
-                    Found::Device(row) => self.iostat.device(*row),
-                    Found::Processors(row) => self.iostat.processors(*row),
-                    Found::Iozone(row) if self.iozone.len() < MOST => self.iozone.push(*row),
-                    _ => {}
-                }
+                self.reading(run, reading, kind);
             }
         });
         let mut chunk = vec![0; 256 << 10];
@@ -230,25 +183,73 @@ impl Source {
         }
         Ok(())
     }
-}
 
-/// Where the rows of a reading come from; a report has a row per job and direction. `regions` are the sizes of the data of its jobs, 0 for
-/// one that is not known.
-fn origins(found: &Found, run: usize, rows: usize, regions: &[u64]) -> Vec<Origin> {
-    let mut all = vec![Origin { run, ..Origin::default() }; rows];
-    if let Found::Run(report) = found {
-        let known =
-            |at: usize| regions.get(at).copied().filter(|&bytes| bytes > 0 && regions.len() == report.jobs.len());
-        let jobs = report.jobs.iter().enumerate();
-        let directions = jobs.flat_map(|(at, job)| job.directions.iter().map(move |direction| (at, direction)));
-        for (origin, (job, direction)) in all.iter_mut().zip(directions) {
-            origin.region_bytes = known(job);
-            let latency = direction.completion.as_ref().or(direction.total.as_ref());
-            origin.count = latency.and_then(|latency| latency.count).or(direction.ios);
-            origin.distribution = pictures::printed(direction);
+    /// Takes one of the readings of a file, with its number from 1.
+    fn reading(&mut self, number: usize, reading: Reading, kind: Option<LogKind>) {
+        let mut rows = rows_of(number, &reading, kind);
+        let format = reading.format;
+        let located = match reading {
+            Reading { found: Found::Device(row), .. } => {
+                self.iostat.device(*row);
+                None
+            }
+            Reading { found: Found::Processors(row), .. } => {
+                self.iostat.processors(*row);
+                None
+            }
+            Reading { found: Found::Iozone(row), .. } => {
+                self.iozone.push(*row);
+                None
+            }
+            other => {
+                self.program_of(&other);
+                of_reading(other)
+            }
+        };
+        match located {
+            Some(mut located) => {
+                self.places.add(&located.result);
+                self.judged.push(Judged::of(number, located.title, &mut located.result).and_mark(&mut rows));
+                if located.result.was_monitored() {
+                    self.monitored_runs.extend(native::test_of(number, &Value::Null, located.result));
+                }
+            }
+            None if self.formats.contains(&format) => {}
+            None => self.formats.push(format),
+        }
+        self.rows.extend(rows);
+    }
+
+    /// Keeps what a report states of its program and its machine.
+    fn program_of(&mut self, reading: &Reading) {
+        let Found::Run(report) = &reading.found else { return };
+        self.program = self.program.take().or_else(|| report.version.clone());
+        self.host = self.host.take().or_else(|| report.host.clone());
+        for disk in &report.disks {
+            if !self.disks.contains(&disk.name) {
+                self.disks.push(disk.name.clone());
+            }
         }
     }
-    all
+}
+
+/// The rows of a reading; a report has a row per job and direction.
+fn rows_of(run: usize, reading: &Reading, kind: Option<LogKind>) -> Vec<Row> {
+    let measured = formats::sweep::measurements(reading, kind).into_iter();
+    let mut rows: Vec<Row> = measured.map(|numbers| Row { numbers, run, ..Row::default() }).collect();
+    if let Found::Run(report) = &reading.found {
+        let stated = reading.result.as_ref().filter(|result| result.jobs.len() == report.jobs.len());
+        let region = |at: usize| stated.map(|result| result.jobs[at].echo.region_bytes).filter(|&bytes| bytes > 0);
+        let jobs = report.jobs.iter().enumerate();
+        let directions = jobs.flat_map(|(at, job)| job.directions.iter().map(move |direction| (at, direction)));
+        for (row, (job, direction)) in rows.iter_mut().zip(directions) {
+            let latency = direction.completion.as_ref().or(direction.total.as_ref());
+            row.count = latency.and_then(|latency| latency.count).or(direction.ios);
+            row.distribution = pictures::printed(direction);
+            row.region_bytes = region(job);
+        }
+    }
+    rows
 }
 
 /// Builds the page of these results.

@@ -3,11 +3,12 @@
 use super::Source;
 use super::judged::Judged;
 use crate::data::measured::size;
+use crate::data::of_measurements::Row;
 use crate::data::placed::{Coordinate, ENGINE, Value};
-use crate::data::{Axis, of_result, test_in_words};
+use crate::data::{Axis, Distribution, of_result, test_in_words};
 use analysis::Load;
-use measure::Direction;
 use measure::text::binary_size;
+use measure::{Direction, Histogram, Nanos};
 use model::measurement::TestName;
 use model::{JobResult, Measurement, RunResult};
 use serde::Deserialize;
@@ -16,9 +17,11 @@ use serde_json::Value as Json;
 
 /// One run of a result file.
 #[derive(Clone, Debug)]
-pub struct Test {
+pub(super) struct Test {
+    /// Number of the result in its source, from 1.
+    pub(super) number: usize,
     /// For example `random read 8 KiB`.
-    pub workload: String,
+    pub(super) workload: String,
     /// For example `random read`.
     pub(super) words: String,
     /// For example `random reads`; a name that is not a pattern stays unchanged.
@@ -30,20 +33,16 @@ pub struct Test {
     /// Size of the data of a run that is not of a survey, if all of its jobs have the same.
     pub(super) region_bytes: Option<u64>,
     /// The pattern, or the job's name if it has no pattern.
-    pub test: TestName,
+    pub(super) test: TestName,
     /// Concurrent users.
-    pub users: u64,
-    /// Block size in bytes; `None` for a range of sizes.
-    pub block_bytes: Option<u64>,
-    /// Direction with most of the bytes.
-    pub direction: Direction,
+    pub(super) users: u64,
     /// The result with all counters.
-    pub result: RunResult,
+    pub(super) result: RunResult,
 }
 
 impl Test {
     /// Label, for example `random read 8 KiB, 16 users`.
-    pub fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let users = if self.users == 1 { "1 user".to_owned() } else { format!("{} users", self.users) };
         format!("{}, {users}", self.workload)
     }
@@ -70,11 +69,6 @@ impl Test {
         }
         found
     }
-
-    /// All jobs merged.
-    pub(super) fn merged(&self) -> Option<JobResult> {
-        of_result::merged(&self.result)
-    }
 }
 
 /// True if a file begins like a plumb result file.
@@ -82,11 +76,6 @@ pub(super) fn begins(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[..head.len().min(64)]);
     let plain: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
     plain.starts_with("{\"schema\":")
-}
-
-/// True if a file may be a single JSON document.
-pub(super) fn may_be_json(head: &[u8]) -> bool {
-    head.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
 fn block(low: u64, high: u64) -> Value {
@@ -105,18 +94,6 @@ struct Kind {
 }
 
 impl Source {
-    /// Reads the data under plumb's key in fio's JSON; the rest is parsed as fio's output.
-    pub(super) fn read_monitored_run(&mut self, text: &[u8]) {
-        let Some(mut result) = std::str::from_utf8(text).ok().and_then(|text| formats::fio::json::read(text).ok())
-        else {
-            return;
-        };
-        if result.was_monitored() {
-            analysis::judge(&mut result);
-            self.monitored_runs.extend(test_of(&Json::Null, result));
-        }
-    }
-
     /// Reads a plumb result file; false if it is not one.
     pub(super) fn native(&mut self, text: &[u8]) -> bool {
         let Ok(kind) = serde_json::from_slice::<Kind>(text) else { return false };
@@ -151,12 +128,9 @@ impl Source {
         let number = self.tests.len() + 1;
         let mut judged = Judged::of(number, String::new(), &mut result);
         self.places.add(&result);
-        let Some(test) = test_of(said, result) else { return };
+        let Some(test) = test_of(number, said, result) else { return };
         judged.title = test.shown();
-        let merged = test.merged();
-        let mut rows = rows(&test, merged.as_ref());
-        self.responses.extend(responses(merged.as_ref()));
-        self.tool_us.extend(tool_us(merged.as_ref()));
+        let mut rows = rows(&test);
         self.judged.push(judged.and_mark(&mut rows));
         self.rows.extend(rows);
         self.tests.push(test);
@@ -168,7 +142,7 @@ fn whole(text: &str) -> Result<RunResult, String> {
 }
 
 /// Converts a run to a test of its workload, with the names in the survey's entry (`said`) if there is one.
-pub(super) fn test_of(said: &Json, result: RunResult) -> Option<Test> {
+pub(super) fn test_of(number: usize, said: &Json, result: RunResult) -> Option<Test> {
     let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
     let moved = |direction: Direction| -> u64 {
         directions().filter(|(of, _)| *of == direction).map(|(_, found)| found.bytes).sum()
@@ -205,19 +179,7 @@ pub(super) fn test_of(said: &Json, result: RunResult) -> Option<Test> {
     let region = first.echo.region_bytes;
     let is_of_all = result.jobs.iter().all(|job| job.echo.region_bytes == region);
     let region_bytes = Some(region).filter(|&bytes| said.is_null() && bytes > 0 && is_of_all);
-    Some(Test {
-        workload,
-        words,
-        plural,
-        options,
-        set_bytes,
-        region_bytes,
-        test,
-        users,
-        block_bytes,
-        direction,
-        result,
-    })
+    Some(Test { number, workload, words, plural, options, set_bytes, region_bytes, test, users, result })
 }
 
 /// The options that the entry of a survey names.
@@ -232,36 +194,36 @@ fn workers(result: &RunResult) -> u64 {
     result.jobs.iter().map(|job| u64::from(job.workers.max(1))).sum()
 }
 
-/// One measurement per direction with I/O.
-fn rows(test: &Test, merged: Option<&JobResult>) -> Vec<Measurement> {
-    let of = |direction| {
-        let row = of_result::measurement(merged?, direction)?;
-        Some(Measurement { test: test.test.clone(), users: Some(test.users as f64), ..row })
-    };
-    Direction::ALL.into_iter().filter_map(of).collect()
+/// A row per direction with I/O, of all jobs together.
+fn rows(test: &Test) -> Vec<Row> {
+    let Some(merged) = of_result::merged(&test.result) else { return Vec::new() };
+    Direction::ALL.into_iter().filter_map(|direction| row(test, &merged, direction)).collect()
 }
 
-/// Median and 99th percentile of the response time of each of these measurements.
-fn responses(merged: Option<&JobResult>) -> Vec<[Option<f64>; 2]> {
-    let Some(merged) = merged else { return Vec::new() };
-    let percentile = |direction: Direction, percent: f64| {
-        let histogram = merged.directions[direction].response.as_ref()?.histogram.as_ref()?;
-        let is_fact = histogram.total() >= analysis::samples_needed(percent);
-        histogram.percentile(percent).filter(|_| is_fact).map(|found| found.as_f64())
+fn row(test: &Test, merged: &JobResult, direction: Direction) -> Option<Row> {
+    let numbers = of_result::measurement(merged, direction)?;
+    let moved = &merged.directions[direction];
+    let latency = moved.latency_distribution().and_then(|found| found.histogram.as_deref());
+    let response = moved.response.as_ref().and_then(|found| found.histogram.as_deref());
+    let drawn = |histogram| Some(Distribution::of("", histogram)).filter(|found| found.points.len() > 2);
+    let response_ns = |percent| {
+        let is_fact = |all: &&Histogram| all.total() >= analysis::samples_needed(percent);
+        response.filter(is_fact)?.percentile(percent).map(Nanos::as_f64)
     };
-    let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(merged, each).is_some());
-    measured.map(|direction| [50.0, 99.0].map(|percent| percentile(direction, percent))).collect()
-}
-
-/// The tool's share in the median and the 99th percentile of the latency of each of these measurements, in µs.
-fn tool_us(merged: Option<&JobResult>) -> Vec<[Option<f64>; 2]> {
-    let Some(merged) = merged else { return Vec::new() };
-    let share = |direction: Direction, percent: f64| {
-        let is_fact = merged.directions[direction].ios >= analysis::samples_needed(percent);
+    let tool_us = |percent| {
+        let is_fact = moved.ios >= analysis::samples_needed(percent);
         analysis::tool_share::bar(merged, direction, percent).filter(|_| is_fact).map(|bar| bar.tool_ns / 1e3)
     };
-    let measured = Direction::ALL.into_iter().filter(|&each| of_result::measurement(merged, each).is_some());
-    measured.map(|direction| [50.0, 99.0].map(|percent| share(direction, percent))).collect()
+    Some(Row {
+        numbers: Measurement { test: test.test.clone(), users: Some(test.users as f64), ..numbers },
+        run: test.number,
+        distribution: latency.and_then(drawn),
+        response: response.and_then(drawn),
+        response_ns: [50.0, 99.0].map(response_ns),
+        tool_us: [50.0, 99.0].map(tool_us),
+        count: None,
+        region_bytes: test.region_bytes,
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Choice and order of the pictures for the results.
 
+use super::native::Test;
 use super::placing::{self, AllPlaced};
 use super::{PageRequest, Source, histograms, judged, systems};
 use crate::Chart;
@@ -211,15 +212,16 @@ fn drawing(chart: &str, title: &str, data: &impl Serialize, subjects: &[Subject]
 /// A report card per system with at least one workload that can be graded.
 fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Drawing>> {
     let names = systems::names(sources);
+    let numbers = |source: &Source| -> Vec<Measurement> { source.rows.iter().map(|row| row.numbers.clone()).collect() };
     let mut own: Vec<(String, Vec<Measurement>)> = Vec::new();
     for (source, name) in sources.iter().zip(&names).filter(|(source, _)| !source.tests.is_empty()) {
         match own.iter_mut().find(|(known, _)| known == name) {
-            Some((_, rows)) => rows.extend(source.rows.iter().cloned()),
-            None => own.push((name.clone(), source.rows.clone())),
+            Some((_, rows)) => rows.extend(numbers(source)),
+            None => own.push((name.clone(), numbers(source))),
         }
     }
     let foreign = placing::by_system(sources, &names).into_iter();
-    let foreign = foreign.map(|(system, rows)| (system, rows.into_iter().map(|(row, _)| row).collect()));
+    let foreign = foreign.map(|(system, rows)| (system, rows.into_iter().map(|(_, row)| row.numbers).collect()));
     let card = |(system, rows): (String, Vec<Measurement>)| {
         let of: Vec<usize> = (0..sources.len()).filter(|&number| names[number] == system).collect();
         let chosen = chosen(sources, &of, request);
@@ -303,16 +305,15 @@ fn over_time(sources: &[Source]) -> Vec<Option<Drawing>> {
     for (number, source) in sources.iter().enumerate() {
         // Only the highest load of each workload: the other levels are in the sweep.
         let watched = || source.tests.iter().chain(&source.monitored_runs);
-        for (at, test) in watched().enumerate() {
-            let heavier = watched()
-                .enumerate()
-                .any(|(other, one)| one.workload == test.workload && (one.users, other) > (test.users, at));
+        for test in watched() {
+            let is_heavier = |one: &Test| (one.users, one.number) > (test.users, test.number);
+            let heavier = watched().any(|one| one.workload == test.workload && is_heavier(one));
             let Some(monitored) = test.result.monitored.as_ref().filter(|_| !heavier) else { continue };
             let title = format!("{} · {} · over time", source.shown_name(), test.shown());
             all.extend(
                 super::time::series(&title, monitored)
                     .map(|series| series.with_phases(&test.result.phases))
-                    .map(|series| drawing("series", &title, &series, &[subject(source, number, at)])),
+                    .map(|series| drawing("series", &title, &series, &[(number, test.number)])),
             );
         }
     }
@@ -330,18 +331,12 @@ fn over_time(sources: &[Source]) -> Vec<Option<Drawing>> {
     all
 }
 
-/// The result of a test, by its place among the tests and monitored runs of its source; a document of fio is one run.
-fn subject(source: &Source, number: usize, at: usize) -> Subject {
-    (number, if at < source.tests.len() { at + 1 } else { 1 })
-}
-
 /// Counters of the program and of the devices, at the highest load.
 fn devices(number: usize, source: &Source) -> Option<Option<Drawing>> {
-    let all = source.tests.iter().chain(&source.monitored_runs).enumerate();
-    let (at, heaviest) = all.max_by_key(|(_, test)| test.users)?;
+    let heaviest = source.tests.iter().chain(&source.monitored_runs).max_by_key(|test| test.users)?;
     let title = format!("{} · {} · with its devices", source.shown_name(), heaviest.shown());
     Devices::of(&title, &heaviest.result)
-        .map(|devices| drawing("devices", &title, &devices, &[subject(source, number, at)]))
+        .map(|devices| drawing("devices", &title, &devices, &[(number, heaviest.number)]))
 }
 
 fn surfaces(source: &Source) -> Vec<Option<Drawing>> {

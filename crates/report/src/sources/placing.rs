@@ -2,11 +2,9 @@
 
 use super::native::Test;
 use super::{Source, systems};
-use crate::data::of_measurements::{by_direction, coordinates, has_place, notes, place, test_in_words};
+use crate::data::Level;
+use crate::data::of_measurements::{Row, by_direction, coordinates, has_place, notes, place, test_in_words};
 use crate::data::placed::{Other, Placed, Subject, size_axis};
-use crate::data::{Distribution, Level};
-use measure::Direction;
-use model::Measurement;
 
 /// All rows that can be drawn.
 #[derive(Debug, Default)]
@@ -27,9 +25,11 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
     let mut run = 0;
     let own = sources.iter().zip(&names).enumerate().filter(|(_, (source, _))| !source.tests.is_empty());
     for (number, (source, name)) in own {
-        for (test, at) in source.tests.iter().zip(1..) {
+        for test in &source.tests {
             run += 1;
-            let found = of_test(test, name, run, (number, at));
+            let rows = &source.rows[source.rows.partition_point(|row| row.run < test.number)..];
+            let rows = &rows[..rows.partition_point(|row| row.run == test.number)];
+            let found = of_test(test, rows, name, run, (number, test.number));
             if found.is_empty() {
                 all.remarks.push(format!(
                     "{}: {} has no latency and is in no picture of a sweep.",
@@ -41,26 +41,24 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
         }
     }
     for (system, rows) in by_system(sources, &names) {
-        let (measurements, origins): (Vec<Measurement>, Vec<(usize, &Source, usize)>) = rows.into_iter().unzip();
-        let measurements = by_direction(measurements);
-        all.notes.push((system.clone(), notes(&measurements)));
+        all.notes.push((system.clone(), notes(rows.iter().map(|(_, row)| &row.numbers))));
+        let (of_sources, mut rows): (Vec<usize>, Vec<Row>) = rows.into_iter().unzip();
+        by_direction(&mut rows);
         let (mut without_numbers, mut without_place) = (0, 0);
-        for (row, (of_source, source, at)) in measurements.iter().zip(origins) {
-            let mut origin = source.origins.get(at).cloned().unwrap_or_default();
-            origin.subject = (of_source, origin.run);
+        for (number, mut row) in of_sources.into_iter().zip(rows) {
+            let (source, subject) = (&sources[number], (number, row.run));
             // Runs are numbered per source.
-            origin.run += run + 1 + of_source * super::MOST;
-            if has_place(row) {
-                match place(&system, row, origin) {
+            row.run += run + 1 + number * super::MOST;
+            if has_place(&row.numbers) {
+                match place(&system, row, subject) {
                     Some(placed) => all.rows.push(placed),
                     None => without_numbers += usize::from(source.is_of_runs()),
                 }
             } else if source.is_of_runs() {
                 without_place += 1;
-                let workload = test_in_words(&row.test).to_owned();
-                let subject = origin.subject;
+                let workload = test_in_words(&row.numbers.test).to_owned();
                 let other = |found| Other { system: system.clone(), workload, distributions: vec![found], subject };
-                all.others.extend(origin.distribution.map(other));
+                all.others.extend(row.distribution.map(other));
             }
         }
         let reasons = [
@@ -76,19 +74,17 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
     all
 }
 
-/// A row, its source's number, its source, and its number there.
-type FromSource<'a> = (Measurement, (usize, &'a Source, usize));
-
-/// Rows of other tools by system: the `system` column, otherwise the name of the source's system.
-pub(super) fn by_system<'a>(sources: &'a [Source], names: &[String]) -> Vec<(String, Vec<FromSource<'a>>)> {
-    let mut found: Vec<(String, Vec<FromSource<'a>>)> = Vec::new();
+/// Rows of other tools, each with the number of its source, by system: the `system` column, otherwise the name of the source's system.
+pub(super) fn by_system(sources: &[Source], names: &[String]) -> Vec<(String, Vec<(usize, Row)>)> {
+    let mut found: Vec<(String, Vec<(usize, Row)>)> = Vec::new();
     for (number, source) in sources.iter().enumerate().filter(|(_, source)| source.tests.is_empty()) {
-        for (at, row) in source.rows.iter().enumerate() {
-            let system = source.given.as_deref().or(row.system.as_deref()).unwrap_or(&names[number]);
-            let row = (Measurement { system: None, ..row.clone() }, (number, source, at));
-            match found.iter_mut().find(|(known, _)| known == system) {
-                Some((_, rows)) => rows.push(row),
-                None => found.push((system.to_owned(), vec![row])),
+        for row in &source.rows {
+            let mut row = row.clone();
+            let stated = row.numbers.system.take();
+            let system = source.given.clone().or(stated).unwrap_or_else(|| names[number].clone());
+            match found.iter_mut().find(|(known, _)| *known == system) {
+                Some((_, rows)) => rows.push((number, row)),
+                None => found.push((system, vec![(number, row)])),
             }
         }
     }
@@ -97,34 +93,30 @@ pub(super) fn by_system<'a>(sources: &'a [Source], names: &[String]) -> Vec<(Str
 
 /// The places of the rows of a source, as text.
 pub(super) fn places(source: &Source) -> Vec<String> {
-    let place = |(at, row): (usize, &Measurement)| {
-        format!("{} {:?} {:?} {:?}", row.test.as_str(), row.kind, coordinates(row), source.region_bytes(at))
+    let place = |row: &Row| {
+        let numbers = &row.numbers;
+        format!("{} {:?} {:?} {:?}", numbers.test.as_str(), numbers.kind, coordinates(numbers), row.region_bytes)
     };
-    source.rows.iter().enumerate().map(place).collect()
+    source.rows.iter().map(place).collect()
 }
 
-/// One row per direction with I/O.
-fn of_test(test: &Test, system: &str, run: usize, subject: Subject) -> Vec<Placed> {
-    let Some(merged) = test.merged() else { return Vec::new() };
-    let moved = |direction: &Direction| merged.directions[*direction].ios > 0;
-    let directions: Vec<Direction> = Direction::ALL.into_iter().filter(moved).collect();
-    let row = |direction: Direction| {
-        let histogram = merged.directions[direction].latency_distribution().and_then(|found| found.histogram.as_ref());
-        let distribution = histogram.map(|histogram| Distribution::of("", histogram));
-        let response = merged.directions[direction].response.as_ref().and_then(|found| found.histogram.as_ref());
-        let of = if directions.len() > 1 { format!(", {}s", direction.word()) } else { String::new() };
+/// The places of the rows of a test.
+fn of_test(test: &Test, rows: &[Row], system: &str, run: usize, subject: Subject) -> Vec<Placed> {
+    let place = |row: &Row| {
+        let direction = row.numbers.kind?.direction()?;
+        let of = if rows.len() > 1 { format!(", {}s", direction.word()) } else { String::new() };
         Some(Placed {
             system: system.to_owned(),
             test: format!("{}{of}", test.words),
             plural: format!("{}{of}", test.plural),
             coordinates: test.coordinates(direction),
-            level: Level::of(1.0, &test.result, direction, &test.result.notes)?,
+            level: Level::of_row(1.0, &row.numbers)?.with_notes(&test.result.notes),
             run,
-            region_bytes: test.region_bytes,
+            region_bytes: row.region_bytes,
             subject,
-            distribution: distribution.filter(|found| found.points.len() > 2),
-            response: response.map(|found| Distribution::of("", found)).filter(|found| found.points.len() > 2),
+            distribution: row.distribution.clone(),
+            response: row.response.clone(),
         })
     };
-    directions.iter().filter_map(|&direction| row(direction)).collect()
+    rows.iter().filter_map(place).collect()
 }

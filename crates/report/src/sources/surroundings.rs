@@ -16,17 +16,9 @@ pub(super) fn of(source: &Source) -> Surroundings {
         machine(&mut facts, result);
         devices(&mut facts, result);
     }
-    let versions: Vec<&str> = source.runs.iter().filter_map(|run| run.version.as_deref()).collect();
-    if let Some(version) = versions.first() {
-        facts.push(("program".to_owned(), (*version).to_owned()));
-    }
-    let engines: Vec<&str> = source.rows.iter().filter_map(|row| row.engine.as_deref()).collect();
-    if let Some(engine) = engines.first() {
-        facts.push(("engine".to_owned(), (*engine).to_owned()));
-    }
-    if let Some(host) = source.runs.iter().find_map(|run| run.host.as_deref()) {
-        facts.push(("host".to_owned(), host.to_owned()));
-    }
+    let engine = source.rows.iter().find_map(|row| row.numbers.engine.clone());
+    let stated = [("program", source.program.clone()), ("engine", engine), ("host", source.host.clone())];
+    facts.extend(stated.into_iter().filter_map(|(what, which)| Some((what.to_owned(), which?))));
     if first.is_none_or(|result| result.environment.kernel.is_empty()) {
         facts.push(("machine".to_owned(), NO_MACHINE.to_owned()));
     }

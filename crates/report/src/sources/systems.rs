@@ -41,7 +41,7 @@ fn keys(sources: &[Source], runs: &[usize]) -> Vec<String> {
         runs.iter().map(|&at| label_of(&sources[at].path)).collect(),
     ];
     let labels = &properties[2];
-    let is_sweep = |at: usize| sources[at].row_count() > MOST_ROWS;
+    let is_sweep = |at: usize| sources[at].rows.len() > MOST_ROWS;
     // Names like a.json and b.json are no systems if each holds one level and all levels differ.
     let pooled = !runs.iter().any(|&at| is_sweep(at)) && distinct(labels) == runs.len() && places_differ(sources, runs);
     let used = properties.iter().take(if pooled { 2 } else { 3 });
@@ -97,8 +97,7 @@ fn places_differ(sources: &[Source], runs: &[usize]) -> bool {
 /// The disks that a result names.
 fn devices(source: &Source) -> Option<String> {
     let own = source.tests.iter().flat_map(|test| &test.result.devices).map(|device| device.name.as_str());
-    let printed = source.runs.iter().flat_map(|run| &run.disks).map(|disk| disk.name.as_str());
-    let mut names: Vec<&str> = own.chain(printed).collect();
+    let mut names: Vec<&str> = own.chain(source.disks.iter().map(String::as_str)).collect();
     names.sort_unstable();
     names.dedup();
     (!names.is_empty()).then(|| names.join("+"))
@@ -107,14 +106,15 @@ fn devices(source: &Source) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::of_measurements::Row;
     use model::Measurement;
     use model::measurement::TestName;
 
     fn source(path: &str, depths: &[f64]) -> Source {
-        let row = |&depth: &f64| Measurement {
-            test: TestName::from("randread"),
-            depth: Some(depth),
-            ..Measurement::default()
+        let row = |&depth: &f64| {
+            let test = TestName::from("randread");
+            let numbers = Measurement { test, depth: Some(depth), ..Measurement::default() };
+            Row { numbers, ..Row::default() }
         };
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         Source { name, path: path.to_owned(), rows: depths.iter().map(row).collect(), ..Source::default() }

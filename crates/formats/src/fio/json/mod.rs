@@ -11,7 +11,7 @@ mod steer;
 mod write;
 
 pub(crate) use clients::of_clients;
-pub(crate) use read::from_json;
+pub(crate) use read::Reader;
 pub use read::{last_document, read};
 pub(crate) use write::Detail;
 pub use write::{write, write_in_full, write_with_bins};

@@ -142,17 +142,12 @@ struct Own {
     monitored: Option<Monitored>,
 }
 
-/// The rest of a document is passed over.
-#[derive(Deserialize)]
-struct OwnOnly {
-    plumb: Own,
-}
-
-/// Reads the key into `result`, from the text of the document. A section with another schema number or an error in it is ignored: the rest
-/// of the document is fio's and valid without it.
-pub(super) fn read_into(root: &Tree<'_>, document: &str, result: &mut RunResult) {
-    let own = root.get(KEY).and_then(|_| serde_json::from_str::<OwnOnly>(document).ok());
-    let own = own.map(|only| only.plumb).filter(|own| own.schema == SCHEMA);
+/// Reads the key of a document into `result`. A section with another schema number or an error in it is ignored: the rest of the document
+/// is fio's and valid without it.
+pub(super) fn read_into(root: &Tree<'_>, result: &mut RunResult) {
+    // By its text: a second reader of all these fields, one for trees, would make the program larger.
+    let own = root.get(KEY).and_then(|own| serde_json::from_str(&serde_json::to_string(own).ok()?).ok());
+    let own = own.filter(|own: &Own| own.schema == SCHEMA);
     if let Some(Own {
         limited_by,
         until_regime,

@@ -1,6 +1,6 @@
 //! Reader of fio's JSON of any generation: 2.x in KiB and µs, 3.x in ns, json+ with its bins.
 //!
-//! A document becomes a [`ReadRun`], which has what is printed and nothing else. [`read`] makes a result of it, and adds
+//! A document becomes a [`ReadRun`], which has what is printed and nothing else, and a result where one is asked for. That adds
 //! what only a result can hold: options, latency target, steady state, tracked blocks and the key `plumb`. Not in the
 //! document: process ids, the numbers of submit and reap calls (their bins then hold shares, see
 //! [`model::DepthStatistics`]) and the time over which disks were sampled.
@@ -17,7 +17,7 @@ use model::reading::{
     Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
     ReadSamples, Reading,
 };
-use model::{Echo, JobResult, ReportStyle, RunResult, Unified, WalkedWrites};
+use model::{Echo, JobResult, Origin, ReportStyle, RunResult, Unified, WalkedWrites};
 use plan::JobPlan;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -67,10 +67,15 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
     }
     let (list, _) = without_sum(list);
     let entries = Entry::all(&root, list, &mut Echoes::default());
-    let run = read_run(&root, &entries, 1);
-    let mut result =
-        result_as_reading::result_over(&run, entries.iter().zip(&run.jobs).map(|(entry, job)| entry.settings(job)));
-    for (job, entry) in result.jobs.iter_mut().zip(&entries) {
+    Ok(result_of(&root, &entries, read_run(&root, &entries, 1)))
+}
+
+/// The result of a document in which this is printed.
+fn result_of(root: &Tree<'_>, entries: &[Entry<'_>], run: ReadRun) -> RunResult {
+    let settings = entries.iter().zip(&run.jobs).map(|(entry, job)| entry.settings(job));
+    let mut result = result_as_reading::rebuilt_over(&run, settings);
+    result.origin = Origin::Report(Box::new(run));
+    for (job, entry) in result.jobs.iter_mut().zip(entries) {
         match get(entry.job, "latency_depth") {
             Some(depth) => job.echo.iodepth = result_as_reading::small(Some(depth)),
             // A job that did nothing, or failed before its engine was set up, has no depth.
@@ -87,29 +92,42 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
         }
     }
     result.global_options = root.get("global options").map(pairs).unwrap_or_default();
-    super::own::read_into(&root, document, &mut result);
-    Ok(result)
+    super::own::read_into(root, &mut result);
+    result
 }
 
-/// Reports the run in a document.
-pub(crate) fn from_json(root: &Tree<'_>, line: u64, echoes: &mut Echoes, sink: &mut Sink<'_>) {
-    let Some(list) = list(root) else {
-        sink(Event::damage(line, "a JSON document of fio without its list `jobs`"));
-        return;
-    };
-    let (list, sum) = without_sum(list);
-    let run = read_run(root, &Entry::all(root, list, echoes), line);
-    if run.jobs.is_empty() {
-        sink(Event::damage(line, "a JSON document of fio without a job"));
-        return;
-    }
-    report(run, line, sink);
-    if !sum.is_empty() {
-        report(ReadRun { disks: Vec::new(), ..read_run(root, &Entry::all(root, sum, echoes), line) }, line, sink);
+/// Reads the runs of documents.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    echoes: Echoes,
+    /// True if readings come with their results.
+    pub(crate) gives_results: bool,
+}
+
+impl Reader {
+    /// Reports the run in a document, and the sum over several clients.
+    pub(crate) fn read(&mut self, root: &Tree<'_>, line: u64, sink: &mut Sink<'_>) {
+        let Some(list) = list(root) else {
+            sink(Event::damage(line, "a JSON document of fio without its list `jobs`"));
+            return;
+        };
+        let (list, sum) = without_sum(list);
+        let entries = Entry::all(root, list, &mut self.echoes);
+        let run = read_run(root, &entries, line);
+        if run.jobs.is_empty() {
+            sink(Event::damage(line, "a JSON document of fio without a job"));
+            return;
+        }
+        let result = self.gives_results.then(|| Box::new(result_of(root, &entries, run.clone())));
+        report(run, result, line, sink);
+        if !sum.is_empty() {
+            let sum = read_run(root, &Entry::all(root, sum, &mut self.echoes), line);
+            report(ReadRun { disks: Vec::new(), ..sum }, None, line, sink);
+        }
     }
 }
 
-fn report(mut run: ReadRun, line: u64, sink: &mut Sink<'_>) {
+fn report(mut run: ReadRun, result: Option<Box<RunResult>>, line: u64, sink: &mut Sink<'_>) {
     for job in &mut run.jobs {
         // fio prints zeros for a direction without I/O.
         let number = |number: Option<f64>| number.is_some_and(|number| number != 0.0);
@@ -120,7 +138,7 @@ fn report(mut run: ReadRun, line: u64, sink: &mut Sink<'_>) {
             sink(Event::damage(line, format!("the job `{name}` has no numbers")));
         }
     }
-    sink(Event::Reading(Reading { format: "fio-json", line, found: Found::Run(Box::new(run)) }));
+    sink(Event::Reading(Reading { result, ..Reading::new("fio-json", line, Found::Run(Box::new(run))) }));
 }
 
 /// The list of a client ends with the sum of its entries, which no job did.

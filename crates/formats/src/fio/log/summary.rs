@@ -108,7 +108,7 @@ impl LogReader {
         let directions =
             kinds.into_iter().zip(log.directions).filter_map(|(kind, tally)| tally.summary(kind)).collect();
         let summary = LogSummary { rows: log.rows, span_ms: log.span_ms, directions, histograms: log.histograms };
-        sink(Event::Reading(Reading { format: "fio-log", line: log.first_line, found: Found::Log(Box::new(summary)) }));
+        sink(Event::Reading(Reading::new("fio-log", log.first_line, Found::Log(Box::new(summary)))));
     }
 }
 

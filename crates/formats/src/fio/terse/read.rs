@@ -55,7 +55,7 @@ pub(crate) fn reading(line: u64, text: &str) -> Option<Result<Reading, Damage>> 
         return looks.then(|| Err(damage("a terse line that ends within its first direction")));
     };
     let read = read_line(line, &fields).map_err(damage);
-    Some(read.map(|run| Reading { format: "fio-terse", line, found: Found::Run(Box::new(run)) }))
+    Some(read.map(|run| Reading::new("fio-terse", line, Found::Run(Box::new(run)))))
 }
 
 /// Adds the description, which version 2 prints on the following line; returns false if this job cannot have one.
@@ -79,7 +79,7 @@ pub(crate) fn describe(reading: &mut Reading, text: &str) -> bool {
 /// direction. Before version 5, lines lack the number of bandwidth samples; it is set to the smallest number that can
 /// have the printed deviation. A direction without an I/O count has no latencies. Latencies below 1 µs are in the first
 /// µs bin.
-pub(crate) fn result(printed: &ReadRun) -> RunResult {
+pub(crate) fn result(printed: ReadRun) -> RunResult {
     let mut run = printed.clone();
     for direction in run.jobs.iter_mut().flat_map(|job| &mut job.directions) {
         let milliseconds = direction.runtime_ms.unwrap_or(0.0);
@@ -95,7 +95,7 @@ pub(crate) fn result(printed: &ReadRun) -> RunResult {
         direction.ios = Some(least(direction.iops).max(fewest));
         direction.bytes = direction.bytes.map(|bytes| bytes.max(least(direction.bytes_per_second)));
     }
-    RunResult { origin: Origin::Report(Box::new(printed.clone())), ..result_as_reading::result(&run) }
+    RunResult { origin: Origin::Report(Box::new(printed)), ..result_as_reading::rebuilt(&run) }
 }
 
 /// The smallest latency that represents a histogram bucket and is not below this number of whole microseconds: it is

@@ -209,7 +209,7 @@ impl TextReader {
         let errno = session.failure.map(|(errno, _)| errno);
         let jobs = session.announced.into_iter().map(|job| ReadJob { line: session.line, errno, ..job }).collect();
         let run = ReadRun { jobs, ..session.run };
-        sink(Event::Reading(Reading { format: "fio-text", line: session.line, found: Found::Run(Box::new(run)) }));
+        sink(Event::Reading(Reading::new("fio-text", session.line, Found::Run(Box::new(run)))));
     }
 
     fn close_run(&mut self, sink: &mut Sink<'_>) {
@@ -233,7 +233,7 @@ impl TextReader {
             sink(Event::damage(job.line, "the job has no numbers"));
         }
         self.session.answered = true;
-        sink(Event::Reading(Reading { format: "fio-text", line: self.first_line, found: Found::Run(Box::new(run)) }));
+        sink(Event::Reading(Reading::new("fio-text", self.first_line, Found::Run(Box::new(run)))));
     }
 
     /// Opens a report if none is open, and adds the announcements.
