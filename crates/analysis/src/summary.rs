@@ -48,8 +48,8 @@ impl Load {
 
     fn less(self) -> &'static str {
         match self {
-            Load::Users => "fewer stay",
-            Load::Depth => "less depth stays",
+            Load::Users => "fewer users are",
+            Load::Depth => "less depth is",
         }
     }
 
@@ -83,7 +83,7 @@ pub fn sentences_over(load: Load, what: &str, points: &[Level], elsewhere: Elsew
     };
     let near = points.iter().find(|point| point.iops >= NEAR_PEAK * peak.iops).copied().unwrap_or(peak);
     let idle: Vec<u32> = points.iter().filter(|point| point.at_work.is_some()).map(|point| users(point)).collect();
-    let of_memory = if points.iter().any(|point| point.from_memory) { " These are numbers of memory." } else { "" };
+    let of_memory = if points.iter().any(|point| point.from_memory) { " Memory answered, not the device." } else { "" };
     if !idle.is_empty() {
         let counted = match load {
             Load::Users => "that number of users",
@@ -163,14 +163,13 @@ fn cost_sentence(load: Load, points: &[&Level], near: &Level) -> String {
         (Some(a), Some(b)) => format!(", p99 from {} to {}", milliseconds(a), milliseconds(b)),
         _ => ", p99 unknown for lack of samples".to_owned(),
     };
-    format!(
-        "Going from {} to {} brings {} and moves the average latency from {} to {}{tail}.",
-        load.counted(users(from)),
-        users(most),
-        gain(from, most),
-        milliseconds(from.average_ns),
-        milliseconds(most.average_ns)
-    )
+    let (before, after) = (milliseconds(from.average_ns), milliseconds(most.average_ns));
+    let latency = match before == after {
+        true => format!("leaves the average latency at {after}"),
+        false => format!("changes the average latency from {before} to {after}"),
+    };
+    let (least, gain) = (load.counted(users(from)), gain(from, most));
+    format!("Going from {least} to {} brings {gain} and {latency}{tail}.", users(most))
 }
 
 /// For example `9 % more IOPS`.
@@ -274,7 +273,7 @@ pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<
     let (best, top) = values.iter().rev().max_by(by_rate)?;
     let (what, unit) = (capitalised(what), rank.unit());
     let of_memory =
-        if values.iter().any(|(_, point)| point.from_memory) { " These are numbers of memory." } else { "" };
+        if values.iter().any(|(_, point)| point.from_memory) { " Memory answered, not the device." } else { "" };
     let others = || values.iter().filter(|(name, _)| name != best);
     let Some((next, second)) = others().rev().max_by(by_rate) else {
         return Some(format!("{what} reach {} with {best}.{of_memory}", amount(top)));
@@ -333,7 +332,7 @@ mod tests {
             sentences("8k random reads", &points),
             [
                 "8k random reads peak at 73,634 IOPS (575 MiB/s) with 64 users in one round; already 8 users reach 92 % of that.",
-                "Going from 8 users to 64 brings 9 % more IOPS and moves the average latency from 115 µs to 850 µs, \
+                "Going from 8 users to 64 brings 9 % more IOPS and changes the average latency from 115 µs to 850 µs, \
                  p99 from 115 µs to 848 µs."
             ]
         );
@@ -343,7 +342,7 @@ mod tests {
     fn a_gain_that_rounds_to_nothing_is_called_nothing() {
         let points = [point(1, 18_000, 50), point(32, 88_529, 361), point(64, 88_616, 722)];
         let second = &sentences("8k random reads", &points)[1];
-        assert!(second.starts_with("Going from 32 users to 64 brings no more IOPS and moves"), "{second}");
+        assert!(second.starts_with("Going from 32 users to 64 brings no more IOPS and changes"), "{second}");
     }
 
     #[test]
@@ -352,8 +351,8 @@ mod tests {
         assert_eq!(
             sentences("reads", &points),
             [
-                "Reads peak at 8,000 IOPS (62 MiB/s) with 8 users in one round; fewer stay more than 10 % below (1 user reaches 12 % of it).",
-                "Going from 1 user to 8 brings 8.0 times the IOPS and moves the average latency from 1.00 ms to 1.00 ms, \
+                "Reads peak at 8,000 IOPS (62 MiB/s) with 8 users in one round; fewer users are more than 10 % below (1 user reaches 12 % of it).",
+                "Going from 1 user to 8 brings 8.0 times the IOPS and leaves the average latency at 1.00 ms, \
                  p99 unknown for lack of samples."
             ]
         );
@@ -374,7 +373,7 @@ mod tests {
     fn memory_numbers_are_called_so() {
         let mut points = [point(1, 1_000, 1_000), point(8, 8_000, 1_000)];
         points[1].from_memory = true;
-        assert!(sentences("reads", &points)[0].ends_with("These are numbers of memory."));
+        assert!(sentences("reads", &points)[0].ends_with("Memory answered, not the device."));
     }
 
     #[test]
@@ -408,7 +407,7 @@ mod tests {
         );
         let clear = [rounds(1, [4_000, 4_010, 4_020]), rounds(2, [8_000, 8_010, 8_020])];
         let first = &sentences("reads", &clear)[0];
-        assert!(first.contains("with 2 users, beyond the noise of 3 rounds; fewer stay"), "{first}");
+        assert!(first.contains("with 2 users, beyond the noise of 3 rounds; fewer users are"), "{first}");
     }
 
     #[test]

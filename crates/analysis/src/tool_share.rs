@@ -15,7 +15,7 @@ use model::{Calibration, ErrorBar, JobResult, Span};
 /// };
 /// assert_eq!(
 ///     analysis::tool_share::sentence(&tool),
-///     "an I/O of no time would show 0.40 µs (p99 2.1 µs); waking up costs 3.0 µs (p99 51 µs). Latencies are true to -0.40 µs / +0.00 µs ± 0.8 %."
+///     "an I/O that takes no time would show 0.40 µs (p99 2.1 µs); waking up costs 3.0 µs (p99 51 µs). Latencies are true to -0.40 µs / +0.00 µs ± 0.8 %."
 /// );
 /// ```
 pub fn sentence(tool: &Calibration) -> String {
@@ -26,7 +26,7 @@ pub fn sentence(tool: &Calibration) -> String {
             _ => String::new(),
         };
         parts.push(format!(
-            "an I/O of no time would show {} (p99 {}{borrowed})",
+            "an I/O that takes no time would show {} (p99 {}{borrowed})",
             time(float(middle)),
             time(float(slow))
         ));

@@ -24,7 +24,7 @@ Examples:
   plumb calibrate --json | jq '.setups[] | {name, loop_ns}'
 
 It does no I/O: no file or device is opened. An I/O that does nothing goes through the loop that
-measures latencies, so what it shows is the tool's. It takes about half a second per set-up.
+measures latencies, so its latency is the tool's. It takes about half a second per set-up.
 Every native run measures the same in less than 100 ms before it begins, unless --no-calibrate.
 More: docs/calibration.md")]
 pub(crate) struct CalibrateArgs {

@@ -31,7 +31,7 @@ fn json(text: &str) -> Value {
 fn the_usual_engines_end_with_two_sentences() {
     let text = good(place().path(), "calibrate");
     for part in [
-        "psync: an I/O of no time would show ",
+        "psync: an I/O that takes no time would show ",
         "libaio: ",
         "as measured by pread of 0 bytes",
         "io_uring, up to 32 at a time: ",
@@ -104,7 +104,7 @@ fn one_calibration_is_the_same_in_the_result_in_fios_json_in_explain_and_on_the_
     assert_eq!(&document["plumb"]["calibration"][0], tool);
     let explained = json(&good(place.path(), "explain --json r.json"));
     assert_eq!(&explained["results"][0]["calibration"][0]["tool"], tool);
-    assert!(good(place.path(), "explain r.json").contains("tool, job a: an I/O of no time would show "));
+    assert!(good(place.path(), "explain r.json").contains("tool, job a: an I/O that takes no time would show "));
     let page = json(&good(place.path(), "report --json r.json"));
     let text = page.to_string();
     assert!(text.contains("tool_p50_us"), "{text}");

@@ -252,7 +252,7 @@ fn a_tmpfs_is_called_memory() {
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("is tmpfs: its files live in memory"), "{shown}");
     assert!(shown.contains("NOT A STORAGE RESULT"), "{shown}");
-    assert!(shown.contains("These are numbers of memory."), "{shown}");
+    assert!(shown.contains("Memory answered, not the device."), "{shown}");
     assert!(shown.contains("plumb-survey-001.json"), "{shown}");
 }
 
@@ -547,7 +547,10 @@ fn a_device_is_overwritten_only_for_who_repeats_its_identity() {
         (&[][..], "nothing is left to measure"),
         (&["--overwrite", "yes"], &*format!("it is {first}")),
         (&["--overwrite", &first], &*format!("it is {second}")),
-        (&["--overwrite", &first, "--overwrite", &second, "--overwrite", "x"], "none of the devices is called so"),
+        (
+            &["--overwrite", &first, "--overwrite", &second, "--overwrite", "x"],
+            "no device has this serial number, WWID or NAME:SIZE",
+        ),
     ] {
         let words: Vec<&str> = writes.iter().chain(consent).copied().collect();
         let (status, _, error) = survey_devices(&stage, &devices, &words);

@@ -480,7 +480,9 @@ fn check_cost(sentence: &str, before: &str, all: &[&Fact]) {
     let (from, rest) =
         split(sentence.strip_prefix("Going from ").unwrap_or_else(|| panic!("unknown: {sentence}")), " to ");
     let (to, rest) = split(rest, " brings ");
-    let (gain, rest) = split(rest, " and moves the average latency from ");
+    let stays = " and leaves the average latency at ";
+    let moves = if rest.contains(stays) { stays } else { " and changes the average latency from " };
+    let (gain, rest) = split(rest, moves);
     let axis = axis_of(from);
     let levels = levels(axis, &rows, sentence);
     let last = levels.last().expect("levels");
@@ -499,7 +501,8 @@ fn check_cost(sentence: &str, before: &str, all: &[&Fact]) {
     }
     let (means, p99s) = split(rest.trim_end_matches('.'), ", p99 from ");
     for (pair, of) in [(means, [a.mean_ns, b.mean_ns]), (p99s, [a.p99_ns, b.p99_ns])] {
-        let (one, other) = split(pair, " to ");
+        // The same time as printed stands once.
+        let (one, other) = pair.split_once(" to ").unwrap_or((pair, pair));
         check_time(one, of[0], sentence);
         check_time(other, of[1], sentence);
     }

@@ -321,6 +321,6 @@ fn unpacked(packed: &[u8], sum: &[u8]) -> Result<Vec<u8>, String> {
     if Sha256::digest(&bytes).as_slice() == sum {
         Ok(bytes)
     } else {
-        Err("its checksum is not the one that it was kept with".to_owned())
+        Err("its checksum differs from the one in the store".to_owned())
     }
 }

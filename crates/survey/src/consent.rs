@@ -19,13 +19,15 @@ pub(crate) fn writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes,
         let known = identities(path).map_err(&refused)?;
         let Some(at) = unused.iter().position(|word| known.contains(word)) else {
             let known = known.join(" or ");
-            return Err(refused(format!("none of the words after --overwrite is its own; it is {known}")));
+            return Err(refused(format!("--overwrite names another device; this one is {known}")));
         };
         unused.remove(at);
         check_unused(path).map_err(&refused)?;
     }
     match unused.first() {
-        Some(word) => Err(SurveyError::Target(format!("--overwrite {word}: none of the devices is called so"))),
+        Some(word) => {
+            Err(SurveyError::Target(format!("--overwrite {word}: no device has this serial number, WWID or NAME:SIZE")))
+        }
         None => Ok(Writes::Allowed),
     }
 }

@@ -101,7 +101,7 @@ impl Knee {
     pub fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
         let (level, rate) = (counted(self.level.into(), what), shown(self.rate));
         if self.beyond.is_empty() {
-            return format!("the most was {rate} with {level}, and more may bring more: no end of growth was seen");
+            return format!("the highest rate was {rate} with {level}, and it was still growing: try higher levels");
         }
         let counts: Vec<String> = self.beyond.iter().map(|(users, _)| users.to_string()).collect();
         let change = |share: f64| format!("{:+.0} %", 100.0 * (share - 1.0));
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn growth_without_an_end_is_said_so() {
         let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 400.0)]).unwrap();
-        assert!(knee.sentence("user", &|rate| rate.to_string()).contains("no end of growth was seen"));
+        assert!(knee.sentence("user", &|rate| rate.to_string()).contains("it was still growing"));
         assert_eq!(knee.level, 4);
         assert_eq!(Knee::of(&[]), None);
     }

@@ -75,9 +75,9 @@ fn too_few([busy, users]: [f64; 2], jobs: &[Users<'_>], span: Nanos) -> String {
     };
     if users < 1.5 {
         let rest = if jobs.iter().all(Users::has_options) {
-            "the rest went by between the I/Os, not in the device"
+            "the rest of the time passed between the I/Os, not in the device"
         } else {
-            "the rest went by between the I/Os, in pauses, or in flushes that the report does not state"
+            "the rest of the time passed between the I/Os, in pauses, or in flushes that the report does not state"
         };
         return format!("the one user was busy {:.0} % of the time{cause}: {rest}", 100.0 * busy);
     }

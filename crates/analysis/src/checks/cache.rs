@@ -44,7 +44,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         if layers_explain {
             return None;
         }
-        let sentence = "no block device was watched under the files, or not closely enough, so it is not known how much I/O reached a device".to_owned();
+        let sentence = "the devices under the files were not sampled, or not often enough, so it is not known how much I/O reached a device".to_owned();
         return Some(note(ID, Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));
     };
     let share = moved as f64 / asked as f64;

@@ -41,8 +41,8 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let ticks = seen.steady.cpu.filter(|cpu| cpu.total() >= 100);
     let steal = ticks.map_or(0.0, |cpu| float(cpu.steal) / float(cpu.total()));
     let what = if on + waiting > BUSY {
-        let waited = if waiting >= 0.05 { ", waiting for one included" } else { "" };
-        format!("a worker was on a processor {:.0} % of the time{waited}", percent(on + waiting))
+        let waited = if waiting >= 0.05 { " or waited for one" } else { "" };
+        format!("a worker was on a processor{waited} {:.0} % of the time", percent(on + waiting))
     } else if delay > DELAYED && !is_full(&seen) {
         format!("a worker waited for a processor {:.0} % of the time", percent(delay))
     } else if steal > STOLEN {

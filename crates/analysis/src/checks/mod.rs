@@ -82,7 +82,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: contradiction::ID,
-        why: "a printed rate that is not that of its bytes, I/Os and time is of another run, or made up",
+        why: "a rate that differs from its bytes or I/Os per time is of another run, or made up",
         advice: "use the report as it was printed",
         measure: None,
         needs: Needs::Own,
@@ -90,7 +90,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: impossible_plan::ID,
-        why: "some words cannot give the number that they ask for",
+        why: "some options leave no time or I/O to measure",
         advice: "use a longer runtime, a shorter ramp, or a size in place of time_based",
         measure: None,
         needs: Needs::Own,
@@ -130,7 +130,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: contents::ID,
-        why: "zeros and blocks that are all the same need not be read from a medium",
+        why: "zeros and equal blocks need not be read from a medium",
         advice: "fill the target with data like yours first",
         measure: None,
         needs: Needs::Samples,
@@ -138,7 +138,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: link_ceiling::ID,
-        why: "what a link cannot carry did not come over it",
+        why: "data that is faster than the link did not come over it",
         advice: "use direct=1, or a file that is larger than the cache",
         measure: Some("bytes_per_second"),
         needs: Needs::Samples,
@@ -154,7 +154,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: overlap::ID,
-        why: "workers in step over the same blocks read what the others just read",
+        why: "workers that read the same blocks in step find them in a cache",
         advice: "use offset_increment, or a file for each job",
         measure: Some("repeats_percent"),
         needs: Needs::Own,
@@ -170,7 +170,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: depth::ID,
-        why: "a queue depth that never came about is not what was measured",
+        why: "the depth that was measured is not the depth that was asked for",
         advice: "use an engine that queues, with direct=1",
         measure: Some("depth_achieved"),
         needs: Needs::Own,
@@ -226,7 +226,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: not_steady::ID,
-        why: "an average over a cliff describes neither side",
+        why: "an average over two rates describes neither",
         advice: "use ramp_time and a longer run, and report both phases",
         measure: None,
         needs: Needs::Samples,
@@ -250,7 +250,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: coordinated_omission::ID,
-        why: "a closed loop asks for nothing while it stalls",
+        why: "in a closed loop users send nothing during a stall, so few I/Os show it",
         advice: "measure at a fixed rate (rate_iops), and read its response time",
         measure: Some("stall_ms"),
         needs: Needs::Own,
@@ -258,7 +258,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: too_short::ID,
-        why: "a percentile is a fact when a hundred I/Os lie beyond it",
+        why: "a percentile needs a hundred I/Os beyond it",
         advice: "use a longer run, or a shorter percentile_list",
         measure: Some("ios"),
         needs: Needs::Own,
@@ -290,7 +290,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: amplification::ID,
-        why: "a device that moves more than it was asked for has less left",
+        why: "a device that moves extra bytes is slower for the bytes of the job",
         advice: "use aligned blocks of the size that the device works in",
         measure: Some("times"),
         needs: Needs::Samples,
@@ -298,7 +298,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: split_merge::ID,
-        why: "requests of another size are another workload",
+        why: "a device that gets requests of another size does another workload",
         advice: "use blocks that the device takes at once",
         measure: Some("request_bytes"),
         needs: Needs::Samples,
@@ -306,7 +306,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         id: compressible::ID,
-        why: "data that compresses is as fast as it is simple",
+        why: "a target that compresses is faster with simple data than with yours",
         advice: "write data like yours: refill_buffers, buffer_compress_percentage",
         measure: Some("simple_percent"),
         needs: Needs::Own,

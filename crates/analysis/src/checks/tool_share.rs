@@ -1,6 +1,6 @@
 //! Tool share: a tenth or more of the median latency of direct I/O is the tool's own.
 //!
-//! Signals: the calibration of the run: what an I/O of no time would show, and how long completions waited for the worker.
+//! Signals: the calibration of the run: what an I/O that takes no time would show, and how long completions waited for the worker.
 
 use super::{backing, cache, note, nothing_moved};
 use crate::run_facts::{busy_jobs, is_simulated};

@@ -163,7 +163,7 @@ pub(crate) fn plateau(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let flat = mean >= 100.0 && spread <= FLAT && (mean / round - 1.0).abs() <= ROUND;
         flat.then(|| {
             let sentence = format!(
-                "a plateau of {mean:.0} {unit} ± {:.1} %, a number that looks chosen: a limiter, not a device",
+                "a plateau of {mean:.0} {unit} ± {:.1} %, a round number: a limiter, not a device",
                 100.0 * spread
             );
             let evidence =

@@ -36,10 +36,12 @@ pub(super) fn longer_than_io(seen: &RunFacts<'_>) -> Option<LimitedBy> {
 fn share_of_workers(on: f64, waiting: f64, compared: &str) -> LimitedBy {
     let share = on + waiting;
     let waited = match waiting {
-        0.05.. => format!(", {} of it waiting for one", percent(waiting / share)),
-        _ => String::new(),
+        0.05.. => {
+            format!(" or waited for one {} of the time ({} of it waiting)", percent(share), percent(waiting / share))
+        }
+        _ => format!(" {} of the time", percent(share)),
     };
-    let sentence = format!("the workers were on a processor {} of the time{waited}{compared}", percent(share));
+    let sentence = format!("the workers were on a processor{waited}{compared}");
     let evidence = [("on_cpu_percent", 100.0 * on), ("run_delay_percent", 100.0 * waiting)];
     verdict(Limiter::ClientCpu, share, sentence, &evidence)
 }

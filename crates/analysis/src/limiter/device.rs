@@ -147,7 +147,7 @@ pub(super) fn server(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let share = 1.0 - (on + waiting).min(1.0);
     (all && share >= 0.5).then(|| {
         let sentence = format!(
-            "the workers waited {} of the time for what serves {} at {}; it cannot be seen from here what that waits for",
+            "the workers waited {} of the time for the server of {} at {}; what the server waits for is not visible from here",
             percent(share),
             mount.kind,
             mount.point

@@ -147,7 +147,7 @@ fn a_worker_with_one_io_that_computes_longer_than_it_waits_is_the_limit() {
         });
         result
     };
-    check(&busy(1), Limiter::ClientCpu, 59.9..=60.1, "33 % of it waiting for one, longer than they waited for I/O");
+    check(&busy(1), Limiter::ClientCpu, 59.9..=60.1, "(33 % of it waiting), longer than they waited for I/O");
     let mut deep = busy(8);
     deep.jobs[0].depth.level = [0, 0, 0, 1, 0, 0, 0];
     assert_ne!(limited_by(&deep).map(|found| found.limiter), Some(Limiter::ClientCpu), "I/Os go on meanwhile");
@@ -196,7 +196,7 @@ fn workers_on_the_processor_are_the_limit_themselves() {
             worker.run_delay = Some(Nanos::from_millis(270));
         });
     });
-    check(&result, Limiter::ClientCpu, 96.9..=97.1, "97 % of the time, 28 % of it waiting for one");
+    check(&result, Limiter::ClientCpu, 96.9..=97.1, "or waited for one 97 % of the time (28 % of it waiting)");
     workload(&mut result).polls = true;
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::ClientCpu), "polling is waiting");
 }
@@ -390,7 +390,7 @@ fn what_serves_the_file_system_is_named() {
     let mut result = run(0, 0);
     let mount = MountFacts { point: "/remote".into(), kind: "fuse.sshfs".into(), ..MountFacts::default() };
     monitored(&mut result).targets[0].mount = Some(mount);
-    check(&result, Limiter::Server, 94.0..=96.0, "for what serves fuse.sshfs at /remote");
+    check(&result, Limiter::Server, 94.0..=96.0, "for the server of fuse.sshfs at /remote");
     monitored(&mut result).targets[0].mount.as_mut().unwrap().kind = "ext4".into();
     assert!(limited_by(&result).is_none_or(|found| found.limiter != Limiter::Server));
 }

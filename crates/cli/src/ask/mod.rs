@@ -24,8 +24,7 @@ use survey::{PROFILES, Profile};
 #[command(
     override_usage = "plumb ask [OPTIONS] NAME PATH\n       plumb ask --list\n       plumb ask --show NAME\n       plumb ask --profile FILE PATH",
     long_about = "\
-Does the I/O of a program in new files under a directory, three times for a minute, and answers yes, no or cannot tell \
-by published limits. A program without one gets its numbers and no answer.",
+Does the I/O of a program in new files under a directory, three times for a minute. Compares the numbers with published limits and answers yes, no or cannot tell. A program without published limits gets its numbers and no answer.",
     after_help = "\
 Examples:
   plumb ask --list                            all programs
@@ -57,10 +56,10 @@ pub(crate) struct AskArgs {
     /// Refuse commands, devices and paths outside of the new directory in the file of --profile
     #[arg(long, requires = "profile")]
     untrusted: bool,
-    /// Number of units that limits are for, like vCPUs [default: 1; of cameras, streams and desktops it is searched]
+    /// Number of units, like vCPUs [default: 1; of cameras, streams and desktops the largest number is searched]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     scale: Option<u32>,
-    /// Time of each test in a round; a tenth before it is not counted
+    /// Time of each test in a round, after a warm-up of a tenth of it
     #[arg(long, value_name = "TIME", value_parser = survey::seconds, default_value = "60s")]
     time: u64,
     /// Number of rounds
@@ -69,7 +68,7 @@ pub(crate) struct AskArgs {
     /// Option of fio that is added to each job, like ioengine=io_uring; {run} is the number of the run; repeat it for several
     #[arg(long, value_name = "OPTION=VALUE", value_parser = Profile::added_option)]
     with: Vec<(String, String)>,
-    /// Page with the answer that one can mail, .html or .pdf; or the picture of its rounds alone, .svg or .png
+    /// Page with the answer, to send to others: .html or .pdf; or only the picture of its rounds: .svg or .png
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// File for the output; - is standard output [default: standard output]

@@ -120,7 +120,7 @@ impl Report<'_> {
         };
         let mut all = vec![format!("{} {answer}", profile.question)];
         all.extend(self.rates_are_enough_for());
-        all.push(format!("Not asked: {}", profile.not_asked));
+        all.push(format!("Not covered: {}", profile.not_asked));
         all
     }
 

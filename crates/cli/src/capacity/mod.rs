@@ -31,9 +31,7 @@ pub(crate) use words::{minutes, time};
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "\
-Sends I/Os at a rate, whether earlier ones have ended or not (open loop), and counts each response from the moment at which \
-the I/O was due. Raises the rate until a limit is missed, then tries rates around that one until the largest rate that keeps \
-the limit is known to 3 %, and confirms it with a longer run.",
+Finds the largest rate of I/Os at which response times keep a limit. Sends I/Os at a rate, whether earlier ones have ended or not (open loop). Response times count from the moment at which an I/O was due. Raises the rate until the limit is missed, tries rates around it until the answer is known to 3 %, and confirms it with a longer run.",
     after_help = "\
 Examples:
   plumb capacity . --slo 'p99<2ms'                     8k random reads, Poisson arrivals
@@ -63,7 +61,7 @@ pub(crate) struct CapacityArgs {
     /// Share of reads in percent; the others are writes
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100), default_value_t = 100)]
     mix: u32,
-    /// How arrivals are spread: as of many independent users, or equally
+    /// Distribution of arrivals: as of many independent users, or at equal distances
     #[arg(long, value_name = "poisson|even", value_parser = arrivals, default_value = "poisson")]
     arrivals: Arrivals,
     /// First and lowest rate, like 500 or 20k [default: half of what one user does]
@@ -75,7 +73,7 @@ pub(crate) struct CapacityArgs {
     /// Half width of the interval that ends the search
     #[arg(long, value_name = "SHARE", value_parser = crate::compare::tolerance, default_value = "3%")]
     precision: f64,
-    /// Most time of all trials; with it, a trial may last longer than a minute [default: 1h]
+    /// Longest time of all trials together; with it, a trial may last longer than a minute [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = survey::seconds)]
     time: Option<u64>,
     /// Time of the run that confirms the rate; 0 for none
@@ -102,10 +100,10 @@ pub(crate) struct CapacityArgs {
     /// Picture of the trials: .svg, .png, .pdf or .html
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// Page with the answer that one can mail: .html or .pdf
+    /// Page with the answer, to send to others: .html or .pdf
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Make no page of the result
+    /// Do not write a page of the result
     #[arg(long)]
     no_report: bool,
     #[command(flatten)]

@@ -39,7 +39,7 @@ pub(crate) struct CheckArgs {
     /// cache,no-flush or not-a-storage-result
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = Strictness::read)]
     strict: Option<Strictness>,
-    /// Print every remark instead of one line per check for a file with more than five
+    /// Print every remark; without it, a file with more than five has one line per check
     #[arg(long)]
     remarks: bool,
     #[command(flatten)]

@@ -23,7 +23,7 @@ const VOLUME: &str = "/data";
 const SLURM: &str = include_str!("manifest/slurm.sh");
 const MPI_JOB: &str = include_str!("manifest/mpijob.yaml");
 
-/// Print what a scheduler takes to run a job on its nodes: a script for Slurm, or manifests of Kubernetes
+/// Print a job for a scheduler: a script for Slurm, or manifests for Kubernetes
 #[derive(Debug, Args)]
 #[command(
     group = clap::ArgGroup::new("scheduler").required(true).args(["slurm", "mpijob", "kubernetes"]),
@@ -34,8 +34,8 @@ Examples:
   plumb cluster manifest --kubernetes --members 4 --image r/plumb --volume fast:20Gi -- fio job.fio
   plumb cluster manifest --slurm --members 8 -- survey --quick /scratch
 
-After -- are the words of plumb cluster: options of the run, then fio, iozone, survey or knee
-and its own.
+After -- comes a command line of plumb cluster: options of the run, then fio, iozone, survey or
+knee with its options.
 It prints; nothing is submitted."
 )]
 pub(super) struct ManifestArgs {
@@ -68,7 +68,7 @@ pub(super) struct ManifestArgs {
     block: bool,
     #[command(flatten)]
     written: Written,
-    /// Words of plumb cluster
+    /// Command line of plumb cluster, without `plumb cluster`
     #[arg(last = true, required = true, value_name = "WORD")]
     words: Vec<OsString>,
 }

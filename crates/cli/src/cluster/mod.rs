@@ -88,7 +88,7 @@ struct LeadArgs {
     /// Start members on these hosts: node1,node[2-8],user@host:4; HOST:N has N members
     #[arg(long, value_name = "LIST", conflicts_with = "local")]
     hosts: Option<String>,
-    /// The same from a file, one host or list a line
+    /// Start members on the hosts in this file, one host or list per line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["local", "hosts"])]
     hosts_file: Option<PathBuf>,
     /// All ranks that mpirun or srun has started are members; LIBRARY is the MPI to load [default: as the launcher]
@@ -99,16 +99,16 @@ struct LeadArgs {
     /// Lead members through the relay that is at standard input
     #[arg(long, hide = true)]
     relayed: bool,
-    /// plumb on the other hosts [default: plumb]
+    /// Command that starts plumb on the other hosts [default: plumb]
     #[arg(long, value_name = "COMMAND", conflicts_with = "local")]
     program: Option<String>,
     /// Directory of the members, from which relative paths start [default: this one]
     #[arg(long, value_name = "DIR")]
     directory: Option<String>,
-    /// Of one file or device, each member has its region, or each has all of it [default: all]
+    /// How members share one file or device: each has its own region, or each uses all of it [default: all]
     #[arg(long, value_name = "region|all", value_parser = spread)]
     spread: Option<Sharing>,
-    /// Makes ${PLUMB_SHIFTED_RANK} the number N members on, or of the next one on another host
+    /// Set ${PLUMB_SHIFTED_RANK} to the number of the Nth member after this one, or of the next one on another host
     #[arg(long, value_name = "N|host", value_parser = shift)]
     shift: Option<Shift>,
     /// Run the job N times with the same members: highest, lowest, mean and standard deviation of the rates
@@ -117,16 +117,16 @@ struct LeadArgs {
     /// After the runtime, go on until every worker has done as many I/Os as the fastest one of all members
     #[arg(long)]
     wear_out: bool,
-    /// Give up a member that says nothing for so long, at least 1s [default: 60s]
+    /// Give up a member that sends nothing for this time, at least 1s [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = silence)]
     silence: Option<Nanos>,
-    /// Largest time between the first start and the last one without a remark [default: 10ms]
+    /// Largest time between the first start and the last one; a longer time gets a remark [default: 10ms]
     #[arg(long, value_name = "TIME", value_parser = time)]
     start_within: Option<Nanos>,
-    /// The others go on if a member is lost after the start, and their rates are shown
+    /// If a member is lost after the start, the others go on, and their rates are shown
     #[arg(long)]
     partial: bool,
-    /// New directory for each member's own result, as it came
+    /// New directory for the result of each member
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Write lines of JSON while it measures, each member a run: to a file, to - or to the descriptor N
@@ -245,7 +245,7 @@ struct MergeArgs {
     /// Show rates although members of the run are missing
     #[arg(long)]
     partial: bool,
-    /// Largest time between the first start and the last one without a remark [default: 10ms]
+    /// Largest time between the first start and the last one; a longer time gets a remark [default: 10ms]
     #[arg(long, value_name = "TIME", value_parser = time)]
     start_within: Option<Nanos>,
     /// A table of all hosts or of all members in the text

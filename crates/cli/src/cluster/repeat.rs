@@ -193,7 +193,7 @@ fn sentence(found: &RepeatedRates) -> String {
     let rate = found.bytes_per_second;
     let mean = format!("{}: {}/s", found.direction.word(), rounded_size(rate.mean));
     match rate.deviation {
-        None => format!("{mean} in one repetition, which says nothing of how far others are from it"),
+        None => format!("{mean} in one repetition; how much others differ is not known"),
         Some(deviation) => {
             let (count, share) = (found.repetitions, 100.0 * deviation / rate.mean.max(f64::MIN_POSITIVE));
             format!("{mean} on average of {count} repetitions, with a standard deviation of {share:.1} % of it")

@@ -13,13 +13,13 @@ const MOST_MEMBERS: i64 = 4096;
 /// Options of leaders that members join, and of these members.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub(super) struct TcpArgs {
-    /// Wait for this number of members, which join
+    /// Lead this number of members, which join with --join
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_MEMBERS), conflicts_with_all = ["local", "hosts", "hosts_file", "mpi", "program"])]
     pub(super) lead: Option<u32>,
     /// Address on which --lead waits: HOST:PORT or :PORT [default: all addresses, port 8766]
     #[arg(long, value_name = "ADDRESS", requires = "lead")]
     listen: Option<String>,
-    /// Be a member of the leader at HOST or HOST:PORT. With --lead, too, --rank 0 leads and is a member, and the others join it
+    /// Join the leader at HOST or HOST:PORT as a member. With --lead, too, --rank 0 leads and is a member, and the others join it
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["local", "hosts", "hosts_file", "mpi", "program"])]
     join: Option<String>,
     /// Number of this member, from 0 [default: in the order in which they join]
@@ -28,13 +28,13 @@ pub(super) struct TcpArgs {
     /// How long a leader waits for members, and a member for its leader [default: 5m]
     #[arg(long, value_name = "TIME", value_parser = crate::members::time)]
     pub(super) join_within: Option<Nanos>,
-    /// Secret of leader and members, who prove it to each other and encrypt all [default: PLUMB_SECRET_FILE]
+    /// Secret of leader and members: both ends prove it and encrypt their messages [default: PLUMB_SECRET_FILE]
     #[arg(long, value_name = "FILE")]
     pub(super) secret_file: Option<PathBuf>,
     /// Directory or device that a leader without a secret may use
     #[arg(long, value_name = "PATH", requires = "join", conflicts_with = "trust_leader")]
     pub(super) allow: Vec<PathBuf>,
-    /// A leader without a secret may do all that the user of this member may
+    /// Let a leader without a secret do all that the user of this member may do
     #[arg(long, requires = "join")]
     pub(super) trust_leader: bool,
 }

@@ -13,7 +13,7 @@ pub(super) fn render(comparison: &Comparison) -> String {
         text.push_str(&format!("  {}: {} → {}\n", difference.fact, difference.old, difference.new));
     }
     if comparison.surroundings.is_empty() {
-        text.push_str("  Of the facts that both sides state, none differs.\n");
+        text.push_str("  All facts that both sides state are equal.\n");
     }
     for test in &comparison.tests {
         text.push_str(&format!("\n{}\n", heading(test)));

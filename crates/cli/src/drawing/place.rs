@@ -73,7 +73,10 @@ pub(super) fn remove_pages_after(path: &Path, last: usize) -> Vec<Failure> {
             Some(Ok(head)) if report::is_ours(&head, &[]) => "an earlier version of plumb made it".to_owned(),
             _ => "plumb did not make it".to_owned(),
         };
-        Some(Failure::at(&file, format!("it has the name of a page of this report, is none, and stays: {why}")))
+        Some(Failure::at(
+            &file,
+            format!("it has the name of a page of this report, but is not one, so it stays: {why}"),
+        ))
     };
     later.filter_map(stays).collect()
 }

@@ -51,7 +51,7 @@ pub(crate) struct GateArgs {
     /// [default: iops,p99, p99 where it is known]
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "LIST")]
     numbers: Vec<Metric>,
-    /// The n-th result of each side are a pair, measured in turns in random order; the answer holds after any number of pairs
+    /// Compare the n-th results of both sides as a pair, measured in turns in random order; the answer is valid after any number of pairs
     #[arg(long)]
     pairs: bool,
     /// Exit status for git bisect run: 125 for cannot tell, 128 for an error

@@ -25,11 +25,11 @@ Profiles:
   ssd-2026     SATA and SAS flash of 2026
   nvme-2026    NVMe flash of 2026
 
-Without --profile it is that of the disk, if the result says which: NVMe flash, other flash, or
-rotating. A virtual disk does not say what stores its bytes.
+Without --profile the kind of the disk decides, if the result has it: NVMe flash, other flash, or
+rotating. A virtual disk does not state its kind.
 Scaling is (latency ratio - 1) / (user ratio - 1): 0 if more users do not wait longer, 1 if they
 queue for one server.
-Where no run has as many users, one counts that has as many I/Os in flight: users x depth.
+If no run has this number of users, a run with as many I/Os in flight (users x depth) counts.
 A run whose users were not busy (IOPS x latency is not the number of users), or whose limit was the
 machine that measured, gets ? and the reason. The page of plumb report has the same grades.
 Exit status: 0; 1 if nothing can be graded; 3 if a part could not be read")]

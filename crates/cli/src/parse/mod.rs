@@ -45,7 +45,7 @@ pub(crate) struct ParseArgs {
     /// Show the latency histogram (tables only)
     #[arg(short = 'v', long)]
     histogram: bool,
-    /// Show percentiles of the completion latency, or of the total latency if only that has any (tables only)
+    /// Show percentiles of the completion latency, or of the total latency if only that has percentiles (tables only)
     #[arg(short, long)]
     percentiles: bool,
     /// Show the time at which each run ended, and its file (tables only)
@@ -71,7 +71,7 @@ pub(crate) enum Format {
     Table,
     /// R code that makes the data frame m
     R,
-    /// Comma-separated values with a head
+    /// Comma-separated values with a line of names
     Csv,
     /// Everything that was read, as JSON
     Json,

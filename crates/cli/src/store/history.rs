@@ -31,8 +31,8 @@ Examples:
 
 A series is the same test of the same place on the same machine: operation, block size, users,
 depth, engine, size of the data, permanent identity of device and file system, and plumb's way of
-measuring. The newest run is `unusual` if it is outside of what 99 % of runs like those before it
-would show: run it once more.
+measuring. The newest run is `unusual` if it is outside of the range that 99 % of further runs
+would be in: run it once more.
 More: docs/history.md
 Exit status: 0; 1 if there is no such series")]
 pub(crate) struct HistoryArgs {

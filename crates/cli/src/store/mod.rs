@@ -18,7 +18,7 @@ pub(crate) use session::keep::{KeepArgs, Keeping, keep_file, keep_result};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Look after the store of results: where it is, add, export, forget, name
+/// Manage the store of results: add, export, remove and name runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,8 +31,8 @@ Examples:
   plumb store off
 
 The store is one SQLite file. plumb survey and plumb knee keep their results in it; plumb fio and
-plumb iozone only if PLUMB_STORE or --store names one. PLUMB_STORE=off keeps nothing unasked; what
-was kept before can be read.
+plumb iozone only if PLUMB_STORE or --store names one. With PLUMB_STORE=off no result is
+kept; earlier results can still be read.
 Wherever a command reads a result, a run's ID, its name, `last` or `last~1` works too.
 More: docs/history.md
 Exit status: 0; 1 if something could not be done")]

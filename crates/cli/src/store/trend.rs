@@ -30,7 +30,7 @@ Examples:
   plumb trend 4f1c --dismiss 2026-11-22-0001     it is not a change: it is not shown again
   plumb trend --json /data | jq '.series[].changes'
 
-A change is found in a history without one in 0.2 % of cases, and is 3 % at least. It takes 8 runs
+0.2 % of histories without a change show one. Changes below 3 % are not shown. A trend needs 8 runs
 since the last accepted change. Runs that are NOT A STORAGE RESULT are left out.
 More: docs/history.md
 Exit status: 0 no change; 1 a change; 2 cannot tell: no series has 8 runs; 3 an error")]
@@ -155,7 +155,7 @@ fn decide<'a>(
         }
     }
     if decided.is_empty() {
-        return Err(Failure::new(format!("{id} is a run of none of these series; plumb history shows which it is of")));
+        return Err(Failure::new(format!("run {id} is in none of these series; plumb history shows its series")));
     }
     Ok((id, decided))
 }

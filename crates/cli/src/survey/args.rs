@@ -77,13 +77,13 @@ pub(crate) struct SurveyArgs {
     /// I/O engine of fio [default: psync; libaio if iodepth is swept]
     #[arg(long, value_name = "ENGINE")]
     engine: Option<String>,
-    /// I/O before each test that is not measured: a time, or `steady` for until the rate is steady [default: 10 % of --time]
+    /// Unmeasured I/O before each test: a time, or `steady` to go on until the rate is steady [default: 10 % of --time]
     #[arg(long, value_name = "TIME|steady", value_parser = survey::warm_up)]
     warm_up: Option<WarmUp>,
-    /// Write the whole target twice before the first test, or longer, until the rate of the writes is `steady`
+    /// Write the whole target twice before the first test; with `steady`, go on until the rate of the writes is steady
     #[arg(long, value_name = "steady", num_args = 0..=1, require_equals = true, default_missing_value = "twice", value_parser = Precondition::read)]
     precondition: Option<Precondition>,
-    /// Longest time of --precondition=steady, like 2h [default: 25 min from when twice the target is written]
+    /// Longest time of --precondition=steady, like 2h [default: 25 min after the target is written twice]
     #[arg(long, value_name = "TIME", requires = "precondition", value_parser = survey::seconds)]
     budget: Option<u64>,
     /// Number of times that every test is run [default: 1]
@@ -125,7 +125,7 @@ pub(crate) struct SurveyArgs {
 pub(crate) struct ResultArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// Make no page of the result
+    /// Do not write a page of the result
     #[arg(long)]
     pub(crate) no_report: bool,
 }

@@ -13,9 +13,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "\
-Raises the number of users, each a process with one I/O in flight, until two further levels bring less than 5 % more \
-throughput, for each test and block size; then names the number of users. The result is that of a survey: plumb report, \
-plot and model read it.",
+Raises the number of users until two further levels bring less than 5 % more throughput, and names that number. Does so for each test and block size. A user is a process with one I/O in flight. The result is like that of a survey: plumb report, plot and model read it.",
     after_help = "\
 Examples:
   plumb knee .                                   random reads of 8k, 1 to 256 users

@@ -68,7 +68,7 @@ pub(crate) struct VersusArgs {
     /// Make at most this number of rounds [default: 15; 30 with --until SHARE]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=999))]
     max_rounds: Option<u32>,
-    /// Begin no round that would end later than this, like 10m
+    /// Start no round that would end after this time, like 10m
     #[arg(long, value_name = "TIME", value_parser = survey::seconds, default_value = "1h")]
     max_time: u64,
     /// Largest difference that counts as the same, like 5% or 0.5%

@@ -39,7 +39,7 @@ const CLOSED: u8 = 129;
 #[command(
     next_line_help = false,
     long_about = "\
-Shows the activity of the disks live on the terminal: Reads, writes and discards per second, bytes, request size, queue length, await and \
+Shows the activity of the disks live on the terminal: reads, writes and discards per second, bytes, request size, queue length, await and \
 utilisation of each device with its curve, and the processes that cause the most I/O.",
     after_help = "\
 Keys: q quit, p pause, s sort, arrows choose a device, + - interval, w save, ? help

@@ -150,6 +150,17 @@ fn every_option_of_every_help_is_in_its_man_page() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+#[test]
+fn every_help_has_an_example() {
+    let help = |words: &str| {
+        let ask = if ["plumb iozone", "plumb fio.sh"].contains(&words) { "-h" } else { "--help" };
+        plumb(&words.split(' ').skip(1).chain([ask]).collect::<Vec<_>>())
+    };
+    let has_one = |words: &str| help(words).lines().any(|line| line.trim_start().starts_with("Example"));
+    let without: Vec<&String> = HELPS.keys().filter(|words| !has_one(words)).collect();
+    assert!(without.is_empty(), "{without:?}");
+}
+
 /// Asserts that a shell offers every option behind its program.
 fn offers_every_option(shell: &str) {
     let starts = |words: &str| if words == "plumb iostat" { vec!["-", "+"] } else { vec!["-"] };

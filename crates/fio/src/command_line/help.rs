@@ -12,6 +12,14 @@ use std::fmt::Write;
 /// The version, of the form `fio-3.42-plumb-0.1.0`.
 pub const VERSION: &str = concat!("fio-3.42-plumb-", env!("CARGO_PKG_VERSION"));
 
+/// The end of the usage text.
+const EXAMPLES: &str = "
+Examples:
+  fio job.fio
+  fio --name=a --rw=randread --bs=4k --iodepth=16 --size=1g --direct=1
+  fio --cmdhelp=rw
+";
+
 /// Writing into a string cannot fail; this macro discards the `Result`.
 macro_rules! line {
     ($text:expr, $($format:tt)*) => {{
@@ -44,7 +52,8 @@ pub(crate) fn usage(formats: &[OutputFormat]) -> String {
     line!(text, "");
     line!(text, "Options of fio that are refused, each with its reason when it is used:");
     let refused = OPTIONS.iter().filter(|option| option.support != Support::Works);
-    text + &wrapped(refused.map(|option| format!("--{}", option.name)))
+    text.push_str(&wrapped(refused.map(|option| format!("--{}", option.name))));
+    text + EXAMPLES
 }
 
 /// Words in indented lines that fit a terminal of 80 columns.

@@ -111,7 +111,8 @@ pub fn usage() -> String {
         let space = if row.value.is_empty() || row.spelling.ends_with('=') { "" } else { " " };
         let _ = writeln!(text, "  {:<16} {}", format!("{}{space}{}", row.spelling, row.value), row.help);
     }
-    text + "  DEVICE... | ALL  these devices only; unused ones as well\n"
+    text + "  DEVICE... | ALL  these devices only; unused ones as well\n\n\
+            Examples:\n  iostat -dx 2\n  iostat -xy -o JSON 1 10 sda\n"
 }
 
 /// All options for man pages and completions.

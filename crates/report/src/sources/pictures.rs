@@ -135,10 +135,9 @@ impl Material {
         overlay.notes.extend(of_sizes(shown));
         if group.len() > shown.len() {
             let left: Vec<String> = group[shown.len()..].iter().map(|one| one.system.clone()).collect();
-            overlay.notes.insert(
-                0,
-                format!("Not drawn, because {MOST_OVERLAID} are the most whose colours differ: {}.", left.join(", ")),
-            );
+            overlay
+                .notes
+                .insert(0, format!("Not drawn, because only {MOST_OVERLAID} have a colour: {}.", left.join(", ")));
         }
         overlay
     }

@@ -103,7 +103,7 @@ impl Runner {
     }
 }
 
-/// Measures the set-up of each job of a plan, without running it: what an I/O of no time would show at the largest batches that
+/// Measures the set-up of each job of a plan, without running it: what an I/O that takes no time would show at the largest batches that
 /// the job allows. `reap_ns`, which follows from a run, is absent. `None` for jobs that measure no latency.
 ///
 /// # Errors

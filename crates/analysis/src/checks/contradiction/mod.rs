@@ -66,7 +66,7 @@ fn note_of(identity: &Identity) -> Note {
     let (left, right) = (identity.left.unwrap_or_default(), identity.right.unwrap_or_default());
     let (unit, apart) = (identity.unit, 100.0 * identity.apart().unwrap_or_default());
     let sentence = format!(
-        "{}: {} does not hold: {} {unit} against {} = {} {unit}; what is printed is not of one run",
+        "{}: {} does not hold: {} {unit} against {} = {} {unit}; the printed numbers are not of one run",
         identity.subject,
         identity.equation,
         thousands(left),

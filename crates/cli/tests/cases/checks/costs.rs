@@ -43,7 +43,7 @@ pub(super) fn a_printed_rate_is_held_against_its_own_counts_in_text_json_and_tab
             let page = folder.path().join("page.html");
             let (_, message) = plumb(&["report", "-o", page.to_str().expect("text")], &file);
             let page = std::fs::read_to_string(page).expect(&message);
-            assert!(page.contains("what is printed is not of one run"), "{message}");
+            assert!(page.contains("the printed numbers are not of one run"), "{message}");
         }
     }
 }
