@@ -3,11 +3,13 @@
 mod argv;
 mod names;
 mod options;
+mod request;
 mod rows;
 mod sampling;
 
-pub use argv::{Command, Flag, Listing, Name, Request, directory, parse};
+pub use argv::{Command, directory, parse};
 pub use options::{usage, written_options};
+pub use request::{Flag, Listing, Name, Request};
 pub use sampling::{Difference, Sampling, read_cpu};
 
 use std::io;

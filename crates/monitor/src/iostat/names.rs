@@ -1,7 +1,8 @@
 //! Names of devices: the device that a word of the command line names, and the name that is shown.
 
-use super::argv::{Flag, Request};
-use crate::listing;
+use super::IostatError;
+use super::request::{Flag, Name, Request};
+use crate::listing::{self, DeviceFiles};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -67,4 +68,39 @@ impl<'a> Names<'a> {
 /// The directory of the links of a type: `id` → /dev/disk/by-id.
 pub(super) fn directory_of_links(root: &Path, kind: &str) -> PathBuf {
     root.join("dev/disk").join(format!("by-{kind}"))
+}
+
+impl Request {
+    /// Checks that the directories that the command line names exist under `root`.
+    ///
+    /// # Errors
+    /// The first one that does not.
+    pub fn check(&self, root: &Path) -> Result<(), IostatError> {
+        for files in self.device_files(root) {
+            let DeviceFiles::UserSpace(path) = files else { continue };
+            if !path.is_dir() {
+                let path = path.display();
+                return Err(IostatError::CommandLine(format!("-f {path}: no such directory")));
+            }
+        }
+        for name in &self.names {
+            let Name::Links(kind) = name else { continue };
+            if !directory_of_links(root, kind).is_dir() {
+                return Err(IostatError::CommandLine(format!(
+                    "-j {kind}: Invalid type of persistent device name: there is no /dev/disk/by-{kind}; {}",
+                    types_of_links(root)
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The types that `-j` can be given on this machine.
+fn types_of_links(root: &Path) -> String {
+    let entries = std::fs::read_dir(root.join("dev/disk")).into_iter().flatten().flatten();
+    let kind = |entry: std::fs::DirEntry| Some(entry.file_name().to_str()?.strip_prefix("by-")?.to_uppercase());
+    let mut kinds: Vec<String> = entries.filter_map(kind).collect();
+    kinds.sort();
+    if kinds.is_empty() { "/dev/disk has no links".to_owned() } else { format!("there are {}", kinds.join(", ")) }
 }

@@ -1,6 +1,6 @@
 //! The table of iostat's options: the parser, the usage and the man page are made of its rows.
 
-use super::argv::{Flag, UserSpace};
+use super::request::{Flag, UserSpace};
 use plan::{Placing, WrittenOption, WrittenValue};
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! The devices of a report, in its order.
 
 use super::IostatError;
-use super::argv::{Listing, Name, Request};
 use super::names::Names;
+use super::request::{Listing, Name, Request};
 use crate::listing::{self, DeviceFiles, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 

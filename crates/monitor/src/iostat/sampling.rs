@@ -1,8 +1,8 @@
 //! Reads samples from the files under a root directory. Each report is the difference from the previous sample.
 
 use super::IostatError;
-use super::argv::{Flag, Request};
 use super::names::Names;
+use super::request::{Flag, Request};
 use super::rows::{self, Block, Places};
 use crate::counters;
 use crate::cpu::{CpuCounters, uptime_centiseconds};
