@@ -80,9 +80,11 @@ impl Histogram {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
+        let expected = if cfg!(debug_assertions) { self.total().saturating_add(other.total()) } else { 0 };
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine = mine.saturating_add(*theirs);
         }
+        debug_assert_eq!(self.total(), expected, "a merge counts each latency once");
     }
 
     /// Resets all counts to zero.

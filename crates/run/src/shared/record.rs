@@ -417,7 +417,22 @@ impl Record {
         });
         let steady = job.steady.as_ref().map(|_| of(offset_of!(Record, steady), size_of::<SteadyRecord>()));
         let blocks = job.record.block_lives.then(|| of(offset_of!(Record, blocks), size_of::<BlockRecord>()));
-        histograms.chain(steady).chain(blocks).collect()
+        let parts: Vec<Range<usize>> = histograms.chain(steady).chain(blocks).collect();
+        let is_within = |part: &Range<usize>| Record::HEAD.end <= part.start && part.end <= size_of::<Record>();
+        assert!(parts.iter().all(is_within), "{parts:?}: beyond its end is the record of another worker");
+        parts
+    }
+
+    /// True if each histogram that is kept has as many latencies as are counted next to it.
+    pub(crate) fn counts_agree(&self) -> bool {
+        let kept = &self.histograms;
+        let pairs = [(&self.response, &kept.response), (&self.lateness, &kept.lateness)];
+        let completion = (self.keeps.completion != 0).then_some((&self.completion, &kept.completion));
+        // A page of a histogram that is empty is not to be touched.
+        let is_same =
+            |(moments, histogram): (&Moments, &Histogram)| moments.count() == 0 || moments.count() == histogram.total();
+        let mut all = pairs.into_iter().chain(completion);
+        all.all(|(moments, histograms)| moments.iter().zip(histograms).all(is_same))
     }
 
     /// Stores the amounts at the moment when another worker finished first.

@@ -90,7 +90,10 @@ impl<'a> WorkerInResult<'a> {
         let shared = run.shared;
         let priorities = shared.priorities.as_ref().and_then(|records| records.snapshot(index));
         let record = match shared.records.finished(index).filter(|record| record.is_settled()) {
-            Some(record) => Some(Left::Whole(record)),
+            Some(record) => {
+                debug_assert!(record.counts_agree(), "worker {index} has latencies in one statistic only");
+                Some(Left::Whole(record))
+            }
             None => Self::copy(run, state, index).map(Left::Copy),
         };
         let (plan, control) = (run.workers[index], &shared.controls[index]);
