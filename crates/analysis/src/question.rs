@@ -171,7 +171,7 @@ impl Rule {
         let least = if counts.over > 0.0 { 0.0 } else { NONE_SEEN / counts.ios.max(1.0) };
         let (share, half) = (counts.share(), half.max(least));
         let answer = answer_of([share + half < allowed, share - half > allowed]);
-        Observed { interval: self.interval_of_percentile(times, steady, (value, percent)), answer, ..found }
+        Observed { interval: self.interval_of_percentile(times, steady, value, percent), answer, ..found }
     }
 
     /// Half of the width of the interval of the share of I/Os beyond a latency.
@@ -190,7 +190,8 @@ impl Rule {
         &self,
         times: &LatencyStatistics,
         steady: &[(Nanos, &Interval)],
-        (value, percent): (Option<f64>, f64),
+        value: Option<f64>,
+        percent: f64,
     ) -> Option<[f64; 2]> {
         let histogram = times.histogram.as_deref()?;
         let half = 100.0 * self.half_of_share(steady, Nanos::from_secs_f64(value? / 1e9))?;

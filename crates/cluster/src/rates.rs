@@ -3,6 +3,7 @@
 use crate::member_result::{MemberResult, Sample};
 use measure::{Direction, Nanos};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The rates of one direction. All in bytes and I/Os per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,7 +112,7 @@ fn rates_of(members: &[MemberResult], direction: Direction) -> Option<DirectionR
         over_all: elapsed.map(|time| per_second(bytes, time)),
         over_all_iops: elapsed.map(|time| per_second(ios, time)),
         elapsed,
-        common_window: ends.and_then(|(_, from, until, _)| common_window(&parts, direction, (from, until))),
+        common_window: ends.and_then(|(_, from, until, _)| common_window(&parts, direction, from..until)),
         sum: parts.iter().map(|(_, part)| per_second(part.bytes, part.length)).sum(),
         sum_iops: parts.iter().map(|(_, part)| per_second(part.ios, part.length)).sum(),
         first_done: ends.map(|(first, _, done, _)| done.saturating_sub(first)),
@@ -120,18 +121,14 @@ fn rates_of(members: &[MemberResult], direction: Direction) -> Option<DirectionR
 }
 
 /// The rate while all were at work; `None` if they never were all at once, or if there is but one member.
-fn common_window(
-    parts: &[(&MemberResult, Part)],
-    direction: Direction,
-    (from, until): (Nanos, Nanos),
-) -> Option<CommonWindow> {
-    if parts.len() < 2 || until <= from {
+fn common_window(parts: &[(&MemberResult, Part)], direction: Direction, window: Range<Nanos>) -> Option<CommonWindow> {
+    if parts.len() < 2 || window.is_empty() {
         return None;
     }
-    let length = until - from;
+    let length = window.end - window.start;
     let (mut low, mut high) = (0_u64, 0_u64);
     for (member, part) in parts {
-        let (least, most) = bytes_within(member, *part, direction, (from, until));
+        let (least, most) = bytes_within(member, *part, direction, &window);
         (low, high) = (low.saturating_add(least), high.saturating_add(most));
     }
     let seconds = length.as_secs_f64();
@@ -139,7 +136,7 @@ fn common_window(
 }
 
 /// The least and the most bytes that a member can have moved within a window, by its samples and the error of its clock.
-fn bytes_within(member: &MemberResult, part: Part, direction: Direction, (from, until): (Nanos, Nanos)) -> (u64, u64) {
+fn bytes_within(member: &MemberResult, part: Part, direction: Direction, window: &Range<Nanos>) -> (u64, u64) {
     let Some((start, end)) = part.window else { return (0, part.bytes) };
     let error = member.clock_error.unwrap_or_default();
     let bytes = |sample: &Sample| sample.bytes[direction as usize];
@@ -153,7 +150,7 @@ fn bytes_within(member: &MemberResult, part: Part, direction: Direction, (from, 
         let most = if at <= start { before_ramp } else { at_most.unwrap_or(last) };
         (least.min(most), most)
     };
-    let ((from_least, from_most), (until_least, until_most)) = (counted(from), counted(until));
+    let ((from_least, from_most), (until_least, until_most)) = (counted(window.start), counted(window.end));
     (until_least.saturating_sub(from_most), until_most.saturating_sub(from_least).min(part.bytes))
 }
 

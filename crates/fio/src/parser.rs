@@ -70,7 +70,7 @@ impl Parser {
     pub fn command_line(&self, words: &[String], surroundings: &Surroundings<'_>) -> Result<Invocation, JobError> {
         let mut sources = Sources::default();
         let mut problems = Vec::new();
-        let mut words = reader::Reader::new(words, (self.engines, &self.formats), &mut sources, &mut problems).read();
+        let mut words = reader::Reader::new(words, self.engines, &self.formats, &mut sources, &mut problems).read();
         if let Some(answer) = words.answer.take() {
             return match answer {
                 Ok(action) => Ok(invocation(words, action, Vec::new())),
@@ -86,11 +86,11 @@ impl Parser {
         }
         if self.trust == Trust::None {
             words.trust = Trust::None;
-            untrusted::check(&words.sections, (self.engines, &self.allowed), &mut problems);
+            untrusted::check(&words.sections, self.engines, &self.allowed, &mut problems);
             problems.extend(states_elsewhere(&words, &self.allowed));
         }
         let mut sections = words.sections.clone();
-        sections.extend(read_files(&words, (self.engines, &self.allowed), surroundings, &mut sources, &mut problems));
+        sections.extend(read_files(&words, self.engines, &self.allowed, surroundings, &mut sources, &mut problems));
         let depth = if words.parse_only || words.show_command { Depth::ParseOnly } else { Depth::Complete };
         let maker = Maker { engines: self.engines, surroundings, sources: &sources, read_only: words.read_only, depth };
         let outcome = maker.plan(&sections);
@@ -173,7 +173,8 @@ impl crate::surroundings::Files for TextAsFile<'_> {
 /// The sections of all job files, without those that `--section` excludes.
 fn read_files(
     words: &Words,
-    (engines, allowed): (&[EngineSpec], &[String]),
+    engines: &[EngineSpec],
+    allowed: &[String],
     surroundings: &Surroundings<'_>,
     sources: &mut Sources,
     problems: &mut Vec<Problem>,
@@ -193,7 +194,7 @@ fn read_files(
         let mut of_file = reader.sections;
         of_file.iter_mut().for_each(sort);
         if trust == Trust::None {
-            untrusted::check(&of_file, (engines, allowed), problems);
+            untrusted::check(&of_file, engines, allowed, problems);
         }
         let jobs = of_file.iter().filter(|section| section.kind == SectionKind::Job);
         found.extend(jobs.map(|section| section.title.clone()));

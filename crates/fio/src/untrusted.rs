@@ -21,7 +21,7 @@ pub(crate) enum Trust {
 }
 
 /// Adds a problem for everything in these sections that an untrusted file may not use.
-pub(crate) fn check(sections: &[Section], (engines, allowed): (&[EngineSpec], &[String]), problems: &mut Vec<Problem>) {
+pub(crate) fn check(sections: &[Section], engines: &[EngineSpec], allowed: &[String], problems: &mut Vec<Problem>) {
     for section in sections {
         if names_a_path_outside(&section.title) {
             let what =

@@ -243,12 +243,13 @@ struct Samples<'run> {
 impl Samples<'_> {
     fn add(&mut self, family: usize, labels: &[(&'static str, &str)], value: &str) {
         let suffix = if FAMILIES[family].kind == "counter" { "_total" } else { "" };
-        self.push((family, suffix), labels, None, value.to_owned());
+        self.push(family, suffix, labels, None, value.to_owned());
     }
 
     fn push(
         &mut self,
-        (family, suffix): (usize, &'static str),
+        family: usize,
+        suffix: &'static str,
         labels: &[(&'static str, &str)],
         bound: Option<String>,
         value: String,
@@ -267,12 +268,12 @@ impl Samples<'_> {
         for power in BUCKETS {
             let bound = 1_u64 << power;
             let count = total - counts.slower_than(Nanos(bound));
-            self.push((LATENCY, "_bucket"), &labels, Some(seconds(bound)), count.to_string());
+            self.push(LATENCY, "_bucket", &labels, Some(seconds(bound)), count.to_string());
         }
-        self.push((LATENCY, "_bucket"), &labels, Some("+Inf".to_owned()), total.to_string());
+        self.push(LATENCY, "_bucket", &labels, Some("+Inf".to_owned()), total.to_string());
         let sum = counts.mean().unwrap_or(0.0) * measure::float(total) / 1e9;
-        self.push((LATENCY, "_sum"), &labels, None, sum.to_string());
-        self.push((LATENCY, "_count"), &labels, None, total.to_string());
+        self.push(LATENCY, "_sum", &labels, None, sum.to_string());
+        self.push(LATENCY, "_count", &labels, None, total.to_string());
     }
 }
 

@@ -42,7 +42,7 @@ fn log_of(names: &[String], events: &[Event]) -> Vec<u8> {
     }
     for event in events {
         let name = &names[event.place as usize];
-        iolog::operation_line(&mut text, event.at, name, event.operation, (event.offset, event.length));
+        iolog::operation_line(&mut text, event.at, name, event.operation, event.offset, event.length);
     }
     names.iter().for_each(|name| iolog::file_line(&mut text, Nanos::ZERO, name, FileAction::Close));
     text

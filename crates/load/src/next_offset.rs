@@ -234,7 +234,7 @@ impl Targets {
             .zip(setup.regions.iter().zip(shared))
             .map(|(index, (region, shared))| {
                 let key = split_mix(stream_seed(seed, setup.number, Purpose::Permutation) ^ index);
-                Target::new(plan, (*region, shared), &rules, key)
+                Target::new(plan, *region, shared, &rules, key)
             })
             .collect::<Result<Vec<Target>, NoMap>>();
         let each = each.map_err(|NoMap { blocks }| LoadError::NoMap {
@@ -319,7 +319,8 @@ impl Target {
 
     fn new(
         plan: &LoadPlan,
-        (region, shared): (Region, Option<&SharedZones>),
+        region: Region,
+        shared: Option<&SharedZones>,
         rules: &Rules,
         key: u64,
     ) -> Result<Self, NoMap> {
@@ -340,7 +341,7 @@ impl Target {
                 Some(Zones::Strided { windows, tail, in_tail })
             }
             ZonePlan::Zoned(zoned) => {
-                let map = ZoneMap::new(zoned, (start, end), plan.smallest(), shared);
+                let map = ZoneMap::new(zoned, start..end, plan.smallest(), shared);
                 Some(Zones::Zoned(map.rewritten(rules.rewrites)))
             }
         };
@@ -513,7 +514,7 @@ impl Target {
             Order::Sprandom(_) if direction != Direction::Write => Some(draws.offset.below(blocks)),
             Order::Sprandom(writes) => writes.next_block(),
             Order::Mapped { map, unit: bit } => {
-                match take_mapped(map, *bit, size, (unit, blocks), &rules.sizes[direction], draws) {
+                match take_mapped(map, *bit, size, unit, blocks, &rules.sizes[direction], draws) {
                     Some((offset, length)) => return Offer::Bytes { offset: self.start + offset, length },
                     None => None,
                 }
@@ -580,7 +581,7 @@ impl Target {
     fn enter_window(&mut self) {
         let Some(Zones::Strided { windows, .. }) = self.zones.as_deref_mut() else { return };
         if let Some(window) = windows.next(self.start) {
-            self.set_window(window);
+            self.set_window(window.0, window.1);
             self.renew_order();
         }
     }
@@ -588,11 +589,11 @@ impl Target {
     fn first_window(&mut self) {
         if let Some(Zones::Strided { windows, .. }) = self.zones.as_deref_mut() {
             let window = windows.first();
-            self.set_window(window);
+            self.set_window(window.0, window.1);
         }
     }
 
-    fn set_window(&mut self, (start, end): (u64, u64)) {
+    fn set_window(&mut self, start: u64, end: u64) {
         (self.start, self.end) = (start, end);
         self.next = PerDirection::all(start);
         self.last = PerDirection::default();
@@ -713,7 +714,8 @@ fn take_mapped(
     map: &mut BlockMap,
     bit: u64,
     size: u64,
-    (unit, blocks): (u64, u64),
+    unit: u64,
+    blocks: u64,
     sizes: &Sizes,
     draws: &mut Draws,
 ) -> Option<(u64, u32)> {

@@ -289,7 +289,7 @@ impl Review {
         trims.due -= 1;
         let expects = if trims.plan.zero { Expects::Zeros } else { Expects::Anything };
         while let Some((target, offset, length)) = trims.chosen.pop_front() {
-            if self.written.trimmed((target, offset, length), expects) {
+            if self.written.trimmed(target, offset, length, expects) {
                 return Turn::Trim(Request::new(Operation::Trim, target, offset, length));
             }
         }
@@ -372,8 +372,7 @@ impl Written {
     }
 
     /// Marks a block that is about to be trimmed; false if it was overwritten since.
-    fn trimmed(&mut self, place: (u32, u64, u32), expects: Expects) -> bool {
-        let (target, offset, length) = place;
+    fn trimmed(&mut self, target: u32, offset: u64, length: u32, expects: Expects) -> bool {
         match self {
             Written::Latest(blocks) => match blocks.get_mut(&(target, offset)) {
                 Some(block) if block.length == length => {

@@ -5,6 +5,7 @@
 use super::shared_zones::{SharedZones, ZoneState};
 use measure::Direction;
 use plan::Zoned;
+use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 /// The zones of one region, as one job uses them.
@@ -98,8 +99,8 @@ enum Attempt {
 
 impl ZoneMap {
     /// The zones of the region from `start` to `end`, in `shared` memory if other workers use the same file.
-    pub(super) fn new(plan: Zoned, region: (u64, u64), least: u32, shared: Option<&SharedZones>) -> Self {
-        let (start, end) = region;
+    pub(super) fn new(plan: Zoned, region: Range<u64>, least: u32, shared: Option<&SharedZones>) -> Self {
+        let Range { start, end } = region;
         let number = |bytes: u64| usize::try_from(bytes / plan.size.max(1)).unwrap_or(usize::MAX);
         let slots = plan.open_most.map_or(0, |most| most as usize);
         let shared = shared.cloned().unwrap_or_else(|| SharedZones::private(number(end), slots));

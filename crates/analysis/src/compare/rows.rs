@@ -112,7 +112,7 @@ fn compare_each(
 fn compared(test: &Matched, metrics: &[Metric], tolerance: f64, design: Design) -> ComparedTest {
     let order = order_of(test);
     let failed = [&test.old, &test.new].map(|side| side.runs.iter().find_map(|run| run.failed.clone()));
-    let rows = metrics.iter().map(|&metric| row(test, metric, (tolerance, design, order))).collect();
+    let rows = metrics.iter().map(|&metric| row(test, metric, tolerance, design, order)).collect();
     let runs = [test.old.runs.len(), test.new.runs.len()];
     let disturbed = [&test.old, &test.new].map(disturbed);
     ComparedTest { label: test.old.label(), runs, order, rows, failed, disturbed }
@@ -125,7 +125,7 @@ fn disturbed(side: &Test) -> Option<String> {
     Some(format!("{count} of {} runs, {first}", side.runs.len()))
 }
 
-fn row(test: &Matched, metric: Metric, (tolerance, design, order): (f64, Design, Order)) -> Row {
+fn row(test: &Matched, metric: Metric, tolerance: f64, design: Design, order: Order) -> Row {
     let sides = [&test.old, &test.new];
     let numbers = sides.map(|side| side.numbers(metric));
     let within = sides.map(|side| match side.runs.as_slice() {

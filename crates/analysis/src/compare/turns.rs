@@ -144,15 +144,15 @@ pub fn standing(rounds: &[Round], decisive: &[Metric], goal: Goal, tolerance: f6
         for &metric in decisive {
             let rows = &compared.rows;
             let Some(row) = rows.iter().find(|row| row.metric == metric) else { continue };
-            found.questions.push(question(test, (&compared.label, row), (goal, tolerance, count)));
-            found.order.extend(order(rounds, test, (&compared.label, metric)));
+            found.questions.push(question(test, &compared.label, row, goal, tolerance, count));
+            found.order.extend(order(rounds, test, &compared.label, metric));
         }
     }
     found.tests = tests;
     Ok(found)
 }
 
-fn question(test: &Matched, (label, row): (&str, &Row), (goal, tolerance, count): (Goal, f64, usize)) -> Question {
+fn question(test: &Matched, label: &str, row: &Row, goal: Goal, tolerance: f64, count: usize) -> Question {
     let known = ratios(test, row.metric).and_then(|ratios| watched_mean(&ratios));
     let decided = row.change.map_or(Decision::Open, |change| decision(&change, tolerance, count));
     let (is_settled, rounds) = match goal {
@@ -180,7 +180,7 @@ fn ratios(test: &Matched, metric: Metric) -> Option<Vec<f64>> {
     Some(b.iter().zip(&a).map(|(b, a)| b / a).collect())
 }
 
-fn order(rounds: &[Round], test: &Matched, (label, metric): (&str, Metric)) -> Option<OrderEffect> {
+fn order(rounds: &[Round], test: &Matched, label: &str, metric: Metric) -> Option<OrderEffect> {
     let (a, b) = (test.old.numbers(metric).ok()?, test.new.numbers(metric).ok()?);
     let orders: Option<Vec<usize>> = rounds.iter().map(|round| round.first).collect();
     let in_order = orders?.into_iter().zip(a.into_iter().zip(b));
@@ -233,7 +233,7 @@ fn other_blocks(test: &Matched) -> Option<String> {
 }
 
 /// The two sentences that end the comparison: the answer, and how sure it can be. `seconds` is the time of a round.
-pub fn turns_sentences(found: &Standing, (goal, tolerance): (Goal, f64), rounds: usize, seconds: f64) -> [String; 2] {
+pub fn turns_sentences(found: &Standing, goal: Goal, tolerance: f64, rounds: usize, seconds: f64) -> [String; 2] {
     let is_one = found.questions.len() == 1;
     let mut answers: Vec<String> = Vec::new();
     for question in &found.questions {

@@ -36,7 +36,7 @@ fn found(share: f64, count: usize, goal: Goal) -> Standing {
 fn a_side_that_is_faster_is_named_with_its_interval() {
     let found = found(1.1, 8, Goal::Decided);
     assert!(found.is_settled() && found.order.is_empty());
-    let [first, second] = turns_sentences(&found, (Goal::Decided, 0.05), 8, 10.0);
+    let [first, second] = turns_sentences(&found, Goal::Decided, 0.05, 8, 10.0);
     assert!(first.starts_with("B is faster: IOPS +10.0 % (+9.") && first.ends_with("%)."), "{first}");
     assert!(second.starts_with("8 rounds with this noise show a change of 0."), "{second}");
     assert_eq!(found.tests[0].rows.len(), Metric::USUAL.len(), "the other numbers are shown");
@@ -46,9 +46,9 @@ fn a_side_that_is_faster_is_named_with_its_interval() {
 
 #[test]
 fn sides_that_are_alike_are_the_same_and_a_slight_difference_says_that_it_is_slight() {
-    let [first, _] = turns_sentences(&found(1.0, 8, Goal::Decided), (Goal::Decided, 0.05), 8, 10.0);
+    let [first, _] = turns_sentences(&found(1.0, 8, Goal::Decided), Goal::Decided, 0.05, 8, 10.0);
     assert!(first.starts_with("A and B are the same within 5 %: IOPS 0.0 %"), "{first}");
-    let [first, _] = turns_sentences(&found(0.98, 8, Goal::Decided), (Goal::Decided, 0.05), 8, 10.0);
+    let [first, _] = turns_sentences(&found(0.98, 8, Goal::Decided), Goal::Decided, 0.05, 8, 10.0);
     assert!(first.starts_with("B is slower, by less than 5 %: IOPS −2.0 %"), "{first}");
 }
 
@@ -56,10 +56,10 @@ fn sides_that_are_alike_are_the_same_and_a_slight_difference_says_that_it_is_sli
 fn three_rounds_settle_nothing_and_name_the_rounds_to_go() {
     let standing = found(1.1, 3, Goal::Decided);
     assert!(!standing.is_settled());
-    let [first, second] = turns_sentences(&standing, (Goal::Decided, 0.05), 3, 30.0);
+    let [first, second] = turns_sentences(&standing, Goal::Decided, 0.05, 3, 30.0);
     assert!(first.starts_with("Cannot tell if A and B differ: IOPS +10.0 %"), "{first}");
     assert_eq!(second, "About 1 more round would settle it, 30 s.");
-    let none = turns_sentences(&Standing { questions: Vec::new(), ..standing }, (Goal::Decided, 0.05), 0, 0.0);
+    let none = turns_sentences(&Standing { questions: Vec::new(), ..standing }, Goal::Decided, 0.05, 0, 0.0);
     assert_eq!(none[1], "No round was complete.");
 }
 
@@ -69,10 +69,10 @@ fn a_width_is_reached_or_not() {
     assert!(!wide.is_settled() && found(1.1, 8, Goal::Known(0.01)).is_settled());
     assert!(!found(1.1, 4, Goal::Known(0.01)).is_settled(), "five rounds are needed");
     let goal = Goal::Known(0.01);
-    let [first, second] = turns_sentences(&found(1.1, 8, goal), (goal, 0.05), 8, 10.0);
+    let [first, second] = turns_sentences(&found(1.1, 8, goal), goal, 0.05, 8, 10.0);
     assert!(first.starts_with("B ÷ A is known to ±1 %: IOPS +10.0 %"), "{first}");
     assert!(second.contains("each of the 8 rounds"), "{second}");
-    let [first, _] = turns_sentences(&wide, (Goal::Known(0.0001), 0.05), 8, 10.0);
+    let [first, _] = turns_sentences(&wide, Goal::Known(0.0001), 0.05, 8, 10.0);
     assert!(first.starts_with("B ÷ A is not known to ±0"), "{first}");
 }
 
@@ -115,7 +115,7 @@ fn what_is_asked_may_differ_and_other_tests_are_refused() {
 fn a_number_that_is_not_known_settles_nothing() {
     let found = standing(&rounds(&A, &side(1.1)), &[Metric::Percentile(99.9)], Goal::Decided, 0.05).unwrap();
     assert!(!found.is_settled());
-    let [first, _] = turns_sentences(&found, (Goal::Decided, 0.05), 8, 1.0);
+    let [first, _] = turns_sentences(&found, Goal::Decided, 0.05, 8, 1.0);
     assert!(first.starts_with("Cannot tell: p99.9"), "{first}");
 }
 

@@ -29,7 +29,7 @@ pub fn sides(result: &RunResult) -> Option<(String, Vec<Side>)> {
     }
     let mut found: Vec<Side> = Vec::new();
     for (at, direction) in [Direction::Read, Direction::Write].into_iter().enumerate() {
-        found.extend(of_direction(result, device, at, direction, (asked, seconds)));
+        found.extend(of_direction(result, device, at, direction, asked, seconds));
     }
     if found.is_empty() {
         return None;
@@ -55,7 +55,8 @@ fn of_direction(
     device: &DeviceUsage,
     at: usize,
     direction: Direction,
-    (asked, seconds): (f64, f64),
+    asked: f64,
+    seconds: f64,
 ) -> Vec<Side> {
     let rows = || result.jobs.iter().map(|job| &job.directions[direction]);
     let ios = float(rows().map(|row| row.ios).fold(0, u64::saturating_add));

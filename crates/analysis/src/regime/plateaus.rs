@@ -134,11 +134,11 @@ impl Place {
         let mut found = Vec::new();
         if self.may_be(Provider::Amazon) {
             for (name, iops, bytes, source) in AMAZON {
-                found.extend(matched(name, (iops, bytes), rate, source));
+                found.extend(matched(name, iops, bytes, rate, source));
             }
             let by_size = self.gib.map(|gib| (gib, (GP2_PER_GIB * gib).clamp(GP2_LEAST, GP2_MOST)));
             if let Some((gib, base)) = by_size.filter(|(_, base)| *base > GP2_LEAST && *base < GP2_MOST) {
-                found.extend(matched(&format!("EBS gp2 of {gib:.0} GiB"), (Some(base), None), rate, GENERAL_PURPOSE));
+                found.extend(matched(&format!("EBS gp2 of {gib:.0} GiB"), Some(base), None, rate, GENERAL_PURPOSE));
             }
         }
         if self.may_be(Provider::Azure) {
@@ -146,13 +146,13 @@ impl Place {
             for (smaller, (name, gib, iops, megabytes)) in sizes {
                 let fits = self.gib.is_none_or(|known| known > smaller && known <= gib);
                 let name = format!("Azure Premium SSD {name}");
-                found.extend(matched(&name, (Some(iops), Some(1e6 * megabytes)), rate, PREMIUM_SSD).filter(|_| fits));
+                found.extend(matched(&name, Some(iops), Some(1e6 * megabytes), rate, PREMIUM_SSD).filter(|_| fits));
             }
         }
         if let Some(gib) = self.gib.filter(|_| self.may_be(Provider::Google)) {
             let each = if rate.writes { 1.5 } else { 0.75 };
             let name = format!("standard persistent disk of {gib:.0} GiB");
-            found.extend(matched(&name, (Some(each * gib), None), rate, PERSISTENT_DISK));
+            found.extend(matched(&name, Some(each * gib), None, rate, PERSISTENT_DISK));
         }
         found
     }
@@ -183,7 +183,7 @@ fn near(value: f64, published: f64, share: f64) -> bool {
 }
 
 /// The volume, if the rate is at its I/Os or at its bytes per second.
-fn matched(name: &str, (iops, bytes): (Option<f64>, Option<f64>), rate: &Rate, source: Source) -> Option<Like> {
+fn matched(name: &str, iops: Option<f64>, bytes: Option<f64>, rate: &Rate, source: Source) -> Option<Like> {
     if iops.is_some_and(|iops| near(rate.iops, iops, NEAR)) {
         return iops.map(|iops| named(format!("{name} ({} IOPS)", thousands(iops)), source));
     }

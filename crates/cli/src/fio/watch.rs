@@ -120,7 +120,9 @@ impl Observer for Watch<'_> {
             Event::Sampled { so_far, .. } => {
                 self.regime_ended |= self.regime.as_mut().is_some_and(|regime| regime.look(so_far));
             }
-            Event::WholeZones { path, asked, used } => self.say(&fio_text::whole_zones_lines(path, asked, used)),
+            Event::WholeZones { path, asked, used } => {
+                self.say(&fio_text::whole_zones_lines(path, asked.0..asked.1, used.0..used.1))
+            }
             Event::WideOffsets { path } => self.say(&fio_text::wide_offsets_lines(path)),
             Event::Starting { threads, processes } => {
                 self.say(&format!("{}\n", fio_text::starting_line(threads, processes)));

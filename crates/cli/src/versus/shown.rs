@@ -166,7 +166,7 @@ fn cells(row: &Row) -> [String; 7] {
 }
 
 fn sentences(order: &Order, measured: &Measurement<'_>, found: &Standing) -> [String; 2] {
-    turns_sentences(found, (order.limits.goal, order.tolerance), measured.rounds.len(), measured.seconds())
+    turns_sentences(found, order.limits.goal, order.tolerance, measured.rounds.len(), measured.seconds())
 }
 
 /// How the numbers are meant.

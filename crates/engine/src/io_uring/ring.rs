@@ -160,7 +160,7 @@ impl Ring {
     pub(super) fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let needed = min.min(max).min(self.in_flight);
         let count = self.take(max, done);
-        if count > 0 && count >= needed { Ok(count) } else { self.reap_rest((count, needed), max, done) }
+        if count > 0 && count >= needed { Ok(count) } else { self.reap_rest(count, needed, max, done) }
     }
 
     /// Goes on after `count` completions, which are too few or none.
@@ -168,7 +168,8 @@ impl Ring {
     #[inline(never)]
     fn reap_rest(
         &mut self,
-        (mut count, needed): (u32, u32),
+        mut count: u32,
+        needed: u32,
         max: u32,
         done: &mut Vec<Completion>,
     ) -> Result<u32, EngineError> {
@@ -181,7 +182,7 @@ impl Ring {
             count += self.poll_for(needed - count, max - count, done)?;
         }
         if count < needed && self.waits.have_batch_time() {
-            return self.reap_batch((count, needed), max, done);
+            return self.reap_batch(count, needed, max, done);
         }
         // With SQPOLL, polling the ring in memory first usually saves the system call.
         if count < needed && self.settings.poller {
@@ -219,7 +220,8 @@ impl Ring {
     #[inline(never)]
     fn reap_batch(
         &mut self,
-        (mut count, needed): (u32, u32),
+        mut count: u32,
+        needed: u32,
         max: u32,
         done: &mut Vec<Completion>,
     ) -> Result<u32, EngineError> {

@@ -370,7 +370,8 @@ impl Handle {
         submit: u32,
         wait: u32,
         flags: u32,
-        (argument, bytes): (usize, usize),
+        argument: usize,
+        bytes: usize,
     ) -> Result<u32, i32> {
         let flags = (flags | self.flags) as usize;
         let descriptor = self.descriptor.cast_unsigned() as usize;

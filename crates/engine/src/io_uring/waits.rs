@@ -176,7 +176,7 @@ impl Waits {
             None => (flags, (&raw const copied).expose_provenance(), size_of::<Copied>()),
         };
         // SAFETY: the kernel reads the argument and the span that it points to, which both outlive the call, or registered memory.
-        unsafe { handle.enter_with(submit, wait, flags, (argument, bytes)) }
+        unsafe { handle.enter_with(submit, wait, flags, argument, bytes) }
     }
 }
 

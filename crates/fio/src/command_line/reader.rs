@@ -92,7 +92,8 @@ impl<'a> Reader<'a> {
     /// Creates a reader over these words. They are added to `sources`, so that messages can show them.
     pub(crate) fn new(
         words: &'a [String],
-        (engines, formats): (&'static [EngineSpec], &'a [OutputFormat]),
+        engines: &'static [EngineSpec],
+        formats: &'a [OutputFormat],
         sources: &mut Sources,
         problems: &'a mut Vec<Problem>,
     ) -> Self {
@@ -157,13 +158,10 @@ impl<'a> Reader<'a> {
         if dashes == 1
             && let Some(letters) = self.letters(word)
         {
-            return letters
-                .into_iter()
-                .map(|(found, value)| self.give(found, index, (value, name_place.clone())))
-                .sum();
+            return letters.into_iter().map(|(found, value)| self.give(found, index, value, name_place.clone())).sum();
         }
         match self.find(&word[dashes..end], &name_place) {
-            Ok(found) => self.give(found, index, ((end < word.len()).then_some(end + 1), name_place)),
+            Ok(found) => self.give(found, index, (end < word.len()).then_some(end + 1), name_place),
             Err(problem) => {
                 self.problems.push(problem);
                 0
@@ -194,7 +192,7 @@ impl<'a> Reader<'a> {
 
     /// Gives an option of this word its value: the rest of the word from `start`, or the next word if it needs one.
     /// Returns the number of following words that it consumed.
-    fn give(&mut self, found: Found, index: usize, (start, name_place): (Option<usize>, Place)) -> usize {
+    fn give(&mut self, found: Found, index: usize, start: Option<usize>, name_place: Place) -> usize {
         let word = self.words[index].as_str();
         let value = start.map(|start| &word[start..]);
         let (value, value_place, taken) = match (value, found.argument()) {

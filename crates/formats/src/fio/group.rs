@@ -119,7 +119,8 @@ pub(crate) enum Divisor {
 #[expect(clippy::cast_precision_loss, reason = "rates of a run")]
 pub(crate) fn percent_of_group(
     row: &JobResult,
-    (kind, found): (Shown, &DirectionResult),
+    kind: Shown,
+    found: &DirectionResult,
     groups: &[Group],
     divisor: Divisor,
 ) -> f64 {

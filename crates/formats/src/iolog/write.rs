@@ -37,7 +37,7 @@ pub fn file_line(text: &mut Vec<u8>, at: Nanos, name: &str, action: FileAction) 
 }
 
 /// Appends a line for an I/O.
-pub fn operation_line(text: &mut Vec<u8>, at: Nanos, name: &str, operation: Operation, range: (u64, u32)) {
+pub fn operation_line(text: &mut Vec<u8>, at: Nanos, name: &str, operation: Operation, offset: u64, length: u32) {
     let word = match operation {
         Operation::Read => "read",
         Operation::Write => "write",
@@ -45,7 +45,6 @@ pub fn operation_line(text: &mut Vec<u8>, at: Nanos, name: &str, operation: Oper
         Operation::Sync => "sync",
         Operation::DataSync => "datasync",
     };
-    let (offset, length) = range;
     // Writing to a vector cannot fail.
     let _ = writeln!(text, "{} {name} {word} {offset} {length}", at.get() / 1000);
 }

@@ -25,7 +25,15 @@ enum Open {
     /// Values by file size and record size.
     Matrix { test: &'static str, quantity: Quantity, records: Vec<f64> },
     /// Values by test and number of processes.
-    Throughput { quantity: Quantity, unit: IozoneUnit, record_bytes: Option<f64> },
+    Throughput(Throughput),
+}
+
+/// A block of values by test, as far as its lines have said what they are.
+#[derive(Debug)]
+struct Throughput {
+    quantity: Quantity,
+    unit: IozoneUnit,
+    record_bytes: Option<f64>,
 }
 
 /// State of the reader between lines.
@@ -73,7 +81,7 @@ impl ReportReader {
                 true
             }
             Some(Open::Matrix { test, quantity, records }) => {
-                let Some((file, values)) = row(text).filter(|row| is_whole(row, records)) else {
+                let Some((file, values)) = row(text).filter(|(file, values)| is_whole(*file, values, records)) else {
                     damaged(number, "row of a report", sink);
                     return true;
                 };
@@ -81,13 +89,11 @@ impl ReportReader {
                     if *quantity == Quantity::Rate && self.rows.contains(&cell(file, record, value, test)) {
                         continue;
                     }
-                    sink(Event::Reading(row_of(number, head, (file, record), test, *quantity, value)));
+                    sink(Event::Reading(row_of(number, head, file, record, test, *quantity, value)));
                 }
                 true
             }
-            Some(Open::Throughput { quantity, unit, record_bytes }) => {
-                throughput(number, text, head, (*quantity, unit, record_bytes), &self.blocks, sink)
-            }
+            Some(Open::Throughput(block)) => throughput(number, text, head, block, &self.blocks, sink),
         }
     }
 }
@@ -111,7 +117,7 @@ fn opened(text: &str) -> Option<Open> {
             "CPU utilization" => Quantity::ProcessorPercent,
             _ => return None,
         };
-        return Some(Open::Throughput { quantity, unit: IozoneUnit::default(), record_bytes: None });
+        return Some(Open::Throughput(Throughput { quantity, unit: IozoneUnit::default(), record_bytes: None }));
     }
     let (name, quantity) = match name.strip_suffix(" CPU utilization") {
         Some(name) => (name, Quantity::ProcessorPercent),
@@ -133,15 +139,16 @@ fn row(text: &str) -> Option<(f64, Vec<f64>)> {
 }
 
 /// True if a row has a value for each record size, or, as iozone prints them, for each that is not larger than the file.
-fn is_whole((file, values): &(f64, Vec<f64>), records: &[f64]) -> bool {
-    let fitting = records.iter().filter(|record| *record <= file).count();
+fn is_whole(file: f64, values: &[f64], records: &[f64]) -> bool {
+    let fitting = records.iter().filter(|record| **record <= file).count();
     values.len() == records.len() || (values.len() == fitting && fitting > 0)
 }
 
 fn row_of(
     line: u64,
     head: Option<&IozoneHead>,
-    (file, record): (f64, f64),
+    file: f64,
+    record: f64,
     test: &'static str,
     quantity: Quantity,
     value: f64,
@@ -164,17 +171,17 @@ fn throughput(
     number: u64,
     text: &str,
     head: Option<&IozoneHead>,
-    (quantity, unit, record_bytes): (Quantity, &mut IozoneUnit, &mut Option<f64>),
+    block: &mut Throughput,
     known: &HashSet<u64>,
     sink: &mut Sink<'_>,
 ) -> bool {
     let inner = text.trim_matches('"').trim();
     if let Some(size) = inner.strip_prefix("Record size = ") {
-        *record_bytes = size.split(' ').next().and_then(whole).map(|size| size * KIB);
+        block.record_bytes = size.split(' ').next().and_then(whole).map(|size| size * KIB);
         return true;
     }
     if let Some(word) = inner.strip_prefix("Output is in ") {
-        *unit = match word {
+        block.unit = match word {
             "ops/sec" => IozoneUnit::OperationsPerSecond,
             "usec/op" | "microseconds/op" => IozoneUnit::MicrosecondsPerOperation,
             _ => IozoneUnit::KibPerSecond,
@@ -190,18 +197,18 @@ fn throughput(
         return true;
     };
     for value in values.into_iter().filter(|value| *value != 0.0) {
-        if quantity == Quantity::Rate && known.contains(&value.to_bits()) {
+        if block.quantity == Quantity::Rate && known.contains(&value.to_bits()) {
             continue;
         }
         let mut head = head.cloned().unwrap_or_default();
-        head.unit = *unit;
-        head.record_bytes = record_bytes.or(head.record_bytes);
-        let mut block = IozoneThroughput { head, test: name.trim().to_owned(), ..IozoneThroughput::default() };
-        match quantity {
-            Quantity::Rate => block.children = Some(value),
-            Quantity::ProcessorPercent => block.processor_percent = Some(value),
+        head.unit = block.unit;
+        head.record_bytes = block.record_bytes.or(head.record_bytes);
+        let mut row = IozoneThroughput { head, test: name.trim().to_owned(), ..IozoneThroughput::default() };
+        match block.quantity {
+            Quantity::Rate => row.children = Some(value),
+            Quantity::ProcessorPercent => row.processor_percent = Some(value),
         }
-        let found = Found::Throughput(Box::new(block));
+        let found = Found::Throughput(Box::new(row));
         sink(Event::Reading(Reading::new("iozone", number, found)));
     }
     true

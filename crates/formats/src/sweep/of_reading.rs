@@ -76,7 +76,7 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
     let mut row = Measurement {
         test: job.pattern.as_deref().or(job.name.as_deref()).unwrap_or_default().into(),
         users: job.workers,
-        block: job.block_sizes.get(at).or(job.block_sizes.first()).map(|&sizes| block(sizes)),
+        block: job.block_sizes.get(at).or(job.block_sizes.first()).map(|&(low, high)| block(low, high)),
         kind: Some(direction.kind),
         bytes_per_second: rate,
         mean_ns: total.and_then(|total| total.mean_ns),
@@ -101,7 +101,7 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
 }
 
 /// Smallest and largest block in whole bytes; reports that round to KiB have fractions.
-fn block((low, high): (f64, f64)) -> (u64, u64) {
+fn block(low: f64, high: f64) -> (u64, u64) {
     (rounded(low), rounded(high))
 }
 
@@ -165,7 +165,7 @@ fn of_iozone(row: &IozoneRow) -> Vec<Measurement> {
     let one = |&(test, value): &(&'static str, f64)| {
         let mut line = Measurement {
             test: TestName::Other(test.to_owned()),
-            block: Some(block((row.record_bytes, row.record_bytes))),
+            block: Some(block(row.record_bytes, row.record_bytes)),
             // A name with both words is a write, such as "record rewrite".
             kind: kind_of(test),
             ..Measurement::default()
@@ -180,7 +180,7 @@ fn of_throughput(found: &IozoneThroughput) -> Measurement {
     let mut line = Measurement {
         test: TestName::Other(found.test.clone()),
         users: found.workers,
-        block: found.head.record_bytes.map(|size| block((size, size))),
+        block: found.head.record_bytes.map(|size| block(size, size)),
         kind: kind_of(&found.test),
         ..Measurement::default()
     };

@@ -68,12 +68,11 @@ impl Mismatch {
     }
 
     /// The message: a first line in fio's format, with the file, then the details.
-    pub fn describe(&self, file: &str, request: (u64, u32)) -> String {
+    pub fn describe(&self, file: &str, asked_offset: u64, asked_length: u32) -> String {
         let mut text = String::new();
         let (offset, length) = (self.offset, self.length);
         let place = format!(
-            "at file {file} offset {offset}, length {length} (requested block: offset={}, length={})",
-            request.0, request.1
+            "at file {file} offset {offset}, length {length} (requested block: offset={asked_offset}, length={asked_length})"
         );
         let _ = match &self.fault {
             Fault::Header { field, found, expected } => {

@@ -156,7 +156,7 @@ impl Book {
         for placed in &all {
             let parsed = placed.iter().zip(trees.by_ref());
             let parsed = parsed.map(|(one, tree)| Ok(Parsed { tree: tree?, corner: one.corner, size: one.size }));
-            self.page((WIDTH, HEIGHT), &parsed.collect::<Result<Vec<_>, RasterError>>()?)?;
+            self.page(WIDTH, HEIGHT, &parsed.collect::<Result<Vec<_>, RasterError>>()?)?;
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Book {
         let (width, height) = size(&tree);
         let points = (width * POINTS, height * POINTS);
         self.entry(title);
-        self.page(points, &[Parsed { tree, corner: (0.0, 0.0), size: points }])
+        self.page(points.0, points.1, &[Parsed { tree, corner: (0.0, 0.0), size: points }])
     }
 
     fn entry(&mut self, title: &str) {
@@ -175,7 +175,7 @@ impl Book {
         self.outline.push_child(OutlineNode::new(title.to_owned(), there));
     }
 
-    fn page(&mut self, (width, height): (f32, f32), parsed: &[Parsed]) -> Result<(), PaperError> {
+    fn page(&mut self, width: f32, height: f32, parsed: &[Parsed]) -> Result<(), PaperError> {
         let failed = || PaperError::Document(format!("a page of {width} × {height} points"));
         let mut page = self.document.start_page_with(PageSettings::from_wh(width, height).ok_or_else(failed)?);
         let mut surface = page.surface();

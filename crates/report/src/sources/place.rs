@@ -68,7 +68,7 @@ impl Facts {
         let all = [
             ("target", self.surveyed.clone().unwrap_or_else(|| listed(&self.targets))),
             ("host", listed(&self.hosts)),
-            ("measured", self.ended.map(dates).unwrap_or_default()),
+            ("measured", self.ended.map(|(first, last)| dates(first, last)).unwrap_or_default()),
             ("disk", listed(&self.disks)),
         ];
         all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
@@ -95,7 +95,7 @@ fn in_words(device: &DeviceFacts) -> String {
 }
 
 /// For example `2026-11-23 12:05 to 12:41 UTC`.
-fn dates((first, last): (u64, u64)) -> String {
+fn dates(first: u64, last: u64) -> String {
     let text = |ms: u64, format: &str| {
         let moment = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
         moment.map(|moment| moment.strftime(format).to_string()).unwrap_or_default()
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn dates_are_as_short_as_they_can_be() {
         let day = 86_400_000;
-        assert_eq!(dates((0, 59_000)), "1970-01-01 00:00 UTC");
-        assert_eq!(dates((0, 3_600_000)), "1970-01-01 00:00 to 01:00 UTC");
-        assert_eq!(dates((0, 3 * day)), "1970-01-01 to 1970-01-04");
+        assert_eq!(dates(0, 59_000), "1970-01-01 00:00 UTC");
+        assert_eq!(dates(0, 3_600_000), "1970-01-01 00:00 to 01:00 UTC");
+        assert_eq!(dates(0, 3 * day), "1970-01-01 to 1970-01-04");
     }
 }

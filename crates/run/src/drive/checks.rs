@@ -28,9 +28,11 @@ pub(super) struct Checks<'w> {
 impl<'w> Checks<'w> {
     pub(super) fn new(
         job: &'w JobPlan,
-        (number, seed): (u32, u64),
+        number: u32,
+        seed: u64,
         statistics: &Statistics<'_>,
-        (own, controls): (usize, &'w SharedBlocks<Control>),
+        own: usize,
+        controls: &'w SharedBlocks<Control>,
     ) -> Self {
         let verify = Verification::new(job, number, seed);
         let pass = TimedPass::of(job, own, controls);

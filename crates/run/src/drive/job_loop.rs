@@ -111,7 +111,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             setup;
         statistics.priorities = statistics.priorities.take().filter(|_| engine.priorities().len() > 1);
         Drive {
-            checks: Checks::new(job, identity, &statistics, (group.0.own, group.1)),
+            checks: Checks::new(job, identity.0, identity.1, &statistics, group.0.own, group.1),
             arrivals: Arrivals::default(),
             joins_calls: !LATENCY || statistics.record.blind_to_submission != 0,
             job,

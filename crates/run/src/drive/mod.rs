@@ -34,6 +34,6 @@ mod wear_out;
 pub(crate) use buffers::{Memory, SpareBuffers};
 pub(crate) use job_loop::{DriveSetup, drive, is_synchronous};
 pub(crate) use latency_limits::LatencyLimits;
-pub(crate) use log::{Logs, Queued};
+pub(crate) use log::Logs;
 pub(crate) use statistics::Statistics;
 pub(crate) use verify_state::load as load_verify_state;

@@ -53,12 +53,11 @@ struct Sampling {
 }
 
 impl Sampling {
-    fn start(intervals: (Nanos, Nanos), now: Nanos) -> Self {
-        let (bandwidth, iops) = intervals;
+    fn start(bandwidth: Nanos, iops: Nanos, now: Nanos) -> Self {
         Sampling {
             bandwidth: [IntervalSampler::new(bandwidth, now); 3],
             iops: [IntervalSampler::new(iops, now); 3],
-            intervals,
+            intervals: (bandwidth, iops),
         }
     }
 }
@@ -67,7 +66,7 @@ impl<'w> Statistics<'w> {
     /// Prepares for counting, without logs, limits and priorities; [`Statistics::begin`] starts it.
     pub(crate) fn new(record: &'w mut Record, control: &'w Control, mailbox: &'w Mailbox, plan: &RecordPlan) -> Self {
         let shortest = Nanos::from_millis(1);
-        let intervals = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
+        let (bandwidth, iops) = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
         record.keeps = Keeps {
             completion: (plan.completion_percentiles && plan.completion_latency).into(),
             total: (plan.total_percentiles && plan.total_latency).into(),
@@ -77,7 +76,7 @@ impl<'w> Statistics<'w> {
         Statistics {
             record,
             control,
-            sampling: plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO)),
+            sampling: plan.samples.then(|| Sampling::start(bandwidth, iops, Nanos::ZERO)),
             logs: None,
             muted_logs: None,
             limits: None,
@@ -96,7 +95,7 @@ impl<'w> Statistics<'w> {
     pub(crate) fn begin(&mut self, now: Nanos) {
         self.record.begin(self.control, now);
         if let Some(sampling) = &mut self.sampling {
-            *sampling = Sampling::start(sampling.intervals, now);
+            *sampling = Sampling::start(sampling.intervals.0, sampling.intervals.1, now);
         }
         self.logs = self.logs.take().or_else(|| self.muted_logs.take());
         if let Some(logs) = &mut self.logs {

@@ -88,7 +88,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         for (request, findings) in found.unwrap_or_default() {
             let path = self.path(&request);
             for finding in &findings {
-                let mut text = finding.mismatch.describe(&path, (request.offset, request.length));
+                let mut text = finding.mismatch.describe(&path, request.offset, request.length);
                 if let Some(dumped) = &finding.dumped {
                     text.push_str(&dump(dumped, &path, finding.mismatch.offset));
                 }
@@ -102,7 +102,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             if limits.continue_on_error.verify && faults::is_forgiven(&limits.ignored.verify, libc::EILSEQ) {
                 continue;
             }
-            let text = first.mismatch.describe(&path, (request.offset, request.length));
+            let text = first.mismatch.describe(&path, request.offset, request.length);
             let message = text.lines().next().unwrap_or_default();
             self.statistics.record.fault.keep_first(libc::EILSEQ, "verify", message);
             self.ended_by_fault = true;

@@ -152,7 +152,7 @@ impl Layout<'_> {
         let trims_only = self.job.load.mix == Mix::Only(Direction::Trim);
         make_directory_of(path)?;
         if let Some(part) = self.job.files.part {
-            return self.extend(path, (part, size));
+            return self.extend(path, part, size);
         }
         if !trims_only
             && self.job.files.laid_out_by == LaidOutBy::ThisRun
@@ -173,7 +173,7 @@ impl Layout<'_> {
 
     /// Makes a file longer of which others write other parts at the same time: it is neither removed nor truncated, and not written for reads, because no
     /// machine knows when the others have done so.
-    fn extend(&mut self, path: &Path, (part, size): (Part, u64)) -> Result<(), JobError> {
+    fn extend(&mut self, path: &Path, part: Part, size: u64) -> Result<(), JobError> {
         if self.job.files.overwrite || self.job.load.mix.contains(Direction::Read) {
             let what = format_args!(
                 "{} is shorter than {size} bytes, and members do not lay out one file together; write it first",

@@ -8,6 +8,7 @@ use model::JobError;
 use plan::Work;
 use plan::{Extent, FileType, JobPlan, Part, ZonePlan, Zoned};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +83,7 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
         file.region = region(job, index, &file, wanted)?;
         if let ZonePlan::Zoned(zones) = &job.load.zones {
             let asked = (file.region.start, file.region.end);
-            file.region = whole_zones(job, zones, &file, asked)?;
+            file.region = whole_zones(job, zones, &file)?;
             file.cut_to_zones = (asked != (file.region.start, file.region.end)).then_some(asked);
         }
         files.push(file);
@@ -270,18 +271,18 @@ fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Wanted) -> Resu
     }
     let (start, end) = match job.files.part {
         None => (start, end),
-        Some(part) => part_of(job, part, path, (start, end))?,
+        Some(part) => part_of(job, part, path, start..end)?,
     };
     let reach = if start == 0 && end >= real_size { Reach::Whole } else { Reach::Part };
     Ok(Region { start, end, reach })
 }
 
 /// The part of a region that this run works on, while others work on theirs.
-fn part_of(job: &JobPlan, part: Part, path: &Path, (start, end): (u64, u64)) -> Result<(u64, u64), JobError> {
+fn part_of(job: &JobPlan, part: Part, path: &Path, region: Range<u64>) -> Result<(u64, u64), JobError> {
     let smallest = smallest_block(job);
-    let found = part.within(start, end, smallest);
+    let found = part.within(region.start, region.end, smallest);
     if found.1.saturating_sub(found.0) < smallest {
-        let (bytes, of) = (end - start, part.of);
+        let (bytes, of) = (region.end - region.start, part.of);
         let what = format_args!(
             "the {bytes} bytes of {} are less than a block of {smallest} for each of {of} members",
             path.display()
@@ -294,9 +295,9 @@ fn part_of(job: &JobPlan, part: Part, path: &Path, (start, end): (u64, u64)) -> 
 /// A size larger than any file system: a job that fills one ends when the file system is full.
 const ENDLESS: u64 = 1 << 62;
 
-/// The zones that are entirely inside a region: it is shortened to zone boundaries.
-fn whole_zones(job: &JobPlan, zones: &Zoned, file: &PlannedFile, (start, end): (u64, u64)) -> Result<Region, JobError> {
-    let (path, real_size) = (&file.path, file.real_size);
+/// The zones that are entirely inside the region of a file: it is shortened to zone boundaries.
+fn whole_zones(job: &JobPlan, zones: &Zoned, file: &PlannedFile) -> Result<Region, JobError> {
+    let (path, real_size, Region { start, end, .. }) = (&file.path, file.real_size, file.region);
     let refuse =
         |what: String| Err(job_refusal(job, libc::EINVAL, "zones", format_args!("{}: {what}", path.display())));
     if real_size < zones.size {

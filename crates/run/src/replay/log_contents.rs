@@ -58,9 +58,9 @@ pub(super) fn read_logs(
         records.push((source, found));
     }
     let worker = |clone: u32| {
-        let contents = &records[clone as usize % records.len()];
+        let (source, contents) = &records[clone as usize % records.len()];
         let index = clone_index(clone, job.clones);
-        replay_log(job, contents, plan.redirect.as_ref(), |place| path_of(job, place, index, root))
+        replay_log(job, source, contents, plan.redirect.as_ref(), |place| path_of(job, place, index, root))
     };
     (0..job.clones).map(worker).collect()
 }
@@ -106,7 +106,8 @@ impl LogContents {
 
 fn replay_log(
     job: &JobPlan,
-    (source, contents): &(Source, LogContents),
+    source: &Source,
+    contents: &LogContents,
     redirect: Option<&PathBuf>,
     path_of: impl Fn(&Place) -> Result<PathBuf, JobError>,
 ) -> Result<ReplayLog, JobError> {

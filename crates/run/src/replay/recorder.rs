@@ -75,7 +75,7 @@ impl Recorder {
             if !std::mem::replace(&mut self.open[target], true) {
                 iolog::file_line(&mut self.text, at, name, FileAction::Open);
             }
-            iolog::operation_line(&mut self.text, at, name, request.operation, (request.offset, request.length));
+            iolog::operation_line(&mut self.text, at, name, request.operation, request.offset, request.length);
         }
         let written = self.file.write_all(&self.text);
         self.text.clear();

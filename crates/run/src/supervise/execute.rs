@@ -63,7 +63,7 @@ impl Runner {
         let signals = Signals::install()?;
         prepare::check(plan, options)?;
         let shares = self.shares(plan, options, &signals);
-        run(plan, options, observer, self, (&signals, &shares))
+        run(plan, options, observer, self, &signals, &shares)
     }
 
     /// Runs plans one after another, until one of them fails or a signal comes; there are fewer results then.
@@ -133,7 +133,7 @@ fn run_quietly(
         read_only: false,
         ..RunOptions::default()
     };
-    run(plan, &options, &mut NoOne, runner, (signals, &[]))
+    run(plan, &options, &mut NoOne, runner, signals, &[])
 }
 
 fn run(
@@ -141,7 +141,8 @@ fn run(
     options: &RunOptions,
     observer: &mut dyn Observer,
     runner: &mut Runner,
-    (signals, shares): (&Signals, &[Option<Share>]),
+    signals: &Signals,
+    shares: &[Option<Share>],
 ) -> Result<RunResult, RunError> {
     let Runner { clock, spare, shared: kept, thread, stand_in } = runner;
     // A process that forks workers has no other thread.
@@ -152,6 +153,7 @@ fn run(
         Some((plan, replays)) => (plan, replays.clone()),
         None => (plan, Vec::new()),
     };
+    // The plan of a replay has the directions and sizes of its logs now.
     prepare::check(plan, options)?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
@@ -163,18 +165,8 @@ fn run(
         Some(_) => SharedMemory::again(kept, plan)?,
         None => SharedMemory::new(plan, workers.len())?,
     };
-    let groups = GroupState::of_all(&workers);
-    let inputs = RunInputs {
-        plan,
-        workers: &workers,
-        prepared: &prepared,
-        groups: &groups,
-        shared: &shared,
-        options,
-        clock,
-        spare,
-        shares,
-    };
+    let stage = Stage::new(plan, workers, prepared, shared);
+    let inputs = RunInputs { shares, ..stage.inputs(options, clock, spare) };
     let result = std::thread::scope(|scope| {
         let mut pool = WorkerPool::fork(inputs)?;
         let work = thread.is_some().then(|| pool.first_on_thread());
@@ -191,9 +183,40 @@ fn run(
         }
     });
     if let Some(job) = lone.filter(|_| result.is_ok()) {
-        shared.keep(job, kept);
+        stage.shared.keep(job, kept);
     }
     result
+}
+
+/// A plan with what it needs to run.
+pub(super) struct Stage<'p> {
+    pub(super) plan: &'p Plan,
+    workers: Vec<WorkerPlan<'p>>,
+    prepared: Vec<Prepared>,
+    groups: Vec<GroupState>,
+    pub(super) shared: SharedMemory,
+}
+
+impl<'p> Stage<'p> {
+    pub(super) fn new(
+        plan: &'p Plan,
+        workers: Vec<WorkerPlan<'p>>,
+        prepared: Vec<Prepared>,
+        shared: SharedMemory,
+    ) -> Self {
+        let groups = GroupState::of_all(&workers);
+        Stage { plan, workers, prepared, groups, shared }
+    }
+
+    pub(super) fn inputs<'run>(
+        &'run self,
+        options: &'run RunOptions,
+        clock: SystemClock,
+        spare: &'run SpareBuffers,
+    ) -> RunInputs<'run> {
+        let Stage { plan, workers, prepared, groups, shared } = self;
+        RunInputs { plan, workers, prepared, groups, shared, options, clock, spare, shares: &[] }
+    }
 }
 
 /// The result of a run in its last state.

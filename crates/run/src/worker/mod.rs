@@ -14,7 +14,7 @@ pub(crate) use together::{Together, Turn};
 
 use crate::WorkerState;
 use crate::drive::{
-    DriveSetup, LatencyLimits, Logs, Memory, Queued, SpareBuffers, Statistics, drive, is_synchronous, load_verify_state,
+    DriveSetup, LatencyLimits, Logs, Memory, SpareBuffers, Statistics, drive, is_synchronous, load_verify_state,
 };
 use crate::error::{job_refusal, refusal};
 use crate::files::{FileLocks, OpenFiles, PlannedFile, lay_out, order, total_bytes};
@@ -271,8 +271,8 @@ impl Visitor for Ready<'_, '_> {
             clock.sleep_until(clock.now().saturating_add(gap));
         }
         engine.start(&|| !control.stop_requested()).map_err(|error| engine_error(job, &error))?;
-        let queued = if is_synchronous(&E::SPEC, job) || E::STAMPS { Queued::No } else { Queued::Yes };
-        let logs = Logs::open(job, self.setup.plan.number, queued)?;
+        let is_queued = !is_synchronous(&E::SPEC, job) && !E::STAMPS;
+        let logs = Logs::open(job, self.setup.plan.number, is_queued)?;
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
         let engine = crate::stream_tests::Recorded::new(engine);

@@ -71,7 +71,7 @@ impl Arena {
     pub fn new(source: &Source, slots: usize, size: usize, align: usize) -> Result<Self, SysError> {
         let room = Room::of(slots, size, align)?;
         let (memory, first) = source.take(room.bytes)?;
-        Ok(Arena::divided(memory, (first, room.bytes), &room))
+        Ok(Arena::divided(memory, first, room.bytes, &room))
     }
 
     /// The same memory divided into other slots, for the next worker: its pages are there already, with their old contents. If it is
@@ -85,10 +85,10 @@ impl Arena {
             drop(self);
             return Arena::new(&Source::Private, slots, size, align);
         }
-        Ok(Arena::divided(self.memory, (self.first, self.bytes), &room))
+        Ok(Arena::divided(self.memory, self.first, self.bytes, &room))
     }
 
-    fn divided(memory: Memory, (first, bytes): (NonNull<u8>, usize), room: &Room) -> Self {
+    fn divided(memory: Memory, first: NonNull<u8>, bytes: usize, room: &Room) -> Self {
         let skip = first.as_ptr().align_offset(room.align);
         // SAFETY: the slack leaves room to skip up to the next multiple of the alignment inside the memory.
         let start = unsafe { first.add(skip) };

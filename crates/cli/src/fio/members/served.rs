@@ -231,7 +231,7 @@ pub(super) fn lines_before(invocation: &Invocation, plan: &Plan) -> String {
 pub(super) fn lines_of(event: &Event<'_>, plan: &Plan) -> Option<String> {
     Some(match event {
         Event::Layout { job, files, bytes } => format!("{}\n", fio_text::layout_line(job, *files, *bytes)),
-        Event::WholeZones { path, asked, used } => fio_text::whole_zones_lines(path, *asked, *used),
+        Event::WholeZones { path, asked, used } => fio_text::whole_zones_lines(path, asked.0..asked.1, used.0..used.1),
         Event::WideOffsets { path } => fio_text::wide_offsets_lines(path),
         Event::Starting { threads, processes } => {
             format!("{}\n{}", fio_text::starting_line(*threads, *processes), fio_text::burner_lines(plan))

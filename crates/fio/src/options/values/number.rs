@@ -36,18 +36,18 @@ const NOT_A_SIZE: &str = "write it like 4k, 1m or 4096";
 
 /// Parses an integer with an optional unit of data: `4096`, `0x1000`, `4k`, `(4*1k)`.
 pub(crate) fn integer(text: &str, base: UnitBase) -> Result<i64, Complaint> {
-    number(text, base, ("is not a size", NOT_A_SIZE))
+    number(text, base, "is not a size", NOT_A_SIZE)
 }
 
 /// Parses an integer that is a count and not an amount of data.
 pub(crate) fn count(text: &str, base: UnitBase) -> Result<i64, Complaint> {
-    number(text, base, ("is not a whole number", "write it like 1 or 4096"))
+    number(text, base, "is not a whole number", "write it like 1 or 4096")
 }
 
 /// The limit is i64::MAX for every option, so that messages can name it.
 const TOO_LARGE: &str = "is above the largest number, 9223372036854775807";
 
-fn number(text: &str, base: UnitBase, (not_one, help): (&str, &str)) -> Result<i64, Complaint> {
+fn number(text: &str, base: UnitBase, not_one: &str, help: &str) -> Result<i64, Complaint> {
     text::integer(text, base).map_err(|error| match error {
         NumberError::Empty => Complaint::new("needs a number", help),
         NumberError::NotANumber => Complaint::new("is not a number", help),

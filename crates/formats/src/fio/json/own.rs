@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 pub(super) const KEY: &str = "plumb";
 
 /// Returns `document` (which ends with `\n}`) with the key added; unchanged if plumb did not measure the result.
-pub(super) fn appended(document: String, (result, rows): (&RunResult, &[JobResult]), detail: Detail) -> String {
+pub(super) fn appended(document: String, result: &RunResult, rows: &[JobResult], detail: Detail) -> String {
     let Some(monitored) = &result.monitored else { return document };
     let Some(open) = document.strip_suffix("\n}") else { return document };
     // All map keys here are strings, so serialization cannot fail; a float that JSON cannot represent becomes null.

@@ -57,7 +57,7 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
         root.insert("disk_util".into(), Value::Array(disk_entries(&result.devices)));
     }
     steer::put_idleness(&mut root, result);
-    super::own::appended(spelled(&Value::Object(root)), (result, &rows), detail) + "\n"
+    super::own::appended(spelled(&Value::Object(root)), result, &rows, detail) + "\n"
 }
 
 pub(super) fn options(pairs: &[(String, String)]) -> Value {
@@ -86,7 +86,7 @@ pub(super) fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         if kind == Shown::Mixed && row.style.unified == Unified::Both {
             put("sync", sync_object(row, detail));
         }
-        let share = percent_of_group(row, (kind, &found), groups, Divisor::Exact);
+        let share = percent_of_group(row, kind, &found, groups, Divisor::Exact);
         put(kind.word(), direction_object(&found, &row.style, share, detail));
     }
     if row.style.unified == Unified::None {

@@ -93,7 +93,7 @@ impl LogReader {
             let at = direction_at(fields);
             // With `log_window_value=both` the largest of the window stands behind its mean.
             let largest = if at == 3 { fields[2].max(fields[1]) } else { fields[1] };
-            tally.value((fields[1], largest), fields[at + 1]);
+            tally.value(fields[1], largest, fields[at + 1]);
         }
     }
 
@@ -274,7 +274,7 @@ fn is_row(fields: &[f64]) -> bool {
 }
 
 impl Tally {
-    fn value(&mut self, (value, largest): (f64, f64), bytes: f64) {
+    fn value(&mut self, value: f64, largest: f64, bytes: f64) {
         self.min = if self.count == 0.0 { value } else { self.min.min(value) };
         self.max = self.max.max(largest);
         self.count += 1.0;

@@ -64,7 +64,7 @@ fn write_row(line: &mut Line, row: &JobResult, groups: &[Group], version: TerseV
         if kind == Shown::One(Direction::Trim) && version == TerseVersion::V3 {
             continue;
         }
-        let share = percent_of_group(row, (kind, &found), groups, Divisor::WholeKib);
+        let share = percent_of_group(row, kind, &found, groups, Divisor::WholeKib);
         write_direction(line, &found, &row.style, share, version);
     }
     let (user, system) = cpu_percent(row);

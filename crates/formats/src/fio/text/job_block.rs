@@ -29,7 +29,7 @@ pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: 
     }
     write_head(text, job, when);
     for (kind, found) in shown(job) {
-        let share = percent_of_group(job, (kind, &found), groups, Divisor::Exact);
+        let share = percent_of_group(job, kind, &found, groups, Divisor::Exact);
         write_direction(text, kind, &found, &job.style, share);
     }
     write_latency_bins(text, job);

@@ -6,6 +6,7 @@ use measure::Direction;
 use model::JobError;
 use plan::Work;
 use plan::{JobPlan, Mix, Plan};
+use std::ops::Range;
 use std::path::Path;
 
 /// One line per job, `...` for its clones.
@@ -75,15 +76,15 @@ pub fn version_line(program: &str) -> String {
     format!("fio-3.42-plumb-{}", program.rsplit(' ').next().unwrap_or(program))
 }
 
-/// Notes that a job uses whole zones only: less of a file, from `used.0` to `used.1`, than it asks for.
-pub fn whole_zones_lines(path: &Path, asked: (u64, u64), used: (u64, u64)) -> String {
+/// Notes that a job uses whole zones only: less of a file than it asks for.
+pub fn whole_zones_lines(path: &Path, asked: Range<u64>, used: Range<u64>) -> String {
     let path = path.display();
     let mut lines = String::new();
-    if used.0 > asked.0 {
-        lines += &format!("{path}: offset={} is rounded up to {}, the start of a zone\n", asked.0, used.0);
+    if used.start > asked.start {
+        lines += &format!("{path}: offset={} is rounded up to {}, the start of a zone\n", asked.start, used.start);
     }
-    if used.1 < asked.1 {
-        let (asked, used) = (asked.1.saturating_sub(used.0), used.1.saturating_sub(used.0));
+    if used.end < asked.end {
+        let (asked, used) = (asked.end.saturating_sub(used.start), used.end.saturating_sub(used.start));
         lines += &format!("{path}: {asked} bytes from there are rounded down to {used}, the end of a zone\n");
     }
     lines

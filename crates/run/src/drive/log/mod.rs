@@ -121,15 +121,6 @@ impl Kind {
     }
 }
 
-/// Distinguishes engines with a separate time of submission from those without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Queued {
-    /// Submission and completion have separate times.
-    Yes,
-    /// It completes an I/O in the submit call, or takes its own timestamps.
-    No,
-}
-
 /// The logs that a job asks for, with their file name stems. fio creates the file of submission latencies also for
 /// synchronous engines and leaves it empty; plumb does the same for scripts that expect the file.
 fn wanted(job: &JobPlan) -> Vec<(Kind, &String)> {
@@ -156,9 +147,9 @@ impl HistogramLog {
 }
 
 impl Logs {
-    /// Creates the job's log files; `None` if it asks for none. `queued` is `Yes` for engines with a submission
-    /// latency.
-    pub(crate) fn open(job: &JobPlan, number: u32, queued: Queued) -> Result<Option<Box<Logs>>, JobError> {
+    /// Creates the job's log files; `None` if it asks for none. `is_queued` is true for engines whose
+    /// submission and completion have separate times.
+    pub(crate) fn open(job: &JobPlan, number: u32, is_queued: bool) -> Result<Option<Box<Logs>>, JobError> {
         let plan = &job.record.logs;
         let wanted = wanted(job);
         if wanted.is_empty() {
@@ -171,9 +162,8 @@ impl Logs {
             job_refusal(job, libc::EAGAIN, "log thread", format_args!("no thread to write its logs: {error}"))
         })?;
         let kinds = wanted.iter().map(|&(kind, _)| kind).enumerate();
-        let rows = kinds
-            .clone()
-            .filter(|&(_, kind)| kind != Kind::Histogram && !(kind == Kind::Submission && queued == Queued::No));
+        let rows =
+            kinds.clone().filter(|&(_, kind)| kind != Kind::Histogram && (is_queued || kind != Kind::Submission));
         let logs = rows.map(|(sink, kind)| Log { kind, sink, rows: stream.empty(), most }).collect();
         let histogram = kinds.clone().find(|&(_, kind)| kind == Kind::Histogram);
         let histogram = histogram.map(|(sink, _)| HistogramLog::new(sink, plan.histogram_interval));
