@@ -1,8 +1,10 @@
 //! Input of commands: words as text, files or standard input, damage in results, and the exit status.
 
 use crate::failure::Failure;
+use analysis::report_card::{self, PROFILES, Profile};
 use formats::results::{Located, Results, results};
 use formats::stream::Repeats;
+use formats::sweep::LogKind;
 use model::reading::Damage;
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,6 +17,9 @@ pub(crate) const PARTIAL: u8 = 3;
 /// Maximum size in bytes of a file that is held in memory.
 pub(crate) const LARGEST: u64 = 1 << 30;
 
+/// Maximum number of messages about damage per file; further damage is only counted.
+pub(crate) const MOST_MESSAGES: usize = 50;
+
 /// Converts a command line to UTF-8.
 pub(crate) fn words(words: &[OsString]) -> Result<Vec<String>, Failure> {
     let text = |word: &OsString| {
@@ -23,6 +28,20 @@ pub(crate) fn words(words: &[OsString]) -> Result<Vec<String>, Failure> {
         word.to_str().map(str::to_owned).ok_or_else(|| Failure::new(refused()))
     };
     words.iter().map(text).collect()
+}
+
+/// Returns the kind of values in a log, by its file name.
+pub(crate) fn log_kind(path: &Path) -> Option<LogKind> {
+    LogKind::of_file(&path.file_name()?.to_string_lossy())
+}
+
+/// The profile of grades with this name.
+pub(crate) fn profile_of_grades(name: &str) -> Result<&'static Profile, Failure> {
+    report_card::profile(name).ok_or_else(|| {
+        let known: Vec<String> = PROFILES.iter().map(|known| format!("{} ({})", known.name, known.help)).collect();
+        let known = known.join(", ");
+        Failure::new(format!("--profile {name} is not known; there are {known}; without --profile the disk chooses"))
+    })
 }
 
 /// A file of results, and the name of the system that it was measured on, if one was given.

@@ -3,7 +3,6 @@
 
 use crate::failure::Failure;
 use crate::features::Feature;
-pub(crate) use session::keep::{KeepArgs, Keeping, keep_file, keep_result};
 use std::ffi::OsString;
 use std::path::Path;
 

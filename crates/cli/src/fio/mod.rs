@@ -18,7 +18,6 @@ use crate::input;
 use crate::output::{Output, print_error};
 use crate::remarks;
 use crate::result_file::ResultFile;
-use crate::store::{KeepArgs, Keeping};
 use crate::streams::is_stdout;
 use bandwidth::BandwidthLog;
 use fio::{Action, IdleProfile, Invocation, JobError, OutputFormat, Parser};
@@ -31,6 +30,7 @@ pub(crate) use members::Jobs;
 use plan::{DebugPlan, Plan};
 use results::{Talk, debug_lines, feed_args, prints_result, report, status};
 use run::{Calibrating, RunOptions};
+use session::keep::{KeepArgs, Keeping, keep_result};
 use session::machine::{Machine, parser};
 use session::publish::Publisher;
 use std::ffi::OsString;
@@ -182,7 +182,7 @@ fn measure(plan: &Plan, invocation: &Invocation, feed: &mut Publisher, out: &mut
     watched.and(saved).and(fed)?;
     if result.ended_by_signal.is_none() && result.has_ios() {
         // fio's output has no line for the run's ID; plumb store list shows it.
-        let _ = crate::store::keep_result(&result, &store, Keeping::Asked);
+        let _ = keep_result(&result, &store, Keeping::Asked);
     }
     let status = status(&result);
     Ok(strict.map_or(status, |strict| remarks::strict_status(status, &strict, &result.notes)))

@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use crate::input::{self, NamedFile};
-use crate::parse;
 use analysis::measured;
 use analysis::report_card::{Disk, disks_of};
 use formats::results::{Own, of_reading, own};
@@ -60,12 +59,12 @@ impl Sweeps {
             Event::Repeated(repeated) => repeats.add(&repeated),
             Event::Damage(damage) => {
                 damages += 1;
-                if damages <= parse::MOST_MESSAGES {
+                if damages <= input::MOST_MESSAGES {
                     input::print_damage(path, &damage);
                 }
             }
             Event::Reading(reading) => {
-                let rows = formats::sweep::measurements(&reading, parse::log_kind(path));
+                let rows = formats::sweep::measurements(&reading, input::log_kind(path));
                 let located = of_reading(reading);
                 self.add(file, None, rows, located.map(|located| located.result).as_mut());
             }

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::streams::{self, Written};
 use crate::width;
-use analysis::report_card::{self, Card, Chosen, Mark, PROFILES, Profile};
+use analysis::report_card::{self, Card, Chosen, Mark, Profile};
 use clap::ValueEnum;
 use formats::printable;
 use judged::{Sweep, Sweeps};
@@ -70,7 +70,7 @@ struct Graded {
 
 /// Reads the files and grades the sweeps in them.
 pub(crate) fn run(args: &GradeArgs) -> Result<u8, Failure> {
-    let asked = args.profile.as_deref().map(profile).transpose()?;
+    let asked = args.profile.as_deref().map(input::profile_of_grades).transpose()?;
     let mut out = args.written.open()?;
     let Sweeps { all, damaged, .. } = Sweeps::read(&args.files)?;
     let cards: Vec<Graded> = all.iter().map(|sweep| graded(sweep, asked)).collect();
@@ -99,14 +99,6 @@ fn graded(sweep: &Sweep, asked: Option<&'static Profile>) -> Graded {
     let chosen = chosen.unwrap_or_else(|| report_card::profile_of(&sweep.disks));
     let card = report_card::card(&sweep.system, &sweep.rows, chosen.profile);
     Graded { card, profile_because: chosen.reason.clone(), chosen }
-}
-
-pub(crate) fn profile(name: &str) -> Result<&'static Profile, Failure> {
-    report_card::profile(name).ok_or_else(|| {
-        let known: Vec<String> = PROFILES.iter().map(|known| format!("{} ({})", known.name, known.help)).collect();
-        let known = known.join(", ");
-        Failure::new(format!("--profile {name} is not known; there are {known}; without --profile the disk chooses"))
-    })
 }
 
 /// Arrangement of the metrics of a test.

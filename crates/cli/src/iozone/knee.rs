@@ -7,12 +7,12 @@ use super::throughput::run_test;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::AtomicFile;
-use crate::store::Keeping;
 use crate::streams::{Streams, is_stdout};
 use crate::survey::ResultArgs;
 use analysis::{Strictness, growth_ends};
 use iozone::{Mode, PassFailure, Settings, Sizes, Unit, throughput_tests};
 use serde_json::json;
+use session::keep::{Keeping, keep_file};
 use std::path::{Path, PathBuf};
 use survey::Knee;
 
@@ -102,7 +102,7 @@ pub(crate) fn find(words: &[String], output: Option<&Path>, asked: &ResultArgs) 
     places.save(&run, &sentences)?;
     run.write(&formats::printable::lines(&ending(&sentences, &places, &asked.streams)))?;
     if let Some(path) = places.file.as_deref().filter(|_| failed.is_none() && run.json_report.has_tests()) {
-        let kept = crate::store::keep_file(path, &asked.store, Keeping::Unasked);
+        let kept = keep_file(path, &asked.store, Keeping::Unasked);
         run.write(if asked.streams.quiet { "" } else { &kept })?;
     }
     if let Some(failure) = failed {

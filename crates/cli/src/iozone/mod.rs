@@ -21,12 +21,12 @@ use crate::members::rights::Rights;
 use crate::members::rounds::Members;
 use crate::output::{Output, print_error};
 use crate::safe_files::is_block_device;
-use crate::store::{KeepArgs, Keeping};
 use crate::streams::is_stdout;
 use ctime::began;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{BINDING, MACHINE, Member, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
+use session::keep::{KeepArgs, Keeping, keep_file};
 use session::publish::{PublishArgs, Publisher};
 use std::ffi::OsString;
 use std::io::Write;
@@ -129,7 +129,7 @@ fn run_tests<'a>(
     let status = run.finish(status)?;
     if let Some(path) = settings.json.as_deref().filter(|path| status == 0 && path.is_file()) {
         // iozone's output has no line for the run's ID; plumb store list shows it.
-        let _ = crate::store::keep_file(path, &KeepArgs::default(), Keeping::Asked);
+        let _ = keep_file(path, &KeepArgs::default(), Keeping::Asked);
     }
     Ok(status)
 }

@@ -7,7 +7,7 @@ mod backfill;
 mod views;
 
 use crate::failure::Failure;
-use crate::input::{self, NamedFile};
+use crate::input::{self, MOST_MESSAGES, NamedFile, log_kind};
 use crate::streams::Written;
 use clap::ValueEnum;
 use formats::stream::{Event, Parser, Repeats};
@@ -18,8 +18,6 @@ use views::View;
 
 /// Bytes per read.
 const CHUNK: usize = 256 * 1024;
-/// Maximum number of messages about damage per file; further damage is only counted.
-pub(crate) const MOST_MESSAGES: usize = 50;
 
 /// Read the output of fio, iozone, iostat and fioparse.sh, of any version
 #[derive(Debug, clap::Args)]
@@ -192,11 +190,6 @@ fn hidden(reading: &Reading, kind: Option<LogKind>, format: Format, detail: Deta
         }
         _ => None,
     }
-}
-
-/// Returns the kind of values in a log, by its file name.
-pub(crate) fn log_kind(path: &Path) -> Option<LogKind> {
-    LogKind::of_file(&path.file_name()?.to_string_lossy())
 }
 
 /// Passes everything in a file to `sink`.

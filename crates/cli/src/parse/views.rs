@@ -132,7 +132,7 @@ impl View {
             self.rows += 1;
             return self.text(&format!("{comma}{text}"));
         }
-        for row in sweep::measurements(reading, super::log_kind(path)) {
+        for row in sweep::measurements(reading, crate::input::log_kind(path)) {
             let row = with_system(row, system, &source, reading);
             let text = self.row_as_text(&row, &source, reading.line);
             self.rows += 1;

@@ -94,7 +94,7 @@ enum Spread {
 
 impl ChartOptions {
     fn request(&self) -> Result<PageRequest, Failure> {
-        let profile = self.profile.as_deref().map(crate::grade::profile).transpose()?;
+        let profile = self.profile.as_deref().map(crate::input::profile_of_grades).transpose()?;
         Ok(PageRequest { title: self.title.clone(), target_ns: self.target, profile, ..plain() })
     }
 

@@ -14,7 +14,6 @@ use ::store::{Document, Store};
 use formats::printable;
 use serde_json::{Value, json};
 use session::keep::{Condition, answers, store_of_option};
-pub(crate) use session::keep::{KeepArgs, Keeping, keep_file, keep_result};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -3,9 +3,9 @@
 use super::{Fill, SurveyOrder, conduct, outline, table};
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
-use crate::store::Keeping;
 use formats::fio::text as fio_text;
 use formats::{View, printable};
+use session::keep::Keeping;
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;

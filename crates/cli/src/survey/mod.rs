@@ -21,7 +21,6 @@ mod table;
 
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
-use crate::store::Keeping;
 use crate::width;
 pub(crate) use args::{IoArgs, Numbers, ResultArgs, SurveyArgs, tests_named};
 pub(crate) use fio_sh::run as run_fio_sh;
@@ -34,6 +33,7 @@ use remarks::Extent;
 use screen::{Form, Screen};
 use session::Session;
 use session::arguments::SessionArgs;
+use session::keep::{Keeping, keep_file};
 use session::machine::seed_from_clock;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -204,7 +204,7 @@ fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>)
         let page = if result.no_report { String::new() } else { crate::drawing::after_survey(path) };
         screen.end(path, &page, (planned, &found))?;
         if is_whole(&prepared, &found) {
-            screen.kept(&crate::store::keep_file(path, &args.store, keeping))?;
+            screen.kept(&keep_file(path, &args.store, keeping))?;
         }
     }
     found.failure.take().map_or(published, Err)?;
