@@ -1,16 +1,9 @@
 //! `plumb compare` and `plumb gate` as programs: what they print of results of any origin, and every exit status.
 
-use assert_cmd::Command;
+use crate::context::{place, plumb};
+use house::{Place, Transcript};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
-
-fn plumb(directory: &Path, words: &str) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("plumb").unwrap();
-    let output = command.current_dir(directory).args(words.split_whitespace()).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
 
 /// fio's JSON of 16 random readers with this rate, that ended at this second.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of some 80,000")]
@@ -52,8 +45,8 @@ pub(crate) fn write(directory: &Path, name: &str, rates: &[f64], first_s: u64) -
 }
 
 /// A directory with an old set, and a new one at this share of its rates.
-fn sets(share: f64) -> (TempDir, String, String) {
-    let directory = tempfile::tempdir().unwrap();
+fn sets(share: f64) -> (Place, String, String) {
+    let directory = place();
     let old = write(directory.path(), "old", &OLD, 1_700_000_000);
     let new = write(directory.path(), "new", &OLD.map(|rate| rate * share * 1.001), 1_700_000_050);
     (directory, old, new)
@@ -62,32 +55,34 @@ fn sets(share: f64) -> (TempDir, String, String) {
 #[test]
 fn a_comparison_names_what_changed_in_table_json_and_markdown() {
     let (directory, old, new) = sets(0.88);
-    let (status, text, errors) = plumb(directory.path(), &format!("compare {old} {new}"));
-    assert_eq!((status, errors.as_str()), (0, ""), "{text}");
-    assert!(text.contains("random reads 8K ×16    5 and 5 runs, in turns: compared as pairs"), "{text}");
-    assert!(text.contains("80,238") && text.contains("▼ worse") && text.contains("−11.9 %"), "{text}");
-    assert!(text.contains("Worse: random reads 8K ×16 (IOPS −11.9 %, mean +13.5 %"), "{text}");
-    assert!(text.contains("would have been seen in every number"), "{text}");
-    let (_, json, _) = plumb(directory.path(), &format!("compare --json {old} {new}"));
-    let json: Value = serde_json::from_str(&json).unwrap();
+    plumb(&directory, &format!("compare {old} {new}"))
+        .succeeds()
+        .silent()
+        .prints("random reads 8K ×16    5 and 5 runs, in turns: compared as pairs")
+        .prints("80,238")
+        .prints("▼ worse")
+        .prints("−11.9 %")
+        .prints("Worse: random reads 8K ×16 (IOPS −11.9 %, mean +13.5 %")
+        .prints("would have been seen in every number");
+    let json = plumb(&directory, &format!("compare --json {old} {new}")).end().json();
     let pair = &json["pairs"][0];
     assert_eq!((&pair["metric"], &pair["verdict"], &pair["order"]), (&json!("iops"), &json!("worse"), &json!("turns")));
     assert!((pair["change"].as_f64().unwrap() + 0.11912).abs() < 1e-6, "{pair}");
-    let (_, markdown, _) = plumb(directory.path(), &format!("compare --format markdown {old} {new}"));
+    let markdown = plumb(&directory, &format!("compare --format markdown {old} {new}")).end().stdout;
     assert!(markdown.starts_with("**Worse: random reads") && markdown.contains("| random reads 8K ×16 | p99 |"));
 }
 
 #[test]
 fn one_run_a_side_and_the_same_run_cannot_be_told_apart() {
     let (directory, ..) = sets(0.5);
-    let (status, text, _) = plumb(directory.path(), "compare old-1.json new-1.json");
-    assert_eq!(status, 0);
-    assert!(text.contains("one run each: nothing is known of the noise between runs"), "{text}");
+    let text = plumb(&directory, "compare old-1.json new-1.json")
+        .succeeds()
+        .prints("one run each: nothing is known of the noise between runs")
+        .stdout;
     assert!(text.contains("Cannot tell: one run on a side") && !text.contains("worse"), "{text}");
-    let (status, text, _) = plumb(directory.path(), "gate new-1.json --against old-1.json");
-    assert_eq!(status, 2, "{text}");
+    let text = plumb(&directory, "gate new-1.json --against old-1.json").exits(2).stdout;
     assert!(text.lines().last().unwrap().starts_with("gate: cannot tell: random reads 8K ×16 IOPS"), "{text}");
-    assert_eq!(plumb(directory.path(), "gate --bisect new-1.json --against old-1.json").0, 125);
+    plumb(&directory, "gate --bisect new-1.json --against old-1.json").exits(125);
 }
 
 /// Writes five results of which some have this finding, as plumb's own notes in fio's JSON.
@@ -109,75 +104,72 @@ fn a_loss_next_to_a_busy_neighbour_cannot_be_told_and_memory_is_skipped_by_a_bis
     let of = |check: &str, grade: &str, evidence: Value| json!({ "check": check, "grade": grade, "sentence": "because of this", "evidence": evidence });
     let neighbour = of("neighbour", "valid_with_limits", json!([["others_percent", 40.0]]));
     let slow = OLD.map(|rate| rate * 0.85);
-    let gate = |words: &str| plumb(directory.path(), &format!("gate {words}"));
-    assert_eq!(gate(&format!("{slower} --against {old}")).0, 1);
+    let gate = |words: &str| plumb(&directory, &format!("gate {words}"));
+    gate(&format!("{slower} --against {old}")).exits(1);
     let new = write_noted(directory.path(), "beset", &slow, (2, &neighbour));
-    let (status, text, _) = gate(&format!("{new} --against {old}"));
-    assert_eq!(status, 2, "{text}");
+    let text = gate(&format!("{new} --against {old}")).exits(2).stdout;
     let line = text.lines().last().unwrap();
     assert!(line.starts_with("gate: cannot tell: random reads 8K ×16 IOPS −15.0 % ("), "{line}");
     assert!(line.contains("disturbed (2 of 5 runs, neighbour: because of this); measure it again"), "{line}");
-    assert_eq!(gate(&format!("--bisect {new} --against {old}")).0, 125);
-    assert_eq!(gate(&format!("{old} --against {new}")).0, 2, "no loss, against a baseline that was slowed down");
+    gate(&format!("--bisect {new} --against {old}")).exits(125);
+    // no loss, against a baseline that was slowed down
+    gate(&format!("{old} --against {new}")).exits(2);
     let new = write_noted(directory.path(), "beset", &OLD, (2, &neighbour));
-    assert_eq!(gate(&format!("{new} --against {old}")).0, 0, "no loss in spite of a neighbour");
+    // no loss in spite of a neighbour
+    gate(&format!("{new} --against {old}")).succeeds();
     // Another program had the processors: the same. A worker that computes would do so again: no answer about the storage.
     let taken = of("client CPU", "not_a_storage_result", json!([["run_delay_percent", 40.0]]));
     let new = write_noted(directory.path(), "taken", &slow, (5, &taken));
-    assert_eq!(gate(&format!("{new} --against {old}")).0, 2);
+    gate(&format!("{new} --against {old}")).exits(2);
     let memory = of("cache", "not_a_storage_result", json!([]));
     let new = write_noted(directory.path(), "memory", &OLD, (1, &memory));
-    let (status, text, _) = gate(&format!("{new} --against {old}"));
-    assert!(
-        status == 3 && text.starts_with("gate: error: NOT A STORAGE RESULT: memory-1.json: cache"),
-        "{status} {text}"
-    );
-    assert_eq!(gate(&format!("--bisect {new} --against {old}")).0, 125, "another commit may be measured well");
-    assert_eq!(gate(&format!("--bisect {old} --against {new}")).0, 128, "against this baseline none is judged");
+    let text = gate(&format!("{new} --against {old}")).exits(3).stdout;
+    assert!(text.starts_with("gate: error: NOT A STORAGE RESULT: memory-1.json: cache"), "{text}");
+    // another commit may be measured well
+    gate(&format!("--bisect {new} --against {old}")).exits(125);
+    // against this baseline none is judged
+    gate(&format!("--bisect {old} --against {new}")).exits(128);
 }
 
 #[test]
 fn a_comparison_is_a_picture_in_every_form() {
     let (directory, old, new) = sets(0.88);
     for (file, start) in [("c.svg", "<svg"), ("c.png", "\u{89}PNG"), ("c.pdf", "%PDF"), ("c.html", "<!doctype html>")] {
-        let (status, text, errors) = plumb(directory.path(), &format!("compare --shift {old} {new} -o {file}"));
-        assert_eq!((status, errors.as_str()), (0, ""), "{file}: {text}");
-        assert!(text.contains("▼ worse"), "the table is printed, too: {text}");
-        let bytes = std::fs::read(directory.path().join(file)).unwrap();
+        plumb(&directory, &format!("compare --shift {old} {new} -o {file}")).succeeds().silent().prints("▼ worse");
+        let bytes = directory.bytes(file);
         let head: String = bytes.iter().take(20).map(|byte| char::from(*byte)).collect();
         assert!(head.starts_with(start), "{file}: {head}");
     }
-    let svg = std::fs::read_to_string(directory.path().join("c.svg")).unwrap();
+    let svg = directory.read("c.svg");
     for words in ["old-1.json and 4 more → new-1.json and 4 more", "−11.9 % (−11.9 to −11.9)  worse", "tolerance 5 %"]
     {
         assert!(svg.contains(words), "{words}");
     }
-    let html = std::fs::read_to_string(directory.path().join("c.html")).unwrap();
+    let html = directory.read("c.html");
     assert!(html.contains("Worse: random reads 8K ×16 (IOPS −11.9 %"), "the verdict");
-    let (status, _, errors) = plumb(directory.path(), &format!("compare {old} {new} -o c.txt"));
-    assert!(status == 1 && errors.contains("use .html, .svg, .png or .pdf"), "{errors}");
-    std::fs::write(directory.path().join("thesis.svg"), "<svg>mine</svg>").unwrap();
-    let (status, text, errors) = plumb(directory.path(), &format!("compare {old} {new} -o thesis.svg"));
-    assert!(status == 1 && text.is_empty() && errors.contains("thesis.svg"), "{text} {errors}");
+    plumb(&directory, &format!("compare {old} {new} -o c.txt")).exits(1).complains("use .html, .svg, .png or .pdf");
+    directory.write("thesis.svg", "<svg>mine</svg>");
+    let Transcript { status, stdout: text, stderr: errors, .. } =
+        plumb(&directory, &format!("compare {old} {new} -o thesis.svg")).end();
+    assert!(status == Some(1) && text.is_empty() && errors.contains("thesis.svg"), "{text} {errors}");
 }
 
 #[test]
 fn text_terse_and_json_of_a_fio_of_any_age_are_compared() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     let seeds = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/seeds");
     for seed in ["fio_2.0.13.txt", "fio_mixed.txt"] {
         let file = seeds.join(seed);
         let words = format!("compare {0} {0}", file.display());
-        let (_, text, errors) = plumb(directory.path(), &words);
-        assert!(text.contains("Cannot tell"), "{seed}: {text} {errors}");
+        plumb(&directory, &words).end().prints("Cannot tell");
     }
     let (sets, old, _) = sets(1.0);
     let csv = "name,users,bs,MB,lat,min,max,std,iops\nrandread,16,8K,625,0.2,0,1,0,80000\n";
-    std::fs::write(sets.path().join("sweep.csv"), csv).unwrap();
-    let (status, text, errors) = plumb(sets.path(), &format!("compare {old} sweep.csv"));
-    assert_eq!(status, 0, "{errors}");
-    assert!(text.contains("the new side does not state the size of the data"), "{text}");
-    assert!(text.contains("p99 of the new side is not stated"), "{text}");
+    sets.write("sweep.csv", csv);
+    plumb(&sets, &format!("compare {old} sweep.csv"))
+        .succeeds()
+        .prints("the new side does not state the size of the data")
+        .prints("p99 of the new side is not stated");
 }
 
 #[test]
@@ -189,48 +181,49 @@ fn the_gate_answers_with_its_exit_status_and_a_last_line() {
         (1.0 / 1.05, 2, "gate: cannot tell: random reads 8K ×16 IOPS −4.7 % ("),
     ] {
         let (directory, old, new) = sets(share);
-        let (status, text, errors) = plumb(directory.path(), &format!("gate {new} --against {old}"));
-        let last = text.lines().last().unwrap();
+        let run = plumb(&directory, &format!("gate {new} --against {old}")).end();
         // At the tolerance the noise of these pairs is smaller than the rounding of the rates.
         if expected != 2 {
-            assert_eq!(status, expected, "{text} {errors}");
+            let text = run.exits(expected).stdout;
+            let last = text.lines().last().unwrap();
             assert!(last.starts_with(line) && last.ends_with("tolerance 5 %"), "{last}");
         }
     }
     let (directory, old, _) = sets(1.0);
     let noisy = [80_000.0, 70_000.0, 79_000.0, 88_000.0, 74_000.0];
     let new = write(directory.path(), "noisy", &noisy, 1_700_000_050);
-    let (status, text, _) = plumb(directory.path(), &format!("gate --against {old} -- {new}"));
-    assert_eq!(status, 2, "{text}");
-    assert!(text.contains("runs a side would settle it"), "{text}");
-    assert_eq!(plumb(directory.path(), &format!("gate --tolerance 40% --against {old} -- {new}")).0, 0);
+    plumb(&directory, &format!("gate --against {old} -- {new}")).exits(2).prints("runs a side would settle it");
+    plumb(&directory, &format!("gate --tolerance 40% --against {old} -- {new}")).succeeds();
 }
 
 #[test]
 fn a_mistake_of_the_gate_is_no_answer() {
     let (directory, old, new) = sets(1.0);
-    let status = |words: &str| plumb(directory.path(), words).0;
-    assert_eq!(status("gate --nonsense"), 3);
-    assert_eq!(status("gate --bisect --nonsense"), 128);
-    assert_eq!(status("gate"), 3);
-    assert_eq!(status(&format!("gate {new} --against missing.json")), 3);
-    assert_eq!(status(&format!("gate --numbers p42 {new} --against {old}")), 3);
-    assert_eq!(status("gate --help"), 0);
-    let (code, text, errors) = plumb(directory.path(), &format!("gate {new} --against missing.json"));
-    assert!(text.starts_with("gate: error: missing.json") && errors.contains("missing.json"), "{code} {text} {errors}");
+    for (words, status) in [
+        ("gate --nonsense", 3),
+        ("gate --bisect --nonsense", 128),
+        ("gate", 3),
+        (&format!("gate --numbers p42 {new} --against {old}"), 3),
+        ("gate --help", 0),
+    ] {
+        plumb(&directory, words).exits(status);
+    }
+    let missing = plumb(&directory, format!("gate {new} --against missing.json")).exits(3).complains("missing.json");
+    assert!(missing.stdout.starts_with("gate: error: missing.json"), "{missing}");
     // A result of other I/Os, of memory, with errors, or without a test of the baseline.
     let mut other = fio_json(80_000.0, 1);
     other["global options"]["size"] = json!("1g");
-    std::fs::write(directory.path().join("other.json"), serde_json::to_string_pretty(&other).unwrap()).unwrap();
-    let (code, text, _) = plumb(directory.path(), &format!("gate other.json --against {old}"));
-    assert!(code == 3 && text.contains("its I/Os go to"), "{code} {text}");
+    directory.write("other.json", serde_json::to_string_pretty(&other).unwrap());
+    plumb(&directory, &format!("gate other.json --against {old}")).exits(3).prints("its I/Os go to");
     let mut lost = fio_json(80_000.0, 1);
     lost["jobs"][0]["job options"]["rw"] = json!("read");
-    std::fs::write(directory.path().join("lost.json"), serde_json::to_string_pretty(&lost).unwrap()).unwrap();
-    let (code, text, _) = plumb(directory.path(), &format!("gate lost.json --against {old}"));
-    assert!(code == 3 && text.contains("no test of the baseline is in the results"), "{code} {text}");
-    let (code, text, _) = plumb(directory.path(), &format!("gate {new} --against {old} lost.json"));
-    assert!(code == 2 && text.contains("it is in the baseline and not in the results"), "{code} {text}");
+    directory.write("lost.json", serde_json::to_string_pretty(&lost).unwrap());
+    plumb(&directory, &format!("gate lost.json --against {old}"))
+        .exits(3)
+        .prints("no test of the baseline is in the results");
+    plumb(&directory, &format!("gate {new} --against {old} lost.json"))
+        .exits(2)
+        .prints("it is in the baseline and not in the results");
 }
 
 #[test]
@@ -238,10 +231,10 @@ fn errors_that_the_baseline_does_not_have_are_worse() {
     let (directory, old, _) = sets(1.0);
     let mut failed = fio_json(80_000.0, 1);
     failed["jobs"][0]["error"] = json!(5);
-    std::fs::write(directory.path().join("failed.json"), serde_json::to_string_pretty(&failed).unwrap()).unwrap();
-    let (status, text, errors) = plumb(directory.path(), &format!("gate failed.json --against {old}"));
-    assert_eq!(status, 1, "{text} {errors}");
-    assert!(text.contains("errors that the baseline does not have"), "{text}");
+    directory.write("failed.json", serde_json::to_string_pretty(&failed).unwrap());
+    plumb(&directory, &format!("gate failed.json --against {old}"))
+        .exits(1)
+        .prints("errors that the baseline does not have");
 }
 
 #[test]
@@ -250,25 +243,26 @@ fn pairs_can_be_judged_after_each_and_must_be_pairs() {
     let list = |name: &str, count: u32| (1..=count).map(|at| format!("{name}-{at}.json")).collect::<Vec<_>>().join(",");
     let status = |old: u32, new: u32| {
         let words = format!("gate --pairs {} --against {}", list("new", new), list("old", old));
-        plumb(directory.path(), &words)
+        plumb(&directory, &words)
     };
-    assert_eq!(status(3, 3).0, 2, "three pairs decide nothing");
-    assert_eq!(status(5, 5).0, 1);
-    let (code, text, _) = status(5, 4);
-    assert!(code == 3 && text.contains("5 runs of the baseline and 4 new ones"), "{code} {text}");
+    // three pairs decide nothing
+    status(3, 3).exits(2);
+    status(5, 5).exits(1);
+    status(5, 4).exits(3).prints("5 runs of the baseline and 4 new ones");
     let late = write(directory.path(), "late", &OLD, 1_800_000_000);
-    let (code, text, _) = plumb(directory.path(), &format!("gate --pairs {late} --against {}", list("old", 5)));
-    assert!(code == 3 && text.contains("not made in turns"), "{code} {text}");
-    let (code, text, _) = plumb(directory.path(), &format!("gate {late} --against {}", list("old", 5)));
-    assert!(code == 0 && text.contains("All old runs were made before all new ones"), "{code} {text}");
+    plumb(&directory, &format!("gate --pairs {late} --against {}", list("old", 5)))
+        .exits(3)
+        .prints("not made in turns");
+    plumb(&directory, &format!("gate {late} --against {}", list("old", 5)))
+        .succeeds()
+        .prints("All old runs were made before all new ones");
 }
 
 #[test]
 fn build_servers_get_their_formats() {
     let (directory, old, new) = sets(0.8);
     let of = |format: &str| {
-        let (status, text, _) = plumb(directory.path(), &format!("gate --format {format} {new} --against {old}"));
-        assert_eq!(status, 1, "{format}");
+        let text = plumb(&directory, &format!("gate --format {format} {new} --against {old}")).exits(1).stdout;
         text
     };
     let xml = of("junit");
@@ -283,21 +277,21 @@ fn build_servers_get_their_formats() {
 
 #[test]
 fn rounds_of_a_survey_are_runs() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     let run = |seed: u32| {
         let file = format!("s{seed}.json");
         let words = format!(
             "survey --quick --tests randread --users 2 --time 1 --repeat 3 --size 16m --warm-up 0 --output {file} ."
         );
-        let (status, text, errors) = plumb(directory.path(), &words);
-        assert_eq!(status, 0, "{text} {errors}");
+        plumb(&directory, &words).succeeds();
         file
     };
     let (a, b) = (run(1), run(2));
-    let (status, text, errors) = plumb(directory.path(), &format!("compare --shift {a} {b}"));
-    assert_eq!((status, errors.as_str()), (0, ""), "{text}");
-    assert!(text.contains("3 and 3 runs") && text.contains("shift of the latency"), "{text}");
-    assert!(text.contains("All old runs were made before all new ones"), "{text}");
-    let (status, text, _) = plumb(directory.path(), &format!("compare {a} {a}"));
-    assert!(status == 0 && text.contains("3 and 3 runs"), "{text}");
+    plumb(&directory, &format!("compare --shift {a} {b}"))
+        .succeeds()
+        .silent()
+        .prints("3 and 3 runs")
+        .prints("shift of the latency")
+        .prints("All old runs were made before all new ones");
+    plumb(&directory, &format!("compare {a} {a}")).succeeds().prints("3 and 3 runs");
 }

@@ -1,19 +1,16 @@
 //! Costs of whole runs of the program, as the kernel counted them.
 
-use house::Tmpfs;
-use std::process::Command;
+use crate::context::PLUMB;
+use house::{Run, Tmpfs};
 
 /// Seconds of CPU time and MiB of memory of one run of the program.
 pub(crate) fn cost(words: &[&str]) -> (f64, f64) {
-    let binary = assert_cmd::cargo::cargo_bin("plumb");
     let counted = "import resource,subprocess,sys\n\
         status=subprocess.call(sys.argv[1:],stdout=subprocess.DEVNULL)\n\
         used=resource.getrusage(resource.RUSAGE_CHILDREN)\n\
         print(used.ru_utime+used.ru_stime,used.ru_maxrss/1024)\n\
         sys.exit(status)";
-    let output = Command::new("python3").args(["-c", counted]).arg(binary).args(words).output().expect("python3");
-    let said = String::from_utf8(output.stdout).expect("text");
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let said = Run::new("python3", std::env::temp_dir()).words(["-c", counted, PLUMB]).words(words).stdout();
     let mut numbers = said.split_whitespace().map(|number| number.parse::<f64>().expect("a number"));
     (numbers.next().expect("seconds"), numbers.next().expect("memory"))
 }

@@ -5,7 +5,7 @@
 //! case once more without the option, and must differ from fio. An option that fio 3.33 does not know, or whose effect
 //! shows neither in a report nor in I/Os, calls and files, has its test in [`TESTS`]: the test must exist.
 
-use assert_cmd::Command;
+use crate::context::fio;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -300,19 +300,13 @@ struct Row {
     works: bool,
 }
 
-fn plumb(words: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio").args(words).output().expect("plumb runs");
-    assert!(output.status.success(), "{words:?}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
 /// Every row of the option table.
 fn rows() -> Vec<Row> {
-    let list = plumb(&["--cmdhelp=all"]);
+    let list = fio(root(), "--cmdhelp=all").stdout();
     let options = list.lines().filter_map(|line| line.split_once(" : ").or_else(|| line.split_once(": ")));
     let row = |(name, help): (&str, &str)| {
         let name = name.trim();
-        let detail = plumb(&[&format!("--cmdhelp={name}")]);
+        let detail = fio(root(), [format!("--cmdhelp={name}")]).stdout();
         let aliases = detail.lines().filter_map(|line| line.trim().strip_prefix("alias: "));
         let aliases = aliases.flat_map(|list| list.split(", ")).map(str::to_owned);
         Row { names: std::iter::once(name.to_owned()).chain(aliases).collect(), works: !help.contains("(refused: ") }
@@ -356,9 +350,7 @@ fn every_test_that_is_named_here_exists() {
 fn every_option_that_does_not_work_is_refused_by_name() {
     for row in rows().into_iter().filter(|row| !row.works) {
         let name = &row.names[0];
-        let words = ["fio", "--name=a", "--ioengine=null", "--size=4k", &format!("--{name}=not-its-default")];
-        let output = Command::new(env!("CARGO_BIN_EXE_plumb")).args(words).output().expect("plumb runs");
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && message.contains(name.as_str()), "{name}: {message}");
+        let words = format!("--name=a --ioengine=null --size=4k --{name}=not-its-default");
+        fio(root(), &words).fails().complains(name);
     }
 }

@@ -11,6 +11,7 @@ mod cluster_iozone;
 mod cluster_repeat;
 mod cluster_survey;
 mod compare;
+mod context;
 mod corpus;
 mod cost;
 mod documents;

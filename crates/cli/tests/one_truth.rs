@@ -3,11 +3,11 @@
 //! Owns the table of what each command shows of each origin. A cell is a part of the output: the fact, or the reason why
 //! it is not there.
 
-use assert_cmd::Command;
+use crate::context::{PLUMB, place};
+use house::Run;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// Where a result is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -281,17 +281,13 @@ const WHERE: &[(Origin, [FactCell; 5])] = &[
     ),
 ];
 
-/// Runs a program; returns both of its streams.
+/// Both streams of a program.
 fn output(program: &str, words: &[&str], directory: &Path) -> String {
-    let output = std::process::Command::new(program).args(words).current_dir(directory).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
+    Run::new(program, directory).words(words).end().both()
 }
 
 fn plumb(words: &[&str], directory: &Path) -> String {
-    let output = Command::cargo_bin("plumb").unwrap().args(words).current_dir(directory).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
+    output(PLUMB, words, directory)
 }
 
 /// Makes a result of every origin.
@@ -435,7 +431,7 @@ fn is_there(part: &str, output: &str, file: &Path) -> bool {
 
 #[test]
 fn every_command_shows_of_every_result_what_it_holds_or_why_not() {
-    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = place();
     let made = made(directory.path());
     let mut wrong = Vec::new();
     for (origin, file) in &made {
@@ -462,7 +458,7 @@ fn every_command_shows_of_every_result_what_it_holds_or_why_not() {
 /// One run of fio in three formats: the same numbers, and the same findings.
 #[test]
 fn one_run_is_judged_the_same_whatever_its_format() {
-    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = place();
     made(directory.path());
     let checks = |name: &str| -> BTreeSet<String> {
         let output = plumb(&["check", "--remarks", name], directory.path());
@@ -511,7 +507,7 @@ fn with_rates(directory: &Path, before: u64, after: u64) {
 
 #[test]
 fn phases_are_the_same_wherever_they_are_shown() {
-    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = place();
     with_rates(directory.path(), 3_000, 300);
     let (lasting, burst) = ("in the last settled phase (20–80 s); the average of", "credits are spent");
     let explained = output_of(Shown::Explain, "run.json", directory.path());
@@ -529,7 +525,7 @@ fn phases_are_the_same_wherever_they_are_shown() {
     // The page begins with the rate that lasts, and its table has it before the average.
     assert!(shown.contains("\"check\":\"lasting rate\""), "{shown}");
     plumb(&["report", "run.json", "-o", "page.html"], directory.path());
-    let page = std::fs::read_to_string(directory.path().join("page.html")).unwrap();
+    let page = directory.read("page.html");
     assert!(page.contains("Of random read 4 KiB, 1 user: 30") && page.contains("lasting IOPS"), "{shown}");
     assert_eq!(explained, checked);
     let kinds: Vec<&str> = explained.as_array().unwrap().iter().map(|phase| phase["kind"].as_str().unwrap()).collect();

@@ -1,22 +1,15 @@
 //! Outputs beside and between the reports: the run so far, logs of all jobs, compressed logs.
 
-use assert_cmd::Command;
-use house::sum_over_time;
+use crate::context::{fio, place};
+use house::{Run, Words, sum_over_time};
 use serde_json::{Deserializer, Value};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-fn plumb(directory: &Path, words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.current_dir(directory).env("TMPDIR", directory).arg("fio").args(words.split_whitespace());
-    command
-}
-
-fn said(command: &mut Command) -> String {
-    let output = command.output().expect("plumb runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
+/// A run of `plumb fio` whose files of requests are in its directory.
+fn run(directory: &Path, words: impl Words) -> Run {
+    fio(directory, words).env("TMPDIR", directory)
 }
 
 fn rows(path: &Path) -> Vec<Vec<u64>> {
@@ -29,9 +22,9 @@ const PACED: &str = "--name=a --size=1m --rw=write --rate_iops=200 --time_based 
 #[test]
 fn json_once_a_second_is_a_sequence_of_documents_with_numbers_since_the_start() {
     for isolation in ["", "--thread"] {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = place();
         let words = format!("--output-format=json+ --status-interval=1 --eta=always {PACED} {isolation}");
-        let text = said(&mut plumb(directory.path(), &words));
+        let text = run(directory.path(), &words).stdout();
         let documents: Vec<Value> = Deserializer::from_str(&text).into_iter().map(|found| found.unwrap()).collect();
         assert_eq!(documents.len(), 3, "after one and two seconds, and at the end: {text}");
         for (index, document) in documents.iter().enumerate() {
@@ -56,24 +49,21 @@ fn json_once_a_second_is_a_sequence_of_documents_with_numbers_since_the_start() 
 
 #[test]
 fn the_file_that_asks_for_a_report_is_removed_and_answered() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.current_dir(directory.path()).env("TMPDIR", directory.path()).arg("fio").arg("--minimal");
-    let child = command.args(PACED.split_whitespace()).stdout(Stdio::piped()).spawn().unwrap();
+    let directory = place();
+    let running = run(directory.path(), format!("--minimal {PACED}")).start();
     std::thread::sleep(Duration::from_millis(800));
     let request = directory.path().join("fio-dump-status");
     std::fs::write(&request, "").unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && !request.exists());
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = running.end().exits(0).stdout;
+    assert!(!request.exists());
     assert_eq!(text.lines().count(), 2, "{text}");
 }
 
 #[test]
 fn all_jobs_bandwidth_is_logged_per_direction_and_adds_up() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     let words = "--output-format=json --bandwidth-log=all --name=a --size=4m --rw=rw --rate=1m --numjobs=2 --time_based --runtime=2";
-    let result: Value = serde_json::from_str(&said(&mut plumb(directory.path(), words))).unwrap();
+    let result = run(directory.path(), words).json();
     for (index, direction) in ["read", "write", "trim"].into_iter().enumerate() {
         let rows = rows(&directory.path().join(format!("all-{direction}_bw.log")));
         assert!((4..=7).contains(&rows.len()), "a row each half a second: {rows:?}");
@@ -92,15 +82,14 @@ fn all_jobs_bandwidth_is_logged_per_direction_and_adds_up() {
 
 #[test]
 fn a_compressed_log_is_unpacked_by_us_and_by_fio_alike() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     let words = "--output-format=json --name=a --size=1m --rw=rw --write_lat_log=x --log_offset=1 --log_prio=1 \
                  --log_store_compressed=1 --log_compression=4k";
-    said(&mut plumb(directory.path(), words));
-    let ours = said(&mut plumb(directory.path(), "--inflate-log=x_lat.1.log.fz"));
+    run(directory.path(), words).succeeds();
+    let ours = run(directory.path(), "--inflate-log=x_lat.1.log.fz").stdout();
     assert_eq!(ours.lines().count(), 256);
     assert!(ours.lines().all(|line| line.split(", ").count() == 6 && line.ends_with("0x0000")), "{ours}");
-    let fio = Command::new("fio").current_dir(directory.path()).arg("--inflate-log=x_lat.1.log.fz").output().unwrap();
-    assert_eq!(String::from_utf8(fio.stdout).unwrap(), ours);
+    assert_eq!(Run::new("fio", &directory).words("--inflate-log=x_lat.1.log.fz").stdout(), ours);
 }
 
 /// Runs fio, and is true if it ended well within 20 s: fio 3.33 itself hangs now and then, while its threads wait for each
@@ -126,60 +115,53 @@ fn fio_ends(directory: &Path, words: &str) -> bool {
 
 #[test]
 fn a_compressed_log_of_fio_is_unpacked() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     let words = "--name=a --size=256k --rw=rw --write_lat_log=x --log_store_compressed=1 --output=/dev/null";
     assert!((0..3).any(|_| fio_ends(directory.path(), words)), "fio has not ended in three tries");
-    let theirs =
-        Command::new("fio").current_dir(directory.path()).arg("--inflate-log=x_clat.1.log.fz").output().unwrap();
-    let ours = said(&mut plumb(directory.path(), "--inflate-log=x_clat.1.log.fz"));
-    assert_eq!((ours.lines().count(), ours), (64, String::from_utf8(theirs.stdout).unwrap()));
+    let theirs = Run::new("fio", &directory).words("--inflate-log=x_clat.1.log.fz").stdout();
+    let ours = run(directory.path(), "--inflate-log=x_clat.1.log.fz").stdout();
+    assert_eq!((ours.lines().count(), ours), (64, theirs));
 }
 
 #[test]
 fn a_log_that_cannot_be_unpacked_says_why() {
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("x.fz"), "no log").unwrap();
+    let directory = place();
+    directory.write("x.fz", "no log");
     for (name, why) in [("x.fz", "not a compressed log, or damaged: after 0 rows"), ("none.fz", "No such file")] {
-        let output = plumb(directory.path(), &format!("--inflate-log={name}")).output().unwrap();
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && message.contains(why) && message.contains(name), "{message}");
+        run(directory.path(), format!("--inflate-log={name}")).fails().complains(why).complains(name);
     }
 }
 
 #[test]
 fn a_log_on_a_full_disk_fails_its_job_and_the_report_is_printed() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     std::os::unix::fs::symlink("/dev/full", directory.path().join("x_bw.1.log")).unwrap();
     let words = "--name=a --ioengine=null --size=1m --write_bw_log=x --name=b --ioengine=null --size=1m";
-    let output = plumb(directory.path(), words).output().unwrap();
-    let (text, message) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(1));
-    assert!(message.contains("a: write log x_bw.1.log: No space left on device"), "{message}");
-    assert!(
-        text.contains("a: (groupid=0, jobs=1): err=28 ") && text.contains("b: (groupid=0, jobs=1): err= 0:"),
-        "{text}"
-    );
+    let text = run(directory.path(), words)
+        .exits(1)
+        .complains("a: write log x_bw.1.log: No space left on device")
+        .prints("a: (groupid=0, jobs=1): err=28 ")
+        .prints("b: (groupid=0, jobs=1): err= 0:")
+        .stdout;
     assert_eq!(text.matches("IOPS=").count(), 2, "both have their numbers");
 }
 
 #[test]
 fn issue_times_need_a_log_of_latencies_with_offsets() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     let base = "--name=a --ioengine=null --size=1m --log_issue_time=1";
     for words in
         [base.to_owned(), format!("{base} --write_lat_log=x"), format!("{base} --write_bw_log=x --log_offset=1")]
     {
-        let output = plumb(directory.path(), &words).output().unwrap();
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && message.contains("give write_lat_log and log_offset=1"), "{message}");
+        run(directory.path(), words).fails().complains("give write_lat_log and log_offset=1");
     }
 }
 
 #[test]
 fn a_status_line_is_renewed_and_kept_as_often_as_asked() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     let words = format!("--eta=always --eta-interval=250ms --eta-newline=1 {PACED}");
-    let text = said(&mut plumb(directory.path(), &words));
+    let text = run(directory.path(), &words).stdout();
     let renewed = text.matches("Jobs: ").count();
     assert!((6..=11).contains(&renewed), "{renewed} in 2.5 s, four a second");
     let kept = text.matches("\r\n").count();
@@ -187,9 +169,8 @@ fn a_status_line_is_renewed_and_kept_as_often_as_asked() {
 }
 
 fn blocks(words: &str) -> (Value, String) {
-    let directory = tempfile::tempdir().expect("a directory");
     let words = format!("--output-format=json,normal --name=a --block_error_percentiles=1 {words}");
-    let text = said(&mut plumb(directory.path(), &words));
+    let text = fio(place(), words).stdout();
     let (result, text) = house::split_output(&text).expect("JSON");
     (result.expect("JSON")["jobs"][0]["block"].clone(), text)
 }
@@ -215,15 +196,13 @@ fn the_lives_of_blocks_are_told_by_state_and_by_trims_until_they_failed() {
 
 #[test]
 fn the_lives_of_blocks_are_those_of_one_file_on_a_device_too() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place();
     let device = house::LoopDevice::new(directory.path(), 1 << 20).expect("a loop device");
     let base = format!("--filename={} --rw=trim --bs=64k --number_ios=5", device.path().display());
     let states = &blocks(&base).0["states"];
     assert_eq!((&states["trimmed"], &states["unwritten"]), (&5.into(), &11.into()));
     let words = "--name=a --ioengine=null --size=1m --nrfiles=2 --rw=trim --block_error_percentiles=1";
-    let output = plumb(directory.path(), words).output().unwrap();
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && message.contains("the blocks of one file, and the job has 2"), "{message}");
+    run(directory.path(), words).fails().complains("the blocks of one file, and the job has 2");
 }
 
 #[test]
@@ -233,14 +212,14 @@ fn logs_of_10_ms_100_ms_and_1_s_agree_with_the_result_and_nothing_is_faster_than
         ("--ioengine=sim --sim_service_time=100us --iodepth=4 --size=100g", 160_000),
         ("--ioengine=psync --size=1m", u64::MAX),
     ] {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = place();
         let base = format!("--output-format=json+ {engine} --rw=rw --time_based --runtime=1500ms");
         let job = |ms: &u64| {
             format!("--name=w{ms} --write_bw_log=w{ms} --write_hist_log=w{ms} --log_avg_msec={ms} --log_hist_msec={ms}")
         };
         let windows = [10, 100, 1000];
         let words = format!("{base} {}", windows.each_ref().map(job).join(" "));
-        let result: Value = serde_json::from_str(&said(&mut plumb(directory.path(), &words))).expect("JSON");
+        let result = run(directory.path(), &words).json();
         for (index, ms) in windows.into_iter().enumerate() {
             let log = |kind| rows(&directory.path().join(format!("w{ms}_{kind}.{}.log", index + 1)));
             let (bandwidth, histograms) = (log("bw"), log("clat_hist"));

@@ -1,18 +1,11 @@
 //! `plumb parse` and `plumb grade` as programs: what Debian's fio prints in all formats is one run, damage shows in
 //! the exit status, and what is written is read by others.
 
-use assert_cmd::Command;
+use crate::context::{place, plumb};
 use formats::stream::{Event, Parser, Repeat};
-use house::{Call, End, Program, Scene};
+use house::{Call, End, Program, Scene, Transcript};
 use model::reading::{Found, ReadDirection, ReadJob, ReadLatency, Reading};
 use std::path::Path;
-
-fn plumb(words: &[&str], input: &str) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("plumb").expect("the test's own data");
-    let output = command.args(words).write_stdin(input).output().expect("the test's own data");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the test's own data");
-    (output.status.code().expect("the test's own data"), text(output.stdout), text(output.stderr))
-}
 
 fn seed(name: &str) -> String {
     format!("{}/../formats/tests/seeds/{name}.txt", env!("CARGO_MANIFEST_DIR"))
@@ -27,17 +20,17 @@ fn gibibytes_and_german_dates_of_iostat_are_read() {
              sda             48,22      0,50    1,00  75,00\n\n"
         )
     };
-    let (status, found, errors) = plumb(&["parse", "--format", "json", "-"], &(report(1) + &report(2)));
-    assert_eq!((status, errors.as_str()), (0, ""));
-    assert!(found.contains("20.11.2026 12:00:02"), "{found}");
-    let (_, table, _) = plumb(&["parse", "-f", "csv", "-"], &report(1));
-    assert!(table.contains(",sda,,,512,"), "{table}");
-    let drawn = tempfile::tempdir().expect("the test's own directory");
+    plumb(place(), &["parse", "--format", "json", "-"])
+        .input(report(1) + &report(2))
+        .succeeds()
+        .silent()
+        .prints("20.11.2026 12:00:02");
+    plumb(place(), &["parse", "-f", "csv", "-"]).input(report(1)).end().prints(",sda,,,512,");
+    let drawn = place();
     let (input, page) = (drawn.path().join("iostat.txt"), drawn.path().join("page.html"));
     std::fs::write(&input, report(1) + &report(2)).expect("the test's own directory");
     let words = ["report", &input.to_string_lossy(), "-o", &page.to_string_lossy()].map(str::to_owned);
-    let (status, _, errors) = plumb(&words.each_ref().map(String::as_str), "");
-    assert_eq!(status, 0, "{errors}");
+    plumb(place(), &words.each_ref().map(String::as_str)).succeeds();
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("536870912"), "half a gibibyte per second is in the page's data");
 }
@@ -195,36 +188,30 @@ fn one_job_file(fio: &Program, number: usize, job: &str) {
 
 #[test]
 fn the_exit_status_tells_all_part_or_nothing() {
-    let (status, table, errors) = plumb(&["parse", &seed("fio_2.0.13")], "");
-    assert_eq!((status, errors.as_str()), (0, ""));
-    assert!(table.contains("109.665") && table.contains("28074"), "{table}");
-    let (status, _, errors) = plumb(&["parse", &seed("fio_2.0.8_iostat")], "");
-    assert_eq!(status, 3);
-    assert!(errors.contains("fio_2.0.8_iostat.txt:14: the run of `regular_read`"), "{errors}");
-    let (status, table, errors) = plumb(&["parse", "-"], "nothing of interest\n");
-    assert_eq!((status, table.as_str()), (1, ""));
+    plumb(place(), &["parse", &seed("fio_2.0.13")]).succeeds().silent().prints("109.665").prints("28074");
+    plumb(place(), &["parse", &seed("fio_2.0.8_iostat")])
+        .exits(3)
+        .complains("fio_2.0.8_iostat.txt:14: the run of `regular_read`");
+    let Transcript { stdout: table, stderr: errors, .. } =
+        plumb(place(), &["parse", "-"]).input("nothing of interest\n").exits(1);
+    assert_eq!(table.as_str(), "");
     assert!(errors.contains("nothing found"), "{errors}");
-    let (status, _, errors) = plumb(&["parse", "no-such-file", &seed("fio_2.0.13")], "");
-    assert_eq!(status, 3);
-    assert!(errors.contains("no-such-file: cannot be read"), "{errors}");
+    plumb(place(), &["parse", "no-such-file", &seed("fio_2.0.13")]).exits(3).complains("no-such-file: cannot be read");
 }
 
 #[test]
 fn every_format_holds_the_same_rows() {
     let file = seed("fio_2.0.13");
-    let (_, csv, _) = plumb(&["parse", "--format", "csv", &file], "");
+    let csv = plumb(place(), &["parse", "--format", "csv", &file]).end().stdout;
     assert_eq!(csv.lines().count(), 5);
     assert!(csv.starts_with("system,name,users,bs,MB,lat,min,max,std,iops,us50,"), "{csv}");
-    let (status, again, errors) = plumb(&["parse", "-v", "-p", "-"], &csv);
-    assert_eq!((status, errors.as_str()), (0, ""));
-    let (_, table, _) = plumb(&["parse", "-v", "-p", &file], "");
+    let again = plumb(place(), &["parse", "-v", "-p", "-"]).input(csv).succeeds().silent().stdout;
+    let table = plumb(place(), &["parse", "-v", "-p", &file]).end().stdout;
     assert_eq!(again, table, "the CSV read back is the same table");
-    let (_, r, _) = plumb(&["parse", "-r", "-n", "lab", &file], "");
-    assert!(r.contains("nrow=38") && r.contains("testtype <- \"lab\""), "{r}");
-    let (_, markdown, _) = plumb(&["parse", "--format", "markdown", &file], "");
+    plumb(place(), &["parse", "-r", "-n", "lab", &file]).end().prints("nrow=38").prints("testtype <- \"lab\"");
+    let markdown = plumb(place(), &["parse", "--format", "markdown", &file]).end().stdout;
     assert_eq!(markdown.lines().count(), 6);
-    let (_, json, _) = plumb(&["parse", "--format", "json", &file], "");
-    let json: serde_json::Value = serde_json::from_str(&json).expect("the test's own data");
+    let json = plumb(place(), &["parse", "--format", "json", &file]).end().json();
     assert_eq!(json["readings"].as_array().expect("the test's own data").len(), 4);
     assert_eq!(json["readings"][0]["run"]["jobs"][0]["directions"][0]["iops"], 28074.0);
 }
@@ -239,24 +226,22 @@ fn foreign_words_are_text_in_markdown() {
         ("a\u{2028}b\u{202e}c", "| a\u{fffd}b\u{fffd}c |"),
     ] {
         let rows = format!("system,name,users,bs,MB,lat,min,max,std,iops\nlab,{name},16,8K,25,5,1,9,1,3200\n");
-        let (status, markdown, message) = plumb(&["parse", "--format", "markdown", "-"], &rows);
-        assert_eq!(status, 0, "{message}");
+        let markdown = plumb(place(), &["parse", "--format", "markdown", "-"]).input(rows).stdout();
         assert!(markdown.lines().nth(2).is_some_and(|row| row.starts_with(expected)), "{markdown}");
     }
 }
 
 #[test]
 fn a_parquet_file_needs_a_name_and_has_its_marks_at_both_ends() {
-    let (status, _, errors) = plumb(&["parse", "--format", "parquet", &seed("fio_2.0.13")], "");
-    assert_eq!(status, 1);
-    assert!(errors.contains("--output FILE"), "{errors}");
-    let directory = tempfile::tempdir().expect("the test's own data");
+    plumb(place(), &["parse", "--format", "parquet", &seed("fio_2.0.13")]).exits(1).complains("--output FILE");
+    let directory = place();
     let path = directory.path().join("a.parquet");
-    let (status, _, errors) = plumb(
+    plumb(
+        place(),
         &["parse", "--format", "parquet", "-o", path.to_str().expect("the test's own data"), &seed("fio_2.0.13")],
-        "",
-    );
-    assert_eq!((status, errors.as_str()), (0, ""));
+    )
+    .succeeds()
+    .silent();
     let bytes = std::fs::read(path).expect("the test's own data");
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && bytes.len() > 1000);
 }
@@ -264,19 +249,17 @@ fn a_parquet_file_needs_a_name_and_has_its_marks_at_both_ends() {
 #[test]
 fn what_somebody_else_made_is_not_written_over() {
     // Not below /tmp, which may be without extended attributes.
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the test's own data");
+    let directory = place();
     for format in ["r", "csv", "json", "parquet", "markdown", "table"] {
         let path = directory.path().join(format);
         let name = path.to_str().expect("the test's own data");
         std::fs::write(&path, "my thesis\n").expect("the test's own data");
         let words = ["parse", "--format", format, "-o", name, &seed("fio_2.0.13")];
-        let (status, _, errors) = plumb(&words, "");
-        assert_eq!(status, 1, "{format}");
-        assert!(errors.contains(name) && errors.contains("plumb did not make it"), "{errors}");
+        plumb(place(), &words).exits(1).complains(name).complains("plumb did not make it");
         assert_eq!(std::fs::read_to_string(&path).expect("the test's own data"), "my thesis\n");
         std::fs::remove_file(&path).expect("the test's own data");
         for _ in 0..2 {
-            assert_eq!(plumb(&words, "").0, 0, "{format}: a new one, and one of ours");
+            plumb(place(), &words).succeeds();
         }
     }
 }
@@ -285,14 +268,14 @@ fn what_somebody_else_made_is_not_written_over() {
 fn a_card_is_printed_as_text_and_json_and_an_unknown_profile_is_refused() {
     let rows = "system,name,users,bs,MB,lat,min,max,std,iops,p95_00,p99_00\n\
                 lab,randread,16,8K,25,5,1,9,1,3200,8,14\nlab,randread,32,8K,25,10,1,9,1,3200,15,20\n";
-    let (status, card, _) = plumb(&["grade", "-"], rows);
-    assert_eq!(status, 0);
-    assert!(card.contains("A-/D") && card.contains("5.000/1.00"), "{card}");
-    assert!(card.contains("? log write 1K: there is no run of write 1K by 4"), "{card}");
-    let (_, json, _) = plumb(&["grade", "--format", "json", "--profile", "nvme-2026", "-"], rows);
-    let json: serde_json::Value = serde_json::from_str(&json).expect("the test's own data");
+    plumb(place(), &["grade", "-"])
+        .input(rows)
+        .succeeds()
+        .prints("A-/D")
+        .prints("5.000/1.00")
+        .prints("? log write 1K: there is no run of write 1K by 4");
+    let json = plumb(place(), &["grade", "--format", "json", "--profile", "nvme-2026", "-"]).input(rows).end().json();
     assert_eq!(json["cards"][0]["lines"][0]["marks"][0]["latency"]["graded"]["grade"], "D");
-    let (status, _, errors) = plumb(&["grade", "--profile", "best", "-"], rows);
-    assert_eq!(status, 1);
+    let errors = plumb(place(), &["grade", "--profile", "best", "-"]).input(rows).exits(1).stderr;
     assert!(["oracle-2012 (", "ssd-2026 (", "nvme-2026 ("].iter().all(|name| errors.contains(name)), "{errors}");
 }

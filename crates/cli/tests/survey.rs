@@ -1,64 +1,54 @@
 //! The survey from outside: what it leaves behind, what it refuses, and how it ends.
 
-use assert_cmd::Command;
-use rustix::process::{Pid, Signal, kill_process};
+use crate::context::{PLUMB, place, plumb};
+use house::{LoopDevice, Place, Run, Words};
+use rustix::process::Signal;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 const WORK_FILE: &str = "plumb-survey.dat";
 
 /// A survey of a directory of its own, with results written into another.
 struct Stage {
-    surveyed: tempfile::TempDir,
-    results: tempfile::TempDir,
+    surveyed: Place,
+    results: Place,
 }
 
 impl Stage {
     fn new() -> Self {
-        // Beside the build, which is a real disk more often than /tmp is.
-        let under =
-            |prefix: &str| tempfile::Builder::new().prefix(prefix).tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        Stage { surveyed: under("surveyed"), results: under("results") }
+        Stage { surveyed: place(), results: place() }
     }
 
     fn result(&self) -> PathBuf {
-        self.results.path().join("result.json")
+        self.results.file("result.json")
     }
 
-    fn command(&self, words: &[&str]) -> std::process::Command {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
-        command.args(["survey", "--output"]).arg(self.result()).args(words).arg(self.surveyed.path());
+    fn survey(&self, words: impl Words) -> Run {
+        self.survey_of(&[self.surveyed.path()], words)
+    }
+
+    /// A survey of other targets.
+    fn survey_of<T: AsRef<OsStr>>(&self, targets: &[T], words: impl Words) -> Run {
         // A line for each test, as standard error is not a terminal here.
-        command.env("PLUMB_REMARKS", "always");
-        command
+        let survey = plumb(&self.results, "survey --output").words([self.result()]);
+        survey.words(words).words(targets).env("PLUMB_REMARKS", "always")
     }
 
-    fn run(&self, words: &[&str]) -> (Option<i32>, String, String) {
-        let output = self.command(words).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+    fn resumed(&self) -> Run {
+        plumb(&self.results, "survey --resume result.json").env("PLUMB_REMARKS", "always")
     }
 
     fn saved(&self) -> Value {
-        serde_json::from_slice(&std::fs::read(self.result()).unwrap()).unwrap()
+        self.results.json("result.json")
     }
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 #[test]
 fn a_small_survey_ends_with_a_table_sentences_and_a_result() {
     let stage = Stage::new();
-    let (status, shown, error) = stage.run(&["--size", "64M", "--time", "1"]);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown = stage.survey("--size 64M --time 1").stdout();
     for (name, rows) in [("rand read", 5), ("seq read", 2), ("log write", 2)] {
         let found = shown.lines().filter(|line| line.starts_with(name)).count();
         assert_eq!(found, rows, "rows of {name}\n{shown}");
@@ -66,7 +56,7 @@ fn a_small_survey_ends_with_a_table_sentences_and_a_result() {
     assert!(shown.contains("8k random reads"), "{shown}");
     let path = stage.result();
     assert!(shown.ends_with(&format!("Result: {}\n", path.display())), "{shown}");
-    assert_eq!(names(stage.surveyed.path()), [""; 0], "the work file is gone");
+    assert_eq!(stage.surveyed.names(), [""; 0], "the work file is gone");
     let saved = stage.saved();
     let tests = saved["tests"].as_array().unwrap();
     assert_eq!(tests.len(), 9);
@@ -87,19 +77,17 @@ fn a_small_survey_ends_with_a_table_sentences_and_a_result() {
 #[test]
 fn a_kept_work_file_is_full_of_data_that_never_repeats() {
     let stage = Stage::new();
-    let mut running = stage.command(&["--size", "16M", "--time", "1", "--keep"]);
-    let output = running.output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(names(stage.surveyed.path()), [WORK_FILE]);
-    let data = std::fs::read(stage.surveyed.path().join(WORK_FILE)).unwrap();
+    stage.survey("--size 16M --time 1 --keep").succeeds();
+    assert_eq!(stage.surveyed.names(), [WORK_FILE]);
+    let data = stage.surveyed.bytes(WORK_FILE);
     assert_eq!(data.len(), 16 << 20);
     let mut blocks: Vec<&[u8]> = data.chunks(512).collect();
     blocks.sort_unstable();
     blocks.dedup();
     assert_eq!(blocks.len(), data.len() / 512, "every 512-byte block is different from every other");
-    let (_, _, error) = stage.run(&["--size", "16M", "--time", "1"]);
+    let error = stage.survey("--size 16M --time 1").end().stderr;
     assert!(!error.contains("writing"), "a kept work file is not written again\n{error}");
-    assert_eq!(names(stage.surveyed.path()), [""; 0]);
+    assert_eq!(stage.surveyed.names(), [""; 0]);
 }
 
 #[test]
@@ -107,24 +95,25 @@ fn a_file_of_someone_else_stays_as_it_is() {
     let stage = Stage::new();
     let precious = stage.surveyed.path().join(WORK_FILE);
     std::fs::write(&precious, "precious").unwrap();
-    let (status, _, error) = stage.run(&["--size", "16M", "--time", "1"]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("plumb did not make it"), "{error}");
+    stage.survey("--size 16M --time 1").exits(1).complains("plumb did not make it");
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
-    assert_eq!(names(stage.results.path()), [""; 0], "no result of nothing");
+    assert_eq!(stage.results.names(), [""; 0], "no result of nothing");
 }
 
 #[test]
 fn a_file_that_does_not_fit_is_refused_before_it_is_written() {
     let stage = Stage::new();
-    let (status, _, error) = stage.run(&["--size", "1000T"]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("1000T do not fit: ") && error.contains(" free and a reserve stays untouched"), "{error}");
+    let error = stage
+        .survey("--size 1000T")
+        .exits(1)
+        .complains("1000T do not fit: ")
+        .complains(" free and a reserve stays untouched")
+        .stderr;
     // Sizes as people write them: no thousands of M.
     let (_, most) = error.trim().rsplit_once("at most --size ").unwrap();
     let (digits, unit) = most.split_at(most.len() - 1);
     assert!(digits.parse::<u64>().is_ok_and(|number| number < 10_000) && "MGT".contains(unit), "{error}");
-    assert_eq!(names(stage.surveyed.path()), [""; 0]);
+    assert_eq!(stage.surveyed.names(), [""; 0]);
 }
 
 #[test]
@@ -135,35 +124,18 @@ fn places_that_cannot_be_surveyed_are_named() {
         ("/sys/kernel", "plumb-survey.dat"),
     ] {
         let stage = Stage::new();
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-            .args(["survey", "--quick", "--size", "16M", path, "--output"])
-            .arg(stage.result())
-            .output()
-            .unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{path}\n{error}");
-        assert!(error.contains(hint), "{path}\n{error}");
+        stage.survey_of(&[path], "--quick --size 16M").exits(1).complains(hint);
     }
 }
 
 #[test]
 fn an_interrupt_keeps_what_is_done() {
     let stage = Stage::new();
-    let mut child =
-        stage.command(&["--size", "16M", "--time", "2"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("[1/9]") {
-        line.clear();
-        assert_ne!(lines.read_line(&mut line).unwrap(), 0, "ended before its first test");
-    }
+    let mut running = stage.survey("--size 16M --time 2").start();
+    running.line_with("[1/9]");
     std::thread::sleep(Duration::from_millis(300));
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    kill_process(pid, Signal::INT).unwrap();
-    let mut shown = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{shown}");
-    assert!(shown.contains("Cut short by signal 2"), "{shown}");
+    running.signal(Signal::INT);
+    let shown = running.end().exits(130).prints("Cut short by signal 2").stdout;
     let saved = stage.saved();
     assert!(
         shown.contains("The interrupted test, ") && shown.contains("measures the interrupted test again"),
@@ -173,113 +145,81 @@ fn an_interrupt_keeps_what_is_done() {
     assert_eq!(under_way, [false, true], "what was cut short is kept apart");
     assert!(saved["tests"][1]["result"].to_string().contains("the run had not ended"), "and says so");
     assert_eq!(saved["ended_by_signal"], 2);
-    assert_eq!(names(stage.surveyed.path()), [""; 0], "the work file is gone");
-    assert_eq!(names(stage.results.path()), ["result.html", "result.json"]);
+    assert_eq!(stage.surveyed.names(), [""; 0], "the work file is gone");
+    assert_eq!(stage.results.names(), ["result.html", "result.json"]);
 }
 
 #[test]
 fn a_result_that_cannot_be_written_is_told_before_anything_runs() {
     let stage = Stage::new();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-        .args(["survey", "--quick", "--output", "/does/not/exist/r.json"])
-        .arg(stage.surveyed.path())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("the result cannot be written"), "{error}");
-    assert_eq!(names(stage.surveyed.path()), [""; 0]);
+    plumb(&stage.surveyed, "survey --quick --output /does/not/exist/r.json .")
+        .exits(1)
+        .complains("the result cannot be written");
+    assert_eq!(stage.surveyed.names(), [""; 0]);
 }
 
-/// Runs a shell script in a mount namespace of its own with `$plumb` set.
-fn in_own_mounts(script: &str) -> (Option<i32>, String) {
-    let output = Command::new("unshare")
-        .args(["--mount", "bash", "-c", script])
-        .env("plumb", env!("CARGO_BIN_EXE_plumb"))
-        .output()
-        .expect("unshare of util-linux, as root");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    (output.status.code(), text)
+/// A shell script with `$plumb`, in a separate mount namespace.
+fn in_own_mounts(script: &str) -> Run {
+    Run::new("unshare", "/").words(["--mount", "bash", "-c", script]).env("plumb", PLUMB)
 }
 
-/// A loop device over a file of random-looking data, detached when it goes.
-struct LoopDevice {
-    path: String,
-    backing: tempfile::NamedTempFile,
+/// 32 MiB of random-looking data.
+fn data(bytes: u32) -> Vec<u8> {
+    (0..bytes).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
 
-impl LoopDevice {
-    /// Needs root.
-    fn attach() -> Self {
-        let backing = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let data: Vec<u8> = (0..32u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        std::fs::write(backing.path(), data).unwrap();
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(backing.path()).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        LoopDevice { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), backing }
-    }
-}
-
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.path]).output();
-    }
+/// A device and the word that allows to overwrite it.
+fn device() -> (LoopDevice, String) {
+    let device = LoopDevice::new(Path::new(env!("CARGO_TARGET_TMPDIR")), 32 << 20).expect("a loop device (needs root)");
+    let identity = format!("{}:{}", device.path().file_name().unwrap().display(), 32 << 20);
+    (device, identity)
 }
 
 #[test]
 fn a_device_is_read_and_left_as_it_was() {
-    let device = LoopDevice::attach();
-    let before = std::fs::read(device.backing.path()).unwrap();
+    let (device, _) = device();
+    let before = std::fs::read(device.backing()).unwrap();
     let stage = Stage::new();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-        .args(["survey", "--time", "1", &device.path, "--output"])
-        .arg(stage.result())
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{shown}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(shown.contains("Log writes: skipped"), "{shown}");
+    stage.survey_of(&[device.path()], "--time 1").succeeds().prints("Log writes: skipped");
     assert_eq!(stage.saved()["tests"].as_array().unwrap().len(), 7);
-    assert!(std::fs::read(device.backing.path()).unwrap() == before, "the device was written to");
+    assert!(std::fs::read(device.backing()).unwrap() == before, "the device was written to");
 }
 
 #[test]
 fn a_tmpfs_is_called_memory() {
     let script =
         "mount -t tmpfs -o size=128m none /mnt && cd /mnt && mkdir d && $plumb survey --strict --size 16M --time 1 d";
-    let (status, shown) = in_own_mounts(script);
-    assert_eq!(status, Some(4), "a check speaks, and --strict was asked for: {shown}");
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("is tmpfs: its files live in memory"), "{shown}");
-    assert!(shown.contains("NOT A STORAGE RESULT"), "{shown}");
-    assert!(shown.contains("Memory answered, not the device."), "{shown}");
-    assert!(shown.contains("plumb-survey-001.json"), "{shown}");
+    // A finding, and --strict was asked for.
+    let run = in_own_mounts(script).exits(4);
+    let shown = run.both().split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "is tmpfs: its files live in memory",
+        "NOT A STORAGE RESULT",
+        "Memory answered, not the device.",
+        "plumb-survey-001.json",
+    ] {
+        assert!(shown.contains(part), "{part}: {run}");
+    }
 }
 
 #[test]
 fn a_full_file_system_is_told_and_left_clean() {
     let script = "mount -t tmpfs -o size=24m none /mnt && cd / && \
                   $plumb survey --size 16M --time 1 --output /dev/shm/plumb-test-r.json /mnt; s=$?; ls -A /mnt; exit $s";
-    let (status, shown) = in_own_mounts(script);
-    assert_eq!(status, Some(1), "{shown}");
-    assert!(shown.contains("16M do not fit"), "{shown}");
-    assert!(!shown.contains(WORK_FILE) || shown.lines().all(|line| line != WORK_FILE), "{shown}");
+    let run = in_own_mounts(script).exits(1).complains("16M do not fit");
+    assert!(run.both().lines().all(|line| line != WORK_FILE), "{run}");
 }
 
 #[test]
 fn a_read_only_directory_is_named() {
     let script = "mount -t tmpfs -o ro none /mnt && $plumb survey --size 16M --output /dev/shm/plumb-test-ro.json /mnt";
-    let (status, shown) = in_own_mounts(script);
-    assert_eq!(status, Some(1), "{shown}");
-    assert!(shown.contains("cannot be made: Read-only file system"), "{shown}");
+    in_own_mounts(script).exits(1).complains("cannot be made: Read-only file system");
 }
 
 #[test]
 fn all_tests_run_in_virtual_time_and_each_has_its_row() {
     let stage = Stage::new();
-    let words = ["--size", "128M", "--time", "1", "--tests", "all", "--engine", "sim", "--warm-up", "0"];
-    let (status, shown, error) = stage.run(&words);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown = stage.survey("--size 128M --time 1 --tests all --engine sim --warm-up 0").stdout();
     for (name, rows) in [("rand read", 5), ("seq read", 8), ("log write", 12), ("mix read", 5), ("mix write", 5)] {
         let found = shown.lines().filter(|line| line.starts_with(name)).count();
         assert_eq!(found, rows, "rows of {name}\n{shown}");
@@ -291,9 +231,7 @@ fn all_tests_run_in_virtual_time_and_each_has_its_row() {
 #[test]
 fn a_sweep_has_a_column_for_each_option_and_says_what_was_best() {
     let stage = Stage::new();
-    let words = ["--size", "16M", "--time", "1", "--vary", "bs=4k..16k", "--vary", "iodepth=1,4", "--engine", "sim"];
-    let (status, shown, error) = stage.run(&words);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown = stage.survey("--size 16M --time 1 --vary bs=4k..16k --vary iodepth=1,4 --engine sim").stdout();
     assert!(shown.lines().any(|line| line.contains("iodepth")), "{shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("rand read")).count(), 6, "{shown}");
     assert!(shown.contains(" levels of ") && shown.contains("the most MiB/s with"), "{shown}");
@@ -305,14 +243,13 @@ fn a_sweep_has_a_column_for_each_option_and_says_what_was_best() {
 #[test]
 fn a_dry_run_tells_time_bytes_and_wear_and_touches_nothing() {
     let stage = Stage::new();
-    let (status, shown, error) = stage.run(&["--size", "1G", "--time", "60", "--tests", "all", "--dry-run"]);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown = stage.survey("--size 1G --time 60 --tests all --dry-run").stdout();
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("a work file of 1G") && shown.contains("30 8k rand mix, 64 users"), "{shown}");
     assert!(shown.contains("30 tests of 60 s are 30:00 min") && shown.contains("33:00 min in all"), "{shown}");
     assert!(shown.contains("Wear: 1G are written before the first test"), "{shown}");
-    assert_eq!(names(stage.surveyed.path()), [""; 0]);
-    assert_eq!(names(stage.results.path()), [""; 0]);
+    assert_eq!(stage.surveyed.names(), [""; 0]);
+    assert_eq!(stage.results.names(), [""; 0]);
 }
 
 #[test]
@@ -322,17 +259,16 @@ fn a_survey_file_says_what_to_do_and_its_mistakes_have_lines() {
     let text = "tests = [\"randread\"]\nusers = [1, 2]\nsize = \"16M\"\ntime = 1\nengine = \"sim\"\nrepeat = 2\nshuffle = true\n";
     std::fs::write(&file, text).unwrap();
     let config = file.to_str().unwrap();
-    let (status, shown, error) = stage.run(&["--config", config]);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown = stage.survey(&["--config", config]).stdout();
     assert_eq!(shown.lines().filter(|line| line.starts_with("rand read")).count(), 4, "{shown}");
     assert!(shown.contains("The rates of 2 repetitions of one test differ by"), "{shown}");
     std::fs::write(&file, format!("{text}sise = 3\n")).unwrap();
-    let (status, _, error) = stage.run(&["--config", config]);
-    assert_eq!(status, Some(1));
-    assert!(
-        error.contains("nightly.toml") && error.contains("line 8") && error.contains("unknown field `sise`"),
-        "{error}"
-    );
+    stage
+        .survey(&["--config", config])
+        .exits(1)
+        .complains("nightly.toml")
+        .complains("line 8")
+        .complains("unknown field `sise`");
 }
 
 #[test]
@@ -344,12 +280,12 @@ fn tests_of_ones_own_have_their_names_in_table_result_and_dry_run() {
                 [test.bulk]\nrw = \"write\"\nbs = \"64k\"\n";
     std::fs::write(&file, text).unwrap();
     let config = file.to_str().unwrap();
-    let (status, shown, error) = stage.run(&["--config", config, "--dry-run"]);
-    assert_eq!(status, Some(0), "{shown}{error}");
-    assert!(shown.contains("1  64k bulk, 1 user\n"), "{shown}");
-    assert!(shown.contains("3  4k checkout, 2 users, rwmixread=25, sync=dsync\n"), "{shown}");
-    let (status, shown, error) = stage.run(&["--config", config]);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    stage
+        .survey(&["--config", config, "--dry-run"])
+        .succeeds()
+        .prints("1  64k bulk, 1 user\n")
+        .prints("3  4k checkout, 2 users, rwmixread=25, sync=dsync\n");
+    let shown = stage.survey(&["--config", config]).stdout();
     for (name, rows) in [("bulk", 1), ("checkout read", 2), ("checkout write", 2), ("rand read", 0)] {
         assert_eq!(shown.lines().filter(|line| line.starts_with(name)).count(), rows, "rows of {name}\n{shown}");
     }
@@ -368,42 +304,18 @@ fn tests_of_ones_own_have_their_names_in_table_result_and_dry_run() {
 #[test]
 fn a_survey_that_was_cut_short_is_gone_on_with() {
     let stage = Stage::new();
-    let mut child = stage
-        .command(&["--size", "16M", "--time", "1", "--tests", "randread", "--users", "1,2,4", "--keep"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("[1/3]") {
-        line.clear();
-        assert_ne!(lines.read_line(&mut line).unwrap(), 0, "ended before its first test");
-    }
+    let mut running = stage.survey("--size 16M --time 1 --tests randread --users 1,2,4 --keep").start();
+    running.line_with("[1/3]");
     // Killed outright: what was finished is on disk already, whole.
-    child.kill().unwrap();
-    child.wait().unwrap();
+    drop(running);
     let before = stage.saved();
     assert_eq!(before["tests"].as_array().unwrap().len(), 1);
-    let resume = || {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-            .args(["survey", "--resume"])
-            .arg(stage.result())
-            .env("PLUMB_REMARKS", "always")
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
-    };
-    let (status, shown, error) = resume();
-    assert_eq!(status, Some(0), "{shown}{error}");
-    assert!(shown.contains("Resumed: 1 test finished before."), "{shown}");
+    let error = stage.resumed().succeeds().prints("Resumed: 1 test finished before.").stderr;
     assert!(!error.contains("[1/3]") && error.contains("[3/3]"), "{error}");
     let after = stage.saved();
     assert_eq!(after["tests"].as_array().unwrap().len(), 3);
     assert_eq!(after["tests"][0], before["tests"][0], "what was measured stays as it was");
-    let (status, _, error) = resume();
-    assert_eq!(status, Some(0), "nothing is left to do, and that is no mistake\n{error}");
+    let error = stage.resumed().succeeds().stderr;
     assert!(!error.contains("/3]"), "{error}");
 }
 
@@ -415,39 +327,18 @@ fn what_cannot_be_gone_on_with_is_named() {
         ("{\"command\":\"survey\",\"tests\":[]}", "earlier version"),
         ("not json", "not a survey that can be resumed"),
     ] {
-        std::fs::write(stage.result(), text).unwrap();
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-            .args(["survey", "--resume"])
-            .arg(stage.result())
-            .env("PLUMB_REMARKS", "always")
-            .output()
-            .unwrap();
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(1) && error.contains(says), "{text}\n{error}");
+        stage.results.write("result.json", text);
+        stage.resumed().exits(1).complains(says);
     }
 }
 
 #[test]
 fn each_user_has_a_file_of_its_own() {
     let stage = Stage::new();
-    let words = [
-        "--size",
-        "16M",
-        "--time",
-        "1",
-        "--tests",
-        "read",
-        "--users",
-        "1,3",
-        "--block-sizes",
-        "64k",
-        "--file-per-user",
-        "--keep",
-    ];
-    let (status, shown, error) = stage.run(&words);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown =
+        stage.survey("--size 16M --time 1 --tests read --users 1,3 --block-sizes 64k --file-per-user --keep").stdout();
     let files: Vec<String> = (1..=3).map(|number| format!("{WORK_FILE}.{number}")).collect();
-    assert_eq!(names(stage.surveyed.path()), files);
+    assert_eq!(stage.surveyed.names(), files);
     assert!(shown.contains("3 work files of 16M"), "{shown}");
     assert_eq!(stage.saved()["tests"][1]["result"]["jobs"].as_array().unwrap().len(), 3);
 }
@@ -456,23 +347,18 @@ fn each_user_has_a_file_of_its_own() {
 fn a_file_of_others_is_read_and_left_as_it_was() {
     let stage = Stage::new();
     let file = stage.surveyed.path().join("theirs.dat");
-    let data: Vec<u8> = (0..17u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let data = data(17 << 20);
     std::fs::write(&file, &data).unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-        .args(["survey", "--time", "1", "--users", "2", "--tests", "all", "--block-sizes", "8k", "--output"])
-        .arg(stage.result())
-        .arg(&file)
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{shown}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(shown.contains("Log writes and mixes: skipped, they would overwrite the file"), "{shown}");
+    stage
+        .survey_of(&[&file], "--time 1 --users 2 --tests all --block-sizes 8k")
+        .succeeds()
+        .prints("Log writes and mixes: skipped, they would overwrite the file");
     assert!(std::fs::read(&file).unwrap() == data, "the file was written to");
 }
 
 #[test]
 fn no_option_of_a_survey_reaches_a_file_of_others() {
-    let data: Vec<u8> = (0..17u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let data = data(17 << 20);
     let (own, removing) = ("[test.a]\nrw = \"read\"\noptions", "ioengine = \"filedelete\"");
     for (words, config, says) in [
         ("--vary iomem=mmapshared:theirs.dat", String::new(), "iomem=mmapshared:theirs.dat"),
@@ -487,61 +373,25 @@ fn no_option_of_a_survey_reaches_a_file_of_others() {
         ("--config s.toml", format!("{own} = {{ {removing} }}\n"), "the engine filedelete"),
         ("--config s.toml", "[vary]\niomem = \"mmap:theirs.dat\"\n".to_owned(), "iomem=mmap:theirs.dat"),
     ] {
-        let stage = Stage::new();
-        let place = stage.surveyed.path();
-        std::fs::write(place.join("theirs.dat"), &data).unwrap();
-        std::fs::write(place.join("s.toml"), &config).unwrap();
+        let place = place();
+        place.write("theirs.dat", &data);
+        place.write("s.toml", &config);
         // Of a directory and of the file itself.
         for target in [".", "theirs.dat"] {
-            let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-                .args([
-                    "survey",
-                    "--time",
-                    "1",
-                    "--size",
-                    "16M",
-                    "--warm-up",
-                    "0",
-                    "--users",
-                    "1",
-                    "--output",
-                    "r.json",
-                ])
-                .args(words.split_whitespace())
-                .arg(target)
-                .current_dir(place)
-                .output()
-                .unwrap();
-            let error = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(1), "{words} {config} {target}\n{error}");
-            assert!(error.contains(says), "{words} {config} {target}\n{error}");
-            assert!(std::fs::read(place.join("theirs.dat")).unwrap() == data, "{words} {config}: the file has changed");
-            assert_eq!(names(place), ["s.toml", "theirs.dat"], "{words} {config} {target}");
+            let survey = plumb(&place, "survey --time 1 --size 16M --warm-up 0 --users 1 --output r.json");
+            survey.words(words).words([target]).exits(1).complains(says);
+            assert!(place.bytes("theirs.dat") == data, "{words} {config}: the file has changed");
+            assert_eq!(place.names(), ["s.toml", "theirs.dat"], "{words} {config} {target}");
         }
     }
 }
 
-/// Surveys devices with some words; status, output and messages.
-fn survey_devices(stage: &Stage, devices: &[&str], words: &[&str]) -> (Option<i32>, String, String) {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-        .args(["survey", "--time", "1", "--warm-up", "0", "--output"])
-        .arg(stage.result())
-        .args(words)
-        .args(devices)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code(), text(output.stdout), text(output.stderr))
-}
-
 #[test]
 fn a_device_is_overwritten_only_for_who_repeats_its_identity() {
-    let (one, two) = (LoopDevice::attach(), LoopDevice::attach());
+    let ((one, first), (two, second)) = (device(), device());
     let stage = Stage::new();
-    let devices = [one.path.as_str(), two.path.as_str()];
-    let identity = |device: &LoopDevice| format!("{}:{}", device.path.trim_start_matches("/dev/"), 32 << 20);
-    let before = std::fs::read(one.backing.path()).unwrap();
-    let (first, second) = (identity(&one), identity(&two));
+    let devices = [one.path(), two.path()];
+    let before = std::fs::read(one.backing()).unwrap();
     let writes = ["--tests", "write", "--users", "2", "--block-sizes", "8k"];
     for (consent, says) in [
         (&[][..], "nothing is left to measure"),
@@ -553,73 +403,52 @@ fn a_device_is_overwritten_only_for_who_repeats_its_identity() {
         ),
     ] {
         let words: Vec<&str> = writes.iter().chain(consent).copied().collect();
-        let (status, _, error) = survey_devices(&stage, &devices, &words);
-        assert_eq!(status, Some(1), "{consent:?}");
-        assert!(error.contains(says), "{consent:?}: {says}\n{error}");
+        stage.survey_of(&devices, "--time 1 --warm-up 0").words(&words).exits(1).complains(says);
     }
-    assert!(std::fs::read(one.backing.path()).unwrap() == before, "written to without consent");
+    assert!(std::fs::read(one.backing()).unwrap() == before, "written to without consent");
     let words: Vec<&str> = writes.into_iter().chain(["--overwrite", &first, "--overwrite", &second]).collect();
-    let (status, shown, error) = survey_devices(&stage, &devices, &words);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown = stage.survey_of(&devices, "--time 1 --warm-up 0").words(&words).stdout();
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("each of 2 devices, overwritten"), "{shown}");
     for device in [&one, &two] {
-        assert!(std::fs::read(device.backing.path()).unwrap() != before, "{} was not written to", device.path);
+        assert!(std::fs::read(device.backing()).unwrap() != before, "{} was not written to", device.path().display());
     }
 }
 
 #[test]
 fn a_device_with_a_file_system_is_not_overwritten() {
-    let device = LoopDevice::attach();
-    let made = Command::new("mkfs.ext4").args(["-q", "-F", &device.path]).output().unwrap();
-    assert!(made.status.success(), "{made:?}");
+    let (device, identity) = device();
+    Run::new("mkfs.ext4", "/").words("-q -F").words([device.path()]).succeeds();
     let stage = Stage::new();
-    let identity = format!("{}:{}", device.path.trim_start_matches("/dev/"), 32 << 20);
-    let (status, _, error) = survey_devices(&stage, &[&device.path], &["--overwrite", &identity]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("ext4") && error.contains("wipefs"), "{error}");
+    stage
+        .survey_of(&[device.path()], ["--time", "1", "--overwrite", &identity])
+        .exits(1)
+        .complains("ext4")
+        .complains("wipefs");
 }
 
 #[test]
 fn fio_sh_leaves_job_files_that_fio_runs_and_outputs_that_parse_reads() {
     let stage = Stage::new();
-    let results = stage.results.path();
-    let run = |words: &[&str]| {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
-            .arg("fio.sh")
-            .args(["-w", stage.surveyed.path().to_str().unwrap(), "-o", results.to_str().unwrap()])
-            .args(words)
-            .output()
-            .unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    let results = &stage.results;
+    let run = |words: &str| {
+        let places = ["-w".as_ref(), stage.surveyed.path(), "-o".as_ref(), results.path()];
+        plumb(results, "fio.sh").words(places).words(words)
     };
     // DTrace's letter swallows nothing; two tests are two tests.
-    let (status, error) = run(&["-d", "-f", "-s", "1", "-m", "16", "-u", "2", "-l", "8", "-t", "read readrand"]);
-    assert_eq!(status, Some(0), "{error}");
-    assert!(error.contains("DTrace is not needed"), "{error}");
+    run("-d -f -s 1 -m 16 -u 2 -l 8 -t").words(["read readrand"]).succeeds().complains("DTrace is not needed");
     for name in ["read_u02_kb0008", "readrand_u02_kb0008"] {
-        let job = std::fs::read_to_string(results.join(format!("{name}.job"))).unwrap();
+        let job = results.read(&format!("{name}.job"));
         let kind = if name.starts_with("readrand") { "rw=randread\n" } else { "rw=read\n" };
         assert!(job.contains(kind) && job.contains("numjobs=2\n") && job.contains("bs=8192\n"), "{job}");
-        let parsed = Command::new(env!("CARGO_BIN_EXE_plumb"))
-            .arg("parse")
-            .arg(results.join(format!("{name}.out")))
-            .output()
-            .unwrap();
-        let table = String::from_utf8_lossy(&parsed.stdout).into_owned();
+        let table = plumb(results, format!("parse {name}.out")).stdout();
         let row: Vec<&str> = table.lines().last().unwrap_or_default().split_whitespace().collect();
         assert_eq!(row.get(1..4), Some(&["2", "1", "8K"][..]), "{table}");
-        let checked = Command::new("fio").arg("--parse-only").arg(results.join(format!("{name}.job"))).output();
-        if let Ok(checked) = checked {
-            assert!(checked.status.success(), "{job}{}", String::from_utf8_lossy(&checked.stderr));
-        }
+        Run::new("fio", results).words(format!("--parse-only {name}.job")).succeeds();
     }
-    assert!(std::fs::read_to_string(results.join("fio_summary.out")).unwrap().contains("rand read"));
-    assert_eq!(names(stage.surveyed.path()), [WORK_FILE], "kept without -x, as fio.sh does");
-    let (status, error) = run(&["-s", "1"]);
-    assert_eq!(status, Some(1), "without -f it asks, and nobody said yes");
-    assert!(error.contains("-f asks no questions"), "{error}");
-    let (status, error) = run(&["-w", "/does/not/exist", "-f"]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("is not a directory"), "{error}");
+    assert!(results.read("fio_summary.out").contains("rand read"));
+    assert_eq!(stage.surveyed.names(), [WORK_FILE], "kept without -x, as fio.sh does");
+    // Without -f it asks, and no one said yes.
+    run("-s 1").exits(1).complains("-f asks no questions");
+    run("-w /does/not/exist -f").exits(1).complains("is not a directory");
 }

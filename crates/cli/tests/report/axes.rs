@@ -1,6 +1,8 @@
 //! Depth and the system are axes: in pictures, tables and models, of fio's JSON and of several files.
 
-use super::{plumb, write};
+use super::{plumb, text_of_pdf, write};
+use crate::context::place;
+use house::Transcript;
 use serde_json::json;
 
 /// IOPS of a disk that follows the scalability law: 10,000 at depth 1, the most at depth 30.
@@ -61,8 +63,7 @@ fn files(directory: &std::path::Path, disks: &[(&str, f64)], depths: &[u32]) -> 
 /// The data in the page of these files.
 fn page_of_files(files: &[String], directory: &std::path::Path) -> serde_json::Value {
     let page = directory.join("r.html").to_string_lossy().into_owned();
-    let (status, _, error) = plumb(&with(&["report", "-o", &page], files));
-    assert_eq!((status, error.as_str()), (Some(0), ""));
+    plumb(&with(&["report", "-o", &page], files)).succeeds().silent();
     let text = std::fs::read_to_string(&page).expect("written");
     let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
     serde_json::from_str(rest.split_once("</script>").expect("an end").0).expect("JSON")
@@ -74,12 +75,14 @@ fn with<'a>(words: &[&'a str], files: &'a [String]) -> Vec<&'a str> {
 
 #[test]
 fn seven_depths_are_one_picture_over_depth() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let files = files(directory.path(), &[("randread", 1.0)], &[1, 2, 4, 8, 16, 32, 64]);
-    let (status, text, errors) = plumb(&with(&["plot"], &files));
-    assert_eq!((status, errors.as_str()), (Some(0), ""));
-    assert!(text.contains("random read 4 KiB · depth 1–64") && text.contains("depth 32"), "{text}");
-    assert!(text.contains("10.0k to 62.8k, most with depth 32"), "{text}");
+    plumb(&with(&["plot"], &files))
+        .succeeds()
+        .silent()
+        .prints("random read 4 KiB · depth 1–64")
+        .prints("depth 32")
+        .prints("10.0k to 62.8k, most with depth 32");
     let page = page_of_files(&files, directory.path());
     let sweep = &page["pictures"][0]["data"];
     assert_eq!(sweep["load"], "depth");
@@ -89,9 +92,9 @@ fn seven_depths_are_one_picture_over_depth() {
 
 #[test]
 fn nine_files_of_three_disks_lie_over_one_another() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let files = files(directory.path(), &[("INTEL", 1.0), ("SAMSUNG", 1.5), ("PM833", 2.0)], &[1, 8, 64]);
-    let (_, listed, _) = plumb(&with(&["plot", "--list"], &files));
+    let listed = plumb(&with(&["plot", "--list"], &files)).end().stdout;
     assert!(listed.starts_with("overlay:1    INTEL, SAMSUNG and PM833 · random read 4 KiB · depth 1–64\n"), "{listed}");
     let page = page_of_files(&files, directory.path());
     let overlay = &page["pictures"][0]["data"];
@@ -107,16 +110,14 @@ fn nine_files_of_three_disks_lie_over_one_another() {
     }
     assert_eq!(page["title"], "Storage report: INTEL, SAMSUNG and PM833");
     // The same as a drawing, on paper and in letters.
-    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let path = |name: &str| directory.word(name);
     let (svg, pdf) = (path("nine.svg"), path("nine.pdf"));
     for file in [&svg, &pdf] {
-        assert_eq!(plumb(&with(&["plot", "--quiet", "-o", file], &files)).0, Some(0));
+        plumb(&with(&["plot", "--quiet", "-o", file], &files)).succeeds();
     }
     let drawn = std::fs::read_to_string(&svg).expect("written");
-    let output = std::process::Command::new("pdftotext").args(["-layout", &pdf, "-"]).output().expect("make oracles");
-    let paper = String::from_utf8(output.stdout).expect("text");
-    let (status, letters, _) = plumb(&with(&["plot"], &files));
-    assert_eq!(status, Some(0));
+    let paper = text_of_pdf(&pdf);
+    let letters = plumb(&with(&["plot"], &files)).stdout();
     for (name, colour) in [("INTEL", "#0072b2"), ("SAMSUNG", "#d55e00"), ("PM833", "#00845f")] {
         // Average, p95, p99 and max; the average from 0; the throughput.
         let is_curve = |path: &&str| {
@@ -142,16 +143,14 @@ fn nine_files_of_three_disks_lie_over_one_another() {
 /// At otherwise equal loads; where the size follows from the depth, depth is the axis.
 #[test]
 fn sizes_of_the_data_are_an_axis_where_nothing_else_differs() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let file = |name: &str, depth, slower, size| write(directory.path(), name, &run_in(depth, slower, Some(size)));
     let sizes = [
         file("a.json", 4, 1.0, ("size", "64m")),
         file("b.json", 4, 2.0, ("size", "1g")),
         file("c.json", 4, 3.0, ("filesize", "16g")),
     ];
-    let (status, text, errors) = plumb(&with(&["plot"], &sizes));
-    assert_eq!((status, errors.as_str()), (Some(0), ""));
-    assert!(text.contains("random read 4 KiB, depth 4 · 64 MiB to 16 GiB of data"), "{text}");
+    plumb(&with(&["plot"], &sizes)).succeeds().silent().prints("random read 4 KiB, depth 4 · 64 MiB to 16 GiB of data");
     let page = page_of_files(&sizes, directory.path());
     let sweep = &page["pictures"][0]["data"];
     assert_eq!(sweep["load"], "size of the data");
@@ -175,7 +174,7 @@ fn sizes_of_the_data_are_an_axis_where_nothing_else_differs() {
 /// Systems of one level each are bars with names, and their picture is as high as they need.
 #[test]
 fn disks_of_one_level_have_a_bar_each() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let sized = |name: &str, slower, size| write(directory.path(), name, &run_in(8, slower, Some(("size", size))));
     let files = [sized("A.json", 1.0, "1g"), sized("B.json", 2.0, "1g"), sized("C.json", 3.0, "2g")];
     let named = [format!("disk A={}", files[0]), format!("disk B={}", files[1]), format!("disk C={}", files[2])];
@@ -186,8 +185,8 @@ fn disks_of_one_level_have_a_bar_each() {
         overlay["data"]["notes"],
         json!(["The sizes of the data differ: disk A 1 GiB; disk B 1 GiB; disk C 2 GiB."])
     );
-    let path = directory.path().join("bars.svg").to_string_lossy().into_owned();
-    let (status, _, _) = plumb(&with(&["plot", "--chart", "overlay", "-o", &path], &named));
+    let path = directory.word("bars.svg");
+    let Transcript { status, .. } = plumb(&with(&["plot", "--chart", "overlay", "-o", &path], &named)).end();
     let svg = std::fs::read_to_string(&path).expect("written");
     let head = &svg[..svg.find("viewBox").expect("a size")];
     let height: u32 =
@@ -200,7 +199,7 @@ fn disks_of_one_level_have_a_bar_each() {
 
 #[test]
 fn a_given_name_is_the_system_of_the_files_after_it() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let files = files(directory.path(), &[("a", 1.0), ("b", 2.0)], &[1, 8]);
     let named = [
         format!("old disk={}", files[0]),
@@ -209,33 +208,34 @@ fn a_given_name_is_the_system_of_the_files_after_it() {
         files[2].clone(),
         files[3].clone(),
     ];
-    let (_, listed, _) = plumb(&with(&["plot", "--list"], &named));
+    let listed = plumb(&with(&["plot", "--list"], &named)).end().stdout;
     assert!(listed.starts_with("overlay:1    old disk and new disk · random read 4 KiB · depth 1–8\n"), "{listed}");
-    let (_, csv, _) = plumb(&with(&["parse", "--format", "csv"], &named));
+    let csv = plumb(&with(&["parse", "--format", "csv"], &named)).end().stdout;
     let systems: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').next().unwrap_or_default()).collect();
     assert_eq!(systems, ["\"old disk\"", "\"old disk\"", "\"new disk\"", "\"new disk\""]);
 }
 
 #[test]
 fn the_table_has_depth_and_system() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let files = files(directory.path(), &[("INTEL", 1.0), ("PM833", 2.0)], &[1, 64]);
-    let (status, table, errors) = plumb(&with(&["parse"], &files));
-    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    let table = plumb(&with(&["parse"], &files)).succeeds().silent().stdout;
     let rows: Vec<Vec<&str>> = table.lines().skip(2).map(|line| line.split_whitespace().take(4).collect()).collect();
     // The users of this JSON are not stated.
     assert_eq!(rows[1][1..4].iter().copied().filter(|cell| *cell == "64").count(), 1, "{table}");
     assert!(rows.iter().take(2).all(|row| row[1] == "INTEL") && rows[3][1] == "PM833", "{table}");
-    let (_, again, errors) = plumb(&["parse", &write(directory.path(), "table.txt", &table)]);
-    assert_eq!((errors.as_str(), again.lines().count()), ("", 6), "the table is read back: {again}");
+    let again = plumb(&["parse", &write(directory.path(), "table.txt", &table)]).end().silent().stdout;
+    assert_eq!(again.lines().count(), 6, "the table is read back: {again}");
 }
 
 #[test]
 fn the_model_says_depth_where_it_was_fitted_over_depth() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let files = files(directory.path(), &[("randread", 1.0)], &[1, 2, 4, 8, 16]);
-    let (status, text, errors) = plumb(&with(&["model"], &files));
-    assert_eq!((status, errors.as_str()), (Some(0), ""), "{text}");
-    assert!(text.contains("5 files: randread of 4096 B by depth\n  depth 1 "), "{text}");
+    let text = plumb(&with(&["model"], &files))
+        .succeeds()
+        .silent()
+        .prints("5 files: randread of 4096 B by depth\n  depth 1 ")
+        .stdout;
     assert!(!text.contains("user"), "{text}");
 }

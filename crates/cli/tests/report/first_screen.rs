@@ -1,6 +1,7 @@
 //! The first screen of a page, and the pages of paper.
 
-use super::{in_a_browser, plumb, survey_in_virtual_time, table, write};
+use super::{in_a_browser, plumb, survey_in_virtual_time, table, text_of_pdf, write};
+use crate::context::place;
 use std::path::Path;
 
 /// The data in a page.
@@ -16,13 +17,12 @@ fn path(directory: &Path, name: &str) -> String {
 
 #[test]
 fn the_page_begins_with_the_verdict_that_the_survey_printed() {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let directory = place();
     let (place, result) = (path(directory.path(), "data"), path(directory.path(), "s.json"));
     std::fs::create_dir(&place).expect("a directory");
     let words = ["survey", "--size", "16M", "--time", "1", "--tests", "randread", "--users", "1,4", "--warm-up", "0"];
     let words: Vec<&str> = words.into_iter().chain(["--output", &result, &place]).collect();
-    let (status, shown, error) = plumb(&words);
-    assert_eq!(status, Some(0), "{error}");
+    let shown = plumb(&words).stdout();
     let printed = shown.split_once("Verdict: ").expect("a verdict").1;
     let page = data(&path(directory.path(), "s.html"));
     let line = page["verdict"]["line"].as_str().expect("a line");
@@ -47,7 +47,7 @@ fn the_page_begins_with_the_verdict_that_the_survey_printed() {
 
 #[test]
 fn headings_have_no_path_that_all_have_in_common() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let survey = path(directory.path(), "s.json");
     let place = directory.path().to_string_lossy().into_owned();
     survey_in_virtual_time(directory.path(), &survey);
@@ -61,22 +61,22 @@ fn headings_have_no_path_that_all_have_in_common() {
 
 #[test]
 fn a_table_of_rates_says_that_nothing_was_checked() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let log = write(directory.path(), "x_iops.1.log", "1000, 900, 1, 0, 0\n2000, 910, 1, 0, 0\n3000, 905, 1, 0, 0\n");
     let page = path(directory.path(), "r.html");
-    assert_eq!(plumb(&["report", &log, "-o", &page]).0, Some(0));
+    plumb(&["report", &log, "-o", &page]).succeeds();
     let line = data(&page)["verdict"]["line"].as_str().expect("a line").to_owned();
     assert_eq!(line, "NOT CHECKED: fio-log states rates or times without the jobs that they are of.");
 }
 
 #[test]
 fn the_profile_is_chosen_by_the_disk_unless_it_is_asked_for() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let csv = write(directory.path(), "a.csv", &table("ssd", 1.0));
     let page = path(directory.path(), "r.html");
     let note = |words: &[&str]| {
         let words: Vec<&str> = ["report", &csv, "-o", &page].into_iter().chain(words.iter().copied()).collect();
-        assert_eq!(plumb(&words).0, Some(0));
+        plumb(&words).succeeds();
         let pictures = data(&page)["pictures"].clone();
         let card = pictures.as_array().expect("pictures").iter().find(|picture| picture["chart"] == "card").cloned();
         card.expect("a card")["data"]["notes"][0].as_str().expect("a note").to_owned()
@@ -91,16 +91,14 @@ fn the_profile_is_chosen_by_the_disk_unless_it_is_asked_for() {
 /// As PDF, and printed from the page by a browser.
 #[test]
 fn a_quick_survey_is_at_most_six_pages_of_paper() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let (place, result) = (path(directory.path(), "data"), path(directory.path(), "s.json"));
     std::fs::create_dir(&place).expect("a directory");
     let words = ["survey", "--quick", "--size", "128M", "--engine", "sim", "--output", &result, &place];
-    let (status, _, error) = plumb(&words);
-    assert_eq!(status, Some(0), "{error}");
+    plumb(&words).succeeds();
     let pdf = path(directory.path(), "s.pdf");
-    assert_eq!(plumb(&["report", &result, "-o", &pdf]).0, Some(0));
-    let output = std::process::Command::new("pdftotext").args(["-layout", &pdf, "-"]).output().expect("make oracles");
-    let text = String::from_utf8(output.stdout).expect("text");
+    plumb(&["report", &result, "-o", &pdf]).succeeds();
+    let text = text_of_pdf(&pdf);
     let pages = text.matches('\u{c}').count();
     assert!((2..=6).contains(&pages), "{pages} pages\n{text}");
     let said = in_a_browser("paper.py", &path(directory.path(), "s.html"));

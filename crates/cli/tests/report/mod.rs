@@ -6,14 +6,13 @@ mod first_screen;
 mod limits;
 mod origins;
 
-use assert_cmd::Command;
+use crate::context::{self, place};
+use house::{Run, Words};
 use std::fmt::Write;
 use std::path::Path;
 
-fn plumb(words: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::cargo_bin("plumb").expect("built").args(words).output().expect("runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    (output.status.code(), text(output.stdout), text(output.stderr))
+fn plumb(words: impl Words) -> Run {
+    context::plumb(env!("CARGO_TARGET_TMPDIR"), words)
 }
 
 /// A sweep as fio_scripts kept them: one system, three workloads over users.
@@ -50,18 +49,16 @@ fn survey_in_virtual_time(place: &Path, result: &str) {
     let place = place.to_string_lossy().into_owned();
     let words = ["survey", "--size", "128M", "--time", "1", "--tests", "all", "--engine", "sim", "--warm-up", "0"];
     let words: Vec<&str> = words.into_iter().chain(["--output", result, &place]).collect();
-    let (status, shown, error) = plumb(&words);
-    assert_eq!(status, Some(0), "{shown}{error}");
+    plumb(&words).succeeds();
 }
 
 #[test]
 fn a_report_is_one_small_file_that_plumb_may_replace_and_nobody_elses() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
-    let page = directory.path().join("r.html").to_string_lossy().into_owned();
+    let page = directory.word("r.html");
     for _ in 0..2 {
-        let (status, shown, error) = plumb(&["report", &data, "-o", &page]);
-        assert_eq!((status, error.as_str()), (Some(0), ""), "{shown}");
+        let shown = plumb(&["report", &data, "-o", &page]).succeeds().silent().stdout;
         assert_eq!(shown, format!("Report: {page}\n"));
     }
     let text = std::fs::read_to_string(&page).expect("written");
@@ -71,41 +68,35 @@ fn a_report_is_one_small_file_that_plumb_may_replace_and_nobody_elses() {
         assert!(!text.contains(fetched), "{fetched}");
     }
     std::fs::write(&page, "<!doctype html><p>my thesis").expect("a temporary file");
-    let (status, _, error) = plumb(&["report", &data, "-o", &page]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("plumb did not make it"), "{error}");
+    plumb(&["report", &data, "-o", &page]).exits(1).complains("plumb did not make it");
     assert_eq!(std::fs::read_to_string(&page).expect("there"), "<!doctype html><p>my thesis");
 }
 
 #[test]
 fn a_picture_is_drawn_as_svg_png_and_pdf() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
     for (name, begins) in [("p.svg", &b"<svg "[..]), ("p.png", b"\x89PNG"), ("p.pdf", b"%PDF-")] {
-        let path = directory.path().join(name).to_string_lossy().into_owned();
+        let path = directory.word(name);
         for _ in 0..2 {
             let words = ["plot", &data, "--chart", "sweep:2", "--target", "2ms", "--theme", "dark", "-o", &path];
-            assert_eq!(plumb(&words), (Some(0), String::new(), String::new()));
+            assert_eq!(plumb(words).succeeds().silent().stdout, "");
         }
         assert!(std::fs::read(&path).expect("written").starts_with(begins), "{name}");
     }
     let theirs = write(directory.path(), "theirs.pdf", "%PDF-1.4 somebody's");
-    let (status, _, error) = plumb(&["plot", &data, "-o", &theirs]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("plumb did not make it"), "{error}");
+    plumb(&["plot", &data, "-o", &theirs]).exits(1).complains("plumb did not make it");
 }
 
 /// Read back by poppler, another program than the one that wrote it.
 #[test]
 fn a_pdf_report_has_filled_pages_and_text_that_can_be_searched() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
-    let pdf = directory.path().join("r.pdf").to_string_lossy().into_owned();
-    assert_eq!(plumb(&["report", &data, "-o", &pdf]), (Some(0), format!("Report: {pdf}\n"), String::new()));
-    let (_, listed, _) = plumb(&["plot", "--list", &data]);
-    let output = std::process::Command::new("pdftotext").args(["-layout", &pdf, "-"]).output().expect("make oracles");
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("text");
+    let pdf = directory.word("r.pdf");
+    assert_eq!(plumb(["report", &data, "-o", &pdf]).succeeds().silent().stdout, format!("Report: {pdf}\n"));
+    let listed = plumb(&["plot", "--list", &data]).end().stdout;
+    let text = text_of_pdf(&pdf);
     // A page ends with a form feed; the pictures, the numbers and where it was measured share them.
     let pages = text.matches('\u{c}').count();
     assert!(pages * 3 <= (listed.lines().count() + 2) * 2, "{pages} pages\n{listed}{text}");
@@ -119,28 +110,25 @@ fn a_pdf_report_has_filled_pages_and_text_that_can_be_searched() {
 
 #[test]
 fn the_list_names_what_a_file_allows_and_a_wrong_name_names_the_list() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
-    let (status, shown, _) = plumb(&["plot", "--list", &data]);
-    assert_eq!(status, Some(0));
+    let shown = plumb(&["plot", "--list", &data]).stdout();
     for word in ["card:1 ", "sweep:1 ", "sweep:3 ", "random read 8 KiB"] {
         assert!(shown.contains(word), "{word}\n{shown}");
     }
-    let (status, _, error) = plumb(&["plot", &data, "--chart", "pie", "-o", "x.svg"]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("no chart is named pie") && error.contains("sweep"), "{error}");
+    plumb(&["plot", &data, "--chart", "pie", "-o", "x.svg"])
+        .exits(1)
+        .complains("no chart is named pie")
+        .complains("sweep");
     let empty = write(directory.path(), "b.txt", "nothing\n");
-    let (status, _, error) = plumb(&["plot", &empty]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("no result of plumb"), "{error}");
+    plumb(&["plot", &empty]).exits(1).complains("no result of plumb");
 }
 
 #[test]
 fn without_a_file_a_sweep_is_drawn_in_80_columns() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
-    let (status, shown, error) = plumb(&["plot", &data, "--chart", "sweep:1"]);
-    assert_eq!((status, error.as_str()), (Some(0), ""));
+    let shown = plumb(&["plot", &data, "--chart", "sweep:1"]).succeeds().silent().stdout;
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     for word in ["IOPS ▂▆▇█ 16.7k to 86.5k", "≤100µs", "60%", "avg", "370 µs"] {
         assert!(shown.contains(word), "{word}\n{shown}");
@@ -150,7 +138,7 @@ fn without_a_file_a_sweep_is_drawn_in_80_columns() {
 /// The page as its reader uses it; the script says what it finds wrong.
 #[test]
 fn a_reader_can_use_the_page_in_a_browser() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let hostile = format!(
         "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u{202e}لا😀{}",
         "x".repeat(300)
@@ -161,22 +149,23 @@ fn a_reader_can_use_the_page_in_a_browser() {
     let one = write(directory.path(), "one.csv", &fewer(table(&hostile, 1.0)));
     let two = write(directory.path(), "two.csv", &fewer(table("=cmd|' /C calc'!A0", 2.0)));
     let (iops, latency) = logs(directory.path());
-    let page = directory.path().join("r.html").to_string_lossy().into_owned();
+    let page = directory.word("r.html");
     let title = "</title><script>alert(1)</script>";
-    let (status, _, error) = plumb(&["report", &one, &two, &iops, &latency, "--title", title, "-o", &page]);
-    assert_eq!((status, error.as_str()), (Some(0), ""));
+    plumb(&["report", &one, &two, &iops, &latency, "--title", title, "-o", &page]).succeeds().silent();
     let said = in_a_browser("browser.py", &page);
     assert!(said.ends_with("all is well\n"), "{said}");
+}
+
+/// The text of a PDF, by another program than the one that wrote it.
+fn text_of_pdf(pdf: &str) -> String {
+    Run::new("pdftotext", env!("CARGO_TARGET_TMPDIR")).words(["-layout", pdf, "-"]).succeeds().silent().stdout
 }
 
 /// What a script of this directory says of a page.
 fn in_a_browser(script: &str, page: &str) -> String {
     let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report").join(script);
-    let output = std::process::Command::new(python).arg(script).arg(page).output().expect("make oracles installs it");
-    let said = String::from_utf8(output.stdout).expect("text");
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    said
+    Run::new(python, env!("CARGO_TARGET_TMPDIR")).words([script.as_path(), Path::new(page)]).stdout()
 }
 
 /// fio's logs of a run that becomes slower after a minute.
@@ -195,16 +184,15 @@ const LOOP_MS: u64 = 300;
 
 #[test]
 fn two_hundred_results_in_one_page_stay_smooth() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let file = |at: u32| {
         write(directory.path(), &format!("{at}.csv"), &table(&format!("system {at}"), 1.0 + f64::from(at) / 50.0))
     };
     let files: Vec<String> = (0..200).map(file).collect();
-    let page = directory.path().join("r.html").to_string_lossy().into_owned();
+    let page = directory.word("r.html");
     let mut words: Vec<&str> = vec!["report", "-o", &page];
     words.extend(files.iter().map(String::as_str));
-    let (status, _, error) = plumb(&words);
-    assert_eq!((status, error.as_str()), (Some(0), ""));
+    plumb(&words).succeeds().silent();
     let size = std::fs::metadata(&page).expect("written").len();
     // Other tests share the processors: of three looks one is smooth. Where a loop takes longer, so may all else.
     let is_smooth = || {

@@ -1,19 +1,19 @@
 //! What a picture can be drawn of: runs of our own as fio and as iozone, and what other tools print.
 
 use super::{plumb, write};
+use crate::context::place;
+use house::Transcript;
 use serde_json::Value;
 
 /// The pictures that a file allows, as `--list` names them.
 fn listed(file: &str) -> String {
-    let (status, shown, error) = plumb(&["plot", "--list", file]);
-    assert_eq!((status, error.as_str()), (Some(0), ""), "{shown}");
+    let shown = plumb(&["plot", "--list", file]).succeeds().silent().stdout;
     shown
 }
 
 /// The data of a page.
 fn page_of(file: &str, page: &str) -> Value {
-    let (status, _, error) = plumb(&["report", file, "-o", page]);
-    assert_eq!((status, error.as_str()), (Some(0), ""));
+    plumb(&["report", file, "-o", page]).succeeds().silent();
     let text = std::fs::read_to_string(page).expect("written");
     let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
     serde_json::from_str(rest.split_once("</script>").expect("an end").0).expect("JSON")
@@ -22,15 +22,14 @@ fn page_of(file: &str, page: &str) -> Value {
 /// fio's JSON as plumb writes it: a run of three seconds, every panel on one axis, and what was seen beside it.
 #[test]
 fn a_run_of_ours_told_as_fio_does_is_drawn_over_time_with_latency_percentiles() {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let directory = place();
+    let path = |name: &str| directory.word(name);
     let (json, data) = (path("run.json"), path("data"));
     let place = format!("--filename={data}");
     let words = ["--name=mine", "--rw=randread", "--bs=8k", "--size=8m", "--runtime=3", "--time_based", &place];
     let output = [format!("--output={json}"), "--output-format=json-full".to_owned()];
     let words: Vec<&str> = ["fio"].into_iter().chain(words).chain(output.iter().map(String::as_str)).collect();
-    let (status, _, error) = plumb(&words);
-    assert_eq!(status, Some(0), "{error}");
+    plumb(&words).succeeds();
     let shown = listed(&json);
     for picture in ["sweep:1", "cdf:1", "series:1"] {
         assert!(shown.contains(picture), "{picture}\n{shown}");
@@ -62,12 +61,11 @@ fn a_run_of_ours_told_as_fio_does_is_drawn_over_time_with_latency_percentiles() 
 
 #[test]
 fn a_run_of_ours_as_iozone_is_a_heat_map_of_each_test() {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let place = directory.path().join("data").to_string_lossy().into_owned();
+    let directory = place();
+    let place = directory.word("data");
     let words =
         ["iozone", "-a", "-n", "64k", "-g", "256k", "-y", "4k", "-q", "64k", "-i", "0", "-i", "1", "-f", &place];
-    let (status, shown, error) = plumb(&words);
-    assert_eq!(status, Some(0), "{error}");
+    let shown = plumb(&words).stdout();
     let listed = listed(&write(directory.path(), "ioz.txt", &shown));
     for test in ["surface:1    ioz.txt · write", "surface:3    ioz.txt · read"] {
         assert!(listed.contains(test), "{test}\n{listed}");
@@ -76,7 +74,7 @@ fn a_run_of_ours_as_iozone_is_a_heat_map_of_each_test() {
 
 #[test]
 fn iostats_reports_are_drawn_over_time() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let head = "Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util";
     let report = |reads: f64| {
         format!(
@@ -97,14 +95,13 @@ fn iostats_reports_are_drawn_over_time() {
 /// Histograms are all that some readers keep: the distribution, and percentiles over time.
 #[test]
 fn histogram_logs_alone_are_a_distribution_and_percentiles_over_time() {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let directory = place();
+    let path = |name: &str| directory.word(name);
     let (data, log) = (format!("--filename={}", path("data")), format!("--write_hist_log={}", path("l")));
     let words =
         ["--name=a", "--rw=randrw", "--bs=4k", "--size=4m", "--runtime=2", "--time_based", "--log_hist_msec=200"];
     let words: Vec<&str> = ["fio"].into_iter().chain(words).chain([data.as_str(), log.as_str()]).collect();
-    let (status, _, error) = plumb(&words);
-    assert_eq!(status, Some(0), "{error}");
+    plumb(&words).succeeds();
     let log = path("l_clat_hist.1.log");
     let shown = listed(&log);
     assert_eq!(shown.lines().count(), 2, "{shown}");
@@ -133,8 +130,7 @@ fn histogram_logs_alone_are_a_distribution_and_percentiles_over_time() {
     let lines = page["pictures"][1]["data"]["panels"][0]["lines"].as_array().expect("lines");
     let names: Vec<&str> = lines.iter().filter_map(|line| line["name"].as_str()).collect();
     assert!(names.contains(&"reads p50") && names.contains(&"writes p95"), "{names:?}");
-    let (status, text, error) = plumb(&["plot", &log]);
-    assert_eq!((status, error.as_str()), (Some(0), ""));
+    let text = plumb(&["plot", &log]).succeeds().silent().stdout;
     for word in ["distribution of completion latency", "reads", "writes", "avg", "≤"] {
         assert!(text.contains(word), "{word}\n{text}");
     }
@@ -144,29 +140,28 @@ fn histogram_logs_alone_are_a_distribution_and_percentiles_over_time() {
 /// A matrix of R's scripts, as fioparse.sh prints it with -r.
 #[test]
 fn a_matrix_of_r_is_a_sweep() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let csv = write(directory.path(), "a.csv", &super::table("ssd", 1.0));
-    let (status, matrix, error) = plumb(&["parse", "--format", "r", &csv]);
-    assert_eq!((status, error.as_str()), (Some(0), ""));
+    let matrix = plumb(&["parse", "--format", "r", &csv]).succeeds().silent().stdout;
     let listed = listed(&write(directory.path(), "m.r", &matrix));
     assert!(listed.contains("sweep:1") && listed.contains("random read 8 KiB"), "{listed}");
 }
 
 #[test]
 fn size_title_theme_and_target_are_those_asked_for() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = place();
     let data = write(directory.path(), "a.csv", &super::table("ssd", 1.0));
-    let path = directory.path().join("p.svg").to_string_lossy().into_owned();
+    let path = directory.word("p.svg");
     let look =
         ["--width", "900", "--height", "1100", "--title", "Mine & <yours>", "--theme", "dark", "--target", "3ms"];
     let words: Vec<&str> = ["plot", &data, "--chart", "sweep:1", "-o", &path].into_iter().chain(look).collect();
-    assert_eq!(plumb(&words), (Some(0), String::new(), String::new()));
+    assert_eq!(plumb(&words).succeeds().silent().stdout, "");
     let svg = std::fs::read_to_string(&path).expect("written");
     for part in ["width=\"900\" height=\"1100\"", "Mine &amp; &lt;yours&gt;", "#141a22", ">3 ms</text>"] {
         assert!(svg.contains(part), "{part}");
     }
     for (words, says) in [(["--width", "1"], "200"), (["--target", "soon"], "10ms"), (["--theme", "pink"], "dark")] {
-        let (status, _, error) = plumb(&["plot", &data, "-o", &path, words[0], words[1]]);
+        let Transcript { status, stderr: error, .. } = plumb(&["plot", &data, "-o", &path, words[0], words[1]]).end();
         assert!(status != Some(0) && error.contains(says), "{words:?}: {error}");
     }
 }

@@ -1,0 +1,426 @@
+//! Runs a program in a test: one line from the words to the assertion, which prints the whole run when it fails.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Arguments of a program: a text is split at blanks, a list is taken as it is.
+pub trait Words {
+    /// Adds them to a command.
+    fn add_to(&self, command: &mut Command);
+}
+
+impl Words for str {
+    fn add_to(&self, command: &mut Command) {
+        command.args(self.split_whitespace());
+    }
+}
+
+impl Words for String {
+    fn add_to(&self, command: &mut Command) {
+        self.as_str().add_to(command);
+    }
+}
+
+impl<T: AsRef<OsStr>> Words for [T] {
+    fn add_to(&self, command: &mut Command) {
+        command.args(self);
+    }
+}
+
+impl<T: AsRef<OsStr>, const N: usize> Words for [T; N] {
+    fn add_to(&self, command: &mut Command) {
+        command.args(self);
+    }
+}
+
+impl<T: AsRef<OsStr>> Words for Vec<T> {
+    fn add_to(&self, command: &mut Command) {
+        command.args(self);
+    }
+}
+
+impl<T: Words + ?Sized> Words for &T {
+    fn add_to(&self, command: &mut Command) {
+        (**self).add_to(command);
+    }
+}
+
+/// A program, its arguments and its surroundings, before it starts.
+#[derive(Debug)]
+pub struct Run {
+    command: Command,
+    input: String,
+}
+
+impl Run {
+    /// A run of a program in a directory, with an empty standard input.
+    pub fn new(program: impl AsRef<OsStr>, directory: impl AsRef<Path>) -> Self {
+        let mut command = Command::new(program);
+        command.current_dir(directory);
+        Run { command, input: String::new() }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn words(mut self, words: impl Words) -> Self {
+        words.add_to(&mut self.command);
+        self
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Removes an environment variable.
+    #[must_use]
+    pub fn without_env(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// Sets the text of its standard input.
+    #[must_use]
+    pub fn input(mut self, text: impl Into<String>) -> Self {
+        self.input = text.into();
+        self
+    }
+
+    /// The command, for what this type does not offer.
+    pub fn into_command(self) -> Command {
+        self.command
+    }
+
+    /// Starts it.
+    ///
+    /// # Panics
+    /// The program cannot be started.
+    #[track_caller]
+    pub fn start(mut self) -> Process {
+        let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
+        let name = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let started = self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = started.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let errors = child.stderr.take().map(BufReader::new);
+        if let Some(mut stdin) = child.stdin.take() {
+            let input = self.input;
+            // A program may end without reading all of it.
+            thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+        }
+        Process { child, errors, name }
+    }
+
+    /// Runs it to its end, whatever its status.
+    ///
+    /// # Panics
+    /// The program cannot be started.
+    #[track_caller]
+    pub fn end(self) -> Transcript {
+        self.start().end()
+    }
+
+    /// Runs it to its end, with this exit status.
+    ///
+    /// # Panics
+    /// It has another status.
+    #[track_caller]
+    pub fn exits(self, status: i32) -> Transcript {
+        self.end().exits(status)
+    }
+
+    /// Runs it to its end, with the exit status 0.
+    ///
+    /// # Panics
+    /// It has another status.
+    #[track_caller]
+    pub fn succeeds(self) -> Transcript {
+        self.exits(0)
+    }
+
+    /// Standard output of a run that must succeed.
+    ///
+    /// # Panics
+    /// It does not.
+    #[track_caller]
+    pub fn stdout(self) -> String {
+        self.succeeds().stdout
+    }
+
+    /// Standard output of a run that must succeed, as a document.
+    ///
+    /// # Panics
+    /// It does not, or its output is not JSON.
+    #[track_caller]
+    pub fn json(self) -> Value {
+        self.succeeds().json()
+    }
+
+    /// Standard error of a run that must fail.
+    ///
+    /// # Panics
+    /// It does not, or a signal ends it.
+    #[track_caller]
+    pub fn stderr(self) -> String {
+        self.fails().stderr
+    }
+
+    /// Runs it to its end, with an exit status other than 0.
+    ///
+    /// # Panics
+    /// It succeeds, or a signal ends it.
+    #[track_caller]
+    pub fn fails(self) -> Transcript {
+        self.end().fails()
+    }
+}
+
+/// A program that runs. It is killed when dropped.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    errors: Option<BufReader<ChildStderr>>,
+    name: String,
+}
+
+impl Process {
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Panics
+    /// It has ended.
+    #[track_caller]
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+    }
+
+    /// True if it has ended.
+    ///
+    /// # Panics
+    /// Never: it is our own child.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("our own child").is_some()
+    }
+
+    /// Reads its standard error up to a line with this part, and returns the line.
+    ///
+    /// # Panics
+    /// It ends without such a line.
+    #[track_caller]
+    pub fn line_with(&mut self, part: &str) -> String {
+        let errors = self.errors.as_mut().expect("kept until the end");
+        let mut read = String::new();
+        loop {
+            let from = read.len();
+            let count = errors.read_line(&mut read).expect("text");
+            assert!(count > 0, "{} ended without `{part}`:\n{read}", self.name);
+            if read[from..].contains(part) {
+                return read[from..].to_owned();
+            }
+        }
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// Its output cannot be read.
+    #[track_caller]
+    pub fn end(mut self) -> Transcript {
+        let output = self.child.stdout.take();
+        let errors = self.errors.take();
+        let (stdout, stderr) = thread::scope(|scope| {
+            let output = scope.spawn(|| output.map(text_of).unwrap_or_default());
+            let stderr = errors.map(text_of).unwrap_or_default();
+            (output.join().expect("text"), stderr)
+        });
+        let end = self.child.wait().expect("our own child");
+        Transcript { command: self.name.clone(), status: end.code(), end, stdout, stderr }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text_of(mut stream: impl Read) -> String {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).expect("a pipe");
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A run that has ended: its command, exit status and both streams. Displayed, it is all of them.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    /// The program and its arguments.
+    pub command: String,
+    /// Exit status; none if a signal ended it.
+    pub status: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error, without what [`Process::line_with`] has read.
+    pub stderr: String,
+    end: ExitStatus,
+}
+
+impl Transcript {
+    /// Demands this exit status.
+    ///
+    /// # Panics
+    /// It has another one.
+    #[track_caller]
+    pub fn exits(self, status: i32) -> Self {
+        assert!(self.status == Some(status), "status {status} was expected of {self}");
+        self
+    }
+
+    /// Demands an exit status other than 0.
+    ///
+    /// # Panics
+    /// It succeeded, or a signal ended it.
+    #[track_caller]
+    pub fn fails(self) -> Self {
+        assert!(self.status.is_some_and(|status| status != 0), "a failure was expected of {self}");
+        self
+    }
+
+    /// Demands that standard error is empty.
+    ///
+    /// # Panics
+    /// It is not.
+    #[track_caller]
+    pub fn silent(self) -> Self {
+        assert!(self.stderr.is_empty(), "nothing on standard error was expected of {self}");
+        self
+    }
+
+    /// Demands a part of standard output.
+    ///
+    /// # Panics
+    /// It is not there.
+    #[track_caller]
+    pub fn prints(self, part: &str) -> Self {
+        assert!(self.stdout.contains(part), "`{part}` was expected on standard output of {self}");
+        self
+    }
+
+    /// Demands a part of standard error.
+    ///
+    /// # Panics
+    /// It is not there.
+    #[track_caller]
+    pub fn complains(self, part: &str) -> Self {
+        assert!(self.stderr.contains(part), "`{part}` was expected on standard error of {self}");
+        self
+    }
+
+    /// Standard output, then standard error.
+    pub fn both(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+
+    /// Standard output as a document.
+    ///
+    /// # Panics
+    /// It is not JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}, in {self}"))
+    }
+}
+
+impl fmt::Display for Transcript {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Transcript { command, end, stdout, stderr, .. } = self;
+        write!(formatter, "`{command}`: {end}\nstandard output:\n{stdout}\nstandard error:\n{stderr}")
+    }
+}
+
+/// Waits up to 30 s until `found` is something, and returns it.
+///
+/// # Panics
+/// It is not in time; the message contains `what`.
+#[track_caller]
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The processes that the threads of a process have started.
+pub fn children(pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let of = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+    threads.map(of).collect::<String>().split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Waits until these processes have ended.
+///
+/// # Panics
+/// One of them has not ended after 30 s.
+#[track_caller]
+pub fn wait_for_end_of(processes: &[u32]) {
+    let has_ended = |pid: &u32| {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+        state.is_none_or(|text| text.rsplit(')').next().unwrap_or_default().trim().starts_with('Z'))
+    };
+    wait_for(&format!("the end of {processes:?}"), || processes.iter().all(has_ended).then_some(()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Run {
+        Run::new("sh", std::env::temp_dir()).words(["-c", script])
+    }
+
+    #[test]
+    fn a_failed_demand_prints_command_status_and_both_streams() {
+        let failed = |demand: fn(Transcript) -> Transcript| {
+            let run = shell("echo out; echo err >&2; exit 3").end();
+            let panic = std::panic::catch_unwind(|| demand(run)).expect_err("it is not as demanded");
+            panic.downcast_ref::<String>().expect("a message").clone()
+        };
+        let demands: [fn(Transcript) -> Transcript; 4] =
+            [|run| run.exits(0), |run| run.silent(), |run| run.prints("in"), |run| run.complains("in")];
+        for demand in demands {
+            let message = failed(demand);
+            for part in ["`sh -c echo out", "exit status: 3", "standard output:\nout", "standard error:\nerr"] {
+                assert!(message.contains(part), "{part}: {message}");
+            }
+        }
+        shell("echo out; echo err >&2; exit 3").fails().exits(3).prints("out").complains("err");
+    }
+
+    #[test]
+    fn input_lines_and_signals_reach_the_program() {
+        assert_eq!(shell("cat").input("{\"a\": 1}").succeeds().silent().json()["a"], 1);
+        let mut process = shell("echo one >&2; echo two >&2; exec sleep 60").start();
+        assert_eq!(process.line_with("tw"), "two\n");
+        assert!(!process.has_ended());
+        process.signal(Signal::TERM);
+        let end = process.end();
+        assert_eq!((end.status, end.to_string().contains("signal: 15")), (None, true), "{end}");
+    }
+}
