@@ -42,7 +42,7 @@ pub use model::{percentile_as_fact, samples_needed};
 pub use rounds::{Difference, RateInterval, difference, interval, median_round};
 pub use scaling::{contradiction, growth_ends, knee, queueing};
 pub use summary::{Elsewhere, Load, Rank, best_value, sentences, sentences_over, thousands};
-pub use verdict::{Judged, verdict};
+pub use verdict::{WorkloadGrades, verdict};
 
 #[cfg(test)]
 mod fixtures;

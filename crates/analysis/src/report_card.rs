@@ -5,7 +5,7 @@
 
 mod profiles;
 
-pub use profiles::{Chosen, Disk, PROFILES, Profile, Test, disks_of, profile, profile_of};
+pub use profiles::{Disk, PROFILES, Profile, ProfileChoice, Test, disks_of, profile, profile_of};
 
 use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
 use model::Measurement;

@@ -2,7 +2,7 @@
 
 /// Grades of one workload, `A+` to `D`; `None` if not graded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct WorkloadGrades {
     /// For example `index lookups`.
     pub workload: String,
     /// Grade of its latency.
@@ -12,7 +12,7 @@ pub struct Judged {
 }
 
 /// The two sentences of a card; empty for a card without rows.
-pub fn verdict(rows: &[Judged]) -> Vec<String> {
+pub fn verdict(rows: &[WorkloadGrades]) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
@@ -41,14 +41,14 @@ pub fn verdict(rows: &[Judged]) -> Vec<String> {
 
 /// For example `good (A+, A) for index lookups and full scans; 2 of 4 not graded.`
 fn of<'rows>(
-    rows: &'rows [Judged],
-    letter: impl Fn(&'rows Judged) -> Option<&'rows str>,
+    rows: &'rows [WorkloadGrades],
+    letter: impl Fn(&'rows WorkloadGrades) -> Option<&'rows str>,
     words: impl Fn(char) -> &'static str,
 ) -> String {
     let mut parts = Vec::new();
     for range in ['A', 'B', 'C', 'D'] {
         let graded =
-            |row: &'rows Judged| Some((letter(row).filter(|it| it.starts_with(range))?, row.workload.as_str()));
+            |row: &'rows WorkloadGrades| Some((letter(row).filter(|it| it.starts_with(range))?, row.workload.as_str()));
         let (mut letters, names): (Vec<&str>, Vec<&str>) = rows.iter().filter_map(graded).unzip();
         // A+ before A before A-, as on the card.
         letters.sort_by_key(|letter| ["+", "", "-"].iter().position(|sign| *sign == &letter[1..]));
@@ -77,9 +77,9 @@ fn of<'rows>(
 mod tests {
     use super::*;
 
-    fn row(workload: &str, latency: &str, scaling: &str) -> Judged {
+    fn row(workload: &str, latency: &str, scaling: &str) -> WorkloadGrades {
         let letter = |text: &str| (text != "?").then(|| text.to_owned());
-        Judged { workload: workload.to_owned(), latency: letter(latency), scaling: letter(scaling) }
+        WorkloadGrades { workload: workload.to_owned(), latency: letter(latency), scaling: letter(scaling) }
     }
 
     #[test]

@@ -25,8 +25,9 @@ pub struct Io {
 }
 
 impl Io {
-    /// A copy for a call that is not inlined. Such a call takes its argument from memory; without the copy the I/O would be
-    /// there on every path, not only on the one with the call. `black_box` hides from the compiler that both are equal.
+    /// A copy for a call that is not inlined. Such a call takes its argument from memory; without the copy the I/O
+    /// would be there on every path, not only on the one with the call. `black_box` hides from the compiler that both
+    /// are equal.
     #[inline(always)]
     #[must_use]
     pub fn rebuilt(&self) -> Self {

@@ -1,5 +1,5 @@
-//! I/Os that do nothing, for the calibration: what the worker's loop and the way to the kernel cost, and how late a worker wakes
-//! up. They are no engines of jobs: no job can name them, and none touches a target.
+//! I/Os that do nothing, for the calibration: what the worker's loop and the way to the kernel cost, and how late a
+//! worker wakes up. They are no engines of jobs: no job can name them, and none touches a target.
 
 use crate::call::Transfer;
 use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, Setup, Submitted};
@@ -73,16 +73,16 @@ impl Engine for EmptyReads {
         spin(&self.clock, self.spin);
         let nowhere = std::ptr::NonNull::<u8>::dangling().as_ptr();
         let transfer = Transfer { descriptor: self.file.as_raw_fd(), address: nowhere, length: 0 };
-        // SAFETY: the descriptor is open as long as `self`; no byte of memory is touched, for which any aligned address that is not
-        // null will do.
+        // SAFETY: the descriptor is open as long as `self`; no byte of memory is touched, for which any aligned address
+        // that is not null will do.
         let result = unsafe { transfer.read_at(io.offset) };
         let result = if result == 0 { i64::from(io.length) } else { result };
         Submitted::Done(Completion { slot: io.slot, result })
     }
 }
 
-/// Sleeps of the worker (clock_nanosleep(2) until a moment). Completion latency is the time by which it woke up late: it begins
-/// when the sleep is due to end.
+/// Sleeps of the worker (clock_nanosleep(2) until a moment). Completion latency is the time by which it woke up late:
+/// it begins when the sleep is due to end.
 #[derive(Debug)]
 pub(crate) struct Sleeps<T: SleepTime> {
     clock: T,

@@ -119,8 +119,8 @@ impl Engine for PosixAio {
 }
 
 impl PosixAio {
-    /// Moves up to `max` completed I/Os to `done`; the others stay in order. Where they complete in order it looks no further than the
-    /// first that has not: glibc's thread writes to the control blocks behind it.
+    /// Moves up to `max` completed I/Os to `done`; the others stay in order. Where they complete in order it looks no
+    /// further than the first that has not: glibc's thread writes to the control blocks behind it.
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let is_ordered = self.is_ordered();
         let (mut kept, mut seen, mut count) = (0, 0, 0);

@@ -38,7 +38,8 @@ macro_rules! engines {
         /// Specifications of the engines of the calibration, which no job can name.
         const OF_CALIBRATION: &[EngineSpec] = &[$(<$inner as Engine>::SPEC),+];
 
-        /// Calls `visitor` with the type of the engine `name`, one of the calibration included; `None` if there is no such engine.
+        /// Calls `visitor` with the type of the engine `name`, one of the calibration included; `None` if there is no
+        /// such engine.
         pub fn dispatch<V: Visitor>(name: &str, visitor: V) -> Option<V::Out> {
             $(if name == <$engine as Engine>::SPEC.name {
                 return Some(visitor.visit::<$engine>());
@@ -51,8 +52,8 @@ macro_rules! engines {
     };
 }
 
-/// As [`dispatch`], with the type of a job's part of the queue that the jobs of its thread share; `None` if no queue of this engine can be
-/// shared.
+/// As [`dispatch`], with the type of a job's part of the queue that the jobs of its thread share; `None` if no queue of
+/// this engine can be shared.
 pub fn dispatch_shared<V: Visitor>(name: &str, visitor: V) -> Option<V::Out> {
     match name {
         _ if name == SharedRing::SPEC.name => Some(visitor.visit::<Lane<SharedRing>>()),

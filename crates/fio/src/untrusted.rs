@@ -61,7 +61,8 @@ fn without_allowed(value: &str, allowed: &[String]) -> String {
     parts.collect::<Vec<_>>().join(":")
 }
 
-/// True if an untrusted author may name this file: it is in the directory, or one of the allowed paths or below one of them.
+/// True if an untrusted author may name this file: it is in the directory, or one of the allowed paths or below one of
+/// them.
 pub fn may_name(path: &str, allowed: &[String]) -> bool {
     !leads_outside(&without_allowed(path, allowed))
 }

@@ -196,7 +196,8 @@ impl Settings {
     /// Largest record size in kB.
     pub const LARGEST_RECORD_KB: u64 = 16 << 10;
 
-    /// The first CPU to which children are bound (-P), on a machine with `cpus` CPUs: 0 instead of one that is not there.
+    /// The first CPU to which children are bound (-P), on a machine with `cpus` CPUs: 0 instead of one that is not
+    /// there.
     pub fn first_cpu(&self, cpus: u32) -> Option<u32> {
         self.first_cpu.map(|first| if first > cpus { 0 } else { first })
     }
@@ -621,7 +622,7 @@ const OWN: &[Row] = &[
             Ok(None)
         },
     ),
-    read("-metrics-linger", "SECONDS", "answer them for so long after the run", |reader, text| {
+    read("-metrics-linger", "SECONDS", "answer them for this time after the run, too", |reader, text| {
         reader.settings.metrics_linger = seconds("--metrics-linger", text)?;
         Ok(None)
     }),

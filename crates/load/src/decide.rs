@@ -275,7 +275,8 @@ impl Load {
         !self.stopped && now >= self.deadline
     }
 
-    /// Goes on after the runtime for this number of further I/Os. What a rate would have issued meanwhile is not made up for.
+    /// Goes on after the runtime for this number of further I/Os. What a rate would have issued meanwhile is not made
+    /// up for.
     pub fn go_on(&mut self, further: u64, now: Nanos) {
         self.settle();
         self.deadline = Nanos::MAX;

@@ -169,8 +169,8 @@ impl Scatter {
 }
 
 /// Zipf's law over ranks by rejection-inversion (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates
-/// from monotone discrete distributions", ACM TOMACS 6, 1996): exact for any exponent. The ranks that are drawn often come from a
-/// table of the same function, so that most draws need no logarithm.
+/// from monotone discrete distributions", ACM TOMACS 6, 1996): exact for any exponent. The ranks that are drawn often
+/// come from a table of the same function, so that most draws need no logarithm.
 #[derive(Clone, Debug)]
 pub(super) struct Zipf {
     exponent: f64,
@@ -180,7 +180,8 @@ pub(super) struct Zipf {
     accept: f64,
     /// Draws until the table is made: it costs as much as 4,000 of them, and a job may have many files.
     draws_left: u32,
-    /// The rank of each part of 0..1, counted from 1; 0 where a part has several, or some that are not accepted at once.
+    /// The rank of each part of 0..1, counted from 1; 0 where a part has several, or some that are not accepted at
+    /// once.
     ranks: Box<[u16]>,
 }
 
@@ -227,7 +228,8 @@ impl Zipf {
         }
     }
 
-    /// The ranks of those parts of which both ends have the same one and are accepted at once: then so is all between them.
+    /// The ranks of those parts of which both ends have the same one and are accepted at once: then so is all between
+    /// them.
     #[cold]
     fn table(&self) -> Box<[u16]> {
         /// The functions are monotone but for rounding.

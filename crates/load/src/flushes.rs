@@ -1,5 +1,5 @@
-//! Which writes are known to be on stable storage: those that had completed when a sync of their file was submitted that
-//! later succeeded. `verify_policy=fsynced` verifies these alone.
+//! Which writes are known to be on stable storage: those that had completed when a sync of their file was submitted
+//! that later succeeded. `verify_policy=fsynced` verifies these alone.
 
 use super::Request;
 use plan::{JobPlan, Operation, VerifyPolicy};

@@ -41,7 +41,7 @@ mod tests;
 pub use decide::Load;
 pub use next_offset::draws_wide;
 pub use position_pattern::Mismatch;
-pub use replay::{RecordFailure, Recorded, Recording, Witness};
+pub use replay::{RecordFailure, Recording, TimedRequest, Witness};
 pub use shared_zones::{SharedWords, SharedZones};
 
 use measure::{Direction, Nanos};
@@ -117,8 +117,9 @@ impl Request {
         Request { operation, target, offset, length, due: None }
     }
 
-    /// A copy for or from a call that is not inlined. Such a call takes or leaves it in memory; without the copy the I/O would be
-    /// there on every path, not only on the one with the call. `black_box` hides from the compiler that both are equal.
+    /// A copy for or from a call that is not inlined. Such a call takes or leaves it in memory; without the copy the
+    /// I/O would be there on every path, not only on the one with the call. `black_box` hides from the compiler that
+    /// both are equal.
     #[inline(always)]
     #[must_use]
     pub fn rebuilt(&self) -> Self {

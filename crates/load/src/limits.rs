@@ -84,8 +84,8 @@ impl Limits {
     }
 }
 
-/// True if passes are repeated until the amount of a loop is reached. A job that verifies each block that it wrote once,
-/// because of a random map or of zones, ends with its first pass, as in fio.
+/// True if passes are repeated until the amount of a loop is reached. A job that verifies each block that it wrote
+/// once, because of a random map or of zones, ends with its first pass, as in fio.
 fn fills_up(job: &JobPlan) -> bool {
     let zoned = matches!(job.load.zones, ZonePlan::Zoned(_));
     let once = zoned || (job.load.random && job.load.cover_all && job.load.distribution == Distribution::Uniform);

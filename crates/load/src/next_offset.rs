@@ -530,7 +530,8 @@ impl Target {
         self.block_at(direction, block, draws, rules)
     }
 
-    /// The offset of the next block of a distribution; the start if the order is another. All blocks have `length` bytes.
+    /// The offset of the next block of a distribution; the start if the order is another. All blocks have `length`
+    /// bytes.
     #[inline]
     pub(super) fn skewed_offset(&mut self, direction: Direction, length: u32, draws: &mut Draws) -> u64 {
         let blocks = self.blocks[direction];

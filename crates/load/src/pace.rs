@@ -1,7 +1,7 @@
 //! The rate: when the next I/O of a direction is due.
 //!
-//! Due times are exact: the remainder of each division is carried into the next gap, so that no rate drifts. A rate that
-//! changes over time is the area under its profile.
+//! Due times are exact: the remainder of each division is carried into the next gap, so that no rate drifts. A rate
+//! that changes over time is the area under its profile.
 
 use super::Due;
 use super::random::Random;
@@ -102,8 +102,8 @@ impl Pace {
         self.lanes[direction].as_ref().map_or(Nanos::ZERO, |lane| lane.due)
     }
 
-    /// The moment at which an I/O of `length` bytes was due that can be issued at `now`, and counts as issued; `None` if
-    /// the next is due later.
+    /// The moment at which an I/O of `length` bytes was due that can be issued at `now`, and counts as issued; `None`
+    /// if the next is due later.
     #[inline(always)]
     pub(super) fn take_due(&mut self, direction: Direction, now: Nanos, length: u32) -> Option<Due> {
         let due = self.lanes[direction].as_ref()?.due;
@@ -199,8 +199,8 @@ struct Profile {
     fraction: f64,
 }
 
-/// An I/O that is due at the end of a step to within this part of an I/O is due when I/Os are next: the end of a step is the
-/// start of another, which may be a pause.
+/// An I/O that is due at the end of a step to within this part of an I/O is due when I/Os are next: the end of a step
+/// is the start of another, which may be a pause.
 const AT_THE_END: f64 = 1e-6;
 
 impl Profile {

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 /// One I/O of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct TimedRequest {
     /// Time of the I/O, counted from the start of the replay.
     pub at: Nanos,
     /// The I/O.
@@ -20,7 +20,7 @@ pub trait Recording: Debug + Send {
     ///
     /// # Errors
     /// If the log cannot be read.
-    fn next(&mut self) -> Result<Option<Recorded>, RecordFailure>;
+    fn next(&mut self) -> Result<Option<TimedRequest>, RecordFailure>;
 
     /// Called when there is time until the next I/O: reads ahead if that is useful.
     fn rest(&mut self);
@@ -92,7 +92,7 @@ const REST: Nanos = Nanos::from_millis(5);
 pub(super) struct Replay {
     recording: Box<dyn Recording>,
     /// The next I/O, read but not issued.
-    head: Option<Recorded>,
+    head: Option<TimedRequest>,
     stalls: Stalls,
     /// Start of the current pass; `None` before its first I/O.
     epoch: Option<Nanos>,
@@ -218,14 +218,14 @@ mod tests {
     }
 
     impl Recording for List {
-        fn next(&mut self) -> Result<Option<Recorded>, RecordFailure> {
+        fn next(&mut self) -> Result<Option<TimedRequest>, RecordFailure> {
             if self.broken_at == Some(self.given) {
                 return Err(RecordFailure { errno: 5, operation: "read_iolog", message: "broken".into() });
             }
             let at = self.ats.get(self.given).copied();
             self.given += 1;
             let request = Request::new(Operation::Read, 0, 0, 4096);
-            Ok(at.map(|at| Recorded { at: Nanos(at), request }))
+            Ok(at.map(|at| TimedRequest { at: Nanos(at), request }))
         }
 
         fn rest(&mut self) {}

@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug)]
 pub(super) struct Review {
     reads: Reads,
-    written: Written,
+    written: WrittenBlocks,
     /// Number of writes issued so far, which is the sequence number of the last one.
     writes: u64,
     /// Number of writes after which blocks are read back (`verify_backlog`); `None` for the end of the pass.
     backlog: Option<u64>,
     /// Number of blocks that are then read back (`verify_backlog_batch`); `None` for all.
     batch: Option<u64>,
-    stage: Stage,
+    stage: ReviewState,
     unflushed: Option<Unflushed>,
     trims: Option<Trims>,
     /// The writes that an earlier run completed, from its state file.
@@ -53,7 +53,7 @@ impl Block {
 }
 
 #[derive(Debug)]
-enum Written {
+enum WrittenBlocks {
     /// No block is written twice in a pass: a queue.
     InOrder(VecDeque<Block>),
     /// By target and offset; a write removes the blocks that it overlaps.
@@ -94,9 +94,9 @@ struct Trims {
     due: u64,
 }
 
-/// The stage of a review.
+/// The state of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ReviewState {
     /// Blocks are being written.
     Off,
     /// Blocks are being written, and this number of blocks of a batch larger than its backlog is still to be read back.
@@ -134,11 +134,15 @@ impl Review {
         let unflushed = Unflushed { blocks: VecDeque::new(), at_end };
         Some(Review {
             reads: if plan.check { Reads::Back } else { Reads::Nothing },
-            written: if in_order { Written::InOrder(VecDeque::new()) } else { Written::Latest(BTreeMap::new()) },
+            written: if in_order {
+                WrittenBlocks::InOrder(VecDeque::new())
+            } else {
+                WrittenBlocks::Latest(BTreeMap::new())
+            },
             writes: 0,
             backlog: plan.backlog.filter(|&blocks| blocks > 0),
             batch: plan.backlog_batch,
-            stage: Stage::Off,
+            stage: ReviewState::Off,
             unflushed: (plan.policy == VerifyPolicy::Synced).then_some(unflushed),
             trims: plan.trim.map(|plan| Trims {
                 plan,
@@ -164,7 +168,7 @@ impl Review {
 
     /// Counts writes from now on; `load` generates them again.
     pub(super) fn replay(&mut self, load: Load) {
-        self.written = Written::Replayed(Box::new(Replay { load, left: 0, writes: 0, failed: Vec::new() }));
+        self.written = WrittenBlocks::Replayed(Box::new(Replay { load, left: 0, writes: 0, failed: Vec::new() }));
     }
 
     /// Restricts verification to the writes that `state` reports as complete. Which of them were synced, it has taken
@@ -227,24 +231,24 @@ impl Review {
     /// The next step while blocks are still being written.
     pub(super) fn step(&mut self) -> Turn {
         match self.stage {
-            Stage::Off
+            ReviewState::Off
                 if self.backlog.is_some_and(|blocks| self.written.len() >= blocks) && self.reads == Reads::Back =>
             {
                 self.begin(self.batch.unwrap_or(self.written.len()))
             }
-            Stage::Owing(left) if self.written.len() > 0 => self.begin(left),
-            Stage::Off | Stage::Owing(_) => self.trim(),
-            Stage::Left(0) => {
-                self.stage = Stage::Off;
+            ReviewState::Owing(left) if self.written.len() > 0 => self.begin(left),
+            ReviewState::Off | ReviewState::Owing(_) => self.trim(),
+            ReviewState::Left(0) => {
+                self.stage = ReviewState::Off;
                 Turn::End
             }
-            Stage::Left(left) => match self.written.pop() {
+            ReviewState::Left(left) => match self.written.pop() {
                 Some(block) => {
-                    self.stage = Stage::Left(left - 1);
+                    self.stage = ReviewState::Left(left - 1);
                     Turn::Read(block.read(), block.expects)
                 }
                 None => {
-                    self.stage = if self.batch.is_some() { Stage::Owing(left) } else { Stage::Off };
+                    self.stage = if self.batch.is_some() { ReviewState::Owing(left) } else { ReviewState::Off };
                     Turn::End
                 }
             },
@@ -263,14 +267,14 @@ impl Review {
             }
         }
         match self.stage {
-            Stage::Off | Stage::Owing(_) if self.written.len() > 0 => self.begin(self.written.len()),
-            Stage::Off | Stage::Owing(_) => Turn::None,
-            Stage::Left(_) => self.step(),
+            ReviewState::Off | ReviewState::Owing(_) if self.written.len() > 0 => self.begin(self.written.len()),
+            ReviewState::Off | ReviewState::Owing(_) => Turn::None,
+            ReviewState::Left(_) => self.step(),
         }
     }
 
     fn begin(&mut self, blocks: u64) -> Turn {
-        self.stage = Stage::Left(blocks);
+        self.stage = ReviewState::Left(blocks);
         Turn::Begin
     }
 
@@ -330,20 +334,20 @@ impl Replay {
     }
 }
 
-impl Written {
+impl WrittenBlocks {
     fn len(&self) -> u64 {
         match self {
-            Written::InOrder(blocks) => blocks.len() as u64,
-            Written::Latest(blocks) => blocks.len() as u64,
-            Written::Replayed(replay) => replay.left,
+            WrittenBlocks::InOrder(blocks) => blocks.len() as u64,
+            WrittenBlocks::Latest(blocks) => blocks.len() as u64,
+            WrittenBlocks::Replayed(replay) => replay.left,
         }
     }
 
     fn remember(&mut self, block: Block) {
         match self {
-            Written::Replayed(replay) => replay.left += 1,
-            Written::InOrder(blocks) => blocks.push_back(block),
-            Written::Latest(blocks) => {
+            WrittenBlocks::Replayed(replay) => replay.left += 1,
+            WrittenBlocks::InOrder(blocks) => blocks.push_back(block),
+            WrittenBlocks::Latest(blocks) => {
                 let end = block.offset + u64::from(block.length);
                 // Stored blocks never overlap, so the ones that this block covers are adjacent in the map, ending
                 // before `end`.
@@ -360,36 +364,36 @@ impl Written {
 
     fn forget(&mut self, request: &Request) {
         match self {
-            Written::InOrder(blocks) => {
+            WrittenBlocks::InOrder(blocks) => {
                 let place = (request.target, request.offset);
                 if let Some(at) = blocks.iter().rposition(|block| (block.target, block.offset) == place) {
                     blocks.remove(at);
                 }
             }
-            Written::Latest(blocks) => drop(blocks.remove(&(request.target, request.offset))),
-            Written::Replayed(replay) => replay.failed.push(*request),
+            WrittenBlocks::Latest(blocks) => drop(blocks.remove(&(request.target, request.offset))),
+            WrittenBlocks::Replayed(replay) => replay.failed.push(*request),
         }
     }
 
     /// Marks a block that is about to be trimmed; false if it was overwritten since.
     fn trimmed(&mut self, target: u32, offset: u64, length: u32, expects: Expects) -> bool {
         match self {
-            Written::Latest(blocks) => match blocks.get_mut(&(target, offset)) {
+            WrittenBlocks::Latest(blocks) => match blocks.get_mut(&(target, offset)) {
                 Some(block) if block.length == length => {
                     block.expects = expects;
                     true
                 }
                 _ => false,
             },
-            Written::InOrder(_) | Written::Replayed(_) => false,
+            WrittenBlocks::InOrder(_) | WrittenBlocks::Replayed(_) => false,
         }
     }
 
     fn pop(&mut self) -> Option<Block> {
         match self {
-            Written::InOrder(blocks) => blocks.pop_front(),
-            Written::Latest(blocks) => blocks.pop_first().map(|(_, block)| block),
-            Written::Replayed(replay) => replay.next(),
+            WrittenBlocks::InOrder(blocks) => blocks.pop_front(),
+            WrittenBlocks::Latest(blocks) => blocks.pop_first().map(|(_, block)| block),
+            WrittenBlocks::Replayed(replay) => replay.next(),
         }
     }
 }
@@ -423,13 +427,13 @@ mod tests {
         Turn::Read(Request { operation: Operation::Read, ..write(offset) }, Expects::Write(sequence))
     }
 
-    fn all(mut written: Written) -> Vec<Block> {
+    fn all(mut written: WrittenBlocks) -> Vec<Block> {
         std::iter::from_fn(|| written.pop()).collect()
     }
 
     #[test]
     fn only_the_last_write_of_a_place_is_remembered() {
-        let mut written = Written::Latest(BTreeMap::new());
+        let mut written = WrittenBlocks::Latest(BTreeMap::new());
         for (sequence, (offset, length)) in (1..).zip([(0, 4), (8, 4), (4, 4), (16, 8), (2, 8), (20, 1)]) {
             written.remember(block(offset, length, sequence));
         }
@@ -438,7 +442,7 @@ mod tests {
 
     #[test]
     fn a_write_to_one_target_forgets_nothing_of_another() {
-        let mut written = Written::Latest(BTreeMap::new());
+        let mut written = WrittenBlocks::Latest(BTreeMap::new());
         written.remember(Block { target: 0, ..block(0, 8, 1) });
         written.remember(Block { target: 1, ..block(0, 8, 2) });
         assert_eq!(written.len(), 2);
@@ -452,7 +456,7 @@ mod tests {
             (job.load.random, job.load.cover_all) = (true, true);
             job.verify = Some(verify());
             change(&mut job);
-            matches!(Review::new(&job, 1).unwrap().written, Written::Latest(_))
+            matches!(Review::new(&job, 1).unwrap().written, WrittenBlocks::Latest(_))
         };
         assert!(!keeps_the_last(|_| ()));
         assert!(keeps_the_last(|job| job.load.step = Step::Run(4)));

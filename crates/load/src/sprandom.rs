@@ -2,8 +2,8 @@
 //!
 //! An SSD has more flash than it shows. After long random writing, the regions of its flash that were written last hold
 //! valid data only, and those written first hold the least, because most of it was written again since. One pass over
-//! the flash reaches that state if a part of each region's blocks is written again in the next region: the larger a part,
-//! the earlier the region.
+//! the flash reaches that state if a part of each region's blocks is written again in the next region: the larger a
+//! part, the earlier the region.
 
 use super::lfsr::Lfsr;
 use super::random::Random;

@@ -1,6 +1,6 @@
 //! Orders of records given by a formula: iozone's shuffle, backward, one record repeatedly, strides.
 
-use super::replay::{RecordFailure, Recorded, Recording};
+use super::replay::{RecordFailure, Recording, TimedRequest};
 use super::{LoadSetup, Region, Request};
 use measure::{Direction, Nanos};
 use plan::Operation;
@@ -108,11 +108,11 @@ impl Walk {
 }
 
 impl Recording for Walk {
-    fn next(&mut self) -> Result<Option<Recorded>, RecordFailure> {
+    fn next(&mut self) -> Result<Option<TimedRequest>, RecordFailure> {
         if self.taken >= self.records {
             return Ok(None);
         }
-        Ok(Some(Recorded { at: Nanos::ZERO, request: self.step() }))
+        Ok(Some(TimedRequest { at: Nanos::ZERO, request: self.step() }))
     }
 
     fn rest(&mut self) {}

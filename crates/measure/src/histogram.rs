@@ -68,8 +68,8 @@ impl Histogram {
         }
     }
 
-    /// Counts two latencies of each of many I/Os, `first` here and `second` in `other`. The same bucket again and again waits
-    /// for its own store each time; of two histograms one counts meanwhile.
+    /// Counts two latencies of each of many I/Os, `first` here and `second` in `other`. The same bucket again and again
+    /// waits for its own store each time; of two histograms one counts meanwhile.
     pub fn record_both(&mut self, first: &[u64], other: &mut Histogram, second: &[u64]) {
         debug_assert_eq!(first.len(), second.len(), "two latencies of each I/O");
         for (&first, &second) in first.iter().zip(second) {

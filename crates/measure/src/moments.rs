@@ -50,8 +50,8 @@ impl Moments {
         self.sum_of_squares = self.sum_of_squares.wrapping_add(squares);
     }
 
-    /// Adds many values faster than one by one: each batch is summed in 64 bits, as distances from its first value, and only
-    /// the sums of the batches are added in 128 bits.
+    /// Adds many values faster than one by one: each batch is summed in 64 bits, as distances from its first value, and
+    /// only the sums of the batches are added in 128 bits.
     pub fn record_all(&mut self, values: &[u64]) {
         /// The sum of the squares of this many distances below 2^29 ns (half a second) fits into 64 bits.
         const FITTING: usize = 64;

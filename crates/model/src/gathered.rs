@@ -1,18 +1,20 @@
-//! Results of a group whose workers are read as one: what only their sum is read of is in the first of them.
+//! Results of a group of workers that is read as one. Data of which only the sum is read is added up in the first
+//! worker.
 //!
-//! A survey of 64 users has 64 histograms of a test, which are four fifths of its result file, and of which only the sum is read.
+//! A test of a survey with 64 users would have 64 histograms, four fifths of its result file; only their sum is read.
 
 use crate::{DirectionResult, Interval, JobResult, LatencyStatistics, RunResult, WorkerGain};
 use measure::Direction;
 use std::collections::BTreeMap;
 
 impl RunResult {
-    /// Moves into the first worker of each reporting group what only the sum is read of: histograms, coarse bins, samples, calibrations,
-    /// bytes and switches of the intervals, and, where submission was not measured, CPU time and the sums of completion latency next to
-    /// those of total latency. The other workers have empty ones, or `None`.
+    /// Moves into the first worker of each reporting group what only the sum is read of: histograms, coarse bins,
+    /// samples, calibrations, bytes and switches of the intervals, and, where submission was not measured, CPU time and
+    /// the sums of completion latency next to those of total latency. The other workers have empty ones, or `None`.
     ///
-    /// Counts, times, rates, the sums of total latency, and time on processors in the intervals stay with each worker. [`RunResult::reported_jobs`]
-    /// and any other sum over a whole group are the same before and after; the percentiles of a single worker are lost.
+    /// Counts, times, rates, the sums of total latency, and time on processors in the intervals stay with each worker.
+    /// [`RunResult::reported_jobs`] and any other sum over a whole group are the same before and after; the percentiles
+    /// of a single worker are lost.
     pub fn gather(&mut self) {
         let mut firsts: BTreeMap<u32, usize> = BTreeMap::new();
         for at in 0..self.jobs.len() {

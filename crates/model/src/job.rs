@@ -39,15 +39,16 @@ pub struct JobResult {
     /// in no other count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walked: Option<WalkedWrites>,
-    /// Bytes that were read back and checked, the ramp included; `None` for jobs that do not verify, and if a report does
-    /// not state it.
+    /// Bytes that were read back and checked, the ramp included; `None` for jobs that do not verify, and if a report
+    /// does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified_bytes: Option<u64>,
     /// fsync and fdatasync.
     pub sync: SyncResult,
     /// Time of the measured part; the sum over workers for a group. The divisor of CPU percentages.
     pub runtime: Nanos,
-    /// The measured part on the clock of the run; of a group, from the first start to the last end. `None` if it is not known, or not reached.
+    /// The measured part on the clock of the run; of a group, from the first start to the last end. `None` if it is not
+    /// known, or not reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredPart>,
     /// CPU time, context switches and page faults.
@@ -241,8 +242,8 @@ pub struct DirectionResult {
     /// Response time: from the moment an I/O was due until it was reaped; `None` without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<LatencyStatistics>,
-    /// Lateness: from the moment an I/O was due until it was issued; `None` without a rate. The I/O waited for room in the
-    /// queue, or the tester was late.
+    /// Lateness: from the moment an I/O was due until it was issued; `None` without a rate. The I/O waited for room in
+    /// the queue, or the tester was late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<LatencyStatistics>,
     /// I/Os that the tester issued more than 50 µs late: they were due, and fewer than the depth were in flight; `None`
@@ -279,8 +280,8 @@ pub struct LatencyStatistics {
     /// Exact sums.
     #[serde(with = "crate::native::moments")]
     pub moments: Moments,
-    /// Histogram, if percentiles were asked for. In the result of a survey the first worker of a group has that of all of its
-    /// workers ([`crate::RunResult::gather`]), so percentiles are taken of the merged group.
+    /// Histogram, if percentiles were asked for. In the result of a survey the first worker of a group has that of all
+    /// of its workers ([`crate::RunResult::gather`]), so percentiles are taken of the merged group.
     #[serde(default, with = "crate::native::histogram")]
     pub histogram: Option<Box<Histogram>>,
 }

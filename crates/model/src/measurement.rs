@@ -149,7 +149,8 @@ pub struct Measurement {
     pub unplaced_shares: Vec<f64>,
     /// Latencies at the percentiles [`PERCENTS`].
     pub percentiles_ns: [Option<f64>; PERCENTS.len()],
-    /// Mean of the latency that the percentiles are of: fio keeps those of completion latency, while `mean_ns` is that of total latency.
+    /// Mean of the latency that the percentiles are of: fio keeps those of completion latency, while `mean_ns` is that
+    /// of total latency.
     pub percentiles_mean_ns: Option<f64>,
     /// Name of the engine.
     pub engine: Option<String>,

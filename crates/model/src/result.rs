@@ -48,7 +48,8 @@ pub struct RunResult {
     pub until_regime: Option<UntilRegime>,
     /// Machine and software that it ran on.
     pub environment: Environment,
-    /// Which machine and devices it was, and their settings; `None` within a survey, which states them once for all of its tests.
+    /// Which machine and devices it was, and their settings; `None` within a survey, which states them once for all of
+    /// its tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Box<Surroundings>>,
     /// Findings of the checks.
@@ -89,18 +90,19 @@ impl RunResult {
 
 /// Origin of a result: it says whether the checks that need samples can be made again.
 ///
-/// Only [`Origin::Members`] is stored, as the member `judged_by_members` of a result; all else that is read from a file is
-/// [`Origin::Measured`].
+/// Only [`Origin::Members`] is stored, as the member `judged_by_members` of a result; all else that is read from a file
+/// is [`Origin::Measured`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Option<JudgedByMembers>", into = "Option<JudgedByMembers>")]
 pub enum Origin {
     /// A run of plumb. Its samples are in the result, if any were taken.
     #[default]
     Measured,
-    /// Runs of several members. Each was judged by its own samples, which are not in the result; the notes have what was found.
+    /// Runs of several members. Each was judged by its own samples, which are not in the result; the notes have what
+    /// was found.
     Members(JudgedByMembers),
-    /// A report, as printed. Fields of the result have a default for what it does not state, and are within bounds where it is not. If
-    /// plumb wrote it, it may have the samples.
+    /// A report, as printed. Fields of the result have a default for what it does not state, and are within bounds
+    /// where it is not. If plumb wrote it, it may have the samples.
     Report(Box<ReadRun>),
     /// A report of plumb without the samples by which the run was judged (fio's JSON).
     JudgedReport(Box<ReadRun>),

@@ -1,9 +1,11 @@
-//! The surroundings of a run: which machine, devices and file systems it was, and the settings of these that change results.
+//! The surroundings of a run: which machine, devices and file systems it was, and the settings of these that change
+//! results.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Surroundings of a run, read right after it. A result without them states neither the machine nor permanent identifiers.
+/// Surroundings of a run, read right after it. A result without them states neither the machine nor permanent
+/// identifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Surroundings {

@@ -1,7 +1,7 @@
 //! Contents of a few blocks of the targets that were read, after the run: zeros, and blocks that are all the same.
 //!
-//! A separate descriptor reads them, past the page cache, so that nothing in memory changes. Targets that cannot be read
-//! so are left out, and those with dirty pages, which the kernel would write first.
+//! A separate descriptor reads them, past the page cache, so that nothing in memory changes. Targets that cannot be
+//! read so are left out, and those with dirty pages, which the kernel would write first.
 
 use crate::targets::Target;
 use measure::Nanos;

@@ -87,8 +87,8 @@ fn is_younger(now: &DeviceGain, earlier: &DeviceGain) -> bool {
 /// Increase of one counter.
 ///
 /// The kernel prints milliseconds as 32-bit numbers, and on 32-bit kernels all counters. A 64-bit counter does not wrap
-/// within a machine's lifetime: if it decreased, it was reset and counts from zero. A fall below 2^32 is taken for a wrap,
-/// as iostat takes it; a device that was reset is recognised by all of its counters ([`is_younger`]).
+/// within a machine's lifetime: if it decreased, it was reset and counts from zero. A fall below 2^32 is taken for a
+/// wrap, as iostat takes it; a device that was reset is recognised by all of its counters ([`is_younger`]).
 fn grown(then: u64, now: u64) -> u64 {
     const WRAP: u64 = 1 << 32;
     match now.checked_sub(then) {

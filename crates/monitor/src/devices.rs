@@ -48,7 +48,7 @@ impl Devices {
     /// recorded too, but are not in [`Devices::usage`], as in fio. Paths without a device (tmpfs, network file systems)
     /// and devices without counters are omitted.
     pub(crate) fn start<P: AsRef<Path>>(root: &Path, paths: &[P], now: Nanos) -> Self {
-        let (mut tops, mut found) = (Vec::new(), Found { all: true, ..Found::default() });
+        let (mut tops, mut found) = (Vec::new(), DeviceSet { all: true, ..DeviceSet::default() });
         // Many files of a job are on few devices.
         let mut by_number: BTreeMap<DeviceNumber, Option<BlockDevice>> = BTreeMap::new();
         let live = Live(root);
@@ -142,7 +142,7 @@ impl Devices {
 
 /// Devices found under a set of paths.
 #[derive(Debug, Default)]
-struct Found {
+struct DeviceSet {
     /// The devices that hold a path.
     tops: Vec<BlockDevice>,
     /// Devices with those that the layers between show below them, in addition to what sysfs says of the device.
@@ -153,7 +153,7 @@ struct Found {
     seen: Vec<(Vec<Layer>, bool)>,
 }
 
-impl Found {
+impl DeviceSet {
     fn add(&mut self, layers: &mut Layers<'_>, path: &Path, top: Option<&BlockDevice>) {
         let under = layers.under(path);
         top.into_iter().for_each(|device| push_once(&mut self.tops, device.clone()));
@@ -182,7 +182,7 @@ impl Found {
 }
 
 /// Takes the first reading of all devices of the stacks, breadth first, each once.
-fn record(root: &Path, paths: &Found, now: Nanos) -> Vec<RecordedDevice> {
+fn record(root: &Path, paths: &DeviceSet, now: Nanos) -> Vec<RecordedDevice> {
     let mut known: Vec<BlockDevice> = paths.tops.clone();
     let (mut next, mut found) = (0, Vec::new());
     while let Some(device) = known.get(next).cloned() {

@@ -1,7 +1,7 @@
 //! Heat: how warm NVMe devices are, and how often processors were slowed because of it.
 //!
-//! Reads what /sys gives to everyone. Of other disks the temperature is read after a run only: their driver (drivetemp) asks by a command
-//! that waits for the I/Os in flight.
+//! Reads what /sys gives to everyone. Of other disks the temperature is read after a run only: their driver (drivetemp)
+//! asks by a command that waits for the I/Os in flight.
 
 use crate::surroundings::{entries, name, word};
 use std::collections::BTreeSet;
@@ -44,8 +44,8 @@ impl Processors {
     }
 }
 
-/// The sensor of a device, if it can be read while I/Os are in flight: that of NVMe, whose driver asks by the admin queue, at most once
-/// per second.
+/// The sensor of a device, if it can be read while I/Os are in flight: that of NVMe, whose driver asks by the admin
+/// queue, at most once per second.
 pub(crate) fn sensor(device: &BlockDevice) -> Option<PathBuf> {
     sensors(device).find(|sensor| word(&sensor.join("name")).as_deref() == Some("nvme"))
 }

@@ -57,14 +57,14 @@ const MEMORY_MODELS: &[&str] = &["scsi_debug", "RAMDISK-MCP", "RAMDISK-DR"];
 /// Answers that /proc and /sys do not contain.
 pub(crate) trait Lookup {
     /// Device and mount of an existing path; `None` if it does not exist or cannot be read.
-    fn place(&self, path: &Path) -> Option<Found>;
+    fn place(&self, path: &Path) -> Option<PathTarget>;
     /// Device of the file system with the backing file of a loop device.
     fn loop_backing(&self, name: &str) -> Option<DeviceNumber>;
 }
 
 /// A path that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum PathTarget {
     /// A block device.
     Block(DeviceNumber),
     /// A file or directory on a file system.
@@ -76,12 +76,12 @@ pub(crate) enum Found {
 pub(crate) struct Live<'a>(pub(crate) &'a Path);
 
 impl Lookup for Live<'_> {
-    fn place(&self, path: &Path) -> Option<Found> {
+    fn place(&self, path: &Path) -> Option<PathTarget> {
         let found = std::fs::metadata(path).ok()?;
         if found.file_type().is_block_device() {
-            return Some(Found::Block(DeviceNumber::from_stat(found.rdev())));
+            return Some(PathTarget::Block(DeviceNumber::from_stat(found.rdev())));
         }
-        Some(Found::File(Place { id: mounts::number_of(path), device: DeviceNumber::from_stat(found.dev()) }))
+        Some(PathTarget::File(Place { id: mounts::number_of(path), device: DeviceNumber::from_stat(found.dev()) }))
     }
 
     fn loop_backing(&self, name: &str) -> Option<DeviceNumber> {
@@ -116,8 +116,10 @@ impl<'a> Layers<'a> {
         let nearest = absolute.ancestors().find_map(|path| Some((path, self.lookup.place(path)?)));
         let Some((path, found)) = nearest else { return Vec::new() };
         let mount = match found {
-            Found::File(place) => mounts::of_place(&self.mounts, place, path).filter(|mount| mount.kind != "overlay"),
-            Found::Block(_) => None,
+            PathTarget::File(place) => {
+                mounts::of_place(&self.mounts, place, path).filter(|mount| mount.kind != "overlay")
+            }
+            PathTarget::Block(_) => None,
         };
         let mount = mount.map(|mount| mount.id);
         if let Some(known) = mount.and_then(|mount| self.known.get(&mount)) {
@@ -172,9 +174,9 @@ struct WayDown<'a, 'b> {
 
 impl WayDown<'_, '_> {
     /// Adds the layers of an existing path. Returns the position of the first; `None` if there are too many.
-    fn add(&mut self, path: &Path, found: Found) -> Option<usize> {
+    fn add(&mut self, path: &Path, found: PathTarget) -> Option<usize> {
         match found {
-            Found::Block(number) => match BlockDevice::by_number(self.all.root, number) {
+            PathTarget::Block(number) => match BlockDevice::by_number(self.all.root, number) {
                 Some(device) => self.device(&device),
                 None => {
                     let why = "this device is not in /sys".to_owned();
@@ -183,7 +185,7 @@ impl WayDown<'_, '_> {
                     self.push(Layer { name, kind, device: true, bottom, ..Layer::default() })
                 }
             },
-            Found::File(place) => match mounts::of_place(&self.all.mounts, place, path).cloned() {
+            PathTarget::File(place) => match mounts::of_place(&self.all.mounts, place, path).cloned() {
                 Some(mount) => self.file_system(&mount, path),
                 None => self.unlisted(place, path),
             },
@@ -210,7 +212,8 @@ impl WayDown<'_, '_> {
         let name = mount.point.display().to_string();
         let is_same = |layer: &Layer| !layer.device && layer.name == name && layer.kind == mount.kind;
         if let Some(known) = self.found.iter().position(is_same) {
-            // The directories of an overlay in a container are paths of its host: here they can be paths in the overlay.
+            // The directories of an overlay in a container are paths of its host: here they can be paths in the
+            // overlay.
             return (mount.kind != "overlay").then_some(known);
         }
         let at = self.push(Layer {
@@ -245,15 +248,16 @@ impl WayDown<'_, '_> {
         Some(at)
     }
 
-    /// Devices of a file system: that of its number, or those of its source, which btrfs and bcachefs may have several of.
+    /// Devices of a file system: that of its number, or those of its source, which btrfs and bcachefs may have several
+    /// of.
     fn devices_of(&self, mount: &Mount) -> Vec<BlockDevice> {
         let root = self.all.root;
         if let Some(device) = BlockDevice::by_number(root, mount.device) {
             return vec![device];
         }
         let device_at = |path: &str| match self.all.lookup.place(Path::new(path))? {
-            Found::Block(number) => BlockDevice::by_number(root, number),
-            Found::File(_) => None,
+            PathTarget::Block(number) => BlockDevice::by_number(root, number),
+            PathTarget::File(_) => None,
         };
         let source = mount.source.to_string_lossy();
         let named: Vec<BlockDevice> = source.split(':').filter_map(device_at).collect();
@@ -294,7 +298,7 @@ impl WayDown<'_, '_> {
         self.continue_at(at, path, place);
     }
 
-    fn continue_at(&mut self, at: usize, path: &Path, place: Option<Found>) {
+    fn continue_at(&mut self, at: usize, path: &Path, place: Option<PathTarget>) {
         match place.and_then(|found| self.add(path, found)) {
             Some(below) => self.found[at].below = vec![below],
             None => {
@@ -330,15 +334,15 @@ impl WayDown<'_, '_> {
         Some(at)
     }
 
-    /// The place of the backing file of a loop device. A path in sysfs may be one of another mount namespace, and another
-    /// file here: the device number of the kernel decides.
-    fn backing_place(&self, device: &BlockDevice, file: &Path) -> Option<Found> {
+    /// The place of the backing file of a loop device. A path in sysfs may be one of another mount namespace, and
+    /// another file here: the device number of the kernel decides.
+    fn backing_place(&self, device: &BlockDevice, file: &Path) -> Option<PathTarget> {
         let number = self.all.lookup.loop_backing(device.name());
         match (self.all.lookup.place(file), number) {
-            (Some(Found::File(place)), Some(number)) if place.device != number => {
-                Some(Found::File(Place { id: None, device: number }))
+            (Some(PathTarget::File(place)), Some(number)) if place.device != number => {
+                Some(PathTarget::File(Place { id: None, device: number }))
             }
-            (None, Some(number)) => Some(Found::File(Place { id: None, device: number })),
+            (None, Some(number)) => Some(PathTarget::File(Place { id: None, device: number })),
             (found, _) => found,
         }
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 /// A recorded system, which is also asked about its paths.
-struct Recorded {
+struct RecordedTree {
     root: tempfile::TempDir,
     /// Paths that do not exist there.
     missing: Vec<&'static str>,
@@ -14,14 +14,14 @@ struct Recorded {
     backing: Vec<(&'static str, &'static str)>,
 }
 
-impl Recorded {
+impl RecordedTree {
     fn with_mounts(table: &[&str]) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("proc/self")).unwrap();
         fs::create_dir_all(root.path().join("sys/block")).unwrap();
         fs::create_dir_all(root.path().join("sys/dev/block")).unwrap();
         fs::write(root.path().join("proc/self/mountinfo"), table.join("\n") + "\n").unwrap();
-        Recorded { root, missing: Vec::new(), backing: Vec::new() }
+        RecordedTree { root, missing: Vec::new(), backing: Vec::new() }
     }
 
     fn device(self, name: &str, number: &str, files: &[(&str, &str)]) -> Self {
@@ -81,22 +81,22 @@ impl Recorded {
     }
 }
 
-impl Lookup for Recorded {
-    fn place(&self, path: &Path) -> Option<Found> {
+impl Lookup for RecordedTree {
+    fn place(&self, path: &Path) -> Option<PathTarget> {
         if self.missing.iter().any(|missing| path.starts_with(missing)) {
             return None;
         }
         if let Ok(name) = path.strip_prefix("/dev") {
             let links = fs::read_dir(self.root.path().join("sys/dev/block")).unwrap().flatten();
             let mut devices = links.filter_map(|link| BlockDevice::of_link(&link.path()));
-            return devices.find(|device| Some(device.name()) == name.to_str())?.number().map(Found::Block);
+            return devices.find(|device| Some(device.name()) == name.to_str())?.number().map(PathTarget::Block);
         }
         let mounts = mounts::read(self.root.path()).unwrap();
         let holds = mounts.iter().filter(|mount| path.starts_with(&mount.point));
         let mount = holds.max_by_key(|mount| mount.point.as_os_str().len())?;
         // A subvolume of btrfs has a device number that is not in the table.
         let device = DeviceNumber { minor: mount.device.minor + u32::from(mount.kind == "btrfs"), ..mount.device };
-        Some(Found::File(Place { id: Some(mount.id), device }))
+        Some(PathTarget::File(Place { id: Some(mount.id), device }))
     }
 
     fn loop_backing(&self, name: &str) -> Option<DeviceNumber> {
@@ -108,13 +108,13 @@ impl Lookup for Recorded {
 const ROOT: &str = "27 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw";
 const TMP: &str = "28 27 0:30 / /tmp rw - tmpfs tmpfs rw";
 
-fn disk(recorded: Recorded) -> Recorded {
+fn disk(recorded: RecordedTree) -> RecordedTree {
     recorded.device("sda", "8:0", &[]).device("sda1", "8:1", &[("partition", "1")])
 }
 
 #[test]
 fn a_file_is_on_its_file_system_its_partition_and_its_disk() {
-    let recorded = disk(Recorded::with_mounts(&[ROOT, TMP]));
+    let recorded = disk(RecordedTree::with_mounts(&[ROOT, TMP]));
     assert_eq!(recorded.ways("/data/file"), ["/ ext4 > sda1 partition > sda disk: disk"]);
     assert_eq!(recorded.ways("/dev/sda1"), ["sda1 partition > sda disk: disk"]);
     assert_eq!(recorded.ways("/tmp/file"), ["/tmp tmpfs: memory"]);
@@ -123,7 +123,7 @@ fn a_file_is_on_its_file_system_its_partition_and_its_disk() {
 #[test]
 fn a_loop_device_leads_to_the_file_system_of_its_file() {
     let mounts = [ROOT, TMP, "40 27 7:1 / /mnt/l rw - xfs /dev/loop1 rw"];
-    let recorded = disk(Recorded::with_mounts(&mounts))
+    let recorded = disk(RecordedTree::with_mounts(&mounts))
         .device("loop0", "7:0", &[("loop/backing_file", "/data/image"), ("loop/dio", "1")])
         .device("loop1", "7:1", &[("loop/backing_file", "/tmp/image")])
         .device("loop2", "7:2", &[]);
@@ -137,18 +137,18 @@ fn a_loop_device_leads_to_the_file_system_of_its_file() {
 #[test]
 fn the_kernel_knows_the_device_of_a_backing_file_that_is_not_there() {
     let gone = "/tmp/image (deleted)";
-    let recorded = disk(Recorded::with_mounts(&[ROOT, TMP])).device("loop0", "7:0", &[("loop/backing_file", gone)]);
+    let recorded = disk(RecordedTree::with_mounts(&[ROOT, TMP])).device("loop0", "7:0", &[("loop/backing_file", gone)]);
     let recorded = recorded.without(gone);
     assert_eq!(recorded.ways("/dev/loop0"), ["loop0 loop: unknown, /tmp/image (deleted) is not visible from here"]);
     assert_eq!(recorded.with_backing("loop0", "0:30").ways("/dev/loop0"), ["loop0 loop > /tmp tmpfs: memory"]);
-    let elsewhere = disk(Recorded::with_mounts(&[ROOT]))
+    let elsewhere = disk(RecordedTree::with_mounts(&[ROOT]))
         .device("loop0", "7:0", &[("loop/backing_file", "/hidden/image")])
         .without("/hidden")
         .with_backing("loop0", "0:77");
     let ways = ["loop0 loop > /hidden/image not mounted here: unknown, no device below it is visible here"];
     assert_eq!(elsewhere.ways("/dev/loop0"), ways);
     // The path is of another mount namespace: here it is on tmpfs, there it is not.
-    let other = disk(Recorded::with_mounts(&[ROOT, TMP]))
+    let other = disk(RecordedTree::with_mounts(&[ROOT, TMP]))
         .device("loop0", "7:0", &[("loop/backing_file", "/tmp/image")])
         .with_backing("loop0", "8:1");
     assert_eq!(other.ways("/dev/loop0"), ["loop0 loop > / ext4 > sda1 partition > sda disk: disk"]);
@@ -159,7 +159,7 @@ fn an_overlay_leads_to_the_directory_that_has_the_file() {
     let overlay =
         "50 27 0:50 / /mnt/o rw - overlay overlay rw,lowerdir=/lower1:/tmp/lower2,upperdir=/tmp/up,workdir=/tmp/w";
     let recorded = || {
-        disk(Recorded::with_mounts(&[ROOT, TMP, overlay]))
+        disk(RecordedTree::with_mounts(&[ROOT, TMP, overlay]))
             .device("loop0", "7:0", &[("loop/backing_file", "/mnt/o/image")])
             .without("/tmp/up/old")
             .without("/lower1/image")
@@ -172,14 +172,14 @@ fn an_overlay_leads_to_the_directory_that_has_the_file() {
     assert_eq!(hidden.ways("/mnt/o/new"), ["/mnt/o overlay: unknown, its directories are not visible from here"]);
     // In a container the directories are paths of the host, which can be paths in the overlay itself.
     let own = "27 1 0:50 / / rw - overlay overlay rw,lowerdir=/l,upperdir=/up";
-    let inside = Recorded::with_mounts(&[own]);
+    let inside = RecordedTree::with_mounts(&[own]);
     assert_eq!(inside.ways("/data"), ["/ overlay: unknown, its directories are not visible from here"]);
 }
 
 #[test]
 fn stacked_devices_lead_to_all_their_members() {
     let dm = "60 27 253:0 / /mnt/d rw - ext4 /dev/mapper/data rw";
-    let recorded = disk(Recorded::with_mounts(&[ROOT, TMP, dm]))
+    let recorded = disk(RecordedTree::with_mounts(&[ROOT, TMP, dm]))
         .device("loop0", "7:0", &[("loop/backing_file", "/tmp/image")])
         .device("sdb", "8:16", &[])
         .device("dm-0", "253:0", &[("dm/name", "data")])
@@ -203,7 +203,7 @@ fn stacked_devices_lead_to_all_their_members() {
 
 #[test]
 fn devices_that_only_look_like_disks_are_memory_or_unknown() {
-    let recorded = Recorded::with_mounts(&[ROOT])
+    let recorded = RecordedTree::with_mounts(&[ROOT])
         .device("zram0", "253:0", &[])
         .device("ram0", "1:0", &[])
         .device("nullb0", "252:0", &[])
@@ -229,7 +229,7 @@ fn devices_that_only_look_like_disks_are_memory_or_unknown() {
 #[test]
 fn a_subvolume_of_btrfs_is_on_all_devices_of_its_file_system() {
     let mounts = [ROOT, "70 27 0:70 /home /mnt/b rw - btrfs /dev/sdb rw,compress=zstd:3,subvol=/home"];
-    let recorded = disk(Recorded::with_mounts(&mounts)).device("sdb", "8:16", &[]).device("sdc", "8:32", &[]);
+    let recorded = disk(RecordedTree::with_mounts(&mounts)).device("sdb", "8:16", &[]).device("sdc", "8:32", &[]);
     let sys = recorded.root.path().join("sys");
     let devices = sys.join("fs/btrfs/uuid/devices");
     fs::create_dir_all(&devices).unwrap();
@@ -241,7 +241,7 @@ fn a_subvolume_of_btrfs_is_on_all_devices_of_its_file_system() {
 
 #[test]
 fn file_systems_that_others_serve_are_unknown() {
-    let recorded = Recorded::with_mounts(&[
+    let recorded = RecordedTree::with_mounts(&[
         "80 27 0:80 / /mnt/s rw - fuse.sshfs host:/ rw",
         "81 27 0:81 / /mnt/n rw - nfs4 host:/export rw",
         "82 27 0:82 / /mnt/z rw - zfs tank/data rw",
@@ -262,7 +262,7 @@ fn file_systems_that_others_serve_are_unknown() {
 
 #[test]
 fn the_files_of_one_mount_are_looked_for_once() {
-    let recorded = disk(Recorded::with_mounts(&[ROOT]));
+    let recorded = disk(RecordedTree::with_mounts(&[ROOT]));
     let mut layers = Layers::new(recorded.root.path(), &recorded);
     let first = layers.under(Path::new("/a"));
     fs::remove_dir_all(recorded.root.path().join("sys")).unwrap();

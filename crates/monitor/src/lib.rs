@@ -27,7 +27,7 @@ pub use contents::sample_contents;
 pub use cpu::{CpuCounters, cpu_count, uptime_centiseconds};
 pub use listing::{Listed, Reading, diskstats, single, whole_devices};
 pub use rates::device_activity;
-pub use recorder::{Pace, Recorded, Recorder};
+pub use recorder::{Pace, Recorder, RunRecording};
 pub use surroundings::{EPOCH, Places};
 pub use targets::Target;
 pub use workers::{Account, WorkerSeen, io_bytes};

@@ -64,7 +64,7 @@ pub struct Recorder {
 
 /// Everything recorded during a run: three views of the same samples of devices, and the other signals.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
+pub struct RunRecording {
     /// Use of each device, as in [`Recorder::device_usage`].
     pub devices: Vec<DeviceUsage>,
     /// Bytes transferred by the devices at the bottom of the stacks, for any process. `None` if the device of a path is
@@ -269,10 +269,10 @@ impl Recorder {
     }
 
     /// Ends the last interval at `now` and returns everything that was recorded.
-    pub fn finish(mut self, now: Nanos, workers: &[WorkerSeen]) -> Recorded {
+    pub fn finish(mut self, now: Nanos, workers: &[WorkerSeen]) -> RunRecording {
         self.sample(now, workers);
         targets::end(&mut self.found.targets);
-        Recorded {
+        RunRecording {
             devices: self.devices.usage(),
             lowest_traffic: self.devices.lowest_traffic(),
             monitored: self.found,

@@ -1,5 +1,5 @@
-//! Surroundings of a run: which machine, devices and file systems it was, and the settings that change results, read right
-//! after it.
+//! Surroundings of a run: which machine, devices and file systems it was, and the settings that change results, read
+//! right after it.
 
 use crate::heat;
 use model::{Fact, Monitored, Surroundings};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use sys::devices::identity::BlockDevice;
 use sys::files::{mounts, operations};
 
-/// Number of the lines under *Measures* in CHANGELOG.md: each of them shifts numbers, so results from before and after are not
-/// compared.
+/// Number of the lines under *Measures* in CHANGELOG.md: each of them shifts numbers, so results from before and after
+/// are not compared.
 pub const EPOCH: u32 = measures(include_bytes!("../../../CHANGELOG.md"));
 
 /// The devices and file systems of results.
@@ -32,7 +32,8 @@ impl Places {
         );
     }
 
-    /// Reads the machine under this root (`/`, or a recorded one) on which they were measured just now, in this working directory.
+    /// Reads the machine under this root (`/`, or a recorded one) on which they were measured just now, in this working
+    /// directory.
     pub fn surroundings(&self, root: &Path, directory: Option<&Path>) -> Surroundings {
         let devices: Vec<BlockDevice> =
             self.leaves.iter().filter_map(|name| BlockDevice::by_name(root, name)).collect();

@@ -1,7 +1,7 @@
 //! A real loop device, when the test may make one.
 
 use measure::Nanos;
-use monitor::{Recorded, Recorder, Target};
+use monitor::{Recorder, RunRecording, Target};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn a_loop_device_shows_what_was_read_from_it_and_from_the_disk_below() {
     let recorder = Recorder::start(root, &[&target.device], Nanos::SECOND, Nanos::ZERO);
     let image = target.folder.path().join("image");
     target.read_direct();
-    let Recorded { devices, lowest_traffic, .. } = recorder.finish(Nanos::from_secs(1), &[]);
+    let RunRecording { devices, lowest_traffic, .. } = recorder.finish(Nanos::from_secs(1), &[]);
     let [usage] = &devices[..] else { panic!("the loop device alone") };
     assert_eq!((usage.name.as_str(), usage.sectors.map(|[read, _]| read)), (name.as_str(), Some((SIZE / 512) as u64)));
     assert!(usage.ios[0] > 0 && usage.elapsed_ms == Some(1000));

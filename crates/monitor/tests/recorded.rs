@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use model::DeviceUsage;
-use monitor::{Recorded, Recorder};
+use monitor::{Recorder, RunRecording};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ fn a_device_that_vanishes_keeps_what_was_read_last() {
     recorder.read_devices(at(1));
     fs::remove_dir_all(tree.folder("pci/sda")).unwrap();
     recorder.sample(at(2), &[]);
-    let Recorded { devices, lowest_traffic, monitored, .. } = recorder.finish(at(3), &[]);
+    let RunRecording { devices, lowest_traffic, monitored, .. } = recorder.finish(at(3), &[]);
     assert_eq!((devices[0].ios, devices[0].elapsed_ms), ([7, 0], Some(1000)));
     assert_eq!(lowest_traffic.unwrap().read_bytes, 56 * 512);
     let gained: Vec<_> = monitored.intervals.iter().map(|interval| interval.devices[0].reads.ios).collect();
@@ -152,7 +152,7 @@ fn counters_that_wrap_or_restart_between_samples_still_add_up() {
     tree.stat("pci/sda", "200 0 1600 104 0 0 0 0 0 104 104");
     recorder.sample(at(1), &[]);
     tree.stat("pci/sda", "5 0 40 2 0 0 0 0 0 2 2");
-    let Recorded { devices, lowest_traffic, monitored, .. } = recorder.finish(at(2), &[]);
+    let RunRecording { devices, lowest_traffic, monitored, .. } = recorder.finish(at(2), &[]);
     assert_eq!((devices[0].ios[0], devices[0].ticks_ms[0], devices[0].busy_ms), (105, 202, 202));
     assert_eq!(lowest_traffic.unwrap().read_bytes, 840 * 512);
     assert_eq!(monitored.whole().devices[0].reads.ios, 105);
@@ -175,7 +175,7 @@ fn traffic_is_counted_once_at_the_bottom_of_the_stacks() {
     let recorder = tree.record(&[folder.path(), Path::new(ELSEWHERE)], at(0));
     tree.stat("virtual/md0", "9 9 9 9 9 9 9 9 9 9 9");
     tree.stat("pci/sda", "2 0 16 1 1 0 8 1 0 1 1 0 0 0 0 3 1").stat("pci/sdb", "1 0 8 1 0 0 0 0 0 1 1");
-    let Recorded { devices, lowest_traffic, .. } = recorder.finish(at(1), &[]);
+    let RunRecording { devices, lowest_traffic, .. } = recorder.finish(at(1), &[]);
     let traffic = lowest_traffic.unwrap();
     assert_eq!((traffic.read_bytes, traffic.written_bytes), (24 * 512, 8 * 512));
     assert_eq!(traffic.disks, ["sda", "sdb"]);
@@ -221,7 +221,7 @@ fn three_views_are_of_one_reading_per_sample() {
     recorder.sample(at(1), &[]);
     recorder.read_devices(at(2));
     recorder.sample(at(3), &[]);
-    let Recorded { devices, lowest_traffic, monitored, .. } = recorder.finish(at(4), &[]);
+    let RunRecording { devices, lowest_traffic, monitored, .. } = recorder.finish(at(4), &[]);
     assert_eq!(opened.load(SeqCst), 5, "start, two samples, a report in between, end");
     assert_eq!((devices[0].ios[0], lowest_traffic.unwrap().read_bytes), (4, 4 * 512));
     let gained: Vec<_> = monitored.intervals.iter().map(|interval| interval.devices[0].reads.ios).collect();

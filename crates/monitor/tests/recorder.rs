@@ -7,11 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// A machine whose one disk holds the directory of this test, so that a path of it leads there.
-struct Recorded(tempfile::TempDir);
+struct RecordedRoot(tempfile::TempDir);
 
-impl Recorded {
+impl RecordedRoot {
     fn new() -> Self {
-        let recorded = Recorded(tempfile::tempdir().unwrap());
+        let recorded = RecordedRoot(tempfile::tempdir().unwrap());
         let number = std::fs::metadata(recorded.path()).unwrap().dev();
         let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
         let disk = recorded.path().join("sys/devices/sda");
@@ -73,7 +73,7 @@ fn worker(ios: u64, measuring: bool) -> WorkerSeen {
 
 #[test]
 fn a_recorded_machine_gives_its_gains() {
-    let machine = Recorded::new();
+    let machine = RecordedRoot::new();
     let paths = [machine.path()];
     let mut recorder = Recorder::start(machine.path(), &paths, Nanos::from_millis(500), Nanos::ZERO);
     assert!(!recorder.is_due(Nanos::from_millis(499)) && recorder.is_due(Nanos::from_millis(500)));
@@ -116,7 +116,7 @@ fn a_recorded_machine_gives_its_gains() {
 
 #[test]
 fn heat_and_limits_that_change_are_recorded() {
-    let machine = Recorded::new();
+    let machine = RecordedRoot::new();
     let number = std::fs::metadata(machine.path()).unwrap().dev();
     let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
     let warm = |millidegrees: i64| {
@@ -161,7 +161,7 @@ fn heat_and_limits_that_change_are_recorded() {
 
 #[test]
 fn a_group_of_the_workers_own_is_counted_in_place_of_ours() {
-    let machine = Recorded::new();
+    let machine = RecordedRoot::new();
     let number = std::fs::metadata(machine.path()).unwrap().dev();
     let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
     machine.write("proc/77/cgroup", "0::/job/workers\n");
@@ -182,7 +182,7 @@ fn a_group_of_the_workers_own_is_counted_in_place_of_ours() {
 }
 
 /// Adds a device to a recorded machine: its number, counters, and what it is made of.
-fn add_device(machine: &Recorded, path: &str, number: &str, members: &[&str]) {
+fn add_device(machine: &RecordedRoot, path: &str, number: &str, members: &[&str]) {
     let folder = machine.path().join("sys/devices").join(path);
     machine.write(&format!("sys/devices/{path}/dev"), number);
     machine.write(&format!("sys/devices/{path}/stat"), "1 0 8 1 1 0 8 1 0 1 1\n");
@@ -200,7 +200,7 @@ fn add_device(machine: &Recorded, path: &str, number: &str, members: &[&str]) {
 
 #[test]
 fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
-    let machine = Recorded::new();
+    let machine = RecordedRoot::new();
     for (path, number) in [("p/sdb", "8:16"), ("p/sdc", "8:32"), ("p/sdd", "8:48"), ("p/sdd/sdd1", "8:49")] {
         add_device(&machine, path, number, &[]);
     }
@@ -210,7 +210,8 @@ fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
     add_device(&machine, "v/md0", "9:0", &["v/dm-0", "p/sdd/sdd1"]);
     add_device(&machine, "v/dm-1", "253:1", &["v/md0"]);
     let below = tempfile::tempdir().unwrap();
-    // A loop device over a file on the volume, and a file system on the loop device: two paths of this machine stand in.
+    // A loop device over a file on the volume, and a file system on the loop device: two paths of this machine stand
+    // in.
     let place = |path: &Path, device: &str| {
         let number = std::fs::metadata(path).unwrap().dev();
         let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
@@ -258,7 +259,7 @@ fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
 
 #[test]
 fn latencies_of_an_interval_are_what_came_since_the_last() {
-    let machine = Recorded::new();
+    let machine = RecordedRoot::new();
     let mut recorder = Recorder::start(machine.path(), &[], Nanos::from_millis(500), Nanos::ZERO);
     let mut histograms = Box::new([const { Histogram::new() }; 4]);
     histograms[0].record_many(Nanos(100_000), 10);
@@ -290,7 +291,7 @@ fn a_machine_that_tells_nothing_gives_nothing_rather_than_zeros() {
 
 #[test]
 fn a_run_of_any_length_keeps_a_bounded_number_of_intervals() {
-    let machine = Recorded::new();
+    let machine = RecordedRoot::new();
     let mut recorder = Recorder::start(machine.path(), &[], Nanos::from_millis(1), Nanos::ZERO);
     for n in 1..=1500u64 {
         recorder.sample(Nanos::from_millis(n), &[worker(n * 10, true)]);
@@ -303,7 +304,7 @@ fn a_run_of_any_length_keeps_a_bounded_number_of_intervals() {
 
 #[test]
 fn who_follows_a_run_gets_every_interval_of_it_however_few_are_kept() {
-    let machine = Recorded::new();
+    let machine = RecordedRoot::new();
     let start = Recorder::start(machine.path(), &[], Nanos::from_millis(1), Nanos::ZERO);
     let mut recorder = start.at(monitor::Pace::Constant);
     let mut followed = model::Interval::default();

@@ -21,7 +21,8 @@ pub enum LaidOutBy {
     /// This run alone: a file that is too short is recreated.
     #[default]
     ThisRun,
-    /// Perhaps other members of its cluster at the same time: a file stays the one that they have open, and does not get shorter.
+    /// Perhaps other members of its cluster at the same time: a file stays the one that they have open, and does not
+    /// get shorter.
     Members,
 }
 
@@ -35,7 +36,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part of a region, in whole blocks; the last one has what is left at the end, too. Parts do not overlap, and together they are the region.
+    /// The part of a region, in whole blocks; the last one has what is left at the end, too. Parts do not overlap, and
+    /// together they are the region.
     pub fn within(self, start: u64, end: u64, block: u64) -> (u64, u64) {
         let (block, of) = (block.max(1), u64::from(self.of.max(1)));
         let blocks = end.saturating_sub(start) / block;

@@ -83,8 +83,8 @@ pub struct JobPlan {
     pub clones: u32,
     /// Workers are processes or threads.
     pub isolation: Isolation,
-    /// Number of clones that take turns on one process or thread and share its queue (`jobs_per_thread`); 1 if each clone
-    /// has both to itself.
+    /// Number of clones that take turns on one process or thread and share its queue (`jobs_per_thread`); 1 if each
+    /// clone has both to itself.
     pub jobs_per_thread: u32,
     /// Reporting group, from 0.
     pub group: u32,

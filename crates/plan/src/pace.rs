@@ -38,8 +38,8 @@ pub struct PacePlan {
     pub rate: PerDirection<Option<BytesPerSecond>>,
     /// I/Os per second; excludes `rate`.
     pub iops: PerDirection<Option<u64>>,
-    /// I/Os per second over time, in place of `rate` and `iops`; empty for none. The first step is at 0 s, the last has a
-    /// rate above 0. Reads and writes of a mix share it as they share the I/Os.
+    /// I/Os per second over time, in place of `rate` and `iops`; empty for none. The first step is at 0 s, the last has
+    /// a rate above 0. Reads and writes of a mix share it as they share the I/Os.
     pub profile: Vec<RateStep>,
     /// Draw the intervals between I/Os from an exponential distribution instead of keeping them equal.
     pub poisson: bool,

@@ -34,7 +34,8 @@ pub struct Workload {
     pub flushes: Flushes,
     /// The job writes nothing: it verifies the data of an earlier one.
     pub verifies_only: bool,
-    /// True if blocks that are written are to be read back and checked, and in a job that only reads, those that are read.
+    /// True if blocks that are written are to be read back and checked, and in a job that only reads, those that are
+    /// read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verifies: bool,
     /// I/O before the measured part.

@@ -1,4 +1,5 @@
-//! An option as it is written on a command line. Man pages and completions are made of these, whichever table they come from.
+//! An option as it is written on a command line. Man pages and completions are made of these, whichever table they come
+//! from.
 
 /// An option of a command line.
 #[derive(Clone, Debug, Default, PartialEq)]

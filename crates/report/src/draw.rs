@@ -56,7 +56,7 @@ pub struct Look {
     /// Screen or paper.
     pub medium: Medium,
     /// Latency lines to draw.
-    pub lines: Vec<Shown>,
+    pub lines: Vec<LatencySeries>,
     /// The latency target in nanoseconds, overriding that of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_ns: Option<f64>,
@@ -89,7 +89,7 @@ pub enum Medium {
 
 /// A latency line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Shown {
+pub enum LatencySeries {
     /// The mean.
     #[serde(rename = "avg")]
     Average,
@@ -107,9 +107,10 @@ pub enum Shown {
     Max,
 }
 
-impl Shown {
+impl LatencySeries {
     /// All lines.
-    pub const ALL: [Shown; 5] = [Shown::Average, Shown::P95, Shown::P99, Shown::P9999, Shown::Max];
+    pub const ALL: [LatencySeries; 5] =
+        [LatencySeries::Average, LatencySeries::P95, LatencySeries::P99, LatencySeries::P9999, LatencySeries::Max];
 }
 
 /// Colour theme.
@@ -127,7 +128,7 @@ impl Look {
     /// The chart's default size and appearance.
     pub fn of(chart: &Chart) -> Look {
         let (width, height) = chart.size;
-        let lines = Shown::ALL.to_vec();
+        let lines = LatencySeries::ALL.to_vec();
         Look {
             width,
             height,

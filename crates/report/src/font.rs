@@ -16,22 +16,22 @@ pub(crate) const FAMILY: &str = "DejaVu Sans";
 
 /// Measures text.
 pub(crate) struct Measure {
-    faces: [Face; 2],
+    faces: [Typeface; 2],
 }
 
 /// One font: maps characters to glyphs, with glyph widths in units of 1/`em` of the font size.
-struct Face {
+struct Typeface {
     letters: Charmap<'static>,
     widths: GlyphMetrics<'static>,
     em: f64,
 }
 
-impl Face {
+impl Typeface {
     fn read(file: &'static [u8]) -> Option<Self> {
         let font = FontRef::new(file).ok()?;
         let (size, location) = (Size::unscaled(), LocationRef::default());
         let em = f64::from(font.metrics(size, location).units_per_em);
-        Some(Face { letters: font.charmap(), widths: font.glyph_metrics(size, location), em })
+        Some(Typeface { letters: font.charmap(), widths: font.glyph_metrics(size, location), em })
     }
 
     /// Width of a character. A character missing from the font is drawn in a font of the viewer's, where it is usually
@@ -45,7 +45,7 @@ impl Face {
 impl Measure {
     /// Loads the embedded fonts; `None` if they cannot be parsed, which means that the build is broken.
     pub(crate) fn new() -> Option<Self> {
-        let [regular, bold] = LazyLock::force(&FILES).each_ref().map(|file| Face::read(file));
+        let [regular, bold] = LazyLock::force(&FILES).each_ref().map(|file| Typeface::read(file));
         Some(Measure { faces: [regular?, bold?] })
     }
 

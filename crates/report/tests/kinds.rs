@@ -3,10 +3,10 @@
 use analysis::Load;
 use measure::{Histogram, Nanos};
 use report::data::{
-    Axis, Blocks, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Level, Line, Outcome,
-    Overlay, Panel, Quantity, Rounds, Series, Surface, Sweep, Table, Unit,
+    Axis, Blocks, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Level, Line, NumberChange,
+    Outcome, Overlay, Panel, Quantity, Rounds, Series, Surface, Sweep, Table, Unit,
 };
-use report::{CHARTS, Chart, ChartEngine, Look, Scale, Shown, Theme, png};
+use report::{CHARTS, Chart, ChartEngine, LatencySeries, Look, Scale, Theme, png};
 use serde::Serialize;
 
 /// Draws, and writes the picture where PLUMB_GALLERY names a directory.
@@ -253,7 +253,7 @@ fn systems_of_one_level_have_a_bar_each_with_its_interval() {
 
 #[test]
 fn changes_stand_at_their_place_between_no_change_and_the_tolerance() {
-    let row = |name: &str, (change, low, high): (f64, f64, f64), verdict: Outcome| Changed {
+    let row = |name: &str, (change, low, high): (f64, f64, f64), verdict: Outcome| NumberChange {
         name: name.into(),
         unit: if name == "IOPS" { Unit::Count } else { Unit::Latency },
         old: Some(80_000.0),
@@ -297,7 +297,7 @@ fn a_look_chooses_theme_scale_lines_target_and_title() {
     let mut look = plain("sweep");
     look.theme = Theme::Dark;
     look.scale = Scale::Linear;
-    look.lines = vec![Shown::Average, Shown::P99];
+    look.lines = vec![LatencySeries::Average, LatencySeries::P99];
     look.target_ns = Some(5e5);
     look.title = Some("mine".into());
     let svg = drawn("sweep-dark", "sweep", &sweep("ssd", 90.0, 8.0), &look);

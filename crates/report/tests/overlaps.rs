@@ -3,8 +3,8 @@
 
 use analysis::Load;
 use report::data::{
-    Axis, Band, Bin, Blocks, Capacity, Card, Cdf, Changed, ChangedTest, Changes, Curve, DeviceRow, Devices,
-    Distribution, Level, LimitedRound, LimitedRule, Limits, Line, Mark, Outcome, Overlay, Panel, Quantity, RateTrial,
+    Axis, Band, Bin, Blocks, Capacity, Card, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Level,
+    LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Outcome, Overlay, Panel, Quantity, RateTrial,
     ResponseLimit, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
@@ -230,7 +230,7 @@ fn changes() {
             // From a fiftieth to seventy times, with intervals of all widths; some without an interval, some unknown.
             let change = between((0.02, 70.0), at, count) - 1.0;
             let width = between((1.001, 20.0), at, count);
-            Changed {
+            NumberChange {
                 name: if at.is_multiple_of(2) { "IOPS".into() } else { "p99.9".into() },
                 unit: if at.is_multiple_of(2) { Unit::Count } else { Unit::Latency },
                 old: (at % 4 != 3).then(|| between(if at.is_multiple_of(2) { rate } else { latency }, at, count)),

@@ -61,19 +61,20 @@ pub enum Monitoring {
     /// Devices, processors, control groups and workers over time, and a description of the machine.
     #[default]
     Full,
-    /// Nothing. For callers that show the numbers of the jobs alone: in a run of a millisecond the rest takes longer than
-    /// its I/O.
+    /// Nothing. For callers that show the numbers of the jobs alone: in a run of a millisecond the rest takes longer
+    /// than its I/O.
     Off,
 }
 
-/// The caller's end of a run. Its methods are called one at a time, from the thread that called [`crate::execute`]; during a pass that this
-/// thread does itself ([`crate::Runner::run_in_succession`]) also from another one, which has no files open but standard input, output and error.
+/// The caller's end of a run. Its methods are called one at a time, from the thread that called [`crate::execute`];
+/// during a pass that this thread does itself ([`crate::Runner::run_in_succession`]) also from another one, which has
+/// no files open but standard input, output and error.
 pub trait Observer: Send {
     /// Something happened. Has no default, so that no caller drops findings by accident.
     fn event(&mut self, event: Event<'_>);
 
-    /// The next request of the caller, `elapsed` after the start of the run. Called in each turn of the event loop, every
-    /// 10 ms or more often, until it returns `None` or the same request again.
+    /// The next request of the caller, `elapsed` after the start of the run. Called in each turn of the event loop,
+    /// every 10 ms or more often, until it returns `None` or the same request again.
     fn request(&mut self, elapsed: Nanos) -> Option<Request> {
         let _ = elapsed;
         None
@@ -84,7 +85,8 @@ pub trait Observer: Send {
         Start::Now
     }
 
-    /// True if the layout of files is to end early, so that no worker starts. Called every 50 ms or more often during a layout.
+    /// True if the layout of files is to end early, so that no worker starts. Called every 50 ms or more often during a
+    /// layout.
     fn ends_layout(&mut self) -> bool {
         false
     }
@@ -166,7 +168,8 @@ pub enum Event<'a> {
     Report(&'a RunResult),
     /// All numbers since the start, after [`Request::Save`].
     Save(&'a RunResult),
-    /// The runtime of all workers has passed, and those that did not reach the end of their job wait for [`Request::GoOnUntil`]: the measured I/Os of each worker. Sent once.
+    /// The runtime of all workers has passed, and those that did not reach the end of their job wait for
+    /// [`Request::GoOnUntil`]: the measured I/Os of each worker. Sent once.
     OutOfTime(&'a [u64]),
     /// All workers are asked to end before their time: a signal or [`Request::End`] came. Sent once.
     Ending,

@@ -61,8 +61,8 @@ fn series_key(test: &TestResult, host: &Surroundings) -> i64 {
     key_of(&[&epoch, &machine, &test.work, &identity(test, host)])
 }
 
-/// The place that stores the bytes, by permanent identifiers, or else by model and size, the file that holds a loop device, or the path:
-/// never by the name of a device, which can be another one after a reboot.
+/// The place that stores the bytes, by permanent identifiers, or else by model and size, the file that holds a loop
+/// device, or the path: never by the name of a device, which can be another one after a reboot.
 fn identity(test: &TestResult, host: &Surroundings) -> String {
     let place = &test.place;
     let mut devices: Vec<String> = place

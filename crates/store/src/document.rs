@@ -101,7 +101,8 @@ impl Document {
     }
 }
 
-/// The command of a document from its command line, as in `survey`, `iozone -a` or `plumb knee --iozone -i 0`. A single run states none.
+/// The command of a document from its command line, as in `survey`, `iozone -a` or `plumb knee --iozone -i 0`. A single
+/// run states none.
 fn command(line: Option<&str>) -> String {
     let Some(line) = line else { return "fio".to_owned() };
     let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));

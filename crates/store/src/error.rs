@@ -53,7 +53,7 @@ pub enum StoreError {
         why: std::io::Error,
     },
     /// The word is not a run.
-    #[error("there is no run `{word}` in {}; plumb store list shows all runs", path.display())]
+    #[error("there is no run `{word}` in {}; plumb store list shows those that there are", path.display())]
     NoRun {
         /// The word.
         word: String,

@@ -1,8 +1,9 @@
 //! A result, packed: its numbers apart from its text, column by column, then compressed by LZMA.
 //!
-//! Half of a result are histograms and samples, whose numbers LZMA takes for text: apart, each as its difference from the one before it in
-//! the same place, they take half of the room. The bytes that are unpacked are those that were packed: numbers are taken out only
-//! if they are written in the one usual way, and a text that would not return as it was is compressed as it is.
+//! Half of a result are histograms and samples, whose numbers LZMA takes for text: apart, each as its difference from
+//! the one before it in the same place, they take half of the room. The bytes that are unpacked are those that were
+//! packed: numbers are taken out only if they are written in the one usual way, and a text that would not return as it
+//! was is compressed as it is.
 //!
 //! A survey of 12 tests and 1.29 MB takes 42 kB so. Without columns LZMA leaves 71 kB of it, zstd 77 and deflate 123.
 
@@ -202,7 +203,8 @@ enum Level {
 }
 
 impl Place {
-    /// Follows a token that is not a number; `name` is its text if it is the name of a member. `None` if brackets do not match.
+    /// Follows a token that is not a number; `name` is its text if it is the name of a member. `None` if brackets do
+    /// not match.
     fn step(&mut self, token: &[u8], name: Option<&[u8]>) -> Option<()> {
         match (token, name) {
             (_, Some(name)) => {

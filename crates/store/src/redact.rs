@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// Characters that end a word in options and messages.
 const ENDS: &[char] = &[' ', '\t', '\n', '"', '\'', '=', ',', ':', ';', '(', ')', '[', ']', '<', '>'];
 
-/// The result with each path, serial number and UUID in it, and each of `secrets` (names of hosts), replaced by a short hash: the
-/// same word has the same hash, so that the tests of one place are still seen to be of one place.
+/// The result with each path, serial number and UUID in it, and each of `secrets` (names of hosts), replaced by a short
+/// hash: the same word has the same hash, so that the tests of one place are still seen to be of one place.
 ///
 /// # Errors
 /// The text is not JSON.

@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 64;
 
 /// A run that was given to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct AddedRun {
     /// Its ID.
     pub id: String,
     /// True if the same result was there before.
@@ -63,12 +63,12 @@ pub struct Checked {
 }
 
 impl Store {
-    /// Keeps a result in one transaction. `day` is its date, like `2026-11-22`, which its ID starts with. The same result is
-    /// kept once.
+    /// Keeps a result in one transaction. `day` is its date, like `2026-11-22`, which its ID starts with. The same
+    /// result is kept once.
     ///
     /// # Errors
     /// The store cannot be written; nothing has changed then.
-    pub fn add(&mut self, document: &Document, day: &str) -> Result<Kept, StoreError> {
+    pub fn add(&mut self, document: &Document, day: &str) -> Result<AddedRun, StoreError> {
         let sum = Sha256::digest(&document.bytes).to_vec();
         let failed = |message| StoreError::Database { path: self.path.clone(), message };
         let packed = pack(&document.bytes).map_err(failed)?;
@@ -77,7 +77,7 @@ impl Store {
                 .query_row("SELECT id FROM run WHERE sha256 = ?1", [&sum], |row| row.get::<_, String>(0))
                 .optional()?;
             if let Some(id) = known {
-                return Ok(Kept { id, known: true });
+                return Ok(AddedRun { id, known: true });
             }
             let number: i64 = transaction.query_row(
                 "INSERT INTO day VALUES(?1, 1) ON CONFLICT(day) DO UPDATE SET last = last + 1 RETURNING last",
@@ -91,12 +91,12 @@ impl Store {
                 params![id, size, sum, packed],
             )?;
             derive(transaction, transaction.last_insert_rowid(), document)?;
-            Ok(Kept { id, known: false })
+            Ok(AddedRun { id, known: false })
         })
     }
 
-    /// The ID of the run that a word stands for: an ID, a name, `last`, or `last~N` for the N-th before it; `None` if it
-    /// stands for none.
+    /// The ID of the run that a word stands for: an ID, a name, `last`, or `last~N` for the N-th before it; `None` if
+    /// it stands for none.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -321,6 +321,6 @@ fn unpacked(packed: &[u8], sum: &[u8]) -> Result<Vec<u8>, String> {
     if Sha256::digest(&bytes).as_slice() == sum {
         Ok(bytes)
     } else {
-        Err("its checksum differs from the one in the store".to_owned())
+        Err("its checksum is not the one that it was kept with".to_owned())
     }
 }

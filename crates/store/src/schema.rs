@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 /// Number of the format of what cannot be derived (`user_version`). No release wrote the first three.
 pub(crate) const FORMAT: i64 = 4;
-/// Number of the derived tables: raised when a table of [`DERIVED_TABLES`] or its contents change, so that they are made again.
+/// Number of the derived tables: raised when a table of [`DERIVED_TABLES`] or its contents change, so that they are
+/// made again.
 const DERIVED: i64 = 3;
 /// Marks the file as a store: "plmb".
 const APPLICATION: i64 = 0x706c_6d62;
@@ -28,8 +29,8 @@ CREATE TABLE change(series INTEGER NOT NULL, run INTEGER NOT NULL REFERENCES run
 CREATE TABLE setting(key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 ";
 
-/// The tables that follow from them. Numbers go with the tests of a run ([`Store::forget`]): an index by run is half as large again as
-/// the numbers.
+/// The tables that follow from them. Numbers go with the tests of a run ([`Store::forget`]): an index by run is half as
+/// large again as the numbers.
 const DERIVED_TABLES: &str = "
 CREATE TABLE summary(run INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE, began_unix_ms INTEGER NOT NULL,
   command TEXT NOT NULL, program TEXT NOT NULL, grade INTEGER NOT NULL, environment INTEGER NOT NULL);
@@ -83,8 +84,8 @@ impl Store {
         }
     }
 
-    /// Opens a store to write, and makes it with its directory if there is none. Tables that another version of plumb derived
-    /// are made again.
+    /// Opens a store to write, and makes it with its directory if there is none. Tables that another version of plumb
+    /// derived are made again.
     ///
     /// # Errors
     /// The file is not a store, is one of a newer format, or cannot be written.

@@ -1,7 +1,7 @@
 //! An axis of a sweep: a fio option and its values.
 
 use crate::error::SurveyError;
-use crate::parse_values as word;
+use crate::parse_values;
 use fio::outside_effects;
 
 /// An option and its values.
@@ -79,14 +79,14 @@ impl Axis {
         };
         may_be_named(&name)?;
         let values = match name.as_str() {
-            "bs" => spelled(word::block_sizes(values)?),
-            "users" => spelled(word::user_counts(values)?),
+            "bs" => spelled(parse_values::block_sizes(values)?),
+            "users" => spelled(parse_values::user_counts(values)?),
             "size" => {
                 let sizes: Result<Vec<u64>, SurveyError> =
-                    word::values(values)?.iter().map(|value| word::size(value)).collect();
-                sizes?.into_iter().map(word::short_size).collect()
+                    parse_values::values(values)?.iter().map(|value| parse_values::size(value)).collect();
+                sizes?.into_iter().map(parse_values::short_size).collect()
             }
-            _ => word::values(values)?,
+            _ => parse_values::values(values)?,
         };
         values.iter().try_for_each(|value| may_be_set(&name, value))?;
         Ok(Axis { name, values })
@@ -125,7 +125,7 @@ fn may_be_named(name: &str) -> Result<(), SurveyError> {
 }
 
 fn spelled(numbers: Vec<u32>) -> Vec<String> {
-    numbers.into_iter().map(|number| word::short_size(u64::from(number))).collect()
+    numbers.into_iter().map(|number| parse_values::short_size(u64::from(number))).collect()
 }
 
 #[cfg(test)]

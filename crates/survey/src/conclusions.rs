@@ -1,5 +1,5 @@
-//! The sentences at the end: rates that last where tests had phases that differ, then two sentences: about the sweep over users if
-//! there is one, otherwise about the swept option.
+//! The sentences at the end of a survey: the lasting rates of tests with different phases, and two sentences on the
+//! sweep over users or, without one, on the swept option.
 
 use crate::finished::FinishedTest;
 use crate::kind::TestKind;
@@ -110,7 +110,8 @@ fn point(row: &FinishedTest) -> Option<Level> {
     Level::of(f64::from(row.test.users), &row.result, direction, &row.result.notes)
 }
 
-/// Without a sweep over users: the levels with the most IOPS and with the highest bandwidth, beyond the noise of their rounds.
+/// Without a sweep over users: the levels with the most IOPS and with the highest bandwidth, beyond the noise of their
+/// rounds.
 fn of_sweep(title: &str, rows: &[&FinishedTest]) -> Vec<String> {
     let mut levels: Vec<(&SurveyTest, Vec<Level>)> = Vec::new();
     for row in rows {

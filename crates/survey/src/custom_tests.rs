@@ -3,7 +3,7 @@
 use crate::axis;
 use crate::error::SurveyError;
 use crate::kind::TestKind;
-use crate::parse_values as word;
+use crate::parse_values;
 use crate::request::{SurveyRequest, TextValue};
 use crate::test::SurveyTest;
 use serde::de::Error;
@@ -35,7 +35,7 @@ pub struct CustomTest {
 /// The same test in the form of the survey file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Written {
+struct TestEntry {
     rw: String,
     #[serde(alias = "block-sizes")]
     bs: Option<TextValue>,
@@ -47,10 +47,10 @@ struct Written {
     options: BTreeMap<String, TextValue>,
 }
 
-impl TryFrom<Written> for CustomTest {
+impl TryFrom<TestEntry> for CustomTest {
     type Error = SurveyError;
 
-    fn try_from(written: Written) -> Result<Self, SurveyError> {
+    fn try_from(written: TestEntry) -> Result<Self, SurveyError> {
         let kind = TestKind::of_pattern(&written.rw).ok_or_else(|| {
             SurveyError::Value(format!(
                 "`{}` is not a pattern; there are read, write, randread, randwrite, rw and randrw",
@@ -93,8 +93,8 @@ impl TryFrom<Written> for CustomTest {
             axis::may_be_set(&name, &value)?;
             options.push((name, value));
         }
-        let blocks = written.bs.map(|TextValue(text)| word::block_sizes(&text)).transpose()?;
-        let users = written.users.map(|TextValue(text)| word::user_counts(&text)).transpose()?;
+        let blocks = written.bs.map(|TextValue(text)| parse_values::block_sizes(&text)).transpose()?;
+        let users = written.users.map(|TextValue(text)| parse_values::user_counts(&text)).transpose()?;
         Ok(CustomTest {
             kind,
             block_sizes: blocks.unwrap_or_else(|| vec![kind.usual_block()]),
@@ -106,7 +106,7 @@ impl TryFrom<Written> for CustomTest {
 
 impl<'de> Deserialize<'de> for CustomTest {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        CustomTest::try_from(Written::deserialize(from)?).map_err(D::Error::custom)
+        CustomTest::try_from(TestEntry::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 

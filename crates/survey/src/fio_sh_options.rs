@@ -2,7 +2,7 @@
 
 use crate::error::SurveyError;
 use crate::kind::TestKind;
-use crate::parse_values as word;
+use crate::parse_values;
 use crate::preconditioning::Precondition;
 use crate::request::SurveyRequest;
 use crate::words::push_new;
@@ -171,7 +171,7 @@ impl Raw {
             fio_sh: true,
             tests: self.get('t').map_or_else(|| Ok(ALL.to_vec()), tests)?,
             time: Some(self.number('s', 86_400)?.unwrap_or(SECONDS)),
-            users: self.get('u').map(word::user_counts).transpose()?.unwrap_or_default(),
+            users: self.get('u').map(parse_values::user_counts).transpose()?.unwrap_or_default(),
             block_sizes: self.kilobytes()?,
             file_per_user: self.has('i'),
             keep: !self.has('x'),
@@ -197,7 +197,7 @@ impl Raw {
 
     fn kilobytes(&self) -> Result<Vec<u32>, SurveyError> {
         let Some(kilobytes) = self.number('l', 1024)? else { return Ok(Vec::new()) };
-        word::block_sizes(&format!("{kilobytes}k"))
+        parse_values::block_sizes(&format!("{kilobytes}k"))
     }
 
     /// Size of the work file or of each device; with -i, of each file.
@@ -210,7 +210,7 @@ impl Raw {
         // Divided among the devices, as in fio.sh.
         let each = whole.checked_mul(MIB).map(|bytes| bytes / devices.max(1) as u64 / MIB * MIB);
         let each = each.ok_or_else(|| SurveyError::Value(format!("-m {whole}: is more than 64 bits can hold")))?;
-        word::size(&each.to_string())
+        parse_values::size(&each.to_string())
     }
 
     fn check_raw(&self, request: &SurveyRequest) -> Result<(), SurveyError> {

@@ -354,8 +354,8 @@ pub fn fill_plan(target: &SurveyTarget) -> Plan {
     Plan { jobs: vec![job], global_options: Vec::new() }
 }
 
-/// Plan of the writes of `--precondition=steady`: for this time, over and over again, without a pause between rounds. They
-/// are random if a test writes at random, with its block size, otherwise sequential.
+/// Plan of the writes of `--precondition=steady`: for this time, over and over again, without a pause between rounds.
+/// They are random if a test writes at random, with its block size, otherwise sequential.
 pub fn rounds_plan(target: &SurveyTarget, tests: &[SurveyTest], longest: Nanos) -> Plan {
     /// Concurrent writers of random blocks.
     const WRITERS: u32 = 8;

@@ -2,8 +2,8 @@
 //!
 //! Owns the types of tests, their default levels, the axes of a sweep, the survey file (TOML), the options of fio.sh
 //! and the estimate of a dry run. Identifies the target, decides if it may be written to, and creates, marks and
-//! removes its work file. Decides which test is next, when a rate is steady, and what the results say. Leaves running tests
-//! and showing results to others.
+//! removes its work file. Decides which test is next, when a rate is steady, and what the results say. Leaves running
+//! tests and showing results to others.
 //!
 //! ```
 //! use survey::{SurveyRequest, Writes, suite};

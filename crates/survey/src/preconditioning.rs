@@ -1,6 +1,7 @@
 //! Writes before the first test that put a disk into the state of a used one.
 //!
-//! Owns when they have been enough: after each round the phases so far say if the rate is settled. Leaves writing to others.
+//! Decides when the writes were enough: after each round, the phases until then show if the rate is settled. Leaves
+//! writing to others.
 
 use crate::error::SurveyError;
 use crate::words::counted;
@@ -62,14 +63,14 @@ impl<'de> Deserialize<'de> for Precondition {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Given {
+        enum SwitchOrText {
             Switch(bool),
             Text(String),
         }
-        match Given::deserialize(from)? {
-            Given::Switch(true) => Ok(Precondition::Twice),
-            Given::Switch(false) => Ok(Precondition::Off),
-            Given::Text(text) => Precondition::read(&text).map_err(serde::de::Error::custom),
+        match SwitchOrText::deserialize(from)? {
+            SwitchOrText::Switch(true) => Ok(Precondition::Twice),
+            SwitchOrText::Switch(false) => Ok(Precondition::Off),
+            SwitchOrText::Text(text) => Precondition::read(&text).map_err(serde::de::Error::custom),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Profiles: the I/O of a program as job files of fio, and the limits that its makers publish.
 //!
-//! A profile is TOML, in the program or in a user's file. Each of its tests has a job file without directory and runtime,
-//! and rules with their source and date.
+//! A profile is TOML, in the program or in a user's file. Each of its tests has a job file without directory and
+//! runtime, and rules with their source and date.
 
 use crate::error::SurveyError;
 use crate::file_system;
@@ -26,7 +26,8 @@ pub struct Profile {
     /// Unit that limits on rates are for, like `vCPU`; none if they are absolute.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Of a profile that asks how many units there can be: the largest number that is tried. Its jobs have `units` in braces.
+    /// Of a profile that asks how many units there can be: the largest number that is tried. Its jobs have `units` in
+    /// braces.
     #[serde(default)]
     pub most: Option<u32>,
     /// Its tests, in order.
@@ -185,8 +186,8 @@ impl Profile {
 }
 
 impl ProfileTest {
-    /// The sections for this many units: `{units}` is their number, `{2.5 * units}` 2.5 times as many, a whole number of at
-    /// least 1.
+    /// The sections for this many units: `{units}` is their number, `{2.5 * units}` 2.5 times as many, a whole number
+    /// of at least 1.
     ///
     /// # Errors
     /// Something else is in braces.

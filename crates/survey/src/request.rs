@@ -4,7 +4,7 @@ use crate::axis::Axis;
 use crate::custom_tests::{self as own, CustomTests};
 use crate::error::SurveyError;
 use crate::kind::TestKind;
-use crate::parse_values as word;
+use crate::parse_values;
 use crate::preconditioning::Precondition;
 use crate::words::push_new;
 use analysis::Strictness;
@@ -109,13 +109,13 @@ pub struct SurveyRequest {
 fn strictness<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strictness>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Given {
+    enum SwitchOrText {
         Switch(bool),
         Text(String),
     }
-    match Given::deserialize(deserializer)? {
-        Given::Switch(on) => Ok(on.then(Strictness::default)),
-        Given::Text(text) => Strictness::read(&text).map(Some).map_err(serde::de::Error::custom),
+    match SwitchOrText::deserialize(deserializer)? {
+        SwitchOrText::Switch(on) => Ok(on.then(Strictness::default)),
+        SwitchOrText::Text(text) => Strictness::read(&text).map(Some).map_err(serde::de::Error::custom),
     }
 }
 
@@ -263,33 +263,33 @@ fn read<'de, D: Deserializer<'de>, T>(from: D, parse: fn(&str) -> Result<T, Surv
 }
 
 fn users<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
-    read(from, word::user_counts)
+    read(from, parse_values::user_counts)
 }
 
 fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
-    read(from, word::block_sizes)
+    read(from, parse_values::block_sizes)
 }
 
 fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    read(from, word::seconds).map(Some)
+    read(from, parse_values::seconds).map(Some)
 }
 
 fn size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    read(from, word::size).map(Some)
+    read(from, parse_values::size).map(Some)
 }
 
 fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    read(from, word::room).map(Some)
+    read(from, parse_values::room).map(Some)
 }
 
 fn patience<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    read(from, word::patience).map(Some)
+    read(from, parse_values::patience).map(Some)
 }
 
 mod warming {
     //! Serialization of a warm-up: seconds, or `steady`.
 
-    use super::{Deserializer, Serializer, WarmUp, read, word};
+    use super::{Deserializer, Serializer, WarmUp, parse_values, read};
 
     pub(super) fn serialize<S: Serializer>(value: &Option<WarmUp>, to: S) -> Result<S::Ok, S::Error> {
         match value {
@@ -300,7 +300,7 @@ mod warming {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<WarmUp>, D::Error> {
-        read(from, word::warm_up).map(Some)
+        read(from, parse_values::warm_up).map(Some)
     }
 }
 

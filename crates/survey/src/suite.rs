@@ -4,7 +4,7 @@ use crate::axis::Axis;
 use crate::custom_tests::CustomTests;
 use crate::error::SurveyError;
 use crate::kind::{FIO_SH, FULL, Levels, TestKind, USUAL};
-use crate::parse_values as word;
+use crate::parse_values;
 use crate::request::SurveyRequest;
 use crate::test::SurveyTest;
 use crate::words::push_new;
@@ -106,8 +106,8 @@ fn of_kind(kind: TestKind, levels: &[Levels], request: &SurveyRequest) -> Result
     }
     for axis in &request.vary {
         match axis.name.as_str() {
-            "users" => users = word::user_counts(&axis.values.join(","))?,
-            "bs" => blocks = word::block_sizes(&axis.values.join(","))?,
+            "users" => users = parse_values::user_counts(&axis.values.join(","))?,
+            "bs" => blocks = parse_values::block_sizes(&axis.values.join(","))?,
             "size" => sets = sizes(axis)?,
             _ => extras = crossed(&extras, axis)?,
         }
@@ -150,7 +150,7 @@ fn pairs(levels: &[Levels], blocks: &[u32], users: &[u32]) -> Vec<(u32, u32)> {
 }
 
 fn sizes(axis: &Axis) -> Result<Vec<Option<u64>>, SurveyError> {
-    axis.values.iter().map(|value| word::size(value).map(Some)).collect()
+    axis.values.iter().map(|value| parse_values::size(value).map(Some)).collect()
 }
 
 type Options = Vec<(String, String)>;

@@ -243,7 +243,8 @@ impl OpenTarget {
         })
     }
 
-    /// The target of members of a cluster, as it is seen from here: nothing is opened or made, each member does that for itself.
+    /// The target of members of a cluster, as it is seen from here: nothing is opened or made, each member does that
+    /// for itself.
     pub fn of_members(subject: &FoundTarget, request: &SurveyRequest) -> Self {
         let first = subject.paths.first().cloned().unwrap_or_default();
         let mut target = subject.outlined(request);
@@ -268,8 +269,8 @@ impl OpenTarget {
         !self.work_files.is_empty() && self.work_files.iter().all(WorkFile::is_filled)
     }
 
-    /// Marks the work files as filled and checks that they have no holes. Returns a remark for each file whose holes are
-    /// unknown.
+    /// Marks the work files as filled and checks that they have no holes. Returns a remark for each file whose holes
+    /// are unknown.
     pub fn set_filled(&mut self) -> Result<Vec<String>, SurveyError> {
         let mut remarks = Vec::new();
         for work in &mut self.work_files {
@@ -420,7 +421,8 @@ fn access(paths: &[PathBuf], wanted: Option<bool>, remarks: &mut Vec<String>) ->
     Ok(Access::Direct)
 }
 
-/// False if a file without a name in this directory refuses O_DIRECT. Where there can be none, it is not known, and members say it.
+/// False if a file without a name in this directory refuses O_DIRECT. Where there can be none, it is not known, and
+/// members say it.
 fn takes_direct(directory: &Path) -> bool {
     let nameless = OFlags::RDWR | OFlags::TMPFILE | OFlags::DIRECT | OFlags::CLOEXEC;
     open(directory, nameless, Mode::RUSR | Mode::WUSR).err() != Some(Errno::INVAL)

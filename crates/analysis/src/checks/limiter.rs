@@ -1,5 +1,5 @@
-//! Limiter: a rate limit set on purpose, detected as a limit that is reached, as a plateau, or by I/Os that a device which is
-//! idle has not got.
+//! Limiter: a rate limit set on purpose, detected as a limit that is reached, as a plateau, or by I/Os that wait above an
+//! idle device.
 //!
 //! Signals: limits of the control group compared with the devices' counters, rates per interval, latencies against the queue
 //! of the device.

@@ -1,5 +1,4 @@
-//! Overlap: workers that read the same blocks at the same time read them from a cache, and of blocks that they all write one
-//! copy is left.
+//! Overlap: workers use the same blocks at the same time. Their reads come from a cache; of their writes one copy is left.
 //!
 //! Signals: paths, regions, patterns and offsets of the jobs; the identity of the targets, which is the same for all names
 //! of a file.

@@ -14,7 +14,7 @@ pub(super) const ID: &str = "tool share";
 const PART_MIN: f64 = 0.1;
 
 /// A direction whose latencies are partly the tool's.
-struct Found {
+struct ToolPart {
     direction: Direction,
     bar: ErrorBar,
     median_ns: f64,
@@ -31,7 +31,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     if others.iter().any(|check| check(result).iter().any(|note| note.grade == Grade::NotAStorageResult)) {
         return Vec::new();
     }
-    let Found { direction, bar, median_ns } = worst;
+    let ToolPart { direction, bar, median_ns } = worst;
     let sentence = format!(
         "{} of the {} that a {} takes (median) are the tool's: the storage is that much faster",
         time(bar.tool_ns),
@@ -48,13 +48,13 @@ fn is_of_storage(job: &JobResult) -> bool {
     job.echo.direct || job.workload.as_ref().is_some_and(|workload| workload.flushes.by_each_write)
 }
 
-fn found(job: &JobResult, direction: Direction) -> Option<Found> {
+fn found(job: &JobResult, direction: Direction) -> Option<ToolPart> {
     let median_ns = job.directions[direction].latency_distribution()?.histogram.as_ref()?.percentile(50.0)?.as_f64();
     let bar = bar(job, direction, 50.0)?;
-    (median_ns > 0.0).then_some(Found { direction, bar, median_ns })
+    (median_ns > 0.0).then_some(ToolPart { direction, bar, median_ns })
 }
 
-impl Found {
+impl ToolPart {
     fn part(&self) -> f64 {
         self.bar.tool_ns / self.median_ns
     }

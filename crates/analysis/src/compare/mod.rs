@@ -12,7 +12,7 @@ mod surroundings;
 mod turns;
 mod within_run;
 
-pub use observation::{Asked, Metric, Missing, Observation, Said, observe};
+pub use observation::{Metric, Missing, Observation, RequestedWork, StatedFacts, observe};
 pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
 pub use rows::{ComparedTest, Row, Verdict, compare, compare_usual, percent_of};
 pub use sentences::{Summary, summary};

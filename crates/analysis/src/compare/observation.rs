@@ -1,4 +1,4 @@
-//! What one result says of each of its tests: what was asked, and the numbers that are known.
+//! The tests of one result: the requested work of each, and its known numbers.
 
 use super::surroundings;
 use super::within_run::{self, Within};
@@ -83,7 +83,7 @@ impl Metric {
 
 /// Facts about a test that the file with its result states, and the result does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct StatedFacts {
     /// ID of the test.
     pub test: Option<String>,
     /// Users.
@@ -96,7 +96,7 @@ pub struct Said {
 
 /// The work that a test was asked to do. Two tests are compared if it is equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedWork {
     /// The access pattern.
     pub pattern: Option<AccessPattern>,
     /// The test's name, if it has no pattern.
@@ -115,7 +115,7 @@ pub struct Asked {
     pub options: Vec<(String, String)>,
 }
 
-impl Asked {
+impl RequestedWork {
     /// `random reads 8K ×16`.
     pub fn label(&self) -> String {
         let mut text = match (self.pattern, &self.name) {
@@ -174,7 +174,7 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// The work that was asked for.
-    pub asked: Asked,
+    pub asked: RequestedWork,
     /// Name of the job or test.
     pub name: String,
     /// Number of the file that it is from.
@@ -242,7 +242,7 @@ impl Observation {
 
 /// The tests of a result, one per group of equal jobs and direction. `said` is of a file that states what its tests are; then
 /// the jobs of the result are one test.
-pub fn observe(result: &RunResult, said: Option<&Said>, file: usize) -> Vec<Observation> {
+pub fn observe(result: &RunResult, said: Option<&StatedFacts>, file: usize) -> Vec<Observation> {
     let mut found = Vec::new();
     let groups = groups(result, said);
     let is_alone = groups.len() == 1;
@@ -281,7 +281,7 @@ fn merged(result: &RunResult, group: &[usize]) -> Option<JobResult> {
 }
 
 /// The jobs of each test, by their index.
-fn groups(result: &RunResult, said: Option<&Said>) -> Vec<Vec<usize>> {
+fn groups(result: &RunResult, said: Option<&StatedFacts>) -> Vec<Vec<usize>> {
     let shown = || (0..result.jobs.len()).filter(|&at| !result.jobs[at].style.hidden);
     if said.is_some() {
         return vec![shown().collect()];
@@ -313,12 +313,12 @@ fn is_asked(job: &JobResult, direction: Direction) -> bool {
     }
 }
 
-fn asked(job: &JobResult, direction: Direction, said: Option<&Said>) -> Asked {
-    let nothing = Said::default();
+fn asked(job: &JobResult, direction: Direction, said: Option<&StatedFacts>) -> RequestedWork {
+    let nothing = StatedFacts::default();
     let said = said.unwrap_or(&nothing);
     let pattern = pattern(job);
     let name = said.test.as_ref().unwrap_or(&job.echo.name);
-    Asked {
+    RequestedWork {
         pattern,
         name: (pattern.is_none() && !name.is_empty()).then(|| name.replace('_', " ")),
         direction,

@@ -1,13 +1,13 @@
 //! Tests of two sets of results, paired by what was asked, and the order in which they were made.
 
 use super::observation::Settings;
-use super::{Asked, Difference, FactSet, Metric, Observation};
+use super::{Difference, FactSet, Metric, Observation, RequestedWork};
 
 /// The results of one test on one side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
     /// The work that was asked for.
-    pub asked: Asked,
+    pub asked: RequestedWork,
     /// Name of the job, if tests of several names were asked the same.
     pub name: Option<String>,
     /// One per run, in the order of their time if it is known of all, else as given.
@@ -91,15 +91,15 @@ pub fn pair(old: Vec<Observation>, new: Vec<Observation>) -> Matches {
 }
 
 /// The tests that only their names distinguish: a file has several of them, or both sides have the same several names.
-fn needs_names(old: &[Observation], new: &[Observation]) -> Vec<Asked> {
-    let names = |side: &[Observation], asked: &Asked, file: Option<usize>| -> Vec<String> {
+fn needs_names(old: &[Observation], new: &[Observation]) -> Vec<RequestedWork> {
+    let names = |side: &[Observation], asked: &RequestedWork, file: Option<usize>| -> Vec<String> {
         let of = side.iter().filter(|run| run.asked == *asked && file.is_none_or(|file| run.file == file));
         let mut found: Vec<String> = of.map(|run| run.name.clone()).collect();
         found.sort();
         found.dedup();
         found
     };
-    let mut needed: Vec<Asked> = Vec::new();
+    let mut needed: Vec<RequestedWork> = Vec::new();
     for run in old.iter().chain(new) {
         if needed.contains(&run.asked) {
             continue;
@@ -113,7 +113,7 @@ fn needs_names(old: &[Observation], new: &[Observation]) -> Vec<Asked> {
     needed
 }
 
-fn tests(runs: Vec<Observation>, named: &[Asked], repeated: &mut usize) -> Vec<Test> {
+fn tests(runs: Vec<Observation>, named: &[RequestedWork], repeated: &mut usize) -> Vec<Test> {
     let mut found: Vec<Test> = Vec::new();
     for run in runs {
         let name = named.contains(&run.asked).then(|| run.name.clone());
@@ -191,20 +191,20 @@ fn with_similar(test: &Test, others: &[Test]) -> String {
 }
 
 /// The point in which two tests differ, if it is only one.
-fn differs_in(old: &Asked, new: &Asked) -> Option<String> {
-    let block = |asked: &Asked| {
+fn differs_in(old: &RequestedWork, new: &RequestedWork) -> Option<String> {
+    let block = |asked: &RequestedWork| {
         let (low, high) = asked.block?;
         let size = |bytes: u32| measure::text::rounded_size(f64::from(bytes));
         Some(if low == high { size(low) } else { format!("{} to {}", size(low), size(high)) })
     };
-    let direction = |asked: &Asked| format!("{:?}s", asked.direction).to_lowercase();
+    let direction = |asked: &RequestedWork| format!("{:?}s", asked.direction).to_lowercase();
     let points = [
         (old.direction != new.direction, "direction", direction(old), direction(new)),
         (old.block != new.block, "block size", block(old).unwrap_or_default(), block(new).unwrap_or_default()),
         (old.users != new.users, "users", old.users.to_string(), new.users.to_string()),
         (old.depth != new.depth, "depth", old.depth.to_string(), new.depth.to_string()),
     ];
-    let order = |asked: &Asked| asked.pattern.map(|pattern| pattern.order);
+    let order = |asked: &RequestedWork| asked.pattern.map(|pattern| pattern.order);
     if order(old) != order(new)
         || old.name != new.name
         || (&old.options, old.set_bytes) != (&new.options, new.set_bytes)

@@ -16,7 +16,7 @@ const EMPTY: f64 = 0.0002;
 
 /// I/Os that are held.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Held {
+pub(super) struct HeldIos {
     /// Their share.
     pub(super) share: f64,
     /// The usual latency.
@@ -25,7 +25,7 @@ pub(super) struct Held {
     pub(super) held: Nanos,
 }
 
-impl Held {
+impl HeldIos {
     pub(super) fn evidence(&self) -> Vec<(&'static str, f64)> {
         vec![
             ("held_percent", 100.0 * self.share),
@@ -36,7 +36,7 @@ impl Held {
 }
 
 /// The I/Os of a stretch that are held, if there are any.
-pub(super) fn of(stretch: &Stretch<'_>) -> Option<Held> {
+pub(super) fn of(stretch: &Stretch<'_>) -> Option<HeldIos> {
     const OCTAVES: u32 = 24;
     const PARTS: u32 = 4;
     if stretch.variation() >= FLAT {
@@ -55,5 +55,5 @@ pub(super) fn of(stretch: &Stretch<'_>) -> Option<Held> {
     let mode = octaves.into_iter().find(|&mode| beyond(mode) >= LEAST && beyond(mode / 2.0) - beyond(mode) < EMPTY)?;
     let share = beyond(mode);
     let held = all.percentile(100.0 * (1.0 - share) + 100.0 / count)?;
-    Some(Held { share, usual, held })
+    Some(HeldIos { share, usual, held })
 }

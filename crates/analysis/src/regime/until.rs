@@ -29,13 +29,13 @@ pub struct RegimeWatch {
     /// Intervals of the steady part at the next look.
     next: usize,
     /// Finding of the looks before, and how many had it.
-    before: Option<(Seen, u32)>,
+    before: Option<(RegimeFinding, u32)>,
     found: Option<UntilRegime>,
 }
 
 /// Finding of one look.
 #[derive(Clone, Debug, PartialEq)]
-struct Seen {
+struct RegimeFinding {
     /// Time of the change; 0 for a settled rate.
     at: Nanos,
     sentence: String,
@@ -66,7 +66,7 @@ impl RegimeWatch {
         };
         let pace = course.steps.last().map_or(Nanos::ZERO, |step| step.length);
         let near = Nanos(pace.get().saturating_mul(SAME as u64));
-        let is_same = |one: &Seen, other: &Seen| one.at.get().abs_diff(other.at.get()) <= near.get();
+        let is_same = |one: &RegimeFinding, other: &RegimeFinding| one.at.get().abs_diff(other.at.get()) <= near.get();
         self.before = seen.map(|now| {
             let looks = match &self.before {
                 Some((before, looks)) if is_same(&now, before) => looks.saturating_add(1),
@@ -99,7 +99,7 @@ impl RegimeWatch {
 }
 
 /// The last change of level, if the rate did not settle with it: an approach at the begin is none.
-fn change(course: &Course) -> Option<Seen> {
+fn change(course: &Course) -> Option<RegimeFinding> {
     let rates = course.rates();
     if rates.len() < FEWEST || rhythm::of(&rates).is_some() {
         return None;
@@ -108,7 +108,7 @@ fn change(course: &Course) -> Option<Seen> {
     let [.., before, last] = pieces.as_slice() else { return None };
     let (level, now) = (course.stretch(before.from, before.to), course.stretch(last.from, last.to));
     let apart = (now.iops() - level.iops()).abs() > DIFFERENT * now.iops().max(level.iops());
-    (before.shape == Shape::Level && apart && last.to - last.from >= AFTER).then(|| Seen {
+    (before.shape == Shape::Level && apart && last.to - last.from >= AFTER).then(|| RegimeFinding {
         at: now.from(),
         sentence: format!(
             "it ended because its rate had changed at {:.0} s, from {} to {} IOPS",
@@ -120,7 +120,7 @@ fn change(course: &Course) -> Option<Seen> {
 }
 
 /// The last phase, if it is settled.
-fn settled(course: &Course) -> Option<Seen> {
+fn settled(course: &Course) -> Option<RegimeFinding> {
     let seen = course.stretch(0, course.steps.len()).seconds();
     if seen < LEAST.as_secs_f64() {
         return None;
@@ -128,7 +128,7 @@ fn settled(course: &Course) -> Option<Seen> {
     let phases = of_course(course);
     let last = phases.last().filter(|last| last.kind == PhaseKind::Settled)?;
     let seconds = last.until.saturating_sub(last.from).as_secs_f64();
-    Some(Seen {
+    Some(RegimeFinding {
         at: Nanos::ZERO,
         sentence: format!(
             "it ended because its rate was settled: {} IOPS in its last {:.0} s",

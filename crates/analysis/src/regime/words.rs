@@ -3,7 +3,7 @@
 use super::course::{Stretch, Warmth};
 use super::curve::Curve;
 use super::falls::{Cause, Fall, GroupCause};
-use super::held::Held;
+use super::held::HeldIos;
 use super::rhythm::Rhythm;
 use crate::run_facts::{float, size_text};
 use crate::thousands;
@@ -130,7 +130,7 @@ pub(super) fn settled(stretch: &Stretch<'_>) -> String {
     format!("{} {}: settled over its last {}", times(stretch), rate(stretch), window(stretch))
 }
 
-pub(super) fn held(held: &Held) -> String {
+pub(super) fn held(held: &HeldIos) -> String {
     format!(
         "; a limiter holds {:.1} % of the I/Os: they take {:.0} µs or more, most {:.0} µs, none in between",
         100.0 * held.share,

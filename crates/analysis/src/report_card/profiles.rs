@@ -157,14 +157,14 @@ pub fn disks_of(result: &RunResult) -> Vec<Disk> {
 
 /// A profile and the reason for it.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct ProfileChoice {
     /// The profile.
     pub profile: &'static Profile,
     /// Reason, for example `nvme0n1 is NVMe flash`; `None` if it was asked for.
     pub reason: Option<String>,
 }
 
-impl Chosen {
+impl ProfileChoice {
     /// The profile with its reason and how to choose another; `None` if it was asked for.
     pub fn because(&self) -> Option<String> {
         let reason = self.reason.as_ref()?;
@@ -235,7 +235,7 @@ const VIRTUAL_MODELS: [&str; 10] = [
 /// let chosen = profile_of(&[Disk { name: "sda".into(), rotational: Some(false), ..Disk::default() }]);
 /// assert_eq!((chosen.profile.name, chosen.reason.as_deref()), ("ssd-2026", Some("sda is flash")));
 /// ```
-pub fn profile_of(disks: &[Disk]) -> Chosen {
+pub fn profile_of(disks: &[Disk]) -> ProfileChoice {
     let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
     let kinds: Vec<Kind> = disks.iter().map(Kind::of).collect();
     let (name, kind) = match kinds.split_first() {
@@ -246,5 +246,5 @@ pub fn profile_of(disks: &[Disk]) -> Chosen {
     let subject = if names.is_empty() { "the disk".to_owned() } else { names.join(", ") };
     let verb = if names.len() > 1 { "are" } else { "is" };
     let profile = profile(name).unwrap_or(&PROFILES[0]);
-    Chosen { profile, reason: Some(format!("{subject} {verb} {kind}")) }
+    ProfileChoice { profile, reason: Some(format!("{subject} {verb} {kind}")) }
 }

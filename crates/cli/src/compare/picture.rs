@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use analysis::compare::{ComparedTest, Metric, Order, Row, Verdict, percent_of};
 use analysis::statistics::ALPHA;
 use report::Chart;
-use report::data::{Changed, ChangedTest, Changes, Outcome, Unit};
+use report::data::{ChangedTest, Changes, NumberChange, Outcome, Unit};
 use report::page::{Column, Numbers, Page, Picture, Surroundings, Verdict as PageVerdict};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -93,10 +93,10 @@ fn changed(test: &ComparedTest, label: String) -> ChangedTest {
     }
 }
 
-fn row(row: &Row) -> Changed {
+fn row(row: &Row) -> NumberChange {
     let share = |logarithm: f64| Some(logarithm.exp_m1()).filter(|share| share.is_finite());
     let ends = row.change.map(|change| change.interval(ALPHA));
-    Changed {
+    NumberChange {
         name: row.metric.title(),
         unit: if row.metric == Metric::Iops { Unit::Count } else { Unit::Latency },
         old: row.old,

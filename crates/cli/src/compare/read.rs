@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::input;
-use analysis::compare::{FactSet, Observation, Said, observe};
+use analysis::compare::{FactSet, Observation, StatedFacts, observe};
 use formats::results::Located;
 use model::{RunResult, Surroundings};
 use serde::Deserialize;
@@ -60,7 +60,7 @@ pub(super) fn files(word: &Path) -> Vec<PathBuf> {
 }
 
 impl SideResults {
-    fn add(&mut self, path: &Path, file: usize, said: Option<&Said>, mut result: RunResult) {
+    fn add(&mut self, path: &Path, file: usize, said: Option<&StatedFacts>, mut result: RunResult) {
         analysis::judge(&mut result);
         self.results += 1;
         if let Some(note) = result.notes.iter().find(|note| self.accept.accepts(note)) {
@@ -78,7 +78,7 @@ impl SideResults {
 }
 
 /// The tests of a survey, and its surroundings if it states them.
-type Survey = (Vec<(Said, RunResult)>, Option<Surroundings>);
+type Survey = (Vec<(StatedFacts, RunResult)>, Option<Surroundings>);
 
 /// The finished tests of a survey or of plumb iozone --json; `None` for any other file.
 fn survey(path: &Path, bytes: &[u8]) -> Result<Option<Survey>, Failure> {
@@ -103,11 +103,11 @@ fn survey(path: &Path, bytes: &[u8]) -> Result<Option<Survey>, Failure> {
     Ok(Some((found, surroundings)))
 }
 
-fn said(test: &Value) -> Said {
+fn said(test: &Value) -> StatedFacts {
     let number = |key: &str| test.get(key).and_then(Value::as_u64);
     let option = |pair: &Value| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.as_str()?.to_owned()));
     let options = test.get("options").and_then(Value::as_array).into_iter().flatten().filter_map(option);
-    Said {
+    StatedFacts {
         test: test.get("test").and_then(Value::as_str).map(str::to_owned),
         users: number("users").and_then(|users| u32::try_from(users).ok()),
         set_bytes: number("set_bytes").or_else(|| number("file_kb").map(|kb| kb.saturating_mul(1024))),

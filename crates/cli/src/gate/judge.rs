@@ -5,7 +5,7 @@ use analysis::statistics::{Answer, answer, answer_of_all, runs_to_go};
 
 /// The numbers that are judged.
 #[derive(Clone, Copy)]
-pub(super) enum Wanted<'a> {
+pub(super) enum GateMetrics<'a> {
     /// These, of which latencies only where all runs have them.
     WhereKnown(&'a [Metric]),
     /// All of these.
@@ -55,9 +55,9 @@ impl Conclusion {
 }
 
 /// Judges all tests.
-pub(super) fn conclude(matches: &Matches, wanted: Wanted<'_>, tolerance: f64, design: Design) -> Conclusion {
-    let (Wanted::WhereKnown(metrics) | Wanted::All(metrics)) = wanted;
-    let may_lack = |metric: Metric| matches!(wanted, Wanted::WhereKnown(_)) && metric != Metric::Iops;
+pub(super) fn conclude(matches: &Matches, wanted: GateMetrics<'_>, tolerance: f64, design: Design) -> Conclusion {
+    let (GateMetrics::WhereKnown(metrics) | GateMetrics::All(metrics)) = wanted;
+    let may_lack = |metric: Metric| matches!(wanted, GateMetrics::WhereKnown(_)) && metric != Metric::Iops;
     let tests = compare(&matches.both, metrics, tolerance, design);
     let mut notes = summary(&tests, tolerance).remarks;
     let mut candidates: Vec<(ComparedTest, Row)> = Vec::new();

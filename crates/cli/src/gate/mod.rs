@@ -13,7 +13,7 @@ use analysis::compare::{Design, Matches, Metric, Order, order_of, pair};
 use analysis::statistics::Answer;
 use clap::ValueEnum;
 use formats::printable;
-use judge::{Conclusion, Wanted};
+use judge::{Conclusion, GateMetrics};
 use session::arguments::AcceptArgs;
 use std::path::PathBuf;
 
@@ -195,8 +195,8 @@ fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
     let design = if args.pairs { pairs_of(&matches)? } else { Design::AsMade };
     notes.extend(compare::notes_on(&Matches { only_old: Vec::new(), both: Vec::new(), ..matches.clone() }));
     let wanted = match args.numbers.as_slice() {
-        [] => Wanted::WhereKnown(&USUAL),
-        metrics => Wanted::All(metrics),
+        [] => GateMetrics::WhereKnown(&USUAL),
+        metrics => GateMetrics::All(metrics),
     };
     let mut conclusion = judge::conclude(&matches, wanted, args.tolerance, design);
     conclusion.notes.extend(notes);

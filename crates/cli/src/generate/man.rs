@@ -1,6 +1,6 @@
 //! Man pages. clap_mangen writes the synopsis, description and options of clap's commands; the rest is written here.
 
-use super::Made;
+use super::NamedText;
 use super::programs::{Origin, Program};
 use clap_mangen::Man;
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ pub(super) const SUFFIX: &str = ".1";
 const APOSTROPHES: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 /// The page of a program.
-pub(super) fn page(program: &Program, all: &[Program]) -> Made {
+pub(super) fn page(program: &Program, all: &[Program]) -> NamedText {
     let mut roff = Roff::new();
     let version = concat!("plumb ", env!("CARGO_PKG_VERSION"));
     let title = program.page().to_uppercase();
@@ -32,7 +32,7 @@ pub(super) fn page(program: &Program, all: &[Program]) -> Made {
         }
     }
     text += &see_also(program, all);
-    Made { name: program.page() + SUFFIX, text: tidied(&text) }
+    NamedText { name: program.page() + SUFFIX, text: tidied(&text) }
 }
 
 /// The source in the style that mandoc wants: no empty line, no trailing blank, no line of running text above 80 bytes,

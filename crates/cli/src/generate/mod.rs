@@ -30,7 +30,7 @@ pub(crate) struct GenerateArgs {
 }
 
 /// A file with its usual name.
-struct Made {
+struct NamedText {
     name: String,
     text: String,
 }
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &GenerateArgs, command: clap::Command) -> Result<u8, Fai
         return Err(Failure::new(format!("--page is of man pages; the completion for {what} is one file")));
     }
     let page = args.page.as_deref().unwrap_or("plumb");
-    let named = |file: &&Made| what != "man" || file.name.strip_suffix(man::SUFFIX) == Some(page);
+    let named = |file: &&NamedText| what != "man" || file.name.strip_suffix(man::SUFFIX) == Some(page);
     match files.iter().find(named) {
         Some(file) => Output::stdout().write(&file.text).map(|()| 0),
         None => {
@@ -59,9 +59,9 @@ pub(crate) fn run(args: &GenerateArgs, command: clap::Command) -> Result<u8, Fai
     }
 }
 
-fn made(what: &str, command: clap::Command) -> Vec<Made> {
+fn made(what: &str, command: clap::Command) -> Vec<NamedText> {
     let programs = programs::all(command);
-    let one = |name: &str, text: String| vec![Made { name: name.to_owned(), text }];
+    let one = |name: &str, text: String| vec![NamedText { name: name.to_owned(), text }];
     match what {
         "bash" => one("plumb", bash::script(&programs)),
         "zsh" => one("_plumb", zsh::script(&programs)),
@@ -70,7 +70,7 @@ fn made(what: &str, command: clap::Command) -> Vec<Made> {
     }
 }
 
-fn write_all(directory: &Path, files: &[Made]) -> Result<u8, Failure> {
+fn write_all(directory: &Path, files: &[NamedText]) -> Result<u8, Failure> {
     std::fs::create_dir_all(directory)
         .map_err(|error| Failure::at(directory, format!("cannot be created: {error}")))?;
     for file in files {

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::streams::{self, Written};
 use crate::width;
-use analysis::report_card::{self, Card, Chosen, Mark, Profile};
+use analysis::report_card::{self, Card, Mark, Profile, ProfileChoice};
 use clap::ValueEnum;
 use formats::printable;
 use judged::{Sweep, Sweeps};
@@ -65,7 +65,7 @@ struct Graded {
     #[serde(skip_serializing_if = "Option::is_none")]
     profile_because: Option<String>,
     #[serde(skip)]
-    chosen: Chosen,
+    chosen: ProfileChoice,
 }
 
 /// Reads the files and grades the sweeps in them.
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &GradeArgs) -> Result<u8, Failure> {
 
 /// The card of a sweep, with the profile that was asked for or that of its disks.
 fn graded(sweep: &Sweep, asked: Option<&'static Profile>) -> Graded {
-    let chosen = asked.map(|profile| Chosen { profile, reason: None });
+    let chosen = asked.map(|profile| ProfileChoice { profile, reason: None });
     let chosen = chosen.unwrap_or_else(|| report_card::profile_of(&sweep.disks));
     let card = report_card::card(&sweep.system, &sweep.rows, chosen.profile);
     Graded { card, profile_because: chosen.reason.clone(), chosen }

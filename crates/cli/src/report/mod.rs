@@ -67,8 +67,8 @@ pub(crate) struct ChartOptions {
     #[arg(long, value_enum, default_value_t = Colours::Light)]
     theme: Colours,
     /// Scale of the latency axis in .svg and .png
-    #[arg(long, value_enum, default_value_t = Spread::Log)]
-    axis: Spread,
+    #[arg(long, value_enum, default_value_t = AxisScale::Log)]
+    axis: AxisScale,
     /// Enlargement of .png
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
     scale: f32,
@@ -85,7 +85,7 @@ enum Colours {
 
 /// Scale of the latency axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Spread {
+enum AxisScale {
     /// Logarithmic
     Log,
     /// Linear, from 0
@@ -101,7 +101,7 @@ impl ChartOptions {
     fn style(&self) -> DrawingStyle {
         DrawingStyle {
             theme: if self.theme == Colours::Dark { Theme::Dark } else { Theme::Light },
-            scale: if self.axis == Spread::Linear { Scale::Linear } else { Scale::Log },
+            scale: if self.axis == AxisScale::Linear { Scale::Linear } else { Scale::Log },
             title: self.title.clone(),
             ..DrawingStyle::default()
         }

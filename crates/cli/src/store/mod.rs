@@ -126,16 +126,16 @@ enum Action {
 }
 
 /// The answer of `plumb store`, for people and for programs.
-struct Said {
+struct StoreAnswer {
     text: String,
     value: Value,
     status: u8,
 }
 
-impl Said {
+impl StoreAnswer {
     /// An answer with status 0.
     fn new(text: impl Into<String>, value: Value) -> Self {
-        Said { text: text.into(), value, status: 0 }
+        StoreAnswer { text: text.into(), value, status: 0 }
     }
 }
 
@@ -206,10 +206,10 @@ fn open(path: &Path) -> Result<Store, Failure> {
     Store::to_read(path)?.ok_or_else(nothing)
 }
 
-fn whereabouts(path: &Path) -> Result<Said, Failure> {
+fn whereabouts(path: &Path) -> Result<StoreAnswer, Failure> {
     let file = path.display().to_string();
     let Some(store) = Store::to_read(path)? else {
-        return Ok(Said::new(format!("{file}\nno results yet\n"), json!({ "store": file, "runs": 0 })));
+        return Ok(StoreAnswer::new(format!("{file}\nno results yet\n"), json!({ "store": file, "runs": 0 })));
     };
     let runs = store.runs()?.len();
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
@@ -217,10 +217,10 @@ fn whereabouts(path: &Path) -> Result<Said, Failure> {
     let keeps = if is_keeping { "results are kept" } else { "results are kept only when asked for" };
     let size = measure::text::rounded_size(measure::float(bytes));
     let text = format!("{file}\n{}, {size}; {keeps}\n", survey::counted(runs as u64, "run"));
-    Ok(Said::new(text, json!({ "store": file, "runs": runs, "bytes": bytes, "keeps": is_keeping })))
+    Ok(StoreAnswer::new(text, json!({ "store": file, "runs": runs, "bytes": bytes, "keeps": is_keeping })))
 }
 
-fn list(store: &Store, names: Names) -> Result<Said, Failure> {
+fn list(store: &Store, names: Names) -> Result<StoreAnswer, Failure> {
     let (mut text, mut values) = (String::new(), Vec::new());
     for run in store.runs()? {
         values.push(json!({
@@ -235,10 +235,10 @@ fn list(store: &Store, names: Names) -> Result<Said, Failure> {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{id}  {}  {command:<6}  {tests:>9}  {path}{named}{doubt}", moment(run.began_unix_ms));
     }
-    Ok(Said::new(hashed(names, text), json!({ "runs": values })))
+    Ok(StoreAnswer::new(hashed(names, text), json!({ "runs": values })))
 }
 
-fn add(path: &Path, files: &[PathBuf]) -> Result<Said, Failure> {
+fn add(path: &Path, files: &[PathBuf]) -> Result<StoreAnswer, Failure> {
     let mut store = Store::to_write(path)?;
     let (mut text, mut added, mut failed) = (String::new(), Vec::new(), Vec::new());
     for file in files {
@@ -259,13 +259,13 @@ fn add(path: &Path, files: &[PathBuf]) -> Result<Said, Failure> {
         }
     }
     let status = u8::from(!failed.is_empty());
-    Ok(Said { text, value: json!({ "added": added, "failed": failed }), status })
+    Ok(StoreAnswer { text, value: json!({ "added": added, "failed": failed }), status })
 }
 
-fn forget(path: &Path, runs: &[String]) -> Result<Said, Failure> {
+fn forget(path: &Path, runs: &[String]) -> Result<StoreAnswer, Failure> {
     let mut store = Store::to_write(open(path)?.path())?;
     let forgotten = runs.iter().map(|run| store.forget(run)).collect::<Result<Vec<String>, _>>()?;
-    Ok(Said::new(format!("Forgotten: {}\n", forgotten.join(", ")), json!({ "forgotten": forgotten })))
+    Ok(StoreAnswer::new(format!("Forgotten: {}\n", forgotten.join(", ")), json!({ "forgotten": forgotten })))
 }
 
 /// Names of places and hosts in what is printed.
@@ -291,7 +291,7 @@ fn export(store: &Store, run: &str, names: Names) -> Result<String, Failure> {
     Ok(String::from_utf8(bytes)?)
 }
 
-fn rebuild(path: &Path) -> Result<Said, Failure> {
+fn rebuild(path: &Path) -> Result<StoreAnswer, Failure> {
     if !path.exists() {
         // Fails with the reason: rebuilding makes no store.
         open(path)?;
@@ -302,46 +302,46 @@ fn rebuild(path: &Path) -> Result<Said, Failure> {
         Failure::new(format!("{id}: {why}")).print();
         unreadable.push(json!({ "run": id, "error": why.to_string() }));
     }
-    Ok(Said {
+    Ok(StoreAnswer {
         text: format!("{} derived again\n", survey::counted(rebuilt.runs, "run")),
         status: u8::from(!unreadable.is_empty()),
         value: json!({ "derived": rebuilt.runs, "unreadable": unreadable }),
     })
 }
 
-fn check(store: &Store) -> Result<Said, Failure> {
+fn check(store: &Store) -> Result<StoreAnswer, Failure> {
     let checked = store.check()?;
     checked.findings.iter().for_each(|finding| Failure::new(finding.clone()).print());
     let (runs, wrong) = (survey::counted(checked.runs, "run"), checked.findings.len());
     let size = measure::text::rounded_size(measure::float(checked.bytes));
     let verdict = if wrong == 0 { "no damage".to_owned() } else { survey::counted(wrong as u64, "finding") };
-    Ok(Said {
+    Ok(StoreAnswer {
         text: format!("{runs}, {size}: {verdict}\n"),
         value: json!({ "runs": checked.runs, "bytes": checked.bytes, "findings": checked.findings }),
         status: u8::from(wrong > 0),
     })
 }
 
-fn named(path: &Path, run: &str, name: &str) -> Result<Said, Failure> {
+fn named(path: &Path, run: &str, name: &str) -> Result<StoreAnswer, Failure> {
     open(path)?;
     let (id, earlier) = Store::to_write(path)?.name(run, name)?;
     let earlier = earlier.filter(|earlier| *earlier != id);
     let moved = earlier.as_ref().map(|earlier| format!(" (was {earlier})")).unwrap_or_default();
-    Ok(Said::new(format!("{name} is {id}{moved}\n"), json!({ "name": name, "run": id, "was": earlier })))
+    Ok(StoreAnswer::new(format!("{name} is {id}{moved}\n"), json!({ "name": name, "run": id, "was": earlier })))
 }
 
-fn unnamed(path: &Path, name: &str) -> Result<Said, Failure> {
+fn unnamed(path: &Path, name: &str) -> Result<StoreAnswer, Failure> {
     match Store::to_write(path)?.unname(name)? {
-        true => Ok(Said::new(format!("{name} is not a name any more\n"), json!({ "removed": name }))),
+        true => Ok(StoreAnswer::new(format!("{name} is not a name any more\n"), json!({ "removed": name }))),
         false => Err(Failure::new(format!("there is no run with the name `{name}`"))),
     }
 }
 
-fn keeping(path: &Path, word: &str) -> Result<Said, Failure> {
+fn keeping(path: &Path, word: &str) -> Result<StoreAnswer, Failure> {
     Store::to_write(path)?.set_keeping(word)?;
     let what = if word == "on" { "keep their results in" } else { "do not keep their results unasked in" };
     let file = path.display().to_string();
-    Ok(Said::new(
+    Ok(StoreAnswer::new(
         format!("plumb survey and plumb knee {what} {file}\n"),
         json!({ "store": file, "keeps": word == "on" }),
     ))

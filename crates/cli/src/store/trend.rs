@@ -66,7 +66,7 @@ enum Form {
 }
 
 /// A change of one number of a series.
-struct Found {
+struct SeriesChange {
     name: String,
     change: HistoryChange,
     /// The last run before it.
@@ -78,7 +78,7 @@ struct Found {
 /// The trend of one series.
 struct Trend {
     series: Series,
-    found: Vec<Found>,
+    found: Vec<SeriesChange>,
     /// For each run with a change, the facts that differ from those of the run before it.
     facts: Vec<(String, Vec<::store::Change>)>,
     /// Runs that can be compared.
@@ -175,7 +175,7 @@ fn trend(store: &Store, series: Series) -> Result<Trend, Failure> {
             let run = |at: usize| usable[places[at]].run.clone();
             let (before, at) = (run(change.at - 1), run(change.at));
             if is_open(&at) {
-                found.push(Found { name: name.clone(), change, before, at });
+                found.push(SeriesChange { name: name.clone(), change, before, at });
             }
         }
     }
@@ -188,7 +188,7 @@ fn trend(store: &Store, series: Series) -> Result<Trend, Failure> {
     Ok(Trend { series, found, facts, runs: usable.len() })
 }
 
-fn differences(store: &Store, points: &[&Point], found: &Found) -> Result<Vec<::store::Change>, Failure> {
+fn differences(store: &Store, points: &[&Point], found: &SeriesChange) -> Result<Vec<::store::Change>, Failure> {
     let facts = |run: &str| match points.iter().find(|point| point.run == run) {
         Some(point) => store.facts(point),
         None => Ok(Vec::new()),
@@ -224,7 +224,7 @@ fn text(trend: &Trend) -> String {
     }
     for (at, facts) in &trend.facts {
         for found in trend.found.iter().filter(|found| found.at == *at) {
-            let Found { name, change, before, .. } = found;
+            let SeriesChange { name, change, before, .. } = found;
             let (old, new) = (shown(name, change.before.exp()), shown(name, change.after.exp()));
             let by = percent(change.after - change.before);
             let (low, high) = (percent(change.low), percent(change.high));
@@ -262,7 +262,7 @@ fn as_json(trend: &Trend) -> Vec<Value> {
     if names.is_empty() {
         return vec![of("iops", Vec::new())];
     }
-    let change = |found: &Found| {
+    let change = |found: &SeriesChange| {
         let facts =
             trend.facts.iter().find(|(at, _)| *at == found.at).map(|(_, facts)| facts.as_slice()).unwrap_or_default();
         let facts: Vec<Value> = facts.iter().map(|fact| json!([fact.key, fact.before, fact.after])).collect();

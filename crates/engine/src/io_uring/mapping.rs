@@ -1,7 +1,8 @@
 //! Memory that a ring shares with the kernel, mapped by the engine.
 //!
 //! The io-uring crate reaches its mappings by calls that are not inlined into other crates, and reads and writes the
-//! indices of a ring for every entry: 41 of the 394 instructions that an I/O took. A second mapping shows the same pages.
+//! indices of a ring for every entry: 41 of the 394 instructions that an I/O took. A second mapping shows the same
+//! pages.
 
 use super::setup;
 use crate::contract::EngineError;
@@ -27,7 +28,8 @@ impl Mapping {
         let (access, sharing) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::POPULATE);
         // SAFETY: the ring is open for the length of this call.
         let descriptor = unsafe { BorrowedFd::borrow_raw(ring.as_raw_fd()) };
-        // SAFETY: a null hint without MAP_FIXED lets the kernel choose free addresses, so no existing mapping is replaced.
+        // SAFETY: a null hint without MAP_FIXED lets the kernel choose free addresses, so no existing mapping is
+        // replaced.
         let start = unsafe { mmap(std::ptr::null_mut(), bytes, access, sharing, descriptor, part) };
         let start = start.map_err(|errno| unmapped(errno.raw_os_error()))?;
         // A child that a hook starts has no use for it; if the kernel refuses, it has a mapping more.

@@ -32,13 +32,13 @@ const NAME: &str = "io_uring";
 /// The engine: a ring, or its fallback.
 #[derive(Debug)]
 pub(crate) struct IoUring {
-    road: Road,
+    interface: Interface,
     note: String,
 }
 
 /// Interface through which I/Os reach the kernel.
 #[derive(Debug)]
-enum Road {
+enum Interface {
     Ring(Box<Ring>),
     Libaio(Box<Libaio>),
     Psync(Psync),
@@ -73,7 +73,7 @@ impl Engine for IoUring {
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         match Ring::open(&setup) {
-            Ok(ring) => Ok(IoUring { note: ring.note(), road: Road::Ring(Box::new(ring)) }),
+            Ok(ring) => Ok(IoUring { note: ring.note(), interface: Interface::Ring(Box::new(ring)) }),
             Err(error) if is_forbidden(&error) => stand_in(setup, &error),
             Err(error) => Err(error),
         }
@@ -83,68 +83,68 @@ impl Engine for IoUring {
     // system call is part of the loop.
     #[inline(always)]
     fn submit(&mut self, io: Io) -> Submitted {
-        match &mut self.road {
-            Road::Ring(ring) => ring.submit(io),
+        match &mut self.interface {
+            Interface::Ring(ring) => ring.submit(io),
             other => other.submit(io.rebuilt()),
         }
     }
 
     #[inline(always)]
     fn flush(&mut self) -> Result<u32, EngineError> {
-        match &mut self.road {
-            Road::Ring(ring) => ring.flush(),
+        match &mut self.interface {
+            Interface::Ring(ring) => ring.flush(),
             other => other.flush(),
         }
     }
 
     #[inline(always)]
     fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
-        match &mut self.road {
-            Road::Ring(ring) => ring.reap(min, max, done),
+        match &mut self.interface {
+            Interface::Ring(ring) => ring.reap(min, max, done),
             other => other.reap(min, max, done),
         }
     }
 
     #[inline(always)]
     fn flush_and_reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<(u32, u32), EngineError> {
-        match &mut self.road {
-            Road::Ring(ring) => ring.flush_and_reap(min, max, done),
+        match &mut self.interface {
+            Interface::Ring(ring) => ring.flush_and_reap(min, max, done),
             other => Ok((other.flush()?, other.reap(min, max, done)?)),
         }
     }
 
     fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
-        match &mut self.road {
-            Road::Ring(ring) => ring.reap_within(longest, max, done),
-            Road::Libaio(libaio) => libaio.reap_within(longest, max, done),
-            Road::Psync(psync) => psync.reap_within(longest, max, done),
+        match &mut self.interface {
+            Interface::Ring(ring) => ring.reap_within(longest, max, done),
+            Interface::Libaio(libaio) => libaio.reap_within(longest, max, done),
+            Interface::Psync(psync) => psync.reap_within(longest, max, done),
         }
     }
 
     fn sees_submission(&self) -> bool {
-        !matches!(&self.road, Road::Ring(ring) if ring.is_polled_by_kernel() || ring.joins_calls())
+        !matches!(&self.interface, Interface::Ring(ring) if ring.is_polled_by_kernel() || ring.joins_calls())
     }
 
     fn priorities(&self) -> &[u16] {
-        match &self.road {
-            Road::Ring(ring) => ring.priorities(),
-            Road::Libaio(libaio) => libaio.priorities(),
-            Road::Psync(_) => &[],
+        match &self.interface {
+            Interface::Ring(ring) => ring.priorities(),
+            Interface::Libaio(libaio) => libaio.priorities(),
+            Interface::Psync(_) => &[],
         }
     }
 
     fn priority_of(&self, slot: u32) -> usize {
-        match &self.road {
-            Road::Ring(ring) => ring.priority_of(slot),
-            Road::Libaio(libaio) => libaio.priority_of(slot),
-            Road::Psync(_) => 0,
+        match &self.interface {
+            Interface::Ring(ring) => ring.priority_of(slot),
+            Interface::Libaio(libaio) => libaio.priority_of(slot),
+            Interface::Psync(_) => 0,
         }
     }
 
     fn kernel_cpu(&self) -> Option<Nanos> {
-        match &self.road {
-            Road::Ring(ring) => ring.poller_cpu(),
-            Road::Libaio(_) | Road::Psync(_) => None,
+        match &self.interface {
+            Interface::Ring(ring) => ring.poller_cpu(),
+            Interface::Libaio(_) | Interface::Psync(_) => None,
         }
     }
 
@@ -154,14 +154,14 @@ impl Engine for IoUring {
 }
 
 /// The fallbacks, kept out of the loop.
-impl Road {
+impl Interface {
     #[cold]
     #[inline(never)]
     fn submit(&mut self, io: Io) -> Submitted {
         match self {
-            Road::Ring(ring) => ring.submit(io),
-            Road::Libaio(libaio) => libaio.submit(io),
-            Road::Psync(psync) => psync.submit(io),
+            Interface::Ring(ring) => ring.submit(io),
+            Interface::Libaio(libaio) => libaio.submit(io),
+            Interface::Psync(psync) => psync.submit(io),
         }
     }
 
@@ -169,9 +169,9 @@ impl Road {
     #[inline(never)]
     fn flush(&mut self) -> Result<u32, EngineError> {
         match self {
-            Road::Ring(ring) => ring.flush(),
-            Road::Libaio(libaio) => libaio.flush(),
-            Road::Psync(psync) => psync.flush(),
+            Interface::Ring(ring) => ring.flush(),
+            Interface::Libaio(libaio) => libaio.flush(),
+            Interface::Psync(psync) => psync.flush(),
         }
     }
 
@@ -179,9 +179,9 @@ impl Road {
     #[inline(never)]
     fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         match self {
-            Road::Ring(ring) => ring.reap(min, max, done),
-            Road::Libaio(libaio) => libaio.reap(min, max, done),
-            Road::Psync(psync) => psync.reap(min, max, done),
+            Interface::Ring(ring) => ring.reap(min, max, done),
+            Interface::Libaio(libaio) => libaio.reap(min, max, done),
+            Interface::Psync(psync) => psync.reap(min, max, done),
         }
     }
 }
@@ -211,13 +211,13 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
         .map(|option| option.name)
         .filter(|name| !LIBAIO_HAS.contains(name) && setup.options.get(name).is_some())
         .collect();
-    let (name, road) = match Libaio::open(Setup { options: &kept, ..setup_again(&setup) }) {
-        Ok(libaio) => (libaio::NAME, Road::Libaio(Box::new(libaio))),
+    let (name, interface) = match Libaio::open(Setup { options: &kept, ..setup_again(&setup) }) {
+        Ok(libaio) => (libaio::NAME, Interface::Libaio(Box::new(libaio))),
         Err(error)
             if matches!(error.errno, libc::EPERM | libc::ENOSYS)
                 && LIBAIO_HAS.iter().all(|name| kept.get(name).is_none()) =>
         {
-            ("psync", Road::Psync(Psync::open(setup)?))
+            ("psync", Interface::Psync(Psync::open(setup)?))
         }
         Err(error) => return Err(error),
     };
@@ -225,7 +225,7 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
     if !lost.is_empty() {
         note.push_str(&format!("; without effect: {}", lost.join(", ")));
     }
-    Ok(IoUring { road, note })
+    Ok(IoUring { interface, note })
 }
 
 /// Options that libaio supports as well.

@@ -1,5 +1,5 @@
-//! I/Os that do nothing, through a ring, for the calibration: an IORING_OP_NOP goes the road of a read or write up to the kernel's
-//! table of operations and back, and an IORING_OP_TIMEOUT ends when it is due. No file is touched.
+//! I/Os that do nothing, through a ring, for the calibration: an IORING_OP_NOP takes the path of a read or write up to
+//! the kernel's table of operations and back, and an IORING_OP_TIMEOUT ends when it is due. No file is touched.
 
 use super::ring::Ring;
 use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, Setup, Submitted};

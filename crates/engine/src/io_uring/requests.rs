@@ -1,5 +1,5 @@
-//! Makes submission queue entries of a job's I/Os: opcodes, buffers, files, flags and priorities. Which ring they go to is for the
-//! caller.
+//! Makes submission queue entries of a job's I/Os: opcodes, buffers, files, flags and priorities. Which ring they go to
+//! is for the caller.
 
 use super::{NAME, entry, setup};
 use crate::call;
@@ -182,7 +182,8 @@ impl Requests {
         }
     }
 
-    /// The entry of any read or write. Apart, because an entry that may still change does not go from registers to the ring.
+    /// The entry of any read or write. Apart, because an entry that may still change does not go from registers to the
+    /// ring.
     #[inline(never)]
     pub(super) fn varied(&mut self, io: &Io) -> entry::Transfer {
         let mut transfer = self.transfer(io);

@@ -93,7 +93,8 @@ impl Ring {
         self.settings.poller
     }
 
-    /// True if entries that are submitted right before a wait are submitted by the call that waits, at a moment that is not seen.
+    /// True if entries that are submitted right before a wait are submitted by the call that waits, at a moment that is
+    /// not seen.
     pub(super) fn joins_calls(&self) -> bool {
         self.settings.joins_calls
     }
@@ -216,7 +217,8 @@ impl Ring {
         }
     }
 
-    /// Waits for the rest of a batch, of which `count` are taken: for all that are needed as long as the time of a batch lasts, then for one.
+    /// Waits for the rest of a batch, of which `count` are taken: for all that are needed as long as the time of a
+    /// batch lasts, then for one.
     #[inline(never)]
     fn reap_batch(
         &mut self,
@@ -295,8 +297,8 @@ impl Ring {
     #[inline(always)]
     pub(super) fn push(&mut self, entry: Entry) -> Submitted {
         // SAFETY: the entry points to the slot's buffer, or to its iovec, which does: the worker keeps the buffer, and
-        // the engine the iovec, until the I/O is reaped, and `drop` reaps all I/Os that are in flight. That of a timeout points to
-        // a span that its engine keeps as long.
+        // the engine the iovec, until the I/O is reaped, and `drop` reaps all I/Os that are in flight. That of a
+        // timeout points to a span that its engine keeps as long.
         if !unsafe { self.submissions.push(entry) } {
             return Submitted::Full;
         }

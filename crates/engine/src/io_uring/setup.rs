@@ -226,8 +226,8 @@ pub(super) fn register_buffers<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Resul
 
 /// Registers the buffers of one job of several, with indices from `first` on, where the table is empty.
 pub(super) fn register_buffers_from<C>(ring: &IoUring, setup: &Setup<'_, C>, first: u32) -> Result<(), EngineError> {
-    // SAFETY: the worker owns the buffers and frees them only after its lane is dropped, which has none of its I/Os in flight then. The
-    // kernel keeps the pages until the ring is closed, and only entries of that lane name them.
+    // SAFETY: the worker owns the buffers and frees them only after its lane is dropped, which has none of its I/Os in
+    // flight then. The kernel keeps the pages until the ring is closed, and only entries of that lane name them.
     let registered = unsafe { ring.submitter().register_buffers_update(first, &buffers(setup), None) };
     registered.map_err(no_buffers)
 }

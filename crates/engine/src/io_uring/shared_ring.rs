@@ -1,4 +1,5 @@
-//! One ring for the jobs of a thread: one io_uring_enter(2) submits the I/Os of all of them and waits for the first completion.
+//! One ring for the jobs of a thread: one io_uring_enter(2) submits the I/Os of all of them and waits for the first
+//! completion.
 
 use super::requests::{Registered, Requests, Transfer};
 use super::ring::broken;
@@ -91,8 +92,8 @@ impl SharedQueue for SharedRing {
             Operation::Trim => return Submitted::Done(requests.carry_out(&io.rebuilt())),
         };
         let entry = entry.user_data(Tag { job, slot: io.slot }.packed());
-        // SAFETY: the entry points to the slot's buffer, or to its iovec, which does: the worker keeps the buffer, and the lane the
-        // iovec, until the I/O is reaped, and a lane that is dropped reaps all that are in flight.
+        // SAFETY: the entry points to the slot's buffer, or to its iovec, which does: the worker keeps the buffer, and
+        // the lane the iovec, until the I/O is reaped, and a lane that is dropped reaps all that are in flight.
         if !unsafe { self.submissions.push(entry) } {
             return Submitted::Full;
         }
@@ -117,7 +118,8 @@ impl SharedQueue for SharedRing {
         };
         let taken = match entered {
             Ok(taken) => taken.min(self.queued),
-            // Nothing was submitted: the time has passed, a signal arrived, or there is no room before completions are taken.
+            // Nothing was submitted: the time has passed, a signal arrived, or there is no room before completions are
+            // taken.
             Err(libc::ETIME | libc::EINTR) => 0,
             Err(libc::EAGAIN | libc::EBUSY) if self.in_flight > 0 => 0,
             Err(errno) => return Err(broken(errno)),
@@ -156,7 +158,8 @@ impl SharedQueue for SharedRing {
 }
 
 impl SharedRing {
-    /// True if only a system call can bring completions to the ring: deferred ones (DEFER_TASKRUN), and those of an overflow.
+    /// True if only a system call can bring completions to the ring: deferred ones (DEFER_TASKRUN), and those of an
+    /// overflow.
     fn has_hidden_completions(&self) -> bool {
         self.submissions.hide_completions()
     }

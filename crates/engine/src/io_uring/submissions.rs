@@ -88,14 +88,14 @@ impl Submissions {
     /// Lets the kernel's polling thread see all entries; true if it sleeps and has to be woken by a call.
     pub(super) fn publish_to_poller(&self) -> bool {
         self.publish();
-        // The thread sets the flag and then looks at the tail; here the tail comes first. With a full barrier between the two on both
-        // sides, at least one sees what the other wrote.
+        // The thread sets the flag and then looks at the tail; here the tail comes first. With a full barrier between
+        // the two on both sides, at least one sees what the other wrote.
         fence(Ordering::SeqCst);
         self.flags() & NEED_WAKEUP != 0
     }
 
-    /// True if the kernel has completions that only a system call brings to the ring: deferred ones (DEFER_TASKRUN), and those of an
-    /// overflow.
+    /// True if the kernel has completions that only a system call brings to the ring: deferred ones (DEFER_TASKRUN),
+    /// and those of an overflow.
     #[inline]
     pub(super) fn hide_completions(&self) -> bool {
         self.flags() & (TASK_WORK | OVERFLOW) != 0

@@ -1,7 +1,7 @@
 //! Waits with a time: for a batch (`batch_wait`), or until the worker has other work.
 //!
-//! The times are an argument of each call, from which the kernel copies them, or they stand in memory that is registered with the ring
-//! once (`registerwaits`; IORING_REGISTER_MEM_REGION, Linux 6.13).
+//! The times are an argument of each call, from which the kernel copies them, or they stand in memory that is
+//! registered with the ring once (`registerwaits`; IORING_REGISTER_MEM_REGION, Linux 6.13).
 
 use super::setup::{self, ENTER_GETEVENTS, Handle};
 use crate::call;
@@ -115,8 +115,8 @@ impl Waits {
         let region = Region { address, bytes, flags: REGION_OF_USER, id: 0, mapping: 0, reserved: [0; 4] };
         let registration = Registration { region: &raw const region, flags: REGION_HOLDS_WAITS, reserved: [0; 2] };
         let argument = &raw const registration;
-        // SAFETY: the kernel reads both structures, which outlive the call, and writes to the region's description what it is at already.
-        // It pins the memory, which it only reads, and only within calls of this thread.
+        // SAFETY: the kernel reads both structures, which outlive the call, and writes to the region's description what
+        // it is at already. It pins the memory, which it only reads, and only within calls of this thread.
         let result =
             unsafe { libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), REGISTER_MEM_REGION, argument, 1) };
         if result < 0 {
@@ -153,13 +153,13 @@ impl Waits {
     fn publish(&self, until: Until) {
         let Some(memory) = &self.registered else { return };
         let place = memory.pointer().cast::<Times>().wrapping_add(until as usize);
-        // SAFETY: the memory has a page, which holds more than three times and is aligned for them; the kernel reads it only within calls
-        // of this thread. It is volatile because nothing else that the compiler sees reads it.
+        // SAFETY: the memory has a page, which holds more than three times and is aligned for them; the kernel reads it
+        // only within calls of this thread. It is volatile because nothing else that the compiler sees reads it.
         unsafe { place.write_volatile(self.times[until as usize]) };
     }
 
-    /// io_uring_enter(2): submits `submit` entries and waits for `wait` completions, or until its time is over. Returns the number
-    /// submitted, or errno: ETIME if time is over and there is no completion.
+    /// io_uring_enter(2): submits `submit` entries and waits for `wait` completions, or until its time is over. Returns
+    /// the number submitted, or errno: ETIME if time is over and there is no completion.
     #[inline(always)]
     pub(super) fn enter(&self, handle: Handle, submit: u32, wait: u32, until: Until) -> Result<u32, i32> {
         let flags = ENTER_GETEVENTS | ENTER_EXT_ARG;
@@ -175,7 +175,8 @@ impl Waits {
             Some(_) => (flags | ENTER_EXT_ARG_REG, until as usize * size_of::<Times>(), size_of::<Times>()),
             None => (flags, (&raw const copied).expose_provenance(), size_of::<Copied>()),
         };
-        // SAFETY: the kernel reads the argument and the span that it points to, which both outlive the call, or registered memory.
+        // SAFETY: the kernel reads the argument and the span that it points to, which both outlive the call, or
+        // registered memory.
         unsafe { handle.enter_with(submit, wait, flags, argument, bytes) }
     }
 }

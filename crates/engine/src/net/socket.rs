@@ -163,8 +163,8 @@ impl End {
             if is_word == Some(Word::Close) {
                 continue;
             }
-            // A connected socket drops the datagrams of other senders. That of a group must not be connected: connect(2)
-            // also sets its local address, which then no longer matches datagrams to the group.
+            // A connected socket drops the datagrams of other senders. That of a group must not be connected:
+            // connect(2) also sets its local address, which then no longer matches datagrams to the group.
             if let Some(from) = from.filter(|_| self.group.is_none()) {
                 let _ = rustix::net::connect(&self.opened, &from);
             }

@@ -12,7 +12,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::ASYNCHRONOUS;
 use measure::{Nanos, SystemClock};
 use plan::EngineSpec;
-use pool::{Done, Facts, Helper, Results};
+use pool::{Facts, Helper, Results, TimedCompletion};
 use share::Share;
 use std::sync::Arc;
 use sys::processes::usage::Usage;
@@ -129,7 +129,7 @@ impl Offload {
         done: &mut Vec<Completion>,
     ) -> Result<u32, EngineError> {
         let stamps = &mut self.stamps;
-        let count = self.results.take(least, most, longest, |Done { completion, begun, ended }| {
+        let count = self.results.take(least, most, longest, |TimedCompletion { completion, begun, ended }| {
             stamps[completion.slot as usize] = (begun, ended);
             done.push(completion);
         })?;

@@ -63,7 +63,7 @@ impl Facts {
 
 /// A completed I/O, with the times that its thread measured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Done {
+pub(super) struct TimedCompletion {
     pub(super) completion: Completion,
     /// When it was submitted to the engine.
     pub(super) begun: Nanos,
@@ -74,22 +74,25 @@ pub(super) struct Done {
 /// Completed I/Os of all threads.
 #[derive(Debug)]
 pub(super) struct Results {
-    list: Mutex<Ended>,
+    list: Mutex<CompletedList>,
     more: Condvar,
 }
 
 #[derive(Debug)]
-struct Ended {
-    done: Vec<Done>,
+struct CompletedList {
+    done: Vec<TimedCompletion>,
     broken: Option<EngineError>,
 }
 
 impl Results {
     pub(super) fn new(depth: usize) -> Self {
-        Results { list: Mutex::new(Ended { done: Vec::with_capacity(depth), broken: None }), more: Condvar::new() }
+        Results {
+            list: Mutex::new(CompletedList { done: Vec::with_capacity(depth), broken: None }),
+            more: Condvar::new(),
+        }
     }
 
-    fn put(&self, result: Result<Done, EngineError>) {
+    fn put(&self, result: Result<TimedCompletion, EngineError>) {
         let mut list = held(&self.list);
         match result {
             Ok(done) => list.done.push(done),
@@ -105,9 +108,9 @@ impl Results {
         least: u32,
         most: u32,
         longest: Option<Nanos>,
-        each: impl FnMut(Done),
+        each: impl FnMut(TimedCompletion),
     ) -> Result<u32, EngineError> {
-        let too_few = |list: &mut Ended| list.broken.is_none() && list.done.len() < least as usize;
+        let too_few = |list: &mut CompletedList| list.broken.is_none() && list.done.len() < least as usize;
         let list = held(&self.list);
         let mut list = match longest {
             None => self.more.wait_while(list, too_few).unwrap_or_else(PoisonError::into_inner),
@@ -299,7 +302,7 @@ impl Visitor for Mind {
             let result = carry_out(&mut engine, Io { slot: 0, ..io }, &mut scratch);
             let ended = facts.clock.now();
             let completion = result.map(|result| Completion { slot: io.slot, result });
-            self.results.put(completion.map(|completion| Done { completion, begun, ended }));
+            self.results.put(completion.map(|completion| TimedCompletion { completion, begun, ended }));
         }
     }
 }

@@ -6,8 +6,9 @@
 //! its length divided by `sim_rate`, plus the delays of the fault plan. Depth 4 with 4 servers of 100 µs is therefore
 //! exactly 40,000 I/Os per second.
 //!
-//! `sim_bucket`, `sim_cliff`, `sim_stall` and `sim_change` give a run phases. `sim_noise` makes some intervals of a run slower than others. `sim_run` is the number of a run in a series; `sim_level`
-//! and `sim_drift` make some runs slower than others.
+//! `sim_bucket`, `sim_cliff`, `sim_stall` and `sim_change` give a run phases. `sim_noise` makes some intervals of a run
+//! slower than others. `sim_run` is the number of a run in a series; `sim_level` and `sim_drift` make some runs slower
+//! than others.
 
 mod faults;
 mod journal;

@@ -1,5 +1,5 @@
-//! Noise of the simulated device: slow seconds within a run, and runs that are slower than others. All in virtual time and
-//! from the seed, so that a rule about noisy results can be tried where the truth is known.
+//! Noise of the simulated device: slow seconds within a run, and runs that are slower than others. All in virtual time
+//! and from the seed, so that a rule about noisy results can be tried where the truth is known.
 
 use measure::{Nanos, SplitMix, split_mix};
 use plan::EngineOptions;

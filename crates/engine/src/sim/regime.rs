@@ -1,5 +1,5 @@
-//! Regimes of the simulated device: credits that are spent, a write cache that is full, stalls, and a change at a moment.
-//! All in virtual time and exact, so that a rule about phases can be tried where the truth is known.
+//! Regimes of the simulated device: credits that are spent, a write cache that is full, stalls, and a change at a
+//! moment. All in virtual time and exact, so that a rule about phases can be tried where the truth is known.
 
 use super::noise::pair_of;
 use crate::contract::{Io, Operation};

@@ -1,5 +1,6 @@
-//! The moments that jobs wait for: a heap in which each job has one place at most, so that a thread of many jobs finds the next moment without
-//! looking at all of them, and forgets one when a completion arrives first. Nothing is allocated after the start.
+//! The moments that jobs wait for: a heap in which each job has one place at most, so that a thread of many jobs finds
+//! the next moment without looking at all of them, and forgets one when a completion arrives first. Nothing is
+//! allocated after the start.
 
 use measure::Nanos;
 

@@ -1,7 +1,7 @@
 //! One job's part of a shared queue, as an engine; and a clock on which a wait ends the job's turn.
 
 use super::queue::{SharedQueue, Tag};
-use super::thread::{Awaits, Thread, current};
+use super::thread::{Thread, TurnEnd, current};
 use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, Setup, Submitted};
 use measure::{Clock, Nanos, SystemClock};
 use plan::EngineSpec;
@@ -24,7 +24,7 @@ impl Clock for TurnClock {
 
     fn sleep_until(&self, moment: Nanos) {
         match &self.turn {
-            Some((thread, job)) if moment > self.now() => thread.pause(*job, Awaits::Moment(moment)),
+            Some((thread, job)) if moment > self.now() => thread.pause(*job, TurnEnd::Moment(moment)),
             Some(_) => {}
             None => self.clock.sleep_until(moment),
         }
@@ -84,9 +84,10 @@ impl<Q: SharedQueue> Engine for Lane<Q> {
                     return Submitted::Queued;
                 }
                 Submitted::Done(_) => return submitted,
-                // The next call takes what is queued. A queue that has ended takes nothing: the loop finds that when it reaps.
+                // The next call takes what is queued. A queue that has ended takes nothing: the loop finds that when it
+                // reaps.
                 Submitted::Full if self.thread.check().is_err() => return Submitted::Full,
-                Submitted::Full => self.thread.pause(self.job, Awaits::Turn),
+                Submitted::Full => self.thread.pause(self.job, TurnEnd::Turn),
             }
         }
     }
@@ -101,12 +102,12 @@ impl<Q: SharedQueue> Engine for Lane<Q> {
         let needed = min.min(max).min(self.outstanding);
         let mut count = self.take(max, done);
         if needed == 0 && count == 0 && self.outstanding > 0 {
-            self.thread.pause(self.job, Awaits::Turn);
+            self.thread.pause(self.job, TurnEnd::Turn);
             count = self.take(max, done);
         }
         while count < needed {
             self.thread.check()?;
-            self.thread.pause(self.job, Awaits::Completions { least: needed - count, until: Nanos::MAX });
+            self.thread.pause(self.job, TurnEnd::Completions { least: needed - count, until: Nanos::MAX });
             count += self.take(max - count, done);
         }
         Ok(count)
@@ -119,7 +120,7 @@ impl<Q: SharedQueue> Engine for Lane<Q> {
         }
         self.thread.check()?;
         let until = self.thread.clock.now().saturating_add(longest);
-        self.thread.pause(self.job, Awaits::Completions { least: 1, until });
+        self.thread.pause(self.job, TurnEnd::Completions { least: 1, until });
         Ok(self.take(max, done))
     }
 
@@ -149,7 +150,8 @@ impl<Q: SharedQueue> Lane<Q> {
 }
 
 impl<Q: SharedQueue> Drop for Lane<Q> {
-    /// Waits for the I/Os in flight, because the kernel writes to their buffers until then and the worker frees the buffers next.
+    /// Waits for the I/Os in flight, because the kernel writes to their buffers until then and the worker frees the
+    /// buffers next.
     fn drop(&mut self) {
         let mut done = Vec::new();
         loop {

@@ -1,8 +1,9 @@
 //! Jobs that take turns on one thread and share one queue of the kernel.
 //!
-//! Each job is a coroutine with the same loop as a worker that has a thread to itself. Where that loop would wait - for a completion, for a
-//! moment, at a gate - it ends its turn. When all jobs have had theirs, one call gives the I/Os of all of them to the kernel and waits
-//! for the first completion or the first moment that is due. Nothing here knows which I/O a job does next, or when.
+//! Each job is a coroutine with the same loop as a worker that has a thread to itself. Where that loop would wait - for
+//! a completion, for a moment, at a gate - it ends its turn. When all jobs have had theirs, one call gives the I/Os of
+//! all of them to the kernel and waits for the first completion or the first moment that is due. Nothing here knows
+//! which I/O a job does next, or when.
 
 mod deadlines;
 mod lane;

@@ -60,8 +60,8 @@ pub(crate) trait SharedQueue: Sized + 'static {
     /// True if I/Os are queued or in flight.
     fn is_busy(&self) -> bool;
 
-    /// Gives all queued I/Os to the kernel and waits, in one call. Returns how many the kernel took, in the order in which they
-    /// were queued.
+    /// Gives all queued I/Os to the kernel and waits, in one call. Returns how many the kernel took, in the order in
+    /// which they were queued.
     ///
     /// # Errors
     /// If the queue itself fails.

@@ -13,7 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-/// Stack of a job, as large as that of a thread: a copy of its record alone is 400 KB. Only the pages that it uses take memory.
+/// Stack of a job, as large as that of a thread: a copy of its record alone is 400 KB. Only the pages that it uses take
+/// memory.
 const STACK: usize = 2 << 20;
 /// Time between two looks at the gates of jobs that have not begun, while no job of the thread does anything else.
 const LOOK_AT_GATES: Nanos = Nanos::from_millis(1);
@@ -27,7 +28,7 @@ thread_local! {
 
 /// The end of a turn: what the job waits for before its next one.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Awaits {
+pub(super) enum TurnEnd {
     /// One call that enters the kernel.
     Turn,
     /// This many completions, at most until the moment.
@@ -67,7 +68,7 @@ type Stamp = Cell<(Nanos, Nanos)>;
 #[derive(Debug, Default)]
 struct Job {
     /// The other side of its coroutine, while it runs.
-    yielder: Cell<Option<NonNull<Yielder<(), Awaits>>>>,
+    yielder: Cell<Option<NonNull<Yielder<(), TurnEnd>>>>,
     /// Completions that it has not taken yet.
     arrived: RefCell<Vec<Completion>>,
     /// Number of completions that it waits for; 0 if it waits for none.
@@ -120,11 +121,11 @@ pub fn take_turns<'j>(clock: &SystemClock, jobs: Vec<Box<dyn FnOnce() + 'j>>) ->
     Ok(())
 }
 
-/// Ends the turn of the calling job until the thread looks at the gates again; `false` at once if the caller is not one of several jobs of
-/// a thread.
+/// Ends the turn of the calling job until the thread looks at the gates again; `false` at once if the caller is not one
+/// of several jobs of a thread.
 pub fn pause_at_gate() -> bool {
     let Some((thread, job)) = current() else { return false };
-    thread.pause(job, Awaits::Gate);
+    thread.pause(job, TurnEnd::Gate);
     true
 }
 
@@ -151,18 +152,18 @@ impl Drop for Entered {
     }
 }
 
-type JobCoroutine = Coroutine<(), Awaits, ()>;
+type JobCoroutine = Coroutine<(), TurnEnd, ()>;
 
 fn begin<'j>(thread: &Rc<Thread>, number: u32, job: Box<dyn FnOnce() + 'j>) -> std::io::Result<Option<JobCoroutine>> {
     let own = Rc::clone(thread);
-    let body = move |yielder: &Yielder<(), Awaits>, ()| {
+    let body = move |yielder: &Yielder<(), TurnEnd>, ()| {
         let at = &own.jobs[number as usize];
         at.yielder.set(Some(NonNull::from(yielder)));
         job();
         at.yielder.set(None);
     };
-    // SAFETY: what the job borrows lives for 'j, which does not end before `take_turns` returns; by then each coroutine has ended or
-    // is dropped, which unwinds it. None is forgotten.
+    // SAFETY: what the job borrows lives for 'j, which does not end before `take_turns` returns; by then each coroutine
+    // has ended or is dropped, which unwinds it. None is forgotten.
     Ok(Some(unsafe { Coroutine::with_stack_unchecked(DefaultStack::new(STACK)?, body) }))
 }
 
@@ -216,27 +217,27 @@ impl Thread {
     }
 
     /// Ends the turn of `job`, which must be the one that runs.
-    pub(super) fn pause(&self, job: u32, awaits: Awaits) {
+    pub(super) fn pause(&self, job: u32, awaits: TurnEnd) {
         let yielder = self.jobs[job as usize].yielder.get().filter(|_| self.current.get() == job);
         let yielder = yielder.expect("a job ends its own turn, and has one until its coroutine ends");
-        // SAFETY: the coroutine of this job set the pointer to what it borrows until it returns, and unset it before; it is the
-        // current one, so this call is within it.
+        // SAFETY: the coroutine of this job set the pointer to what it borrows until it returns, and unset it before;
+        // it is the current one, so this call is within it.
         unsafe { yielder.as_ref() }.suspend(awaits);
     }
 
     /// Notes what a job waits for.
-    fn note(&self, job: u32, awaits: Awaits) {
+    fn note(&self, job: u32, awaits: TurnEnd) {
         let turns = &mut *self.turns.borrow_mut();
         match awaits {
-            Awaits::Turn => turns.ready.push_back(job),
-            Awaits::Completions { least, until } => {
+            TurnEnd::Turn => turns.ready.push_back(job),
+            TurnEnd::Completions { least, until } => {
                 self.jobs[job as usize].waits_for.set(least);
                 if until != Nanos::MAX {
                     turns.deadlines.set(job, until);
                 }
             }
-            Awaits::Moment(moment) => turns.deadlines.set(job, moment),
-            Awaits::Gate => {
+            TurnEnd::Moment(moment) => turns.deadlines.set(job, moment),
+            TurnEnd::Gate => {
                 if turns.at_gates.is_empty() {
                     let is_at_work = turns.deadlines.next().is_some() || self.is_busy();
                     let pause = if is_at_work { LOOK_AT_GATES_AT_WORK } else { LOOK_AT_GATES };
@@ -368,8 +369,8 @@ impl Thread {
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// Waits, in the turn of a job, until one of the thread's I/Os has completed: for a job that ends with I/Os in flight, which the
-    /// kernel may still write to its buffers.
+    /// Waits, in the turn of a job, until one of the thread's I/Os has completed: for a job that ends with I/Os in
+    /// flight, which the kernel may still write to its buffers.
     pub(super) fn wait_in_turn(&self) {
         self.enter(Wait::ForOne);
     }

@@ -1,5 +1,5 @@
-//! What a ring can be asked for beyond reads and writes: that it does what the option says where the kernel has it, that the note says so,
-//! and that an older kernel is an error by name.
+//! What a ring can be asked for beyond reads and writes: that it does what the option says where the kernel has it,
+//! that the note says so, and that an older kernel is an error by name.
 
 use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
@@ -160,7 +160,8 @@ impl Visitor for Pipes<'_> {
         };
         let fill = |pipe: usize| (&writers[pipe]).write_all(&[7; 100]).unwrap();
 
-        // One of two has come: it is returned when the time is over, by the call that submits and by one that only waits.
+        // One of two has come: it is returned when the time is over, by the call that submits and by one that only
+        // waits.
         fill(0);
         read(&mut rig, 0);
         read(&mut rig, 1);

@@ -16,8 +16,8 @@ pub(crate) struct Call {
 /// Where a call is marked with it: let it through.
 const PASS: u32 = 0x706c_7562;
 
-/// The place of the mark in struct seccomp_data: a part of the arguments that the kernel does not look at. That is the sixth argument, but of
-/// io_uring_enter(2) the upper half of the fourth, which are flags of 32 bits.
+/// The place of the mark in struct seccomp_data: a part of the arguments that the kernel does not look at. That is the
+/// sixth argument, but of io_uring_enter(2) the upper half of the fourth, which are flags of 32 bits.
 fn place_of_mark(number: c_long) -> u32 {
     if number == libc::SYS_io_uring_enter { 44 } else { 56 }
 }

@@ -29,7 +29,8 @@ impl Visitor for Wait<'_> {
         };
         let clock = E::Clock::for_worker(&SystemClock::start());
         let mut rig = Rig::<E>::open(&options(&[]), &[target], 2, clock).unwrap();
-        // It owns the pipe's other end, and goes before the ring, which waits for its read: that ends when a check fails.
+        // It owns the pipe's other end, and goes before the ring, which waits for its read: that ends when a check
+        // fails.
         let write = self.write;
         assert_eq!(rig.engine.submit(io(Operation::Read, 0, 0, BLOCK)), Submitted::Queued);
         let mut done: Vec<Completion> = Vec::with_capacity(2);

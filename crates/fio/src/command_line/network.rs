@@ -1,4 +1,5 @@
-//! `--client`, `--server` and the options that go with them: which job files go to which server, and what a server lets clients do.
+//! `--client`, `--server` and the options that go with them: which job files go to which server, and what a server lets
+//! clients do.
 
 use crate::command_line::invocation::Action;
 use crate::error::{Place, Problem};

@@ -54,24 +54,24 @@ pub(crate) struct Words {
 
 /// An option, as found by its name.
 #[derive(Clone, Copy)]
-enum Found {
+enum KnownOption {
     Command(&'static CommandOption),
     Job(&'static OptionSpec),
 }
 
-impl Found {
+impl KnownOption {
     fn name(self) -> &'static str {
         match self {
-            Found::Command(option) => option.name,
-            Found::Job(spec) => spec.name,
+            KnownOption::Command(option) => option.name,
+            KnownOption::Job(spec) => spec.name,
         }
     }
 
     fn argument(self) -> Argument {
         match self {
-            Found::Command(option) => option.argument,
-            Found::Job(spec) if spec.kind == Kind::Flag => Argument::Possible("0|1"),
-            Found::Job(_) => Argument::Needed("VALUE"),
+            KnownOption::Command(option) => option.argument,
+            KnownOption::Job(spec) if spec.kind == Kind::Flag => Argument::Possible("0|1"),
+            KnownOption::Job(_) => Argument::Needed("VALUE"),
         }
     }
 }
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
 
     /// The options of a word such as `-v`, `-mr` or `-oFILE`, each with the start of its value in the word; `None` if
     /// the word is a long option or nothing that is known.
-    fn letters(&self, word: &str) -> Option<Vec<(Found, Option<usize>)>> {
+    fn letters(&self, word: &str) -> Option<Vec<(KnownOption, Option<usize>)>> {
         let is_long = || self.all_options().any(|(called, _)| called.starts_with(&word[1..]));
         if word.contains('=') || word.len() > 2 && is_long() {
             return None;
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
 
     /// Gives an option of this word its value: the rest of the word from `start`, or the next word if it needs one.
     /// Returns the number of following words that it consumed.
-    fn give(&mut self, found: Found, index: usize, start: Option<usize>, name_place: Place) -> usize {
+    fn give(&mut self, found: KnownOption, index: usize, start: Option<usize>, name_place: Place) -> usize {
         let word = self.words[index].as_str();
         let value = start.map(|start| &word[start..]);
         let (value, value_place, taken) = match (value, found.argument()) {
@@ -213,24 +213,26 @@ impl<'a> Reader<'a> {
             (None, _) => (None, name_place.clone(), 0),
         };
         match found {
-            Found::Command(option) => self.command(option, value, value_place),
-            Found::Job(spec) => self.assign(spec, value.map(str::to_owned), name_place, value_place),
+            KnownOption::Command(option) => self.command(option, value, value_place),
+            KnownOption::Job(spec) => self.assign(spec, value.map(str::to_owned), name_place, value_place),
         }
         taken
     }
 
     /// Every option under each of its names.
-    fn all_options(&self) -> impl Iterator<Item = (&'static str, Found)> + use<> {
-        let commands = OPTIONS.iter().map(|option| (option.name, Found::Command(option)));
+    fn all_options(&self) -> impl Iterator<Item = (&'static str, KnownOption)> + use<> {
+        let commands = OPTIONS.iter().map(|option| (option.name, KnownOption::Command(option)));
         let jobs = table::rows().map(|row| &row.spec).chain(self.engine_options()).flat_map(|spec| {
-            std::iter::once(spec.name).chain(spec.aliases.iter().copied()).map(move |called| (called, Found::Job(spec)))
+            std::iter::once(spec.name)
+                .chain(spec.aliases.iter().copied())
+                .map(move |called| (called, KnownOption::Job(spec)))
         });
         commands.chain(jobs)
     }
 
     /// Finds an option by name: an exact match, or the only option that starts with `name`.
-    fn find(&self, name: &str, place: &Place) -> Result<Found, Problem> {
-        let mut matching: Vec<(&'static str, Found)> = Vec::new();
+    fn find(&self, name: &str, place: &Place) -> Result<KnownOption, Problem> {
+        let mut matching: Vec<(&'static str, KnownOption)> = Vec::new();
         for (called, found) in self.all_options() {
             if called == name {
                 return Ok(found);

@@ -8,7 +8,7 @@ pub use echoed::EchoedJob;
 
 use self::complete::Findings;
 use crate::error::{Place, Problem, Sources};
-use crate::options::applier::{Applier, Depth, Written};
+use crate::options::applier::{Applier, Depth, GivenOptions};
 use crate::options::draft::Draft;
 use crate::sections::{Section, SectionKind};
 use crate::surroundings::Surroundings;
@@ -38,7 +38,7 @@ pub(crate) struct Maker<'a> {
 }
 
 /// A job and the draft that it was built from.
-struct Made {
+struct BuiltJob {
     plan: JobPlan,
     draft: Draft,
     place: Place,
@@ -48,7 +48,7 @@ impl Maker<'_> {
     /// Builds the plan of all sections.
     pub(crate) fn plan(&self, sections: &[Section]) -> Outcome {
         let mut outcome = Outcome::default();
-        let mut made: Vec<Made> = Vec::new();
+        let mut made: Vec<BuiltJob> = Vec::new();
         let mut global = Draft::default();
         let (mut scope, mut workers) = (0, 0);
         let applier = Applier { engines: self.engines, surroundings: self.surroundings, depth: self.depth };
@@ -89,7 +89,13 @@ impl Maker<'_> {
     }
 
     /// Builds one job; `None` if its engine is unknown.
-    fn job(&self, section: &Section, mut draft: Draft, written: Written, outcome: &mut Outcome) -> Option<Made> {
+    fn job(
+        &self,
+        section: &Section,
+        mut draft: Draft,
+        written: GivenOptions,
+        outcome: &mut Outcome,
+    ) -> Option<BuiltJob> {
         draft.job.start.stonewall |= section.implied_stonewall;
         let problems_before = outcome.problems.len();
         let doubts_before = outcome.doubts.len();
@@ -112,11 +118,11 @@ impl Maker<'_> {
         name_job(&mut outcome.doubts[doubts_before..], &draft.job.name);
         plan.origin = self.sources.describe(&section.place);
         plan.written = written;
-        Some(Made { plan, draft, place: section.place.clone() })
+        Some(BuiltJob { plan, draft, place: section.place.clone() })
     }
 
     /// If the only job is named like a device and has no `filename`, its file is that device.
-    fn open_special(&self, made: &mut [Made]) {
+    fn open_special(&self, made: &mut [BuiltJob]) {
         let [job] = made else { return };
         let path = Path::new(&job.plan.name);
         let lone = job.plan.clones == 1 && job.plan.files.names.is_empty();
@@ -140,7 +146,7 @@ const MOST_WORKERS: u64 = 4096;
 const MOST_FILES: u64 = 1 << 20;
 
 /// Numbers the reporting groups and checks what jobs require of each other.
-fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
+fn check_together(made: &mut [BuiltJob], problems: &mut Vec<Problem>) {
     let mut group = 0;
     let mut files: u64 = 0;
     for index in 0..made.len() {
@@ -167,7 +173,7 @@ fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
 }
 
 /// The problem for more than [`MOST_WORKERS`] workers.
-fn too_many(job: &Made, workers: u64) -> Problem {
+fn too_many(job: &BuiltJob, workers: u64) -> Problem {
     let what = format!("this makes {workers} workers; {MOST_WORKERS} is the most");
     let mut problem = Problem::bare(what, Some("make numjobs smaller".to_owned())).of_job(Some(&job.plan.name));
     problem.places.push(job.draft.places.get("numjobs").unwrap_or(&job.place).clone());
@@ -175,7 +181,7 @@ fn too_many(job: &Made, workers: u64) -> Problem {
 }
 
 /// The problem for more than [`MOST_FILES`] files.
-fn too_many_files(job: &Made, files: u64) -> Problem {
+fn too_many_files(job: &BuiltJob, files: u64) -> Problem {
     let what = format!("this makes {files} files; {MOST_FILES} is the most");
     let help = Some("make nrfiles or numjobs smaller".to_owned());
     let mut problem = Problem::bare(what, help).of_job(Some(&job.plan.name));
@@ -184,7 +190,7 @@ fn too_many_files(job: &Made, files: u64) -> Problem {
 }
 
 /// wait_for must name exactly one earlier job.
-fn wait_problem(name: &str, job: &Made, earlier: &[Made]) -> Option<Problem> {
+fn wait_problem(name: &str, job: &BuiltJob, earlier: &[BuiltJob]) -> Option<Problem> {
     let found = earlier.iter().filter(|other| other.plan.name == name).count();
     let what = match found {
         1 => return None,
@@ -198,7 +204,7 @@ fn wait_problem(name: &str, job: &Made, earlier: &[Made]) -> Option<Problem> {
 }
 
 /// Jobs of one group share one steady-state criterion.
-fn steady_problem(job: &Made, first: &Made) -> Option<Problem> {
+fn steady_problem(job: &BuiltJob, first: &BuiltJob) -> Option<Problem> {
     if job.plan.steady == first.plan.steady {
         return None;
     }
@@ -212,7 +218,7 @@ fn steady_problem(job: &Made, first: &Made) -> Option<Problem> {
 }
 
 /// Jobs that are reported together must use the same kind of latency percentiles.
-fn percentile_problem(job: &Made, first: &Made) -> Option<Problem> {
+fn percentile_problem(job: &BuiltJob, first: &BuiltJob) -> Option<Problem> {
     let both = job.plan.record.group_reporting && first.plan.record.group_reporting;
     if !both || job.draft.job.record.total_percentiles == first.draft.job.record.total_percentiles {
         return None;

@@ -13,7 +13,7 @@ use plan::option::{Kind, OptionSpec, Support, TimeUnit, Value};
 use std::path::Path;
 
 /// Options as written, with their main names.
-pub(crate) type Written = Vec<(String, String)>;
+pub(crate) type GivenOptions = Vec<(String, String)>;
 
 /// Extent of the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(crate) struct Applier<'a> {
 
 impl Applier<'_> {
     /// Applies all options of a section and returns them as written. Every invalid option is added to `problems`.
-    pub(crate) fn apply(&self, section: &Section, draft: &mut Draft, problems: &mut Vec<Problem>) -> Written {
-        let mut written = Written::new();
+    pub(crate) fn apply(&self, section: &Section, draft: &mut Draft, problems: &mut Vec<Problem>) -> GivenOptions {
+        let mut written = GivenOptions::new();
         for assignment in &section.assignments {
             match self.assign(assignment, draft) {
                 Ok(name) => written.push((name.to_owned(), assignment.value.clone().unwrap_or_default())),

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// A row and where it was read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Placed<'row> {
+pub(super) struct SourceRow<'row> {
     /// The row.
     pub(super) row: &'row Measurement,
     /// Its file.
@@ -22,10 +22,10 @@ pub(super) struct Placed<'row> {
     buckets: Option<[f64; BUCKETS]>,
 }
 
-impl<'row> Placed<'row> {
+impl<'row> SourceRow<'row> {
     /// A row of a file.
     pub(super) fn new(row: &'row Measurement, source: &'row str, line: u64) -> Self {
-        Placed { row, source, line, buckets: row.buckets() }
+        SourceRow { row, source, line, buckets: row.buckets() }
     }
 
     /// The shares in the ranges of the R matrix; `None` if no percentages are known.
@@ -45,8 +45,8 @@ pub(super) enum Cell<'row> {
 
 #[derive(Clone, Copy, Debug)]
 enum Value {
-    Text(for<'row> fn(&Placed<'row>) -> Option<Cow<'row, str>>),
-    Number(fn(&Placed<'_>) -> Option<f64>),
+    Text(for<'row> fn(&SourceRow<'row>) -> Option<Cow<'row, str>>),
+    Number(fn(&SourceRow<'_>) -> Option<f64>),
     Bucket(usize),
     Percentile(usize),
 }
@@ -71,7 +71,7 @@ impl Column {
         !matches!(self.value, Value::Text(_))
     }
 
-    pub(super) fn cell<'row>(&self, placed: &Placed<'row>) -> Cell<'row> {
+    pub(super) fn cell<'row>(&self, placed: &SourceRow<'row>) -> Cell<'row> {
         match self.value {
             Value::Text(of) => Cell::Text(of(placed)),
             _ => Cell::Number(self.number(placed)),
@@ -79,7 +79,7 @@ impl Column {
     }
 
     /// The number; `None` if it is unknown, or the column one of words.
-    pub(super) fn number(&self, placed: &Placed<'_>) -> Option<f64> {
+    pub(super) fn number(&self, placed: &SourceRow<'_>) -> Option<f64> {
         match self.value {
             Value::Text(_) => None,
             Value::Number(of) => of(placed),
@@ -89,7 +89,7 @@ impl Column {
     }
 
     /// The word; `None` if it is unknown, or the column one of numbers.
-    pub(super) fn text<'row>(&self, placed: &Placed<'row>) -> Option<Cow<'row, str>> {
+    pub(super) fn text<'row>(&self, placed: &SourceRow<'row>) -> Option<Cow<'row, str>> {
         match self.value {
             Value::Text(of) => of(placed),
             _ => None,
@@ -100,12 +100,12 @@ impl Column {
 const fn text(
     name: &'static str,
     long_name: &'static str,
-    of: for<'row> fn(&Placed<'row>) -> Option<Cow<'row, str>>,
+    of: for<'row> fn(&SourceRow<'row>) -> Option<Cow<'row, str>>,
 ) -> Column {
     Column { name, long_name, value: Value::Text(of) }
 }
 
-const fn number(name: &'static str, long_name: &'static str, of: fn(&Placed<'_>) -> Option<f64>) -> Column {
+const fn number(name: &'static str, long_name: &'static str, of: fn(&SourceRow<'_>) -> Option<f64>) -> Column {
     Column { name, long_name, value: Value::Number(of) }
 }
 

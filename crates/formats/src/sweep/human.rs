@@ -1,6 +1,6 @@
 //! Tables of measurements for people: text and Markdown.
 
-use super::columns::{self, Column, Placed};
+use super::columns::{self, Column, SourceRow};
 use super::write::plain;
 use crate::printable;
 use model::Measurement;
@@ -42,7 +42,7 @@ enum Style {
 
 /// A column of the tables for people.
 #[derive(Clone, Copy, Debug)]
-struct Shown {
+struct TableColumn {
     width: usize,
     name: &'static str,
     unit: &'static str,
@@ -73,7 +73,7 @@ const DISPENSABLE: [&str; 5] = ["std", "min", "max", "MiB/s", "depth"];
 /// The columns of a table, chosen once.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    columns: Vec<Shown>,
+    columns: Vec<TableColumn>,
     /// Where a row goes on in a separate line: at the histogram and the percentiles, on a terminal too narrow for them.
     breaks: Vec<usize>,
 }
@@ -83,7 +83,7 @@ impl Layout {
     pub fn new(detail: Detail) -> Self {
         let mut shown = Vec::new();
         let mut add = |width, name, unit, column, style| {
-            shown.push(Shown { width, name, unit, column: columns::named(column), style });
+            shown.push(TableColumn { width, name, unit, column: columns::named(column), style });
         };
         add(14, "test", "", "name", Style::Word);
         for (wanted, width, name, style) in [
@@ -151,7 +151,7 @@ impl Layout {
     }
 
     fn break_lines(&mut self) {
-        let first = |is: fn(&Shown) -> bool| self.columns.iter().position(is);
+        let first = |is: fn(&TableColumn) -> bool| self.columns.iter().position(is);
         let histogram = first(|shown| matches!(shown.style, Style::Share(..)));
         let percentiles = first(|shown| SHOWN_PERCENTILES.contains(&shown.name));
         self.breaks = [histogram, percentiles].into_iter().flatten().collect();
@@ -188,7 +188,7 @@ impl Layout {
     /// One row of the text table.
     pub fn table_row(&self, row: &Measurement, source: &str) -> String {
         // A blank in a name would be two cells.
-        let cells = self.cells(&Placed::new(row, source, 0), |text| printable::line(text).replace(' ', "_"));
+        let cells = self.cells(&SourceRow::new(row, source, 0), |text| printable::line(text).replace(' ', "_"));
         let mut line = self.lines().map(|line| self.aligned(line, &cells)).collect::<Vec<_>>().join("\n");
         if let Some(errno) = row.errno {
             let _ = write!(line, "  errno {}", plain(errno));
@@ -199,13 +199,13 @@ impl Layout {
 
     /// The heading of a Markdown table.
     pub fn markdown_head(&self) -> String {
-        let named = |shown: &Shown| match (shown.name, shown.unit) {
+        let named = |shown: &TableColumn| match (shown.name, shown.unit) {
             (name, "mean") => format!("mean {name}"),
             (name, "") => name.to_owned(),
             (name, unit) => format!("{name} {unit}"),
         };
         let names: Vec<String> = self.columns.iter().map(named).collect();
-        let rule = |shown: &Shown| match shown.style {
+        let rule = |shown: &TableColumn| match shown.style {
             Style::Word | Style::Letter => "---|",
             _ => "--:|",
         };
@@ -214,17 +214,17 @@ impl Layout {
 
     /// A row of a Markdown table.
     pub fn markdown_row(&self, row: &Measurement, source: &str) -> String {
-        format!("| {} |\n", self.cells(&Placed::new(row, source, 0), markdown_text).join(" | "))
+        format!("| {} |\n", self.cells(&SourceRow::new(row, source, 0), markdown_text).join(" | "))
     }
 
     /// The cells of a row; `text` makes names safe to print.
-    fn cells(&self, placed: &Placed<'_>, text: fn(&str) -> String) -> Vec<String> {
+    fn cells(&self, placed: &SourceRow<'_>, text: fn(&str) -> String) -> Vec<String> {
         self.columns.iter().map(|shown| shown.cell(placed, text)).collect()
     }
 }
 
-impl Shown {
-    fn cell(&self, placed: &Placed<'_>, text: fn(&str) -> String) -> String {
+impl TableColumn {
+    fn cell(&self, placed: &SourceRow<'_>, text: fn(&str) -> String) -> String {
         let number = |spelled: fn(f64) -> String| self.column.number(placed).map_or_else(|| ABSENT.to_owned(), spelled);
         match self.style {
             Style::Word => text(self.column.text(placed).as_deref().unwrap_or(ABSENT)),

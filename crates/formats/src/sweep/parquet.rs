@@ -1,6 +1,6 @@
 //! Measurements as a Parquet file, written in row groups, so that memory does not grow with the number of rows.
 
-use super::columns::{self, Column, Placed};
+use super::columns::{self, Column, SourceRow};
 use crate::FormatError;
 use model::Measurement;
 use parquet::basic::Compression;
@@ -77,7 +77,8 @@ impl From<ParquetError> for FormatError {
 }
 
 fn write_group<W: Write + Send>(file: &mut SerializedFileWriter<W>, rows: &[Pending]) -> Result<(), FormatError> {
-    let placed: Vec<Placed<'_>> = rows.iter().map(|from| Placed::new(&from.row, &from.source, from.line)).collect();
+    let placed: Vec<SourceRow<'_>> =
+        rows.iter().map(|from| SourceRow::new(&from.row, &from.source, from.line)).collect();
     let mut group = file.next_row_group()?;
     for column in columns::all() {
         let Some(mut writer) = group.next_column()? else { continue };

@@ -1,6 +1,6 @@
 //! Measurements as a workbook (.xlsx): one sheet, a column for each of the table of columns.
 
-use super::columns::{self, Cell, Placed};
+use super::columns::{self, Cell, SourceRow};
 use crate::FormatError;
 use model::Measurement;
 use rust_xlsxwriter::Workbook;
@@ -39,7 +39,7 @@ impl WorkbookWriter {
             let most = MOST_ROWS - 1;
             return Err(FormatError::NotWritten(format!("a sheet has {most} rows; use --format csv or parquet")));
         }
-        let placed = Placed::new(row, source, line);
+        let placed = SourceRow::new(row, source, line);
         let sheet = self.book.worksheet_from_index(0)?;
         for (at, column) in (0..).zip(columns::all()) {
             match column.cell(&placed) {

@@ -1,7 +1,7 @@
 //! Writers of measurements for programs: CSV and R. Each row is formatted independently, so memory does not grow with
 //! the number of rows.
 
-use super::columns::{self, Cell, Column, Placed};
+use super::columns::{self, Cell, Column, SourceRow};
 use crate::printable;
 use model::Measurement;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ pub fn csv_head() -> String {
 
 /// One line of a CSV file; unknown values are empty.
 pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
-    let placed = Placed::new(row, source, line);
+    let placed = SourceRow::new(row, source, line);
     let mut text = String::with_capacity(CSV_ROW);
     for (at, column) in columns::all().iter().enumerate() {
         if at > 0 {
@@ -67,7 +67,7 @@ pub const fn r_head() -> &'static str {
 
 /// A row of the R matrix; the row at position 0 has no comma before it.
 pub fn r_row(row: &Measurement, source: &str, position: usize) -> String {
-    let placed = Placed::new(row, source, 0);
+    let placed = SourceRow::new(row, source, 0);
     let cell = |column: &&Column| match column.cell(&placed) {
         Cell::Text(Some(word)) => r_text(&word),
         Cell::Number(Some(value)) => plain(value),

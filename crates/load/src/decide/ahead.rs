@@ -1,5 +1,5 @@
-//! I/Os that are planned ahead: of a load with one target, one direction or a random mix, no pause and no sync; with a rate or
-//! in order, of one direction and one size.
+//! I/Os that are planned ahead: of a load with one target, one direction or a random mix, no pause and no sync; with a
+//! rate or in order, of one direction and one size.
 
 use super::Load;
 use crate::next_offset::{self, Order};
@@ -30,8 +30,8 @@ enum Lengths {
     Drawn,
 }
 
-/// I/Os that are planned ahead. `left` of `planned` are not issued yet, or `left_at_rate` if each has to be due first, so
-/// that those without a rate need no look at it; `settle` counts the issued ones.
+/// I/Os that are planned ahead. `left` of `planned` are not issued yet, or `left_at_rate` if each has to be due first,
+/// so that those without a rate need no look at it; `settle` counts the issued ones.
 #[derive(Clone, Debug)]
 pub(super) struct PlainRun {
     left: u64,
@@ -79,8 +79,8 @@ impl Load {
         self.planned(now).map(|request| Request { due: Some(due), ..request })
     }
 
-    /// The I/O at `now` if it is planned already, without a rate; otherwise `None`, and [`Load::next`] must be called. The
-    /// I/O counts as issued.
+    /// The I/O at `now` if it is planned already, without a rate; otherwise `None`, and [`Load::next`] must be called.
+    /// The I/O counts as issued.
     ///
     /// A separate function because a [`crate::Next`] is large: the loop takes most I/Os from here, in registers.
     #[inline(always)]
@@ -146,7 +146,8 @@ impl Load {
         Some(Request::new(operation, 0, offset, length))
     }
 
-    /// Plans the first I/Os ahead as well, for a load whose time begins with its first I/O: deciding on it is not to take any of that time.
+    /// Plans the first I/Os ahead as well, for a load whose time begins with its first I/O: deciding on it is not to
+    /// take any of that time.
     pub fn plan_first(&mut self) {
         if self.run.planned == 0 {
             self.plan_ahead();

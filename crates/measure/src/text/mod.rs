@@ -130,8 +130,8 @@ pub fn duration(text: &str, bare: TimeUnit) -> Result<Nanos, NumberError> {
     u64::try_from(value).map(Nanos).map_err(|_| NumberError::TooLarge)
 }
 
-/// True for a product or sum without parentheses, `128*1`. The other operators stand in values of several parts: `4k-8k`
-/// is a range, `4k/60` a size and its share.
+/// True for a product or sum without parentheses, `128*1`. The other operators stand in values of several parts:
+/// `4k-8k` is a range, `4k/60` a size and its share.
 fn is_arithmetic(text: &str) -> bool {
     text.contains('*') || text.trim_start_matches('+').contains('+')
 }

@@ -47,8 +47,8 @@ pub fn rounded_size(bytes: f64) -> String {
     }
 }
 
-/// Prints a number rounded to an integer, with digits in groups of three: `73,634`. Halfway between two integers it is the even one, as in
-/// C's printf; the charts round so, too (`plumb.fixed`).
+/// Prints a number rounded to an integer, with digits in groups of three: `73,634`. Halfway between two integers it is
+/// the even one, as in C's printf; the charts round so, too (`plumb.fixed`).
 pub fn grouped(number: f64) -> String {
     let digits = format!("{:.0}", number.abs());
     let mut text = if number < -0.5 { "-".to_owned() } else { String::new() };

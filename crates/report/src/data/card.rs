@@ -1,7 +1,7 @@
 //! Data of the report card: one row per workload.
 
 use super::{AtWork, Axis, Bin, Level};
-use analysis::{Judged, queueing, verdict};
+use analysis::{WorkloadGrades, queueing, verdict};
 use serde::{Deserialize, Serialize};
 
 /// A report card.
@@ -122,7 +122,7 @@ impl Card {
     /// Builds a card from graded workloads.
     pub fn of(system: &str, workloads: &[Workload], notes: Vec<String>) -> Card {
         let rows: Vec<Row> = workloads.iter().map(Row::of).collect();
-        let judged = |row: &Row| Judged {
+        let judged = |row: &Row| WorkloadGrades {
             workload: lower_first(&row.workload),
             latency: row.p95.as_ref().map(|mark| mark.letter.clone()).filter(|letter| letter != "?"),
             scaling: row.scaling.as_ref().map(|scaling| scaling.letter.clone()).filter(|letter| letter != "?"),

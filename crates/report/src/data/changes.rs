@@ -26,12 +26,12 @@ pub struct ChangedTest {
     /// `5 and 5 runs`.
     pub runs: String,
     /// The numbers.
-    pub rows: Vec<Changed>,
+    pub rows: Vec<NumberChange>,
 }
 
 /// One number of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Changed {
+pub struct NumberChange {
     /// `IOPS`, `p99`.
     pub name: String,
     /// Its unit.

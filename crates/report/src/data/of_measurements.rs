@@ -1,7 +1,7 @@
 //! Rows of imported tables → sweeps and a report card.
 
 use super::measured::size;
-use super::placed::{self, Coordinate, ENGINE, Placed, Subject, Value};
+use super::placed::{self, ChartRow, Coordinate, ENGINE, Subject, Value};
 use super::{Axis, Band, Card, Distribution, Letters, Level, Sweep, Workload};
 use analysis::Load;
 use analysis::report_card::{self, GRADES, Marks, Metric, Profile, Test};
@@ -15,7 +15,7 @@ pub fn sweeps(system: &str, rows: &[Measurement], target_ns: Option<f64>) -> Vec
     let row = |(run, numbers): (usize, &Measurement)| Row { numbers: numbers.clone(), run, ..Row::default() };
     let mut rows: Vec<Row> = rows.iter().enumerate().map(row).collect();
     by_direction(&mut rows);
-    let placed: Vec<Placed> = rows.into_iter().filter_map(|row| place(system, row, Subject::default())).collect();
+    let placed: Vec<ChartRow> = rows.into_iter().filter_map(|row| place(system, row, Subject::default())).collect();
     let drawn = placed::sweeps(&placed, target_ns).sweeps;
     drawn.into_iter().map(|one| with_notes(one.sweep, &notes)).collect()
 }
@@ -53,9 +53,9 @@ pub(crate) fn has_place(row: &Measurement) -> bool {
 }
 
 /// A row with its place on all axes; `None` without a mean latency, a throughput and IOPS.
-pub(crate) fn place(system: &str, row: Row, subject: Subject) -> Option<Placed> {
+pub(crate) fn place(system: &str, row: Row, subject: Subject) -> Option<ChartRow> {
     let test = test_in_words(&row.numbers.test).to_owned();
-    Some(Placed {
+    Some(ChartRow {
         system: system.to_owned(),
         plural: format!("{test}s"),
         test,

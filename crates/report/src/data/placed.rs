@@ -50,7 +50,7 @@ pub(crate) type Subject = (usize, usize);
 
 /// A measured row with its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct ChartRow {
     /// The machine or disk that was measured.
     pub(crate) system: String,
     /// For example `random read`.
@@ -75,7 +75,7 @@ pub(crate) struct Placed {
 
 /// A sweep and its origin.
 #[derive(Clone, Debug)]
-pub(crate) struct Drawn {
+pub(crate) struct SweepChart {
     pub(crate) system: String,
     /// The workload, without the system and the range: sweeps of several systems with equal workloads compare.
     pub(crate) workload: String,
@@ -104,7 +104,7 @@ pub(crate) struct Other {
 /// The sweeps, and what is in none of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllDrawn {
-    pub(crate) sweeps: Vec<Drawn>,
+    pub(crate) sweeps: Vec<SweepChart>,
     /// Distributions of levels that are in no sweep.
     pub(crate) others: Vec<Other>,
     /// Sentences that name the rows that no sweep holds.
@@ -113,7 +113,7 @@ pub(crate) struct AllDrawn {
 
 /// All rows at one place: one, or its rounds.
 struct Cell<'rows> {
-    first: &'rows Placed,
+    first: &'rows ChartRow,
     level: Level,
     subjects: Vec<Subject>,
     drawn: bool,
@@ -129,7 +129,7 @@ struct Group {
 
 /// Makes the size of the data an axis of each test of which runs differ in nothing else. Elsewhere it often follows from the number of users
 /// and is none.
-pub(crate) fn size_axis(rows: &mut [Placed]) {
+pub(crate) fn size_axis(rows: &mut [ChartRow]) {
     let mut first: HashMap<String, (usize, u64)> = HashMap::new();
     let mut over_sizes: HashSet<(String, String)> = HashSet::new();
     for row in rows.iter() {
@@ -149,7 +149,7 @@ pub(crate) fn size_axis(rows: &mut [Placed]) {
 }
 
 /// The sweeps over these rows.
-pub(crate) fn sweeps(rows: &[Placed], target_ns: Option<f64>) -> AllDrawn {
+pub(crate) fn sweeps(rows: &[ChartRow], target_ns: Option<f64>) -> AllDrawn {
     let mut all = AllDrawn::default();
     let mut systems: Vec<&str> = Vec::new();
     let mut tests: Vec<&str> = Vec::new();
@@ -164,7 +164,7 @@ pub(crate) fn sweeps(rows: &[Placed], target_ns: Option<f64>) -> AllDrawn {
     let varying: HashMap<&str, Vec<Axis>> =
         tests.iter().map(|&test| (test, varying_axes(rows.iter().filter(|row| row.test == test)))).collect();
     for system in systems {
-        let of_system: Vec<&Placed> = rows.iter().filter(|row| row.system == system).collect();
+        let of_system: Vec<&ChartRow> = rows.iter().filter(|row| row.system == system).collect();
         let mut one = OneSystem { system, target_ns, varying: &varying, cells: Vec::new() };
         all.remarks.extend(one.take(&of_system));
         one.draw(&mut all);
@@ -175,7 +175,7 @@ pub(crate) fn sweeps(rows: &[Placed], target_ns: Option<f64>) -> AllDrawn {
 }
 
 /// The axes on which these rows differ.
-fn varying_axes<'rows>(rows: impl Iterator<Item = &'rows Placed>) -> Vec<Axis> {
+fn varying_axes<'rows>(rows: impl Iterator<Item = &'rows ChartRow>) -> Vec<Axis> {
     let mut seen: Vec<(&Axis, &Value)> = Vec::new();
     let mut found: Vec<Axis> = Vec::new();
     for coordinate in rows.flat_map(|row| &row.coordinates) {
@@ -191,14 +191,14 @@ fn varying_axes<'rows>(rows: impl Iterator<Item = &'rows Placed>) -> Vec<Axis> {
 }
 
 /// The distributions of a row, with this name: of its latency, and of its response time if it had a rate.
-fn named(row: &Placed, name: &str) -> Vec<Distribution> {
+fn named(row: &ChartRow, name: &str) -> Vec<Distribution> {
     let latency = row.distribution.iter().map(|found| Distribution { name: name.to_owned(), ..found.clone() });
     let response =
         row.response.iter().map(|found| Distribution { name: format!("{name}, response time"), ..found.clone() });
     latency.chain(response).collect()
 }
 
-impl Placed {
+impl ChartRow {
     fn value(&self, axis: &Axis) -> Option<&Value> {
         self.coordinates.iter().find(|coordinate| coordinate.axis == *axis).map(|coordinate| &coordinate.value)
     }
@@ -218,10 +218,10 @@ struct OneSystem<'all, 'rows> {
 
 impl<'rows> OneSystem<'_, 'rows> {
     /// Merges rounds into cells. Returns remarks on rows that are no rounds.
-    fn take(&mut self, rows: &[&'rows Placed]) -> Option<String> {
-        let mut places: Vec<Vec<&'rows Placed>> = Vec::new();
+    fn take(&mut self, rows: &[&'rows ChartRow]) -> Option<String> {
+        let mut places: Vec<Vec<&'rows ChartRow>> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
-        let mut jobs_alike: Vec<&Placed> = Vec::new();
+        let mut jobs_alike: Vec<&ChartRow> = Vec::new();
         for row in rows {
             let key = format!("{} {:?}", row.test, row.coordinates);
             let at = *known.entry(key).or_insert(places.len());
@@ -243,7 +243,7 @@ impl<'rows> OneSystem<'_, 'rows> {
         ))
     }
 
-    fn varies(&self, row: &Placed, axis: &Axis) -> bool {
+    fn varies(&self, row: &ChartRow, axis: &Axis) -> bool {
         self.varying.get(row.test.as_str()).is_some_and(|axes| axes.contains(axis))
     }
 
@@ -393,7 +393,7 @@ impl<'rows> OneSystem<'_, 'rows> {
         }
     }
 
-    fn drawn(&self, group: &Group) -> Drawn {
+    fn drawn(&self, group: &Group) -> SweepChart {
         let first = self.cells[group.members[0]].first;
         let axis = &group.axis;
         let levels: Vec<Level> =
@@ -416,7 +416,7 @@ impl<'rows> OneSystem<'_, 'rows> {
             elsewhere,
             notes: of_sizes(axis, &regions),
         };
-        Drawn {
+        SweepChart {
             regions,
             system: self.system.to_owned(),
             workload,
@@ -440,7 +440,7 @@ impl<'rows> OneSystem<'_, 'rows> {
     }
 
     /// For example `random read 8 KiB, depth 4, io_uring`: all that does not vary over the axis and is not self-evident.
-    fn workload(&self, row: &Placed, axis: &Axis) -> String {
+    fn workload(&self, row: &ChartRow, axis: &Axis) -> String {
         let mut text = row.test.clone();
         if let Some(block) = row.value(&Axis::BlockSize).filter(|_| *axis != Axis::BlockSize) {
             text.push_str(&format!(" {}", spelled(block)));
@@ -452,7 +452,7 @@ impl<'rows> OneSystem<'_, 'rows> {
     }
 
     /// For example `8 KiB random reads at depth 4 with io_uring`.
-    fn subject(&self, row: &Placed, axis: &Axis) -> String {
+    fn subject(&self, row: &ChartRow, axis: &Axis) -> String {
         let block = row.value(&Axis::BlockSize).filter(|_| *axis != Axis::BlockSize);
         let mut text = block.map_or_else(String::new, |block| format!("{} ", spelled(block)));
         text.push_str(&row.plural);
@@ -467,7 +467,7 @@ impl<'rows> OneSystem<'_, 'rows> {
         text
     }
 
-    fn conditions<'row>(&self, row: &'row Placed, axis: &Axis) -> Vec<&'row Coordinate> {
+    fn conditions<'row>(&self, row: &'row ChartRow, axis: &Axis) -> Vec<&'row Coordinate> {
         let is_said = |coordinate: &&Coordinate| match &coordinate.axis {
             Axis::BlockSize => false,
             Axis::Load(Load::Users) => {
@@ -481,7 +481,7 @@ impl<'rows> OneSystem<'_, 'rows> {
     }
 
     /// The whole place of a row.
-    fn name(&self, row: &Placed) -> String {
+    fn name(&self, row: &ChartRow) -> String {
         let users = Axis::Load(Load::Users);
         let workload = self.workload(row, &users);
         match row.value(&users).and_then(Value::number) {
@@ -505,7 +505,7 @@ fn of_sizes(axis: &Axis, regions: &[u64]) -> Vec<String> {
 pub(crate) const ENGINE: &str = "engine";
 
 /// The cell of the rounds at one place; its numbers are those of the median round.
-fn cell<'rows>(rounds: &[&'rows Placed]) -> Option<Cell<'rows>> {
+fn cell<'rows>(rounds: &[&'rows ChartRow]) -> Option<Cell<'rows>> {
     let rates: Vec<f64> = rounds.iter().map(|row| row.level.iops).collect();
     let first = *rounds.get(median_round(&rates)?)?;
     let mut level = first.level.clone();
@@ -517,8 +517,8 @@ fn cell<'rows>(rounds: &[&'rows Placed]) -> Option<Cell<'rows>> {
 }
 
 /// The most IOPS and the most bytes of all rows of a system, if they are more than one; over all of them, not over one sweep.
-pub(crate) fn best_of_all(rows: &[Placed], system: &str) -> Vec<String> {
-    let of_system: Vec<&Placed> = rows.iter().filter(|row| row.system == system).collect();
+pub(crate) fn best_of_all(rows: &[ChartRow], system: &str) -> Vec<String> {
+    let of_system: Vec<&ChartRow> = rows.iter().filter(|row| row.system == system).collect();
     let varying: HashMap<&str, Vec<Axis>> = of_system
         .iter()
         .map(|row| (row.test.as_str(), varying_axes(of_system.iter().copied().filter(|other| other.test == row.test))))

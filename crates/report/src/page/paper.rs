@@ -1,7 +1,7 @@
 //! The report as PDF: A4 pages, filled one after the other, with text that can be searched and copied.
 
 use super::single_drawing::{drawn, pixels};
-use super::text_pages::{Drawing, HEIGHT, Placed, TextPage, WIDTH, Writer};
+use super::text_pages::{Drawing, HEIGHT, PageDrawing, TextPage, WIDTH, Writer};
 use super::{DrawingStyle, Page, Picture};
 use crate::batch;
 use crate::draw::{ChartEngine, DrawError, Look, Medium, Order};
@@ -145,12 +145,12 @@ impl Book {
     /// Adds pages of A4.
     fn text_pages(&mut self, text_pages: Vec<TextPage>) -> Result<(), PaperError> {
         let placed = |text_page: TextPage| {
-            let words = Placed { svg: text_page.svg(), corner: (0.0, 0.0), size: (WIDTH, HEIGHT) };
+            let words = PageDrawing { svg: text_page.svg(), corner: (0.0, 0.0), size: (WIDTH, HEIGHT) };
             let has_words = !text_page.words.is_empty();
             has_words.then_some(words).into_iter().chain(text_page.drawings).collect()
         };
-        let all: Vec<Vec<Placed>> = text_pages.into_iter().map(placed).collect();
-        let drawings: Vec<&Placed> = all.iter().flatten().collect();
+        let all: Vec<Vec<PageDrawing>> = text_pages.into_iter().map(placed).collect();
+        let drawings: Vec<&PageDrawing> = all.iter().flatten().collect();
         let faces = Arc::clone(&self.faces);
         let mut trees = batch::on_all_processors(&drawings, |one| tree(&one.svg, &faces)).into_iter();
         for placed in &all {

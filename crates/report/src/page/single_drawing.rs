@@ -61,7 +61,7 @@ pub fn sheets(
 }
 
 /// A picture of a sheet.
-pub(super) struct Drawn {
+pub(super) struct SheetDrawing {
     /// The drawing.
     pub(super) svg: String,
     width: u32,
@@ -73,7 +73,7 @@ pub(super) fn drawn(
     engine: &ChartEngine,
     pictures: &[&Picture],
     style: &DrawingStyle,
-) -> Result<Vec<Drawn>, DrawError> {
+) -> Result<Vec<SheetDrawing>, DrawError> {
     let look = |picture: &Picture| {
         let usual = Look::of(picture.chart);
         let width = style.width.unwrap_or(usual.width);
@@ -93,17 +93,17 @@ pub(super) fn drawn(
     let drawings = engine.all(&orders)?.into_iter().zip(orders);
     let sized = drawings.map(|(svg, Order { look, .. })| {
         let (width, height) = (look.width, pixels(&svg).map(|(_, height)| height).or(look.height).unwrap_or_default());
-        Drawn { svg, width, height }
+        SheetDrawing { svg, width, height }
     });
     Ok(sized.collect())
 }
 
 /// Height of these below each other.
-fn high(drawn: &[Drawn]) -> u32 {
+fn high(drawn: &[SheetDrawing]) -> u32 {
     drawn.iter().fold(0_u32, |sum, one| sum.saturating_add(one.height).saturating_add(GAP)).saturating_sub(GAP).max(1)
 }
 
-fn stacked(drawn: &[Drawn], style: &DrawingStyle) -> String {
+fn stacked(drawn: &[SheetDrawing], style: &DrawingStyle) -> String {
     if let [one] = drawn {
         return one.svg.clone();
     }

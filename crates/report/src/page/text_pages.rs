@@ -29,12 +29,12 @@ pub(super) struct TextPage {
     /// Vertical position of the end of the text, in points.
     pub(super) end: f32,
     /// The pictures on it.
-    pub(super) drawings: Vec<Placed>,
+    pub(super) drawings: Vec<PageDrawing>,
 }
 
 /// A drawing on a page, in points.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct PageDrawing {
     /// The drawing, as SVG.
     pub(super) svg: String,
     /// Distance of its corner from that of the page.
@@ -178,7 +178,7 @@ impl Writer {
             let size = (drawing.pixels.0 * scale, drawing.pixels.1 * scale);
             let indent = if columns > 1.0 { 0.0 } else { (wide - size.0) / 2.0 };
             if let Some(text_page) = self.text_pages.last_mut() {
-                text_page.drawings.push(Placed { svg: drawing.svg, corner: (left + indent, y), size });
+                text_page.drawings.push(PageDrawing { svg: drawing.svg, corner: (left + indent, y), size });
             }
             left += wide + GAP;
         }

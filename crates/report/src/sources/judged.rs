@@ -9,7 +9,7 @@ use model::{Grade, Lasting, LimitedBy, Note, Phase, RunResult, UntilRegime};
 
 /// A result after the checks.
 #[derive(Clone, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct CheckedResult {
     /// Number of the result in its source, from 1.
     pub(super) number: usize,
     /// For example `random read 8 KiB, 16 users` or `job a`.
@@ -28,11 +28,11 @@ pub(crate) struct Judged {
     pub(super) unchecked: Vec<&'static str>,
 }
 
-impl Judged {
+impl CheckedResult {
     /// Applies the checks to a result.
-    pub(super) fn of(number: usize, title: String, result: &mut RunResult) -> Judged {
+    pub(super) fn of(number: usize, title: String, result: &mut RunResult) -> CheckedResult {
         analysis::judge(result);
-        Judged {
+        CheckedResult {
             number,
             title,
             notes: result.notes.clone(),
@@ -45,7 +45,7 @@ impl Judged {
     }
 
     /// Marks the rows of this result if the machine that measured was the limit, and if they are averages of phases.
-    pub(super) fn and_mark(self, rows: &mut [Row]) -> Judged {
+    pub(super) fn and_mark(self, rows: &mut [Row]) -> CheckedResult {
         let limit = analysis::limit_of_tester(&self.notes, self.limited_by.as_ref()).map(str::to_owned);
         for row in rows.iter_mut().map(|row| &mut row.numbers) {
             row.limit_of_tester.clone_from(&limit);
@@ -73,7 +73,7 @@ fn word(sources: &[Source]) -> &'static str {
 
 /// The verdict on all results.
 pub(super) fn verdict(sources: &[Source]) -> Verdict {
-    let all: Vec<&Judged> = sources.iter().flat_map(|source| &source.judged).collect();
+    let all: Vec<&CheckedResult> = sources.iter().flat_map(|source| &source.judged).collect();
     if all.is_empty() {
         return without_result(sources);
     }
@@ -172,7 +172,7 @@ pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
     all
 }
 
-fn nothing_against(of: &str, judged: &Judged) -> Check {
+fn nothing_against(of: &str, judged: &CheckedResult) -> Check {
     let line = verdict_line(&[], &judged.unchecked, 1, "");
     let (verdict, sentence) = line.split_once(": ").unwrap_or((&line, ""));
     Check {

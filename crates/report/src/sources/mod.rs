@@ -25,7 +25,7 @@ use analysis::report_card::Profile;
 use formats::results::of_reading;
 use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::LogKind;
-use judged::Judged;
+use judged::CheckedResult;
 use model::reading::{Damage, Found, IozoneRow, Reading};
 use native::Test;
 use serde_json::Value;
@@ -64,7 +64,7 @@ pub struct Source {
     /// Runs in other files that plumb monitored: what was found during the run, and its samples if the file has them.
     monitored_runs: Vec<Test>,
     /// Every result after the checks.
-    pub(crate) judged: Vec<Judged>,
+    pub(crate) judged: Vec<CheckedResult>,
     /// Where and when the results were measured.
     pub(crate) places: place::Facts,
     /// The formats of what is not a result: rows of iozone and iostat, logs.
@@ -209,7 +209,7 @@ impl Source {
         match located {
             Some(mut located) => {
                 self.places.add(&located.result);
-                self.judged.push(Judged::of(number, located.title, &mut located.result).and_mark(&mut rows));
+                self.judged.push(CheckedResult::of(number, located.title, &mut located.result).and_mark(&mut rows));
                 if located.result.was_monitored() {
                     self.monitored_runs.extend(native::test_of(number, &Value::Null, located.result));
                 }

@@ -1,7 +1,7 @@
 //! plumb's result files: a run, or a survey with one run per test.
 
 use super::Source;
-use super::judged::Judged;
+use super::judged::CheckedResult;
 use crate::data::measured::size;
 use crate::data::of_measurements::Row;
 use crate::data::placed::{Coordinate, ENGINE, Value};
@@ -126,7 +126,7 @@ impl Source {
 
     fn take(&mut self, said: &Json, mut result: RunResult) {
         let number = self.tests.len() + 1;
-        let mut judged = Judged::of(number, String::new(), &mut result);
+        let mut judged = CheckedResult::of(number, String::new(), &mut result);
         self.places.add(&result);
         let Some(test) = test_of(number, said, result) else { return };
         judged.title = test.shown();

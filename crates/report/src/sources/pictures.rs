@@ -6,10 +6,10 @@ use super::{PageRequest, Source, histograms, judged, systems};
 use crate::Chart;
 use crate::data::measured::size;
 use crate::data::of_measurements::with_notes;
-use crate::data::placed::{self, AllDrawn, Drawn, Subject};
+use crate::data::placed::{self, AllDrawn, Subject, SweepChart};
 use crate::data::{Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overlay, Series, Surface, Sweep, card};
 use crate::page::Picture;
-use analysis::report_card::{Chosen, Disk, profile_of};
+use analysis::report_card::{Disk, ProfileChoice, profile_of};
 use analysis::samples_needed;
 use model::Measurement;
 use serde::Serialize;
@@ -97,7 +97,7 @@ impl Material {
     }
 
     fn overlays(&self) -> Vec<Option<Drawing>> {
-        let drawn = |group: &Vec<&Drawn>| {
+        let drawn = |group: &Vec<&SweepChart>| {
             let overlay = self.overlay(group);
             let shown = group.iter().take(MOST_OVERLAID);
             let subjects: Vec<Subject> = shown.flat_map(|one| one.subjects.iter().copied()).collect();
@@ -107,10 +107,10 @@ impl Material {
     }
 
     /// The sweeps that several systems have.
-    fn alike(&self) -> Vec<Vec<&Drawn>> {
-        let mut groups: Vec<Vec<&Drawn>> = Vec::new();
+    fn alike(&self) -> Vec<Vec<&SweepChart>> {
+        let mut groups: Vec<Vec<&SweepChart>> = Vec::new();
         for one in &self.drawn.sweeps {
-            let alike = |group: &&mut Vec<&Drawn>| group[0].workload == one.workload && group[0].axis == one.axis;
+            let alike = |group: &&mut Vec<&SweepChart>| group[0].workload == one.workload && group[0].axis == one.axis;
             match groups.iter_mut().find(alike) {
                 Some(group) => group.push(one),
                 None => groups.push(vec![one]),
@@ -121,7 +121,7 @@ impl Material {
     }
 
     /// The first of a group over one another; the others are named.
-    fn overlay(&self, group: &[&Drawn]) -> Overlay {
+    fn overlay(&self, group: &[&SweepChart]) -> Overlay {
         let shown = &group[..group.len().min(MOST_OVERLAID)];
         let names: Vec<String> = shown.iter().map(|one| one.system.clone()).collect();
         let levels = || shown.iter().flat_map(|one| &one.sweep.levels);
@@ -162,11 +162,11 @@ impl Material {
 }
 
 /// Remark on systems that were measured in different sizes of the data.
-fn of_sizes(shown: &[&Drawn]) -> Option<String> {
-    let known: Vec<&&Drawn> =
+fn of_sizes(shown: &[&SweepChart]) -> Option<String> {
+    let known: Vec<&&SweepChart> =
         shown.iter().filter(|one| one.axis != Axis::DataSize && !one.regions.is_empty()).collect();
     let differ = known.windows(2).any(|pair| pair[0].regions != pair[1].regions);
-    let of = |one: &&&Drawn| {
+    let of = |one: &&&SweepChart| {
         let sizes: Vec<String> = one.regions.iter().map(|&bytes| size(bytes)).collect();
         format!("{} {}", one.system, sizes.join(" and "))
     };
@@ -236,8 +236,8 @@ fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Drawing>> {
 }
 
 /// The profile that was asked for, or that of the disks of these sources.
-fn chosen(sources: &[Source], of: &[usize], request: &PageRequest) -> Chosen {
-    let asked = request.profile.map(|profile| Chosen { profile, reason: None });
+fn chosen(sources: &[Source], of: &[usize], request: &PageRequest) -> ProfileChoice {
+    let asked = request.profile.map(|profile| ProfileChoice { profile, reason: None });
     asked.unwrap_or_else(|| {
         let disks: Vec<Disk> = of.iter().flat_map(|&number| sources[number].places.kinds.iter().cloned()).collect();
         profile_of(&disks)
@@ -245,8 +245,8 @@ fn chosen(sources: &[Source], of: &[usize], request: &PageRequest) -> Chosen {
 }
 
 /// Load/latency curves per system.
-fn curves(sweeps: &[Drawn]) -> Vec<Option<Drawing>> {
-    let loads = |one: &&Drawn| matches!(one.axis, Axis::Load(_)) && one.sweep.levels.len() >= 3;
+fn curves(sweeps: &[SweepChart]) -> Vec<Option<Drawing>> {
+    let loads = |one: &&SweepChart| matches!(one.axis, Axis::Load(_)) && one.sweep.levels.len() >= 3;
     let mut systems: Vec<&str> = Vec::new();
     for one in sweeps.iter().filter(loads) {
         if !systems.contains(&one.system.as_str()) {
@@ -264,7 +264,7 @@ fn curves(sweeps: &[Drawn]) -> Vec<Option<Drawing>> {
 }
 
 /// The cost model of a block size sweep.
-fn blocks(drawn: &Drawn) -> Option<Option<Drawing>> {
+fn blocks(drawn: &SweepChart) -> Option<Option<Drawing>> {
     let sweep = &drawn.sweep;
     if drawn.axis != Axis::BlockSize || sweep.levels.len() < LEAST_SIZES {
         return None;

@@ -4,12 +4,12 @@ use super::native::Test;
 use super::{Source, systems};
 use crate::data::Level;
 use crate::data::of_measurements::{Row, by_direction, coordinates, has_place, notes, place, test_in_words};
-use crate::data::placed::{Other, Placed, Subject, size_axis};
+use crate::data::placed::{ChartRow, Other, Subject, size_axis};
 
 /// All rows that can be drawn.
 #[derive(Debug, Default)]
 pub(super) struct AllPlaced {
-    pub(super) rows: Vec<Placed>,
+    pub(super) rows: Vec<ChartRow>,
     /// Remarks on rows that cannot be drawn.
     pub(super) remarks: Vec<String>,
     /// By system: remarks on its data.
@@ -101,11 +101,11 @@ pub(super) fn places(source: &Source) -> Vec<String> {
 }
 
 /// The places of the rows of a test.
-fn of_test(test: &Test, rows: &[Row], system: &str, run: usize, subject: Subject) -> Vec<Placed> {
+fn of_test(test: &Test, rows: &[Row], system: &str, run: usize, subject: Subject) -> Vec<ChartRow> {
     let place = |row: &Row| {
         let direction = row.numbers.kind?.direction()?;
         let of = if rows.len() > 1 { format!(", {}s", direction.word()) } else { String::new() };
-        Some(Placed {
+        Some(ChartRow {
             system: system.to_owned(),
             test: format!("{}{of}", test.words),
             plural: format!("{}{of}", test.plural),

@@ -1,8 +1,8 @@
 //! Calibration: what the tool itself adds to the latencies of a job, measured just before it by the same loop.
 //!
-//! I/Os that do nothing go through the worker's loop at the job's own engine, batch and processors (`setups`); how late a worker
-//! wakes up is measured by waits. No target is opened. How long completions waited while the worker was busy follows from the
-//! run itself.
+//! I/Os that do nothing go through the worker's loop at the job's own engine, batch and processors (`setups`); how late
+//! a worker wakes up is measured by waits. No target is opened. How long completions waited while the worker was busy
+//! follows from the run itself.
 
 mod setups;
 
@@ -60,19 +60,19 @@ pub(crate) fn before(plan: &Plan, effort: Calibrating, clock: &SystemClock, run:
             setups.push(setup);
         }
     }
-    let measured = Measured::of(&setups, effort, run);
+    let measured = SmallRun::of(&setups, effort, run);
     let share = |setup: Option<Setup>| setup.map(|setup| measured.share(&setup, clock));
     wanted.into_iter().map(share).collect()
 }
 
 /// The small jobs and what they showed.
-struct Measured {
+struct SmallRun {
     jobs: Vec<Small>,
     /// Or why they could not run.
     result: Result<RunResult, String>,
 }
 
-impl Measured {
+impl SmallRun {
     /// Runs what the set-ups need, each job once.
     fn of(setups: &[Setup], effort: Calibrating, run: RunSmall<'_>) -> Self {
         let mut jobs: Vec<Small> = Vec::new();
@@ -82,11 +82,11 @@ impl Measured {
             }
         }
         if jobs.is_empty() {
-            return Measured { jobs, result: Ok(RunResult::default()) };
+            return SmallRun { jobs, result: Ok(RunResult::default()) };
         }
         let limited = jobs.iter().map(|job| setups::limited(job, effort)).collect();
         let result = run(&Plan { jobs: limited, ..Plan::default() });
-        Measured { jobs, result: result.map_err(|error| error.to_string()) }
+        SmallRun { jobs, result: result.map_err(|error| error.to_string()) }
     }
 
     /// The result of a small job; the reason if there is none.
@@ -209,9 +209,10 @@ fn batch(result: &JobResult) -> f64 {
 
 /// Mean time in ns that a completion waited for the worker's next look.
 ///
-/// A look follows the last one by `S`, the user CPU time that the worker spends between two: the kernel's part is what any program
-/// pays for its I/Os. While it waits for completions it sees each at once, so only the share of time `r` in which it is busy counts: `r S / 2`, and `r S / 2 (1 - r)` if a look takes one completion, as
-/// in a queue with random arrivals and a fixed service time (Pollaczek and Khinchine). At most all others in flight are served before.
+/// A look follows the last one by `S`, the user CPU time that the worker spends between two: the kernel's part is what
+/// any program pays for its I/Os. While it waits for completions it sees each at once, so only the share of time `r` in
+/// which it is busy counts: `r S / 2`, and `r S / 2 (1 - r)` if a look takes one completion, as in a queue with random
+/// arrivals and a fixed service time (Pollaczek and Khinchine). At most all others in flight are served before.
 fn reap_ns(job: &JobPlan, result: &JobResult) -> Result<f64, String> {
     let is_virtual = crate::shared::capabilities::spec(job).is_some_and(|engine| engine.capabilities.virtual_time);
     if job.depth.offload {
@@ -235,7 +236,8 @@ fn reap_ns(job: &JobPlan, result: &JobResult) -> Result<f64, String> {
     ))
 }
 
-/// The wait for a look that follows the last one by `spacing` of CPU time, if the worker is `busy` and `looks` serve all in flight.
+/// The wait for a look that follows the last one by `spacing` of CPU time, if the worker is `busy` and `looks` serve
+/// all in flight.
 fn wait_for_look(spacing: f64, busy: f64, looks: f64) -> f64 {
     let most = (spacing / 2.0).max((looks - 1.0) * spacing);
     let queued = busy * spacing / (2.0 * (1.0 - busy));

@@ -21,8 +21,8 @@ pub(super) struct Arrivals {
     pub(super) ready: Nanos,
     /// True while a queue that was full is drained to its low mark.
     draining: bool,
-    /// The last time in which I/Os were due, the queue had room, and the worker issued none. All that were due in it are
-    /// late, also those that find the queue full of the others afterwards.
+    /// The last time in which I/Os were due, the queue had room, and the worker issued none. All that were due in it
+    /// are late, also those that find the queue full of the others afterwards.
     absent: (Nanos, Nanos),
 }
 

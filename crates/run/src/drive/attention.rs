@@ -17,7 +17,8 @@ use plan::{Isolation, Subject};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// How often a worker gives way at an agreed start. Those that are woken meanwhile need some turns of the scheduler; each takes 0.4 µs if no one waits.
+/// How often a worker gives way at an agreed start. Those that are woken meanwhile need some turns of the scheduler;
+/// each takes 0.4 µs if no one waits.
 const TURNS: u32 = 16;
 
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
@@ -55,8 +56,9 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         next.map(|next| (next, now))
     }
 
-    /// Lets workers of other runs that begin at the same moment have the processor, once the first I/O is done: one that never pauses keeps it for a time slice
-    /// of the scheduler, and the last of eight on two processors would begin after three of these.
+    /// Lets workers of other runs that begin at the same moment have the processor, once the first I/O is done: one
+    /// that never pauses keeps it for a time slice of the scheduler, and the last of eight on two processors would
+    /// begin after three of these.
     fn give_way(&self, now: &mut Nanos) {
         let control = self.statistics.control;
         if control.stop.load(Relaxed) & GIVE_WAY != 0 && control.ios.iter().any(|ios| ios.load(Relaxed) > 0) {

@@ -110,8 +110,9 @@ fn source(buffers: &plan::BufferPlan) -> Source {
     }
 }
 
-/// Address space that the first of the passes takes for all of them: as much as the largest record of a short pass. Its pages are allocated when
-/// they are used; an arena that grew with the records would be freed each time, and the TLB emptied.
+/// Address space that the first of the passes takes for all of them: as much as the largest record of a short pass. Its
+/// pages are allocated when they are used; an arena that grew with the records would be freed each time, and the TLB
+/// emptied.
 const RESERVED: usize = 16 << 20;
 
 /// True for the passes of iozone that are threads. Other jobs may ask for memory of another kind or node.
@@ -119,8 +120,8 @@ fn is_reusable(job: &JobPlan) -> bool {
     job.pass.is_some() && job.isolation == Isolation::Thread && source(&job.buffers) == Source::Private
 }
 
-/// The buffers of a worker that has ended, for the next run of the same [`crate::Runner`]: allocating pages takes as long
-/// as a short run.
+/// The buffers of a worker that has ended, for the next run of the same [`crate::Runner`]: allocating pages takes as
+/// long as a short run.
 #[derive(Debug, Default)]
 pub(crate) struct SpareBuffers(Mutex<Option<Arena>>);
 

@@ -1,8 +1,8 @@
 //! What the worker's loop calls of an engine: directly, or through a pointer.
 //!
 //! A loop for each engine took 2.4 MB of the program; with one for the engines that people compare
-//! ([`Engine::OWN_LOOP`]) and one for all others it is 0.8 MB. Calls through a pointer cost 28 instructions more per I/O
-//! (callgrind, a record of iozone with the engine sync: 302 instead of 274).
+//! ([`Engine::OWN_LOOP`]) and one for all others it is 0.8 MB. Calls through a pointer cost 28 instructions more per
+//! I/O (callgrind, a record of iozone with the engine sync: 302 instead of 274).
 
 use engine::{Completion, Engine, EngineClock, EngineError, Io, Submitted};
 use measure::Nanos;

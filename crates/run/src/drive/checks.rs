@@ -15,7 +15,8 @@ pub(super) struct Checks<'w> {
     pub(super) pass: Option<TimedPass<'w>>,
     /// True if each I/O that completed in full must be inspected: `shows_each` or `paced`.
     pub(super) each_io: bool,
-    /// True if it is inspected for verification, logs, priorities, debug lines, or checks of marks and position patterns.
+    /// True if it is inspected for verification, logs, priorities, debug lines, or checks of marks and position
+    /// patterns.
     pub(super) shows_each: bool,
     /// True if response times are recorded: the job has a rate, and its latencies are measured.
     pub(super) paced: bool,

@@ -65,7 +65,8 @@ pub(super) struct Drive<'w, E: Calls, const LATENCY: bool> {
     pub(super) timing: Timing,
     pub(super) checks: Checks<'w>,
     pub(super) arrivals: Arrivals,
-    /// True if the moment at which the last I/Os before a wait are submitted is not recorded: one call submits them and waits.
+    /// True if the moment at which the last I/Os before a wait are submitted is not recorded: one call submits them and
+    /// waits.
     pub(super) joins_calls: bool,
     /// Constraints that slow the worker down or end it early; `None` for most jobs.
     pub(super) constraints: Option<Box<Constraints<'w>>>,
@@ -159,7 +160,8 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.fail_to_begin(&error);
         } else if self.checks.pass_only {
             self.load.plan_first();
-            // The time of a pass begins with its first record: a pass over a small file lasts little longer than all of the above.
+            // The time of a pass begins with its first record: a pass over a small file lasts little longer than all of
+            // the above.
             self.count_from(self.clock.now());
         }
         let ended = self.run_loop(locks.as_ref()).and_then(|()| self.wear_out(locks.as_ref()));
@@ -244,7 +246,8 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.statistics.begin(now);
     }
 
-    /// CPU usage of the worker so far, including the threads of its engine; its share of a thread that it does not have to itself.
+    /// CPU usage of the worker so far, including the threads of its engine; its share of a thread that it does not have
+    /// to itself.
     pub(super) fn usage(&self) -> CpuUsage {
         match self.turn {
             Some(turn) => turn.usage(),

@@ -8,8 +8,8 @@ use measure::{Clock, Nanos};
 /// The longest sleep between two checks for a request.
 pub(super) const SLICE: Nanos = Nanos::from_millis(50);
 
-/// How late the worker wakes up from a sleep, as far as it has seen; zero before the first one, and for a job that shares its
-/// thread, which would keep it from others while it spins.
+/// How late the worker wakes up from a sleep, as far as it has seen; zero before the first one, and for a job that
+/// shares its thread, which would keep it from others while it spins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WakeDelay(Nanos);
 
@@ -31,8 +31,8 @@ impl WakeDelay {
         self.0.min(WakeDelay::LONGEST_SPIN) > until.saturating_sub(now)
     }
 
-    /// The moment to sleep until in a pause from `now` to `until`; the rest is for spinning. A pause of which a late wake-up would
-    /// be less than a tenth is slept through.
+    /// The moment to sleep until in a pause from `now` to `until`; the rest is for spinning. A pause of which a late
+    /// wake-up would be less than a tenth is slept through.
     fn sleeps_until(self, now: Nanos, until: Nanos) -> Nanos {
         let matters = self.0.get() * 10 > until.saturating_sub(now).get();
         if matters { until.saturating_sub(self.0) } else { until }
@@ -48,7 +48,8 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.spin_until(until);
     }
 
-    /// Waits until an I/O is due: sleeps, or spins where a sleep would outlast the pause. A sleep that short takes about as much CPU time.
+    /// Waits until an I/O is due: sleeps, or spins where a sleep would outlast the pause. A sleep that short takes
+    /// about as much CPU time.
     pub(super) fn wait_until_due(&mut self, moment: Nanos) {
         let now = self.clock.now();
         if self.timing.wake_delay.outlasts(now, moment) && now < self.timing.next_event {

@@ -14,8 +14,8 @@ use engine::{Completion, EngineError, Io, Submitted};
 use load::Next;
 use measure::{Clock, Direction, Nanos};
 
-/// The facts of a completed I/O that are counted. Timestamps are taken per call, so the I/Os that one call submitted and
-/// one call reaped are often equal.
+/// The facts of a completed I/O that are counted. Timestamps are taken per call, so the I/Os that one call submitted
+/// and one call reaped are often equal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Completed {
     /// `None` for a sync.
@@ -267,8 +267,8 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(self.after_checks(now))
     }
 
-    /// Finishes the first of these I/Os and those after it that equal it in everything that is counted: they are counted
-    /// together. Returns how many.
+    /// Finishes the first of these I/Os and those after it that equal it in everything that is counted: they are
+    /// counted together. Returns how many.
     #[inline(always)]
     fn finish_equal(&mut self, done: &[Completion], now: Nanos) -> Result<usize, EngineError> {
         let first = self.completed(done[0], now);

@@ -18,13 +18,13 @@ pub(super) struct Search {
     kept: u32,
     /// The smallest depth that missed it.
     missed: Option<u32>,
-    stage: Stage,
+    stage: SearchState,
     window_ends: Nanos,
 }
 
-/// Stage of the search.
+/// The state of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum SearchState {
     Trying,
     /// The depth is found; this window is the result.
     Final,
@@ -56,7 +56,7 @@ impl Search {
             depth: 1,
             kept: 0,
             missed: None,
-            stage: Stage::Trying,
+            stage: SearchState::Trying,
             window_ends: now.saturating_add(plan.window),
         })
     }
@@ -91,7 +91,7 @@ impl Search {
     }
 
     fn kept(&mut self) -> Step {
-        if self.stage == Stage::Final {
+        if self.stage == SearchState::Final {
             return if self.keeps_running { Step::Wait } else { Step::Done };
         }
         self.kept = self.depth;
@@ -109,18 +109,19 @@ impl Search {
         self.missed = Some(self.depth);
         // A depth that met the target before may no longer do so: the device can have slowed down.
         self.kept = self.kept.min(self.depth - 1);
-        let below = if self.stage == Stage::Final { self.depth - 1 } else { self.kept + (self.depth - self.kept) / 2 };
-        if self.stage == Stage::Final {
+        let below =
+            if self.stage == SearchState::Final { self.depth - 1 } else { self.kept + (self.depth - self.kept) / 2 };
+        if self.stage == SearchState::Final {
             self.kept = 0;
         }
-        self.stage = Stage::Trying;
+        self.stage = SearchState::Trying;
         self.go_to(below.max(1))
     }
 
     fn go_to(&mut self, depth: u32) -> Step {
         if depth == self.kept {
             self.depth = depth;
-            self.stage = Stage::Final;
+            self.stage = SearchState::Final;
             return Step::Settle(depth);
         }
         self.depth = depth;

@@ -138,7 +138,8 @@ impl<'w> Statistics<'w> {
     ///
     /// All three latencies are recorded here, at completion, so that submission + completion = total also holds for the
     /// means.
-    // Forced inline: without link-time optimisation the compiler would not, and a call costs 10 to 20 instructions per I/O.
+    // Forced inline: without link-time optimisation the compiler would not, and a call costs 10 to 20 instructions per
+    // I/O.
     #[inline(always)]
     pub(super) fn queued<const LATENCY: bool>(&mut self, equal: EqualIos) {
         let EqualIos { direction, bytes, mut times, count } = equal;

@@ -18,7 +18,8 @@ use sys::files::range_lock::RangeLock;
 const PAGE: u64 = 4096;
 
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
-    /// Reads the first record, if the plan says so. As late as possible: what comes after it takes the data out of the nearest caches.
+    /// Reads the first record, if the plan says so. As late as possible: what comes after it takes the data out of the
+    /// nearest caches.
     pub(super) fn prime(&mut self) -> Result<(), JobError> {
         if !self.checks.pass.as_ref().is_some_and(|pass| pass.plan.prime) {
             return Ok(());

@@ -1,5 +1,5 @@
-//! The end of a runtime that is not the end of a job: the worker waits, with nothing in flight, until it is known how many I/Os the fastest worker of all
-//! machines has done, and goes on to that number.
+//! The end of a runtime that is not the end of a job: the worker waits, with nothing in flight, until it is known how
+//! many I/Os the fastest worker of all machines has done, and goes on to that number.
 
 use super::calls::Calls;
 use super::job_loop::Drive;

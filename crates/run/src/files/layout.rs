@@ -1,8 +1,9 @@
 //! Layout: files are created before any worker starts.
 //!
 //! A job that reads gets files written in full, with fresh content, and flushed. A job that only writes gets allocated
-//! space and nothing else. A file that is large enough is not changed; one that must grow is recreated, or grows in place if other members of a cluster may be
-//! at it. All of them wait until each has written it in full, so none begins with a file that has gaps.
+//! space and nothing else. A file that is large enough is not changed; one that must grow is recreated, or grows in
+//! place if other members of a cluster may be at it. All of them wait until each has written it in full, so none begins
+//! with a file that has gaps.
 
 use super::regions::{FileKind, PlannedFile, largest_block};
 use crate::Event;
@@ -171,8 +172,8 @@ impl Layout<'_> {
         made
     }
 
-    /// Makes a file longer of which others write other parts at the same time: it is neither removed nor truncated, and not written for reads, because no
-    /// machine knows when the others have done so.
+    /// Makes a file longer of which others write other parts at the same time: it is neither removed nor truncated, and
+    /// not written for reads, because no machine knows when the others have done so.
     fn extend(&mut self, path: &Path, part: Part, size: u64) -> Result<(), JobError> {
         if self.job.files.overwrite || self.job.load.mix.contains(Direction::Read) {
             let what = format_args!(

@@ -353,8 +353,9 @@ fn open_one(job: &JobPlan, file: &PlannedFile) -> Result<OwnedFd, JobError> {
     })
 }
 
-/// Opens a device with O_NOATIME, or without if it is another user's. fio does the same: else each read of a device asks the clock whether
-/// its node is due for a time of access (3 to 4 % of the system time of a 4 KiB read from a loop device). Files keep theirs, which belong to the file system.
+/// Opens a device with O_NOATIME, or without if it is another user's. fio does the same: else each read of a device
+/// asks the clock whether its node is due for a time of access (3 to 4 % of the system time of a 4 KiB read from a loop
+/// device). Files keep theirs, which belong to the file system.
 fn without_times_of_access(
     open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
     flags: OFlags,

@@ -186,7 +186,7 @@ pub(crate) fn largest_block(job: &JobPlan) -> u64 {
 
 /// The part of one file that a job asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum RequestedPart {
     /// All of the file.
     All,
     /// This number of bytes from `offset` on (`size`).
@@ -197,16 +197,18 @@ enum Wanted {
     Below { size: u64, bytes: u64 },
 }
 
-fn wanted(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) -> Wanted {
+fn wanted(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) -> RequestedPart {
     let smallest = smallest_block(job);
     let whole = |bytes: u64| bytes - bytes % smallest;
     match (job.files.size, file_size(job, index, number)) {
-        (Some(Extent::Percent(percent)), Some(size)) => Wanted::Below { size, bytes: whole(share(size, percent)) },
-        (_, Some(size)) => Wanted::Below { size, bytes: u64::MAX },
-        (None | Some(Extent::Bytes(0)), None) => Wanted::All,
-        (Some(Extent::Bytes(total)), None) if total < count => Wanted::All,
-        (Some(Extent::Bytes(total)), None) => Wanted::Bytes(total / count),
-        (Some(Extent::Percent(percent)), None) => Wanted::Share(whole(share(real_size, percent))),
+        (Some(Extent::Percent(percent)), Some(size)) => {
+            RequestedPart::Below { size, bytes: whole(share(size, percent)) }
+        }
+        (_, Some(size)) => RequestedPart::Below { size, bytes: u64::MAX },
+        (None | Some(Extent::Bytes(0)), None) => RequestedPart::All,
+        (Some(Extent::Bytes(total)), None) if total < count => RequestedPart::All,
+        (Some(Extent::Bytes(total)), None) => RequestedPart::Bytes(total / count),
+        (Some(Extent::Percent(percent)), None) => RequestedPart::Share(whole(share(real_size, percent))),
     }
 }
 
@@ -242,23 +244,23 @@ fn start(job: &JobPlan, index: u32, file: &PlannedFile) -> u64 {
     bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
 }
 
-fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Wanted) -> Result<Region, JobError> {
+fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: RequestedPart) -> Result<Region, JobError> {
     let (path, real_size, start) = (&file.path, file.real_size, start(job, index, file));
     let may_grow = matches!(file.kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
     let fills = job.files.handling.fill && may_grow;
     let most = if may_grow { u64::MAX } else { real_size };
     let end = match wanted {
-        Wanted::All if fills => start.saturating_add(ENDLESS),
-        Wanted::All => real_size,
-        Wanted::Bytes(bytes) => start.saturating_add(bytes).min(most),
-        Wanted::Share(bytes) => start.saturating_add(bytes).min(real_size),
-        Wanted::Below { size, bytes } => start.saturating_add(bytes).min(size).min(most),
+        RequestedPart::All if fills => start.saturating_add(ENDLESS),
+        RequestedPart::All => real_size,
+        RequestedPart::Bytes(bytes) => start.saturating_add(bytes).min(most),
+        RequestedPart::Share(bytes) => start.saturating_add(bytes).min(real_size),
+        RequestedPart::Below { size, bytes } => start.saturating_add(bytes).min(size).min(most),
     };
-    if matches!(wanted, Wanted::All | Wanted::Share(0)) && real_size == 0 && !fills {
+    if matches!(wanted, RequestedPart::All | RequestedPart::Share(0)) && real_size == 0 && !fills {
         let what = format_args!("{} has no size yet; give size= (or filesize=)", path.display());
         return Err(job_refusal(job, libc::EINVAL, "size", what));
     }
-    if let Wanted::Below { size, .. } = wanted
+    if let RequestedPart::Below { size, .. } = wanted
         && start.saturating_add(smallest_block(job)) > end
     {
         let what =

@@ -4,7 +4,7 @@ use super::log_contents::ReplayLog;
 use super::source::SourceReader;
 use formats::FormatError;
 use formats::iolog::{Adapt, Event, Reader};
-use load::{RecordFailure, Recorded, Recording, Request};
+use load::{RecordFailure, Recording, Request, TimedRequest};
 use plan::{Hold, Operation, ReplayPlan};
 use std::collections::VecDeque;
 use std::io::BufReader;
@@ -22,7 +22,7 @@ pub(crate) struct Player {
     plan: ReplayPlan,
     replayed: ReplayLog,
     reader: Reader<BufReader<SourceReader>>,
-    held: VecDeque<Recorded>,
+    held: VecDeque<TimedRequest>,
     /// Largest number of I/Os held.
     room: usize,
     /// True if the log has been read to its end.
@@ -61,7 +61,7 @@ impl Player {
 }
 
 impl Recording for Player {
-    fn next(&mut self) -> Result<Option<Recorded>, RecordFailure> {
+    fn next(&mut self) -> Result<Option<TimedRequest>, RecordFailure> {
         if self.held.is_empty() {
             self.read_on(self.room.min(PIECE))?;
         }
@@ -92,7 +92,7 @@ fn failure(error: FormatError) -> RecordFailure {
 }
 
 /// The I/O on its target, checked against what was found when the log was examined.
-fn recorded(replayed: &ReplayLog, event: Event) -> Result<Recorded, RecordFailure> {
+fn recorded(replayed: &ReplayLog, event: Event) -> Result<TimedRequest, RecordFailure> {
     let operation = event.operation;
     let target = replayed.targets.get(event.place as usize).copied();
     let fits = operation == Operation::Trim || event.length <= replayed.largest;
@@ -100,5 +100,5 @@ fn recorded(replayed: &ReplayLog, event: Event) -> Result<Recorded, RecordFailur
         let message = format!("{}: the record changed since it was looked at", replayed.source.name);
         return Err(RecordFailure { errno: libc::EINVAL, operation: "read_iolog", message });
     };
-    Ok(Recorded { at: event.at, request: Request::new(operation, target, event.offset, event.length) })
+    Ok(TimedRequest { at: event.at, request: Request::new(operation, target, event.offset, event.length) })
 }

@@ -48,8 +48,8 @@ impl Source {
     pub(crate) fn open(job: &JobPlan, path: &Path) -> Result<Source, JobError> {
         let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
         let file = match Source::lasting(path).map_err(|error| file_error("read_iolog", path, error, ""))? {
-            Opened::File(file) => file,
-            Opened::Stream(stream) => keep(&name, stream, MOST_LEFT_FREE).map_err(|error| {
+            LogInput::File(file) => file,
+            LogInput::Stream(stream) => keep(&name, stream, MOST_LEFT_FREE).map_err(|error| {
                 let full =
                     matches!(&error, FormatError::Trace { source, .. } if source.kind() == io::ErrorKind::StorageFull);
                 job_refusal(job, if full { libc::ENOSPC } else { error.errno() }, "read_iolog", error)
@@ -58,16 +58,16 @@ impl Source {
         Ok(Source { name, file: Arc::new(file) })
     }
 
-    fn lasting(path: &Path) -> io::Result<Opened> {
+    fn lasting(path: &Path) -> io::Result<LogInput> {
         if path.as_os_str() == "-" {
-            return Ok(Opened::Stream(Box::new(io::stdin().lock())));
+            return Ok(LogInput::Stream(Box::new(io::stdin().lock())));
         }
         let kind = std::fs::metadata(path)?.file_type();
         Ok(match () {
-            () if kind.is_socket() => Opened::Stream(Box::new(UnixStream::connect(path)?)),
-            () if kind.is_file() || kind.is_block_device() => Opened::File(File::open(path)?),
+            () if kind.is_socket() => LogInput::Stream(Box::new(UnixStream::connect(path)?)),
+            () if kind.is_file() || kind.is_block_device() => LogInput::File(File::open(path)?),
             () if kind.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            () => Opened::Stream(Box::new(File::open(path)?)),
+            () => LogInput::Stream(Box::new(File::open(path)?)),
         })
     }
 
@@ -78,7 +78,7 @@ impl Source {
 }
 
 /// A stream is read once, so its bytes are saved; a file can be read again.
-enum Opened {
+enum LogInput {
     File(File),
     Stream(Box<dyn Read>),
 }
@@ -146,7 +146,7 @@ mod tests {
         for (begins, expected) in [(&b""[..], "is not a record of I/Os"), (endless[0], ":2: "), (endless[1], ":3: ")] {
             let mut read = 0_u64;
             let zeros = io::repeat(0).take(1 << 30);
-            let error = keep("a pipe", Counted(begins.chain(zeros), &mut read), 0).unwrap_err();
+            let error = keep("a pipe", CountingReader(begins.chain(zeros), &mut read), 0).unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
             assert!(read <= 2 * PIECE as u64, "{read} bytes were read");
         }
@@ -167,9 +167,9 @@ mod tests {
     }
 
     /// Counts the bytes taken from a stream.
-    struct Counted<'a, R>(R, &'a mut u64);
+    struct CountingReader<'a, R>(R, &'a mut u64);
 
-    impl<R: Read> Read for Counted<'_, R> {
+    impl<R: Read> Read for CountingReader<'_, R> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let bytes = self.0.read(buffer)?;
             *self.1 += bytes as u64;

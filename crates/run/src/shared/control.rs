@@ -1,8 +1,8 @@
 //! The control block of a worker: what the worker and its parent read and write while both run.
 //!
 //! It is in memory that both map. Every field is an atomic. It has a single writer at a time, except for `stop` and
-//! `wakeups`, which are changed by atomic read-modify-write operations. The counters are Relaxed: a progress report may be
-//! a few I/Os old, but each value in it is valid. Where a value publishes other memory (`gate`, `ready`, `exiting`,
+//! `wakeups`, which are changed by atomic read-modify-write operations. The counters are Relaxed: a progress report may
+//! be a few I/Os old, but each value in it is valid. Where a value publishes other memory (`gate`, `ready`, `exiting`,
 //! REPORT, and `state` when I/O has ended), the store is Release and the load Acquire.
 
 use super::notices::Notices;
@@ -44,7 +44,8 @@ pub(crate) struct Control {
     bytes_before: [AtomicU64; 3],
     /// I/Os completed before the measured part.
     ios_before: [AtomicU64; 3],
-    /// Measured I/Os when the runtime had passed, plus 1, while the worker waits for the number of the others; 0 otherwise.
+    /// Measured I/Os when the runtime had passed, plus 1, while the worker waits for the number of the others; 0
+    /// otherwise.
     pub(crate) out_of_time: AtomicU64,
     /// Measured I/Os to which the worker goes on after its runtime, plus 1; 0 while not known.
     pub(crate) until_ios: AtomicU64,
@@ -63,7 +64,8 @@ pub(crate) const MARK: u32 = 16;
 /// The worker is to bring its record up to date, then clear this bit.
 pub(crate) const REPORT: u32 = 8;
 
-/// The worker begins at one moment with others that may wait for its processor: after its first I/O it lets them begin, and clears this bit.
+/// The worker begins at one moment with others that may wait for its processor: after its first I/O it lets them begin,
+/// and clears this bit.
 pub(crate) const GIVE_WAY: u32 = 32;
 
 /// The points up to which a worker may proceed; zero, less than any of these, is a closed gate.
@@ -77,7 +79,8 @@ pub(crate) enum Gate {
 }
 
 impl Control {
-    /// The bytes that are zero in the block of a worker that has not begun: all but the places of its messages, which are most of it.
+    /// The bytes that are zero in the block of a worker that has not begun: all but the places of its messages, which
+    /// are most of it.
     pub(crate) const HEAD: Range<usize> = 0..offset_of!(Control, notices) + Notices::HEAD;
 
     /// True if the worker is to end in order.

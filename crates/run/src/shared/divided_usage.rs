@@ -1,7 +1,8 @@
-//! The CPU usage of a process or thread whose jobs take turns, in equal shares: the kernel counts it once for all of them, and what one
-//! call does for each of the I/Os that it submits is not counted separately.
+//! The CPU usage of a process or thread whose jobs take turns, in equal shares: the kernel counts it once for all of
+//! them, and what one call does for each of the I/Os that it submits is not counted separately.
 //!
-//! What is used while N jobs do I/O counts one Nth for each of them, so the shares of all jobs together are what the thread has used.
+//! What is used while N jobs do I/O counts one Nth for each of them, so the shares of all jobs together are what the
+//! thread has used.
 
 use super::usage::{usage_now, used_since};
 use measure::Nanos;
@@ -84,8 +85,8 @@ impl Division {
         }
     }
 
-    /// Whole units of the job with this number of `jobs`. Each job rounds at another point, so that the sum is not rounded: seven context switches
-    /// of ten jobs are one each for seven of them.
+    /// Whole units of the job with this number of `jobs`. Each job rounds at another point, so that the sum is not
+    /// rounded: seven context switches of ten jobs are one each for seven of them.
     fn share(&self, job: u32, jobs: u32) -> CpuUsage {
         let ahead = (u128::from(job) * PARTS + PARTS / 2) / u128::from(jobs.max(1));
         let whole = |parts: u128| u64::try_from((parts + ahead) / PARTS).unwrap_or(u64::MAX);

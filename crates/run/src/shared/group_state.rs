@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use sys::machine::shared_memory::SharedBlocks;
 
-/// The workers whose counters a worker reads. All members of a group share one list of it: with a list each, thousands of
-/// workers would have hundreds of megabytes, whose page tables every fork copies.
+/// The workers whose counters a worker reads. All members of a group share one list of it: with a list each, thousands
+/// of workers would have hundreds of megabytes, whose page tables every fork copies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupState {
     /// Workers of the same flow and their weights, including itself; empty without a flow.

@@ -1,10 +1,11 @@
 //! Passes that the calling thread does itself, one directly after another, and their supervision.
 //!
-//! A pass over 64 KiB lasts 3 µs, and a third of that depends on what is in the caches of its processor. A thread that is
-//! woken for the pass starts on a processor that was idle, and a new thread for each pass takes 15 % more CPU time. So files,
-//! records and gates of all passes are prepared before the first pass, and their results are made after the last one.
-//! Measured with `-a` on tmpfs, as parts of iozone's rates, for files of 64, 128, 256 and 512 KiB: 1.08, 1.07, 1.10 and 1.07.
-//! As threads that are woken for each pass, files of 64 to 256 KiB reach 0.92, 0.90 and 0.93 (docs/performance.md).
+//! A pass over 64 KiB lasts 3 µs, and a third of that depends on what is in the caches of its processor. A thread that
+//! is woken for the pass starts on a processor that was idle, and a new thread for each pass takes 15 % more CPU time.
+//! So files, records and gates of all passes are prepared before the first pass, and their results are made after the
+//! last one. Measured with `-a` on tmpfs, as parts of iozone's rates, for files of 64, 128, 256 and 512 KiB: 1.08,
+//! 1.07, 1.10 and 1.07. As threads that are woken for each pass, files of 64 to 256 KiB reach 0.92, 0.90 and 0.93
+//! (docs/performance.md).
 //!
 //! If the passes last longer than a tenth of a second, or a signal comes, a second thread supervises them
 //! ([`sys::processes::stand_in`]): it reports a stuck call, and a second signal ends the program.

@@ -13,7 +13,7 @@ use crate::worker::DebugLog;
 use crate::{Event, Monitoring, Observer, Progress, Request, RunError, Start, WorkerProgress, WorkerState};
 use measure::{Clock, Nanos, PerDirection};
 use model::{DeviceUsage, LowestTraffic, Monitored};
-use monitor::{Account, Recorded, Recorder, WorkerSeen};
+use monitor::{Account, Recorder, RunRecording, WorkerSeen};
 use plan::{AfterRuntime, Isolation};
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -139,8 +139,8 @@ impl<'run> EventLoop<'run> {
         }
     }
 
-    /// Starts the workers that are due at once, whose gates are then open. A thread that would have to sleep at its gate is woken where other work
-    /// has been in the caches meanwhile.
+    /// Starts the workers that are due at once, whose gates are then open. A thread that would have to sleep at its
+    /// gate is woken where other work has been in the caches meanwhile.
     ///
     /// # Errors
     /// If a worker cannot be started.
@@ -220,7 +220,7 @@ impl<'run> EventLoop<'run> {
         self.state.remaining = (self.state.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         if let Some(mut recorder) = self.recorder {
             recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
-            let Recorded { devices, lowest_traffic, mut monitored, latest } =
+            let RunRecording { devices, lowest_traffic, mut monitored, latest } =
                 recorder.finish(self.run.clock.now(), &seen);
             observer.event(Event::Sampled { so_far: &monitored, latest: &latest });
             (self.state.devices, self.state.lowest_traffic) = (devices, lowest_traffic);
@@ -443,13 +443,14 @@ impl<'run> EventLoop<'run> {
         Ok(())
     }
 
-    /// True if the only worker may do I/O as soon as it is set up: there are no others, and nothing is recorded from its start on.
+    /// True if the only worker may do I/O as soon as it is set up: there are no others, and nothing is recorded from
+    /// its start on.
     fn is_alone_and_unseen(&self) -> bool {
         self.run.workers.len() == 1 && self.recorder.is_none()
     }
 
-    /// The time at which workers that are set up start; `None` if the first ones have to wait. Once their time comes near, the recorder
-    /// begins again: nothing was measured until then.
+    /// The time at which workers that are set up start; `None` if the first ones have to wait. Once their time comes
+    /// near, the recorder begins again: nothing was measured until then.
     fn start_time(&mut self, observer: &mut dyn Observer) -> Option<Nanos> {
         let now = self.run.clock.now();
         let left = match self.first_start {
@@ -594,7 +595,8 @@ impl<'run> EventLoop<'run> {
         }
     }
 
-    /// The thread of a worker, if no other worker stands for it: of several that take turns, the first of those that `may`.
+    /// The thread of a worker, if no other worker stands for it: of several that take turns, the first of those that
+    /// `may`.
     fn thread_of(&self, index: usize, may: impl Fn(usize) -> bool) -> Option<u32> {
         let thread = self.run.shared.controls[index].thread()?;
         let sharers = |other: &usize| self.run.shared.controls[*other].thread() == Some(thread);

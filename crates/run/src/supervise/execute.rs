@@ -33,7 +33,8 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
 }
 
 /// Runs plans one after another. It keeps what short runs can share: the calibrated clock, and for passes whose only
-/// worker is a thread that thread or the one that stands in for the caller, the buffers, and the memory of worker and supervisor.
+/// worker is a thread that thread or the one that stands in for the caller, the buffers, and the memory of worker and
+/// supervisor.
 #[derive(Debug)]
 pub struct Runner {
     pub(super) clock: SystemClock,
@@ -68,9 +69,9 @@ impl Runner {
 
     /// Runs plans one after another, until one of them fails or a signal comes; there are fewer results then.
     ///
-    /// If all plans are passes on a thread without recording and progress, the calling thread does them, one directly after
-    /// another. It prepares all passes before the first and collects all results after the last. So each pass finds the
-    /// caches as the one before left them.
+    /// If all plans are passes on a thread without recording and progress, the calling thread does them, one directly
+    /// after another. It prepares all passes before the first and collects all results after the last. So each pass
+    /// finds the caches as the one before left them.
     ///
     /// # Errors
     /// As [`execute`].
@@ -103,8 +104,9 @@ impl Runner {
     }
 }
 
-/// Measures the set-up of each job of a plan, without running it: what an I/O that takes no time would show at the largest batches that
-/// the job allows. `reap_ns`, which follows from a run, is absent. `None` for jobs that measure no latency.
+/// Measures the set-up of each job of a plan, without running it: what an I/O that takes no time would show at the
+/// largest batches that the job allows. `reap_ns`, which follows from a run, is absent. `None` for jobs that measure no
+/// latency.
 ///
 /// # Errors
 /// If the handlers of signals cannot be installed.
@@ -222,7 +224,8 @@ impl<'p> Stage<'p> {
 /// The result of a run in its last state.
 pub(super) fn conclude(inputs: RunInputs<'_>, state: RunState, observer: &mut dyn Observer) -> RunResult {
     let is_stuck = state.has_stuck_workers();
-    // With stuck workers the paths of files are left out: resolving them could block, because their device does not respond.
+    // With stuck workers the paths of files are left out: resolving them could block, because their device does not
+    // respond.
     let files = if is_stuck { Vec::new() } else { regular_files(inputs.prepared) };
     let result = inputs.result(state, &files);
     if is_stuck {
@@ -231,8 +234,8 @@ pub(super) fn conclude(inputs: RunInputs<'_>, state: RunState, observer: &mut dy
     result
 }
 
-/// The standing thread, for a plan whose only worker can run on it. Otherwise the thread is ended: a fork copies only the
-/// calling thread, so a process that forks workers has no other.
+/// The standing thread, for a plan whose only worker can run on it. Otherwise the thread is ended: a fork copies only
+/// the calling thread, so a process that forks workers has no other.
 fn standing_thread<'t>(
     thread: &'t mut Option<StandingThread>,
     workers: &[WorkerPlan<'_>],
@@ -249,8 +252,8 @@ fn standing_thread<'t>(
     Ok(thread.as_mut())
 }
 
-/// True for passes that are threads and leave their thread as it was. What a job changes of its thread would stay with the next one, and the file of
-/// debug lines is not open on a standing thread.
+/// True for passes that are threads and leave their thread as it was. What a job changes of its thread would stay with
+/// the next one, and the file of debug lines is not open on a standing thread.
 pub(super) fn can_share_a_thread(job: &JobPlan, options: &RunOptions) -> bool {
     let is_plain = job.place == PlacePlan::default() && options.debug_log.is_none();
     job.pass.is_some() && job.isolation == Isolation::Thread && is_plain
@@ -262,8 +265,8 @@ fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
     files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Reports the number of processes and threads before anything is laid out, as fio does; those of workers whose layout fails later are
-/// included.
+/// Reports the number of processes and threads before anything is laid out, as fio does; those of workers whose layout
+/// fails later are included.
 pub(super) fn announce(workers: &[WorkerPlan<'_>], observer: &mut dyn Observer) {
     let of = |isolation: Isolation| {
         let first = |sharers: &Range<usize>| workers[sharers.start].job.isolation == isolation;

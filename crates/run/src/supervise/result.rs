@@ -61,26 +61,27 @@ struct WorkerInResult<'a> {
     plan: WorkerPlan<'a>,
     prepared: &'a Prepared,
     control: &'a Control,
-    record: Option<Left<'a>>,
+    record: Option<WorkerRecord<'a>>,
     priorities: Option<Box<PriorityRecord>>,
     state: &'a RunState,
     index: usize,
 }
 
 /// The record of a worker, where it was left or copied.
-enum Left<'a> {
-    /// The record itself, which is complete. A copy is large: made between two short passes, it would take their data out of the caches.
+enum WorkerRecord<'a> {
+    /// The record itself, which is complete. A copy is large: made between two short passes, it would take their data
+    /// out of the caches.
     Whole(&'a Record),
     Copy(Box<Record>),
 }
 
-impl std::ops::Deref for Left<'_> {
+impl std::ops::Deref for WorkerRecord<'_> {
     type Target = Record;
 
     fn deref(&self) -> &Record {
         match self {
-            Left::Whole(record) => record,
-            Left::Copy(record) => record,
+            WorkerRecord::Whole(record) => record,
+            WorkerRecord::Copy(record) => record,
         }
     }
 }
@@ -92,15 +93,16 @@ impl<'a> WorkerInResult<'a> {
         let record = match shared.records.finished(index).filter(|record| record.is_settled()) {
             Some(record) => {
                 debug_assert!(record.counts_agree(), "worker {index} has latencies in one statistic only");
-                Some(Left::Whole(record))
+                Some(WorkerRecord::Whole(record))
             }
-            None => Self::copy(run, state, index).map(Left::Copy),
+            None => Self::copy(run, state, index).map(WorkerRecord::Copy),
         };
         let (plan, control) = (run.workers[index], &shared.controls[index]);
         WorkerInResult { plan, prepared: &run.prepared[index], control, record, priorities, state, index }
     }
 
-    /// A copy of the record of a worker that has died, goes on, or has left latencies that are not in its statistics yet.
+    /// A copy of the record of a worker that has died, goes on, or has left latencies that are not in its statistics
+    /// yet.
     fn copy(run: &RunInputs<'a>, state: &RunState, index: usize) -> Option<Box<Record>> {
         let shared = run.shared;
         // A thread that is still running has left a copy of its record in its mailbox.
@@ -189,7 +191,8 @@ impl<'a> WorkerInResult<'a> {
         result
     }
 
-    /// The measured part since the start of the first workers. Its length is exact on simulated clocks, too, which begin at 0.
+    /// The measured part since the start of the first workers. Its length is exact on simulated clocks, too, which
+    /// begin at 0.
     fn measured_part(&self, length: Nanos) -> Option<MeasuredPart> {
         let from = self.control.measured_from()?.saturating_sub(self.state.from);
         Some(MeasuredPart { from, until: from.saturating_add(length) })

@@ -24,7 +24,7 @@ use std::sync::atomic::{
 use std::thread::{Scope, ScopedJoinHandle};
 use sys::SysError;
 use sys::machine::shared_memory::{SharedBlocks, SharedRecords};
-use sys::processes::process::{Child, Ended, Exit, KILL};
+use sys::processes::process::{Child, ChildEnd, Exit, KILL};
 
 /// The memory that workers and parent share.
 #[derive(Debug)]
@@ -59,8 +59,9 @@ impl SharedMemory {
         }
     }
 
-    /// Leaves the memory of a lone worker with this job, which has ended, to the next one. New memory for each pass would have its pages allocated,
-    /// and when it is freed the kernel empties the TLB of the thread, whose next pass then walks page tables in its measured time.
+    /// Leaves the memory of a lone worker with this job, which has ended, to the next one. New memory for each pass
+    /// would have its pages allocated, and when it is freed the kernel empties the TLB of the thread, whose next pass
+    /// then walks page tables in its measured time.
     pub(crate) fn keep(mut self, job: &JobPlan, kept: &mut Vec<SharedMemory>) {
         if self.priorities.is_some() {
             return;
@@ -335,7 +336,8 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
         Ok(end)
     }
 
-    /// Reaps a worker that shares its host, if it has ended: it has finished, or the host has ended. The last one waits for the host.
+    /// Reaps a worker that shares its host, if it has ended: it has finished, or the host has ended. The last one waits
+    /// for the host.
     fn collect_from(&mut self, host: usize, index: usize) -> Result<Option<WorkerEnd>, SysError> {
         let has_finished = self.run.shared.controls[index].exiting.load(Acquire) != 0;
         let host = &mut self.hosts[host];
@@ -363,9 +365,9 @@ impl WorkerHandle<'_> {
         Ok(match self {
             WorkerHandle::None | WorkerHandle::Shared(_) => None,
             WorkerHandle::Process(child) => child.try_wait()?.map(|exit| match exit.ended {
-                Ended::Exited(0) => WorkerEnd::Returned,
-                Ended::Exited(_) => WorkerEnd::Exited(exit),
-                Ended::Killed(signal) => WorkerEnd::Killed(exit, signal),
+                ChildEnd::Exited(0) => WorkerEnd::Returned,
+                ChildEnd::Exited(_) => WorkerEnd::Exited(exit),
+                ChildEnd::Killed(signal) => WorkerEnd::Killed(exit, signal),
             }),
             WorkerHandle::Thread(thread) => thread.has_ended.load(Acquire).then_some(WorkerEnd::Returned),
         })

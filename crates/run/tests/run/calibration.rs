@@ -60,7 +60,8 @@ fn each_engine_is_measured_by_what_does_nothing_on_its_way_to_the_kernel() {
         let [middle, slow] = found.total_ns.unwrap();
         assert!((10..50_000).contains(&middle) && middle <= slow, "{engine}: {found:?}");
         assert!(found.wake_ns.is_some() && found.reap_ns.is_some(), "{engine}: {found:?}");
-        // Of a queue it is a part of the user CPU time, of which a run as short as this may have none that the kernel counts.
+        // Of a queue it is a part of the user CPU time, of which a run as short as this may have none that the kernel
+        // counts.
         let is_queued = matches!(engine, "io_uring" | "libaio");
         assert!(is_queued || found.reap_ns == Some(0.0), "{engine}: {found:?}");
     }

@@ -1,4 +1,5 @@
-//! Runs through `execute`: against the simulated device, on real files, with workers that die, with logs and with checks.
+//! Runs through `execute`: against the simulated device, on real files, with workers that die, with logs and with
+//! checks.
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
 

@@ -1,5 +1,5 @@
-//! When I/O happens and when a job ends: least rates, latency targets, steady state, flows, overlaps, ramps; against the
-//! simulated device, whose time is virtual and whose numbers are known.
+//! When I/O happens and when a job ends: least rates, latency targets, steady state, flows, overlaps, ramps; against
+//! the simulated device, whose time is virtual and whose numbers are known.
 
 use crate::support::{alone, children, depth, job, options, run_jobs, run_one, run_processes, sim};
 use measure::{BytesPerSecond, Direction, Nanos};
@@ -178,8 +178,8 @@ fn a_group_settles_as_one_and_ends_as_one() {
 }
 #[test]
 fn jobs_of_one_flow_share_their_ios_by_weight() {
-    // What each has done when both were last seen at work: alone, before the other's start and after its end, a job goes as
-    // fast as it can.
+    // What each has done when both were last seen at work: alone, before the other's start and after its end, a job
+    // goes as fast as it can.
     struct Together(Option<(u64, u64)>);
     impl Observer for Together {
         fn event(&mut self, event: Event<'_>) {

@@ -42,7 +42,7 @@ pub struct PublishArgs {
     /// Answer Prometheus' scrapes of /metrics while it measures: PORT (this machine alone) or ADDRESS:PORT
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     pub metrics_listen: Option<String>,
-    /// Go on to answer scrapes for so long after the end, like 30s
+    /// Answer scrapes for this time after the end, too, like 30s
     #[arg(long, value_name = "TIME", value_parser = linger)]
     pub metrics_linger: Option<Nanos>,
     /// Send metrics to this receiver of OpenTelemetry every 5 s, like http://localhost:4318 (feature otlp)
@@ -68,12 +68,12 @@ fn linger(text: &str) -> Result<Nanos, survey::SurveyError> {
     survey::seconds(text).map(Nanos::from_secs)
 }
 
-/// Everything that gets what a command measures while it measures.
+/// All receivers of a run while it goes on.
 #[derive(Default)]
 pub struct Publisher {
     stream: Option<Stream>,
     metrics: Option<Metrics>,
-    /// By a signal, or not.
+    /// How the command ends: with its work, or by a signal.
     end: End,
     /// The machine, as the result names it.
     environment: Environment,
@@ -82,7 +82,7 @@ pub struct Publisher {
     lingering: Vec<Lingering>,
 }
 
-/// The run that goes on, or the last one.
+/// The current run, or the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RunSoFar {
     /// From 1.

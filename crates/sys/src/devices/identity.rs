@@ -343,8 +343,8 @@ impl BlockDevice {
         }
     }
 
-    /// Write cache mode as the device itself reports it (SCSI, ATA, virtio, loop), whatever the kernel was set to. Of other
-    /// devices (NVMe) the kernel shows that they have a cache: it uses FUA only for those.
+    /// Write cache mode as the device itself reports it (SCSI, ATA, virtio, loop), whatever the kernel was set to. Of
+    /// other devices (NVMe) the kernel shows that they have a cache: it uses FUA only for those.
     pub fn own_write_cache(&self) -> Option<WriteCache> {
         let whole = self.whole();
         // The driver of loop devices announces a cache for each file that can be flushed.
@@ -385,8 +385,8 @@ impl BlockDevice {
     }
 }
 
-/// True if the data of IDENTIFY DEVICE in this page of SCSI say that the disk has a write cache, switched on or not: bit 5
-/// of word 82. `None` if these data are not valid (words 82 and 83 of other disks are 0 or 0xffff).
+/// True if the data of IDENTIFY DEVICE in this page of SCSI say that the disk has a write cache, switched on or not:
+/// bit 5 of word 82. `None` if these data are not valid (words 82 and 83 of other disks are 0 or 0xffff).
 fn ata_has_write_cache(page: &[u8]) -> Option<bool> {
     const PAGE: u8 = 0x89;
     const IDENTIFY: usize = 60;

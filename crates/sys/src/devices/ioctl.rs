@@ -18,8 +18,8 @@ const BLKFLSBUF: libc::Ioctl = 0x1261;
 /// `LOOP_GET_STATUS64` of linux/loop.h.
 const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
 
-/// Size of `struct loop_info64` of linux/loop.h in words. The first four are the device and the inode of the backing file,
-/// its number if it is a device, and the offset in it.
+/// Size of `struct loop_info64` of linux/loop.h in words. The first four are the device and the inode of the backing
+/// file, its number if it is a device, and the offset in it.
 const LOOP_STATUS_WORDS: usize = 29;
 
 /// The place of a loop device's bytes.

@@ -14,8 +14,8 @@ pub fn for_writing(number: u16) -> io::Result<File> {
     if unsafe { libc::fcntl(i32::from(number), libc::F_GETFD) } == -1 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it is open, as was found above. Callers do so before the program opens its own files, so nothing closes it
-    // before it is duplicated at the end of this function.
+    // SAFETY: it is open, as was found above. Callers do so before the program opens its own files, so nothing closes
+    // it before it is duplicated at the end of this function.
     let given = unsafe { BorrowedFd::borrow_raw(i32::from(number)) };
     let access = rustix::fs::fcntl_getfl(given)? & OFlags::RWMODE;
     if access == OFlags::RDONLY {

@@ -43,7 +43,7 @@ struct Range {
 /// `struct cachestat` of linux/mman.h, in pages.
 #[repr(C)]
 #[derive(Default)]
-struct Found {
+struct CacheStat {
     cached: u64,
     dirty: u64,
     writeback: u64,
@@ -53,8 +53,8 @@ struct Found {
 
 fn by_cachestat(file: &File, length: u64) -> io::Result<Residency> {
     let range = Range { offset: 0, length };
-    let mut found = Found::default();
-    let call = |found: *mut Found| {
+    let mut found = CacheStat::default();
+    let call = |found: *mut CacheStat| {
         // SAFETY: both pointers are to locals that outlive the call.
         unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, found, 0) }
     };

@@ -74,8 +74,8 @@ impl Arena {
         Ok(Arena::divided(memory, first, room.bytes, &room))
     }
 
-    /// The same memory divided into other slots, for the next worker: its pages are there already, with their old contents. If it is
-    /// too small for that, it is freed, and new private pages are allocated.
+    /// The same memory divided into other slots, for the next worker: its pages are there already, with their old
+    /// contents. If it is too small for that, it is freed, and new private pages are allocated.
     ///
     /// # Errors
     /// As [`Arena::new`].

@@ -12,7 +12,8 @@ pub struct Link {
     pub megabits: u64,
 }
 
-/// Returns the device of the default route; without one, the fastest device that has a route. `None` if its speed is not known, as of most virtual devices.
+/// Returns the device of the default route; without one, the fastest device that has a route. `None` if its speed is
+/// not known, as of most virtual devices.
 pub fn link(root: &Path) -> Option<Link> {
     let routes = word(&root.join("proc/net/route"))?;
     // Columns: device, destination, gateway, flags, references, use, metric; the first line has their names.

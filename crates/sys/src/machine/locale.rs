@@ -9,8 +9,8 @@ use std::mem::MaybeUninit;
 pub struct Locale(libc::locale_t);
 
 impl Locale {
-    /// The conventions for times of the locale `time` and for numbers of the locale `numeric`, for example `en_US.UTF-8`.
-    /// If one is not installed, its part is that of the C locale.
+    /// The conventions for times of the locale `time` and for numbers of the locale `numeric`, for example
+    /// `en_US.UTF-8`. If one is not installed, its part is that of the C locale.
     ///
     /// # Errors
     /// Out of memory.
@@ -33,7 +33,8 @@ impl Locale {
         Ok(locale)
     }
 
-    /// Formats a local time, given in seconds since the epoch, as strftime(3) does. Empty if it is longer than 500 bytes.
+    /// Formats a local time, given in seconds since the epoch, as strftime(3) does. Empty if it is longer than 500
+    /// bytes.
     pub fn time(&self, format: &CStr, epoch_seconds: i64) -> String {
         let mut parts = MaybeUninit::<libc::tm>::zeroed();
         // SAFETY: both pointers are valid for the call; the time zone is read once and stays in the C library.
@@ -42,7 +43,8 @@ impl Locale {
             return String::new();
         }
         let mut text = [0_u8; 500];
-        // SAFETY: localtime_r has filled `parts`, the text has the length given, and the locale lives as long as `self`.
+        // SAFETY: localtime_r has filled `parts`, the text has the length given, and the locale lives as long as
+        // `self`.
         let length = unsafe { libc::strftime_l(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), filled, self.0) };
         String::from_utf8_lossy(&text[..length]).into_owned()
     }

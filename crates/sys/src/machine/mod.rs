@@ -1,4 +1,5 @@
-//! The machine: memory for I/O and for sharing between processes, NUMA nodes, locales, and facts about kernel, CPU and network.
+//! The machine: memory for I/O and for sharing between processes, NUMA nodes, locales, and facts about kernel, CPU and
+//! network.
 
 pub mod buffers;
 pub mod host;

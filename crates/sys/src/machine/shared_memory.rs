@@ -114,8 +114,9 @@ impl<T: FromBytes> SharedRecords<T> {
         Ok(SharedRecords { cells: Cells::new(count, size_of::<T>(), align_of::<T>(), claims)?, content: PhantomData })
     }
 
-    /// Makes all records zero and unclaimed again, as new ones are, for another use of the same memory. Of each record the bytes in
-    /// `first` and in the parts that `rest` names when it has seen it are cleared: all that was written, or it stays.
+    /// Makes all records zero and unclaimed again, as new ones are, for another use of the same memory. Of each record
+    /// the bytes in `first` and in the parts that `rest` names when it has seen it are cleared: all that was written,
+    /// or it stays.
     ///
     /// # Panics
     /// If a part is not within the record.
@@ -123,7 +124,8 @@ impl<T: FromBytes> SharedRecords<T> {
         for index in 0..self.cells.count {
             let (Some(cell), Some(claim)) = (self.cells.cell(index), self.claim(index)) else { continue };
             claim.store(FREE, Ordering::Relaxed);
-            // SAFETY: the cell holds a `T`, as any bytes are one, and the exclusive borrow of the records leaves no writer.
+            // SAFETY: the cell holds a `T`, as any bytes are one, and the exclusive borrow of the records leaves no
+            // writer.
             let parts = rest(index, unsafe { cell.cast::<T>().as_ref() });
             for part in parts.into_iter().chain([first.clone()]) {
                 assert!(part.start <= part.end && part.end <= size_of::<T>(), "{part:?} of {} bytes", size_of::<T>());
@@ -157,7 +159,8 @@ impl<T: FromBytes> SharedRecords<T> {
     pub fn finished(&self, index: usize) -> Option<&T> {
         let is_released = self.claim(index)?.load(Ordering::Acquire) == RELEASED;
         let cell = self.cells.cell(index).filter(|_| is_released)?;
-        // SAFETY: any bytes are a valid `T`. A claim that is released stays so while the records are borrowed, and there is no other writer.
+        // SAFETY: any bytes are a valid `T`. A claim that is released stays so while the records are borrowed, and
+        // there is no other writer.
         Some(unsafe { cell.cast::<T>().as_ref() })
     }
 
@@ -312,8 +315,9 @@ impl Cells {
     fn clear(&mut self, index: usize, part: Range<usize>) {
         assert!(part.start <= part.end && part.end <= self.stride, "{part:?} of a cell of {} bytes", self.stride);
         let Some(cell) = self.cell(index) else { return };
-        // SAFETY: the bytes are inside the cell, as just asserted. References to it borrow the cells, which are borrowed exclusively
-        // here, so no one in this process reads or writes them; to another process they are values that may be torn.
+        // SAFETY: the bytes are inside the cell, as just asserted. References to it borrow the cells, which are
+        // borrowed exclusively here, so no one in this process reads or writes them; to another process they are values
+        // that may be torn.
         unsafe { std::ptr::write_bytes(cell.as_ptr().add(part.start), 0, part.len()) };
     }
 
@@ -326,7 +330,7 @@ impl Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::processes::process::{self, Ended};
+    use crate::processes::process::{self, ChildEnd};
     use std::mem::offset_of;
     use std::sync::atomic::AtomicU64;
     use std::time::Duration;
@@ -369,7 +373,7 @@ mod tests {
             std::thread::yield_now();
         }
         blocks[1].stop.store(1, Ordering::Release);
-        assert_eq!(child.wait().unwrap().ended, Ended::Exited(7));
+        assert_eq!(child.wait().unwrap().ended, ChildEnd::Exited(7));
     }
 
     #[test]
@@ -382,7 +386,7 @@ mod tests {
             0
         })
         .unwrap();
-        assert_eq!(child.wait().unwrap().ended, Ended::Exited(0));
+        assert_eq!(child.wait().unwrap().ended, ChildEnd::Exited(0));
         let record = records.snapshot(1).unwrap();
         assert_eq!((record.counts[999], record.mean), (5, 2.5));
         assert_eq!(*records.part::<u64>(1, 999 * 8).unwrap(), 5);
@@ -419,7 +423,7 @@ mod tests {
         }
         assert_eq!(records.snapshot(0).unwrap().counts[0], 11);
         child.kill(process::KILL).unwrap();
-        assert_eq!(child.wait().unwrap().ended, Ended::Killed(process::KILL));
+        assert_eq!(child.wait().unwrap().ended, ChildEnd::Killed(process::KILL));
         assert_eq!(records.snapshot(0).unwrap().counts[0], 11);
     }
 

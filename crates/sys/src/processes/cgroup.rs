@@ -55,7 +55,8 @@ pub struct Counters {
 /// The groups of a process, by controller. Found once, read often.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Version 2: from the group of the process up to the mount point, innermost first. The last one is the mount point.
+    /// Version 2: from the group of the process up to the mount point, innermost first. The last one is the mount
+    /// point.
     unified: Vec<PathBuf>,
     /// Version 1: the same for the controllers cpu, cpuacct, memory and blkio.
     cpu: Vec<PathBuf>,

@@ -1,4 +1,5 @@
-//! Processes and threads: forking workers, signals, CPU affinity and priorities, resource usage, control groups, and messages through MPI.
+//! Processes and threads: forking workers, signals, CPU affinity and priorities, resource usage, control groups, and
+//! messages through MPI.
 
 pub mod blocked_call;
 pub mod bus_error;

@@ -25,7 +25,7 @@ pub struct Child {
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ChildEnd {
     /// Its closure returned this value.
     Exited(u8),
     /// It was killed by this signal.
@@ -38,7 +38,7 @@ pub struct Exit {
     /// The child.
     pub child: Child,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ChildEnd,
     /// CPU time, page faults and context switches over its lifetime.
     pub usage: Usage,
 }
@@ -155,9 +155,9 @@ fn wait4(pid: libc::pid_t, flags: i32) -> Result<Option<Exit>, SysError> {
         0 => Ok(None),
         pid => {
             let ended = if libc::WIFSIGNALED(status) {
-                Ended::Killed(libc::WTERMSIG(status))
+                ChildEnd::Killed(libc::WTERMSIG(status))
             } else {
-                Ended::Exited(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(u8::MAX))
+                ChildEnd::Exited(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(u8::MAX))
             };
             Ok(Some(Exit { child: Child { pid }, ended, usage: Usage::from_kernel(&usage) }))
         }
@@ -181,14 +181,14 @@ mod tests {
         fork(alone().path(), work).unwrap()
     }
 
-    fn ended(work: impl FnOnce() -> u8 + Send) -> Ended {
+    fn ended(work: impl FnOnce() -> u8 + Send) -> ChildEnd {
         forked(work).wait().unwrap().ended
     }
 
     #[test]
     fn the_childs_value_is_its_exit_status() {
-        assert_eq!(ended(|| 0), Ended::Exited(0));
-        assert_eq!(ended(|| 255), Ended::Exited(255));
+        assert_eq!(ended(|| 0), ChildEnd::Exited(0));
+        assert_eq!(ended(|| 255), ChildEnd::Exited(255));
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
             std::panic::set_hook(Box::new(|_| {}));
             panic!("as requested")
         };
-        assert_eq!(ended(hushed), Ended::Exited(PANICKED));
+        assert_eq!(ended(hushed), ChildEnd::Exited(PANICKED));
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         });
         assert_eq!(child.try_wait().unwrap(), None);
         child.kill(TERMINATE).unwrap();
-        assert_eq!(child.wait().unwrap().ended, Ended::Killed(TERMINATE));
+        assert_eq!(child.wait().unwrap().ended, ChildEnd::Killed(TERMINATE));
         assert_eq!(child.wait().unwrap_err().errno(), Some(libc::ECHILD));
     }
 
@@ -249,7 +249,7 @@ mod tests {
             });
             u8::from(grandchild.is_err())
         });
-        assert_eq!(parent.wait().unwrap().ended, Ended::Exited(0));
+        assert_eq!(parent.wait().unwrap().ended, ChildEnd::Exited(0));
         // The read ends when the last writer has closed the pipe: the grandchild, killed by SIGTERM.
         let mut rest = Vec::new();
         std::io::Read::read_to_end(&mut { reader }, &mut rest).unwrap();

@@ -255,11 +255,11 @@ pub fn name(signal: i32) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::processes::process::{self, Ended};
+    use crate::processes::process::{self, ChildEnd};
     use std::time::{Duration, Instant};
 
     /// Runs in a child, because signals and their counters belong to the whole process.
-    fn in_child(check: impl FnOnce() -> u8 + Send) -> Ended {
+    fn in_child(check: impl FnOnce() -> u8 + Send) -> ChildEnd {
         process::fork(process::alone().path(), check).unwrap().wait().unwrap().ended
     }
 
@@ -285,7 +285,7 @@ mod tests {
             raise(libc::SIGTERM);
             0
         });
-        assert_eq!(ended, Ended::Killed(libc::SIGTERM));
+        assert_eq!(ended, ChildEnd::Killed(libc::SIGTERM));
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
             raise(libc::SIGUSR1);
             0
         });
-        assert_eq!(ended, Ended::Killed(libc::SIGUSR1));
+        assert_eq!(ended, ChildEnd::Killed(libc::SIGUSR1));
     }
 
     #[test]
@@ -318,7 +318,7 @@ mod tests {
             unsafe { libc::pause() };
             u8::from(began.elapsed() > Duration::from_secs(5) || watched.caught() != Some(libc::SIGALRM))
         });
-        assert_eq!(ended, Ended::Exited(0));
+        assert_eq!(ended, ChildEnd::Exited(0));
     }
 
     #[test]
@@ -338,7 +338,7 @@ mod tests {
             raise(libc::SIGTERM);
             0
         });
-        assert_eq!(ended, Ended::Killed(libc::SIGTERM));
+        assert_eq!(ended, ChildEnd::Killed(libc::SIGTERM));
     }
 
     #[test]
@@ -352,7 +352,7 @@ mod tests {
             raise(libc::SIGTERM);
             u8::from(seen.unwrap() != 5)
         });
-        assert_eq!(ended, Ended::Exited(0));
+        assert_eq!(ended, ChildEnd::Exited(0));
     }
 
     #[test]

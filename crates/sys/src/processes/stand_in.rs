@@ -1,10 +1,12 @@
-//! Work that the calling thread does itself, and a thread that stands in for the caller meanwhile if the work does not end soon.
+//! Work that the calling thread does itself, and a thread that stands in for the caller meanwhile if the work does not
+//! end soon.
 //!
-//! A pass over a small file lasts some microseconds. A thread that is woken for it begins on a processor that was idle, with caches that
-//! other work has used; its caller is interrupted by neither. But the caller may be held up in a system call, so what it has to
-//! do meanwhile is then done by the other thread.
+//! A pass over a small file lasts some microseconds. A thread that is woken for it begins on a processor that was idle,
+//! with caches that other work has used; its caller is interrupted by neither. But the caller may be held up in a
+//! system call, so what it has to do meanwhile is then done by the other thread.
 //!
-//! That thread has a table of descriptors to itself, so that the caller, too, has its own ([`super::standing_thread`] says why).
+//! That thread has a table of descriptors to itself, so that the caller, too, has its own ([`super::standing_thread`]
+//! says why).
 
 use super::standing_thread::leave_shared_descriptors;
 use rustix::io::Errno;
@@ -67,8 +69,8 @@ impl std::fmt::Debug for Place {
 }
 
 impl StandIn {
-    /// Starts the thread; the kernel shows the first 15 bytes of its name. It must not use descriptors of its caller but standard input,
-    /// output and error.
+    /// Starts the thread; the kernel shows the first 15 bytes of its name. It must not use descriptors of its caller
+    /// but standard input, output and error.
     ///
     /// # Errors
     /// If the kernel refuses a thread.
@@ -86,8 +88,9 @@ impl StandIn {
         Ok(StandIn { post, tasks: 0, thread: Some(thread) })
     }
 
-    /// Does `work`, and then `meanwhile`; the other thread does `meanwhile` if the work lasts longer than a tenth of a second, and at once
-    /// if a signal reaches that thread. Returns when both have ended. A panic of `work` ends `work` alone.
+    /// Does `work`, and then `meanwhile`; the other thread does `meanwhile` if the work lasts longer than a tenth of a
+    /// second, and at once if a signal reaches that thread. Returns when both have ended. A panic of `work` ends `work`
+    /// alone.
     ///
     /// ```
     /// let mut stand_in = sys::processes::stand_in::StandIn::start("sum".to_owned()).unwrap();
@@ -103,8 +106,8 @@ impl StandIn {
             *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
         };
         let task: Box<dyn FnOnce() + Send + '_> = Box::new(task);
-        // SAFETY: only the lifetime changes. The work cannot unwind past `finish`, which returns when the task was called and dropped, so that
-        // no borrow in it is used after its end.
+        // SAFETY: only the lifetime changes. The work cannot unwind past `finish`, which returns when the task was
+        // called and dropped, so that no borrow in it is used after its end.
         let task = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Task>(task) };
         self.tasks += 1;
         *self.post.place() = Place::Waits(self.tasks, task);
@@ -174,7 +177,7 @@ impl Drop for StandIn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::processes::process::{self, Ended};
+    use crate::processes::process::{self, ChildEnd};
     use crate::processes::signals;
     use std::sync::mpsc::channel;
     use std::thread::current;
@@ -244,7 +247,7 @@ mod tests {
             u8::from(during.is_none())
         };
         let ended = process::fork(process::alone().path(), check).unwrap().wait().unwrap().ended;
-        assert_eq!(ended, Ended::Exited(0));
+        assert_eq!(ended, ChildEnd::Exited(0));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! Starting and ending a thread takes longer than a short pass over a small file, and a new thread often starts on a
 //! processor whose caches know nothing of the file. Threads of [`std::thread::scope`] end with their scope.
 //!
-//! The thread has a table of descriptors to itself, as a process has. In a table that threads share, the kernel counts the
-//! users of a file in each system call, and locks its position in each read(2) and write(2): 80 ns, a sixth of a read of 4 KiB
-//! from memory.
+//! The thread has a table of descriptors to itself, as a process has. In a table that threads share, the kernel counts
+//! the users of a file in each system call, and locks its position in each read(2) and write(2): 80 ns, a sixth of a
+//! read of 4 KiB from memory.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,9 +24,9 @@ pub struct StandingThread {
 }
 
 impl StandingThread {
-    /// Starts the thread; the kernel shows the first 15 bytes of its name. Of the open files of the process it has standard
-    /// input, output and error alone: work must not use descriptors of its caller, which mean nothing or another file on
-    /// this thread.
+    /// Starts the thread; the kernel shows the first 15 bytes of its name. Of the open files of the process it has
+    /// standard input, output and error alone: work must not use descriptors of its caller, which mean nothing or
+    /// another file on this thread.
     ///
     /// # Errors
     /// If the kernel refuses a thread.
@@ -59,8 +59,8 @@ impl StandingThread {
     /// ```
     pub fn run<R>(&mut self, work: impl FnOnce() + Send, meanwhile: impl FnOnce() -> R) -> R {
         let work: Work<'_> = Box::new(work);
-        // SAFETY: only the lifetime changes. `_wait` is dropped before this function returns or unwinds, and waits until
-        // the thread has consumed and dropped the work, so that no borrow in it is used after its end.
+        // SAFETY: only the lifetime changes. `_wait` is dropped before this function returns or unwinds, and waits
+        // until the thread has consumed and dropped the work, so that no borrow in it is used after its end.
         let work = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(work) };
         let sent = self.work.as_ref().is_some_and(|sender| sender.send(work).is_ok());
         let _wait = sent.then_some(Wait(&self.done));
@@ -68,11 +68,12 @@ impl StandingThread {
     }
 }
 
-/// Gives the calling thread a table of descriptors to itself, in which nothing is open but standard input, output and error: a
-/// copy of a pipe would keep its reader waiting.
+/// Gives the calling thread a table of descriptors to itself, in which nothing is open but standard input, output and
+/// error: a copy of a pipe would keep its reader waiting.
 pub(super) fn leave_shared_descriptors() {
     const FIRST: u32 = 3;
-    // Where it is refused (a filter of system calls), the thread shares the table of its process, and all else is the same.
+    // Where it is refused (a filter of system calls), the thread shares the table of its process, and all else is the
+    // same.
     //
     // SAFETY: the call changes only the table of this thread, which uses no descriptor yet.
     unsafe { libc::syscall(libc::SYS_close_range, FIRST, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };

@@ -24,7 +24,8 @@ pub fn of_process() -> Usage {
 
 /// Usage of the calling thread, to the microsecond.
 pub fn of_thread() -> Usage {
-    // getrusage(2) says what was counted at the last tick, up to 4 ms ago; reading this clock counts what has passed since.
+    // getrusage(2) says what was counted at the last tick, up to 4 ms ago; reading this clock counts what has passed
+    // since.
     thread_cpu_ns();
     read(libc::RUSAGE_THREAD)
 }

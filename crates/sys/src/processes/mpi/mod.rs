@@ -1,8 +1,9 @@
-//! Messages between processes that a launcher of MPI has started (mpirun, srun), through the MPI library of the site, which is loaded at run time.
+//! Messages between processes that a launcher of MPI has started (mpirun, srun), through the MPI library of the site,
+//! which is loaded at run time.
 //!
-//! No header and no compiler of an MPI is needed: three tables say how handles and statuses look in the three ABIs that exist (`tables.rs`), and a library
-//! that fits none is refused by name before it is initialised. No call waits, so a caller can sleep between them: a rank that waits inside of MPI uses a
-//! whole processor.
+//! No header and no compiler of an MPI is needed: three tables say how handles and statuses look in the three ABIs that
+//! exist (`tables.rs`), and a library that fits none is refused by name before it is initialised. No call waits, so a
+//! caller can sleep between them: a rank that waits inside of MPI uses a whole processor.
 
 mod calls;
 mod tables;
@@ -67,7 +68,8 @@ impl std::fmt::Debug for Loaded {
 /// It cannot be loaded, or its ABI is unknown.
 pub fn load(library: &OsStr) -> Result<Loaded, MpiError> {
     let flags = libc::RTLD_NOW | libc::RTLD_GLOBAL;
-    // SAFETY: the initialisers of an MPI library are made to run in any program. Its plugins look for its symbols, so they are global.
+    // SAFETY: the initialisers of an MPI library are made to run in any program. Its plugins look for its symbols, so
+    // they are global.
     let library = unsafe { Library::open(Some(library), flags) }.map_err(|error| MpiError::of(&error))?;
     let version = tables::version(&library)?;
     let abi = tables::abi(&library, &version)?;

@@ -1,7 +1,8 @@
 //! The three ABIs: how MPI's handles, constants and statuses look in memory.
 //!
-//! MPICH's handles are numbers of 32 bits, Open MPI's are addresses of objects in the library, the standard ABI's (MPI 5) are small numbers as wide as an
-//! address. Sources: the MPI 5.0 standard, chapter 20, and the public headers of MPICH and Open MPI.
+//! MPICH's handles are numbers of 32 bits, Open MPI's are addresses of objects in the library, the standard ABI's (MPI
+//! 5) are small numbers as wide as an address. Sources: the MPI 5.0 standard, chapter 20, and the public headers of
+//! MPICH and Open MPI.
 
 use super::MpiError;
 use super::calls::{call, function};
@@ -93,7 +94,8 @@ pub(super) fn abi(library: &Library, version: &str) -> Result<Abi, MpiError> {
     Err(MpiError::UnknownAbi(version.lines().next().unwrap_or_default().chars().take(80).collect()))
 }
 
-/// True if the library says that it has the standard ABI: MPICH 5 has this function in both of its libraries, and answers -1 in the other one.
+/// True if the library says that it has the standard ABI: MPICH 5 has this function in both of its libraries, and
+/// answers -1 in the other one.
 fn has_standard_abi(library: &Library) -> Result<bool, MpiError> {
     type GetAbi = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     let Ok(ask) = function::<GetAbi>(library, "MPI_Abi_get_version") else { return Ok(false) };
