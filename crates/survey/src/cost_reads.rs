@@ -47,6 +47,8 @@ impl CostReads {
             size: Some(Extent::Bytes(size)),
             direct: is_direct,
             invalidate: self.way != ReadWay::Cached,
+            // Files that are read are laid out with data.
+            overwrite: true,
             ..FilePlan::default()
         };
         // At most the largest of the block sizes.
