@@ -47,6 +47,12 @@ pub struct ClockReport {
     pub why_not_tsc: Option<&'static str>,
 }
 
+/// The wall clock in milliseconds since 1970 UTC; 0 before.
+pub fn unix_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Cost of reading a clock, and how fine it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockCost {

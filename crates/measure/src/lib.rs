@@ -17,7 +17,7 @@ pub mod text;
 mod tsc;
 mod units;
 
-pub use clock::{Clock, ClockCost, ClockReport, ClockSource, SystemClock, VirtualClock};
+pub use clock::{Clock, ClockCost, ClockReport, ClockSource, SystemClock, VirtualClock, unix_ms};
 pub use direction::{Direction, PerDirection};
 pub use histogram::{BUCKETS, Histogram};
 pub use moments::Moments;

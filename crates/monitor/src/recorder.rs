@@ -8,7 +8,7 @@ use crate::heat::Processors;
 use crate::machine::{MachineCounters, group_counters};
 use crate::targets::{self, Target};
 use crate::workers::{WorkerCounters, WorkerSeen};
-use measure::{Histogram, Nanos};
+use measure::{Histogram, Nanos, unix_ms};
 use model::{DeviceUsage, Interval, LatencyCounts, LimitChange, LowestTraffic, Monitored};
 use std::path::{Path, PathBuf};
 use sys::processes::cgroup::Groups;
@@ -322,11 +322,6 @@ impl Cost {
     fn taken(&self) -> Nanos {
         Nanos(sys::processes::usage::thread_cpu_ns().saturating_sub(self.0))
     }
-}
-
-fn unix_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Merges adjacent pairs of intervals. This loses no counts: intervals hold differences of counters, which add up.

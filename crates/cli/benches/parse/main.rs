@@ -82,7 +82,7 @@ fn printed(format: &str) -> io::Result<String> {
 /// are the same in all runs.
 fn with_other_digits(text: &str, run: u64) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    let (mut digits, mut drawn) = (0, run.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let (mut digits, mut words) = (0, measure::SplitMix::new(run));
     for at in 0..=bytes.len() {
         if bytes.get(at).is_some_and(u8::is_ascii_digit) {
             digits += 1;
@@ -90,8 +90,7 @@ fn with_other_digits(text: &str, run: u64) -> String {
         }
         if digits >= 4 && run > 0 && bytes.get(at) != Some(&b'%') {
             for byte in &mut bytes[at - 2..at] {
-                drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                *byte = b"0123456789"[usize::try_from(drawn >> 33).unwrap_or(0) % 10];
+                *byte = b"0123456789"[usize::try_from(words.next_word() % 10).unwrap_or(0)];
             }
         }
         digits = 0;

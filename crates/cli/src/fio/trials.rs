@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use fio::{Copying, Trial};
-use measure::{Clock, ClockSource, Nanos, SystemClock};
+use measure::{Clock, ClockSource, Nanos, SplitMix, SystemClock};
 use std::fmt::Write;
 use std::hint::black_box;
 
@@ -77,12 +77,8 @@ fn copies(way: Copying, clock: &SystemClock) -> String {
 
 /// Pseudorandom bytes that do not repeat.
 fn random(bytes: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state.to_be_bytes()[0]
-    };
-    (0..bytes).map(|_| next()).collect()
+    let mut words = SplitMix::new(0);
+    (0..bytes).map(|_| words.next_word().to_be_bytes()[0]).collect()
 }
 
 /// Prints if the kernel considers the CPU's counter stable, and its drift against the kernel's clock.

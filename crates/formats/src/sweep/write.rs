@@ -251,10 +251,9 @@ mod tests {
         ] {
             assert_eq!(plain(value), text, "{value}");
         }
-        let mut state = 42u64;
+        let mut words = measure::SplitMix::new(42);
         for round in 0..200_000u32 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let digits = f64::from(u32::try_from(state >> 34).expect("30 bits"));
+            let digits = f64::from(u32::try_from(words.next_word() >> 34).expect("30 bits"));
             // Sevenths, hundredths, and numbers close to a half of the last decimal.
             let value = match round % 3 {
                 0 => digits / 7.0 / f64::from(1 + round % 1000),

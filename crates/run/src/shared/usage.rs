@@ -1,15 +1,9 @@
-//! CPU time and page faults of a worker, and the wall clock.
+//! CPU time and page faults of a worker, and the clocks of the kernel.
 
 use measure::Nanos;
 use model::CpuUsage;
 use plan::Isolation;
 use rustix::time::{ClockId, clock_gettime};
-
-/// Milliseconds since 1970 UTC.
-pub(crate) fn unix_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
 
 /// The kernel's clocks, by their number in clock_gettime(2).
 const CLOCKS: [ClockId; 8] = [

@@ -11,7 +11,7 @@ use crate::shared::{gate, wakeup};
 use crate::signals::Signals;
 use crate::worker::DebugLog;
 use crate::{Event, Monitoring, Observer, Progress, Request, RunError, Start, WorkerProgress, WorkerState};
-use measure::{Clock, Nanos, PerDirection};
+use measure::{Clock, Nanos, PerDirection, SplitMix};
 use model::{DeviceUsage, LowestTraffic, Monitored};
 use monitor::{Account, Recorder, RunRecording, WorkerSeen};
 use plan::{AfterRuntime, Isolation};
@@ -106,11 +106,8 @@ pub(crate) struct EventLoop<'run> {
 impl<'run> EventLoop<'run> {
     pub(crate) fn new(run: RunInputs<'run>) -> Self {
         let RunInputs { workers, prepared, options, .. } = run;
-        let mut seed = super::prepare::system_seed();
-        let draw = move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            seed >> 16
-        };
+        let mut words = SplitMix::new(super::prepare::system_seed());
+        let draw = move || words.next_word();
         let now = run.clock.now();
         let (root, paths) = (&options.system_root, watched_paths(workers, prepared));
         EventLoop {

@@ -12,8 +12,8 @@ use crate::shared::control::Control;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::Record;
 use crate::shared::steady::Steadiness;
-use crate::shared::usage::{cpu_usage, unix_ms, used_since};
-use measure::{Direction, Histogram, Moments, Nanos};
+use crate::shared::usage::{cpu_usage, used_since};
+use measure::{Direction, Histogram, Moments, Nanos, unix_ms};
 use model::{
     CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, MeasuredPart,
     PassMark, PassResult, PriorityLatency, ReportStyle, RunResult, SyncResult, WalkedWrites,

@@ -1,8 +1,8 @@
 //! Placement of a worker: CPUs, NUMA nodes, priorities, user and group, cgroups, locked memory, and its clock.
 
 use crate::error::job_refusal;
-use crate::shared::usage::{clock_ms, unix_ms};
-use measure::SystemClock;
+use crate::shared::usage::clock_ms;
+use measure::{SystemClock, unix_ms};
 use model::JobError;
 use plan::{ClockChoice, Isolation, JobPlan, MemoryPolicy, PlacePlan};
 use std::path::Path;

@@ -6,12 +6,12 @@ use crate::failure::Failure;
 use crate::output::print_error;
 use crate::safe_files;
 use formats::ndjson::{End, Line, Remark, SCHEMA, Sampled, Start, StartedJob};
-use measure::Nanos;
+use measure::{Nanos, unix_ms};
 use model::{Environment, Interval, Monitored, RunResult};
 use plan::{JobPlan, Plan, Workload};
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How long the end of a run waits for a reader that is behind. One that has not caught up by then is not waited for again
 /// before the end.
@@ -186,9 +186,4 @@ fn started_job(job: &JobPlan) -> StartedJob<'_> {
         block_sizes: job.load.size_ranges(),
         workload: engine.map(|engine| Workload::of(job, engine)),
     }
-}
-
-fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
