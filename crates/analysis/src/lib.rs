@@ -41,7 +41,7 @@ pub use limiter::{group_limits_ios, limited_by_group};
 pub use model::{percentile_as_fact, samples_needed};
 pub use rounds::{Difference, RateInterval, difference, interval, median_round};
 pub use scaling::{contradiction, growth_ends, knee, queueing};
-pub use summary::{Elsewhere, Load, Rank, best_value, sentences, sentences_over, thousands};
+pub use summary::{Elsewhere, Load, Rank, best_value, sentences, sentences_over};
 pub use verdict::{WorkloadGrades, verdict};
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::Level;
 use crate::rounds::{Difference, difference};
+use measure::text::thousands;
 
 /// A rate of this fraction of the peak counts as having reached it.
 const NEAR_PEAK: f64 = 0.9;
@@ -306,14 +307,6 @@ pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<
     ))
 }
 
-/// Formats a number rounded to an integer with thousands separators, `73,634`; below ten with one decimal.
-pub fn thousands(number: f64) -> String {
-    if number < 9.95 {
-        return format!("{number:.1}");
-    }
-    measure::text::grouped(number)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -425,14 +418,5 @@ mod tests {
             "Reads: the highest MiB/s are those with io_uring, 9,100 IOPS (71 MiB/s), but libaio lies within the noise of \
              3 rounds."
         );
-    }
-
-    #[test]
-    fn digits_come_in_threes() {
-        for (number, text) in
-            [(0.0, "0.0"), (3.16, "3.2"), (9.96, "10"), (999.0, "999"), (1_000.0, "1,000"), (1_234_567.0, "1,234,567")]
-        {
-            assert_eq!(thousands(number), text);
-        }
     }
 }

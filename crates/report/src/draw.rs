@@ -283,7 +283,10 @@ mod tests {
         }
         let mib = f64::from(1 << 20);
         for rate in [312.5, 313.5, 2000.5, 2001.5] {
-            assert_eq!(run(&format!("plumb.rate({})", rate * mib)), format!("{} MiB/s", analysis::thousands(rate)));
+            assert_eq!(
+                run(&format!("plumb.rate({})", rate * mib)),
+                format!("{} MiB/s", measure::text::thousands(rate))
+            );
         }
         for ns in [1_125.0, 112_500.0, 1_125_000.0, 12_250_000.0, 112_500_000.0, 2_500_000_000.0] {
             assert_eq!(run(&format!("plumb.time({ns})")), crate::terminal::time(ns), "{ns}");

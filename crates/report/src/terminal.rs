@@ -124,7 +124,7 @@ fn rates(levels: &[Level], over_time: &[f64]) -> String {
     let most = levels.iter().map(|level| level.iops).fold(0.0, f64::max);
     let least = levels.iter().map(|level| level.iops).fold(f64::INFINITY, f64::min);
     let Some(peak) = levels.iter().find(|level| level.iops >= most) else { return String::new() };
-    let rate = analysis::thousands(peak.rate / f64::from(1 << 20));
+    let rate = measure::text::thousands(peak.rate / f64::from(1 << 20));
     if levels.len() == 1 {
         let sentence = format!("{} IOPS, {rate} MiB/s", count(most));
         let curve = curve(over_time.iter().copied());

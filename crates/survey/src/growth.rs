@@ -8,7 +8,8 @@ use crate::parse_values::short_size;
 use crate::test::SurveyTest;
 use crate::words::{counted, joined};
 use analysis::costs::{UserPoint, scalability};
-use analysis::{growth_ends, thousands};
+use analysis::growth_ends;
+use measure::text::thousands;
 
 /// Levels from `least`, doubling each time, up to and including `most`.
 pub fn doubling(least: u32, most: u32) -> Vec<u32> {

@@ -8,7 +8,7 @@ mod recurring;
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_paced, is_simulated, window};
-use crate::summary::thousands;
+use measure::text::thousands;
 use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
 
 pub(super) const ID: &str = "coordinated omission";

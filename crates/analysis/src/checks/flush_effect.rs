@@ -5,7 +5,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, bytes_asked, float};
-use crate::summary::thousands;
+use measure::text::thousands;
 use measure::{Direction, Nanos};
 use model::{Grade, JobResult, Monitored, Note, RunResult};
 

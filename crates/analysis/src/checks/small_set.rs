@@ -5,8 +5,8 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, size_text};
-use crate::summary::thousands;
 use measure::Direction;
+use measure::text::thousands;
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Workload;
 

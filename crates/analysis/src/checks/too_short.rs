@@ -4,7 +4,7 @@
 
 use super::note;
 use crate::run_facts::float;
-use crate::summary::thousands;
+use measure::text::thousands;
 use model::samples_needed;
 use model::{Grade, JobResult, Note, RunResult};
 

@@ -2,8 +2,8 @@
 
 use super::{Equation, Identity, unknown};
 use crate::run_facts::{block_size, bytes_asked, bytes_at_devices, float, unseen_by_devices, watched_devices};
-use crate::thousands;
 use measure::Direction;
+use measure::text::thousands;
 use model::{DeviceUsage, RunResult};
 
 const COUNTERS: (f64, &str) = (0.03, "the kernel counts milliseconds, and requests in flight at the edges");

@@ -238,7 +238,11 @@ fn group(stretch: &Stretch<'_>) -> Option<GroupCause> {
     at.map(|(cap, unit, limit, reached)| {
         let group = cap.group.as_deref().unwrap_or("?");
         GroupCause {
-            name: format!("control group {group}, {} {unit}/s on {}", crate::thousands(float(limit)), cap.device),
+            name: format!(
+                "control group {group}, {} {unit}/s on {}",
+                measure::text::thousands(float(limit)),
+                cap.device
+            ),
             limit: float(limit),
             reached,
             since: Some(since).filter(|since| *since > Nanos::ZERO),

@@ -5,7 +5,7 @@
 //! not here: pd-balanced and pd-ssd (their pages state a baseline per instance since), Premium SSD v2, Hyperdisk.
 
 use crate::run_facts::{float, size_text};
-use crate::thousands;
+use measure::text::thousands;
 use model::{Like, Monitored};
 
 /// A rate is a published one within this share.

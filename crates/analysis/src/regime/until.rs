@@ -7,8 +7,8 @@
 use super::course::Course;
 use super::pieces::{self, Shape};
 use super::{DIFFERENT, FEWEST, of_course, rhythm};
-use crate::thousands;
 use measure::Nanos;
+use measure::text::thousands;
 use model::{Monitored, PhaseKind, Until, UntilRegime};
 
 /// Intervals between two looks.

@@ -6,7 +6,7 @@ use super::falls::{Cause, Fall, GroupCause};
 use super::held::HeldIos;
 use super::rhythm::Rhythm;
 use crate::run_facts::{float, size_text};
-use crate::thousands;
+use measure::text::thousands;
 use model::{Phase, PhaseKind};
 
 /// `0–20 s`, in seconds since the begin of the run.

@@ -3,7 +3,7 @@
 use super::Comparison;
 use analysis::compare::{ComparedTest, Metric, Row, Verdict, Within, percent_of};
 use analysis::statistics::ALPHA;
-use analysis::thousands;
+use measure::text::thousands;
 
 /// The whole comparison.
 pub(super) fn render(comparison: &Comparison) -> String {

@@ -1,7 +1,8 @@
 //! Models as text: fitted parameters with confidence intervals, and measured value, prediction and error of each point.
 
+use analysis::Load;
 use analysis::costs::{self, AccessModel, Estimate, Mixture, Scalability};
-use analysis::{Load, thousands};
+use measure::text::thousands;
 use model::RunResult;
 use std::fmt::Write;
 

@@ -184,8 +184,8 @@ fn sweep(run: &mut IozoneRun<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Resul
 
 fn sentences(curves: &[Curve], unit: Unit) -> Vec<String> {
     let shown = |rate: f64| match unit {
-        Unit::Operations => format!("{} operations/s", analysis::thousands(rate)),
-        Unit::Rate | Unit::Microseconds => format!("{} MiB/s", analysis::thousands(rate / 1024.0)),
+        Unit::Operations => format!("{} operations/s", measure::text::thousands(rate)),
+        Unit::Rate | Unit::Microseconds => format!("{} MiB/s", measure::text::thousands(rate / 1024.0)),
     };
     let mut sentences = Vec::new();
     for curve in curves {

@@ -1,7 +1,8 @@
 //! The survey's table: one row per test, every column with its unit, and no percentile without enough samples.
 
-use analysis::{percentile_as_fact, thousands};
+use analysis::percentile_as_fact;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use measure::text::thousands;
 use measure::{Direction, Nanos};
 use model::{DirectionResult, LatencyStatistics};
 use survey::{FinishedTest, SurveyTest, TestKind, push_new, short_size};

@@ -8,7 +8,7 @@ mod arithmetic;
 mod print;
 
 pub use arithmetic::evaluate;
-pub use print::{SizeStyle, chosen_percent, exact_size, grouped, rounded_size};
+pub use print::{SizeStyle, chosen_percent, exact_size, grouped, rounded_size, thousands};
 
 use crate::Nanos;
 
@@ -235,6 +235,11 @@ mod tests {
             (-0.4, "0"),
         ] {
             assert_eq!(grouped(number), expected, "{number}");
+        }
+        for (number, text) in
+            [(0.0, "0.0"), (3.16, "3.2"), (9.96, "10"), (999.0, "999"), (1_000.0, "1,000"), (1_234_567.0, "1,234,567")]
+        {
+            assert_eq!(thousands(number), text);
         }
         assert_eq!([312.5, 1000.5 * 1024.0].map(rounded_size), ["312 B", "1,000 KiB"]);
         assert_eq!([0.05, 0.0025, 1.0, 0.001_25].map(chosen_percent), ["5 %", "0.25 %", "100 %", "0.12 %"]);

@@ -61,6 +61,11 @@ pub fn grouped(number: f64) -> String {
     text
 }
 
+/// Prints a number with digits in groups of three, `73,634`; below ten with one decimal.
+pub fn thousands(number: f64) -> String {
+    if number < 9.95 { format!("{number:.1}") } else { grouped(number) }
+}
+
 /// Prints a share that the user chose in percent, with up to two decimals: `5 %`, `0.25 %`.
 pub fn chosen_percent(share: f64) -> String {
     let digits = format!("{:.2}", 100.0 * share);

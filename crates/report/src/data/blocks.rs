@@ -72,7 +72,7 @@ fn tell(model: &AccessModel, worst: f64) -> Vec<String> {
         format!(
             "An I/O costs {fixed:.1} µs whatever its size; every KiB {:.2} µs more, so no block size exceeds {} MiB/s.",
             1024.0 * 1e6 / rate,
-            analysis::thousands(rate / f64::from(1 << 20))
+            measure::text::thousands(rate / f64::from(1 << 20))
         ),
         format!("The model misses no point by more than {:.0} %.", 100.0 * worst),
     ]

@@ -51,7 +51,7 @@ impl Curve {
         let systems: Vec<LoadCurve> = sweeps.iter().map(|(name, sweep)| LoadCurve::of(name, sweep)).collect();
         let tell = |curve: &LoadCurve| {
             let at = &curve.points[curve.knee?];
-            let rate = analysis::thousands(at.iops);
+            let rate = measure::text::thousands(at.iops);
             Some(format!(
                 "{}: the knee is at {} with {rate} IOPS; beyond it latency grows faster than the rate.",
                 curve.name, at.label

@@ -173,9 +173,9 @@ fn of_line(panel: &Panel, line: &Line, least: f64) -> Option<Vec<Change>> {
     let cuts = level_changes(&values)?;
     let mean = |from: usize, to: usize| values[from..to].iter().sum::<f64>() / (to - from) as f64;
     let shown = |value: f64| match panel.unit {
-        Unit::Count => analysis::thousands(value),
-        Unit::Rate => format!("{} MiB/s", analysis::thousands(value / f64::from(1 << 20))),
-        Unit::Latency => format!("{} µs", analysis::thousands(value / 1e3)),
+        Unit::Count => measure::text::thousands(value),
+        Unit::Rate => format!("{} MiB/s", measure::text::thousands(value / f64::from(1 << 20))),
+        Unit::Latency => format!("{} µs", measure::text::thousands(value / 1e3)),
         Unit::Share => format!("{:.0} %", 100.0 * value),
     };
     let edges: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();

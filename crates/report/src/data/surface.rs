@@ -61,7 +61,7 @@ fn of_test(title: &str, test: &str, rows: &[&IozoneRow]) -> Surface {
         .filter_map(|(file, record, rate)| Some((file, record, rate?)))
         .max_by(|one, other| one.2.total_cmp(&other.2));
     let sentence = best.map(|(file, record, rate)| {
-        let mib = analysis::thousands(rate / f64::from(1 << 20));
+        let mib = measure::text::thousands(rate / f64::from(1 << 20));
         format!(
             "The highest is {mib} MiB/s with records of {} in a file of {}.",
             size(records[record]),

@@ -41,7 +41,7 @@ pub(super) fn shown(value: f64) -> String {
     }
     let size = value.abs();
     if size >= 1000.0 {
-        return analysis::thousands(value);
+        return measure::text::thousands(value);
     }
     if size.fract() == 0.0 {
         return format!("{value:.0}");

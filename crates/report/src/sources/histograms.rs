@@ -141,7 +141,7 @@ pub(super) fn picture(sources: &[Source], request: &PageRequest) -> Option<Cdf> 
         let whose = if several && name != direction { format!("{name}: half") } else { "Half".to_owned() };
         let within = |percent: f64| Some(terminal::time(fact(histogram, percent)?));
         let most = within(99.0).map(|most| format!(", 99 % within {most}")).unwrap_or_default();
-        let count = analysis::thousands(histogram.total() as f64);
+        let count = measure::text::thousands(histogram.total() as f64);
         Some(format!("{whose} of the {count} {direction} completed within {}{most}.", within(50.0)?))
     };
     let mut systems: Vec<Distribution> =

@@ -8,8 +8,8 @@ mod printed;
 use super::note;
 use crate::identities::{Identity, contradictions};
 use crate::run_facts::{busy_jobs, float, unseen_by_devices};
-use crate::summary::thousands;
 use measure::Direction;
+use measure::text::thousands;
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "contradiction";

@@ -3,7 +3,7 @@
 //! Owns what is impossible, and how far rounding goes. The numbers are those of the text, not of the result that was
 //! made of it: there they are within bounds.
 
-use crate::summary::thousands;
+use measure::text::thousands;
 use model::reading::{ReadDirection, ReadJob, ReadLatency, ReadRun};
 
 /// A number that cannot be.
