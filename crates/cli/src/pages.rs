@@ -1,4 +1,4 @@
-//! What all pages of commands have in common: their beginning, and the form of those that one can mail.
+//! What all pages of commands have in common: their beginning, and the form of those to send to others.
 
 use crate::failure::Failure;
 use report::page::Page;

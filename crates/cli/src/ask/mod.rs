@@ -1,7 +1,7 @@
 //! `plumb ask`: is this storage enough for a program? Measures its I/O in rounds and holds it against published limits.
 //!
 //! Owns the command line and the exit status. `survey` has the profiles, `analysis::question` judges, `rounds` measures,
-//! `shown` prints, `page` writes what one can mail.
+//! `shown` prints, `page` writes the page to send to others.
 
 mod page;
 mod rounds;
@@ -145,7 +145,7 @@ fn answer(args: &AskArgs, session: &mut Session) -> Result<u8, Failure> {
 struct Answers<'a> {
     out: Output,
     form: Form,
-    /// The page that one can mail.
+    /// The page to send to others.
     page: Option<&'a Path>,
 }
 

@@ -1,4 +1,4 @@
-//! The answer as a page that one can mail, with the picture of its rounds.
+//! The answer as a page to send to others, with the picture of its rounds.
 
 use super::Question;
 use super::shown::Report;
