@@ -4,6 +4,7 @@
 use super::language::production;
 use super::{check, root, sources, text};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// One thing of each kind: its row in ARCHITECTURE.md, words that only this thing has, and the files that use them.
 #[rustfmt::skip]
@@ -101,6 +102,9 @@ struct Repository {
     readme: String,
 }
 
+/// Read once for all tests.
+static REPOSITORY: LazyLock<Repository> = LazyLock::new(Repository::read);
+
 impl Repository {
     fn read() -> Self {
         let paths = paths();
@@ -174,7 +178,7 @@ fn what_the_table_of_places_names_exists() {
     let document = text("ARCHITECTURE.md");
     let (_, rows) = document.split_once("\n| to add | do |").expect("the table");
     let rows = rows.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let repository = Repository::read();
+    let repository = &*REPOSITORY;
     let mut findings = Vec::new();
     for row in rows {
         let subject = row.split('|').nth(1).unwrap_or_default().trim();
@@ -197,7 +201,7 @@ fn words_are_found_as_whole_words_outside_of_comments() {
     assert!(names("    crate::e4defrag::E4Defrag,", "e4defrag") && names("name: \"drqm\",", "drqm"));
     assert!(!names("// as e4defrag does", "e4defrag") && !names("swapped(Swapping)", "Swap"));
     assert_eq!(placed("a `B` in `c/d.rs`, `E` (`f/g.rs`), `h` or `i`"), [("B", "c/d.rs"), ("E", "f/g.rs")]);
-    let repository = Repository::read();
+    let repository = &*REPOSITORY;
     let missing = ["make nothing", "plumb nothing", "engine/src/nothing_at_all.rs", "--no-such-thing-at-all"];
     assert!(missing.iter().all(|name| repository.missing(name).is_some()));
     let known = ["make check", "plumb gate --metrics", "engine/src/null.rs", "Engine::OWN_LOOP", "model"];
