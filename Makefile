@@ -113,7 +113,7 @@ test: oracles
 test-full: test seeds load store soak sanitize
 	$(CASES) newest_fio:: -- --ignored
 	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib -- statistics::simulated statistics::proofs
-	PLUMB_SEEDS=20 $(CARGO) test --locked -p cli --test commands versus::the_program
+	PLUMB_SEEDS=20 $(CARGO) test --locked -p cli --test commands versus::two_deviations
 
 fresh:
 	tools/fresh

@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(of_rules(&[Yes, CannotTell]), CannotTell);
         assert_eq!((of_rules(&[Yes, Yes]), of_rules(&[])), (Yes, CannotTell));
         assert_eq!((of_rounds(&[No]), of_rounds(&[Yes]), of_rounds(&[])), (No, Yes, CannotTell));
-        assert_eq!((of_rounds(&[No, Yes, CannotTell]), of_rounds(&[No, No, Yes])), (CannotTell, No));
+        assert_eq!((of_rounds(&[CannotTell, No, Yes]), of_rounds(&[No, No, Yes])), (CannotTell, No));
         assert_eq!((of_rounds(&[No, Yes]), of_rounds(&[No, No, Yes, Yes])), (CannotTell, CannotTell));
     }
 }

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flat_latency_is_no_queueing_and_latency_in_step_with_load_is_all_queueing() {
+    fn flat_latency_has_no_queueing_latency_in_step_is_all_queueing() {
         assert_eq!(queueing(1.0, 8.0), Some(0.0));
         assert_eq!(queueing(8.0, 8.0), Some(1.0));
         assert_eq!(queueing(2.0, 3.0), Some(0.5));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_ends_where_two_further_levels_bring_less_than_five_percent() {
+    fn growth_ends_where_two_levels_bring_less_than_5_percent() {
         assert_eq!(growth_ends(&[100.0, 200.0, 390.0, 400.0, 405.0]), Some(2));
         assert_eq!(growth_ends(&[100.0, 200.0, 390.0, 400.0]), None, "one level proves nothing");
         assert_eq!(growth_ends(&[100.0, 99.0, 180.0, 181.0, 150.0]), Some(2), "a hiccup ends nothing");

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_and_the_knee_and_the_price_of_more_users_are_told() {
+    fn the_peak_the_knee_and_the_price_of_more_users_are_stated() {
         let points = [point(1, 18_883, 50), point(8, 67_558, 115), point(16, 65_711, 239), point(64, 73_634, 850)];
         assert_eq!(
             sentences("8k random reads", &points),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn perfect_scaling_is_told_over_the_whole_way() {
+    fn perfect_scaling_is_stated_over_the_whole_way() {
         let points = [point(1, 1_000, 1_000), point(8, 8_000, 1_000)];
         assert_eq!(
             sentences("reads", &points),
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn one_level_among_others_does_not_say_that_nothing_else_was_measured() {
+    fn one_level_among_others_does_not_claim_to_be_the_only_one() {
         let found = sentences_over(Load::Depth, "reads", &[point(8, 8_000, 1_000)], Elsewhere::OtherLevels);
         assert_eq!(found[0], "Reads reach 8,000 IOPS (62 MiB/s) with depth 8.");
     }

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn where_rounds_cannot_tell_the_answer_is_wider_and_still_holds_the_truth() {
+    fn where_rounds_decide_nothing_the_answer_is_wider_and_true() {
         for truth in [5.0, 38.0, 400.0] {
             let (size, steps) = search(100_000, truth, 0.08, || false);
             let (yes, no) = (size.enough_for.unwrap(), size.too_many.unwrap());

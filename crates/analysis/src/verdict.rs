@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_groups_workloads_by_range_and_counts_what_is_open() {
+    fn the_verdict_groups_workloads_and_counts_what_is_open() {
         let rows = [row("index lookups", "A+", "D"), row("full scans", "A", "?"), row("commits", "B-", "?")];
         assert_eq!(
             verdict(&rows),

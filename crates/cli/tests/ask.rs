@@ -1,4 +1,4 @@
-//! `plumb ask`: answers by published limits, profiles of users, and what is left behind.
+//! `plumb ask`: answers by published limits, profiles of users, and which files stay.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -67,7 +67,7 @@ fn left(place: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() {
+fn a_disk_that_is_enough_gets_a_yes_and_one_that_is_not_a_no() {
     let place = place(PROFILE);
     let short = "--profile mine.toml disk --time 18s --rounds 1 --accept cache,backing,nothing-moved --json";
     let missed = PROFILE.replace("advice = true\n", "");
@@ -106,7 +106,7 @@ fn a_disk_that_is_enough_gets_a_yes_with_its_numbers_and_one_that_is_not_a_no() 
 }
 
 #[test]
-fn numbers_that_do_not_decide_and_results_not_of_the_storage_have_their_status() {
+fn numbers_that_do_not_decide_have_their_status() {
     let place = place(PROFILE);
     let simulated = "--profile mine.toml disk --with ioengine=sim --time 5s --rounds 2";
     let (status, text, errors) = ask(place.path(), simulated);
@@ -237,7 +237,7 @@ fn mistakes_are_named_before_anything_is_measured() {
 }
 
 #[test]
-fn a_signal_ends_it_with_the_rounds_so_far_and_its_files_are_removed() {
+fn a_signal_ends_it_with_the_rounds_so_far_without_its_files() {
     let place = place(PROFILE);
     let words = "--profile mine.toml disk --time 1s --rounds 100 --accept cache,backing,nothing-moved";
     let mut running = command(place.path(), words);
@@ -254,7 +254,7 @@ fn a_signal_ends_it_with_the_rounds_so_far_and_its_files_are_removed() {
 }
 
 #[test]
-fn the_job_files_of_all_programs_run_in_fio_and_plumb_reads_them() {
+fn all_job_files_of_programs_run_in_fio_and_in_plumb() {
     let place = place(PROFILE);
     let (_, list, _) = ask(place.path(), "--list --json");
     let list: Value = serde_json::from_str(&list).unwrap();

@@ -94,7 +94,7 @@ fn what_is_not_a_job_is_refused() {
 }
 
 #[test]
-fn one_calibration_is_the_same_in_the_result_in_fios_json_in_explain_and_on_the_page() {
+fn one_calibration_is_the_same_in_all_four_outputs() {
     let place = place();
     let words = "--name=a --size=4m --rw=randread --ioengine=psync --lat_percentiles=1";
     let document = json(&good(place.path(), &format!("fio {words} --output-format=json --result=r.json")));
@@ -111,7 +111,7 @@ fn one_calibration_is_the_same_in_the_result_in_fios_json_in_explain_and_on_the_
 }
 
 #[test]
-fn a_run_is_not_calibrated_where_nothing_shows_it_or_if_it_is_not_wanted() {
+fn a_run_is_calibrated_only_where_it_is_shown_and_wanted() {
     let place = place();
     good(place.path(), "fio --name=a --size=4m --rw=randread --output=text.txt");
     let survey = |more: &str| {

@@ -1,5 +1,5 @@
 //! Options whose effect neither the report nor the files show: what the kernel is asked for, seen by strace; and what
-//! a run tells of itself.
+//! a run reports of itself.
 
 use house::LoopDevice;
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ pub(crate) fn json(directory: &Path, words: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_file_that_is_laid_out_is_flushed_unless_create_fsync_is_off() {
+fn a_laid_out_file_is_flushed_unless_create_fsync_is_off() {
     let flushes = |on| traced("fsync", &format!("--name=a --size=64k --rw=read --create_fsync={on}")).len();
     assert_eq!((flushes(1), flushes(0)), (1, 0));
 }
@@ -78,7 +78,7 @@ fn an_atomic_write_carries_its_flag() {
 }
 
 #[test]
-fn ranges_are_synced_after_so_many_writes() {
+fn ranges_are_synced_after_four_writes() {
     let lines = traced("sync_file_range", "--name=a --size=64k --bs=4k --rw=write --sync_file_range=write:4");
     // Nothing follows the last four, as in fio.
     assert_eq!(lines.len(), 3, "{lines:?}");
@@ -86,13 +86,13 @@ fn ranges_are_synced_after_so_many_writes() {
 }
 
 #[test]
-fn memory_is_locked_as_told() {
+fn memory_is_locked_as_asked() {
     let lines = traced("mmap,mlock,mlock2,munlock", "--name=a --size=16k --ioengine=null --lockmem=1m");
     assert!(lines.iter().any(|line| line.contains("lock") && line.contains("1048576")), "{lines:?}");
 }
 
 #[test]
-fn a_worker_takes_its_name_its_priority_with_a_hint_and_the_cpus_of_its_node() {
+fn a_worker_takes_its_name_priority_hint_and_cpus() {
     let words =
         "--name=a --size=4k --ioengine=null --comm=tuned --prioclass=2 --prio=3 --priohint=1 --numa_cpu_nodes=0";
     let lines = traced("prctl,ioprio_set,sched_setaffinity", words).join("\n");
@@ -113,7 +113,7 @@ fn a_file_type_is_believed_without_a_look() {
 }
 
 #[test]
-fn a_scheduler_is_switched_and_an_unknown_one_is_refused_with_those_there_are() {
+fn a_scheduler_is_switched_and_an_unknown_one_is_refused() {
     let directory = TempDir::new().unwrap();
     let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
     let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
@@ -134,7 +134,7 @@ fn a_scheduler_is_switched_and_an_unknown_one_is_refused_with_those_there_are() 
 }
 
 #[test]
-fn a_device_is_opened_without_times_of_access_and_a_file_with_them() {
+fn a_device_is_opened_without_access_times_a_file_with_them() {
     let directory = TempDir::new().unwrap();
     let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
     let without_times = |name: &str, words: &str| {
@@ -173,7 +173,7 @@ fn the_percentile_of_a_latency_target_says_how_many_may_miss_it() {
 }
 
 #[test]
-fn a_verify_pattern_starts_anew_at_each_interval() {
+fn a_verify_pattern_restarts_at_each_interval() {
     let directory = TempDir::new().unwrap();
     let words = "--name=a --filename=f --size=64k --bs=8k --rw=write --verify=pattern --verify_pattern=%o \
                  --verify_state_save=0 --verify_pattern_interval=512";
@@ -214,7 +214,7 @@ fn steadiness_is_judged_by_samples_as_often_as_asked() {
 }
 
 #[test]
-fn a_report_in_between_says_how_steady_a_job_or_a_group_is_so_far() {
+fn an_interim_report_says_how_steady_a_job_or_group_is() {
     for group in ["", "--numjobs=2 --group_reporting"] {
         let directory = TempDir::new().unwrap();
         let words = format!(
@@ -284,7 +284,7 @@ fn an_error_names_its_job_and_a_wrong_job_stops_all() {
 }
 
 #[test]
-fn each_io_is_told_when_it_is_issued_and_when_it_came_back() {
+fn each_io_is_printed_at_its_issue_and_at_its_completion() {
     for engine in ["psync", "libaio --iodepth=4 --direct=1", "io_uring --iodepth=4"] {
         let directory = TempDir::new().unwrap();
         let words =
@@ -306,7 +306,7 @@ fn each_io_is_told_when_it_is_issued_and_when_it_came_back() {
 }
 
 #[test]
-fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_reason() {
+fn each_subject_has_its_lines_and_others_are_refused() {
     let directory = TempDir::new().unwrap();
     let base =
         "--name=a --filename=f --size=32k --bs=4k --rw=randwrite --verify=crc32c --verify_state_save=0 --rate_iops=400";
@@ -355,7 +355,7 @@ fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_re
 }
 
 #[test]
-fn what_is_told_has_the_shape_and_the_number_of_fios_lines() {
+fn debug_lines_have_the_shape_and_the_number_of_fios() {
     let message = |program: &mut Command, subject: &str, words: &str| {
         let directory = TempDir::new().unwrap();
         let words = format!("--debug={subject} --name=a --filename=f --size=64k --bs=4k {words}");
@@ -415,7 +415,7 @@ fn digests_copies_and_the_clock_are_tried_without_a_run() {
 }
 
 #[test]
-fn the_ios_that_are_told_are_those_that_fio_tells() {
+fn the_ios_in_debug_lines_are_those_of_fio() {
     let message = |program: &mut Command, words: &str| {
         let directory = TempDir::new().unwrap();
         let words = format!("--debug=io --name=a --filename=f --size=64k --bs=4k {words}");
@@ -456,7 +456,7 @@ fn issued_in_a_second(words: &str) -> u64 {
     let write = &report["jobs"][0]["write"];
     assert!(write["clat_ns"]["min"].as_f64().unwrap() >= 50e6, "{write}");
     assert!(write["lat_ns"]["mean"].as_f64().unwrap() >= write["clat_ns"]["mean"].as_f64().unwrap(), "{write}");
-    assert_eq!(write["slat_ns"]["N"].as_u64().unwrap_or(0), 0, "fio tells none either");
+    assert_eq!(write["slat_ns"]["N"].as_u64().unwrap_or(0), 0, "fio has none either");
     write["total_ios"].as_u64().unwrap()
 }
 
@@ -470,7 +470,7 @@ fn offloaded_writes_that_block_do_not_hold_up_the_schedule() {
 }
 
 #[test]
-fn each_io_of_the_depth_has_its_thread_and_its_cpu_time_is_the_jobs() {
+fn each_io_of_the_depth_has_its_thread_and_its_cpu_time() {
     let words = "--name=a --size=256k --rw=randwrite --number_ios=64 --iodepth=4 --io_submit_mode=offload";
     let lines = traced("pwrite64", words);
     let threads: BTreeSet<&str> = lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
@@ -504,7 +504,7 @@ fn offload_verifies_syncs_thinks_and_locks_as_inline_does() {
 }
 
 #[test]
-fn an_offloaded_error_is_the_jobs_and_what_threads_cannot_do_is_refused() {
+fn an_offloaded_error_is_the_jobs_and_the_rest_is_refused() {
     let directory = TempDir::new().unwrap();
     std::fs::write(directory.path().join("f"), vec![0; 65536]).unwrap();
     let words = "--name=a --size=64k --io_submit_mode=offload --iodepth=4";
@@ -539,7 +539,7 @@ fn zones_that_are_written_again_are_reset_and_counted() {
 }
 
 #[test]
-fn a_share_of_repeats_that_a_working_set_leaves_no_room_for_is_refused_as_in_fio() {
+fn repeats_without_room_in_the_working_set_are_refused() {
     let directory = TempDir::new().unwrap();
     for (repeats, set, works) in [(50, 50, true), (50, 60, false), (80, 21, false), (0, 30, true), (100, 1, false)] {
         let words = format!(
@@ -588,7 +588,7 @@ fn a_start_is_delayed() {
 }
 
 #[test]
-fn seeds_and_generators_draw_other_sequences_and_repeat_themselves() {
+fn seeds_and_generators_draw_other_repeatable_sequences() {
     let drawn = |words: &str| {
         let directory = TempDir::new().unwrap();
         good(directory.path(), &format!("--name=a --ioengine=null --size=1m --rw=randread --write_iolog=out {words}"));
@@ -614,7 +614,7 @@ fn seeds_and_generators_draw_other_sequences_and_repeat_themselves() {
 }
 
 #[test]
-fn checks_by_threads_are_made_by_so_many_threads() {
+fn checks_are_made_by_verify_async_threads() {
     let words = "--name=a --size=64k --rw=write --verify=md5 --verify_state_save=0";
     let threads = |words: &str| {
         let lines = traced("clone,clone3", words);
@@ -658,7 +658,7 @@ fn options_of_buffers_show_in_what_is_written() {
 }
 
 #[test]
-fn files_are_read_ahead_and_laid_out_by_whom_it_is_said() {
+fn files_are_read_ahead_and_laid_out_as_asked() {
     let reads = |words: &str| {
         let base = "--name=a --filename=f --size=64k --rw=write --overwrite=1";
         // The loader of programs reads with pread64, too; the file is read in one call.
@@ -703,7 +703,7 @@ fn jobs_repeat_from_one_set_where_it_is_global() {
 }
 
 #[test]
-fn rows_of_logs_are_written_as_many_at_a_time_as_told() {
+fn rows_of_logs_are_written_as_many_at_a_time_as_asked() {
     let writes = |words: &str| {
         let lines = traced("write", &format!("--name=a --ioengine=null --size=20m --write_iops_log=x {words}"));
         lines.iter().filter(|line| line.contains(", 4096, 0\\n")).count()
@@ -714,8 +714,8 @@ fn rows_of_logs_are_written_as_many_at_a_time_as_told() {
 }
 
 #[test]
-fn so_many_zones_are_open_and_reset_as_the_options_say() {
-    // The most zones that are partly written at once, and how often a zone was begun anew.
+fn zones_are_open_and_reset_as_the_options_say() {
+    // The most zones that are partly written at once, and how often a zone was begun again.
     let zones = |words: &str| {
         let directory = TempDir::new().unwrap();
         std::fs::write(directory.path().join("f"), vec![0; 8 << 20]).unwrap();
@@ -746,7 +746,7 @@ fn so_many_zones_are_open_and_reset_as_the_options_say() {
 }
 
 #[test]
-fn what_is_not_measured_is_not_in_the_result_and_what_is_asked_for_is() {
+fn the_result_has_what_is_measured_and_asked_for() {
     let directory = TempDir::new().unwrap();
     let samples = |words: &str| {
         let base = "--name=a --ioengine=sim --size=1g --runtime=2 --time_based";

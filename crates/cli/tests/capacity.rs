@@ -101,7 +101,7 @@ fn the_capacity_of_a_queue_is_that_of_its_formula_in_every_view() {
 }
 
 #[test]
-fn what_is_no_rate_is_an_answer_or_cannot_be_told() {
+fn a_search_without_a_rate_has_an_answer_or_decides_nothing() {
     let place = place();
     let (status, found) = document(place.path(), &["--slo", "p99<200us", "--page", "answer.html"]);
     assert_eq!((status, &found["answer"]), (0, &Value::from("not at any rate")), "{found}");
@@ -139,7 +139,7 @@ fn of_a_mix_the_limit_that_is_reached_first_counts() {
 }
 
 #[test]
-fn several_limits_writes_alone_even_arrivals_and_any_block_size_are_searched() {
+fn limits_writes_even_arrivals_and_block_sizes_are_searched() {
     let place = place();
     // Even arrivals wait less than random ones, so the capacity is above that of M/M/1, and below the 10,000 of its server. With
     // σ = e^(−μ(1−σ)/λ) (D/M/1), 5 % of the I/Os take longer than T where μ(1−σ)T = ln 20.

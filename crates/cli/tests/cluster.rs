@@ -123,7 +123,7 @@ pub(crate) fn names_of(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn simulated_members_add_up_to_the_known_rate_and_keep_the_percentiles_of_one() {
+fn simulated_members_add_up_and_keep_the_percentiles_of_one() {
     let place = place();
     let job = "--name=s --ioengine=sim --rw=randread --bs=4k --size=1g --iodepth=4 --sim_service_time=100us \
                --sim_parallelism=4 --time_based --runtime=1";
@@ -178,7 +178,7 @@ fn job_files_are_read_by_the_leader_and_know_their_member() {
 }
 
 #[test]
-fn a_killed_member_is_named_ends_the_run_and_the_others_results_are_merged() {
+fn a_killed_member_ends_the_run_and_other_results_are_merged() {
     let place = place();
     let leader = cluster(place.path(), &format!("--local 3 --silence 3s fio {READS}60")).spawn().unwrap();
     let found = members(&leader, 3, 1);
@@ -202,7 +202,7 @@ fn a_killed_member_is_named_ends_the_run_and_the_others_results_are_merged() {
 }
 
 #[test]
-fn a_stopped_member_is_given_up_after_its_silence_and_with_partial_the_others_finish() {
+fn with_partial_others_finish_without_a_stopped_member() {
     let place = place();
     let leader =
         cluster(place.path(), &format!("--local 3 --silence 3s --partial --json fio {READS}5")).spawn().unwrap();
@@ -227,7 +227,7 @@ fn a_stopped_member_is_given_up_after_its_silence_and_with_partial_the_others_fi
 }
 
 #[test]
-fn a_stopped_member_without_partial_ends_the_run_within_its_silence() {
+fn a_stopped_member_without_partial_ends_the_run() {
     let place = place();
     let leader = cluster(place.path(), &format!("--local 2 --silence 2s fio {READS}60")).spawn().unwrap();
     let found = members(&leader, 2, 1);
@@ -261,7 +261,7 @@ fn an_interrupt_ends_all_members_and_keeps_their_results() {
 }
 
 #[test]
-fn a_leader_that_dies_leaves_no_member_and_the_results_can_be_merged() {
+fn a_dead_leader_has_no_members_and_results_can_be_merged() {
     let place = place();
     let mut leader = cluster(place.path(), &format!("--local 2 fio {READS}60")).spawn().unwrap();
     let found = members(&leader, 2, 1);
@@ -311,7 +311,7 @@ fn results_of_members_are_merged_again_from_their_files() {
 }
 
 #[test]
-fn the_kept_file_of_a_member_does_not_accuse_the_others_of_its_machine() {
+fn the_kept_file_of_a_member_accuses_none_of_its_machine() {
     let place = place();
     let job = "--name=r --rw=randread --bs=64k --size=16m --time_based --runtime=3 --direct=1 --invalidate=1";
     let (status, text, error) = run(place.path(), &format!("--local 3 --keep kept fio {job}"));
@@ -327,7 +327,7 @@ fn the_kept_file_of_a_member_does_not_accuse_the_others_of_its_machine() {
 }
 
 #[test]
-fn a_table_of_members_or_of_hosts_has_the_rates_and_latencies_of_each() {
+fn a_table_of_members_or_hosts_has_rates_and_latencies() {
     let place = place();
     let job = "--name=s --ioengine=sim --rw=randread --bs=4k --size=1g --iodepth=4 --sim_service_time=100us \
                --sim_parallelism=4 --time_based --runtime=1";
@@ -393,7 +393,7 @@ fn what_is_not_for_members_is_refused_by_name() {
 }
 
 #[test]
-fn the_manifest_for_slurm_is_a_script_whose_words_are_those_that_were_given() {
+fn the_manifest_for_slurm_is_a_script_with_the_given_words() {
     let place = place();
     let words = ["--silence", "30s", "fio", "--name=w", "--size=4k", "--filename=f of ${PLUMB_RANK}'s"];
     let mut command = cluster(place.path(), "manifest --slurm --members 64 --nodes 8 --");
@@ -431,7 +431,7 @@ pub(super) fn yaml(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_manifest_for_kubernetes_holds_the_job_file_and_runs_where_it_is() {
+fn the_manifest_for_kubernetes_holds_the_job_file_and_runs() {
     let place = place();
     let job = "; a \"job\" of two: \\ lines\n[w]\nrw=write\nsize=4k\nfilename=f.${PLUMB_RANK}\n";
     fs::write(place.path().join("job.fio"), job).unwrap();
@@ -572,7 +572,7 @@ fn clocks_that_are_a_quarter_of_an_hour_apart_begin_together() {
 }
 
 #[test]
-fn a_member_of_half_the_rate_is_named_and_the_three_rates_are_those_of_the_arithmetic() {
+fn a_member_of_half_the_rate_is_named_with_three_true_rates() {
     let place = place();
     let job = "[r]\nrw=randread\nbs=4k\nsize=4m\nrate_iops=(400-(${PLUMB_RANK}/3)*200)\nnumber_ios=800\n";
     fs::write(place.path().join("job.fio"), job).unwrap();

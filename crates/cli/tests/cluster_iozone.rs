@@ -1,4 +1,4 @@
-//! `plumb cluster ... iozone`: a member for each child, iozone's output, nothing left behind.
+//! `plumb cluster ... iozone`: a member for each child, iozone's output, no file that stays.
 
 use crate::cluster::{check_refusals, names_of, place, run};
 use std::fs;
@@ -22,7 +22,7 @@ fn each_member_is_a_child_and_the_files_are_gone_at_the_end() {
 }
 
 #[test]
-fn files_are_kept_on_request_and_those_that_were_there_are_not_removed() {
+fn files_are_kept_on_request_and_earlier_ones_stay() {
     let place = place();
     let (status, text, error) = run(place.path(), &format!("--local 2 {WORDS} -w -t 2"));
     assert_eq!(status, 0, "{text}{error}");

@@ -10,7 +10,7 @@ const SIMULATED: &str = "--name=s --ioengine=sim --rw=randread --bs=4k --size=1g
                          --sim_parallelism=4 --time_based --runtime=1";
 
 #[test]
-fn repetitions_are_kept_merged_and_read_by_other_commands_and_their_mean_is_the_known_rate() {
+fn repetitions_are_merged_read_and_have_the_known_mean() {
     let place = place();
     let (status, text, error) =
         run(place.path(), &format!("--local 2 --repeat 3 --json --keep kept --page page.html fio {SIMULATED}"));
@@ -47,7 +47,7 @@ fn repetitions_are_kept_merged_and_read_by_other_commands_and_their_mean_is_the_
 }
 
 #[test]
-fn a_signal_ends_the_repetitions_in_order_and_those_so_far_are_in_the_table() {
+fn a_signal_ends_the_repetitions_with_a_table_so_far() {
     let place = place();
     let leader =
         cluster(place.path(), &format!("--local 2 --repeat 500 --json --keep kept fio {SIMULATED}")).spawn().unwrap();
@@ -67,7 +67,7 @@ fn a_signal_ends_the_repetitions_in_order_and_those_so_far_are_in_the_table() {
 }
 
 #[test]
-fn with_wear_out_the_slow_member_goes_on_until_it_did_as_many_ios_and_the_rates_are_those_by_hand() {
+fn with_wear_out_the_slow_member_does_as_many_ios() {
     let place = place();
     // 100 and 110 µs for each I/O. In a second, the slow one ends 9,090 of them, and the one that is in flight.
     let disk = SIMULATED.replace("iodepth=4", "iodepth=1").replace("=100us", "=1${PLUMB_RANK}0us");

@@ -32,7 +32,7 @@ fn children(leader: &Child) -> Vec<u32> {
 }
 
 #[test]
-fn a_survey_by_three_members_has_the_rates_of_all_in_each_row_and_its_members() {
+fn a_survey_by_three_members_has_all_rates_in_each_row() {
     let place = place();
     let (status, text, error) = run(place.path(), &format!("--local 3 survey --users 1,4 {SIMULATED}"));
     assert_eq!(status, 0, "{text}{error}");
@@ -63,7 +63,7 @@ fn a_survey_by_three_members_has_the_rates_of_all_in_each_row_and_its_members() 
 }
 
 #[test]
-fn a_survey_by_members_that_was_interrupted_goes_on_where_it_ended() {
+fn an_interrupted_survey_by_members_resumes_where_it_ended() {
     let place = place();
     let words = format!("--local 2 survey --users 1,2,4 --repeat 3 --no-report {SIMULATED}");
     let leader = cluster(place.path(), &words).spawn().unwrap();
@@ -83,7 +83,7 @@ fn a_survey_by_members_that_was_interrupted_goes_on_where_it_ended() {
 }
 
 #[test]
-fn a_member_that_dies_ends_a_survey_by_name_and_the_tests_before_are_kept() {
+fn a_member_that_dies_ends_a_survey_that_keeps_its_tests() {
     let place = place();
     let words = format!("--local 2 survey --users 1,2,4 --repeat 20 --no-report {SIMULATED}");
     let leader = cluster(place.path(), &words).spawn().unwrap();

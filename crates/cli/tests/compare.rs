@@ -73,7 +73,7 @@ fn a_comparison_names_what_changed_in_table_json_and_markdown() {
 }
 
 #[test]
-fn one_run_a_side_and_the_same_run_cannot_be_told_apart() {
+fn one_run_a_side_or_the_same_run_twice_decides_nothing() {
     let (directory, ..) = sets(0.5);
     let text = plumb(&directory, "compare old-1.json new-1.json")
         .succeeds()
@@ -99,7 +99,7 @@ fn write_noted(directory: &Path, name: &str, rates: &[f64; 5], (noted, note): (u
 }
 
 #[test]
-fn a_loss_next_to_a_busy_neighbour_cannot_be_told_and_memory_is_skipped_by_a_bisection() {
+fn a_loss_next_to_a_neighbour_decides_nothing() {
     let (directory, old, slower) = sets(0.85);
     let of = |check: &str, grade: &str, evidence: Value| json!({ "check": check, "grade": grade, "sentence": "because of this", "evidence": evidence });
     let neighbour = of("neighbour", "valid_with_limits", json!([["others_percent", 40.0]]));
@@ -197,7 +197,7 @@ fn the_gate_answers_with_its_exit_status_and_a_last_line() {
 }
 
 #[test]
-fn a_mistake_of_the_gate_is_no_answer() {
+fn a_mistake_of_the_gate_is_not_an_answer() {
     let (directory, old, new) = sets(1.0);
     for (words, status) in [
         ("gate --nonsense", 3),

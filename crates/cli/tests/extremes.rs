@@ -1,6 +1,6 @@
 //! Numbers as large as words can say: sizes of 2^64-1 bytes, offsets of 2^63, rates of 10^12, and what comes of adding and
 //! multiplying them. Every one ends in a result or in an error that names it; none in a panic, and none silently in a
-//! small number. Tests are compiled with checks of overflow, so that a sum nobody looked at is a panic here.
+//! small number. Tests are compiled with checks of overflow, so that an overlooked sum is a panic here.
 
 use fio::{Parser, RealFiles, Surroundings};
 use house::Tmpfs;
@@ -24,9 +24,9 @@ const NUMBERS: &[&str] = &[
 
 /// Options whose large values ask for as much of the machine, or wait that long in earnest.
 const REAL: &[(&str, &str)] = &[
-    ("nrfiles", "so many files"),
-    ("numjobs", "so many processes"),
-    ("iodepth", "so many buffers"),
+    ("nrfiles", "opens files"),
+    ("numjobs", "starts processes"),
+    ("iodepth", "allocates buffers"),
     ("startdelay", "waits"),
     ("thinkcycles", "computes"),
     ("thinktime_spin", "computes"),
@@ -72,7 +72,7 @@ fn values(kind: Kind) -> Vec<String> {
     }
 }
 
-/// A job of its own for each value of each option that the parser takes.
+/// A separate job for each value of each option that the parser takes.
 fn jobs(engine: &str) -> Vec<String> {
     let parser = Parser::new(engine::ENGINES);
     let around = Surroundings { environment: &|_| None, files: &RealFiles, page_size: 4096, memory_mib: 4096, cpus: 2 };
@@ -90,9 +90,9 @@ fn jobs(engine: &str) -> Vec<String> {
     jobs
 }
 
-/// Jobs run beside each other: each is the result of its own process.
+/// Jobs run at the same time: each is the result of its process.
 #[test]
-fn every_option_takes_the_largest_numbers_or_refuses_them_by_name() {
+fn every_option_takes_or_refuses_the_largest_numbers() {
     let place = Tmpfs::new(16 << 20).expect("a tmpfs (needs root)");
     for engine in ["sim", "null"] {
         let jobs = jobs(engine);

@@ -81,7 +81,7 @@ fn terse_comes_first_however_it_is_asked_for() {
 }
 
 #[test]
-fn minimal_is_one_line_per_job_and_the_last_choice_of_format_wins() {
+fn minimal_is_one_line_per_job_and_the_last_format_wins() {
     for (words, fields) in [
         (&["--minimal"][..], 121),
         (&["--output-format=terse"], 121),
@@ -110,7 +110,7 @@ fn output_goes_to_a_file_and_nothing_to_the_screen() {
 }
 
 #[test]
-fn mistakes_are_told_with_status_one() {
+fn mistakes_are_printed_with_status_one() {
     for (words, hint) in [
         (&["--nosuch"][..], "nosuch"),
         (&["--name=x", "--bs=foo"], "foo"),
@@ -207,7 +207,7 @@ fn a_closed_pipe_ends_quietly_with_a_failure() {
 }
 
 #[test]
-fn a_full_disk_under_the_results_is_told() {
+fn a_full_disk_under_the_results_is_reported() {
     let (status, _, error) = outcome_with_job(&["--output=/dev/full"]);
     assert_eq!(status, Some(1));
     assert!(error.contains("/dev/full: no space left for the results"), "{error}");
@@ -432,7 +432,7 @@ fn the_help_fits_a_terminal_of_80_columns() {
 
 #[test]
 fn a_terminal_that_hangs_up_ends_the_run_with_its_report() {
-    // Whoever runs the tests under nohup has told all below to stay; this one is to go.
+    // nohup makes all processes below it ignore the signal; this one is to end.
     let mut child = std::process::Command::new("env")
         .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_plumb"), "fio", "--name=a", "--ioengine=null", "--size=1t"])
         .args(["--time_based", "--runtime=20"])
@@ -452,7 +452,7 @@ fn a_second_interrupt_ends_a_run_whose_thread_is_stuck() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // Nobody writes to the pipe, so opening it waits forever.
+    // No process writes to the pipe, so opening it waits forever.
     let name = format!("--filename={}", pipe.display());
     let mut child = fio(&["--name=stuck", &name, "--size=4k", "--thread"]).stdout(Stdio::piped()).spawn().unwrap();
     let pid = Pid::from_child(&child);
@@ -492,7 +492,7 @@ fn a_trigger_file_ends_the_run_and_its_command_is_run() {
 }
 
 #[test]
-fn a_run_that_waits_for_a_regime_says_how_it_ended_and_refuses_what_it_cannot_see() {
+fn a_run_that_waits_for_a_regime_says_how_it_ended() {
     let (status, out, error) =
         outcome_with_job(&["--until-regime=settled", "--runtime=1", "--time_based", "--output-format=json"]);
     assert_eq!(status, Some(0), "{error}");
@@ -510,7 +510,7 @@ fn a_run_that_waits_for_a_regime_says_how_it_ended_and_refuses_what_it_cannot_se
 }
 
 #[test]
-fn no_trigger_fires_after_a_signal_to_a_worker_has_ended_the_run() {
+fn no_trigger_fires_after_a_signal_to_a_worker() {
     let folder = tempfile::tempdir().unwrap();
     // The trigger falls due while the worker, which was ended by its signal, still runs its last command.
     let words = with_job(&[

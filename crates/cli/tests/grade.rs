@@ -128,7 +128,7 @@ fn grade_says_the_same_as_the_page() {
         assert_eq!(graded, letters, "{profile}");
         assert!(profile_of_grade.starts_with(profile), "{profile_of_grade}");
         assert_eq!(by_page("survey.json", place.path()), (graded, profile_of_grade), "{profile}");
-        // The same results as files of their own.
+        // The same results as separate files.
         for (result, name) in results.iter().zip(["run-16.json", "run-32.json"]) {
             std::fs::write(place.path().join(name), formats::native::write(result).unwrap()).unwrap();
         }

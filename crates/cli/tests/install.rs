@@ -51,7 +51,7 @@ fn installed() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn an_installed_plumb_is_whole_and_takes_no_name_of_another_package() {
+fn an_installed_plumb_is_whole_and_takes_no_foreign_name() {
     let (place, usr) = installed();
     let files = tree(place.path());
     let pages: BTreeSet<&str> = files.iter().filter_map(|path| path.strip_prefix("usr/share/man/man1/")).collect();
@@ -139,7 +139,7 @@ fn dpkg(root: &Path, words: &[&str]) -> String {
 }
 
 #[test]
-fn the_package_for_debian_has_no_file_of_another_one_and_a_purge_leaves_nothing() {
+fn the_debian_package_overwrites_nothing_and_purges_itself() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let package = packed(place.path());
     let root = place.path().join("root");

@@ -139,7 +139,7 @@ fn gone(pid: u32) {
 }
 
 #[test]
-fn members_join_in_any_order_before_the_leader_too_and_one_too_many_is_refused_by_name() {
+fn members_join_in_any_order_and_one_too_many_is_refused() {
     let (first, second, port) = (place(), place(), free_port());
     let (leader, place) = (format!("127.0.0.1:{port}"), place());
     let early = plumb(first.path(), &["--join", &leader, "--rank", "1"]).spawn().unwrap();
@@ -168,7 +168,7 @@ fn members_join_in_any_order_before_the_leader_too_and_one_too_many_is_refused_b
 }
 
 #[test]
-fn one_command_for_all_machines_leads_and_takes_part_on_the_first() {
+fn one_command_for_all_machines_leads_and_joins_on_the_first() {
     let (places, port) = ([place(), place(), place()], free_port());
     let command = |rank: usize| {
         let words = format!(
@@ -189,7 +189,7 @@ fn one_command_for_all_machines_leads_and_takes_part_on_the_first() {
 }
 
 #[test]
-fn a_leader_and_a_member_prove_their_secret_and_each_mistake_is_named() {
+fn leader_and_member_prove_their_secret_and_mistakes_are_named() {
     let files = place();
     let file = |name: &str, text: &str| {
         fs::write(files.path().join(name), text).unwrap();
@@ -237,7 +237,7 @@ fn a_leader_and_a_member_prove_their_secret_and_each_mistake_is_named() {
 }
 
 #[test]
-fn an_untrusted_leader_is_held_to_the_directory_of_the_member_and_what_it_allows() {
+fn an_untrusted_leader_is_held_to_what_the_member_allows() {
     let outside = place();
     let run = |word: String| {
         let leader = Waiting::start("--lead 1", &format!("{WRITES} {word}"));
@@ -253,7 +253,7 @@ fn an_untrusted_leader_is_held_to_the_directory_of_the_member_and_what_it_allows
 }
 
 #[test]
-fn too_few_members_end_the_wait_with_the_names_of_those_that_are_missing_and_of_those_refused() {
+fn too_few_members_end_the_wait_with_missing_and_refused_names() {
     let leader = Waiting::start_within("2s", "--lead 3", WRITES);
     let here = place();
     let mut member = leader.member(here.path(), &["--rank", "1"]);
@@ -287,7 +287,7 @@ fn too_few_members_end_the_wait_with_the_names_of_those_that_are_missing_and_of_
 }
 
 #[test]
-fn a_member_that_leaves_while_others_are_awaited_makes_room_for_another_one() {
+fn a_member_that_leaves_early_makes_room_for_another() {
     let leader = Waiting::start("--lead 2 --json", WRITES);
     let here = place();
     let mut leaves = leader.member(here.path(), &["--rank", "0"]);
@@ -303,7 +303,7 @@ fn a_member_that_leaves_while_others_are_awaited_makes_room_for_another_one() {
 }
 
 #[test]
-fn a_killed_or_stopped_member_is_named_and_a_killed_leader_leaves_results_and_no_process() {
+fn dead_members_are_named_and_a_dead_leader_has_no_processes() {
     // Killed: the connection ends at once.
     let (leader, here) = (Waiting::start("--lead 2 --silence 2s", READS), place());
     let members = [leader.member(here.path(), &["--rank", "0"]), leader.member(here.path(), &["--rank", "1"])];
@@ -348,7 +348,7 @@ fn a_killed_or_stopped_member_is_named_and_a_killed_leader_leaves_results_and_no
 }
 
 #[test]
-fn a_signal_to_a_member_ends_its_jobs_in_order_and_its_result_is_there() {
+fn a_signal_to_a_member_ends_its_jobs_with_its_result() {
     let (leader, here) = (Waiting::start("--lead 1 --json", READS), place());
     let member = leader.member(here.path(), &[]);
     below(member.id(), 2);
@@ -382,7 +382,7 @@ fn options_that_have_no_meaning_together_are_refused() {
 }
 
 #[test]
-fn what_answers_and_is_no_leader_is_named() {
+fn what_answers_and_does_not_lead_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let other = std::thread::spawn(move || {

@@ -46,7 +46,7 @@ fn totals(result: &Value) -> BTreeMap<(String, String), u64> {
 }
 
 #[test]
-fn the_totals_of_both_forms_are_those_of_the_result_to_the_digit() {
+fn totals_of_both_forms_are_those_of_the_result() {
     let directory = place();
     let words = "fio --name=a --rw=randrw --size=4m --rate_iops=500 --numjobs=2 --time_based --runtime=1200ms \
                  --metrics=m.prom --result=r.json";
@@ -76,7 +76,7 @@ fn the_totals_of_both_forms_are_those_of_the_result_to_the_digit() {
 }
 
 #[test]
-fn a_file_that_plumb_did_not_make_stays_and_one_of_metrics_is_replaced() {
+fn only_a_file_of_metrics_is_replaced() {
     let directory = place();
     let job = "fio --name=a --ioengine=null --size=1m --metrics=m.prom";
     std::fs::write(directory.path().join("m.prom"), "# HELP mine\nmine 1\n").unwrap();
@@ -93,7 +93,7 @@ fn a_file_that_plumb_did_not_make_stays_and_one_of_metrics_is_replaced() {
 }
 
 #[test]
-fn the_file_of_a_matrix_has_its_last_runs_and_is_whole_at_all_times() {
+fn the_file_of_a_matrix_is_whole_and_has_its_last_runs() {
     let directory = place();
     let words = "iozone --metrics m.prom -a -i 0 -i 1 -i 2 -i 3 -i 5 -n 64k -g 256k -f f";
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
@@ -159,7 +159,7 @@ fn read_so_far(text: &str) -> u64 {
 }
 
 #[test]
-fn scrapes_are_answered_during_the_run_and_for_a_while_after_it_however_slow_others_are() {
+fn scrapes_are_answered_during_the_run_and_a_while_after() {
     let directory = place();
     let job = "fio --name=a --rw=randread --size=4m --rate_iops=1000 --time_based --runtime=1500ms --result=r.json \
                --metrics-linger=2s";
@@ -185,7 +185,7 @@ fn scrapes_are_answered_during_the_run_and_for_a_while_after_it_however_slow_oth
 }
 
 #[test]
-fn no_process_answers_after_a_command_that_was_interrupted_or_killed() {
+fn no_process_answers_after_a_command_that_was_killed() {
     let directory = place();
     let job = "fio --name=a --ioengine=null --size=1g --rate_iops=100 --time_based --runtime=60 --metrics-linger=60s";
     for (signal, status) in [(Signal::INT, Some(128)), (Signal::KILL, None)] {
@@ -206,7 +206,7 @@ fn no_process_answers_after_a_command_that_was_interrupted_or_killed() {
 }
 
 #[test]
-fn an_address_that_cannot_be_used_is_refused_before_anything_is_measured() {
+fn an_unusable_address_is_refused_before_the_measurement() {
     let directory = place();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();

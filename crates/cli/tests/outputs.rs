@@ -1,4 +1,4 @@
-//! Outputs beside and between the reports: the run so far, logs of all jobs, compressed logs.
+//! Outputs in addition to and between the reports: the run so far, logs of all jobs, compressed logs.
 
 use crate::context::{fio, place};
 use house::{Run, Words, sum_over_time};
@@ -20,7 +20,7 @@ fn rows(path: &Path) -> Vec<Vec<u64>> {
 const PACED: &str = "--name=a --size=1m --rw=write --rate_iops=200 --time_based --runtime=2500ms";
 
 #[test]
-fn json_once_a_second_is_a_sequence_of_documents_with_numbers_since_the_start() {
+fn json_once_a_second_is_a_sequence_of_documents() {
     for isolation in ["", "--thread"] {
         let directory = place();
         let words = format!("--output-format=json+ --status-interval=1 --eta=always {PACED} {isolation}");
@@ -38,7 +38,7 @@ fn json_once_a_second_is_a_sequence_of_documents_with_numbers_since_the_start() 
             assert!(sum.abs_diff(ios) <= 2, "{sum} in the bins of {ios}");
             assert!(job["ctx"].as_u64().unwrap() > 0, "what was used so far is known");
         }
-        assert_eq!(documents[0]["jobs"][0]["eta"], 2_147_483_647u64, "nobody knows after one second");
+        assert_eq!(documents[0]["jobs"][0]["eta"], 2_147_483_647u64, "not known after one second");
         assert_eq!(documents[2]["jobs"][0]["eta"], 0);
         let start = documents[0]["jobs"][0]["job_start"].as_u64().unwrap();
         assert!(documents.iter().all(|document| document["jobs"][0]["job_start"] == start));
@@ -176,7 +176,7 @@ fn blocks(words: &str) -> (Value, String) {
 }
 
 #[test]
-fn the_lives_of_blocks_are_told_by_state_and_by_trims_until_they_failed() {
+fn lives_of_blocks_are_shown_by_state_and_by_trims() {
     // Ten blocks are trimmed four times, and each seventh trim fails: after 1, 2, 3, 3 and 4 trims of their blocks.
     let trims = "--ioengine=sim --rw=trim --bs=64k --size=640k --loops=4 --sim_faults=trim:7:error=EIO \
                  --continue_on_error=all --percentile_list=20:40:50:100";
@@ -206,7 +206,7 @@ fn the_lives_of_blocks_are_those_of_one_file_on_a_device_too() {
 }
 
 #[test]
-fn logs_of_10_ms_100_ms_and_1_s_agree_with_the_result_and_nothing_is_faster_than_the_device() {
+fn logs_of_10_ms_to_1_s_agree_with_the_result_and_the_device() {
     // The simulated disk does 4 KiB in 100 µs, four at once: 160,000 KiB/s. The real one does what it can.
     for (engine, most) in [
         ("--ioengine=sim --sim_service_time=100us --iodepth=4 --size=100g", 160_000),

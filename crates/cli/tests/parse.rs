@@ -122,7 +122,7 @@ enum Terse {
 }
 
 #[test]
-fn text_terse_and_json_of_debians_fio_say_the_same_for_60_job_files() {
+fn text_terse_and_json_of_debians_fio_agree_in_60_job_files() {
     let fio = Program { path: "fio".into(), first: Vec::new() };
     let jobs = jobs();
     assert_eq!(jobs.len(), 60);
@@ -187,7 +187,7 @@ fn one_job_file(fio: &Program, number: usize, job: &str) {
 }
 
 #[test]
-fn the_exit_status_tells_all_part_or_nothing() {
+fn the_exit_status_says_all_part_or_nothing() {
     plumb(place(), &["parse", &seed("fio_2.0.13")]).succeeds().silent().prints("109.665").prints("28074");
     plumb(place(), &["parse", &seed("fio_2.0.8_iostat")])
         .exits(3)
@@ -247,7 +247,7 @@ fn a_parquet_file_needs_a_name_and_has_its_marks_at_both_ends() {
 }
 
 #[test]
-fn what_somebody_else_made_is_not_written_over() {
+fn files_of_others_are_not_overwritten() {
     // Not below /tmp, which may be without extended attributes.
     let directory = place();
     for format in ["r", "csv", "json", "parquet", "markdown", "table"] {
@@ -265,7 +265,7 @@ fn what_somebody_else_made_is_not_written_over() {
 }
 
 #[test]
-fn a_card_is_printed_as_text_and_json_and_an_unknown_profile_is_refused() {
+fn a_card_is_text_and_json_and_an_unknown_profile_is_refused() {
     let rows = "system,name,users,bs,MB,lat,min,max,std,iops,p95_00,p99_00\n\
                 lab,randread,16,8K,25,5,1,9,1,3200,8,14\nlab,randread,32,8K,25,10,1,9,1,3200,15,20\n";
     plumb(place(), &["grade", "-"])

@@ -26,7 +26,7 @@ fn parts(text: &str) -> [Value; 4] {
 }
 
 #[test]
-fn pods_are_an_indexed_job_that_finds_its_leader_by_name_and_has_the_secret() {
+fn pods_are_an_indexed_job_with_the_secret_and_a_named_leader() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let job = "; a \"job\": \\ \n[w]\nrw=write\nsize=4k\nfilename=f.${PLUMB_RANK}\n";
     fs::write(place.path().join("job.fio"), job).unwrap();

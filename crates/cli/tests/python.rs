@@ -42,7 +42,7 @@ fn passes(python: &Path) {
 }
 
 #[test]
-fn the_module_runs_plumb_and_reads_it_under_the_oldest_and_the_newest_python() {
+fn the_module_runs_plumb_with_the_oldest_and_newest_python() {
     let pythons = pythons();
     let (oldest, newest) = (pythons.first_key_value().unwrap(), pythons.last_key_value().unwrap());
     passes(oldest.1);

@@ -14,7 +14,7 @@ fn calls(lines: &[String], submitted: u32, awaited: u32) -> usize {
 }
 
 #[test]
-fn the_last_batch_before_a_wait_is_submitted_by_the_call_that_waits() {
+fn the_last_batch_is_submitted_by_the_call_that_waits() {
     let joined = traced("io_uring_enter", &format!("{JOB} --submit_and_wait"));
     // The first batch finds room in the queue; each other one fills it.
     assert_eq!((calls(&joined, 4, 0), calls(&joined, 4, 4)), (1, 15), "{joined:#?}");

@@ -258,7 +258,7 @@ fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
 }
 
 #[test]
-fn every_shared_option_works_as_documented_or_is_refused_with_its_reason() {
+fn every_shared_option_works_as_documented_or_is_refused() {
     let documented = documented_cells();
     let names: Vec<&str> = documented.iter().map(|(command, _)| command.as_str()).collect();
     assert_eq!(names, CELLS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "the rows of docs/scripts.md");
@@ -315,7 +315,7 @@ fn a_result_of_fio_and_iozone_goes_into_a_pipe_alone() {
     std::fs::write(place.path().join("piped.json"), &piped.stdout).unwrap();
     let parsed = text(&run(place.path(), "parse", "piped.json").stdout);
     assert_eq!(parsed.lines().filter(|line| line.contains(" 4K w ")).count(), 2, "write and rewrite: {parsed}");
-    // A failure is said, and is no result.
+    // A failure is stated, and is not a result.
     let output = run(place.path(), "iozone", "-i 0 -s 64k -r 4k -f /does/not/exist --json -");
     assert_ne!(output.status.code(), Some(0));
     assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{}", text(&output.stdout));
@@ -464,7 +464,7 @@ fn output_goes_to_a_file_or_to_standard_output() {
 }
 
 #[test]
-fn a_host_has_its_own_name_in_the_result_unless_another_or_none_is_asked_for() {
+fn a_host_has_its_own_name_unless_another_is_asked_for() {
     let place = stage();
     // Not simulated: rounds of equal numbers would count as one report that was copied.
     let saved = |words: &str| -> Value {

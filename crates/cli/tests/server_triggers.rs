@@ -23,7 +23,7 @@ fn states(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn all_states_are_at_the_client_before_a_command_runs_and_a_later_job_reads_as_far_as_they_say() {
+fn states_are_at_the_client_before_a_command_and_limit_reads() {
     let (first, second, here) = (Server::start(&["--trust-clients"]), Server::start(&["--trust-clients"]), place());
     let listing = format!("--trigger-remote=ls {} >listed", here.path().display());
     let clients = [first.client(), second.client()];
@@ -53,7 +53,7 @@ fn all_states_are_at_the_client_before_a_command_runs_and_a_later_job_reads_as_f
 }
 
 #[test]
-fn a_command_that_fails_or_cuts_its_server_off_is_named_with_its_server_and_the_results_are_whole() {
+fn a_trigger_command_that_fails_is_named_with_its_server() {
     let (first, second, here) = (Server::start(&["--trust-clients"]), Server::start(&["--trust-clients"]), place());
     let (one, other) = (first.client(), second.client());
     let name = |client: &str| client.trim_start_matches("--client=").replace(',', ":");
@@ -75,7 +75,7 @@ fn a_command_that_fails_or_cuts_its_server_off_is_named_with_its_server_and_the_
 }
 
 #[test]
-fn a_stranger_runs_no_command_and_a_run_that_ends_by_itself_leaves_its_states_on_the_server() {
+fn an_untrusted_client_runs_no_trigger_command() {
     let (server, here) = (Server::start(&[]), place());
     let words = [server.client(), "x.fio".to_owned()];
     let words = words.each_ref().map(String::as_str);

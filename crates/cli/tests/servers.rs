@@ -132,7 +132,7 @@ fn documents(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_missing_server_is_named_and_nothing_begins_unless_it_may_be_left_out() {
+fn a_missing_server_is_named_unless_it_may_be_left_out() {
     let server = Server::start(&[]);
     let (job, missing) = ("[w]\nrw=write\nsize=64k\n", format!("--client=127.0.0.1,{}", free_port()));
     let words = [server.client(), "x.fio".to_owned(), missing.clone(), "x.fio".to_owned()];
@@ -186,7 +186,7 @@ fn nothing_begins_on_any_server_if_a_job_cannot_begin_on_one() {
 }
 
 #[test]
-fn readers_of_benchmark_wrapper_and_k8s_io_find_what_they_look_for() {
+fn benchmark_wrapper_and_k8s_io_find_what_they_look_for() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let job = "[global]\nrw=write\nsize=64k\nbs=4k\ngroup_reporting\n[w]\nnumjobs=2\n";
     let place = place();
@@ -208,7 +208,7 @@ fn readers_of_benchmark_wrapper_and_k8s_io_find_what_they_look_for() {
 }
 
 #[test]
-fn interim_reports_are_documents_whose_amounts_grow_and_the_status_line_is_of_all() {
+fn interim_reports_are_documents_with_growing_amounts() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let words = [&one.client(), "x.fio", &other.client(), "x.fio", "--status-interval=500ms", "--output-format=json"];
     let (status, text, error) = run(&format!("{READS}1600ms\n"), &words);
@@ -337,7 +337,7 @@ fn answer_to(server: &Server, line: &str) -> String {
 }
 
 #[test]
-fn another_version_is_refused_with_both_numbers_and_another_program_by_its_first_bytes() {
+fn another_version_or_program_is_refused_by_name() {
     let server = Server::start(&[]);
     let answer = answer_to(&server, "{\"client\":{\"protocol\":77,\"program\":\"plumb 9.9\"}}\n");
     let ours = ::cluster::PROTOCOL;
@@ -367,7 +367,7 @@ fn another_version_is_refused_with_both_numbers_and_another_program_by_its_first
 }
 
 #[test]
-fn a_stopped_server_is_named_within_the_patience_and_the_other_result_is_kept() {
+fn a_stopped_server_is_named_and_the_other_result_is_kept() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let place = place();
     let words = [&one.client(), "x.fio", &other.client(), "x.fio", "--silence=2", "--output-format=json"];
@@ -430,7 +430,7 @@ fn partial_goes_on_without_a_lost_server() {
 }
 
 #[test]
-fn a_server_ends_the_jobs_of_a_client_that_is_killed_and_serves_the_next_one() {
+fn a_server_ends_the_jobs_of_a_killed_client_and_serves_on() {
     let server = Server::start(&[]);
     let place = place();
     let mut running = client(place.path(), &format!("{READS}60\n"), &[&server.client(), "x.fio"]).spawn().unwrap();
@@ -462,7 +462,7 @@ fn logs_of_a_killed_member_do_not_stay() {
 }
 
 #[test]
-fn a_second_client_is_refused_with_the_name_of_the_first_and_an_interrupt_ends_the_jobs_in_order() {
+fn a_second_client_is_refused_with_the_name_of_the_first() {
     let server = Server::start(&[]);
     let place = place();
     let running = client(place.path(), &format!("{READS}60\n"), &[&server.client(), "x.fio"]).spawn().unwrap();
@@ -476,7 +476,7 @@ fn a_second_client_is_refused_with_the_name_of_the_first_and_an_interrupt_ends_t
 }
 
 #[test]
-fn untrusted_clients_are_held_to_the_directory_and_what_the_server_allows() {
+fn untrusted_clients_are_held_to_what_the_server_allows() {
     let outside = place();
     let allowed = outside.path().join("allowed");
     fs::create_dir(&allowed).unwrap();
@@ -517,7 +517,7 @@ fn untrusted_clients_are_held_to_the_directory_and_what_the_server_allows() {
 }
 
 #[test]
-fn clients_with_the_secret_are_trusted_and_another_secret_is_refused_by_name() {
+fn clients_with_the_secret_are_trusted_others_are_refused() {
     let files = place();
     let file = |name: &str, text: &str| {
         fs::write(files.path().join(name), text).unwrap();
@@ -563,7 +563,7 @@ fn clients_with_the_secret_are_trusted_and_another_secret_is_refused_by_name() {
 }
 
 #[test]
-fn a_leader_that_sends_other_words_or_another_command_is_refused() {
+fn a_leader_with_other_words_or_another_command_is_refused() {
     let server = Server::start(&[]);
     let place = place();
     let outside = place.path().join("made");
@@ -606,7 +606,7 @@ fn a_leader_that_sends_other_words_or_another_command_is_refused() {
 }
 
 #[test]
-fn a_socket_in_the_file_system_is_for_its_user_and_its_clients_are_trusted() {
+fn a_socket_in_the_file_system_is_trusted_and_for_its_user() {
     let place = place();
     let path = place.path().join("s");
     let address = format!("sock:{}", path.display());
@@ -648,7 +648,7 @@ fn a_server_in_the_background_listens_when_the_command_returns() {
 }
 
 #[test]
-fn command_lines_that_name_no_job_or_no_server_are_refused_by_name() {
+fn command_lines_without_a_job_or_server_are_refused() {
     let place = place();
     fs::write(place.path().join("x.fio"), "[w]\nrw=write\nsize=64k\n").unwrap();
     fs::write(place.path().join("empty"), "# none\n").unwrap();

@@ -20,7 +20,7 @@ fn checks(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn regions_do_not_overlap_and_cover_the_file_whatever_is_not_divisible() {
+fn regions_cover_the_file_whatever_is_not_divisible() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = place.path().join("f");
     // 10 blocks of 4 KiB and half a block after an offset of one block, for three members: 3, 3 and 4 of them.
@@ -102,7 +102,7 @@ fn a_job_that_cannot_be_shared_is_refused_by_name() {
 }
 
 #[test]
-fn members_that_lay_out_one_new_file_lose_nothing_of_what_others_write() {
+fn members_that_lay_out_one_file_keep_writes_of_others() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for (name, mode) in [("w", "write"), ("m", "rw --rwmixwrite=99")] {
         let job = format!(

@@ -166,7 +166,7 @@ impl Drop for Scheduler {
 }
 
 #[test]
-fn a_changed_scheduler_of_a_loop_device_is_the_only_difference_and_no_new_series() {
+fn a_changed_loop_scheduler_is_the_only_difference() {
     let home = Home::new();
     let device = house::LoopDevice::new(home.directory.path(), 16 << 20).expect("a loop device: are we root?");
     let run = |result: &str, more: &str| {
@@ -191,7 +191,7 @@ fn a_changed_scheduler_of_a_loop_device_is_the_only_difference_and_no_new_series
 }
 
 #[test]
-fn programs_that_plumb_replaces_keep_results_only_where_they_are_asked_to() {
+fn replaced_programs_keep_results_only_on_request() {
     let home = Home::new();
     home.measured();
     assert!(!home.path("data").exists(), "fio leaves no file");
@@ -211,7 +211,7 @@ fn programs_that_plumb_replaces_keep_results_only_where_they_are_asked_to() {
 }
 
 #[test]
-fn a_store_that_cannot_be_opened_is_one_line_and_not_a_failed_run() {
+fn a_store_that_cannot_be_opened_is_one_line() {
     let home = Home::new();
     std::fs::write(home.path("thesis"), "mine ".repeat(100)).unwrap();
     for store in ["thesis", "thesis/below.db", "."] {
@@ -326,7 +326,7 @@ const READERS: [&str; 14] = [
 fn each_command_that_reads_a_result_takes_a_run_of_the_store() {
     let home = Home::new();
     let one = home.measured();
-    // Two surveys over users, with rates of their own.
+    // Two surveys over users, with separate rates.
     for day in 1..=2_u64 {
         let test = |users: u64| {
             let mut result = one["result"].clone();

@@ -46,7 +46,7 @@ fn sum(lines: &[&Value], member: &str) -> [u64; 3] {
     [one(0), one(1), one(2)]
 }
 
-/// PyPI's jsonschema holds the lines against docs/stream.schema.json. It must refuse what is no line, too.
+/// PyPI's jsonschema holds the lines against docs/stream.schema.json. It must refuse other text, too.
 fn check_schema(lines: &[Value]) {
     let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
     assert!(python.exists(), "{} is missing; run `make oracles`", python.display());
@@ -147,7 +147,7 @@ fn the_intervals_of_a_run_are_its_result_to_the_digit() {
 }
 
 #[test]
-fn each_member_of_a_cluster_is_a_run_whose_intervals_are_its_result() {
+fn each_member_is_a_run_whose_intervals_are_its_result() {
     let directory = place();
     let words = "cluster --local 2 --stream - --keep kept fio --name=a --rw=randread --size=4m --rate_iops=400 --time_based \
                  --runtime=1200ms";
@@ -173,7 +173,7 @@ fn each_member_of_a_cluster_is_a_run_whose_intervals_are_its_result() {
 }
 
 #[test]
-fn standard_output_is_for_the_lines_alone_and_not_for_two_things() {
+fn standard_output_is_for_the_lines_alone() {
     let directory = place();
     for given in ["-", "fd:1"] {
         let stream = format!("--stream={given}");
@@ -267,7 +267,7 @@ fn timed(directory: &Path, words: &[&str], fd: Option<std::os::fd::OwnedFd>) -> 
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_does_not_slow_the_run() {
+fn a_pipe_without_a_reader_does_not_slow_the_run() {
     let directory = place();
     let runtime = || -> f64 {
         let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
@@ -298,7 +298,7 @@ fn fill(writer: &mut std::io::PipeWriter) {
 }
 
 #[test]
-fn places_that_cannot_be_written_are_errors_before_anything_is_measured() {
+fn unwritable_places_are_errors_before_the_measurement() {
     let directory = place();
     std::fs::write(directory.path().join("thesis"), "mine").unwrap();
     for (given, why) in [
@@ -321,7 +321,7 @@ fn places_that_cannot_be_written_are_errors_before_anything_is_measured() {
 }
 
 #[test]
-fn a_reader_that_ends_is_told_when_the_run_has_ended_and_the_result_is_there() {
+fn a_reader_that_ends_is_reported_after_the_run() {
     let directory = place();
     let job = "--name=a --ioengine=null --size=4m --rate_iops=500 --result=r.json";
     let script = format!("{} fio {job} --stream fd:3 3> >(head -n 1 >first)", env!("CARGO_BIN_EXE_plumb"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const WORK_FILE: &str = "plumb-survey.dat";
 
-/// A survey of a directory of its own, with results written into another.
+/// A survey of a separate directory, with results written into another.
 struct Stage {
     surveyed: Place,
     results: Place,
@@ -150,7 +150,7 @@ fn an_interrupt_keeps_what_is_done() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_told_before_anything_runs() {
+fn an_unwritable_result_is_reported_before_anything_runs() {
     let stage = Stage::new();
     plumb(&stage.surveyed, "survey --quick --output /does/not/exist/r.json .")
         .exits(1)
@@ -203,7 +203,7 @@ fn a_tmpfs_is_called_memory() {
 }
 
 #[test]
-fn a_full_file_system_is_told_and_left_clean() {
+fn a_full_file_system_is_reported_and_left_clean() {
     let script = "mount -t tmpfs -o size=24m none /mnt && cd / && \
                   $plumb survey --size 16M --time 1 --output /dev/shm/plumb-test-r.json /mnt; s=$?; ls -A /mnt; exit $s";
     let run = in_own_mounts(script).exits(1).complains("16M do not fit");
@@ -241,7 +241,7 @@ fn a_sweep_has_a_column_for_each_option_and_says_what_was_best() {
 }
 
 #[test]
-fn a_dry_run_tells_time_bytes_and_wear_and_touches_nothing() {
+fn a_dry_run_prints_time_bytes_and_wear_and_touches_nothing() {
     let stage = Stage::new();
     let shown = stage.survey("--size 1G --time 60 --tests all --dry-run").stdout();
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -272,7 +272,7 @@ fn a_survey_file_says_what_to_do_and_its_mistakes_have_lines() {
 }
 
 #[test]
-fn tests_of_ones_own_have_their_names_in_table_result_and_dry_run() {
+fn custom_tests_have_their_names_in_table_result_and_dry_run() {
     let stage = Stage::new();
     let file = stage.results.path().join("own.toml");
     let text = "size = \"16M\"\ntime = 1\nengine = \"sim\"\n\
@@ -302,7 +302,7 @@ fn tests_of_ones_own_have_their_names_in_table_result_and_dry_run() {
 }
 
 #[test]
-fn a_survey_that_was_cut_short_is_gone_on_with() {
+fn a_survey_that_was_cut_short_is_resumed() {
     let stage = Stage::new();
     let mut running = stage.survey("--size 16M --time 1 --tests randread --users 1,2,4 --keep").start();
     running.line_with("[1/3]");
@@ -320,7 +320,7 @@ fn a_survey_that_was_cut_short_is_gone_on_with() {
 }
 
 #[test]
-fn what_cannot_be_gone_on_with_is_named() {
+fn what_cannot_be_resumed_is_named() {
     let stage = Stage::new();
     for (text, says) in [
         ("{}", "not a survey that can be resumed"),
@@ -333,7 +333,7 @@ fn what_cannot_be_gone_on_with_is_named() {
 }
 
 #[test]
-fn each_user_has_a_file_of_its_own() {
+fn each_user_has_a_separate_file() {
     let stage = Stage::new();
     let shown =
         stage.survey("--size 16M --time 1 --tests read --users 1,3 --block-sizes 64k --file-per-user --keep").stdout();
@@ -428,7 +428,7 @@ fn a_device_with_a_file_system_is_not_overwritten() {
 }
 
 #[test]
-fn fio_sh_leaves_job_files_that_fio_runs_and_outputs_that_parse_reads() {
+fn fio_sh_writes_job_files_for_fio_and_outputs_for_parse() {
     let stage = Stage::new();
     let results = &stage.results;
     let run = |words: &str| {

@@ -22,7 +22,7 @@ fn one_call_submits_and_waits_for_the_jobs_of_a_thread() {
 }
 
 #[test]
-fn the_report_has_the_jobs_and_the_result_says_that_they_shared_a_thread() {
+fn the_report_has_the_jobs_and_the_result_their_shared_thread() {
     let directory = TempDir::new().unwrap();
     let words = "--name=a --ioengine=io_uring --size=64k --numjobs=5 --jobs_per_thread=2";
     let text = good(directory.path(), &format!("{words} --result=r.json"));
@@ -38,7 +38,7 @@ fn the_report_has_the_jobs_and_the_result_says_that_they_shared_a_thread() {
 }
 
 #[test]
-fn a_full_file_system_ends_the_job_that_writes_to_it_and_no_other_of_its_thread() {
+fn a_full_file_system_ends_only_the_job_that_writes_to_it() {
     let (small, directory) = (Tmpfs::new(1 << 20).unwrap(), TempDir::new().unwrap());
     let places = format!("--directory={}:{}", small.path().display(), directory.path().display());
     let words = "--name=a --ioengine=io_uring --rw=write --size=2m --fallocate=none --numjobs=2 --jobs_per_thread=2";
@@ -53,7 +53,7 @@ fn a_full_file_system_ends_the_job_that_writes_to_it_and_no_other_of_its_thread(
 }
 
 #[test]
-fn what_would_keep_the_thread_from_other_jobs_is_refused_by_name() {
+fn what_would_keep_the_thread_from_other_jobs_is_refused() {
     let directory = TempDir::new().unwrap();
     for (words, reason) in [
         ("--ioengine=psync", "engine psync cannot be shared by the jobs of a thread"),

@@ -77,7 +77,7 @@ fn exchange(writer: Who, reader: Who, lines: &[String]) {
         let job = |(number, words): (usize, &String)| {
             format!("--name=j{number} --filename=f{number} --size=64k --verify_state_save=0 {words} {common}")
         };
-        // fio starts jobs one by one, so many at once in one run are faster than many runs.
+        // fio starts jobs one by one, and several jobs in one run are faster than many runs.
         lines.iter().enumerate().map(job).collect::<Vec<String>>().join(" ")
     };
     let quiet = "--ioengine=null --size=4k --rw=read";
@@ -143,7 +143,7 @@ fn layouts_of_headers_agree_both_ways() {
 }
 
 #[test]
-fn one_changed_byte_is_named_with_file_and_offset_by_every_method() {
+fn one_changed_byte_is_named_with_file_and_offset() {
     let methods = SHARED.into_iter().filter(|method| *method != "meta").chain(["sha512", "pattern", "pattern_hdr"]);
     for format in ["3.42", "3.33"] {
         for method in methods.clone() {
@@ -215,7 +215,7 @@ fn a_block_of_another_method_is_named_by_its_type() {
 }
 
 #[test]
-fn numbers_and_seeds_are_judged_where_they_are_known_or_asked_for() {
+fn numbers_and_seeds_are_checked_where_known_or_asked_for() {
     // Blocks written by another sequence: same places, other numbers and seeds.
     let directory = TempDir::new().unwrap();
     let base = "--filename=data --size=64k --verify=crc32c --verify_state_save=0";
@@ -279,7 +279,7 @@ fn headers_number_the_writes_of_their_job() {
 }
 
 #[test]
-fn a_job_that_only_reads_compares_seeds_where_it_is_asked_to_and_numbers_never() {
+fn a_job_that_only_reads_compares_seeds_on_request() {
     let switches = "--verify_header_seed=1 --verify_write_sequence=1";
     for who in [Who::Newest, Who::Plumb] {
         for (wrote, reads, fits) in [
@@ -522,7 +522,7 @@ fn trimmed_blocks_of_the_history_read_as_zeros() {
 }
 
 #[test]
-fn verify_threads_find_what_the_loop_finds_and_stay_on_their_cpus() {
+fn verify_threads_find_what_the_loop_finds_on_their_cpus() {
     let directory = TempDir::new().unwrap();
     let base = "--filename=data --size=1m --verify=md5 --verify_state_save=0 --verify_async=3 --verify_async_cpus=0";
     good(Who::Plumb, directory.path(), &format!("{base} --rw=randwrite --ioengine=libaio --iodepth=16"));
@@ -534,7 +534,7 @@ fn verify_threads_find_what_the_loop_finds_and_stay_on_their_cpus() {
 }
 
 #[test]
-fn jobs_that_share_zones_raise_no_false_alarm_and_find_a_changed_byte() {
+fn jobs_that_share_zones_find_a_changed_byte_only() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("f");
     fs::write(&file, vec![0; 2 << 20]).unwrap();
@@ -567,7 +567,7 @@ fn jobs_that_share_zones_raise_no_false_alarm_and_find_a_changed_byte() {
 }
 
 #[test]
-fn resets_of_zones_are_counted_for_writes_and_trims_and_for_no_other_job() {
+fn zone_resets_are_counted_for_writes_and_trims_only() {
     let directory = TempDir::new().unwrap();
     let device = LoopDevice::new(directory.path(), 16 << 20).unwrap();
     let zones = format!("--filename={} --direct=1 --zonemode=zbd --zonesize=1m", device.path().display());

@@ -41,7 +41,7 @@ fn place() -> TempDir {
 }
 
 #[test]
-fn a_slower_side_is_found_and_its_results_compare_by_other_commands() {
+fn a_slower_side_is_found_and_read_by_other_commands() {
     let place = place();
     let options = [&ACCEPT[..], &["--seed", "7", "--b", "sim_service_time=115us"]].concat();
     let (status, text, errors) = versus(place.path(), &options, JOB);
@@ -109,7 +109,7 @@ fn equal_sides_are_the_same_and_a_width_can_be_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_an_error_with_status_3_and_nothing_is_left() {
+fn sides_that_cannot_be_compared_end_with_status_3() {
     let place = place();
     let plain = "--name=a --ioengine=sim --size=1m --rw=read";
     std::fs::write(place.path().join("plain.fio"), "[a]\nioengine=sim\nsize=1m\n").unwrap();
@@ -222,7 +222,7 @@ fn seeds() -> u64 {
 }
 
 #[test]
-fn the_program_finds_a_difference_of_two_deviations_and_none_between_equal_sides() {
+fn two_deviations_are_found_and_equal_sides_are_equal() {
     // Two deviations of the difference of a pair: 2·√2·3.2 % are 9 %, with the noise within runs.
     let (equal, slower) = (found(1..=seeds(), "100us"), found(1..=seeds(), "110us"));
     println!("A/A: {equal:?}\n2 sd: {slower:?}");

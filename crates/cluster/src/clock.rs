@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_round_trip_counts_and_a_clock_that_drifts_is_followed() {
+    fn the_shortest_round_trip_counts_and_drift_is_followed() {
         let mut clock = MemberClock::default();
         // 1000 s ahead; one ping took 4 ms, the other one 20 µs.
         let ahead = 1_000_000_000_000;

@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_are_read_back_whatever_the_pieces_in_which_they_arrive(pieces in prop::collection::vec(1usize..40, 1..200)) {
+        fn frames_are_read_back_from_any_pieces(pieces in prop::collection::vec(1usize..40, 1..200)) {
             let sent: Vec<u8> = frames().iter().flat_map(Frame::to_bytes).collect();
             let (mut reader, mut found, mut rest) = (Frames::default(), Vec::new(), sent.as_slice());
             for piece in pieces.iter().chain([&usize::MAX]) {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_longer_than_any_result_is_refused_before_it_arrives() {
+    fn a_frame_that_is_too_long_is_refused_before_it_arrives() {
         let mut reader = Frames::default();
         reader.push(&[0, 0, 0, 0, 0, 255, 255, 255, 255]);
         assert_eq!(reader.next_frame(), Err(FrameError::TooLong(u32::MAX)));

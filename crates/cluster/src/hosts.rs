@@ -221,7 +221,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_the_reader_panic_or_gives_more_members_than_allowed(text in "[a-c0-9:,\\[\\]\\- ]{0,30}") {
+        fn no_text_panics_the_reader_or_gives_too_many_members(text in "[a-c0-9:,\\[\\]\\- ]{0,30}") {
             if let Ok(found) = hosts(&text) {
                 prop_assert!(found.iter().map(|host| host.members as usize).sum::<usize>() <= MOST_MEMBERS);
             }

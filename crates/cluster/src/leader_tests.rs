@@ -365,7 +365,7 @@ fn run(seed: u64) -> Ended {
 }
 
 #[test]
-fn ten_thousand_random_schedules_end_with_everything_that_was_finished() {
+fn random_schedules_end_with_everything_that_was_finished() {
     let (mut complete, mut partial, mut never, mut all_rounds, mut left_out) = (0, 0, 0, 0, 0);
     for seed in 0..10_000 {
         let Ended { world, mut rounds, last, on_loss, wanted } = run(seed);
@@ -416,7 +416,7 @@ fn ten_thousand_random_schedules_end_with_everything_that_was_finished() {
 }
 
 #[test]
-fn a_member_that_lays_out_a_second_longer_delays_the_start_of_all_and_they_begin_at_one_moment() {
+fn a_slow_layout_of_one_member_delays_the_start_of_all() {
     let settings =
         Settings { program: "plumb 1".to_owned(), silence: SILENCE, on_loss: OnLoss::Stop, rounds: Rounds::One };
     let mut leader = Leader::new(settings, vec![Task::default(); 2], Nanos::ZERO);

@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn percentiles_are_those_of_all_latencies_and_not_of_the_members_percentiles() {
+    fn percentiles_are_of_all_latencies_not_of_the_members() {
         // 900 I/Os of 1 ms, and 100 of 9 ms: p95 of all is 9 ms. The mean of the members' p95 would be 5 ms.
         let members = [busy(0, 900, Nanos::from_millis(1)), busy(1, 100, Nanos::from_millis(9))];
         let all = merged(&members);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_over_all_count_from_the_first_start_to_the_last_end_and_remarks_name_their_members() {
+    fn rates_count_from_the_first_start_to_the_last_end() {
         let mut members = vec![at_work(0, 1000 << 20, (0, 10_000)), at_work(1, 1000 << 20, (5_000, 20_000))];
         let note = |check: &str, grade| Note {
             check: check.to_owned(),

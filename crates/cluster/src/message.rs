@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn another_protocol_is_refused_with_both_numbers_whatever_else_its_greeting_holds() {
+    fn another_protocol_is_refused_with_both_numbers() {
         let other = PROTOCOL + 1;
         let theirs = format!(r#"{{"hello":{{"protocol":{other},"program":"plumb 9.9.9","new":[1,2]}}}}"#);
         let error = answer(&theirs).unwrap_err().to_string();
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greeting_of_a_login_shell_is_no_message_and_a_damaged_message_is_an_error() {
+    fn a_login_greeting_is_skipped_and_a_damaged_message_an_error() {
         for text in ["Welcome to Debian", "{ not json", "{\"motd\": 1}", "", "\"hi\""] {
             assert_eq!(answer(text), Ok(None), "{text}");
         }

@@ -26,7 +26,7 @@ mod tests {
     use model::{Grade, Note};
 
     #[test]
-    fn members_of_one_machine_know_each_other_whatever_their_hosts_are_called() {
+    fn members_of_one_machine_know_each_other_by_any_host_name() {
         let mut members: Vec<MemberResult> = (0..3).map(|rank| at_work(rank, 1 << 20, (0, 100))).collect();
         for (member, boot) in members.iter_mut().zip(["x", "x", "y"]) {
             member.facts.as_mut().unwrap().boot_id = Some(boot.to_owned());

@@ -163,7 +163,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn three_rates_of_a_member_of_half_the_speed_are_those_computed_by_hand() {
+    fn three_rates_of_a_slow_member_are_those_computed_by_hand() {
         // Three members write 1000 MiB in 10 s, one writes the same in 20 s.
         let members: Vec<MemberResult> =
             (0..4).map(|rank| at_work(rank, 1000 * MIB, (100, if rank == 3 { 20_100 } else { 10_100 }))).collect();

@@ -72,7 +72,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn four_repetitions_have_the_mean_and_deviation_that_are_computed_by_hand() {
+    fn four_repetitions_have_the_mean_and_deviation_by_hand() {
         // 1000 MiB in 10, 8, 5 and 4 s by each of two members: 200, 250, 400 and 500 MiB/s.
         let run = |ms: u64| {
             let members: Vec<_> = (0..2).map(|rank| at_work(rank, 1000 * MIB, (0, ms))).collect();

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_member_gets_the_number_that_it_asks_for_or_the_first_that_is_free() {
+    fn a_member_gets_the_number_it_asks_for_or_the_first_free_one() {
         let mut roster = Roster::new(3);
         assert_eq!(roster.place(Some(1), "b"), Ok(1));
         assert_eq!(roster.place(None, "a"), Ok(0));

@@ -142,7 +142,7 @@ mod tests {
     use measure::SplitMix;
 
     #[test]
-    fn a_member_of_half_the_rate_is_named_by_its_time_or_by_its_rate() {
+    fn a_member_of_half_the_rate_is_named_by_time_or_by_rate() {
         let by_time: Vec<MemberResult> =
             (0..4).map(|rank| at_work(rank, 1 << 30, (0, if rank == 2 { 20_000 } else { 10_000 }))).collect();
         let found = stragglers(&by_time);

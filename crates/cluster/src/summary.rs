@@ -190,7 +190,7 @@ mod tests {
     use crate::sample_members::{at_work, busy};
 
     #[test]
-    fn a_member_without_a_result_makes_the_run_incomplete_and_is_named() {
+    fn a_member_without_a_result_makes_the_run_incomplete() {
         let mut members: Vec<MemberResult> = (0..4).map(|rank| at_work(rank, 1 << 30, (0, 10_000))).collect();
         assert!(summary(&members, "local", Nanos::MILLISECOND).complete);
         members[2].result = None;

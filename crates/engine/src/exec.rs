@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_split_at_blanks_outside_of_quotes_and_r_and_n_are_filled_in() {
+    fn arguments_are_split_at_unquoted_blanks_and_filled_in() {
         let job = JobFacts { name: "load 1", runtime: Some(Nanos::from_millis(3000)), ..JobFacts::default() };
         let words = |text| arguments(text, &job).map_err(|error| error.message);
         for (text, expected) in [

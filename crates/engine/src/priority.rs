@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_by_size_names_priorities_of_its_own() {
+    fn a_split_by_size_names_its_own_priorities() {
         let split = [("cmdprio_bssplit", "4k/50/3/1:8k/100,64k/10/2/7/5"), ("cmdprio", "2")];
         let (values, [reads, writes]) = rules(&split).expect("it is right");
         assert_eq!(values, [0, packed(3, 0, 1), packed(1, 0, 2), packed(2, 5, 7)]);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_share_size_or_class_is_refused_with_what_would_work() {
+    fn a_wrong_share_size_or_class_is_refused_with_a_right_one() {
         for (name, text, expected) in [
             ("cmdprio_percentage", "101", "from 0 to 100"),
             ("cmdprio_bssplit", "4k", "4k/50/1/0"),

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_stood_alone_is_on_and_an_engines_own_options_have_their_effect() {
+    fn a_bare_flag_is_on_and_engine_options_have_their_effect() {
         assert!(echoed(&[("hipri", "")], &[("ioengine", "io_uring")]).1.polls);
         assert!(!echoed(&[("hipri", "0")], &[("ioengine", "io_uring")]).1.polls);
         assert!(echoed(&[], &[("ioengine", "sim")]).1.virtual_time);

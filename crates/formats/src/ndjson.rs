@@ -204,7 +204,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn a_line_has_its_type_first_and_an_interval_has_what_the_native_result_has() {
+    fn a_line_has_its_type_first_and_an_interval_all_of_the_result() {
         let interval = Interval { until: Nanos(700), ios: [3, 0, 0], ..Interval::default() };
         let native = serde_json::to_value(&interval).unwrap();
         let sampled = Sampled { run: 2, unix_ms: 5, from: Nanos(200), device_names: vec!["sda"], interval: &interval };

@@ -97,9 +97,9 @@ fn reports() -> Vec<Case> {
         case("cut in the issued line", cut(&report, "w=0/d=0, short"), 1, Some((25, "damaged line of a job"))),
         case("cut in the group", cut(&report, "minb=112297"), 1, Some((28, "damaged line of a group"))),
         case("cut in the disks", cut(&report, "in_queue=130762"), 1, Some((31, "damaged line of a disk"))),
-        case("a rate that is no number", swap("bw=112297KB/s", "bw=fast"), 1, Some((8, "damaged rate"))),
-        case("a unit nobody knows", swap("io=6580.3MB", "io=6580.3QB"), 1, Some((8, "damaged rate"))),
-        case("a latency that is no number", swap("max=10252 ", "max=ages "), 1, Some((9, "damaged latencies"))),
+        case("a rate without digits", swap("bw=112297KB/s", "bw=fast"), 1, Some((8, "damaged rate"))),
+        case("an unknown unit", swap("io=6580.3MB", "io=6580.3QB"), 1, Some((8, "damaged rate"))),
+        case("a latency without digits", swap("max=10252 ", "max=ages "), 1, Some((9, "damaged latencies"))),
         case("a percentile without its value", swap("[  612]", "[     ]"), 1, Some((14, "damaged percentiles"))),
         case("a share without its sign", swap("100=9.80%", "100 9.80%"), 1, Some((18, "damaged line of a job"))),
         case("a processor line of letters", swap("usr=1.83%", "usr=x%"), 1, Some((21, "damaged line of a job"))),
@@ -153,12 +153,12 @@ fn others() -> Vec<Case> {
         case("JSON cut in its second job", cut(JSON, "\"io_bytes\" : 8192"), 1, Some((5, "too early"))),
         case("JSON without its last brace", cut(JSON, "\n}\n"), 2, Some((6, "too early"))),
         case(
-            "a quotation mark that nobody escaped",
+            "a quotation mark without an escape",
             JSON.replace("\"a\"", "\"say \"hi\"\""),
             1,
             Some((4, "damaged JSON")),
         ),
-        case("JSON of somebody else", "{\n \"hello\" : 1\n}\n", 0, None),
+        case("JSON of another program", "{\n \"hello\" : 1\n}\n", 0, None),
         case("JSON without jobs", "{\n \"fio version\" : \"fio-3.33\"\n}\n", 0, Some((1, "without its list"))),
         case(
             "JSON with jobs that are none",
@@ -187,7 +187,7 @@ fn other_tools() -> Vec<Case> {
             Some((5, "iozone's output ends")),
         ),
         case(
-            "a row beside its heading",
+            "a row out of line with its heading",
             TABLE.replace("   969761  235", " 9697   61235"),
             0,
             Some((3, "damaged row of iozone")),
@@ -285,7 +285,7 @@ fn corpus() -> Vec<Vec<u8>> {
     .collect()
 }
 
-/// A small generator of its own, so that a finding is found again.
+/// A separate small generator, so that a finding is found again.
 fn next(state: &mut u64) -> usize {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     usize::try_from(*state >> 33).expect("the test's own data")

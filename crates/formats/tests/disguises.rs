@@ -74,7 +74,7 @@ const DISGUISES: &[Disguise] = &[
     ("stamped", |text| each_line(text, |line| format!("2026-01-02T03:04:05.678Z {line}"))),
     ("stamped in brackets", |text| each_line(text, |line| format!("[2026-01-02 03:04:05] {line}"))),
     ("in HTML", |text| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").into_bytes()),
-    ("in two pieces of a mail", |text| [b"On Friday somebody wrote:\n\n".as_slice(), text.as_bytes()].concat()),
+    ("in two pieces of a mail", |text| [b"On Friday a colleague wrote:\n\n".as_slice(), text.as_bytes()].concat()),
 ];
 
 #[test]

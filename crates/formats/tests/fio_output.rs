@@ -14,7 +14,7 @@ fn golden_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/fio-3.33")
 }
 
-/// Runs the installed fio on one workload, in a directory of its own with `file` in it.
+/// Runs the installed fio on one workload, in a separate directory with `file` in it.
 fn run_fio(workload: &workloads::Workload, shared: &Path) -> String {
     let directory = shared.join(workload.name);
     std::fs::create_dir(&directory).unwrap();

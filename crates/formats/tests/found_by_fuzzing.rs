@@ -6,7 +6,7 @@ use model::reading::Found;
 
 /// Our own R code was read back without the rows whose names hold a comma or a quote.
 #[test]
-fn names_with_commas_and_quotes_come_back_from_r_code() {
+fn names_with_commas_and_quotes_are_read_back_from_r_code() {
     for name in ["readers, Benny", "say \"hi\", twice", "back\\slash\\", "plain"] {
         let row = model::Measurement { test: name.into(), users: Some(2.0), ..Default::default() };
         let code = format!("{}{}{}", r_head(), r_row(&row, "a.json", 0), r_tail(None));
@@ -20,7 +20,7 @@ fn names_with_commas_and_quotes_come_back_from_r_code() {
 
 /// A row of so few I/Os that ten seconds hold none was divided by their number.
 #[test]
-fn a_row_slower_than_an_io_in_ten_seconds_is_a_result_without_latencies() {
+fn a_very_slow_row_is_a_result_without_latencies() {
     let table = "test users size MB ms IOPS 50us 1ms 4ms 10ms 20ms 50ms .1s 1s 2s 2s+\n\
                  randread 32 8K r 3.393 73 .043407 1 20 24 25 12 15\n";
     let results = formats::results::results(table.as_bytes()).found;

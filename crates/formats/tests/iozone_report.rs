@@ -1,4 +1,4 @@
-//! iozone's reports for spreadsheets: beside its table nothing is read twice, alone they say what the table said.
+//! iozone's reports for spreadsheets: next to its table nothing is read twice, alone they say what the table said.
 
 use formats::stream::parse;
 use formats::sweep::measurements;
@@ -64,7 +64,7 @@ fn what_was_not_measured_is_a_zero_and_no_row() {
 }
 
 #[test]
-fn blocks_have_their_processor_times_and_their_report_adds_only_its_own() {
+fn blocks_have_their_cpu_times_and_reports_add_only_their_own() {
     let readings = whole(THROUGHPUT);
     let blocks = blocks(&readings);
     let (printed, reported): (Vec<&IozoneThroughput>, Vec<&IozoneThroughput>) =
@@ -76,7 +76,7 @@ fn blocks_have_their_processor_times_and_their_report_adds_only_its_own() {
 }
 
 #[test]
-fn a_throughput_report_alone_gives_its_rates_without_inventing_users() {
+fn a_throughput_report_alone_gives_rates_and_no_users() {
     let (_, report) = THROUGHPUT.split_once("\"Throughput report").expect("the test's own data");
     let readings = whole(&format!("\"Throughput report{report}"));
     let rates: Vec<&IozoneThroughput> =

@@ -5,7 +5,7 @@ use formats::{View, native};
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::{JobResult, LatencyStatistics, RunResult};
 
-/// So many I/Os, doubled from a few: more than 32 bits hold.
+/// A number of I/Os, doubled from a few: more than 32 bits hold.
 const DOUBLINGS: u32 = 34;
 const LATENCIES: [u64; 4] = [90, 5_000, 5_000, 20_000_000_000];
 const ALL: u64 = (LATENCIES.len() as u64) << DOUBLINGS;

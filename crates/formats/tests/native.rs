@@ -76,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_result_of_many_jobs_read_back_is_the_result_that_was_written(result in result(), more in 65..70usize, changed in job()) {
+    fn a_result_of_many_jobs_is_read_back_as_written(result in result(), more in 65..70usize, changed in job()) {
         let mut result = result;
         if !result.jobs.is_empty() {
             result.jobs = result.jobs.iter().cycle().take(more).cloned().collect();
@@ -110,7 +110,7 @@ fn a_file_without_workloads_has_them_from_its_options() {
 }
 
 #[test]
-fn a_survey_without_workloads_has_them_from_its_options_in_parse_as_well() {
+fn a_survey_without_workloads_has_them_from_its_options() {
     let mut result = RunResult { jobs: vec![JobResult::default()], ..RunResult::default() };
     result.jobs[0].echo.options = vec![("rw".to_owned(), "randwrite".to_owned())];
     result.jobs[0].directions.write.ios = 1;
@@ -190,7 +190,7 @@ fn many_jobs(count: u64, rate: Rate) -> RunResult {
 }
 
 #[test]
-fn ten_minutes_of_a_thousand_jobs_are_less_than_5_mb_also_with_a_rate() {
+fn ten_minutes_of_a_thousand_jobs_are_less_than_5_mb() {
     for (rate, most) in [(Rate::None, 3_000_000), (Rate::Kept, 5_000_000)] {
         let result = many_jobs(1000, rate);
         let text = native::write(&result).unwrap();
@@ -233,7 +233,7 @@ fn a_broken_file_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_result_among_other_text_keeps_what_was_sampled_during_its_run() {
+fn a_result_among_other_text_keeps_its_samples() {
     let mut result = RunResult { monitored: Some(model::Monitored::default()), ..RunResult::default() };
     let mut job = model::JobResult { workers: 3, ..model::JobResult::default() };
     (job.directions.read.ios, job.directions.read.bytes) = (10, 40_960);

@@ -44,7 +44,7 @@ fn text_and_json_of_a_run_with_two_priorities_say_the_same() {
 }
 
 #[test]
-fn the_priorities_stand_beside_the_percentiles_of_all() {
+fn the_priorities_stand_next_to_the_percentiles_of_all() {
     let readings = both();
     let first = &directions(&readings, "fio-text")[0];
     let shown: Vec<_> = first.iter().map(|of| (of.class, of.level, of.hint, of.percent)).collect();
@@ -58,7 +58,7 @@ fn the_priorities_stand_beside_the_percentiles_of_all() {
 }
 
 #[test]
-fn a_hint_and_total_times_are_read_and_a_damaged_priority_is_named() {
+fn hint_and_total_times_are_read_a_bad_priority_is_named() {
     let lines = |word: &str| {
         format!(
             "  read: IOPS=1, BW=1KiB/s (1kB/s)(1KiB/1msec)\n    {word} prio 1/0/4 (usec): min=1, max=9, avg=2.00, stdev=1.00\n    \

@@ -124,7 +124,7 @@ fn clones_are_no_interim_reports_of_each_other() {
 }
 
 #[test]
-fn the_output_of_a_client_states_its_jobs_and_the_sum_is_no_job() {
+fn the_output_of_a_client_has_its_jobs_without_the_sum() {
     for name in ["client.txt", "client-3.41.txt", "client.json"] {
         let found = read(&sample(name));
         assert_eq!(found.damages, [], "{name}");
@@ -203,7 +203,7 @@ fn a_job_without_io_is_whole() {
 }
 
 #[test]
-fn a_survey_has_percentiles_and_each_of_its_tests_is_read_as_far_as_it_is_whole() {
+fn a_survey_has_percentiles_and_is_read_as_far_as_it_is_whole() {
     let text = String::from_utf8(sample("survey.json")).unwrap();
     let found = read(text.as_bytes());
     assert_eq!((found.readings.len(), found.damages.len(), found.repeated.len()), (2, 0, 0));

@@ -90,7 +90,7 @@ fn every_number_of_iozone_and_of_iostat_with_13_columns_is_read() {
 }
 
 #[test]
-fn every_number_of_fio_2_0_8_and_iostat_is_read_and_the_interrupted_run_is_named() {
+fn every_number_of_fio_2_0_8_and_iostat_is_read() {
     check("fio_2.0.8_iostat", &[14]);
 }
 

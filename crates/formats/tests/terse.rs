@@ -40,7 +40,7 @@ const CHOSEN: [&str; 20] = [
     "trimwrite",
 ];
 
-/// Runs the installed fio in a directory of its own; what it printed.
+/// Runs the installed fio in a separate directory; what it printed.
 fn run_fio(workload: &workloads::Workload, version: TerseVersion, shared: &Path) -> String {
     let directory = shared.join(format!("{}-{}", workload.name, version.word()));
     std::fs::create_dir(&directory).unwrap();
@@ -147,7 +147,7 @@ fn disk(name: &str) -> DeviceUsage {
 }
 
 #[test]
-fn disks_stand_behind_every_job_and_before_errors_and_description_but_not_in_version_2() {
+fn disks_follow_every_job_before_errors_but_not_in_version_2() {
     let mut job = job(Direction::Read, "a", &[(4096, 5000)], 10);
     job.echo.description = Some("the morning; of today".to_owned());
     (job.style.shows_errors, job.forgiven_errors, job.first_forgiven_errno) = (true, 4, 28);
@@ -190,7 +190,7 @@ fn what_a_line_does_not_state_stays_absent() {
 }
 
 #[test]
-fn a_line_break_in_a_name_or_description_does_not_break_the_line() {
+fn a_line_break_in_a_name_does_not_break_the_line() {
     let mut job = job(Direction::Read, "a\nb", &[(4096, 5000)], 10);
     job.echo.description = Some("c\r\nd".to_owned());
     let text = fio_terse::write(&RunResult { jobs: vec![job], ..RunResult::default() }, TerseVersion::V3);
@@ -200,7 +200,7 @@ fn a_line_break_in_a_name_or_description_does_not_break_the_line() {
 }
 
 #[test]
-fn lines_are_found_among_other_output_and_a_short_one_is_refused_with_its_number() {
+fn lines_are_found_in_other_output_and_short_ones_are_refused() {
     let result = RunResult { jobs: vec![job(Direction::Read, "a", &[(4096, 5000)], 10)], ..RunResult::default() };
     let line = fio_terse::write(&result, TerseVersion::V3);
     let text = format!("a: (g=0): rw=read\nfio-3.33\n{line}\na: (groupid=0, jobs=1)\n");
@@ -235,7 +235,7 @@ fn kibibytes() -> impl Strategy<Value = u32> {
 }
 
 #[test]
-fn in_a_slow_run_the_fewest_ios_are_taken_and_latencies_keep_their_mean() {
+fn in_a_slow_run_the_fewest_ios_count_and_latencies_stay() {
     let slow = job(Direction::Read, "slow", &[(4096, 5_000_300), (4096, 7_000_900), (4096, 7_000_000)], 90_000);
     let result = RunResult { jobs: vec![slow], ..RunResult::default() };
     let read = read(&fio_terse::write(&result, TerseVersion::V3));

@@ -54,7 +54,7 @@ fn shares_stand_in_their_columns_if_blanks_were_not_squeezed() {
 }
 
 #[test]
-fn the_table_of_plumb_is_read_back_with_its_histogram_and_percentiles() {
+fn the_table_of_plumb_is_read_back_with_its_histogram() {
     let share = |below_ns, percent| LatencyShare { below_ns, percent };
     let row = Measurement {
         test: "randread".into(),

@@ -70,7 +70,7 @@ fn sectors_that_are_not_stated_are_absent_and_stay_so() {
 }
 
 #[test]
-fn a_block_of_several_jobs_has_the_depth_and_the_blocks_that_they_share() {
+fn a_block_of_several_jobs_has_their_shared_depth_and_blocks() {
     let report = |second: &str| {
         let head = "bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=8";
         let text = format!(
@@ -102,7 +102,7 @@ fn a_row_without_users_does_not_state_them() {
 }
 
 #[test]
-fn a_document_without_the_key_of_the_depth_has_that_of_its_options() {
+fn a_document_without_a_depth_has_that_of_its_options() {
     let depth = |own: Value, global: Value, key: Option<u64>| {
         let read =
             json!({"io_bytes": 4_096_000, "io_kbytes": 4000, "iops": 1000.0, "runtime": 1000, "total_ios": 1000});

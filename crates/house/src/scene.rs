@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_told_by_its_end_its_words_and_its_files() {
+    fn an_outcome_is_the_end_the_output_and_the_files() {
         let outcome = shell("cat in/a; pwd >&2; printf 123 > b; exit 3", None);
         assert_eq!(outcome.end, End::Status(3));
         assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("{dev}", "{dir}\n"));

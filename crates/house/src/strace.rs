@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_process_is_the_first_also_where_the_ids_begin_again() {
+    fn the_oldest_process_is_the_first_when_ids_begin_again() {
         for (ids, first) in [
             (&[][..], 0),
             (&[7], 0),

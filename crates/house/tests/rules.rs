@@ -20,6 +20,8 @@ mod sessions;
 mod source;
 #[path = "rules/structure.rs"]
 mod structure;
+#[path = "rules/test_names.rs"]
+mod test_names;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -205,7 +207,7 @@ fn lines_that_use(word: &str, allowed: impl Fn(&str) -> bool) -> Vec<String> {
 
 #[test]
 fn unsafe_stays_in_its_places() {
-    // The bench's bare loops are the raw system calls themselves: they have nobody to ask.
+    // The bench's bare loops are the raw system calls themselves: no crate does them.
     let of_measure = ["crates/measure/src/tsc.rs", "crates/measure/src/random_bytes.rs"];
     let places = [["crates/sys/src/", "crates/engine/"].as_slice(), &of_measure, &["crates/cli/benches/"]].concat();
     check(lines_that_use("unsafe", |name| places.iter().any(|place| name.starts_with(place))));
@@ -237,7 +239,7 @@ fn nothing_is_left_for_later() {
     }
     for (name, text) in sources() {
         for line in text.lines().map(str::trim_start) {
-            // `expect` is better than `allow`: it tells when it is not needed any more. What several test files
+            // `expect` is better than `allow`: it fails when it is not needed any more. What several test files
             // share cannot use it, because each of them needs another part.
             let unreasoned = line.starts_with("#![allow") || line.starts_with("#[allow");
             if line.starts_with("#[ignore") || (unreasoned && !line.contains("reason = ")) {
@@ -353,7 +355,7 @@ fn above_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 #[test]
-fn what_is_written_beside_the_io_is_opened_in_one_place() {
+fn files_other_than_the_io_are_opened_in_one_place() {
     let all = sources();
     let of_program = |name: &str| {
         let (_, rest) = name.split_once("crates/")?;

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn existing_files_are_verified_where_an_option_says_what_they_hold() {
+    fn existing_files_are_verified_where_their_content_is_known() {
         let verifies = |settings: Settings| {
             let settings = Settings { foreign_file: true, ..settings };
             let job = pass_plan(&settings, Pass { test: Test::Read, number: 0 }, &scene()).jobs.remove(0);

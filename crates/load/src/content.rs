@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn refilled_buffers_do_not_compress_and_have_every_byte_as_often() {
+    fn refilled_buffers_do_not_compress_and_use_all_bytes_alike() {
         let disk = written(&BufferPlan { refill: true, ..buffers() }, 256);
         assert!(compressed(&disk) > 0.999);
         let mut counts = [0u32; 256];
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_a_compressible_piece_is_the_pattern_where_there_is_one() {
+    fn the_rest_of_a_compressible_piece_is_the_pattern() {
         let fill = Fill::Pattern(b"abcd".to_vec());
         let disk = written(&BufferPlan { fill, refill: true, compress_percent: 50, ..buffers() }, 2);
         assert!(disk.chunks(512).all(|piece| piece[256..] == b"abcd".repeat(64)));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_blocks_repeat_as_the_percentage_says() {
+    fn blocks_repeat_as_the_percentage_says() {
         for percent in [30, 50, 80] {
             let plan = BufferPlan { refill: true, dedupe_percent: percent, ..buffers() };
             let blocks = distinct(&written(&plan, 2000), BLOCK);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn scrambled_sectors_are_all_different_and_change_in_24_bytes_only() {
+    fn scrambled_sectors_differ_and_change_in_24_bytes_only() {
         for fill in [Fill::Random, Fill::Zero] {
             let scrambled = written(&BufferPlan { fill: fill.clone(), scramble: true, ..buffers() }, 64);
             assert_eq!(distinct(&scrambled, SECTOR), 64 * 8);

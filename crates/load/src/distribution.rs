@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hottest_block_lies_at_the_centre() {
+    fn the_hottest_block_is_at_the_centre() {
         for plan in [Distribution::Zipf(1.2, Some(0.25)), Distribution::Pareto(0.2, Some(0.25))] {
             let counts = counts(&plan);
             let hottest = (0..counts.len()).max_by_key(|&block| counts[block]);

@@ -96,7 +96,7 @@ mod tests {
         [0, 1, 3].iter().for_each(|at| flushes.completed(&io(Operation::Write, 0, at * 4)));
         flushes.issued(&io(Operation::Sync, 0, 0));
         flushes.completed(&io(Operation::Write, 0, 8));
-        assert_eq!(flushes.durable(), 0, "the sync has not come back");
+        assert_eq!(flushes.durable(), 0, "the sync has not returned");
         flushes.synced(0);
         assert_eq!(flushes.durable(), 2);
         flushes.issued(&io(Operation::DataSync, 0, 0));

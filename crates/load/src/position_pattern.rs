@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_words_are_zero_as_the_percentage_says() {
+    fn words_are_zero_as_the_percentage_says() {
         let plan = PlacedBytes { record: 4096, zero_words_percent: 40, ..PlacedBytes::default() };
         let zeros = file(plan).chunks(4).filter(|word| *word == [0; 4]).count();
         assert!(zeros.abs_diff(8192 * 40 / 100) < 200, "{zeros} of 8192");

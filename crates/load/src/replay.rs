@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_loop_counts_its_time_anew() {
+    fn a_second_loop_restarts_its_time() {
         let mut job = job();
         job.limits.loops = 2;
         assert_eq!(moments(&job, &[10, 30], 5), [10, 30, 45, 65]);

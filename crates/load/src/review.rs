@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_that_write_a_place_twice_are_judged_by_their_last_write() {
+    fn loads_that_write_twice_are_judged_by_their_last_write() {
         let keeps_the_last = |change: fn(&mut JobPlan)| {
             let mut job = super::super::tests::job();
             job.load.mix = Mix::Only(Direction::Write);
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_is_read_back_when_it_is_full_and_the_rest_at_the_end() {
+    fn a_backlog_is_read_when_full_and_the_rest_at_the_end() {
         let mut review = review(|plan| plan.backlog = Some(2));
         review.wrote(&write(0));
         assert_eq!(review.step(), Turn::None);
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_state_tells_of_is_read_back() {
+    fn only_what_a_state_names_is_read_back() {
         let mut review = review(|_| ());
         review.resume(State { writes: 3, in_flight: vec![1], ..State::default() });
         (0..5).for_each(|block| review.wrote(&write(block * 4)));

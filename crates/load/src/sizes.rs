@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_largest_size_that_is_no_multiple_takes_the_rest() {
+    fn a_largest_size_that_is_not_a_multiple_takes_the_rest() {
         check(&BlockSize::Range(3072, 8192), 1 << 20, &[(3072, 0.375), (6144, 0.375), (8192, 0.25)]);
     }
 

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn virtual_time_moves_only_when_told_and_never_back() {
+    fn virtual_time_moves_only_on_request_and_never_back() {
         let clock = VirtualClock::default();
         let same = clock.clone();
         assert_eq!(clock.now(), Nanos::ZERO);

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_has_no_deviation_and_two_have_their_half_difference_times_root_two() {
+    fn one_value_has_no_deviation_and_two_have_the_known_one() {
         assert_eq!(of(&[7]).deviation(), Some(0.0));
         assert!(close(of(&[10, 14]).deviation().unwrap(), 8f64.sqrt()));
     }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_counts_like_its_values_also_around_the_limit_of_its_sums() {
+    fn a_batch_counts_like_its_values_around_the_limit_of_its_sums() {
         for top in [1, 1000, (1 << 29) - 1, 1 << 29, u64::MAX >> 24] {
             for length in [0, 1, 63, 64, 65, 200] {
                 for step in [1, 5, (1 << 29) / 6, 1 << 29] {

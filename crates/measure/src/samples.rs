@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_gives_its_rates_and_the_next_starts_where_it_ended() {
+    fn an_interval_gives_its_rates_and_the_next_starts_at_its_end() {
         let mut sampler = IntervalSampler::new(Nanos::from_millis(500), Nanos::from_secs(1));
         assert!(!sampler.due(Nanos(1_499_999_999)) && sampler.due(Nanos::from_millis(1500)));
         let first = sampler.close(Nanos::from_millis(1500), 4 << 20, 1024);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_interval_is_no_sample_but_ends_all_the_same() {
+    fn an_empty_interval_has_no_sample_but_ends() {
         let mut sampler = IntervalSampler::new(Nanos::from_millis(500), Nanos::ZERO);
         assert_eq!(sampler.close(Nanos::from_millis(500), 0, 0), None);
         assert_eq!(sampler.close(Nanos::from_millis(500), 10, 1), None);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_gained_a_thousandth_has_drifted_a_thousand_ppm() {
+    fn a_counter_that_gained_a_thousandth_drifted_by_1000_ppm() {
         if !is_invariant() {
             return;
         }

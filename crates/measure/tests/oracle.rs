@@ -28,7 +28,7 @@ fn check(options: &[&str]) {
         (0..29 * 64).map(|bucket| (Histogram::bucket_value(bucket).get(), bucket)).collect();
     let mut histogram = Histogram::new();
     for (&value, &count) in &bins {
-        assert!(ours.contains_key(&value), "fio's bin {value} is no bucket of ours");
+        assert!(ours.contains_key(&value), "fio's bin {value} is not a bucket of ours");
         assert!(histogram.add_to_bucket(ours[&value], count));
     }
     let percentiles = latencies["percentile"].as_object().expect("json+ has percentiles");

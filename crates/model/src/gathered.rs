@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_intervals_are_the_same_and_times_stay_with_each_worker() {
+    fn sums_of_intervals_are_the_same_and_times_stay_apart() {
         let gain = |number: u64| WorkerGain {
             on_cpu: Some(Nanos(number)),
             switches: Some(number),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_without_a_histogram_leave_the_sum_without_one_as_before() {
+    fn parts_without_a_histogram_leave_the_sum_without_one() {
         let without = |latencies: &[u64]| {
             let mut job = worker(0, latencies);
             job.directions.read.total = Some(bare(latencies));

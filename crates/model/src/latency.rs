@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_that_of_the_whole_histogram_to_a_thirtysecond() {
+    fn a_percentile_is_that_of_the_histogram_to_a_32nd() {
         let counted = of(&[(80_000, 950), (400_000, 49), (9_000_000_000, 1)]);
         let coarse = LatencyCounts::gained(&counted, &Histogram::new());
         assert_eq!(coarse.total(), 1000);
@@ -117,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn intervals_add_up_to_the_run_and_a_ramp_that_ends_counts_from_there() {
+    fn intervals_add_up_to_the_run_from_the_end_of_the_ramp() {
         let (early, late) = (of(&[(100, 5), (1000, 5)]), of(&[(100, 5), (1000, 9), (70_000, 1)]));
         let mut sum = LatencyCounts::gained(&early, &Histogram::new());
         sum.add(&LatencyCounts::gained(&late, &early));
         assert_eq!(sum, LatencyCounts::gained(&late, &Histogram::new()));
-        let anew = of(&[(1000, 2)]);
-        assert_eq!(LatencyCounts::gained(&anew, &late), LatencyCounts::gained(&anew, &Histogram::new()));
+        let again = of(&[(1000, 2)]);
+        assert_eq!(LatencyCounts::gained(&again, &late), LatencyCounts::gained(&again, &Histogram::new()));
     }
 
     #[test]

@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn milliseconds_of_a_table_come_back_as_they_were() {
+    fn milliseconds_of_a_table_are_read_back_as_they_were() {
         for text in ["5.943", "0.036", "10.253", "0.000001", "123456.789012", "0.1", "4503599.627371"] {
             let read: f64 = text.parse().expect("a number");
             assert_eq!(ms(Some(ns_of_ms(read))), Some(read), "{text}");

@@ -16,7 +16,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    // Whole floats: adding them is exact, so that the order of additions can be told from a real difference.
+    // Whole floats: adding them is exact, so that the order of additions can be distinguished from a real difference.
     fn samples()(count in 0u64..100, minimum in 0u64..1000, maximum in 1000u64..5000, mean in 0u32..9000, squares in 0u32..9000)
         -> SampleStatistics {
         SampleStatistics { count, minimum, maximum, mean: f64::from(mean), squares: f64::from(squares) }

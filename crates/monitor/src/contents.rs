@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_and_equal_blocks_are_counted_and_the_page_cache_stays_as_it_is() {
+    fn zeros_and_equal_blocks_are_counted_outside_the_page_cache() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("file");
         let mut data = vec![0; 4 * BYTES];

@@ -64,6 +64,6 @@ mod tests {
         assert!(matches!(first, Some(TargetIdentity::File(..))));
         assert_eq!((of_path(&hard), of_path(&soft)), (first.clone(), first.clone()));
         assert_ne!(of_path(&copy), first);
-        assert_eq!(of_path(folder.path()), None, "a directory is no target");
+        assert_eq!(of_path(folder.path()), None, "a directory is not a target");
     }
 }

@@ -135,7 +135,7 @@ fn a_loop_device_leads_to_the_file_system_of_its_file() {
 }
 
 #[test]
-fn the_kernel_knows_the_device_of_a_backing_file_that_is_not_there() {
+fn the_kernel_knows_the_device_of_a_missing_backing_file() {
     let gone = "/tmp/image (deleted)";
     let recorded = disk(RecordedTree::with_mounts(&[ROOT, TMP])).device("loop0", "7:0", &[("loop/backing_file", gone)]);
     let recorded = recorded.without(gone);

@@ -46,7 +46,7 @@ impl Drop for Loop {
 }
 
 #[test]
-fn a_loop_device_shows_what_was_read_from_it_and_from_the_disk_below() {
+fn a_loop_device_shows_reads_from_it_and_from_the_disk_below() {
     let root = Path::new("/");
     let target = Loop::attach();
     let name = target.device.file_name().unwrap().to_str().unwrap().to_owned();

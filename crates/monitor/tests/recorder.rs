@@ -1,4 +1,4 @@
-//! The monitor of a run over recorded trees: what changes between two recordings is what it tells.
+//! The monitor of a run over recorded trees: what changes between two recordings is what it reports.
 
 use measure::{Histogram, Nanos};
 use model::{CpuTicks, GroupGain, PressureGain, RequestGain};
@@ -47,7 +47,7 @@ impl RecordedRoot {
         std::fs::write(path, text).unwrap();
     }
 
-    /// The machine's counters after so many units of work.
+    /// The machine's counters after this number of units of work.
     fn at(&self, n: u64) {
         let stat =
             format!("{} 0 {} {} 0 0 0 0 0 {} {} 0 0 0 0 {n} {}\n", 100 * n, 800 * n, 50 * n, 40 * n, 60 * n, 3 * n);
@@ -279,7 +279,7 @@ fn latencies_of_an_interval_are_what_came_since_the_last() {
 }
 
 #[test]
-fn a_machine_that_tells_nothing_gives_nothing_rather_than_zeros() {
+fn a_machine_without_counters_gives_nothing_not_zeros() {
     let bare = tempfile::tempdir().unwrap();
     let recorder = Recorder::start(bare.path(), &[bare.path()], Nanos::from_millis(500), Nanos::ZERO);
     let found = recorder.finish(Nanos::SECOND, &[worker(5, true)]).monitored;
@@ -341,7 +341,7 @@ fn a_sparse_file_is_known_to_be_one_before_the_run_begins() {
     assert_eq!((facts.size_bytes, facts.region_bytes), (1 << 20, 1 << 20));
     assert!(facts.mount.is_some() && facts.cached_after.is_some());
     assert_eq!(facts.cached_before.unwrap().bytes, 65_536);
-    // A file system without FIEMAP tells nothing.
+    // A file system without FIEMAP shows nothing.
     if let Some(unwritten) = facts.unwritten_bytes {
         assert_eq!(unwritten, (1 << 20) - 65_536);
     }

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_whole_blocks_that_do_not_overlap_and_cover_the_region() {
+    fn parts_are_whole_blocks_that_cover_the_region_once() {
         for (start, end, block, of) in
             [(0, 1 << 20, 4096, 3), (512, 10_000, 512, 4), (0, 4096, 4096, 2), (7, u64::MAX, 4096, 4096), (0, 10, 3, 1)]
         {

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_in_the_order_of_the_items_however_many_threads_there_are() {
+    fn results_are_in_the_order_of_the_items_on_any_threads() {
         let items: Vec<u64> = (0..100).collect();
         let expected: Vec<u64> = items.iter().map(|item| item * item).collect();
         for helpers in [0, 1, 3] {

@@ -75,7 +75,7 @@ mod tests {
             None,
             "as earlier versions marked pages"
         );
-        assert_eq!(page_of_png(b"made by plumb, page 2."), None, "a text about plumb is no page");
+        assert_eq!(page_of_png(b"made by plumb, page 2."), None, "a text about plumb is not a page");
     }
 
     #[test]
@@ -87,6 +87,6 @@ mod tests {
         assert!(!is_ours(b"how plots are made by plumb\n", b""), "a text about plumb is not plumb's");
         let pdf = mark_pdf(b"%PDF-1.7\n%%EOF", "plumb 0.1.0");
         assert!(is_ours(&pdf, &pdf[9..]));
-        assert!(!is_ours(b"%PDF-1.7\n(made by plumb)", b"%%EOF"), "what is inside of a document is no mark");
+        assert!(!is_ours(b"%PDF-1.7\n(made by plumb)", b"%%EOF"), "what is inside of a document is not a mark");
     }
 }

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sketch_fits_its_columns_and_shows_the_ladder_with_the_slowest_on_top() {
+    fn a_sketch_fits_its_columns_with_the_slowest_on_top() {
         let levels: Vec<Level> = (1..=12)
             .map(|at| level(at * 1000, f64::from(at) * 1e4, &[(5e4, 1e5, 0.5), (1e5, 2.5e5, 0.49), (2e9, 4e9, 0.0004)]))
             .collect();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_over_one_another_have_one_scale_and_gaps_where_a_system_has_no_level() {
+    fn stacked_curves_share_a_scale_and_have_gaps() {
         let sweep = |levels: &[(u32, f64)]| Sweep {
             levels: levels.iter().map(|&(users, iops)| level(users, iops, &[])).collect(),
             ..Sweep::default()
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_no_picture() {
+    fn nothing_measured_gives_no_picture() {
         assert_eq!(sketch(&Sweep::default(), 80), "");
     }
 }

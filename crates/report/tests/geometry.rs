@@ -157,7 +157,7 @@ fn axis(svg: &str) -> impl Fn(f64) -> f64 {
 }
 
 #[test]
-fn bars_stand_at_their_true_edges_as_wide_as_their_share_in_the_ladders_colour() {
+fn bars_stand_at_their_true_edges_as_wide_as_their_share() {
     let (svg, _) = svg_of(&ChartEngine::new().unwrap(), &known());
     let at = axis(&svg);
     let rectangles = rectangles(&svg);

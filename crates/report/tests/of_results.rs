@@ -54,7 +54,7 @@ fn a_level_has_the_numbers_of_its_run() {
 
 /// fio's own default: total latency has moments only, completion latency the histogram.
 #[test]
-fn a_run_with_percentiles_of_completion_only_has_its_shares_and_percentiles() {
+fn a_run_with_completion_percentiles_only_has_its_shares() {
     let mut result = run(8, 211_920);
     let read = &mut result.jobs[0].directions.read;
     read.completion = read.total.clone();
@@ -77,7 +77,7 @@ fn a_direction_that_did_not_move_has_no_level() {
 }
 
 #[test]
-fn devices_stand_beside_the_program() {
+fn devices_stand_next_to_the_program() {
     let table = Devices::of("x", &run(8, 40_000)).unwrap();
     let row = |quantity| table.rows.iter().find(|row| row.quantity == quantity).unwrap();
     assert_eq!((row(Quantity::Iops).program, row(Quantity::Iops).ratio), (Some(10_000.0), Some(0.5)));
@@ -113,7 +113,7 @@ fn a_surface_holds_each_test_of_iozone() {
 
 /// A rate, kept while a device stalled: the latencies show it in a few I/Os, the response time in a tenth of them.
 #[test]
-fn the_response_time_of_a_job_with_a_rate_is_drawn_over_its_latency_and_is_in_the_table() {
+fn the_response_time_is_drawn_over_the_latency_and_tabulated() {
     let mut result = run(1, 20_000);
     let page_of = |result: &RunResult| {
         let text = formats::native::write(result).expect("a result can be written");

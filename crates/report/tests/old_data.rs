@@ -108,7 +108,7 @@ fn the_values_labelled_for_the_valid_set_are_those_of_its_csv() {
 }
 
 #[test]
-fn blocks_of_512_bytes_and_of_a_range_stand_in_the_chart_over_block_sizes() {
+fn small_and_ranged_blocks_are_in_the_chart_over_block_sizes() {
     let row = |size: &str, iops: f64, mib: f64| {
         format!("lab,randread,1,{size},{mib},{},0.01,1,0.1,{iops}{}\n", 1000.0 / iops, ",".repeat(22))
     };

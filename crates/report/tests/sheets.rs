@@ -30,7 +30,7 @@ fn identifiers(svg: &str) -> Vec<&str> {
 }
 
 #[test]
-fn pictures_of_one_document_are_those_drawn_alone_and_share_no_identifier() {
+fn pictures_of_one_document_share_no_identifier() {
     let engine = ChartEngine::new().unwrap();
     let pictures = pictures(20);
     let orders = pictures.iter().map(|one| Order { chart: one.chart, data: &one.data, look: Look::of(one.chart) });
@@ -46,7 +46,7 @@ fn pictures_of_one_document_are_those_drawn_alone_and_share_no_identifier() {
 }
 
 #[test]
-fn pictures_that_are_too_high_for_one_sheet_are_on_several_and_none_is_lost() {
+fn pictures_too_high_for_one_sheet_are_on_several() {
     let engine = ChartEngine::new().unwrap();
     let pictures = pictures(7);
     let pictures: Vec<&Picture> = pictures.iter().collect();

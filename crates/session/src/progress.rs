@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_has_its_number_the_users_of_all_members_and_the_time_left_of_all_tests() {
+    fn progress_has_number_users_of_all_members_and_time_left() {
         let mut display = Display::new(Nanos::from_secs(10));
         let test = SurveyTest::at(TestKind::RandomRead, 8192, 4);
         display.testing(1, 2, &test.by(3), Nanos::from_secs(4));

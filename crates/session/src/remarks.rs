@@ -112,7 +112,7 @@ mod tests {
     use model::{Grade, JobResult, LatencyStatistics};
 
     #[test]
-    fn a_direction_with_a_rate_has_a_line_of_its_response_time_and_no_other_has() {
+    fn only_a_direction_with_a_rate_has_a_line_of_response_time() {
         let mut job = JobResult::default();
         job.echo.name = "a".into();
         job.directions.read.ios = 100;

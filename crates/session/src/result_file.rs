@@ -139,7 +139,7 @@ mod tests {
         let read = formats::native::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(read.notes, [under_way()]);
         drop(kept);
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "no other file is left");
         assert!(ResultFile::reserve(&path).is_ok(), "a result takes the place of an earlier one");
         assert!(formats::native::read(&std::fs::read_to_string(&path).unwrap()).is_ok(), "when it is there");
         let thesis = directory.path().join("thesis");

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_under_the_name_of_the_unfinished_one_is_left_alone() {
+    fn a_file_under_the_name_of_the_unfinished_one_stays() {
         let directory = tempfile::tempdir().unwrap();
         let (path, part) = (directory.path().join("r.json"), directory.path().join("r.json.part"));
         std::fs::write(&part, "my thesis\n").unwrap();

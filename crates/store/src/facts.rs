@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_changed_alone_a_hot_disk_and_an_unknown_fact_are_shown() {
+    fn requests_alone_a_hot_disk_and_an_unknown_fact_are_shown() {
         let before = facts(&[("scheduler", "none"), ("requests per queue", "128"), ("temperature °C", "40")]);
         let after =
             facts(&[("requests per queue", "64"), ("scheduler", "none"), ("temperature °C", "60"), ("kernel", "x")]);

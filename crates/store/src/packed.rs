@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_bytes_come_back_whatever_they_are() {
+    fn any_bytes_are_unpacked_as_they_were() {
         for text in [
             "",
             "{}",
@@ -377,7 +377,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_looks_like_json_comes_back(text in "([{}\\[\\],:\"\\\\ 0-9a-e.+\\-]|12|\"a\":|\\[1,2\\],){0,60}") {
+        fn what_looks_like_json_is_unpacked_as_it_was(text in "([{}\\[\\],:\"\\\\ 0-9a-e.+\\-]|12|\"a\":|\\[1,2\\],){0,60}") {
             returns(text.as_bytes());
         }
 

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_survey_sets_itself_is_no_axis() {
+    fn what_the_survey_sets_itself_is_not_an_axis() {
         for text in ["rw=write", "filename=/dev/sda", "runtime=1", "bw_log=x", "bs", "=1", "a b=1", "bs=x", "users=0"] {
             assert!(Axis::parse(text).is_err(), "{text}");
         }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reaches_beyond_the_target_is_no_axis() {
+    fn what_reaches_beyond_the_target_is_not_an_axis() {
         for (text, says) in [
             ("iomem=mmapshared:userfile", "names files"),
             ("mem=malloc,mmap:userfile", "names files"),

@@ -243,7 +243,7 @@ rw = \"write\"
     }
 
     #[test]
-    fn mistakes_in_a_test_of_ones_own_are_told() {
+    fn mistakes_in_a_custom_test_are_reported() {
         for (text, says) in [
             ("[test.a]\nbs = \"4k\"\n", "missing field `rw`"),
             ("[test.a]\nrw = \"random\"\n", "there are read, write"),

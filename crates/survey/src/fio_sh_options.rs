@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_its_own_usage_works() {
+    fn the_example_in_its_usage_works() {
         let found = parsed("-w /domain0/fiotest -t randread -s 10 -m 1000 -f").unwrap();
         assert!(found.force);
         assert_eq!(found.request.tests, [TestKind::RandomRead]);
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told() {
+    fn what_makes_no_sense_is_reported() {
         for (line, says) in [
             ("-q", "no letter -q"),
             ("-s", "-s needs a value"),

@@ -101,7 +101,7 @@ fn log_writes_wait_for_stable_storage() {
 }
 
 #[test]
-fn small_log_writes_go_through_the_cache_where_o_direct_has_no_such_size() {
+fn small_log_writes_go_through_the_cache_where_they_must() {
     let large = SurveyTarget { direct_multiple: 4096, ..target(TargetKind::WorkFile) };
     let small = SurveyTest::at(TestKind::LogWrite, 1024, 1);
     assert!(!planned(&small, &large, "psync").unwrap().jobs[0].files.direct);
@@ -120,7 +120,7 @@ fn several_devices_are_used_alike_by_all_users() {
 }
 
 #[test]
-fn each_user_has_a_file_of_its_own_where_that_is_asked() {
+fn each_user_has_a_separate_file_on_request() {
     let paths: Vec<PathBuf> = (1..=8).map(|number| format!("/data/w.{number}").into()).collect();
     let own = SurveyTarget { paths: paths.clone(), layout: Layout::PerUser, ..target(TargetKind::WorkFile) };
     let plan = planned(&SurveyTest::at(TestKind::SequentialRead, 1 << 20, 4), &own, "psync").unwrap();
@@ -132,7 +132,7 @@ fn each_user_has_a_file_of_its_own_where_that_is_asked() {
 }
 
 #[test]
-fn a_target_that_is_too_small_is_refused_with_the_size_that_works() {
+fn a_target_that_is_too_small_is_refused_with_a_size_that_fits() {
     let small = SurveyTarget { size: 16 << 20, ..target(TargetKind::WorkFile) };
     let refused = planned(&SurveyTest::at(TestKind::SequentialRead, 1 << 20, 64), &small, "psync").unwrap_err();
     assert!(refused.contains("--size of 64M"), "{refused}");
@@ -145,7 +145,7 @@ fn a_target_that_is_too_small_is_refused_with_the_size_that_works() {
 }
 
 #[test]
-fn any_option_of_fio_can_be_swept_and_a_wrong_one_is_told() {
+fn any_option_of_fio_can_be_swept_and_a_wrong_one_is_reported() {
     let with = |name: &str, value: &str| SurveyTest {
         extras: vec![(name.to_owned(), value.to_owned())],
         ..SurveyTest::at(TestKind::RandomRead, 8192, 1)

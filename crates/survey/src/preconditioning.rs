@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_never_settles_ends_by_the_budget_or_after_25_more_rounds() {
+    fn a_rate_that_never_settles_ends_by_budget_or_25_rounds() {
         let falls = |at: f64| 100.0 * 1e6 * (1.0 + 4.0 * (-at / 300.0).exp());
         let (found, seconds) = through(Rounds::new(GIB, GIB, Some(Nanos::from_secs(180))), falls);
         assert!(!found.settled && seconds == 180, "{found:?}");

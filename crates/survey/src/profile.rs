@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_units_is_in_the_jobs_of_a_profile_that_asks_for_it() {
+    fn the_number_of_units_is_in_the_jobs_of_a_profile_that_asks() {
         let test = |jobs: &str| ProfileTest { name: "x".to_owned(), jobs: jobs.to_owned(), rules: Vec::new() };
         for (jobs, units, expected) in [
             ("numjobs={units}\nbs=4k\n", 7, "numjobs=7\nbs=4k\n"),

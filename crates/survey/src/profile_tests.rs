@@ -91,7 +91,7 @@ impl Disk {
 }
 
 #[test]
-fn disks_a_fifth_on_either_side_of_every_limit_are_answered_rightly_and_at_it_nothing_is_said() {
+fn disks_a_fifth_off_every_limit_are_answered_and_at_it_none() {
     let mut rules: Vec<(String, Rule)> = Vec::new();
     for (name, text) in PROFILES {
         let profile = Profile::from_toml(text).unwrap();

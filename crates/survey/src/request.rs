@@ -394,7 +394,7 @@ random_distribution = \"random,zipf:1.2\"
     }
 
     #[test]
-    fn a_mistake_in_a_file_is_told_with_its_line() {
+    fn a_mistake_in_a_file_is_reported_with_its_line() {
         for (text, line, says) in [
             ("time = 5\nsise = \"4G\"\n", "line 2", "unknown field `sise`"),
             ("size = \"4q\"\n", "line 1", "write it like 512M"),

@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_told_from_a_mistyped_directory() {
+    fn a_new_file_is_distinguished_from_a_mistyped_directory() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(kind(&directory.path().join("w.dat")).unwrap(), TargetKind::WorkFile);
         assert!(kind(&directory.path().join("data")).is_err());

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_is_told_by_what_it_does() {
+    fn a_test_is_named_by_what_it_does() {
         assert_eq!(test().describe(), "8k rand read, 16 users, size=1G, iodepth=4");
         assert_eq!(test().key(), "random_read bs=8192 users=16 size=1073741824 iodepth=4 round=2");
         let own = SurveyTest { name: Some("checkout".to_owned()), ..test() };

@@ -62,7 +62,7 @@ mod tests {
     const ENGINES: &[EngineSpec] = &[refused("exec", "runs a command"), refused("net", "connects to other hosts")];
 
     #[test]
-    fn a_strangers_survey_stays_in_its_directory_and_runs_nothing() {
+    fn an_untrusted_survey_stays_in_its_directory_and_runs_nothing() {
         for text in [
             "targets = [\"/dev/sda\"]",
             "targets = [\"here\", \"../there\"]",

@@ -310,7 +310,7 @@ mod tests {
         assert!(again.is_filled());
         drop(again);
         let other = WorkFile::prepare(&directory.path().join(NAME), 2 * SMALL, None, Afterwards::Remove).unwrap();
-        assert!(!other.is_filled(), "another size is filled anew");
+        assert!(!other.is_filled(), "another size is filled again");
     }
 
     #[test]

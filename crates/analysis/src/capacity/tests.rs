@@ -245,7 +245,7 @@ fn capped(rate: f64, seconds: f64, _: usize) -> Trial {
 }
 
 #[test]
-fn at_a_cliff_the_interval_is_between_longer_runs_that_kept_the_limit_and_that_missed_it() {
+fn the_interval_at_a_cliff_is_between_longer_runs() {
     for seed in 1..=20 {
         for precision in [0.03, 0.005] {
             let (found, stages) = searched_with(Goal { from: Some(100.0), seed, precision, ..goal() }, capped);
@@ -269,7 +269,7 @@ fn at_a_cliff_the_interval_is_between_longer_runs_that_kept_the_limit_and_that_m
 }
 
 #[test]
-fn a_longer_run_that_misses_by_chance_does_not_move_the_interval() {
+fn a_longer_run_that_misses_by_chance_moves_no_interval() {
     let usually: Target = |rate, _| (vec![usual(rate)], 0.0);
     let plain = searched(goal(), usually).0;
     // The first longer run has a tenth more slow I/Os than the limit allows.

@@ -76,7 +76,7 @@ mod tests {
     use model::MountFacts;
 
     #[test]
-    fn reads_of_a_write_only_test_are_told() {
+    fn reads_of_a_write_only_test_are_reported() {
         let mut result = watched_random_read();
         assert_eq!(run(&result), []);
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_writes_twice_is_told_on_files_only() {
+    fn a_device_that_writes_twice_is_reported_on_files_only() {
         let mut result = watched_random_read();
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.bytes = [2_000 * 8192, 100 * 8192, 0];

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_sweeps_are_told_apart_row_by_row() {
+    fn the_published_sweeps_are_distinguished_row_by_row() {
         for row in published_rows() {
             let found = check(&row.result()).map(|(grade, _)| grade);
             let expected = row.impossible.then_some(Grade::ValidWithLimits);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn more_in_flight_than_the_depths_show_is_possible_up_to_the_depth_asked_for() {
+    fn more_in_flight_than_seen_is_possible_up_to_the_asked_depth() {
         let mut result = closed_loop(1, 7_000, Nanos::MILLISECOND, Nanos::SECOND);
         (result.jobs[0].echo.iodepth, result.jobs[0].depth.level[0]) = (8, 7_000);
         assert_eq!(check(&result), None, "another thread submits");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_without_their_time_and_runs_of_milliseconds_are_not_checked() {
+    fn untimed_flushes_and_runs_of_milliseconds_are_not_checked() {
         let idle = |length: Nanos| printed(closed_loop(1, 2, Nanos::MILLISECOND, length), Some(1.0), Some(1.0));
         assert_eq!(check(&idle(Nanos::SECOND)).unwrap().0, Grade::ValidWithLimits);
         assert_eq!(check(&idle(Nanos::from_millis(10))).unwrap().0, Grade::NotChecked);

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_signal_is_told_once_for_reads_and_writes() {
+    fn a_missing_signal_is_reported_once_for_reads_and_writes() {
         let mut result = clean_random_read();
         result.devices.clear();
         result.jobs[0].directions.write = result.jobs[0].directions.read.clone();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_file_system_is_no_storage() {
+    fn a_memory_file_system_is_not_a_storage() {
         let mut result = clean_random_read();
         result.devices.clear();
         result.environment.file_systems.push(FileSystem { path: "/dev/shm".into(), kind: "tmpfs".into() });
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_another_program_is_judged_by_its_disks_if_it_is_long_enough() {
+    fn a_long_report_of_another_program_is_judged_by_its_disks() {
         let grade = |seconds: u64, percent: u64| {
             let mut result = crate::fixtures::printed(with_share(percent), Some(8.0), Some(1.0));
             result.jobs[0].echo.paths.clear();

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_waits_for_a_processor_is_a_finding_and_one_that_polls_is_not() {
+    fn a_worker_that_waits_for_a_cpu_is_a_finding_a_poller_is_not() {
         let mut result = watched_random_read();
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.workers[3].run_delay = Some(Nanos::from_millis(450));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_processor_before_a_full_disk_would_wait_there() {
+    fn a_wait_for_a_cpu_before_a_full_disk_is_the_wait_of_the_disk() {
         let mut result = watched_random_read();
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.workers.iter_mut().for_each(|worker| worker.run_delay = Some(Nanos::from_millis(480)));

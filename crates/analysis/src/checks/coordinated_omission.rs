@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_of_a_job_with_a_rate_names_its_response_time_where_the_latency_hides_it() {
+    fn a_stall_of_a_job_with_a_rate_names_its_response_time() {
         let mut result = closed_loop(1, 50_000, Nanos::from_micros(100), Nanos::from_secs(10));
         workload(&mut result).pace.iops.read = Some(5000);
         let read = &mut result.jobs[0].directions.read;

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_fills_is_silent_and_one_that_waits_in_submission_is_not() {
+    fn a_filled_queue_is_silent_a_wait_in_submission_is_not() {
         let mut result = closed_loop(1, 32_000, Nanos::MILLISECOND, Nanos::SECOND);
         let job = &mut result.jobs[0];
         (job.echo.iodepth, job.echo.engine) = (32, "libaio".into());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_ios_that_are_in_the_queue_of_the_device_did_not_wait_for_each_other() {
+    fn direct_ios_in_the_device_queue_did_not_wait_for_each_other() {
         let mut result = watched_random_read();
         let moments = Moments::from_parts(20_000, 900_000, 900_000, 900_000 * 20_000, 0);
         let part = || Some(LatencyStatistics { moments, histogram: None });
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reap_that_waits_for_most_of_the_queue_is_told() {
+    fn a_reap_that_waits_for_most_of_the_queue_is_reported() {
         let mut result = closed_loop(1, 32_000, Nanos::MILLISECOND, Nanos::SECOND);
         let job = &mut result.jobs[0];
         (job.echo.iodepth, job.depth.level[5]) = (32, 32_000);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_that_extend_a_file_are_one_after_another_however_idle_the_device_is() {
+    fn writes_that_extend_a_file_are_serial_on_an_idle_device() {
         let mut result = watched_random_write();
         result.jobs[0].echo.direct = true;
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn ios_that_wait_above_the_device_are_told_with_the_cause() {
+    fn ios_that_wait_above_the_device_are_reported_with_the_cause() {
         let mut result = watched_random_read();
         result.jobs[0].echo.direct = true;
         assert_eq!(sentence(&result), None, "all 8 are at the device");

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_only_failed_is_no_result() {
+    fn a_run_that_only_failed_is_not_a_result() {
         let mut result = clean_random_read();
         result.jobs[0].error = Some(failure());
         result.jobs[0].directions = Default::default();

@@ -44,7 +44,7 @@ mod tests {
     use crate::fixtures::watched_random_read;
 
     #[test]
-    fn a_region_that_was_never_written_is_no_disk() {
+    fn a_region_that_was_never_written_is_not_a_disk() {
         let mut result = watched_random_read();
         assert_eq!(run(&result), []);
         let target = &mut result.monitored.as_mut().unwrap().targets[0];

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_that_leaves_a_remainder_is_a_finding_in_time_and_in_bytes() {
+    fn a_ramp_with_a_remainder_is_a_finding_in_time_and_bytes() {
         let mut result = clean_random_read();
         workload(&mut result).ramp = Nanos::from_secs(3);
         assert_eq!(sentence(&result), None, "a quarter was measured");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tester_that_is_late_by_little_is_no_finding() {
+    fn a_tester_that_is_late_by_little_is_not_a_finding() {
         let with = |late_us: u64, response_us: u64| {
             let times = |us: u64| {
                 let mut histogram = Histogram::default();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_and_jobs_with_a_rate_count_together_and_others_not() {
+    fn directions_and_jobs_with_a_rate_count_together() {
         let mut result = sent(100);
         result.jobs.push(sent(0).jobs.remove(0));
         assert_eq!(run(&result), [], "100 of 16,000");

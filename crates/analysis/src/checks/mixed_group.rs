@@ -43,7 +43,7 @@ mod tests {
     use crate::fixtures::clean_random_read;
 
     #[test]
-    fn small_and_large_blocks_in_one_group_are_told() {
+    fn small_and_large_blocks_in_one_group_are_reported() {
         let mut result = clean_random_read();
         result.jobs.append(&mut clean_random_read().jobs);
         for (job, size) in result.jobs.iter_mut().zip([4_096, 1 << 20]) {

@@ -51,7 +51,7 @@ mod tests {
     use crate::fixtures::watched_random_read;
 
     #[test]
-    fn traffic_that_is_not_ours_is_told_with_its_share() {
+    fn traffic_of_others_is_reported_with_its_share() {
         let mut result = watched_random_read();
         assert_eq!(run(&result), []);
         for interval in &mut result.monitored.as_mut().unwrap().intervals {

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn dirty_pages_at_the_end_are_told_with_their_share() {
+    fn dirty_pages_at_the_end_are_reported_with_their_share() {
         let mut result = writes();
         assert_eq!(run(&result), [], "a cache that writes through has all of it");
         let written = result.jobs[0].directions.write.bytes;

@@ -220,19 +220,19 @@ mod tests {
     }
 
     #[test]
-    fn a_cliff_is_told_with_both_rates() {
+    fn a_cliff_is_reported_with_both_rates() {
         let sentence = with_rates(&[9, 400, 410, 405, 395, 400, 400, 100, 101, 99, 100, 102]).unwrap();
         assert!(sentence.starts_with("fast phase 0–6.0 s 402 MiB/s, then 100 MiB/s"), "{sentence}");
     }
 
     #[test]
-    fn a_slope_is_told_as_one() {
+    fn a_slope_is_reported_as_a_slope() {
         let sentence = with_rates(&[0, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200]).unwrap();
         assert!(sentence.contains("all the way"), "{sentence}");
     }
 
     #[test]
-    fn a_short_burst_at_the_start_is_told() {
+    fn a_short_burst_at_the_start_is_reported() {
         let sentence = with_rates(&[300, 300, 300, 100, 101, 99, 100, 102, 100, 99, 101, 100]).unwrap();
         assert!(sentence.starts_with("fast phase 0–2.0 s 300 MiB/s, then 100 MiB/s"), "{sentence}");
         assert_eq!(with_rates(&[300, 130, 130, 100, 101, 99, 100, 102, 100, 99, 101, 100]), None);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn saw_teeth_are_told_with_their_period() {
+    fn saw_teeth_are_reported_with_their_period() {
         let teeth = [1, 40, 80, 120, 160, 40, 80, 120, 160, 40, 80, 120, 160, 40, 80, 120, 160];
         let sentence = with_rates(&teeth).unwrap();
         assert_eq!(

@@ -51,7 +51,7 @@ mod tests {
     use crate::fixtures::{clean_random_read, workload};
 
     #[test]
-    fn an_engine_that_drops_its_ios_is_named_once_and_others_are_silent() {
+    fn an_engine_that_drops_its_ios_is_named_once() {
         let mut result = clean_random_read();
         assert_eq!(run(&result), []);
         result.jobs[0].echo.engine = "dropper".into();

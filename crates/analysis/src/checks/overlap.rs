@@ -111,7 +111,7 @@ mod tests {
     use plan::{Distribution, Order};
 
     #[test]
-    fn eight_sequential_readers_of_one_gigabyte_repeat_seven_eighths() {
+    fn eight_sequential_readers_of_1_gb_repeat_seven_eighths() {
         let mut result = closed_loop(8, 8 << 17, Nanos::MILLISECOND, Nanos::SECOND);
         result.jobs[0].echo.region_bytes = 1 << 30;
         assert_eq!(run(&result)[0].sentence, "8 workers read the same 1 GiB: 88 % repeats");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn writers_of_the_same_blocks_are_told() {
+    fn writers_of_the_same_blocks_are_reported() {
         let mut result = closed_loop(4, 4 << 17, Nanos::MILLISECOND, Nanos::SECOND);
         let job = &mut result.jobs[0];
         job.echo.region_bytes = 1 << 30;

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn buffered_reads_of_what_memory_holds_are_a_finding_when_they_repeat() {
+    fn buffered_reads_of_what_memory_holds_are_a_finding() {
         let mut result = watched_random_read();
         result.environment.memory_bytes = 8 << 30;
         assert!(run(&result)[0].sentence.contains("fits into 8 GiB of memory"));

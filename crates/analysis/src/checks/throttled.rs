@@ -38,7 +38,7 @@ mod tests {
     use model::GroupGain;
 
     #[test]
-    fn a_quota_that_held_back_is_told_with_its_share() {
+    fn a_quota_that_held_back_is_reported_with_its_share() {
         let mut result = watched_random_read();
         assert_eq!(run(&result), []);
         for interval in &mut result.monitored.as_mut().unwrap().intervals {

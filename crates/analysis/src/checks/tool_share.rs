@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_silent_where_no_storage_is_measured_and_in_virtual_time() {
+    fn it_is_silent_in_virtual_time_and_without_a_storage() {
         let mut buffered = with(500_000);
         buffered.jobs[0].echo.direct = false;
         assert_eq!(run(&buffered), []);

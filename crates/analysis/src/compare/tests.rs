@@ -31,7 +31,7 @@ const OLD: [u64; 5] = [80_000, 81_000, 79_500, 80_500, 80_200];
 const NEW: [u64; 5] = [71_000, 72_000, 70_500, 71_500, 71_200];
 
 #[test]
-fn a_loss_of_a_tenth_is_worse_in_rate_and_latency_and_both_are_named() {
+fn a_loss_of_a_tenth_is_worse_in_rate_and_latency() {
     let tests = compared(&runs(&OLD, (1..).step_by(2)), &runs(&NEW, (2..).step_by(2)));
     let [test] = tests.as_slice() else { panic!("{tests:?}") };
     assert_eq!((test.label.as_str(), test.runs, test.order), ("sequential reads ×8", [5, 5], Order::Turns));
@@ -84,7 +84,7 @@ fn response_times_are_compared_where_jobs_have_a_rate() {
 }
 
 #[test]
-fn one_run_a_side_cannot_tell_and_has_the_interval_within_the_run() {
+fn one_run_a_side_decides_nothing_and_has_its_own_interval() {
     let mut watched = watched_random_read();
     let monitored = watched.monitored.as_mut().unwrap();
     let first = monitored.intervals.clone();
@@ -105,7 +105,7 @@ fn one_run_a_side_cannot_tell_and_has_the_interval_within_the_run() {
 }
 
 #[test]
-fn tests_of_other_users_or_directions_are_not_paired_and_the_difference_is_named() {
+fn tests_of_other_users_or_directions_are_not_paired() {
     let mut sixteen = result(80_000, 9);
     sixteen.jobs[0].workers = 16;
     let found = pair(observed(&[result(80_000, 1)]), observed(&[sixteen]));
@@ -121,7 +121,7 @@ fn tests_of_other_users_or_directions_are_not_paired_and_the_difference_is_named
 }
 
 #[test]
-fn tests_of_other_sizes_or_flushes_are_refused_and_what_is_not_stated_is_said() {
+fn tests_of_other_sizes_or_flushes_are_refused() {
     let sized = |bytes: u64| {
         let mut found = result(80_000, 1);
         found.jobs[0].echo.region_bytes = bytes;
@@ -141,7 +141,7 @@ fn tests_of_other_sizes_or_flushes_are_refused_and_what_is_not_stated_is_said() 
 }
 
 #[test]
-fn a_new_name_is_no_new_test_unless_a_file_has_two_of_them() {
+fn a_new_name_is_a_new_test_only_where_a_file_has_two() {
     let named = |names: &[&str]| {
         let mut found = result(80_000, 1);
         let job = found.jobs[0].clone();
@@ -188,7 +188,7 @@ fn a_changed_scheduler_is_the_only_difference_that_is_shown() {
 }
 
 #[test]
-fn the_engine_of_a_job_that_is_not_compared_is_no_difference() {
+fn the_engine_of_a_job_left_out_is_not_a_difference() {
     let mut two = result(80_000, 1);
     let mut other = two.jobs[0].clone();
     other.echo.engine = "libaio".into();
@@ -223,7 +223,7 @@ fn errors_and_memory_are_seen() {
 }
 
 #[test]
-fn other_programs_disturb_a_run_and_a_worker_that_computes_does_not() {
+fn other_programs_disturb_a_run_a_computing_worker_does_not() {
     let noted = |check: &str, grade: Grade, evidence: &[(&str, f64)]| {
         let mut found = result(80_000, 1);
         let evidence = evidence.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -254,7 +254,7 @@ fn rate(noise: &mut SplitMix, drift: f64) -> u64 {
 }
 
 #[test]
-fn equal_results_are_named_as_changed_in_five_percent_of_300_comparisons_at_most() {
+fn equal_results_differ_in_5_percent_of_300_comparisons_at_most() {
     let mut named = 0;
     for seed in 0..300 {
         let mut noise = SplitMix::new(seed);
@@ -267,7 +267,7 @@ fn equal_results_are_named_as_changed_in_five_percent_of_300_comparisons_at_most
 }
 
 #[test]
-fn a_drift_that_looks_like_a_change_carries_the_remark_when_all_old_runs_were_first() {
+fn a_drift_that_looks_like_a_change_carries_the_remark() {
     let mut called = 0;
     for seed in 0..100 {
         let mut noise = SplitMix::new(seed);

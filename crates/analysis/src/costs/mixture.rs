@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_the_device_is_that_of_a_cold_pass_else_of_its_busy_time() {
+    fn the_device_rate_is_that_of_a_cold_pass_or_its_busy_time() {
         let mut result = closed_loop(1, 1000, Nanos::MILLISECOND, Nanos::SECOND);
         assert_eq!(device_rate(&result), None);
         result.devices[0].busy_ms = 500;

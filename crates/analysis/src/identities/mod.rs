@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_told() {
+    fn what_is_not_known_is_not_reported() {
         let mut result = whole();
         result.devices.clear();
         result.jobs[0].echo.block_sizes = Default::default();

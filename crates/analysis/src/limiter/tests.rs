@@ -75,7 +75,7 @@ fn a_disk_with_moving_parts_is_the_limit_with_one_request_too() {
 }
 
 #[test]
-fn few_requests_at_a_device_that_takes_many_are_a_matter_of_depth() {
+fn few_requests_at_a_device_that_takes_many_are_the_depth() {
     let mut result = run(990, 1);
     result.jobs[0].workers = 1;
     check(&result, Limiter::Depth, 90.0..=100.0, "one I/O in flight at most");
@@ -124,7 +124,7 @@ fn the_plans_own_rate_is_a_cap() {
 }
 
 #[test]
-fn a_flat_rate_at_a_round_number_is_a_cap_and_an_uneven_one_is_not() {
+fn a_flat_rate_at_a_round_number_is_a_cap() {
     let mut result = run(990, 8);
     each(&mut result, |interval| interval.ios = [3_001, 0, 0]);
     check(&result, Limiter::Cap, 99.9..=100.0, "plateau of 3001 IOPS ± 0.0 %");
@@ -133,7 +133,7 @@ fn a_flat_rate_at_a_round_number_is_a_cap_and_an_uneven_one_is_not() {
 }
 
 #[test]
-fn a_worker_with_one_io_that_computes_longer_than_it_waits_is_the_limit() {
+fn a_worker_that_computes_longer_than_it_waits_is_the_limit() {
     let busy = |depth: u32| {
         let mut result = run(400, 1);
         result.jobs[0].echo.iodepth = depth;
@@ -154,7 +154,7 @@ fn a_worker_with_one_io_that_computes_longer_than_it_waits_is_the_limit() {
 }
 
 #[test]
-fn ios_that_an_idle_raw_device_has_not_got_are_held_back_by_a_limit() {
+fn ios_that_an_idle_raw_device_lacks_are_held_by_a_limit() {
     let held = || {
         let mut result = run(100, 1);
         result.jobs[0].workers = 1;
@@ -244,7 +244,7 @@ fn a_link_that_is_full_is_the_limit() {
 }
 
 #[test]
-fn a_link_that_transfers_in_one_direction_at_a_time_is_full_with_the_sum_of_both() {
+fn a_half_duplex_link_is_full_with_the_sum_of_both() {
     let mut result = run(990, 8);
     monitored(&mut result).devices[0].link_bytes_per_second = Some(34_000_000);
     result.jobs[0].directions.write.bytes = 10 * 2_000 * 8192;
@@ -283,7 +283,7 @@ fn a_neighbour_below_a_loop_device_is_seen_too() {
 }
 
 #[test]
-fn a_limit_of_the_control_group_that_holds_ios_back_late_is_a_cap() {
+fn a_group_limit_that_holds_ios_back_late_is_a_cap() {
     // The kernel's throttle let 2,000 of 3,000 go, because its timer was late; the I/Os waited for it above the device.
     let limited = |busy_ms, queue| {
         let mut result = run(busy_ms, queue);
@@ -305,7 +305,7 @@ fn a_limit_of_the_control_group_that_holds_ios_back_late_is_a_cap() {
 }
 
 #[test]
-fn waiting_for_neither_processor_nor_device_is_waiting_for_each_other() {
+fn waiting_for_neither_cpu_nor_device_is_waiting_for_each_other() {
     let mut result = run(200, 1);
     each(&mut result, |interval| interval.devices[0].reads.ticks_ms = 500);
     check(&result, Limiter::FileSystemLock, 85.0..=90.0, "for each other, in the file system");
@@ -345,7 +345,7 @@ fn a_rate_in_bytes_is_the_plans_own_limit() {
 }
 
 #[test]
-fn a_rate_more_even_than_its_latencies_is_a_limit_that_is_not_seen_from_here() {
+fn a_rate_more_even_than_its_latencies_is_an_unseen_limit() {
     let mut result = run(400, 8);
     monitored(&mut result).intervals.iter_mut().enumerate().for_each(|(at, interval)| {
         interval.ios = [1_537 + at as u64 % 2 * 3, 0, 0];

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_rate_is_like_the_volumes_of_its_provider_and_size_alone() {
+    fn a_flat_rate_is_like_the_volumes_of_its_provider_and_size() {
         let ebs = place("nvme1n1", Some("Amazon Elastic Block Store              "), 500).unwrap();
         assert_eq!(names(&ebs.like(&rate(3_004.0, 4096.0))), ["EBS gp3 as sold without more (3,000 IOPS)"]);
         assert_eq!(names(&ebs.like(&rate(1_497.0, 4096.0))), ["EBS gp2 of 500 GiB (1,500 IOPS)"]);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_nobody_sells_by_the_hour_is_like_none() {
+    fn a_disk_that_is_not_rented_by_the_hour_is_like_none() {
         for (name, model) in [
             ("nvme0n1", Some("Samsung SSD 990 PRO")),
             ("nvme1n1", Some("Amazon EC2 NVMe Instance Storage")),

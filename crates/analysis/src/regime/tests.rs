@@ -80,7 +80,7 @@ const BUCKETS: [(f64, f64, f64, usize); 4] = [
 ];
 
 #[test]
-fn credits_are_named_with_their_moment_their_size_and_the_rate_after_them() {
+fn credits_are_named_with_moment_size_and_the_rate_after() {
     for (plateau, base, size, intervals) in BUCKETS {
         let mut errors = Errors::default();
         let spent = size / (plateau - base);
@@ -198,7 +198,7 @@ fn a_run_without_a_change_has_neither_a_change_nor_a_kind() {
 }
 
 #[test]
-fn a_limit_that_a_counter_shows_is_no_burst() {
+fn a_limit_that_a_counter_shows_is_not_a_burst() {
     let rates = series(&mut Noise::new(1), 120, 0.01, |at| if at < 20.0 { 3_000.0 } else { 300.0 });
     let named = |change: &dyn Fn(&mut Course)| {
         let mut changed = course(&rates);
@@ -243,7 +243,7 @@ fn a_limit_that_a_counter_shows_is_no_burst() {
 }
 
 #[test]
-fn a_level_without_a_cause_has_no_name_and_the_last_settled_one_lasts() {
+fn a_level_without_a_cause_is_unnamed_and_the_last_one_lasts() {
     let rates = series(&mut Noise::new(3), 240, 0.02, |at| if at < 40.0 { 3_000.0 } else { 4_000.0 });
     let phases = of_course(&course(&rates));
     assert_eq!(kinds(&phases), [PhaseKind::Settled, PhaseKind::Settled], "{phases:#?}");
@@ -260,7 +260,7 @@ fn a_level_without_a_cause_has_no_name_and_the_last_settled_one_lasts() {
 }
 
 #[test]
-fn io_that_a_limiter_holds_is_a_second_kind_with_nothing_in_between() {
+fn io_that_a_limiter_holds_is_a_second_kind() {
     let histogram = |held: u64| {
         let mut all = measure::Histogram::new();
         all.record_many(Nanos::from_micros(90), 1_000 - held);
@@ -318,7 +318,7 @@ fn a_run_ends_soon_after_its_rate_changes_and_not_before() {
             assert!(found.sentence.starts_with("it ended because its rate had changed at 6"), "{found:?}");
         }
     }
-    // An approach at the begin is no change of a steady rate.
+    // An approach at the begin is not a change of a steady rate.
     let approach = series(&mut Noise::new(1), 400, 0.01, |at| 1_000.0 * (1.0 + 2.0 * (-at / 8.0).exp()));
     let (end, found) = ended(Until::Change, &approach);
     assert!(end == 400 && !found.reached && found.sentence.contains("no change"), "{end} {found:?}");

@@ -229,7 +229,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_change_is_a_ratio_and_has_the_same_interval_in_both_directions() {
+    fn a_change_is_a_ratio_with_one_interval_in_both_directions() {
         let (old, new) = ([100.0, 102.0, 98.0, 101.0], [90.0, 91.0, 89.0, 92.0]);
         let (down, up) = (between_sets(&old, &new).unwrap(), between_sets(&new, &old).unwrap());
         assert!((down.estimate + up.estimate).abs() < 1e-12 && (down.half(ALPHA) - up.half(ALPHA)).abs() < 1e-12);

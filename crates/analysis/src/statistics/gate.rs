@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_the_tolerance_needs_more_runs_and_at_it_no_number_is_enough() {
+    fn near_the_tolerance_more_runs_are_needed_at_it_none_suffice() {
         assert!(runs_to_go(&change(-3.5), 0.05, 1).unwrap() < runs_to_go(&change(-4.5), 0.05, 1).unwrap());
         let exactly = 100.0 * (-(0.05_f64.ln_1p())).exp_m1();
         assert_eq!(runs_to_go(&change(exactly), 0.05, 1), None);

@@ -46,7 +46,7 @@ fn the_shares_of_a_percentile_are_those_of_the_golden_table() {
 }
 
 #[test]
-fn the_change_between_sets_and_pairs_is_that_of_the_golden_table() {
+fn the_change_between_sets_and_pairs_is_in_the_golden_table() {
     type Rule = fn(&[f64], &[f64]) -> Option<Change>;
     let rules: [(&str, Rule); 4] =
         [("M3sets", between_sets), ("M3one", between_sets), ("M3pairs", between_pairs), ("M4", between_watched_pairs)];
@@ -97,7 +97,7 @@ fn the_drift_of_the_last_half_is_that_of_the_golden_table() {
 }
 
 #[test]
-fn the_rate_at_which_a_share_is_reached_is_that_of_the_golden_table() {
+fn the_rate_that_a_share_reaches_is_in_the_golden_table() {
     for (inputs, expected) in rows("M10") {
         let counts = inputs[1].iter().zip(&inputs[2]).zip(&inputs[3]);
         let trials: Vec<_> = counts.map(|((&rate, &ios), &over)| RateTrial { rate, ios, over }).collect();

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_outlier_is_no_change() {
+    fn a_single_outlier_is_not_a_change() {
         let mut series: Vec<f64> = level(100.0, 60).collect();
         series[30] = 20.0;
         assert_eq!(level_changes(&series), Some(Vec::new()));

@@ -61,7 +61,7 @@ fn differs(change: Option<Change>) -> bool {
 }
 
 #[test]
-fn equal_sets_differ_in_five_percent_and_effects_of_two_deviations_are_seen() {
+fn equal_sets_differ_in_5_percent_and_2_deviations_are_seen() {
     for runs in [3, 5, 10] {
         let found = count(|noise| differs(between_sets(&noise.rates(runs, 0.0, 0.03), &noise.rates(runs, 0.0, 0.03))));
         at_most(0.05, found, "equal sets differ");
@@ -80,7 +80,7 @@ fn a_single_new_run_against_ten_has_five_percent_false_answers() {
 }
 
 #[test]
-fn a_reader_who_looks_after_every_pair_is_misled_in_less_than_five_percent() {
+fn a_look_after_every_pair_misleads_in_less_than_5_percent() {
     let first_look = |noise: &mut Noise, change: f64, most: usize| {
         let (old, new) = (noise.rates(most, 0.0, 0.03), noise.rates(most, change, 0.03));
         (4..=most).find(|&pairs| differs(between_watched_pairs(&old[..pairs], &new[..pairs])))
@@ -101,7 +101,7 @@ fn a_reader_who_looks_after_every_pair_is_misled_in_less_than_five_percent() {
 }
 
 #[test]
-fn a_gate_is_wrong_in_a_percent_and_cannot_tell_at_the_tolerance() {
+fn a_gate_is_wrong_in_1_percent_and_open_at_the_tolerance() {
     let bound = -0.05_f64.ln_1p();
     let answers = |noise: &mut Noise, change: f64, metrics: usize| {
         // Metrics of one machine move together: a third of the noise is common.
@@ -140,7 +140,7 @@ fn drifting(noise: &mut Noise, pairs: usize) -> Vec<f64> {
 }
 
 #[test]
-fn all_old_runs_first_makes_a_drift_a_change_and_random_turns_do_not() {
+fn old_runs_first_make_a_drift_a_change_random_turns_do_not() {
     let blocks = count(|noise| {
         let runs = drifting(noise, 10);
         differs(between_sets(&runs[..10], &runs[10..]))

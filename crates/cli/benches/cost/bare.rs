@@ -2,7 +2,7 @@
 //! where a latency needs it: before and after an I/O, or after a batch was submitted and after some of it have completed.
 //! What is left is what the kernel and the processor ask for; no program can be cheaper.
 //!
-//! They run in a process of their own (`cost --bare KIND PATH IOS`), so that their CPU time is counted as the others'.
+//! They run in a separate process (`cost --bare KIND PATH IOS`), so that their CPU time is counted as the others'.
 //! `unsafe` here is the system call itself; the engines of the program are not used, they are what is measured.
 
 use io_uring::{IoUring, opcode, types};
@@ -263,7 +263,7 @@ fn libaio(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
         for event in events.iter().take(usize::try_from(got).unwrap_or(0)) {
             free.push(usize::try_from(event.data).map_err(io::Error::other)?);
             if event.result != BLOCK as i64 {
-                return Err(io::Error::other("a read came back short"));
+                return Err(io::Error::other("a read was short"));
             }
             done += 1;
         }
@@ -277,7 +277,7 @@ fn checked(result: i64) -> io::Result<i64> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// How a batch goes to a ring and another comes back.
+/// How a batch goes to a ring and another completes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Calls {
     /// A submission has an end, which its latency needs.

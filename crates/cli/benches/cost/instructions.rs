@@ -32,7 +32,7 @@ fn whole_run(row: &Row, path: &Path, ios: u64) -> io::Result<(f64, u64)> {
     let ours = plumb();
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=profile", "--separate-threads=yes"]);
-    // A thread: a forked worker has an account of its own.
+    // A thread: a forked worker has a separate account.
     command.arg(ours.get_program()).args(ours.get_args()).args(["--thread", "--output=report"]);
     command.args(words_of(row, path, ios)).args(row.own);
     let output = command.current_dir(folder.path()).stdin(Stdio::null()).output()?;

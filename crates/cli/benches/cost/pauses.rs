@@ -41,7 +41,7 @@ pub(super) fn show(file: &Path) -> io::Result<Vec<String>> {
         let bare = bare_loop(file, rate)?;
         let ours = with_rate(plumb, rate, file)?;
         let of_fio = cpu_with_rate(|| Command::new("fio"), rate, "json", file)?.0;
-        // A loop that sleeps too long for the rate falls behind by more and more, and is no excuse.
+        // A loop that sleeps too long for the rate falls behind by more and more, which is not an excuse.
         let kept_up = Some(2 * bare.late).filter(|late| *late < Duration::from_millis(1));
         let (latest, most) = (latest.max(kept_up.unwrap_or_default()), share.max(1.25 * bare.cpu));
         let line = format!(

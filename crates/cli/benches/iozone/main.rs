@@ -1,4 +1,4 @@
-//! Throughput and cost of `plumb iozone` beside iozone: tests 0, 1 and 2 on tmpfs in 4k records, in alternating rounds.
+//! Throughput and cost of `plumb iozone` and of iozone: tests 0, 1 and 2 on tmpfs in 4k records, in alternating rounds.
 //!
 //! Throughput is what each prints of itself, the middle of the rounds. CPU time per record is the kernel's account of
 //! the process tree (user and system), of a run of a large file less one of a small file, so that starting up does not

@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 const REPORT: &str = include_str!("../../../formats/tests/seeds/fio_2.0.13.txt");
-/// Lines of fio's logs that are repeated; what is measured is reading, and every line is read anew.
+/// Lines of fio's logs that are repeated; what is measured is reading, and every line is read again.
 const ROWS: usize = 4096;
 const BINS: usize = 1856;
 const PROSE: &str =
@@ -78,7 +78,7 @@ fn printed(format: &str) -> io::Result<String> {
     Ok((0..RUNS).map(|run| with_other_digits(&text, run)).collect())
 }
 
-/// The text with other last digits in each number of four digits or more that is no percentage: the names of percentiles
+/// The text with other last digits in each number of four digits or more that is not a percentage: the names of percentiles
 /// are the same in all runs.
 fn with_other_digits(text: &str, run: u64) -> String {
     let mut bytes = text.as_bytes().to_vec();

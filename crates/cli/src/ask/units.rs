@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_is_a_quarter_and_rounds_have_time_for_a_rare_percentile() {
+    fn a_look_is_a_quarter_and_rounds_fit_a_rare_percentile() {
         assert_eq!((look(60), look(8)), (15, 5));
         let (_, text) = survey::PROFILES.iter().find(|(name, _)| *name == "video-edit").unwrap();
         let question = Question {

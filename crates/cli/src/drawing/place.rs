@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_an_earlier_longer_report_are_removed_and_nothing_else() {
+    fn only_pages_of_an_earlier_longer_report_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("all.png");
         let blank = [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 25 + 40]].concat();

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_time_is_idle_and_iowait_of_each_cpu_and_guests_count_once() {
+    fn idle_is_idle_and_iowait_of_each_cpu_and_guests_count_once() {
         let before = IdleAccount::parse("cpu 9 9 9 9\ncpu0 10 0 10 50 0 0 0 0 0 0\ncpu1 0 0 0 100 0 0 0 0\nintr 1\n");
         let after = IdleAccount::parse("cpu0 40 0 20 90 20 0 0 0 30 0\ncpu1 0 0 0 200 0 0 0 0\n");
         let (system, cpus) = before.idle_until(&after);

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_read_nothing_is_named_with_the_reason_that_is_known() {
+    fn a_job_that_read_nothing_is_named_with_the_known_reason() {
         let job = JobPlan::with_defaults("a", "test", "psync");
         assert_eq!(run_of(job.clone(), 0), ["a: no I/O was done, although its region has 1 MiB"]);
         assert_eq!(run_of(job.clone(), 1), [""; 0]);

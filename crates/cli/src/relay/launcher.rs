@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_that_started_another_number_than_mpi_knows_is_named_with_the_remedy() {
+    fn a_launcher_with_another_number_than_mpi_is_named() {
         let slurm = launcher(&[("SLURM_STEP_NUM_TASKS", "8"), ("SLURM_PROCID", "3")]);
         assert_eq!(slurm.contradiction(8, "Open MPI 4.1.4"), None);
         let text = slurm.contradiction(1, "Open MPI 4.1.4").unwrap();

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_that_lasts_is_above_the_average_in_table_and_progress() {
+    fn the_lasting_rate_is_above_the_average_in_table_and_progress() {
         let mut fallen = row(8, 12_000, Nanos::MILLISECOND);
         fallen.result.lasting = Some(model::Lasting {
             from: Nanos::from_secs(20),

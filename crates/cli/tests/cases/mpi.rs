@@ -16,7 +16,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// Time that may follow it.
 const THEN: Duration = Duration::from_secs(3);
 /// System calls of a relay in a second of measuring, with those of the MPI library's threads. It looks 50 times a second, with 3 to 5 calls each (159 to 286 were
-/// counted under four MPIs); twice that is no storm, but 1 ms between looks, as before the start, would be 3000.
+/// counted under four MPIs); twice that is not a storm, but 1 ms between looks, as before the start, would be 3000.
 const MOST_CALLS: f64 = 500.0;
 /// Random reads of a file for this time.
 const READS: &str = "--name=r --rw=randread --bs=4k --size=4m --time_based --runtime=";
@@ -105,7 +105,7 @@ fn place() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// The document in an output: launchers print lines of their own around it.
+/// The document in an output: launchers print their own lines around it.
 fn document(text: &str) -> Value {
     let from = text.find('{').unwrap_or_else(|| panic!("no document: {text}"));
     let mut documents = serde_json::Deserializer::from_str(&text[from..]).into_iter::<Value>();

@@ -41,7 +41,7 @@ const FIO: [Row; 19] = [
         &[
             "crates/cli/tests/verify.rs headers_number_the_writes_of_their_job",
             "crates/cli/tests/verify.rs headers_are_judged_in_fios_order",
-            "crates/cli/tests/verify.rs a_job_that_only_reads_compares_seeds_where_it_is_asked_to_and_numbers_never",
+            "crates/cli/tests/verify.rs a_job_that_only_reads_compares_seeds_on_request",
         ],
     ),
     (
@@ -96,7 +96,7 @@ const FIO: [Row; 19] = [
         "lines for debugging",
         &[
             "differential::debug_words_never_stop_a_run",
-            "crates/cli/tests/calls.rs what_is_told_has_the_shape_and_the_number_of_fios_lines",
+            "crates/cli/tests/calls.rs debug_lines_have_the_shape_and_the_number_of_fios",
         ],
     ),
     (
@@ -130,7 +130,7 @@ const FIO: [Row; 19] = [
             "differential::engine_cpuio_announces_itself",
             "differential::verify_that_a_time_leaves_out_of_a_mix",
             "crates/formats/src/fio/text/job_block.rs \
-             a_time_is_divided_while_it_is_2000_or_more_and_at_most_to_seconds",
+             a_time_is_divided_from_2000_up_and_at_most_to_seconds",
         ],
     ),
     ("options by age", &["crates/cli/tests/effects.rs every_option_that_works_has_a_case_or_a_test_of_its_effect"]),

@@ -28,7 +28,7 @@ fn inputs(reader: &str) -> Vec<PathBuf> {
     inputs
 }
 
-/// What went wrong; nothing if the reader came back.
+/// What went wrong; nothing if the reader returned.
 fn finding(read: fn(&[u8]), bytes: Vec<u8>) -> Option<&'static str> {
     let (done, end) = channel();
     // A reader that hangs keeps its thread; the test ends without it.
@@ -39,13 +39,13 @@ fn finding(read: fn(&[u8]), bytes: Vec<u8>) -> Option<&'static str> {
     match end.recv_timeout(LONGEST) {
         Ok(true) => None,
         Ok(false) => Some("panicked"),
-        Err(RecvTimeoutError::Timeout) => Some("did not come back"),
+        Err(RecvTimeoutError::Timeout) => Some("did not return"),
         Err(RecvTimeoutError::Disconnected) => Some("died"),
     }
 }
 
 #[test]
-fn every_reader_comes_back_from_every_kept_input() {
+fn every_reader_returns_from_every_kept_input() {
     let mut findings = Vec::new();
     for reader in READERS {
         let inputs = inputs(reader.name);

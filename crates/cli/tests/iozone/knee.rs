@@ -9,7 +9,7 @@ fn plumb(words: &str, place: &Path) -> Output {
     command.args(words.split_whitespace()).current_dir(place).stdin(Stdio::null()).output().expect("plumb")
 }
 
-/// The result as `plumb parse` and `plumb report` see it: so many levels.
+/// The result as `plumb parse` and `plumb report` see it: this number of levels.
 fn is_read(file: &str, levels: usize, place: &Path) {
     let parsed = plumb(&format!("parse --format csv {file}"), place);
     assert_eq!(parsed.status.code(), Some(0), "{}", text(&parsed.stderr));

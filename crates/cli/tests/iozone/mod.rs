@@ -68,7 +68,7 @@ fn a_full_file_system_ends_the_run() {
 }
 
 #[test]
-fn a_file_that_somebody_else_wrote_does_not_verify() {
+fn a_file_that_another_program_wrote_does_not_verify() {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("f");
     std::fs::write(&file, vec![7; 64 << 10]).expect("as made just before");
@@ -80,7 +80,7 @@ fn a_file_that_somebody_else_wrote_does_not_verify() {
 }
 
 #[test]
-fn a_file_that_ends_early_is_no_result() {
+fn a_file_that_ends_early_is_not_a_result() {
     let place = tempfile::tempdir().expect("a directory");
     std::fs::write(place.path().join("f"), [b'_'; 8192]).expect("as made just before");
     let output = iozone("-i 1 -s 64 -f f", place.path());
@@ -98,7 +98,7 @@ fn a_read_only_file_system_is_named() {
     assert!(text(&output.stderr).contains("Read-only file system"), "{}", text(&output.stderr));
 }
 
-/// An ext4 of its own, unmounted at the end.
+/// A separate ext4, unmounted at the end.
 struct Mounted {
     directory: tempfile::TempDir,
     _device: LoopDevice,
@@ -260,7 +260,7 @@ fn called_by_its_name_it_is_iozone() {
 }
 
 #[test]
-fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
+fn a_finding_is_printed_kept_and_fails_a_strict_run() {
     let memory = Tmpfs::new(8 << 20).expect("a tmpfs (needs root)");
     let words = "-i 0 -i 1 -s 1m -r 64 -f f";
     let silent = iozone(words, memory.path());

@@ -18,7 +18,7 @@ fn arguments(call: &str) -> Vec<&str> {
     inside.split(", ").collect()
 }
 
-/// Calls of this name that move so many bytes, as strace shows raw arguments.
+/// Calls of this name that move this number of bytes, as strace shows raw arguments.
 fn moving<'a>(calls: &'a [String], name: &str, bytes: u32) -> Vec<Vec<&'a str>> {
     let length = format!("{bytes:#x}");
     let named = calls.iter().filter(|call| call.starts_with(&format!("{name}(")));

@@ -1,4 +1,4 @@
-//! A cluster over ssh: an sshd of our own on 127.0.0.1, with keys made for the test, and plumb at both ends.
+//! A cluster over ssh: our own sshd on 127.0.0.1, with keys made for the test, and plumb at both ends.
 
 use super::{PLUMB, text};
 use std::fs;
@@ -26,7 +26,7 @@ fn key(path: &Path) -> String {
     fs::read_to_string(path.with_extension("pub")).expect("the public half")
 }
 
-/// A port on which nobody listens.
+/// A port on which no process listens.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("it is bound").port()
@@ -38,7 +38,7 @@ impl Server {
         let at = |name: &str| directory.path().join(name);
         let host_key = key(&at("host"));
         fs::write(at("authorized"), key(&at("user"))).expect("a file");
-        key(&at("stranger"));
+        key(&at("unknown"));
         // Without this directory of the system sshd does not start as root.
         fs::create_dir_all("/run/sshd").expect("a directory (needs root)");
         let port = free_port();
@@ -61,7 +61,7 @@ impl Server {
             )
         };
         let hosts =
-            host("near far", port, "user") + &host("closed", free_port(), "user") + &host("shut", port, "stranger");
+            host("near far", port, "user") + &host("closed", free_port(), "user") + &host("shut", port, "unknown");
         fs::write(at("ssh_config"), hosts).expect("a file");
         let log = fs::File::create(at("log")).expect("a file");
         let sshd = Command::new("/usr/sbin/sshd")
@@ -132,7 +132,7 @@ fn members_are_led_over_ssh() {
     let amounts = super::numbers(&said, "Child[");
     assert_eq!(amounts.len(), 8, "{said}");
     assert!(amounts.contains(&256.0), "the first of each test moves all of its file: {said}");
-    // Each file on the machine of its child, and nothing beside it but what was asked for.
+    // Each file on the machine of its child, and nothing else but what was asked for.
     for (directory, child) in [("m1", 0), ("m2", 1)] {
         let expected = ["randrol", "randwol", "rol", "wol"].map(|name| format!("Child_{child}_{name}.dat"));
         let others = [format!("Child_{child}.log"), format!("Iozone_histogram_child_{child}.txt")];

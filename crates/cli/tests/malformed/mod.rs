@@ -1,7 +1,7 @@
-//! Wrong input, of our own making: each is refused with a clear message, a failing exit status and no trace on disk.
+//! Wrong input that we made: each is refused with a clear message, a failing exit status and no trace on disk.
 //!
 //! The list is the table in `inputs.rs`: what is given, and the words that the message must hold (the place and the
-//! word that is wrong). A panic, a signal, an empty message or a file left behind fails the input.
+//! word that is wrong). A panic, a signal, an empty message or a file that stays fails the input.
 
 mod inputs;
 

@@ -39,7 +39,7 @@ fn path_with_our_fio(directory: &Path) -> std::ffi::OsString {
     std::env::join_paths(all).expect("a PATH")
 }
 
-/// Drives plumb through bench-fio; the results are in the directory that comes back.
+/// Drives plumb through bench-fio; the results are in the directory that is returned.
 fn measured(place: &Path) -> PathBuf {
     let target = tempfile::Builder::new().prefix("target-").tempdir_in(place).expect("a directory");
     let name = target.path().file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
@@ -149,7 +149,7 @@ fn pandas_reads_results_and_logs() {
 }
 
 #[test]
-fn pandas_duckdb_and_polars_read_surveys_of_a_disk_and_of_a_loop_device() {
+fn pandas_duckdb_and_polars_read_surveys_of_two_targets() {
     let place = place();
     let device = house::LoopDevice::new(Path::new(env!("CARGO_TARGET_TMPDIR")), 64 << 20).expect("a loop device");
     let disk = place.path().join("disk");

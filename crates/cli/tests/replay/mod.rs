@@ -40,7 +40,7 @@ fn ios(directory: &Path, log: &str) -> Vec<String> {
     text.lines().skip(1).filter_map(io).collect()
 }
 
-/// A directory for one test, beside the build.
+/// A directory for one test, next to the build.
 fn place() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
 }

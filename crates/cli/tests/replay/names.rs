@@ -24,7 +24,7 @@ fn replayed(directory: &Path, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_record_on_every_engine_as_process_or_thread() {
+fn the_same_seed_gives_the_same_record_on_every_engine() {
     let place = place();
     let load = ["--name=a", "--rw=randrw", "--bsrange=4k-32k", "--size=1m", "--fsync=7", "--write_iolog=out"];
     let mut first = None;
@@ -89,7 +89,7 @@ fn standard_input_and_a_socket_are_records_too() {
 
 /// The file size limit stands for a disk: what would fill it fails here with another word.
 #[test]
-fn a_stream_that_is_no_record_is_refused_before_it_fills_the_disk() {
+fn a_stream_without_records_is_refused_before_the_disk_fills() {
     let place = place();
     let run = |record: &str| {
         let mut command = Command::new("prlimit");
@@ -191,7 +191,7 @@ fn a_trace_of_a_device_that_is_not_here_asks_for_a_redirection() {
 }
 
 #[test]
-fn what_a_record_writes_is_verified_after_each_pass_and_by_fio_too() {
+fn what_a_record_writes_is_verified_after_each_pass() {
     let record = "fio version 2 iolog\nf add\nf open\nf write 0 4096\nf write 8192 8192\nf write 4096 4096\n\
                   f write 0 4096\nf datasync 0 0\nf read 4096 4096\nf close\n";
     for (words, reads, writes) in [

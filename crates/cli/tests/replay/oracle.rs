@@ -1,4 +1,4 @@
-//! Beside Debian's fio: a record of one is the work of the other.
+//! Against Debian's fio: a record of one is the work of the other.
 
 use super::{ios, place, succeed};
 use std::path::Path;

@@ -53,7 +53,7 @@ fn survey_in_virtual_time(place: &Path, result: &str) {
 }
 
 #[test]
-fn a_report_is_one_small_file_that_plumb_may_replace_and_nobody_elses() {
+fn a_report_is_a_small_file_that_replaces_only_reports() {
     let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
     let page = directory.word("r.html");
@@ -84,7 +84,7 @@ fn a_picture_is_drawn_as_svg_png_and_pdf() {
         }
         assert!(std::fs::read(&path).expect("written").starts_with(begins), "{name}");
     }
-    let theirs = write(directory.path(), "theirs.pdf", "%PDF-1.4 somebody's");
+    let theirs = write(directory.path(), "theirs.pdf", "%PDF-1.4 theirs");
     plumb(&["plot", &data, "-o", &theirs]).exits(1).complains("plumb did not make it");
 }
 
@@ -109,7 +109,7 @@ fn a_pdf_report_has_filled_pages_and_text_that_can_be_searched() {
 }
 
 #[test]
-fn the_list_names_what_a_file_allows_and_a_wrong_name_names_the_list() {
+fn the_list_names_pictures_and_a_wrong_name_names_the_list() {
     let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
     let shown = plumb(&["plot", "--list", &data]).stdout();

@@ -1,4 +1,4 @@
-//! What a picture can be drawn of: runs of our own as fio and as iozone, and what other tools print.
+//! What a picture can be drawn of: our runs as fio and as iozone, and what other tools print.
 
 use super::{plumb, write};
 use crate::context::place;
@@ -19,9 +19,9 @@ fn page_of(file: &str, page: &str) -> Value {
     serde_json::from_str(rest.split_once("</script>").expect("an end").0).expect("JSON")
 }
 
-/// fio's JSON as plumb writes it: a run of three seconds, every panel on one axis, and what was seen beside it.
+/// fio's JSON as plumb writes it: a run of three seconds, every panel on one axis, and what was seen during it.
 #[test]
-fn a_run_of_ours_told_as_fio_does_is_drawn_over_time_with_latency_percentiles() {
+fn our_run_in_fios_json_is_drawn_over_time_with_percentiles() {
     let directory = place();
     let path = |name: &str| directory.word(name);
     let (json, data) = (path("run.json"), path("data"));
@@ -94,7 +94,7 @@ fn iostats_reports_are_drawn_over_time() {
 
 /// Histograms are all that some readers keep: the distribution, and percentiles over time.
 #[test]
-fn histogram_logs_alone_are_a_distribution_and_percentiles_over_time() {
+fn histogram_logs_are_a_distribution_and_percentiles_over_time() {
     let directory = place();
     let path = |name: &str| directory.word(name);
     let (data, log) = (format!("--filename={}", path("data")), format!("--write_hist_log={}", path("l")));

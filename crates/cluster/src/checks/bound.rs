@@ -47,7 +47,7 @@ mod tests {
     use measure::Nanos;
 
     #[test]
-    fn it_fires_if_workers_share_a_core_and_not_if_the_machine_has_no_more() {
+    fn it_fires_if_workers_share_a_core_and_more_are_there() {
         let limits = Limits { start_within: Nanos::MILLISECOND };
         let mut member = group(3, 4);
         assert_eq!(note(std::slice::from_ref(&member), limits), None);

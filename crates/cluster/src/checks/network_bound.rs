@@ -153,7 +153,7 @@ mod tests {
         let samples: Vec<(u64, u64)> = std::iter::once((0, 0))
             .chain((1..).zip(amounts).map(|(half, bytes)| {
                 sum += bytes;
-                // Members report at moments of their own.
+                // Members report at their own moments.
                 (half * 500 + u64::from(rank) * 7, sum)
             }))
             .collect();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_silent_below_the_speed_above_it_in_one_interval_and_without_time() {
+    fn it_is_silent_below_the_speed_and_without_time() {
         for (what, amounts) in [
             ("slower", vec![half(80); 12]),
             ("faster than the link: it did not go through it", vec![half(130); 12]),

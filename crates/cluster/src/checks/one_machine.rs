@@ -36,7 +36,7 @@ mod tests {
     use measure::Nanos;
 
     #[test]
-    fn it_fires_for_two_names_of_one_machine_and_not_for_two_members_of_one_host() {
+    fn it_fires_for_two_names_of_one_machine_only() {
         let limits = Limits { start_within: Nanos::MILLISECOND };
         let mut members = [at_work(0, 1, (0, 1)), at_work(1, 1, (0, 1))];
         assert_eq!(note(&members, limits), None);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fires_for_own_files_and_for_a_shift_that_stays_on_the_host() {
+    fn it_fires_for_own_files_and_a_shift_that_stays_on_the_host() {
         let own = [member(0, 0, ("/s/0", "/s/0")), member(1, 1, ("/s/1", "/s/1"))];
         let text = found(&own).unwrap().sentence;
         assert!(text.contains("members 0, 1") && text.contains("--shift host"), "{text}");

@@ -44,7 +44,7 @@ mod tests {
     use measure::Nanos;
 
     #[test]
-    fn it_fires_for_two_writers_of_a_path_and_not_for_files_of_their_own() {
+    fn it_fires_for_two_writers_of_one_path_only() {
         let limits = Limits { start_within: Nanos::MILLISECOND };
         let named = |rank: u32, path: &str| {
             let mut member = at_work(rank, 1, (0, 1));

@@ -116,7 +116,7 @@ mod tests {
     use ::io_uring::opcode::Nop;
 
     #[test]
-    fn a_full_ring_takes_entries_again_when_the_kernel_has_taken_some() {
+    fn a_full_ring_takes_entries_when_the_kernel_has_taken_some() {
         let ring = IoUring::new(4).unwrap();
         let (mut submissions, mut completions) = (Submissions::of(&ring).unwrap(), Completions::of(&ring).unwrap());
         let handle = Handle::plain(&ring);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_and_a_write_name_first_block_and_number_of_blocks_less_one() {
+    fn a_command_names_first_block_and_block_count_less_one() {
         let mut range = Range::default();
         let offset = (1_u64 << 32 | 5) * 4096;
         let read = SPACE.command(&io(Operation::Read, offset, 8192), 0x1000, 0, &mut range).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_blocks_is_no_command() {
+    fn what_is_not_whole_blocks_is_not_a_command() {
         let mut range = Range::default();
         for (offset, length) in [(512, 4096), (0, 512), (0, 0)] {
             assert_eq!(SPACE.command(&io(Operation::Read, offset, length), 0, 0, &mut range), None);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_tells_its_block_and_metadata_is_refused() {
+    fn a_namespace_states_its_block_and_metadata_is_refused() {
         let mut page = vec![0; 4096];
         page[26] = 1;
         page[128 + 4..128 + 8].copy_from_slice(&[0, 0, 12, 0]);

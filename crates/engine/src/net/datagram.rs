@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_eight_bytes_alone_and_data_is_no_word() {
+    fn a_word_is_eight_bytes_alone_and_data_is_not_a_word() {
         for word in [Word::Open, Word::Close] {
             assert_eq!(Word::of(&word.bytes()), Some(word));
             assert_eq!(Word::of(&[&word.bytes()[..], b"x"].concat()), None);

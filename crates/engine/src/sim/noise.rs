@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_have_the_deviation_correlation_and_drift_that_were_asked_for() {
+    fn runs_have_the_deviation_correlation_and_drift_asked_for() {
         let level = [("sim_level", Value::Floats(vec![0.03, 0.9]))];
         let levels: Vec<f64> = (1..=4000).map(|run| of_run(run, &level)).collect();
         let (mean, deviation, correlation) = moments(&levels);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_a_run_have_the_deviation_and_correlation_that_were_asked_for() {
+    fn intervals_have_the_deviation_and_correlation_asked_for() {
         let given = [("sim_noise", Value::Floats(vec![0.05, 0.8, 0.1]))];
         let mut noise = Noise::new(&options(&given)).unwrap();
         let all: Vec<f64> = (0..8000).map(|at| noise.factor(Nanos::from_millis(50 * at)).ln()).collect();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_noise_is_refused_with_a_form_that_works() {
+    fn wrong_noise_is_refused_with_a_form_that_works() {
         for (name, floats) in [
             ("sim_level", vec![-0.1]),
             ("sim_level", vec![0.1, 1.0]),

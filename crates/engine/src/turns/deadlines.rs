@@ -89,7 +89,7 @@ mod tests {
     use measure::SplitMix;
 
     #[test]
-    fn moments_come_in_their_order_whatever_was_set_changed_and_forgotten() {
+    fn moments_come_in_order_whatever_was_changed_or_forgotten() {
         let mut deadlines = Deadlines::new(50);
         let mut known = [None; 50];
         let mut random = SplitMix::new(3);

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 type Jobs<'a> = Vec<Box<dyn FnOnce() + 'a>>;
 
 #[test]
-fn a_job_that_sleeps_lets_the_others_run_and_they_wake_in_the_order_of_their_moments() {
+fn a_job_that_sleeps_lets_others_run_and_wakes_in_its_order() {
     let system = SystemClock::start();
     let order = RefCell::new(Vec::new());
     let begun = system.now();

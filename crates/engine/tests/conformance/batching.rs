@@ -63,7 +63,7 @@ fn submit_batch<E: Engine>(rig: &mut Rig<E>) -> u32 {
     BATCH
 }
 
-/// Polls without waiting until so many have come.
+/// Polls without waiting until this number has come.
 fn reap_until<E: Engine>(rig: &mut Rig<E>, count: u32, done: &mut Vec<Completion>) -> u32 {
     let mut reaped = 0;
     while reaped < count {
@@ -152,7 +152,7 @@ fn io_uring_that_polls_before_a_wait_does_not_wait() {
 }
 
 #[test]
-fn io_uring_submits_a_batch_in_one_call_and_waits_in_one_more_at_most() {
+fn io_uring_submits_a_batch_in_one_call_and_waits_in_one() {
     let place = Place::loop_device();
     let steps = [Step::Submit, Step::Flush, Step::Reap(8, 16), Step::Reap(0, 16)];
     let visitor = Steps { place: &place, values: &[], steps: &steps };

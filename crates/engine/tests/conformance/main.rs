@@ -1,7 +1,7 @@
 //! Every engine over the same script, on a file in memory and on a loop device with direct I/O; and what engines
 //! promise beyond: batches, no allocation, a loud stand-in where io_uring is forbidden, exact virtual time.
 //!
-//! Needs root: the tests attach a loop device of their own. Without one they fail rather than skip.
+//! Needs root: the tests attach their own loop device. Without one they fail rather than skip.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by its panic")]
 

@@ -1,4 +1,4 @@
-//! Threads behind one engine: what they promise beside what every engine does.
+//! Threads behind one engine: what they promise in addition to what every engine does.
 
 use crate::place::Place;
 use crate::rig::{BLOCK, Buffers, STRIDE, io, options};
@@ -78,7 +78,7 @@ fn a_thread_stamps_its_io_between_hand_over_and_reap() {
 }
 
 #[test]
-fn an_engine_that_cannot_be_opened_is_an_error_and_waiting_has_an_end() {
+fn an_engine_that_cannot_open_is_an_error_and_waits_end() {
     let clock = SystemClock::start();
     let place = Place::memory();
     let buffers = Buffers::new(DEPTH);

@@ -76,7 +76,7 @@ fn nowait_and_uncached_reach_the_kernel() {
     }
 }
 
-/// How many workers of the kernel serve this thread's rings after so many reads.
+/// How many workers of the kernel serve this thread's rings after this number of reads.
 struct Workers<'a>(&'a Place, i64);
 
 impl Visitor for Workers<'_> {
@@ -114,7 +114,7 @@ fn hipri_polls_the_device_and_a_loop_device_cannot_be_polled() {
 }
 
 #[test]
-fn hipri_percentage_of_0_polls_nothing_and_the_rest_reads_as_ever() {
+fn hipri_percentage_of_0_polls_nothing_and_reads_as_ever() {
     let place = Place::loop_device();
     for percent in [0, 50, 100] {
         let values = [("hipri", Value::Flag(true)), ("hipri_percentage", Value::Integer(percent))];

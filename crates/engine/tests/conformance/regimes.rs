@@ -136,7 +136,7 @@ fn settling(seed: i64, seconds: i64, intervals: usize) -> Vec<Phase> {
 }
 
 #[test]
-fn a_device_that_settles_is_settling_and_one_seen_for_a_fifth_is_never_settled() {
+fn a_settling_device_is_settling_and_a_fifth_settles_nothing() {
     for seed in 1..=seeds() {
         let found = settling(seed, 60, 300);
         assert_eq!(found[0].kind, PhaseKind::Settling, "{seed}: {found:#?}");

@@ -69,7 +69,7 @@ fn the_note_says_what_was_asked_for_and_got() {
 }
 
 #[test]
-fn an_older_kernel_that_lacks_what_was_asked_for_is_an_error_by_name() {
+fn an_older_kernel_without_what_was_asked_for_is_an_error() {
     let too_old = |lacks: Lacks, values: Values<'_>, expected: &str| {
         let error = on_older_kernel(lacks, || note(values)).unwrap_err();
         assert_eq!(error.errno, libc::EINVAL, "{error}");
@@ -86,7 +86,7 @@ fn an_older_kernel_that_lacks_what_was_asked_for_is_an_error_by_name() {
 }
 
 #[test]
-fn an_older_kernel_gives_what_it_has_where_nothing_was_asked_for() {
+fn an_older_kernel_gives_what_it_has() {
     let lacks = |setup_flags| Lacks { setup_flags, features: MIN_TIMEOUT, registrations: &[MEM_REGION, RING_FDS] };
     for (setup_flags, expected) in [
         (0, "io_uring: SINGLE_ISSUER|DEFER_TASKRUN|NO_SQARRAY|SUBMIT_ALL"),
@@ -117,7 +117,7 @@ fn polling_may_sleep_first_where_a_device_can_be_polled() {
 }
 
 #[test]
-fn what_only_changes_the_way_of_a_ring_is_named_where_libaio_stands_in() {
+fn what_changes_a_ring_is_named_where_libaio_stands_in() {
     let forbidden = [(libc::SYS_io_uring_setup, libc::EPERM)];
     let values = [("submit_and_wait", ON), ("registerwaits", ON)];
     let found = forbidding(&forbidden, || note(&values)).unwrap();
@@ -201,14 +201,14 @@ impl Visitor for Pipes<'_> {
 }
 
 #[test]
-fn a_batch_is_waited_for_as_long_as_its_time_and_then_one_completion_is_enough() {
+fn a_batch_is_waited_for_until_its_time_then_one_is_enough() {
     for values in [&[][..], &[("registerwaits", ON)], &[("taskrun", word("coop"))], &[("sqthread_poll", ON)]] {
         dispatch("io_uring", Pipes(values)).unwrap();
     }
 }
 
 #[test]
-fn the_end_of_a_submission_is_not_seen_where_the_call_goes_on_to_wait() {
+fn a_submission_that_goes_on_to_wait_has_no_seen_end() {
     struct Sees<'a>(&'a Place, Values<'a>);
     impl Visitor for Sees<'_> {
         type Out = bool;

@@ -135,7 +135,7 @@ fn every_engine_keeps_the_contract_on_a_file_in_memory() {
 }
 
 #[test]
-fn every_engine_keeps_the_contract_on_a_loop_device_with_direct_io() {
+fn every_engine_keeps_the_contract_on_a_direct_loop_device() {
     let place = Place::loop_device();
     for engine in ENGINES.iter().filter(|engine| follows_the_script(engine)) {
         check(&place, engine.name, &[]);

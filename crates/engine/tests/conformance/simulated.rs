@@ -5,7 +5,7 @@ use engine::{Completion, Engine, EngineClock, Io, Operation, Submitted, Visitor,
 use measure::{Clock, Nanos, SystemClock};
 use plan::option::Value;
 
-/// Keeps the queue full until so many I/Os are done; returns the moment of each completion.
+/// Keeps the queue full until this number of I/Os is done; returns the moment of each completion.
 struct Saturate<'a> {
     values: &'a [(&'static str, Value)],
     depth: u32,

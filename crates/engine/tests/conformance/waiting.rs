@@ -1,4 +1,4 @@
-//! A reap that waits no longer than it is told: for I/Os that do not end, and for those that have.
+//! A reap that waits no longer than it is asked to: for I/Os that do not end, and for those that have.
 
 use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
@@ -50,7 +50,7 @@ impl Visitor for Pipe {
 }
 
 #[test]
-fn a_ring_waits_for_a_pipe_as_long_as_it_is_told() {
+fn a_ring_waits_for_a_pipe_as_long_as_asked() {
     dispatch("io_uring", Pipe).unwrap();
 }
 
@@ -72,7 +72,7 @@ impl Visitor for Block<'_> {
 }
 
 #[test]
-fn every_engine_reaps_what_has_ended_without_waiting_for_the_time() {
+fn every_engine_reaps_what_has_ended_before_the_time() {
     let place = Place::memory();
     for engine in engine::ENGINES.iter().filter(|engine| follows_the_script(engine)) {
         dispatch(engine.name, Block(&place)).unwrap();

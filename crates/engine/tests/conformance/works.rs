@@ -85,7 +85,7 @@ fn entries(directory: &Path) -> usize {
 }
 
 #[test]
-fn names_are_made_looked_at_and_removed_with_one_call_per_name_and_pass() {
+fn names_are_made_and_removed_with_one_call_per_name_and_pass() {
     let calls: Vec<(i64, bool)> = [(WHOLE, true), (WHOLE, false)].repeat(3);
     for (make, look, remove) in [("filecreate", "filestat", "filedelete"), ("dircreate", "dirstat", "dirdelete")] {
         let directory = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn refusal(engine: &str, targets: &[Target], values: &[(&'static str, Value)]) -
 }
 
 #[test]
-fn an_engine_that_lacks_its_device_its_file_system_or_an_option_says_what_would_work() {
+fn an_engine_without_its_device_or_option_says_what_works() {
     let place = Place::memory();
     let named = |name: &'static str, value: &str| vec![(name, text(value))];
     let donor = tempfile::tempdir_in("/dev/shm").unwrap();
@@ -309,14 +309,14 @@ fn both_ends(
     })
 }
 
-/// A port that nobody has.
+/// A port that no process has.
 fn free_port() -> Value {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     Value::Integer(i64::from(listener.local_addr().unwrap().port()))
 }
 
 #[test]
-fn what_is_sent_over_a_stream_is_received_whole_and_the_end_of_one_is_the_end_of_both() {
+fn what_a_stream_sends_is_received_whole_and_both_ends_end() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let listen = [("listen", Value::Flag(true))];
@@ -329,7 +329,7 @@ fn what_is_sent_over_a_stream_is_received_whole_and_the_end_of_one_is_the_end_of
             let common = [vec![("port", free_port())], more].concat();
             let [received, sent] = both_ends(engine, &common, &listen, &host, &path, [100, 100]);
             assert_eq!((received.0, sent.0), (100 * BLOCK as u64, 100 * BLOCK as u64), "{engine} {common:?}");
-            // Spliced pages may be sent after the buffer was filled anew: of those only the number is certain.
+            // Spliced pages may be sent after the buffer was filled again: of those only the number is certain.
             assert!(engine == "netsplice" || received == sent, "{engine} {common:?}");
         }
         let unix = [("protocol", text("unix"))];
@@ -343,7 +343,7 @@ fn what_is_sent_over_a_stream_is_received_whole_and_the_end_of_one_is_the_end_of
 }
 
 #[test]
-fn a_receiver_of_datagrams_ends_with_the_sender_though_some_were_lost() {
+fn a_datagram_receiver_ends_with_the_sender_despite_losses() {
     let host = [("hostname", text("127.0.0.1"))];
     let common = [("port", free_port()), ("protocol", text("udp"))];
     let [received, sent] = both_ends("net", &common, &[], &host, Path::new(""), [20, 10]);
@@ -352,7 +352,7 @@ fn a_receiver_of_datagrams_ends_with_the_sender_though_some_were_lost() {
 }
 
 #[test]
-fn a_member_of_a_multicast_group_receives_more_than_the_first_datagram() {
+fn a_multicast_member_receives_more_than_the_first_datagram() {
     let group = [("hostname", text("239.255.77.1")), ("interface", text("127.0.0.1"))];
     let common = [vec![("port", free_port()), ("protocol", text("udp"))], group.to_vec()].concat();
     let [received, sent] = both_ends("net", &common, &[], &[], Path::new(""), [20, 10]);
@@ -402,7 +402,7 @@ fn exec_is_over_with_its_program_and_the_program_with_it() {
 }
 
 #[test]
-fn e4defrag_swaps_blocks_and_keeps_the_data_where_there_is_an_ext4() {
+fn e4defrag_swaps_blocks_and_keeps_the_data() {
     // The build's directory is on the machine's own disk, which is ext4 in the rule; elsewhere the refusal is tested.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (file, target) = empty_file(directory.path());

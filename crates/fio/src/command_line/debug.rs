@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_of_fio_is_announced_and_every_other_word_is_a_mistake() {
+    fn every_word_of_fio_is_announced_others_are_mistakes() {
         let mut debug = DebugPlan::default();
         for (word, line) in [
             ("io", "fio: set debug option io"),

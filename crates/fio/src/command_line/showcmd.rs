@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_quoted_so_that_a_shell_has_the_same_bytes_and_a_terminal_nothing_to_obey() {
+    fn a_word_is_quoted_for_a_shell_and_safe_for_a_terminal() {
         for (text, expected) in [
             ("4k", "4k"),
             ("", "''"),

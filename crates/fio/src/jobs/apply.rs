@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn options_change_what_they_name_and_are_echoed_under_their_main_names() {
+    fn options_change_what_they_name_and_echo_their_main_names() {
         let job = applied(&[("iodepth", "4"), ("blocksize", "64k")]).unwrap();
         assert_eq!((job.depth.depth, job.load.smallest(), job.clones), (4, 65536, 3));
         let echo: Vec<_> = job.written.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -7,7 +7,7 @@ use plan::{Mix, SyncMode};
 use std::path::PathBuf;
 
 #[test]
-fn one_dash_two_dashes_a_separate_value_and_an_abbreviation_are_the_same() {
+fn dashes_a_separate_value_and_an_abbreviation_are_the_same() {
     for words in [["--bs=8k", "--numjobs=4"], ["-bs=8k", "-numjobs=4"], ["--bs=8k", "-numj=4"]] {
         let job = job(&words);
         assert_eq!((job.load.block_size.read.smallest(), job.clones), (8192, 4), "{words:?}");
@@ -16,7 +16,7 @@ fn one_dash_two_dashes_a_separate_value_and_an_abbreviation_are_the_same() {
 }
 
 #[test]
-fn every_name_opens_a_job_and_what_comes_before_the_first_holds_for_all() {
+fn every_name_opens_a_job_and_what_comes_before_holds_for_all() {
     let plan = plan(&["--ioengine=null", "--size=1m", "--name=a", "--bs=8k", "--name=b", "--rw=write"]);
     let names: Vec<&str> = plan.jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
@@ -35,7 +35,7 @@ fn name_global_goes_back_to_the_defaults_for_what_follows() {
 }
 
 #[test]
-fn a_word_after_the_job_file_belongs_to_the_last_job_of_the_command_line() {
+fn a_word_after_the_job_file_is_of_the_last_job() {
     let words = ["--size=2m", "--ioengine=null", "--name=q", "--bs=512", "e.fio", "--bs=1k"];
     let plan = plan_of(invoke(&words, &[("e.fio", "[a]\nbs=16k\n")]));
     let sizes: Vec<u32> = plan.jobs.iter().map(|job| job.load.block_size.read.smallest()).collect();
@@ -43,7 +43,7 @@ fn a_word_after_the_job_file_belongs_to_the_last_job_of_the_command_line() {
 }
 
 #[test]
-fn defaults_of_the_command_line_reach_the_first_job_file_and_end_with_it() {
+fn defaults_of_the_command_line_end_with_the_first_job_file() {
     let files = [("1.fio", "[a]\n"), ("2.fio", "[b]\nioengine=null\nsize=1m\n")];
     let plan = plan_of(invoke(&["--size=2m", "--ioengine=null", "--bs=8k", "1.fio", "2.fio"], &files));
     assert_eq!(plan.jobs[0].load.block_size.read.smallest(), 8192);
@@ -51,7 +51,7 @@ fn defaults_of_the_command_line_reach_the_first_job_file_and_end_with_it() {
 }
 
 #[test]
-fn each_job_file_after_the_first_waits_for_the_ones_before_and_opens_a_group() {
+fn each_later_job_file_waits_and_opens_a_group() {
     let text = "[a]\nioengine=null\nsize=1m\n[b]\nioengine=null\nsize=1m\n";
     let plan = plan_of(invoke(&["1.fio", "2.fio"], &[("1.fio", text), ("2.fio", text)]));
     let groups: Vec<(u32, bool)> = plan.jobs.iter().map(|job| (job.group, job.start.stonewall)).collect();
@@ -127,7 +127,7 @@ fn section_limits_the_job_files_and_keeps_their_globals() {
 }
 
 #[test]
-fn parse_only_reads_everything_and_leaves_contradictions_and_engines_alone() {
+fn parse_only_reads_all_and_ignores_contradictions_and_engines() {
     let fine = ["--parse-only", "--name=x", "--rate=1m", "--rate_iops=4", "--ioengine=nosuch", "--size=1k"];
     assert!(matches!(invoke(&fine, &[]).expect("accepted").action, Action::ParseOnly));
     assert!(matches!(invoke(&["--parse-only"], &[]).expect("accepted").action, Action::ParseOnly));

@@ -8,7 +8,7 @@ fn written(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 #[test]
-fn a_job_keeps_its_own_options_raw_under_their_main_names_flags_as_nothing() {
+fn a_job_keeps_its_raw_options_under_their_main_names() {
     let plan = file_plan(
         "[global]\nioengine=null\nsize=1m\n[j1]\nrw=randread\nnorandommap\nblocksize=4k,16k ; comment\nreadwrite=randrw\n",
     );
@@ -44,7 +44,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// A plan without what tells a job file from a command line.
+/// A plan without what distinguishes a job file from a command line.
 fn bare(mut plan: Plan) -> String {
     plan.global_options.clear();
     for job in &mut plan.jobs {

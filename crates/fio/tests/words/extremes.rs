@@ -35,8 +35,8 @@ const EDGES: &[&str] = &[
     "$mb_memory*9223372036854775807",
 ];
 
-/// Beside the value under test: what it meets in sums and products.
-const COMPANY: &[&str] =
+/// Next to the value under test: what it meets in sums and products.
+const OTHERS: &[&str] =
     &["--name=x --size=1m", "--numjobs=4095 --name=x --size=8191p --offset=8191p --offset_increment=8191p --rw=randrw"];
 
 #[test]
@@ -44,9 +44,9 @@ fn every_option_reads_or_refuses_numbers_at_the_edge() {
     let mut read = 0;
     for spec in fio::options().filter(|spec| spec.support == Support::Works && spec.kind != Kind::Text) {
         for value in EDGES {
-            for company in COMPANY {
+            for others in OTHERS {
                 let given = format!("--{}={value}", spec.name);
-                let words: Vec<&str> = company.split(' ').chain([given.as_str()]).collect();
+                let words: Vec<&str> = others.split(' ').chain([given.as_str()]).collect();
                 match invoke(&words, &[]) {
                     Ok(_) => read += 1,
                     Err(error) => assert!(!error.to_string().trim().is_empty(), "{given}: refused without a word"),

@@ -21,7 +21,7 @@ fn comments_start_anywhere_and_blanks_do_not_matter() {
 }
 
 #[test]
-fn the_later_of_two_wins_except_that_units_and_engine_come_first() {
+fn the_later_of_two_wins_but_units_and_engine_come_first() {
     assert_eq!(sizes("[a]\nbs=8k\nbs=2k\n"), [2048]);
     assert_eq!(sizes("[a]\nbs=4k\nkb_base=1000\n"), [4000]);
     assert_eq!(sizes("[a]\nbs=4ki\nkb_base=1000\n"), [4096]);
@@ -51,7 +51,7 @@ fn the_environment_and_facts_of_the_machine_are_filled_in() {
 }
 
 #[test]
-fn includes_nest_and_are_found_beside_the_including_file() {
+fn includes_nest_and_are_found_next_to_the_including_file() {
     let files = [
         ("jobs/mix.fio", "[a]\ninclude part.inc\nsize=1m\n"),
         ("jobs/part.inc", "bs=32k\ninclude=sub/more.inc\n"),
@@ -78,7 +78,7 @@ fn standard_input_is_a_job_file_once() {
 }
 
 #[test]
-fn a_wrong_job_names_its_file_and_line_and_every_wrong_line_is_told() {
+fn a_wrong_job_names_its_file_and_every_wrong_line() {
     let text = "[global]\nioengine=null\n[good]\nsize=1m\n[a]\nsize=1m\nbs=4q\nfoo=1\n[b]\nrw=raed\n";
     assert_eq!(
         titles(&["mix.fio"], &[("mix.fio", text)]),

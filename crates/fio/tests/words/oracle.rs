@@ -1,4 +1,4 @@
-//! Our table beside the real fio's. Debian's fio must be installed; without it these tests fail.
+//! Our table and the real fio's. Debian's fio must be installed; without it these tests fail.
 
 use crate::abilities::invoke;
 use fio::Action;
@@ -33,7 +33,7 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 #[test]
 fn every_option_of_fio_is_in_our_table() {
     let known = names(&ours("--cmdhelp=all"));
-    // An alias here, an option of its own there.
+    // An alias here, a separate option there.
     let missing: Vec<String> =
         names(&fio(&["--cmdhelp=all"])).into_iter().filter(|name| !known.contains(name)).collect();
     assert_eq!(missing, ["allrandrepeat", "log_max_value", "log_unix_epoch"]);

@@ -71,7 +71,7 @@ fn a_synchronous_engine_caps_the_depth_with_a_note() {
 }
 
 #[test]
-fn direct_and_buffered_are_one_switch_and_so_are_the_two_shares_of_a_mix() {
+fn direct_and_buffered_are_one_switch_as_are_shares_of_a_mix() {
     assert!(job(&["--direct=1"]).files.direct);
     assert!(job(&["--buffered=0"]).files.direct);
     assert!(!job(&["--direct=1", "--buffered=1"]).files.direct);
@@ -182,7 +182,7 @@ fn words_about_files_reach_the_plan() {
 }
 
 #[test]
-fn rates_are_per_direction_and_zero_is_no_limit() {
+fn rates_are_per_direction_and_zero_means_unlimited() {
     let pace = job(&["--rate=1m,,500k", "--rate_process=poisson", "--thinktime=2ms", "--thinktime_spin=10ms"]).pace;
     assert_eq!(pace.rate.read, Some(BytesPerSecond(1 << 20)));
     assert_eq!((pace.rate.write, pace.rate.trim), (None, Some(BytesPerSecond(500 << 10))));
@@ -238,7 +238,7 @@ fn places_priorities_and_errors_reach_the_plan() {
 }
 
 #[test]
-fn groups_open_with_stonewall_and_new_group_but_not_at_the_first_job() {
+fn groups_open_with_stonewall_and_new_group_after_the_first() {
     let plan = file_plan("[a]\nstonewall\n[b]\n[c]\nnew_group\n[d]\nwait_for_previous\n[e]\nnew_group=0\n");
     let groups: Vec<u32> = plan.jobs.iter().map(|job| job.group).collect();
     assert_eq!(groups, [0, 0, 1, 2, 2]);
@@ -256,7 +256,7 @@ fn clones_are_counted_and_not_spread() {
 }
 
 #[test]
-fn gtod_reduce_and_disabled_latencies_take_their_percentiles_along() {
+fn gtod_reduce_and_disabled_latencies_disable_percentiles() {
     let record = job(&["--gtod_reduce=1"]).record;
     assert!(!record.total_latency && !record.completion_latency && record.samples);
     assert!(!record.completion_percentiles && !record.submission_latency);
@@ -265,7 +265,7 @@ fn gtod_reduce_and_disabled_latencies_take_their_percentiles_along() {
 }
 
 #[test]
-fn percentiles_are_sorted_and_printed_with_the_digits_they_were_written_with() {
+fn percentiles_are_sorted_and_printed_with_their_digits() {
     let record = job(&["--percentile_list=99.123:50.0"]).record;
     assert_eq!((record.percentiles, record.percentile_digits), (vec![50.0, 99.123], 3));
     assert_eq!(job(&["--percentile_list=50:99"]).record.percentile_digits, 0);
@@ -320,7 +320,7 @@ fn trims_without_a_backlog_and_what_sprandom_sets_are_warnings() {
 }
 
 #[test]
-fn a_job_file_of_far_too_many_jobs_is_refused_as_soon_as_they_are_too_many() {
+fn a_job_file_of_far_too_many_jobs_is_refused_early() {
     let sections: String = (0..100_000).map(|at| format!("[j{at}]\n")).collect();
     let text = format!("[global]\nioengine=null\nsize=1m\n{sections}");
     let begun = std::time::Instant::now();

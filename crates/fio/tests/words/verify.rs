@@ -8,7 +8,7 @@ fn verify(words: &[&str]) -> VerifyPlan {
 }
 
 #[test]
-fn without_a_word_everything_is_checked_at_the_end_and_a_state_is_left() {
+fn by_default_everything_is_checked_at_the_end_with_a_state() {
     let plan = verify(&[]);
     assert_eq!((plan.check, plan.state_save, plan.backlog, plan.threads, plan.interval), (true, true, None, 0, None));
     assert_eq!((plan.policy, plan.format, plan.only), (VerifyPolicy::Completed, VerifyFormat::Fio3_42, false));
@@ -26,7 +26,7 @@ fn an_interval_divides_every_size_or_gives_way_to_one_that_does() {
 }
 
 #[test]
-fn numbers_and_seeds_are_checked_where_they_are_certain_or_asked_for() {
+fn numbers_and_seeds_are_checked_where_certain_or_asked_for() {
     let checks = |words: &[&str]| {
         let plan = verify(words);
         (plan.sequence, plan.seed)

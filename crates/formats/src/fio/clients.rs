@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_sum_or_one_for_each_group_that_is_reported_as_one_and_none_of_a_single_row() {
+    fn there_is_one_sum_or_one_for_each_group_and_none_of_one_row() {
         let ends = Nanos::from_millis(1);
         for (rows, servers, expected) in [
             (&[(0, false)][..], 1, vec![]),

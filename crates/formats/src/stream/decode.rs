@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_is_told_by_its_mark_or_its_zeros() {
+    fn utf_16_is_known_by_its_mark_or_its_zeros() {
         let little: Vec<u8> = "fio-2".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = "fio-2".encode_utf16().flat_map(u16::to_be_bytes).collect();
         assert_eq!((encoding(&little), encoding(&big)), ((Encoding::Utf16Le, 0), (Encoding::Utf16Be, 0)));

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn histogram_and_percentiles_have_lines_of_their_own_if_the_terminal_is_narrow() {
+    fn histogram_and_percentiles_have_own_lines_if_it_is_narrow() {
         let detail = |width| Detail { buckets: true, percentiles: true, width: Some(width), ..Detail::default() };
         let row = Measurement { percentiles_ns: [Some(1e6); PERCENTS.len()], ..full() };
         for (width, lines, kept) in [(60, 3, "depth"), (80, 3, "max"), (200, 1, "depth")] {

@@ -189,7 +189,7 @@ mod tests {
     use crate::sweep::measurements;
 
     #[test]
-    fn no_cell_of_csv_is_computed_and_names_come_back() {
+    fn no_cell_of_csv_is_computed_and_names_are_read_back() {
         for name in ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1:A9)", "'quoted'", "-", "plain"] {
             let row = Measurement { test: name.into(), users: Some(2.0), ..Measurement::default() };
             let text = csv_row(&row, "x", 1);

@@ -22,7 +22,7 @@ const fn engine(name: &'static str, submission: Submission) -> EngineSpec {
     EngineSpec { name, help: "", capabilities, options: &[] }
 }
 
-/// Differences in the job lines and the line that tells how many workers start.
+/// Differences in the job lines and the line that says how many workers start.
 pub(crate) fn differences(workload: &Workload, printed: &str) -> Vec<String> {
     let plan = match plan(workload) {
         Ok(plan) => plan,

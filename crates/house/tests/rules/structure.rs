@@ -31,7 +31,7 @@ const TUPLES: &[(&str, usize)] = &[("cli", 12), ("house", 2), ("session", 1)];
 /// How many enums are a `bool` with a longer name. The number falls.
 const YES_OR_NO: usize = 4;
 
-/// Files outside of crate engine that may name engines: they choose one for a job of their own, as a user would.
+/// Files outside of crate engine that may name engines: they choose one for their own job, as a user would.
 const CHOOSES_ENGINES: &[(&str, &str)] = &[
     ("crates/cli/src/calibrate.rs", "the engines that are calibrated if none is named"),
     ("crates/cli/src/capacity/search.rs", "the tester without a target"),

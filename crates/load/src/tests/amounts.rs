@@ -28,7 +28,7 @@ fn io_size_replaces_the_amount_and_is_not_cut() {
 }
 
 #[test]
-fn with_filesize_the_size_may_be_less_than_the_files_and_not_more() {
+fn with_filesize_the_size_is_at_most_that_of_the_files() {
     let sized = |size| {
         move |job: &mut JobPlan| {
             (job.files.file_size, job.files.size) = (Some((64 * K, 64 * K)), Some(Extent::Bytes(size)))
@@ -68,7 +68,7 @@ fn number_ios_holds_per_loop_and_never_exceeds_the_amount() {
 }
 
 #[test]
-fn runtime_ends_everything_and_number_ios_does_not_end_a_time_based_job() {
+fn runtime_ends_everything_number_ios_no_time_based_job() {
     check_count(&[16 * K], 1000, |job| {
         job.limits.time_based = true;
         job.limits.runtime = Some(Nanos(MS));
@@ -78,7 +78,7 @@ fn runtime_ends_everything_and_number_ios_does_not_end_a_time_based_job() {
 }
 
 #[test]
-fn the_runtime_counts_from_the_end_of_the_ramp_and_the_amount_does_not() {
+fn the_runtime_counts_from_the_end_of_the_ramp() {
     let mut job = job();
     job.limits.ramp = Nanos(MS);
     job.limits.runtime = Some(Nanos(MS));
@@ -179,7 +179,7 @@ fn in_a_time_based_mix_each_direction_starts_over_by_itself() {
 }
 
 #[test]
-fn a_time_based_job_goes_over_several_files_or_a_tail_again_and_again() {
+fn a_time_based_job_goes_over_files_or_a_tail_repeatedly() {
     for sizes in [&[16 * K, 24 * K][..], &[18 * K]] {
         let mut job = job();
         job.limits.time_based = true;

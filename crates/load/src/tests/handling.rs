@@ -79,7 +79,7 @@ fn sequences_are_those_of_fio() {
 }
 
 #[test]
-fn random_strides_draw_inside_their_window_and_go_on_to_the_next() {
+fn random_strides_draw_inside_their_window_and_move_on() {
     for arguments in [
         "--rw=randread --bs=4k --size=128k --zonemode=strided --zonesize=8k --zonerange=16k",
         "--rw=randread --bs=4k --size=128k --zonemode=strided --zonesize=8k --zonerange=16k --norandommap=1",
@@ -125,7 +125,7 @@ fn check_zones(trace: &Trace, zone: u64, capacity: u64) -> (usize, usize) {
             resets += 1;
             *held = 0;
         }
-        assert_eq!(inside, *held, "a write beside its zone's pointer: {request:?}");
+        assert_eq!(inside, *held, "a write off its zone's pointer: {request:?}");
         *held += u64::from(request.length);
         assert!(*held <= capacity, "{request:?}");
         most_open = most_open.max(written.values().filter(|&&held| held > 0 && held < capacity).count());
@@ -170,7 +170,7 @@ fn a_zones_remainder_is_left_out_or_written() {
 }
 
 #[test]
-fn aligned_random_blocks_start_at_multiples_fit_and_may_come_twice() {
+fn aligned_random_blocks_start_at_multiples_and_may_repeat() {
     for (align, size) in [(512, 32 * K), (8192, 64 * K), (3072, 100 * K)] {
         let arguments = format!("--rw=randread --bs=4k --size={size} --io_size=4096k --ba={align}");
         let offsets = offsets(&ours(&arguments));
@@ -186,7 +186,7 @@ fn aligned_random_blocks_start_at_multiples_fit_and_may_come_twice() {
 }
 
 #[test]
-fn sizes_by_order_are_those_of_reads_in_sequence_and_of_writes_at_random() {
+fn sizes_by_order_are_of_sequential_reads_and_random_writes() {
     let all_random = ours("--rw=randread --bs=4k,8k --size=256k --bs_is_seq_rand=1");
     assert!(all_random.requests.iter().all(|(_, request)| request.length == 8192));
     let mixed = ours("--rw=randwrite --bs=4k,8k --size=4096k --bs_is_seq_rand=1 --percentage_random=50");
@@ -241,7 +241,7 @@ fn shares(trace: &Trace, files: usize) -> Vec<usize> {
 }
 
 #[test]
-fn random_service_draws_files_keeps_each_for_its_number_and_uses_all_up() {
+fn random_service_draws_files_and_uses_all_up() {
     let once = files(FileService::Random(1), &[64 * K; 8], None);
     assert_eq!(shares(&once, 8), [16; 8]);
     let order: Vec<u32> = once.requests.iter().map(|(_, request)| request.target).collect();
@@ -253,7 +253,7 @@ fn random_service_draws_files_keeps_each_for_its_number_and_uses_all_up() {
 }
 
 #[test]
-fn skewed_services_favour_files_as_fio_does_and_start_small_ones_over() {
+fn skewed_services_favour_files_as_fio_does() {
     const FILES: usize = 100;
     let sizes = [64 * K; FILES];
     let total = 16 * FILES;
@@ -291,7 +291,7 @@ fn no_more_files_are_open_than_allowed_whatever_the_service() {
 }
 
 #[test]
-fn ranges_are_synced_after_so_many_writes_where_fio_does_it() {
+fn ranges_are_synced_after_the_writes_that_fio_counts() {
     let mut job = job();
     job.load.mix = Mix::Only(Direction::Write);
     job.load.range_sync = Some(RangeSync { every: 2, wait_before: false, write: true, wait_after: false });
@@ -302,7 +302,7 @@ fn ranges_are_synced_after_so_many_writes_where_fio_does_it() {
 }
 
 #[test]
-fn a_map_that_does_not_fit_into_memory_is_an_error_or_done_without() {
+fn a_map_that_does_not_fit_is_an_error_or_done_without() {
     let mut job = job();
     job.load.random = true;
     job.load.block_size = alike(BlockSize::Range(512, 1024));
@@ -317,7 +317,7 @@ fn a_map_that_does_not_fit_into_memory_is_an_error_or_done_without() {
 }
 
 #[test]
-fn a_block_larger_than_what_is_left_ends_the_file_and_ranges_fit() {
+fn a_block_larger_than_the_rest_ends_the_file_ranges_fit() {
     assert_eq!(words(&ours("--rw=read --bs=8k --size=20k")), "R0+8/0 R8+8/0");
     let (mut job, regions) = super::golden::parse("--rw=randread --bs=4k --size=1024k");
     job.load.block_size = alike(BlockSize::Range(4096, 10_240));
@@ -328,7 +328,7 @@ fn a_block_larger_than_what_is_left_ends_the_file_and_ranges_fit() {
 }
 
 #[test]
-fn skewed_ranks_are_scattered_and_a_register_is_a_permutation_per_pass() {
+fn skewed_ranks_are_scattered_as_a_permutation_per_pass() {
     let hot = |seed| {
         let (mut job, regions) = super::golden::parse("--rw=randread --bs=4k --size=4096k --io_size=16384k");
         job.load.distribution = Distribution::Zipf(1.2, None);

@@ -74,7 +74,7 @@ fn the_last_write_of_a_block_is_the_one_that_counts() {
 }
 
 #[test]
-fn files_that_are_written_more_than_once_are_read_one_after_the_other() {
+fn files_written_more_than_once_are_read_one_by_one() {
     let mut job = job();
     job.load.mix = Mix::Only(Direction::Write);
     job.verify = Some(VerifyPlan { check: true, ..VerifyPlan::default() });
@@ -118,7 +118,7 @@ fn verification_alone_wants_what_the_last_pass_wrote() {
 }
 
 #[test]
-fn a_job_that_only_reads_goes_through_the_sequence_of_the_job_that_wrote() {
+fn a_job_that_only_reads_follows_the_job_that_wrote() {
     for (rw, seeded) in [("read", true), ("randread", true), ("read", false)] {
         let (mut job, regions) = verifying(&format!("--rw={rw} --bs=4k --size=32k"));
         job.verify.as_mut().unwrap().seed = seeded;

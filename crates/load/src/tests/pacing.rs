@@ -97,7 +97,7 @@ fn a_direction_without_a_rate_fills_in() {
 }
 
 #[test]
-fn poisson_gaps_have_the_mean_and_the_deviation_of_an_exponential() {
+fn poisson_gaps_have_the_mean_and_deviation_of_exponentials() {
     let job = paced(|job| {
         job.pace.iops.read = Some(10_000);
         job.pace.poisson = true;
@@ -135,7 +135,7 @@ fn planned_and_decided(job: &JobPlan) -> [Vec<(u64, Request)>; 2] {
 }
 
 #[test]
-fn ios_with_a_rate_that_are_planned_ahead_are_those_that_are_decided_one_by_one() {
+fn planned_ios_with_a_rate_are_those_decided_one_by_one() {
     let even = |job: &mut JobPlan| job.pace.iops.read = Some(777);
     let random = |job: &mut JobPlan| {
         even(job);
@@ -165,7 +165,7 @@ fn ios_with_a_rate_that_are_planned_ahead_are_those_that_are_decided_one_by_one(
 }
 
 #[test]
-fn ios_of_a_distribution_that_are_planned_ahead_are_those_that_are_decided_one_by_one() {
+fn planned_ios_of_a_distribution_are_those_decided_one_by_one() {
     let zones = PerDirection::each(|_| vec![(30, 10), (70, 90)]);
     let distributions = [
         Distribution::Zipf(1.2, None),
@@ -187,7 +187,7 @@ fn ios_of_a_distribution_that_are_planned_ahead_are_those_that_are_decided_one_b
 }
 
 #[test]
-fn ios_of_many_sizes_that_are_planned_ahead_are_those_that_are_decided_one_by_one() {
+fn planned_ios_of_many_sizes_are_those_decided_one_by_one() {
     let sizes = [BlockSize::Range(4096, 65_536), BlockSize::Split(vec![(4096, 50), (8192, 30), (65_536, 20)])];
     let kinds = sizes.into_iter().flat_map(|size| [true, false].map(|cover_all| (size.clone(), cover_all)));
     for (size, cover_all) in kinds {
@@ -320,7 +320,7 @@ fn a_profile_changes_the_rate_at_its_seconds_exactly() {
 }
 
 #[test]
-fn a_profile_of_one_step_is_that_rate_and_random_arrivals_follow_the_profile() {
+fn a_profile_of_one_step_is_that_rate_and_arrivals_follow_it() {
     let even = paced(|job| job.pace.iops.read = Some(1000));
     let stepped = paced(|job| job.pace.profile = profile(&[(0, 1000)]));
     let [even, stepped] = [even, stepped].map(|job| times(&trace(&job, &regions(&[1 << 40]))));
@@ -335,7 +335,7 @@ fn a_profile_of_one_step_is_that_rate_and_random_arrivals_follow_the_profile() {
 }
 
 #[test]
-fn a_mix_shares_its_profile_as_it_shares_its_ios_and_a_ramp_starts_it_again() {
+fn a_mix_shares_its_profile_and_a_ramp_restarts_it() {
     let job = paced(|job| {
         (job.load.mix, job.load.read_percent) = (Mix::ReadWrite, 75);
         job.pace.profile = profile(&[(0, 100), (5, 300)]);

@@ -26,7 +26,7 @@ fn a_run_goes_on_from_its_draw_unless_the_region_ends() {
 }
 
 #[test]
-fn a_repeated_draw_is_the_same_block_so_many_times() {
+fn a_repeated_draw_is_the_same_block_as_often_as_asked() {
     let offsets = offsets(Step::Repeat(4));
     assert_eq!(offsets.len(), 64);
     assert!(offsets.chunks(4).all(|run| run.iter().all(|&block| block == run[0])), "{offsets:?}");
@@ -42,7 +42,7 @@ fn skipping(skip: i64, region: Region) -> Vec<u64> {
 }
 
 #[test]
-fn a_skip_over_the_end_of_a_whole_file_comes_round_until_the_amount_is_there() {
+fn a_skip_over_the_end_wraps_until_the_amount_is_there() {
     let whole = Region { start: 0, end: 32 * K, reach: Reach::Whole };
     assert_eq!(skipping(4 * 1024, whole), [0, 8, 16, 24, 0, 8, 16, 24]);
     assert_eq!(skipping(100 * 1024, whole), [0; 8]);

@@ -55,7 +55,7 @@ fn all_of(zone: u64) -> impl Iterator<Item = (u64, u64)> {
 }
 
 #[test]
-fn a_reader_finds_what_another_job_wrote_and_a_trim_takes_it_away() {
+fn a_reader_finds_writes_of_another_job_and_a_trim_ends_them() {
     let zones = shared();
     let mut write = load_of(&zoned(Mix::Only(Direction::Write), false), 1, &zones, (2, 4));
     assert_eq!(run(&mut write, 1, 100).requests.len(), 8);
@@ -72,7 +72,7 @@ fn a_reader_finds_what_another_job_wrote_and_a_trim_takes_it_away() {
 }
 
 #[test]
-fn jobs_that_write_the_same_zones_reset_each_before_it_is_written_again() {
+fn jobs_that_share_zones_reset_each_before_its_next_write() {
     for (jobs, zones_each, resets) in [(4, 1, 3), (16, 1, 15), (8, 4, 28)] {
         let zones = shared();
         let job = zoned(Mix::Only(Direction::Write), true);

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_counts_once_it_came_back() {
+    fn a_write_counts_once_it_completed() {
         let has = |number| state().has(number);
         assert!(has(0) && has(14) && !has(13) && !has(15) && !has(16));
     }

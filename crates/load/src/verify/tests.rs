@@ -52,14 +52,14 @@ fn a_changed_payload_byte_is_named_with_its_block() {
 }
 
 #[test]
-fn a_rest_too_short_for_a_header_is_checked_with_the_piece_before_it() {
+fn a_rest_too_short_for_a_header_joins_the_piece_before_it() {
     let (verifier, mut buffer) = sealed(VerifyMethod::Digest(Digest::Crc32c), Some(4090));
     buffer[4095] ^= 1;
     assert!(verifier.check(&mut buffer, Expected { offset: 8192, sequence: Some(7) }).is_err());
 }
 
 #[test]
-fn a_block_from_elsewhere_or_from_an_earlier_write_fails_by_its_header() {
+fn a_misplaced_or_stale_block_fails_by_its_header() {
     for method in METHODS.into_iter().filter(|method| *method != VerifyMethod::Pattern) {
         let (verifier, mut buffer) = sealed(method, None);
         let mut field = |expected| match verifier.check(&mut buffer, expected) {

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_average_above_p95_is_remarked_on_only_beyond_a_bucket_and_the_last_place() {
+    fn an_average_above_p95_is_remarked_on_only_beyond_a_bucket() {
         let (few, part) = ("a few very slow I/Os", "without the submission");
         // The middle of the bucket that has 100 µs is 99.84 µs.
         assert!(remarks(100.0, Some(100.0), 99.84).is_empty());

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_line_is_nothing() {
+    fn what_does_not_parse_as_a_log_line_is_nothing() {
         let mut log = Log::new(LogKind::Iops);
         log.feed(b"# head\nnan, 1, 0\n1, x, 0\n");
         assert!(log.is_empty());

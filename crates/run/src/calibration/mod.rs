@@ -249,7 +249,7 @@ mod tests {
     use super::wait_for_look;
 
     #[test]
-    fn a_completion_waits_for_the_share_of_time_in_which_the_worker_is_busy() {
+    fn a_completion_waits_while_the_worker_is_busy() {
         for (spacing, busy, looks, expected) in [
             (1000.0, 0.0, 4.0, 0.0),
             (1000.0, 0.5, 4.0, 500.0),

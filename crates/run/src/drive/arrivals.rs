@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_were_due_while_the_worker_was_away_are_late_and_none_that_waited_before() {
+    fn ios_due_while_the_worker_was_away_are_late() {
         // Away from 1000 to 9000 µs; afterwards each waits for the one before.
         let ios = [(1000, 0, 9000), (3000, 9100, 9100), (8940, 9200, 9200), (8960, 9300, 9300), (9500, 9400, 9500)];
         assert_eq!(late(&ios), [true, true, true, false, false]);

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_is_spun_where_waking_up_takes_more_than_a_tenth_of_it() {
+    fn a_pause_is_spun_where_waking_takes_more_than_a_tenth() {
         let micros = Nanos::from_micros;
         let mut delay = WakeDelay::default();
         assert_eq!(delay.sleeps_until(micros(5), micros(15)), micros(15), "nothing is known yet");

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_record_is_refused_before_it_is_kept() {
+    fn what_does_not_parse_as_a_record_is_refused_at_once() {
         let endless = [&b"fio version 3 iolog\n"[..], b"fio version 3 iolog\n0 a add\n"];
         for (begins, expected) in [(&b""[..], "is not a record of I/Os"), (endless[0], ":2: "), (endless[1], ":3: ")] {
             let mut read = 0_u64;

@@ -213,7 +213,7 @@ mod tests {
     // The largest distance of a sample from the mean of the window, in percent of the mean if the limit is a
     // percentage.
     #[test]
-    fn a_window_is_steady_when_its_farthest_sample_is_close_to_the_mean() {
+    fn a_window_is_steady_when_all_samples_are_near_the_mean() {
         let (second, found) = settles(plan(SteadyCriterion::Deviation, 5.0, true), &[500, 900, 990, 1010, 1000, 1000]);
         assert_eq!(second, Some(6));
         assert_eq!((found.max_deviation, found.criterion, found.slope), (10.0, 1.0, 0.0));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_climb_is_never_steady_and_its_slope_is_told() {
+    fn a_climb_is_never_steady_and_its_slope_is_reported() {
         let (second, found) = settles(plan(SteadyCriterion::Slope, 9.0, false), &[100, 110, 120, 130, 140]);
         assert_eq!((second, found.slope, found.criterion, found.attained), (None, 10.0, 10.0, false));
         assert_eq!(found.iops, [110, 120, 130, 140]);

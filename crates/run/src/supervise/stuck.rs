@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_stays_is_reported_once_after_its_time_and_one_that_moves_never() {
+    fn a_call_that_stays_is_reported_once_one_that_moves_never() {
         let mut stuck = StuckCalls::default();
         let watched = WatchedThread { index: 2, job: "a", thread: 7, limit: Nanos::from_secs(3) };
         let at = |fingerprint: &str| {

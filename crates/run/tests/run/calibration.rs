@@ -43,7 +43,7 @@ fn in_virtual_time_all_parts_are_zero() {
 }
 
 #[test]
-fn each_engine_is_measured_by_what_does_nothing_on_its_way_to_the_kernel() {
+fn each_engine_is_measured_by_an_idle_call_on_its_way() {
     let directory = tempfile::tempdir().unwrap();
     for (engine, by, borrowed) in [
         ("psync", "pread of 0 bytes", false),
@@ -68,7 +68,7 @@ fn each_engine_is_measured_by_what_does_nothing_on_its_way_to_the_kernel() {
 }
 
 #[test]
-fn a_run_without_latencies_or_without_the_wish_has_no_calibration() {
+fn a_run_without_latencies_or_on_request_has_no_calibration() {
     let mut silent = job("silent", "null");
     silent.record.total_latency = false;
     silent.record.completion_latency = false;
@@ -143,7 +143,7 @@ fn a_microsecond_more_per_io_makes_the_bar_a_microsecond_longer() {
 }
 
 #[test]
-fn nops_in_a_batch_cost_more_than_a_clock_read_and_not_much_more_than_no_engine_at_all() {
+fn nops_in_a_batch_cost_more_than_a_clock_read() {
     let middle = |engine| {
         let mut batched = job("batched", engine);
         depth(&mut batched, 32);

@@ -1,4 +1,4 @@
-//! Engines that do something else than plain reads and writes, through `execute`: who ends with whom, what is counted.
+//! Engines that do something else than plain reads and writes, through `execute`: which jobs end together, what is counted.
 
 use crate::support::{job, run_jobs, run_one};
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
@@ -24,7 +24,7 @@ fn half_a_second() -> JobPlan {
 }
 
 #[test]
-fn a_job_that_does_no_io_ends_with_the_last_one_that_does_and_counts_no_bytes() {
+fn a_job_without_io_ends_with_the_last_other_and_counts_none() {
     for mut company in [
         with(job("burner", "cpuio"), &[("cpuload", Value::Integer(20)), ("cpuchunks", Value::Integer(10_000_000))]),
         with(
@@ -45,7 +45,7 @@ fn a_job_that_does_no_io_ends_with_the_last_one_that_does_and_counts_no_bytes() 
 }
 
 #[test]
-fn a_job_that_does_no_io_keeps_to_its_own_runtime_unless_told_otherwise() {
+fn a_job_without_io_keeps_its_own_runtime_by_default() {
     let with_runtime = |values: &[(&'static str, Value)]| {
         let mut burner = with(job("burner", "cpuio"), &[("cpuload", Value::Integer(10))]);
         burner.limits.runtime = Some(Nanos::from_millis(1200));
@@ -56,7 +56,7 @@ fn a_job_that_does_no_io_keeps_to_its_own_runtime_unless_told_otherwise() {
 }
 
 #[test]
-fn calls_on_names_are_timed_once_per_name_and_all_blocks_are_counted() {
+fn calls_on_names_are_timed_once_and_all_blocks_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let mut stat = job("names", "filestat");
     stat.files.directories = vec![directory.path().to_owned()];
@@ -77,7 +77,7 @@ fn both_ends_of_a_connection_moved_the_same_bytes() {
     };
     let receiver = end("receiver", Direction::Read, &[("listen", Value::Flag(true))]);
     let sender = end("sender", Direction::Write, &[("hostname", text("127.0.0.1"))]);
-    // In this order nobody could connect if the ends met before both are set up.
+    // In this order none could connect if the ends met before both are set up.
     let result = run_jobs(vec![sender, receiver]);
     assert_eq!((&result.jobs[0].error, &result.jobs[1].error), (&None, &None));
     assert_eq!(result.jobs[0].directions.write.bytes, 1 << 20);
@@ -107,7 +107,7 @@ fn latencies_by_priority_sum_to_those_of_all() {
 }
 
 #[test]
-fn the_cpu_of_the_kernels_polling_thread_is_told() {
+fn the_cpu_of_the_kernels_polling_thread_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let mut polled = with(job("polled", "io_uring"), &[("sqthread_poll", Value::Flag(true))]);
     polled.files.directories = vec![directory.path().to_owned()];

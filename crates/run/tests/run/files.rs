@@ -1,4 +1,4 @@
-//! Files through `execute`: their names, sizes and contents, beside what fio makes of the same words.
+//! Files through `execute`: their names, sizes and contents, next to what fio makes of the same words.
 
 use crate::support::{Blind, job, options, run_jobs, run_one};
 use measure::Direction;
@@ -33,7 +33,7 @@ fn a_read_job_makes_its_file_and_reads_all_of_it() {
     assert!(content.chunks(512).all(|sector| sector.iter().any(|&byte| byte != 0)));
 }
 
-/// Engines that move blocks in any order, and that need no device of their own kind.
+/// Engines that move blocks in any order, and that need no special device.
 fn moves_blocks(spec: &plan::EngineSpec) -> bool {
     matches!(spec.capabilities.work, Work::Data | Work::Null) && !["sg", "mtd", "io_uring_cmd"].contains(&spec.name)
 }
@@ -154,7 +154,7 @@ fn files_are_called_and_sized_as_fio_has_it() {
 }
 
 #[test]
-fn a_file_that_is_large_enough_is_left_alone_and_one_that_must_grow_is_made_anew() {
+fn a_large_file_is_left_alone_and_a_small_one_is_recreated() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("j.0.0");
     std::fs::write(&path, vec![7; 64 << 10]).unwrap();
@@ -249,7 +249,7 @@ impl Drop for Loop {
 }
 
 #[test]
-fn a_block_device_gives_its_size_and_is_guarded_while_somebody_holds_it() {
+fn a_block_device_gives_its_size_and_is_guarded_while_held() {
     let device = Loop::attach(8 << 20);
     let on_device = |mix: Mix| {
         let mut plan = job("j", "psync");
@@ -276,7 +276,7 @@ fn a_block_device_gives_its_size_and_is_guarded_while_somebody_holds_it() {
 }
 
 #[test]
-fn a_file_that_other_members_may_have_open_grows_in_place_and_gets_no_shorter() {
+fn a_file_shared_by_members_grows_in_place_and_never_shrinks() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("shared");
     for (laid_out_by, mix, allocate) in [

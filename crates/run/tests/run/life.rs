@@ -41,7 +41,7 @@ fn a_process_reads_its_file_and_reports_through_shared_memory() {
 }
 
 #[test]
-fn passes_share_a_thread_until_a_plan_needs_processes_or_a_place() {
+fn passes_share_a_thread_until_a_plan_needs_processes() {
     let directory = tempfile::tempdir().unwrap();
     let (_root, options) = crate::support::alone();
     let mut runner = Runner::new(Path::new("/"));
@@ -63,7 +63,7 @@ fn passes_share_a_thread_until_a_plan_needs_processes_or_a_place() {
 }
 
 #[test]
-fn a_pass_finds_nothing_of_the_one_before_in_the_memory_that_they_share() {
+fn a_pass_finds_nothing_of_the_one_before_in_shared_memory() {
     let directory = tempfile::tempdir().unwrap();
     let (_root, options) = crate::support::alone();
     let mut runner = Runner::new(Path::new("/"));
@@ -99,7 +99,7 @@ fn unseen() -> RunOptions {
 }
 
 #[test]
-fn passes_of_which_nothing_is_seen_are_done_by_the_caller_one_after_another() {
+fn unobserved_passes_are_done_by_the_caller_in_order() {
     let directory = tempfile::tempdir().unwrap();
     let plans = [(); 2].map(|()| unseen_pass(directory.path(), |_| {}));
     let mut runner = Runner::new(Path::new("/"));
@@ -171,7 +171,7 @@ impl Observer for Impatient {
 }
 
 #[test]
-fn workers_that_are_told_to_end_before_their_turn_have_done_their_part() {
+fn workers_that_end_before_their_turn_have_done_their_part() {
     for _ in 0..10 {
         let result = run_processes(vec![busy("first", 10_000), busy("second", 10_000)], &mut Impatient);
         for job in &result.jobs {
@@ -206,7 +206,7 @@ impl Observer for Agreed {
 }
 
 #[test]
-fn first_workers_begin_at_the_agreed_moment_and_the_rest_counts_from_there() {
+fn first_workers_begin_at_the_agreed_moment() {
     let mut later = busy("later", 100);
     later.start.delay = (Nanos::from_millis(200), Nanos::from_millis(200));
     let mut agreed = Agreed::default();
@@ -277,14 +277,14 @@ impl Observer for SaveAndReport {
 }
 
 #[test]
-fn a_save_and_a_report_that_are_due_together_are_of_the_same_moment() {
+fn a_save_and_a_report_due_together_are_of_one_moment() {
     let mut observer = SaveAndReport::default();
     run_processes(vec![busy("job", 400)], &mut observer);
     assert_eq!(observer.seen, ["asked to report", "asked to save", "saved", "reported"]);
 }
 
 #[test]
-fn a_run_that_is_asked_to_end_again_and_again_says_once_that_it_is_ending() {
+fn a_run_asked_to_end_repeatedly_says_so_once() {
     struct Counter(u32);
     impl Observer for Counter {
         fn event(&mut self, event: Event<'_>) {
@@ -304,8 +304,8 @@ fn a_run_that_is_asked_to_end_again_and_again_says_once_that_it_is_ending() {
 fn a_stonewalled_job_starts_after_all_before_it_ended() {
     let mut second = busy("second", 50);
     second.start.stonewall = true;
-    let result = run_processes(vec![busy("first", 200), busy("beside", 100), second], &mut Blind);
-    assert!(start_ms(&result, 1) < start_ms(&result, 0) + 100, "both before the wall run beside each other");
+    let result = run_processes(vec![busy("first", 200), busy("other", 100), second], &mut Blind);
+    assert!(start_ms(&result, 1) < start_ms(&result, 0) + 100, "both before the wall run at the same time");
     assert!(start_ms(&result, 2) >= start_ms(&result, 0) + 199);
 }
 
@@ -420,7 +420,7 @@ fn a_layout_error_of_one_job_does_not_stop_the_others() {
 }
 
 #[test]
-fn two_hundred_and_fifty_six_jobs_start_within_seconds_on_less_than_a_mebibyte_each() {
+fn many_jobs_start_within_seconds_on_a_mebibyte_each() {
     struct Look {
         first: Option<Instant>,
         all_running: Option<Duration>,
@@ -478,7 +478,7 @@ fn a_rate_is_kept_in_real_time() {
 }
 
 #[test]
-fn a_file_that_became_shorter_is_an_error_and_what_was_read_before_stays() {
+fn a_file_that_shrank_is_an_error_and_earlier_reads_stay() {
     let directory = tempfile::tempdir().unwrap();
     for engine in ["psync", "libaio"] {
         let path = directory.path().join("shrinking.0.0");

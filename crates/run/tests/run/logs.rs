@@ -1,4 +1,4 @@
-//! Logs beside the result, against a device whose truth is known.
+//! Logs next to the result, against a device whose truth is known.
 
 use crate::support::{depth, run_jobs, run_one, sim, use_engine};
 use house::sum_over_time;
@@ -98,7 +98,7 @@ fn rows_over_windows_add_up_to_the_result_and_end_at_multiples() {
                 assert_eq!((bytes, ios), (0, 0));
                 continue;
             }
-            // Each row is cut to a whole KiB/s, and to a whole I/O per second; the four in flight at the end come back
+            // Each row is cut to a whole KiB/s, and to a whole I/O per second; the four in flight at the end complete
             // in the millisecond that the last row has begun.
             assert!(found.bytes - bytes <= 3 * 1024 + 1024 + 4 * 4096, "{ms} ms: {bytes} of {}", found.bytes);
             assert!(found.ios - ios <= 3 + 1 + 4, "{ms} ms: {ios} of {}", found.ios);
@@ -147,7 +147,7 @@ fn a_histogram_log_adds_up_to_the_bins_of_the_result() {
             assert_eq!(sums, expected, "{ms} ms, coarseness {coarseness}, {direction:?}");
         }
         let expected = if ms == 0 { 2 } else { 2 * 2500u64.div_ceil(ms) };
-        // What was in flight at the end may come back in a window of its own.
+        // What was in flight at the end may complete in a separate window.
         assert!((expected..=expected + 2).contains(&(rows.len() as u64)), "{} rows, {expected} expected", rows.len());
     }
 }
@@ -195,7 +195,7 @@ fn a_window_keeps_its_mean_its_largest_or_both() {
 }
 
 #[test]
-fn rows_of_single_ios_have_a_column_for_the_largest_value_which_is_zero() {
+fn rows_of_single_ios_have_a_zero_column_for_the_largest_value() {
     let directory = tempfile::tempdir().unwrap();
     let mut job = logged(directory.path(), 1);
     job.files.size = Some(plan::Extent::Bytes(8 << 10));
@@ -258,7 +258,7 @@ fn a_latency_that_is_not_measured_has_no_log() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_is_its_jobs_error_and_the_numbers_stay() {
+fn a_log_that_cannot_be_written_is_the_error_of_its_job() {
     let full = tempfile::tempdir().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let mut job = logged(full.path(), 1);

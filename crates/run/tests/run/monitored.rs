@@ -1,4 +1,4 @@
-//! What is seen beside a run: it adds up to what the run itself counted.
+//! What is seen during a run: it adds up to what the run itself counted.
 
 use crate::support::{Blind, job, run_jobs, run_processes};
 use measure::{Direction, Nanos};

@@ -41,7 +41,7 @@ fn adds_up(direction: &DirectionResult) {
 
 // Poisson arrivals at one server with exponential service: the response time is exponential with μ − λ.
 #[test]
-fn response_time_at_80_percent_of_one_server_is_that_of_an_m_m_1_queue() {
+fn response_time_at_80_percent_load_is_that_of_m_m_1() {
     let mut job = arriving(8000, 4096, 1000);
     job.pace.poisson = true;
     option(&mut job, "sim_distribution", "exponential");
@@ -57,7 +57,7 @@ fn response_time_at_80_percent_of_one_server_is_that_of_an_m_m_1_queue() {
 
 // Every 50,000th I/O blocks the only server for a second: once in ten seconds at half its load.
 #[test]
-fn a_stall_of_a_second_shows_in_the_response_time_of_all_that_were_due_meanwhile() {
+fn a_stall_of_a_second_is_in_all_response_times_due_meanwhile() {
     let stalls = |mut job: JobPlan| {
         option(&mut job, "sim_faults", "read:50000:delay=1000000");
         run_one(job).directions.read
@@ -65,7 +65,7 @@ fn a_stall_of_a_second_shows_in_the_response_time_of_all_that_were_due_meanwhile
     let mut closed = arriving(5000, 1, 60);
     closed.pace.iops.read = None;
     for (name, read) in [("no rate", stalls(closed)), ("a rate", stalls(arriving(5000, 1, 60)))] {
-        assert!(percentile(&read.completion, 99.0) < 102_000.0, "{name}: 1 in 50,000 is no 99th percentile");
+        assert!(percentile(&read.completion, 99.0) < 102_000.0, "{name}: 1 in 50,000 is below the 99th percentile");
         assert_eq!(read.response.is_some(), name == "a rate");
     }
     for in_flight in [1, 10_000] {
@@ -110,7 +110,7 @@ fn below_the_capacity_even_arrivals_are_served_at_once() {
 }
 
 #[test]
-fn only_the_direction_with_a_rate_responds_and_only_where_latencies_are_measured() {
+fn only_a_measured_direction_with_a_rate_responds() {
     let mut job = arriving(1, 4, 2);
     (job.load.mix, job.load.random, job.load.read_percent) = (Mix::ReadWrite, true, 50);
     (job.pace.iops.read, job.pace.iops.write) = (None, Some(1000));
@@ -149,7 +149,7 @@ fn a_ramp_leaves_its_response_times_out() {
 }
 
 #[test]
-fn the_histograms_of_a_process_are_read_with_the_rest_of_its_record() {
+fn the_histograms_of_a_process_are_read_with_its_record() {
     let mut job = arriving(20_000, 4, 1);
     job.pace.poisson = true;
     let read = |result: &model::RunResult| result.jobs[0].directions.read.clone();
@@ -170,7 +170,7 @@ fn real(engine: &'static str, in_flight: u32) -> JobResult {
 }
 
 #[test]
-fn response_is_lateness_and_latency_with_the_engines_of_this_machine_too() {
+fn response_is_lateness_plus_latency_on_real_engines() {
     for (engine, in_flight) in [("null", 1), ("null", 8), ("psync", 1), ("libaio", 8), ("mmap", 1)] {
         let read = real(engine, in_flight).directions.read;
         assert_eq!(read.ios, 256, "{engine}");

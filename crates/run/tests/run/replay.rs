@@ -147,7 +147,7 @@ fn a_damaged_record_ends_the_job_before_its_first_io() {
 }
 
 #[test]
-fn an_existing_file_is_never_made_anew_for_a_record_that_goes_beyond_it() {
+fn an_existing_file_is_never_recreated_for_a_record() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("mine");
     std::fs::write(&file, "precious").unwrap();

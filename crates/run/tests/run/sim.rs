@@ -20,7 +20,7 @@ fn timed(mut job: JobPlan, in_flight: u32, runtime: Nanos) -> JobPlan {
     job
 }
 
-/// A job of so many I/Os of 4 KiB.
+/// A job of this number of I/Os of 4 KiB.
 fn of_ios(mut job: JobPlan, in_flight: u32, ios: u64) -> JobPlan {
     depth(&mut job, in_flight);
     job.files.size = Some(Extent::Bytes(ios * 4096));
@@ -62,7 +62,7 @@ fn every_latency_of_equal_service_is_the_service_time() {
     let submission = read.submission.as_ref().unwrap();
     assert_eq!((submission.moments.count(), submission.moments.maximum()), (40_000, Some(Nanos::ZERO)));
     let bins = &result.latency_bins;
-    assert_eq!((bins.us[6], bins.us.iter().sum::<u64>()), (40_000, 40_000), "100 µs lies below 250 and not below 100");
+    assert_eq!((bins.us[6], bins.us.iter().sum::<u64>()), (40_000, 40_000), "100 µs is below 250 and not below 100");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_queue_before_one_server_shows_in_every_latency() {
 }
 
 #[test]
-fn submission_and_completion_sum_to_total_also_where_services_differ() {
+fn submission_and_completion_sum_to_total_with_any_service() {
     let mut job = of_ios(sim(SERVICE, 2), 8, 5000);
     option(&mut job, "sim_distribution", "exponential");
     let result = run_one(job);
@@ -291,7 +291,7 @@ fn without_latencies_counts_and_times_are_the_same() {
 }
 
 #[test]
-fn clones_are_workers_of_their_own_and_merge_into_their_group() {
+fn clones_are_separate_workers_and_merge_into_their_group() {
     let mut job = four_servers(Nanos::from_secs(1));
     job.clones = 3;
     job.record.group_reporting = true;

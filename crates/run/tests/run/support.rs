@@ -66,7 +66,7 @@ pub(crate) fn depth(job: &mut JobPlan, depth: u32) {
 pub(crate) const ALL: ContinueOnError = ContinueOnError { read: true, write: true, verify: true };
 
 /// A root whose /proc says that this process has one thread, so that it may fork: the test harness runs its tests
-/// on threads beside each other, and none of them holds a lock that a worker needs.
+/// on concurrent threads, and none of them holds a lock that a worker needs.
 pub(crate) fn alone() -> (tempfile::TempDir, RunOptions) {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(root.path().join("proc/self/task/1")).unwrap();

@@ -34,7 +34,7 @@ fn ios(result: &JobResult) -> u64 {
     result.directions.read.ios
 }
 #[test]
-fn a_latency_target_finds_the_depth_that_the_device_serves_at_once() {
+fn a_latency_target_finds_the_depth_that_the_device_serves() {
     let result = run_one(searching(Nanos::from_micros(120), 32));
     assert_eq!(result.latency_goal.depth, Some(4));
     // What counts is one clean window at that depth: 40,000 I/Os per second for 10 ms.
@@ -72,7 +72,7 @@ fn latency_run_goes_on_at_the_depth_that_was_found() {
 
 // Max_latency is on the total latency.
 #[test]
-fn the_first_io_slower_than_max_latency_ends_the_job_and_is_counted() {
+fn the_first_io_slower_than_max_latency_ends_the_job() {
     let mut job = timed(sim(SERVICE, 1), 1, 10);
     job.engine_options.set("sim_faults", Value::Text("read:50:delay=1000".to_owned()));
     job.latency.most.read = Some(Nanos::from_micros(500));
@@ -93,7 +93,7 @@ fn max_latency_is_judged_though_no_latency_is_reported() {
     assert!(result.directions.read.total.is_none());
 }
 #[test]
-fn a_rate_below_rate_min_fails_the_job_after_its_grace_and_one_cycle() {
+fn a_rate_below_rate_min_fails_the_job_after_grace_and_cycle() {
     let mut job = timed(sim(SERVICE, 1), 1, 20);
     job.pace.think = Nanos::from_millis(200);
     job.pace.least_rate.read = Some(BytesPerSecond(190_000));
@@ -128,7 +128,7 @@ fn steady(measure: SteadyMeasure, criterion: SteadyCriterion, limit: f64) -> Opt
 
 // The device is settled from second 10 on, so the first window that is level is that of 10 to 15.
 #[test]
-fn a_device_that_settles_is_steady_at_the_known_second_by_all_six_criteria() {
+fn a_settling_device_is_steady_at_the_known_second() {
     for measure in [SteadyMeasure::Iops, SteadyMeasure::Bandwidth, SteadyMeasure::Latency] {
         for criterion in [SteadyCriterion::Deviation, SteadyCriterion::Slope] {
             let mut job = timed(sim(Nanos::from_millis(1), 1), 1, 60);
@@ -216,7 +216,7 @@ fn a_ramp_of_bytes_leaves_out_what_came_before() {
 
 // Think time drains the queue first.
 #[test]
-fn think_time_counts_issued_blocks_or_time_where_told() {
+fn think_time_counts_issued_blocks_or_time() {
     let mut job = timed(sim(SERVICE, 8), 8, 1);
     job.pace.think = Nanos::from_millis(10);
     job.pace.think_blocks = 4;
@@ -258,11 +258,11 @@ fn a_rate_is_kept_while_slow_ios_are_in_flight() {
     assert_eq!(submission.maximum(), Some(Nanos::from_millis(500)));
     assert_eq!(ios(&result), 400);
     assert!(result.depth.level[5] > 300, "some fifty are in flight at a time: {:?}", result.depth.level);
-    assert_eq!(result.depth.complete[0], 0, "a wait that brought nothing is no reap");
+    assert_eq!(result.depth.complete[0], 0, "a wait that brought nothing is not a reap");
 }
 
 #[test]
-fn commands_run_before_and_after_a_job_and_a_failing_one_fails_it() {
+fn commands_run_around_a_job_and_a_failing_one_fails_it() {
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("mark");
     let name = folder.path().join("hooked").display().to_string().replace('/', "_");
@@ -283,7 +283,7 @@ fn commands_run_before_and_after_a_job_and_a_failing_one_fails_it() {
 }
 
 #[test]
-fn a_worker_runs_as_told() {
+fn a_worker_runs_as_asked() {
     let mut placed = timed(job("placed", "null"), 1, 1);
     placed.pace.iops.read = Some(100);
     placed.place.name = Some("tuned".to_owned());
@@ -326,7 +326,7 @@ fn a_clock_and_a_policy_that_are_not_there_are_named() {
 }
 
 #[test]
-fn the_start_is_told_by_the_clock_that_was_asked_for() {
+fn the_start_is_recorded_by_the_chosen_clock() {
     let mut job = job("a", "null");
     job.start.clock_id = Some(1);
     let up_ms = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic).tv_sec.unsigned_abs() * 1000;
@@ -364,9 +364,9 @@ fn run_processes_here(mut job: JobPlan) -> JobResult {
     run::execute(&plan, &options, &mut crate::support::Blind).unwrap().jobs.remove(0)
 }
 
-// Exitall takes along whom exit_what names.
+// Exitall ends the jobs that exit_what names.
 #[test]
-fn exitall_takes_along_whom_it_is_told_to() {
+fn exitall_ends_the_jobs_that_it_names() {
     let seconds = |scope| {
         let short = |name: &str| {
             let mut short = timed(job(name, "null"), 1, 1);
@@ -474,7 +474,7 @@ fn a_job_without_its_files_leaves_the_others_alone() {
 
 // Startdelay delays the start of a worker, wait_for makes it wait for another's end.
 #[test]
-fn a_worker_starts_after_its_delay_and_after_whom_it_waits_for() {
+fn a_worker_starts_after_its_delay_and_those_it_waits_for() {
     let mut first = timed(job("first", "null"), 1, 1);
     (first.pace.iops.read, first.limits.runtime) = (Some(1000), Some(Nanos::from_millis(400)));
     let mut late = job("late", "null");

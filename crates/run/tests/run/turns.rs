@@ -44,7 +44,7 @@ fn ios_of(directory: &Path, count: u32) -> Vec<Vec<Vec<u64>>> {
 }
 
 #[test]
-fn jobs_that_take_turns_do_the_same_ios_as_those_with_a_thread_each() {
+fn jobs_in_turns_do_the_ios_of_jobs_with_a_thread_each() {
     for (engine, in_flight) in [("null", 1), ("null", 4), ("io_uring", 1), ("io_uring", 4)] {
         let done = |together: u32| {
             let directory = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ fn jobs_that_take_turns_do_the_same_ios_as_those_with_a_thread_each() {
 }
 
 #[test]
-fn clones_are_on_as_few_threads_as_asked_and_each_has_its_result() {
+fn clones_share_as_few_threads_as_asked_with_a_result_each() {
     let directory = tempfile::tempdir().unwrap();
     for isolation in [Isolation::Thread, Isolation::Process] {
         let mut plan = clones(directory.path(), "io_uring", 5, 2);
@@ -98,7 +98,7 @@ fn clones_are_on_as_few_threads_as_asked_and_each_has_its_result() {
 }
 
 #[test]
-fn a_result_says_that_jobs_shared_a_thread_and_that_their_cpu_time_is_a_share() {
+fn a_result_says_that_jobs_shared_a_thread_and_its_cpu_time() {
     let directory = tempfile::tempdir().unwrap();
     let notes = |together: u32| {
         let plan = clones(directory.path(), "null", 4, together);
@@ -118,7 +118,7 @@ fn a_result_says_that_jobs_shared_a_thread_and_that_their_cpu_time_is_a_share() 
 }
 
 #[test]
-fn the_rate_the_pauses_the_ramp_and_the_runtime_of_each_are_kept_while_the_others_work() {
+fn rate_pauses_ramp_and_runtime_are_kept_while_others_work() {
     let directory = tempfile::tempdir().unwrap();
     let mut at_rate = clones(directory.path(), "io_uring", 10, 10);
     at_rate.pace.iops = PerDirection::all(Some(100));
@@ -137,7 +137,7 @@ fn the_rate_the_pauses_the_ramp_and_the_runtime_of_each_are_kept_while_the_other
 }
 
 #[test]
-fn a_clone_whose_delay_is_longer_begins_later_on_the_same_thread() {
+fn a_clone_with_a_longer_delay_begins_later_on_its_thread() {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = for_ms(clones(directory.path(), "null", 6, 6), 100);
     plan.start.delay = (Nanos::ZERO, Nanos::from_millis(400));
@@ -175,7 +175,7 @@ fn what_jobs_wrote_in_turns_is_read_back_and_checked() {
 }
 
 #[test]
-fn all_jobs_of_a_process_that_is_killed_say_so_and_no_other_does() {
+fn all_jobs_of_a_killed_process_say_so_and_no_other() {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = for_ms(clones(directory.path(), "null", 4, 2), 1000);
     plan.name = "turn".into();

@@ -1,4 +1,4 @@
-//! Jobs that verify: what they write comes back, and a block that does not is named.
+//! Jobs that verify: what they write is read back, and a block that does not is named.
 
 use crate::support::{job, options, run_jobs};
 use measure::Direction;
@@ -91,7 +91,7 @@ fn without_the_check_phase_nothing_is_read() {
 }
 
 #[test]
-fn a_reader_finds_the_byte_that_changed_and_a_forgiving_one_goes_on() {
+fn a_reader_finds_a_changed_byte_and_a_forgiving_one_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(run(checked(directory.path(), "psync", Mix::Only(Direction::Write))).error, None);
     let data = std::fs::OpenOptions::new().write(true).open(directory.path().join("data")).unwrap();
@@ -110,7 +110,7 @@ fn a_reader_finds_the_byte_that_changed_and_a_forgiving_one_goes_on() {
 }
 
 #[test]
-fn writes_and_reads_back_have_times_of_their_own() {
+fn writes_and_reads_back_have_separate_times() {
     let directory = tempfile::tempdir().unwrap();
     let mut job = checked(directory.path(), "psync", Mix::Only(Direction::Write));
     job.pace.iops.write = Some(1000);
@@ -213,7 +213,7 @@ fn only_listed_errors_are_forgiven_where_a_list_is_given() {
 }
 
 #[test]
-fn a_list_of_errors_forgives_what_is_no_error_of_the_medium() {
+fn a_list_of_errors_forgives_errors_outside_of_the_medium() {
     // A regular file cannot be trimmed: ENOTTY.
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("data"), vec![0; 1 << 20]).unwrap();

@@ -55,7 +55,7 @@ fn reads(job: &JobResult) -> (u64, Nanos) {
 }
 
 #[test]
-fn all_workers_do_as_many_ios_as_the_fastest_and_only_the_slow_ones_take_longer() {
+fn all_workers_do_as_many_ios_as_the_fastest() {
     for in_flight in [1, 4] {
         let mut caller = Caller::default();
         let found = run(vec![second(100, in_flight), second(200, in_flight), second(125, in_flight)], &mut caller);
@@ -67,7 +67,7 @@ fn all_workers_do_as_many_ios_as_the_fastest_and_only_the_slow_ones_take_longer(
 }
 
 #[test]
-fn io_of_the_ramp_does_not_count_and_a_job_that_was_complete_before_does_not_wait() {
+fn io_of_the_ramp_does_not_count_and_a_complete_job_goes_on() {
     let mut ramped = second(100, 1);
     ramped.limits.ramp = Nanos::from_millis(500);
     let mut complete = second(100, 1);

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_arrive_whole_and_in_order_while_the_run_goes_on_and_after_it() {
+    fn lines_arrive_whole_and_in_order_during_and_after_the_run() {
         let (mut queue, mut reader) = pipe();
         let read = std::thread::spawn(move || {
             let mut text = String::new();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_nobody_reads_holds_nothing_up_and_what_is_lost_is_counted() {
+    fn an_unread_pipe_delays_nothing_and_lost_lines_are_counted() {
         let (mut queue, mut reader) = pipe();
         queue.start();
         let began = Instant::now();

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_goes_by_its_wwid_a_partition_by_that_and_its_number_and_both_by_size() {
+    fn a_disk_goes_by_its_wwid_and_size_a_partition_by_its_number() {
         let root = crate::devices::identity::tests::recorded();
         let disk = BlockDevice::by_name(root.path(), "sda").unwrap();
         assert_eq!(identities(&disk), ["naa.5000c5003a", "1073741824"]);

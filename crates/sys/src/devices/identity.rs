@@ -523,7 +523,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_disk_tells_what_it_is() {
+    fn a_disk_states_what_it_is() {
         let root = recorded();
         let disk = BlockDevice::by_name(root.path(), "sda").unwrap();
         assert_eq!(disk.model().as_deref(), Some("ST1000NM0011"));
@@ -540,7 +540,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_cache_that_was_switched_off_is_seen_where_the_kernel_shows_it() {
+    fn a_disabled_cache_is_seen_where_the_kernel_shows_it() {
         let root = recorded();
         let disk = |name| BlockDevice::by_name(root.path(), name).unwrap();
         assert_eq!(disk("sda").has_cache_switched_off(), None, "not an ATA disk");

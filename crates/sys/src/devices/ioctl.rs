@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_tells_its_size_and_forgets_what_is_discarded() {
+    fn a_loop_device_has_its_size_and_forgets_what_is_discarded() {
         let Some(target) = Loop::attach() else { return };
         let path = target.device.as_path();
         let mut device = open(path, OpenFlags::RDWR, 0).unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_is_found_in_sysfs_with_its_file_and_is_held_only_when_used() {
+    fn a_loop_device_is_in_sysfs_and_is_held_only_when_used() {
         let root = Path::new("/");
         let Some(target) = Loop::attach() else { return };
         assert!(!is_held(&target.device).unwrap());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_no_block_device() {
+    fn a_file_is_not_a_block_device() {
         let path = Path::new("/proc/version");
         let file = File::open(path).unwrap();
         for error in [size(&file, path).map(drop), sectors(&file, path).map(drop), discard(&file, path, 0, 512)] {

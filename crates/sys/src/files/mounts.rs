@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_mount_table_says_which_line() {
+    fn text_without_a_mount_table_says_which_line() {
         let root = recorded();
         std::fs::write(root.path().join("proc/self/mountinfo"), "22 1 8:1 / / rw\n").unwrap();
         assert!(read(root.path()).unwrap_err().to_string().contains("not a mount: 22 1 8:1"));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_belongs_to_the_mount_of_its_number_and_else_of_its_device() {
+    fn a_path_belongs_to_the_mount_of_its_number_or_its_device() {
         let mounts = read(recorded().path()).unwrap();
         let point = |id, device: &str| {
             let place = Place { id, device: DeviceNumber::parse(device).unwrap() };

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_emptied_or_gone_on_with() {
+    fn a_file_is_emptied_or_appended_to() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         let text = || std::fs::read_to_string(&path).unwrap();

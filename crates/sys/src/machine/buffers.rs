@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_made_for_the_buffers_is_not_left_behind() {
+    fn a_file_that_is_made_for_the_buffers_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new");
         drop(check(&Source::SharedFile(path.clone()), 0));

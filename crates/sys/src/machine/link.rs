@@ -44,7 +44,7 @@ mod tests {
     const HEAD: &str = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n";
 
     #[test]
-    fn the_link_is_that_of_the_default_route_or_the_fastest_one_with_a_route() {
+    fn the_link_is_of_the_default_route_or_the_fastest_with_one() {
         let place = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = place.path().join(path);

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_takes_memory_as_told_where_the_kernel_knows_nodes() {
+    fn a_thread_takes_memory_as_asked_where_there_are_nodes() {
         std::thread::spawn(|| {
             match take_memory(Policy::Local, &[]) {
                 Ok(()) => {

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_start_at_zero_on_pages_of_their_own() {
+    fn cells_start_at_zero_on_separate_pages() {
         let blocks = SharedBlocks::<Block>::new(3).unwrap();
         assert!(blocks.iter().all(|block| block.bytes.load(Ordering::Relaxed) == 0));
         let address = |index: usize| std::ptr::from_ref(&blocks[index]).addr();
@@ -380,7 +380,7 @@ mod tests {
     fn a_record_is_read_after_its_writer_ended() {
         let records = SharedRecords::<Record>::new(2).unwrap();
         let child = process::fork(process::alone().path(), || {
-            let mut record = records.writer(1).expect("nobody else claims it");
+            let mut record = records.writer(1).expect("no other worker claims it");
             record.counts[999] = 5;
             record.mean = 2.5;
             0
@@ -410,7 +410,7 @@ mod tests {
         let records = SharedRecords::<Record>::new(1).unwrap();
         let ready = SharedBlocks::<Block>::new(1).unwrap();
         let child = process::fork(process::alone().path(), || {
-            let mut record = records.writer(0).expect("nobody else claims it");
+            let mut record = records.writer(0).expect("no other worker claims it");
             record.counts[0] = 11;
             ready[0].stop.store(1, Ordering::Release);
             loop {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_one_writer_and_no_reader_beside_it() {
+    fn a_record_has_one_writer_and_no_concurrent_reader() {
         let records = SharedRecords::<Record>::new(1).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {

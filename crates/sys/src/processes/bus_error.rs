@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_past_the_end_of_its_file_comes_to_its_end_and_says_so_each_time() {
+    fn a_copy_past_the_end_of_its_file_ends_and_says_so() {
         watch().unwrap();
         let file = tempfile::tempfile().unwrap();
         file.set_len(8192).unwrap();

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_has_its_limits_in_files_of_their_own() {
+    fn version_1_has_its_limits_in_separate_files() {
         let root = recorded(
             "7:blkio:/a\n4:memory:/\n2:cpu,cpuacct:/a/b\n0::/\n",
             &[
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_limit_limits_nothing() {
+    fn text_without_a_limit_limits_nothing() {
         for text in ["", "max", "x 100000", "100 0", "100"] {
             assert_eq!(cpu_limit(text), None, "{text:?}");
         }

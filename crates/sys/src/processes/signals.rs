@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_restored_and_blocked_signals_do_as_told() {
+    fn ignored_restored_and_blocked_signals_do_as_asked() {
         let ended = in_child(|| {
             ignore(&[libc::SIGTERM]).unwrap();
             raise(libc::SIGTERM);

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_done_while_long_work_goes_on_by_a_thread_without_open_files() {
+    fn a_task_is_done_during_long_work_by_a_thread_without_files() {
         let (_reader, _writer) = std::io::pipe().unwrap();
         let mut stand_in = StandIn::start("stand-in".to_owned()).unwrap();
         let (begun, has_begun) = channel();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_the_work_alone_and_one_of_the_task_reaches_the_caller() {
+    fn a_panic_of_the_work_stays_there_one_of_the_task_is_passed_on() {
         let mut stand_in = StandIn::start_ticking("stand-in".to_owned(), NEVER).unwrap();
         assert_eq!(stand_in.run(|| panic!("work"), || 1), 1);
         let caught = catch_unwind(AssertUnwindSafe(|| stand_in.run(|| (), || panic!("task"))));

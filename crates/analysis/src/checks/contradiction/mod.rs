@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_follow_from_the_counts_are_silent_also_when_rounded() {
+    fn rates_that_follow_from_counts_are_silent_when_rounded() {
         assert_eq!(run(&clean_random_read()), []);
         for (bytes_per_second, iops) in [(Some(65_536_000.0), Some(8_000.0)), (Some(64e6), None), (None, Some(8_100.0))]
         {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_printed_rate_that_its_own_bytes_deny_is_told_with_both() {
+    fn a_printed_rate_that_its_bytes_deny_is_reported_with_both() {
         let sentence = check(Some(131_072_000.0), Some(8_000.0)).unwrap();
         assert!(
             sentence.contains("io = bw × runtime does not hold: 65,536,000 B against 131072000 B/s × 1.000 s"),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_ios_that_no_disk_completed_are_told_with_both_numbers() {
+    fn direct_ios_that_no_disk_completed_are_reported_with_both() {
         let check = |seconds: u64, requests: u64| {
             let mut result = printed(clean_random_read(), Some(8.0), Some(1.0));
             result.jobs[0].echo.direct = true;

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_named_after_its_server_and_is_in_no_other_directory() {
+    fn a_state_is_named_after_its_server_in_its_own_directory() {
         for (name, expected) in [
             ("local-w-0-verify.state", Some("node1-w-0-verify.state")),
             ("local-mnt.a-1-verify.state", Some("node1-mnt.a-1-verify.state")),

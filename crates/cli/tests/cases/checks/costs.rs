@@ -1,4 +1,4 @@
-//! `plumb check` over reports whose rates are not those of their own counts, and `plumb model` over sweeps of its own.
+//! `plumb check` over reports whose rates do not follow from their counts, and `plumb model` over its own sweeps.
 
 use super::setups::Rig;
 use super::{PLUMB, fio};
@@ -10,7 +10,7 @@ fn plumb(words: &[&str], file: &Path) -> (Option<i32>, String) {
     (outcome.status.code(), String::from_utf8(outcome.stdout).expect("text"))
 }
 
-pub(super) fn a_printed_rate_is_held_against_its_own_counts_in_text_json_and_tables() {
+pub(super) fn a_printed_rate_is_checked_against_its_counts_in_all_forms() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let file = folder.path().join("report");
     let sim = |format: &str| {
@@ -48,12 +48,12 @@ pub(super) fn a_printed_rate_is_held_against_its_own_counts_in_text_json_and_tab
     }
 }
 
-pub(super) fn a_block_size_sweep_of_a_real_device_is_measured_fitted_and_told_with_its_errors() {
+pub(super) fn a_block_size_sweep_of_a_device_is_fitted_with_its_errors() {
     let rig = Rig::new();
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let costs = folder.path().join("costs");
     let words = ["model", "--size", "64M", "--time", "30ms", "--run", &rig.device(), "--output"];
-    // Where other programs take the processors, the device is no faster than the cache, and a mixture of both has no fit.
+    // Where other programs take the processors, the device is not faster than the cache, and a mixture of both has no fit.
     let sweep = || {
         let (status, message) = plumb(&words, &costs);
         assert_eq!(status, Some(0), "{message}");

@@ -97,12 +97,12 @@ pub(super) fn groups() -> Vec<Cases> {
     vec![house::tests!(
         cases,
         every_check_has_a_setup_and_a_class,
-        findings_are_told_on_standard_error_and_fail_a_strict_run,
-        costs::a_printed_rate_is_held_against_its_own_counts_in_text_json_and_tables,
-        costs::a_block_size_sweep_of_a_real_device_is_measured_fitted_and_told_with_its_errors,
+        findings_are_printed_on_standard_error_and_fail_strict_runs,
+        costs::a_printed_rate_is_checked_against_its_counts_in_all_forms,
+        costs::a_block_size_sweep_of_a_device_is_fitted_with_its_errors,
         costs::what_jobs_and_device_say_of_the_same_stands_side_by_side,
         costs::a_sweep_that_cannot_be_measured_names_why,
-        sweeps::exactly_the_rows_whose_rate_and_latency_do_not_match_their_users_are_told,
+        sweeps::exactly_the_rows_that_do_not_match_their_users_are_reported,
         sweeps::explain_puts_the_numbers_in_and_says_which_equation_breaks,
         sweeps::the_model_of_a_known_device_is_within_one_percent,
     )]
@@ -133,7 +133,7 @@ fn every_check_has_a_setup_and_a_class() {
     assert_eq!(classless, Vec::<&str>::new(), "these are in no class of the table");
 }
 
-fn findings_are_told_on_standard_error_and_fail_a_strict_run() {
+fn findings_are_printed_on_standard_error_and_fail_strict_runs() {
     let run = |strict: &str| {
         let words = format!("--name=a --ioengine=null --rw=read --bs=4k --size=64m {strict}");
         fio(&words).env("PLUMB_REMARKS", "always").output().expect("plumb runs")

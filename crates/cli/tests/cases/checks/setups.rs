@@ -57,7 +57,7 @@ pub(super) fn shell(command: &str, at: &Path) {
 }
 
 /// The command on a machine whose sysfs says of the device that it is on a PCIe link of one lane of the first generation
-/// (250 MB/s), in a mount namespace of its own. All other files of the device are the kernel's: its counters are true.
+/// (250 MB/s), in a separate mount namespace. All other files of the device are the kernel's: its counters are true.
 pub(super) fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
     const SCRIPT: &str = "set -e; real=$(realpath /sys/block/$1); mine=$2; shift 2; mount -t tmpfs none $mine
         for file in dev stat size queue loop; do

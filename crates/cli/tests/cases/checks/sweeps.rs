@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A row is told when the users at work are fewer than 85 % of those asked for, or more than 115 %.
+/// A row is reported when the users at work are fewer than 85 % of those asked for, or more than 115 %.
 fn contradicts(line: &str) -> bool {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let number = |at: usize| fields[at].parse::<f64>().expect("a number");
@@ -13,19 +13,19 @@ fn contradicts(line: &str) -> bool {
     !(0.85..=1.15).contains(&share)
 }
 
-pub(super) fn exactly_the_rows_whose_rate_and_latency_do_not_match_their_users_are_told() {
+pub(super) fn exactly_the_rows_that_do_not_match_their_users_are_reported() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/checks/sweeps");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("sweeps").map(|entry| entry.expect("an entry").path()).collect();
     files.sort();
-    let (mut expected, mut multi, mut told_multi) = (BTreeSet::new(), 0, 0);
+    let (mut expected, mut multi, mut reported_multi) = (BTreeSet::new(), 0, 0);
     for file in &files {
         let text = std::fs::read_to_string(file).expect("readable");
         for (number, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
             let several = !line.contains("randread") && line.split(',').nth(2) != Some("1");
             multi += usize::from(several);
             if contradicts(line) {
-                told_multi += usize::from(several);
+                reported_multi += usize::from(several);
                 expected.insert((file.display().to_string(), number + 1));
             }
         }
@@ -42,7 +42,7 @@ pub(super) fn exactly_the_rows_whose_rate_and_latency_do_not_match_their_users_a
         })
         .collect();
     assert_eq!(message, expected);
-    assert_eq!((told_multi, multi, message.len()), (100, 110, 101), "reads and writes, and one random read");
+    assert_eq!((reported_multi, multi, message.len()), (100, 110, 101), "reads and writes, and one random read");
     assert!(text.contains("242 results judged, 101 with a finding"), "{text}");
     assert_eq!(outcome.status.code(), Some(0), "{}", String::from_utf8_lossy(&outcome.stderr));
     let short = Command::new(PLUMB).arg("check").args(&files).output().expect("plumb runs");

@@ -23,15 +23,15 @@ pub(super) fn groups() -> Vec<Cases> {
     let cases = Cases::waiting_later("device", 1);
     vec![tests!(
         cases,
-        a_control_group_of_500_iops_is_measured_to_one_percent_and_named,
-        the_group_that_a_job_joins_is_the_one_that_is_counted_and_named,
+        a_group_of_500_iops_is_measured_to_1_percent_and_named,
+        the_group_that_a_job_joins_is_counted_and_named,
         a_processor_quota_is_named_as_the_clients_limit,
-        a_limit_that_is_set_midway_is_named_and_ends_a_run_that_waits_for_a_change,
+        a_limit_set_midway_is_named_and_ends_the_wait_for_a_change,
         a_quota_that_is_set_midway_is_named,
         a_neighbour_on_the_device_is_named,
-        the_block_layers_tracepoints_count_what_we_count_and_wait_as_we_wait,
+        block_tracepoints_count_and_wait_as_we_do,
         looking_costs_less_than_two_thousandths_of_a_processor,
-        screen::the_screen_shows_obeys_keys_and_leaves_the_terminal_as_it_was,
+        screen::the_screen_obeys_keys_and_restores_the_terminal,
         screen::a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was,
         screen::the_screen_ends_with_its_terminal,
         screen::the_screen_ends_with_its_terminal_where_sighup_is_ignored,
@@ -64,7 +64,7 @@ fn fio(words: &str) -> Command {
     command
 }
 
-fn a_control_group_of_500_iops_is_measured_to_one_percent_and_named() {
+fn a_group_of_500_iops_is_measured_to_1_percent_and_named() {
     let folder = folder();
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let group = Group::with_read_iops(&name, 500).expect("a control group with I/O limits");
@@ -145,7 +145,7 @@ impl Counted {
     }
 }
 
-fn the_group_that_a_job_joins_is_the_one_that_is_counted_and_named() {
+fn the_group_that_a_job_joins_is_counted_and_named() {
     let folder = folder();
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let group = Group::unlimited().expect("a control group with I/O limits");
@@ -210,7 +210,7 @@ fn throttled(mut run: impl FnMut() -> Value) -> (String, Value) {
     panic!("{all:#?}");
 }
 
-fn a_limit_that_is_set_midway_is_named_and_ends_a_run_that_waits_for_a_change() {
+fn a_limit_set_midway_is_named_and_ends_the_wait_for_a_change() {
     let folder = folder();
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let group = Group::unlimited().expect("a control group with I/O limits");
@@ -268,7 +268,7 @@ fn a_neighbour_on_the_device_is_named() {
     assert!(verdict["share_percent"].as_f64().expect("a share") > 50.0, "{verdict}");
 }
 
-fn the_block_layers_tracepoints_count_what_we_count_and_wait_as_we_wait() {
+fn block_tracepoints_count_and_wait_as_we_do() {
     // The counts are exact each time. Each side takes its stamps in another place, some 10 µs apart (a request is begun
     // before it is issued), between which a busy machine may put more: then the waits are compared once more.
     let waits: Vec<(f64, f64)> = (0..3).map(|_| waits_with_equal_counts()).collect();

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A terminal of 80 × 24 in a tmux server of its own.
+/// A terminal of 80 × 24 in a separate tmux server.
 struct Terminal(String);
 
 impl Terminal {
@@ -60,7 +60,7 @@ impl Drop for Terminal {
     }
 }
 
-pub(super) fn the_screen_shows_obeys_keys_and_leaves_the_terminal_as_it_was() {
+pub(super) fn the_screen_obeys_keys_and_restores_the_terminal() {
     let terminal = Terminal::running(&format!("{} watch --interval 0.3", super::PLUMB));
     let shown = terminal.wait_for("CPU  user");
     for word in ["plumb watch", "Device", "await", "Process", "q quit"] {

@@ -4,14 +4,14 @@ use super::streams::Ios;
 use house::{Amounts, Call, Depths, Samples, TextRules};
 use std::time::Duration;
 
-/// What the answers are held to, beside the exit status and the files left behind.
+/// What must agree in addition to the exit status and the files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Held {
     /// A report: JSON tree and normal text.
     Report,
     /// The exact words, apart from the program's own name.
     Words,
-    /// The I/Os that `--debug=io` tells of.
+    /// The I/Os that `--debug=io` prints.
     Ios(Ios),
     /// Nothing more: the words are each program's own.
     Status,
@@ -43,17 +43,17 @@ pub(super) struct Case {
     pub(super) sum_fixed: bool,
     /// The rate to reach.
     pub(super) rate: Option<Rate>,
-    /// The contents of the files left behind are fixed.
+    /// The contents of the files are fixed.
     pub(super) contents_fixed: bool,
-    /// Logs are left behind: as many rows of as many fields, whatever the numbers.
+    /// There are logs: as many rows of as many fields, whatever the numbers.
     pub(super) logged: bool,
-    /// Logs over windows are left behind, and compressed ones: about as many rows, of as many fields.
+    /// There are logs over windows, and compressed ones: about as many rows, of as many fields.
     pub(super) windowed: bool,
     /// The file that holds the report, when it is not standard output.
     pub(super) report_file: Option<&'static str>,
     /// How fio itself must end; `None` where the two only have to agree.
     pub(super) ends: Option<i32>,
-    /// Needs a block device of its own for `{dev}`.
+    /// Needs a separate block device for `{dev}`.
     pub(super) on_device: bool,
     /// Debian's stable fio answers otherwise: only the newest is asked.
     pub(super) newest_only: bool,
@@ -223,7 +223,7 @@ impl Case {
         self
     }
 
-    /// Gets a signal after so many milliseconds.
+    /// Gets a signal after this number of milliseconds.
     pub(super) fn signal(mut self, after_ms: u64, name: &'static str) -> Case {
         self.call.signal = Some((Duration::from_millis(after_ms), name));
         self.ends(128)

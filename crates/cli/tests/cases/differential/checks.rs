@@ -131,7 +131,7 @@ pub(super) fn verified_later() -> Vec<Case> {
     ]
 }
 
-/// Logs beside the report. Every I/O is a row unless rows are averages, so that the number of rows is fixed.
+/// Logs in addition to the report. Every I/O is a row unless rows are averages, so that the number of rows is fixed.
 pub(super) fn logs() -> Vec<Case> {
     let job = |name, words: &str| {
         let base = "--output-format=json --name=a --size=64k --rw=write --ioengine=libaio";

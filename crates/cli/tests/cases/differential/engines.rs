@@ -1,4 +1,4 @@
-//! Cases about the engines that do something else than plain reads and writes, and about what engines have of their own.
+//! Cases about the engines that do something else than plain reads and writes, and about options of single engines.
 
 use super::case::Case;
 
@@ -62,8 +62,8 @@ pub(super) fn on_connections() -> Vec<Case> {
         over("engine_net_by_udp", ends("net", 21_105, "protocol=udp", "", "hostname=localhost")),
         over("engine_netsplice", ends("netsplice", 21_106, "", "listen", HOST)),
         over("engine_net_of_threads", ends("net", 21_107, "thread", "listen", HOST)),
-        refused("engine_net_with_nobody_there", "--rw=write --hostname=localhost --port=21108"),
-        refused("engine_net_with_nobody_named", "--rw=write --port=21109"),
+        refused("engine_net_without_a_peer", "--rw=write --hostname=localhost --port=21108"),
+        refused("engine_net_without_a_host", "--rw=write --port=21109"),
         refused("engine_net_without_a_port", "--rw=write --hostname=localhost"),
         refused("engine_net_listening_for_datagrams", "--rw=read --port=21110 --protocol=udp --listen"),
     ]
@@ -98,7 +98,7 @@ pub(super) fn for_company() -> Vec<Case> {
     ]
 }
 
-/// What engines have of their own.
+/// Options of single engines.
 pub(super) fn own_options() -> Vec<Case> {
     let raised = |name, words: &str| {
         Case::own_format(name, &format!("--name=a --size=1m --rw=randread --direct=1 {words}")).free_depths()
@@ -110,9 +110,9 @@ pub(super) fn own_options() -> Vec<Case> {
             "cmdprio_percentage_on_io_uring",
             "--ioengine=io_uring --iodepth=8 --cmdprio_percentage=50 --cmdprio_class=3",
         ),
-        raised("cmdprio_of_all_is_no_other_priority", "--ioengine=libaio --cmdprio_percentage=100"),
+        raised("cmdprio_of_all_is_the_same_priority", "--ioengine=libaio --cmdprio_percentage=100"),
         raised(
-            "cmdprio_beside_the_priority_of_the_job",
+            "cmdprio_next_to_the_priority_of_the_job",
             "--ioengine=libaio --cmdprio_percentage=30 --prio=3 --prioclass=2",
         ),
         raised("cmdprio_of_total_latency", "--ioengine=libaio --cmdprio_percentage=50 --lat_percentiles=1"),

@@ -109,6 +109,6 @@ pub(super) fn reports() -> Vec<Case> {
         own("terse_once_a_second", &format!("--minimal {PACED} --status-interval=1")).free_amounts(),
         own("text_once_a_second", &format!("--output-format=normal {PACED} --status-interval=1")).free_amounts(),
         own("a_report_on_request", &format!("--minimal {PACED}")).signal(1200, "USR1").ends(0).free_amounts(),
-        Case::refused("a_status_interval_that_is_no_time", &format!("{PACED} --status-interval=x")),
+        Case::refused("a_status_interval_without_a_time", &format!("{PACED} --status-interval=x")),
     ]
 }

@@ -242,7 +242,7 @@ fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
     Ok(Answer { outcome, report, contents, windows })
 }
 
-/// The files left behind. State files of verify are of another version than those of Debian's fio, so only their
+/// The files that stay. State files of verify are of another version than those of Debian's fio, so only their
 /// presence is held.
 fn without_sizes_of_states(answer: &Answer) -> Vec<(&Path, Option<u64>)> {
     let is_state = |path: &Path| path.to_string_lossy().ends_with("-verify.state");
@@ -269,10 +269,10 @@ fn compare(case: &Case, oracle: &Answer, ours: &Answer) -> Result<Vec<String>, S
     }
     let (fios, left) = (without_sizes_of_states(oracle), without_sizes_of_states(ours));
     if fios != left {
-        differences.push(format!("left behind: fio {fios:?}, ours {left:?}"));
+        differences.push(format!("files: fio {fios:?}, ours {left:?}"));
     }
     if oracle.contents != ours.contents {
-        differences.push("the files left behind hold other bytes".to_owned());
+        differences.push("the files hold other bytes".to_owned());
     }
     for ((name, theirs), (_, mine)) in oracle.windows.iter().zip(&ours.windows) {
         differences.extend(theirs.differences(mine, &name.display().to_string()));

@@ -7,7 +7,7 @@ use std::path::Path;
 pub(super) const DIFFERS: &[(&str, &str)] = &[
     ("cmdprio_percentage", PRIORITIES),
     ("cmdprio_percentage_on_io_uring", PRIORITIES),
-    ("cmdprio_beside_the_priority_of_the_job", PRIORITIES),
+    ("cmdprio_next_to_the_priority_of_the_job", PRIORITIES),
     ("cmdprio_of_total_latency", PRIORITIES),
     ("cmdprio_bssplit", PRIORITIES),
     ("cmdprio_of_a_group", PRIORITIES),

@@ -50,7 +50,7 @@ pub(super) fn handling() -> Vec<Case> {
         .file("d/already", "here")
         .file("e/already", "here"),
         Case::status(
-            "a_layout_that_fails_takes_nobody_along",
+            "a_layout_that_fails_ends_no_other",
             "--size=16k --rw=write --name=a --filename=f/below --exitall_on_error --name=b --filename=b",
         )
         .file("f", "no directory")
@@ -105,7 +105,7 @@ pub(super) fn regions() -> Vec<Case> {
         zoned_refusal("zones_and_experimental_verify", "--rw=write --size=4m --verify=md5 --experimental_verify=1").newest_only(),
         zoned_refusal("a_threshold_and_different_regions", "--rw=write --size=4m --zone_reset_threshold=.5 --zone_reset_frequency=1 --name=b --rw=write --size=4m --offset=4m --zone_reset_threshold=.5 --zone_reset_frequency=1").newest_only(),
         zoned_refusal("trims_smaller_than_a_zone", "--rw=trim --size=4m"),
-        zoned_refusal("a_gap_that_is_no_zone", "--rw=write --size=4m --zoneskip=1"),
+        zoned_refusal("a_gap_of_less_than_a_zone", "--rw=write --size=4m --zoneskip=1"),
         zoned_refusal("a_zone_of_one_byte", "--rw=write --size=4m --zonesize=1"),
         zoned_refusal("less_than_a_zone", "--rw=write --size=512k"),
         zoned_refusal("a_threshold_above_one", "--rw=write --size=4m --zone_reset_threshold=2"),
@@ -178,7 +178,7 @@ pub(super) fn amounts() -> Vec<Case> {
             "--output-format=json --name=a --size=64k --filename=f --numjobs=3 --offset_increment=64k --rw=write",
         ),
         job("a_size_is_spread_over_files", "--size=100k --nrfiles=3 --rw=write"),
-        job("files_of_their_own_size", "--size=16k --filesize=32k --nrfiles=2 --rw=write"),
+        job("files_of_a_separate_size", "--size=16k --filesize=32k --nrfiles=2 --rw=write"),
         job("more_than_the_region", "--size=64k --io_size=200k --rw=read"),
         job("number_ios_in_loops", "--size=64k --number_ios=5 --loops=3 --rw=read"),
         job("holes_backwards", "--size=256k --rw=read:-8k --io_size=64k --offset=0"),

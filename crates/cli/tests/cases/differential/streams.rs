@@ -21,7 +21,7 @@ pub(super) enum Ios {
     Scattered,
 }
 
-/// One I/O, as `--debug=io` tells it.
+/// One I/O, as `--debug=io` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Io {
     file: String,
@@ -30,7 +30,7 @@ struct Io {
     length: u64,
 }
 
-/// The I/Os of a run that tells of them.
+/// The I/Os that a run prints.
 fn message(output: &str) -> Vec<Io> {
     let queued = output.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once("queue: "));
     queued.filter_map(|(_, io)| read(io.split_once(": ")?.1)).collect()
@@ -50,7 +50,7 @@ fn read(text: &str) -> Option<Io> {
 pub(super) fn differences(how: Ios, oracle: &str, ours: &str) -> Vec<String> {
     let (mut theirs, mut mine) = (message(oracle), message(ours));
     if theirs.is_empty() {
-        return vec!["fio tells of no I/O".to_owned()];
+        return vec!["fio prints no I/O".to_owned()];
     }
     if how == Ios::SameSet {
         theirs.sort();

@@ -7,7 +7,7 @@
 use super::case::Case;
 use house::{Amounts, Depths, TextRules};
 
-/// Terse lines of every version, alone and beside the other formats.
+/// Terse lines of every version, alone and with the other formats.
 pub(super) fn lines() -> Vec<Case> {
     const NULL: &str = "--name=a --ioengine=null --size=16m --rw=read";
     const FILE: &str = "--name=a --size=1m --rw=write --bs=8k";
@@ -50,12 +50,12 @@ pub(super) fn lines() -> Vec<Case> {
         )
         .free_amounts(),
         Case::refused("a_terse_version_that_is_not_there", &format!("--terse-version=6 {FILE}")),
-        Case::refused("a_terse_version_that_is_no_number", &format!("--terse-version=x {FILE}")),
+        Case::refused("a_terse_version_without_a_number", &format!("--terse-version=x {FILE}")),
         own(
             "json_plus_of_all_latencies",
             &format!("--output-format=json+ {FILE} --lat_percentiles=1 --slat_percentiles=1"),
         ),
-        own("json_plus_beside_json_is_one_document", &format!("--output-format=json,json+ {NULL}")),
+        own("json_plus_with_json_is_one_document", &format!("--output-format=json,json+ {NULL}")),
     ]
 }
 

@@ -45,7 +45,7 @@ pub(super) fn limits() -> Vec<Case> {
         null("a_steady_state_whose_ramp_is_not_over", "--rate_iops=500 --ss=bw:1m --ss_dur=3 --ss_ramp=9 --runtime=1")
             .free_amounts(),
         Case::refused("steady_without_a_limit", "--name=a --ioengine=null --size=1m --ss=iops"),
-        Case::refused("steady_by_a_word_nobody_knows", "--name=a --ioengine=null --size=1m --ss=foo:5%"),
+        Case::refused("steady_by_an_unknown_word", "--name=a --ioengine=null --size=1m --ss=foo:5%"),
         Case::refused(
             "steady_by_different_limits_in_a_group",
             "--ioengine=null --size=1m --ss_dur=4 --name=a --ss=iops:5% --name=b --ss=iops:6%",
@@ -76,10 +76,10 @@ pub(super) fn turns() -> Vec<Case> {
         .free_depths(),
         null("alone_in_a_flow", "--flow=10 --flow_id=3 --flow_sleep=10"),
         null("a_clock_by_call", "--clocksource=clock_gettime"),
-        Case::refused("a_clock_nobody_knows", &format!("{NULL} --name=a --clocksource=foo")),
+        Case::refused("an_unknown_clock", &format!("{NULL} --name=a --clocksource=foo")),
         null("as_another_user", "--uid=65534 --gid=65534"),
         null("memory_of_the_own_node", "--numa_mem_policy=local"),
-        Case::refused("a_memory_policy_nobody_knows", &format!("{NULL} --name=a --numa_mem_policy=foo")),
+        Case::refused("an_unknown_memory_policy", &format!("{NULL} --name=a --numa_mem_policy=foo")),
         Case::refused("a_cgroup_weight_that_is_too_small", &format!("{NULL} --name=a --cgroup=x --cgroup_weight=50")),
         null("a_mask_of_cpus", "--cpumask=1"),
         // Text only: the oracle's JSON has an empty job in group 4294967295 in its place.
@@ -92,7 +92,7 @@ pub(super) fn turns() -> Vec<Case> {
         Case::report("idle_cpus", &format!("--idle-prof=system {NULL} --name=a")),
         Case::report("idle_cpus_one_by_one", &format!("--idle-prof=percpu {NULL} --name=a")),
         Case::status("idle_cpus_calibrated", "--idle-prof=calibrate"),
-        Case::refused("idle_cpus_by_a_word_nobody_knows", &format!("--idle-prof=foo {NULL} --name=a")),
+        Case::refused("idle_cpus_by_an_unknown_word", &format!("--idle-prof=foo {NULL} --name=a")),
         Case::report(
             "exitall_of_everything",
             "--ioengine=null --size=1g --time_based --rate_iops=200 --name=a --exitall --exit_what=all --runtime=1 \

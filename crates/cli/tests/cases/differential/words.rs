@@ -88,7 +88,7 @@ pub(super) fn job_files() -> Vec<Case> {
         Case::report("an_included_file", "x.fio")
             .file("x.fio", "[global]\ninclude common.inc\n[a]\nrw=randwrite\n")
             .file("common.inc", "size=256k\nbs=16k\n"),
-        Case::report("an_included_file_beside_the_including_one", "sub/x.fio")
+        Case::report("an_included_file_next_to_the_including_one", "sub/x.fio")
             .file("sub/x.fio", "[global]\ninclude common.inc\n[a]\n")
             .file("sub/common.inc", "size=64k\n"),
         Case::report("variables_of_the_environment", "x.fio")
@@ -114,7 +114,7 @@ pub(super) fn refused() -> Vec<Case> {
     vec![
         line("an_unknown_option", "--name=a --size=1m --nosuchoption=1"),
         line("an_unknown_rw", "--name=a --size=1m --rw=sideways"),
-        line("a_size_that_is_no_number", "--name=a --size=large"),
+        line("a_size_without_digits", "--name=a --size=large"),
         line("a_block_size_of_nothing", "--name=a --size=1m --bs=0"),
         line("a_share_over_100", "--name=a --size=1m --rw=rw --rwmixread=101"),
         line("a_depth_of_nothing", "--name=a --size=1m --ioengine=libaio --iodepth=0"),
@@ -127,7 +127,7 @@ pub(super) fn refused() -> Vec<Case> {
         line("writing_under_readonly", "--readonly --name=a --size=1m --rw=write"),
         line("an_unknown_output_format", "--output-format=pretty --name=a --size=64k"),
         line("rate_and_rate_iops", "--name=a --size=1m --rate=1m --rate_iops=10"),
-        line("a_wait_for_nobody", "--name=a --size=64k --wait_for=nobody"),
+        line("a_wait_for_an_unknown_job", "--name=a --size=64k --wait_for=absent"),
         line("a_bad_priority", "--name=a --size=64k --prio=9"),
         line("a_bad_niceness", "--name=a --size=64k --nice=50"),
         line("a_cpu_that_is_not_there", "--name=a --size=64k --cpus_allowed=9999"),

@@ -51,7 +51,7 @@ fn said_of(file: &Path) -> String {
     String::from_utf8(outcome.stdout).expect("text")
 }
 
-/// The lines that call a report false. What a load really does is no accusation: see [`Load::is_true_of`].
+/// The lines that call a report false. What a load really does is not an accusation: see [`Load::is_true_of`].
 fn accusations(said: &str, load: Option<&Load>) -> Vec<String> {
     let lines = said.lines().filter(|line| line.ends_with("[NOT A STORAGE RESULT]"));
     lines.filter(|line| !load.is_some_and(|load| load.is_true_of(line))).map(str::to_owned).collect()

@@ -218,7 +218,7 @@ fn runs_or_is_refused(name: &str, path: &Path) -> Verdict {
 
 fn fails_in_fio_too(name: &str) -> Verdict {
     let place = place();
-    let (_, path) = examples().into_iter().find(|(listed, _)| listed == name).ok_or("it is no example")?;
+    let (_, path) = examples().into_iter().find(|(listed, _)| listed == name).ok_or("it is not an example")?;
     let text = std::fs::read_to_string(path).expect("the example");
     std::fs::write(place.path().join("job.fio"), reduced::reduced(&text)).expect("written");
     let theirs = Command::new("fio").arg("job.fio").current_dir(place.path()).stdin(Stdio::null()).output();

@@ -13,7 +13,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Over a sparse file of so many bytes, prepared by `prepare` before it is attached.
+    /// Over a sparse file of this number of bytes, prepared by `prepare` before it is attached.
     pub(crate) fn over(
         bench: &Bench,
         bytes: u64,
@@ -32,7 +32,7 @@ impl Device {
         self.path.display().to_string()
     }
 
-    /// The node of its first partition; made where nobody makes nodes.
+    /// The node of its first partition; made where no daemon makes nodes.
     pub(crate) fn partition(&mut self) -> Result<PathBuf, String> {
         let name = self.path.file_name().and_then(|name| name.to_str()).ok_or("a name")?.to_owned();
         let node = PathBuf::from(format!("/dev/{name}p1"));

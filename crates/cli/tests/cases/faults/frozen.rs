@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// An ext4 of its own on a loop device. Thawed and unmounted when dropped, whatever happened: what hangs on it ends then.
+/// A separate ext4 on a loop device. Thawed and unmounted when dropped, whatever happened: what hangs on it ends then.
 struct Frozen {
     place: PathBuf,
     _device: Device,
@@ -101,7 +101,7 @@ fn expect(bench: &Bench, status: i32, says: &[&str]) -> Result<Shown, String> {
     Ok(Shown { did: line.to_owned(), status: status.to_string(), kept: String::new() })
 }
 
-/// How long a run may take that was told to end twice: half a second of patience, the rest for a busy machine.
+/// How long a run may take that was signalled twice: half a second of patience, the rest for a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
 fn pause(milliseconds: u64) {
@@ -181,8 +181,8 @@ fn frozen_and_thawed(bench: &Bench, frozen: &Frozen, mut run: Alone, file: &str)
 const FIO: &str = "fio --output-format=json --output=out.json --name=a --filename=frozen/f --size=1m --rw=randwrite \
     --time_based --runtime=60 --rate_iops=200";
 
-/// Freezes under a run and tells it twice to end; how it goes on is for the caller to see.
-fn told_twice(bench: &Bench, words: &str, frozen_after: u64) -> Result<(Frozen, Alone), String> {
+/// Freezes under a run and signals it twice to end; how it goes on is for the caller to see.
+fn signalled_twice(bench: &Bench, words: &str, frozen_after: u64) -> Result<(Frozen, Alone), String> {
     let frozen = Frozen::mount(bench)?;
     let run = Alone::start(bench, plumb(bench, words)?)?;
     let_it_run(bench, frozen_after);
@@ -201,7 +201,7 @@ fn ios(bench: &Bench, direction: &str) -> Option<u64> {
 }
 
 fn processes(bench: &Bench) -> Result<Shown, String> {
-    let (_frozen, mut run) = told_twice(bench, FIO, 1500)?;
+    let (_frozen, mut run) = signalled_twice(bench, FIO, 1500)?;
     let status = run.end(AT_ONCE)?;
     let shown = expect(bench, status, &["left in the kernel: pid"])?;
     match ios(bench, "write") {
@@ -211,7 +211,7 @@ fn processes(bench: &Bench) -> Result<Shown, String> {
 }
 
 fn threads(bench: &Bench) -> Result<Shown, String> {
-    let (frozen, mut run) = told_twice(bench, &format!("{FIO} --thread=1"), 1500)?;
+    let (frozen, mut run) = signalled_twice(bench, &format!("{FIO} --thread=1"), 1500)?;
     let began = Instant::now();
     while ios(bench, "write").is_none() && began.elapsed() < AT_ONCE {
         pause(50);
@@ -261,7 +261,7 @@ fn give_up(bench: &Bench, frozen: &Frozen, run: &Alone, said: &str) -> Result<()
     frozen.thaw()
 }
 
-fn layout_told_twice(bench: &Bench) -> Result<Shown, String> {
+fn layout_signalled_twice(bench: &Bench) -> Result<Shown, String> {
     let (frozen, mut run) = stuck_layout(bench)?;
     give_up(bench, &frozen, &run, "left in the kernel: the layout of its files")?;
     match run.end(AT_ONCE)? {
@@ -273,7 +273,7 @@ fn layout_told_twice(bench: &Bench) -> Result<Shown, String> {
 fn survey(bench: &Bench) -> Result<Shown, String> {
     let words =
         "survey --output kept.json --size 16M --time 60 --warm-up 0 --tests write --users 1 --block-sizes 8k frozen";
-    let (_frozen, mut run) = told_twice(bench, words, 3000)?;
+    let (_frozen, mut run) = signalled_twice(bench, words, 3000)?;
     let status = run.end(AT_ONCE)?;
     let shown = expect(bench, status, &["left in the kernel: pid", "with the interrupted test: kept.json"])?;
     if status != 130 || !has_numbers(&bench.file("kept.json")) {
@@ -284,7 +284,7 @@ fn survey(bench: &Bench) -> Result<Shown, String> {
 
 fn iozone(bench: &Bench) -> Result<Shown, String> {
     let words = "iozone --json=kept.json -o -i 0 -s 8m -r 4 -J 20 -f frozen/z";
-    let (_frozen, mut run) = told_twice(bench, words, 1500)?;
+    let (_frozen, mut run) = signalled_twice(bench, words, 1500)?;
     let status = run.end(AT_ONCE)?;
     let shown = expect(bench, status, &["left in the kernel: pid"])?;
     if status != 130 || !has_numbers(&bench.file("kept.json")) {
@@ -295,7 +295,7 @@ fn iozone(bench: &Bench) -> Result<Shown, String> {
 
 fn iozone_matrix(bench: &Bench) -> Result<Shown, String> {
     let words = "iozone --json=kept.json -o -a -n 8m -g 8m -y 4 -q 4 -i 0 -J 20 -f frozen/z";
-    let (frozen, mut run) = told_twice(bench, words, 1500)?;
+    let (frozen, mut run) = signalled_twice(bench, words, 1500)?;
     wait_for(bench, "left in the kernel: pid")?;
     // Its process ends with the last of its threads.
     frozen.thaw()?;
@@ -338,7 +338,7 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("stuck I/O is named, layout", "fsfreeze under its layout", layout),
         Row::new("SIGINT twice, I/O stuck", "fsfreeze under a process", processes),
         Row::new("SIGINT twice, I/O stuck, threads", "fsfreeze under a thread", threads),
-        Row::new("SIGINT twice, I/O stuck, layout", "fsfreeze under its layout", layout_told_twice),
+        Row::new("SIGINT twice, I/O stuck, layout", "fsfreeze under its layout", layout_signalled_twice),
         Row::new("SIGINT twice, I/O stuck, survey", "fsfreeze under its writes", survey),
         Row::new("SIGINT twice, I/O stuck, iozone", "fsfreeze under its writes", iozone),
         Row::new("SIGINT twice, I/O stuck, iozone -a", "fsfreeze under its writes", iozone_matrix),

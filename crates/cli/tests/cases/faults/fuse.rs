@@ -42,7 +42,7 @@ pub(super) mod ask {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answer {
     Error(i32),
-    /// So many bytes, and no more.
+    /// This number of bytes, and no more.
     Short(usize),
     Late(Duration),
     /// At every I/O of the kind.
@@ -193,13 +193,14 @@ impl Server {
             ask::GETATTR | ask::SETATTR => Ok([vec![0; 16], attributes(node)].concat()),
             ask::OPEN | ask::OPENDIR => Ok([vec![0; 8], words(&[DIRECT_IO, 0])].concat()),
             ask::READ => {
-                let data = self.data.lock().expect("nobody panics");
+                let data = self.data.lock().expect("no thread panics");
                 let end = (offset + size.min(most)).min(BYTES);
                 Ok(data[offset..end].to_vec())
             }
             ask::WRITE => {
                 let count = size.min(most).min(BYTES - offset);
-                self.data.lock().expect("nobody panics")[offset..offset + count].copy_from_slice(&body[40..40 + count]);
+                self.data.lock().expect("no thread panics")[offset..offset + count]
+                    .copy_from_slice(&body[40..40 + count]);
                 Ok(words(&[u32::try_from(count).expect("a request's size"), 0]))
             }
             ask::STATFS => Ok(vec![0; 80]),
@@ -278,7 +279,7 @@ fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
     let shown = ran.expect(case.status, case.says)?;
     let (direction, least, most) = case.counted;
     ran.expect_ios(direction, least..=most)?;
-    // What was written in full is there, and nothing beside it.
+    // What was written in full is there, and nothing else.
     let wrote = direction == "write" && case.status == 0;
     match fuse.changed() {
         0 if wrote => Err("nothing was written".into()),

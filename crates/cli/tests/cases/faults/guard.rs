@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 const MIB: u64 = 1 << 20;
 
-/// Something that lies on a device.
+/// Something that is on a device.
 struct Mark {
     fault: &'static str,
     injected: &'static str,

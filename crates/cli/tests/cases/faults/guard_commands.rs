@@ -65,7 +65,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Commands that are told to put a result where a file of somebody else is.
+/// Commands that are asked to put a result where a file of another user is.
 const OVER: &[&str] = &[
     "parse given.csv --format csv --output thesis",
     "parse given.csv --format parquet --output thesis",
@@ -79,7 +79,7 @@ const OVER: &[&str] = &[
 ];
 
 fn over_a_file() -> Row {
-    Row::new("guard: a file of somebody else", "results of every command go there", |bench| {
+    Row::new("guard: a file of another user", "results of every command go there", |bench| {
         let failed = |error: std::io::Error| error.to_string();
         std::fs::create_dir(bench.file("data")).map_err(failed)?;
         std::fs::write(bench.file("given.csv"), super::personalities::GIVEN).map_err(failed)?;
@@ -110,7 +110,7 @@ fn unchanged(device: &Device, before: &str) -> Result<(), String> {
     if device.hash()? == before { Ok(()) } else { Err("bytes of the device have changed".into()) }
 }
 
-/// Carries a case out beside a device that holds a file system; a link of the name `link` leads to it.
+/// Carries a case out next to a device that holds a file system; a link of the name `link` leads to it.
 pub(super) fn run(bench: &Bench, case: &Case, link: Option<&str>) -> Result<Shown, String> {
     let device = Device::over(bench, 16 << 20, ext4)?;
     if let Some(link) = link {

@@ -1,5 +1,5 @@
-//! Files that are written beside the I/O under names that nobody gives: each is met by a link to a device that holds
-//! data. Not a byte of the device changes, and it is told.
+//! Files other than those of the I/O, under names that no option gives: each is met by a link to a device that holds
+//! data. Not a byte of the device changes, and it is reported.
 
 use super::Row;
 use super::guard_commands::{Case, run};
@@ -25,7 +25,7 @@ const CASES: &[Linked] = &[
     linked("guard: --bandwidth-log by a link", "m-read_bw.log", "fio --name=a --ioengine=null --size=64k --bandwidth-log=m", 1),
     linked("guard: what exec_prerun prints, by a link", "a.prerun.txt", "fio --name=a --ioengine=null --size=64k --exec_prerun=date", 1),
     linked("guard: what exec_postrun prints, by a link", "a.postrun.txt", "fio --name=a --ioengine=null --size=64k --exec_postrun=date", 1),
-    // The blocks are written and checked; that their state is not kept is told.
+    // The blocks are written and checked; that their state is not kept is reported.
     linked("guard: the state of verify by a link", "local-v-0-verify.state", "fio --name=v --size=64k --rw=write --verify=crc32c", 0),
     linked("guard: output of the engine exec by a link", "e.stdout",
         "fio --name=e --ioengine=exec --program=/bin/date --std_redirect=1 --size=4k", 1),

@@ -39,7 +39,7 @@ pub(crate) fn rows() -> Vec<Row> {
         let did = format!("ended within {} ms, its file removed", took.as_millis());
         Ok(Shown { did, status: "130".into(), kept: "the rows until then, the pass under way".into() })
     }));
-    rows.push(Row::new("Ctrl-C, a group of its own", "SIGINT after 0.7 s, cgroup=", |bench| {
+    rows.push(Row::new("Ctrl-C, a separate group", "SIGINT after 0.7 s, cgroup=", |bench| {
         let group = format!("plumb-faults-ctrl-c-{}", std::process::id());
         let words = format!(
             "fio --name=a --size=1m --rw=randread --time_based --runtime=20 --rate_iops=100 --cgroup={group} --output=out"
@@ -73,7 +73,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// `plumb` with these words, beside a directory for its files.
+/// `plumb` with these words, next to a directory for its files.
 pub(crate) fn plumb(bench: &Bench, words: &str) -> Result<Command, String> {
     std::fs::create_dir_all(bench.file("data")).map_err(|error| error.to_string())?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));

@@ -12,8 +12,8 @@ mod guard_links;
 mod injected;
 mod killed;
 mod personalities;
-mod strangers;
 mod surroundings;
+mod untrusted;
 
 pub(super) use fuse::SlowFuse;
 use house::Cases;
@@ -28,11 +28,11 @@ struct Row {
     fault: &'static str,
     /// How it is brought about.
     injected: String,
-    /// Brings it about in a directory of its own; what came of it, or why that is wrong.
+    /// Brings it about in a separate directory; what came of it, or why that is wrong.
     run: Box<Deed>,
 }
 
-/// What is done, in a directory of its own.
+/// What is done, in a separate directory.
 type Deed = dyn Fn(&Bench) -> Result<Shown, String> + Send + Sync;
 
 impl Row {
@@ -201,7 +201,7 @@ fn rows() -> Vec<Row> {
     rows.extend(killed::rows());
     rows.extend(surroundings::rows());
     rows.extend(personalities::rows());
-    rows.extend(strangers::rows());
+    rows.extend(untrusted::rows());
     rows
 }
 

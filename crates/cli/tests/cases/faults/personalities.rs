@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 enum Fault {
     /// strace puts this in (its words after `inject=`), for calls on this file.
     Answer(&'static str, &'static str),
-    /// The place is a tmpfs of so many bytes.
+    /// The place is a tmpfs of this number of bytes.
     Small(u64),
     /// The place is a file whose file system answers by a script.
     Scripted(Script),
@@ -24,7 +24,7 @@ enum Fault {
     NoOutput,
     /// prlimit sets this limit.
     Limit(&'static str),
-    /// This signal after so many milliseconds, so often.
+    /// This signal after this number of milliseconds, this often.
     Signal(&'static str, u64, u32),
 }
 

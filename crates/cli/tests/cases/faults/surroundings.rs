@@ -81,7 +81,7 @@ fn limits() -> Vec<Row> {
         Row::new("limit of file size", "prlimit --fsize=32K", |bench| {
             let words = "--name=a --size=64k --rw=write --fallocate=none";
             let ran = bench.run(&mut bench.fio_under(&starter("prlimit --fsize=32768"), words))?;
-            // SIGXFSZ ends whoever does not heed it.
+            // SIGXFSZ ends a process that does not handle it.
             ran.expect(1, &["write of 4096 bytes at offset 32768 of a.0.0: File too large"])
         }),
         Row::new("limit of file size, a thread", "prlimit --fsize=32K, --thread", |bench| {

@@ -1,6 +1,6 @@
 //! The drop-in held against Debian's iostat: on recorded trees byte by byte, on this machine number by number.
 //!
-//! The real iostat sees a recorded tree through a mount namespace of its own, which needs root. Without iostat or
+//! The real iostat sees a recorded tree through a separate mount namespace, which needs root. Without iostat or
 //! without root the tests fail: a comparison that did not happen proves nothing.
 
 mod recording;
@@ -241,7 +241,7 @@ const LOCALE_DIRECTORY: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/locales");
 fn compile_locales() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        std::fs::create_dir_all(LOCALE_DIRECTORY).expect("a directory of our own");
+        std::fs::create_dir_all(LOCALE_DIRECTORY).expect("our own directory");
         for language in ["en_US", "de_DE"] {
             let mut command = Command::new("localedef");
             command.args(["-i", language, "-f", "UTF-8", &format!("{LOCALE_DIRECTORY}/{language}.UTF-8")]);
@@ -451,7 +451,7 @@ pub(super) fn groups() -> Vec<Cases> {
         a_signal_ends_the_loop_and_closes_json,
         a_link_named_iostat_is_iostat_and_the_old_columns_are_there,
         seconds_since_the_epoch_replace_the_time_of_a_report,
-        help_is_shown_and_options_of_our_own_refusal_name_a_way,
+        help_is_shown_and_our_refusals_name_a_way,
     );
     let here = house::tests!(
         Cases::new("iostat_here", 1),
@@ -601,7 +601,7 @@ fn seconds_since_the_epoch_replace_the_time_of_a_report() {
     }
 }
 
-fn help_is_shown_and_options_of_our_own_refusal_name_a_way() {
+fn help_is_shown_and_our_refusals_name_a_way() {
     let help = ours(Path::new("/"), "--help", &[]);
     assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).starts_with("Usage: iostat"));
     for (words, part) in [

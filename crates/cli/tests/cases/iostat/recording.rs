@@ -19,7 +19,7 @@ fn device(name: &str, counters: &str) -> (String, String) {
     (name.to_owned(), counters.to_owned())
 }
 
-/// A server with disks of every age: partitions, wraps at 32 bits, one that is plugged in anew, one that vanishes and
+/// A server with disks of every age: partitions, wraps at 32 bits, one that is plugged in again, one that vanishes and
 /// returns, one that comes late, idle ones, ticks that fall, and an interval of nothing.
 pub(crate) fn server() -> Vec<Moment> {
     let always = |reads: u64| {
@@ -204,17 +204,17 @@ impl Moment {
     /// Puts the moment under `root`, in place of what may be there.
     pub(crate) fn record(&self, root: &Path) {
         for directory in ["proc", "sys/devices/system/cpu/cpu0", "sys/devices/system/cpu/cpu1"] {
-            fs::create_dir_all(root.join(directory)).expect("a tree of our own");
+            fs::create_dir_all(root.join(directory)).expect("our own tree");
         }
         // These are mounted elsewhere while they change, so they are emptied and not replaced.
         for directory in ["sys/block", "sys/dev/block", "dev", "mnt"] {
-            fs::create_dir_all(root.join(directory)).expect("a tree of our own");
-            for entry in fs::read_dir(root.join(directory)).expect("a tree of our own") {
+            fs::create_dir_all(root.join(directory)).expect("our own tree");
+            for entry in fs::read_dir(root.join(directory)).expect("our own tree") {
                 let entry = entry.expect("an entry");
                 let is_directory = entry.file_type().expect("a type").is_dir();
                 let remove =
                     if is_directory { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
-                remove.expect("a tree of our own");
+                remove.expect("our own tree");
             }
         }
         record_devices(&self.devices, root, ["sys/block", "sys/dev/block", "proc/diskstats"]);
@@ -223,15 +223,15 @@ impl Moment {
             link(target, &root.join("dev").join(path));
             if let (Some(name), Some(device)) = (path.strip_prefix("mapper/"), target.strip_prefix("../")) {
                 let directory = root.join("sys/block").join(device).join("dm");
-                fs::create_dir(&directory).expect("a tree of our own");
-                fs::write(directory.join("name"), format!("{name}\n")).expect("a tree of our own");
+                fs::create_dir(&directory).expect("our own tree");
+                fs::write(directory.join("name"), format!("{name}\n")).expect("our own tree");
             }
         }
         let processors = format!("{}\ncpu0 1 1 1 1\ncpu1 1 1 1 1\nintr 1\n", self.cpu);
         let majors = "Block devices:\n 60 sd\n 61 device-mapper\n".to_owned();
         let uptime = self.uptime.to_owned();
         for (file, text) in [("stat", processors), ("devices", majors), ("uptime", uptime)] {
-            fs::write(root.join("proc").join(file), text).expect("a tree of our own");
+            fs::write(root.join("proc").join(file), text).expect("our own tree");
         }
     }
 }
@@ -241,8 +241,8 @@ fn record_devices(devices: &[(String, String)], root: &Path, [block, numbers, di
     let mut lines = String::new();
     for (name, counters) in devices {
         let directory = root.join(block).join(name);
-        fs::create_dir_all(&directory).expect("a tree of our own");
-        fs::write(directory.join("stat"), counters).expect("a tree of our own");
+        fs::create_dir_all(&directory).expect("our own tree");
+        fs::write(directory.join("stat"), counters).expect("our own tree");
         let short = name.rsplit('/').next().unwrap_or(name);
         let (major, minor) = number(short);
         lines += &format!("{major:4} {minor:7} {short} {counters}\n");
@@ -254,10 +254,10 @@ fn record_devices(devices: &[(String, String)], root: &Path, [block, numbers, di
                 .expect("a node: are we root?");
         }
     }
-    fs::write(root.join(diskstats), lines).expect("a tree of our own");
+    fs::write(root.join(diskstats), lines).expect("our own tree");
 }
 
 fn link(target: &str, path: &Path) {
-    fs::create_dir_all(path.parent().expect("below a root")).expect("a tree of our own");
-    std::os::unix::fs::symlink(target, path).expect("a tree of our own");
+    fs::create_dir_all(path.parent().expect("below a root")).expect("our own tree");
+    std::os::unix::fs::symlink(target, path).expect("our own tree");
 }

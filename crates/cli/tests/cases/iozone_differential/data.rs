@@ -1,4 +1,4 @@
-//! What the files hold that deduplication is to find, beside what the original's hold.
+//! What the files hold that deduplication is to find, and what the original's hold.
 
 use super::{PLUMB, Place, scratch};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// Bytes of a record.
 const RECORD: usize = 16 << 10;
-/// So many pieces of a record are told apart.
+/// The number of pieces of a record that are distinguished.
 const PIECE: usize = RECORD / 64;
 
 /// The files that a run keeps.

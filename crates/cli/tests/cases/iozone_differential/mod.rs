@@ -1,5 +1,5 @@
 //! The same iozone command lines to Debian's iozone and to ours: the same lines in the same order once numbers are
-//! folded, the same status, the same files left behind; and by strace the same records in the same order, and files
+//! folded, the same status, the same files; and by strace the same records in the same order, and files
 //! opened the same way.
 
 mod data;
@@ -456,7 +456,7 @@ pub(super) fn groups() -> Vec<Cases> {
     }
     vec![house::tests!(
         cases,
-        clusters_print_the_same_lines_and_leave_nothing_with_their_members,
+        clusters_print_the_same_lines_and_members_keep_no_files,
         enough_command_lines_are_compared,
         trace::records_come_in_the_same_order_for_4_to_128_records,
         trace::strides_of_all_kinds_are_the_same,
@@ -547,7 +547,7 @@ fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
     Seen { head: Vec::new(), lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
 }
 
-fn clusters_print_the_same_lines_and_leave_nothing_with_their_members() {
+fn clusters_print_the_same_lines_and_members_keep_no_files() {
     let place = Place(scratch("cluster"));
     let theirs = cluster(&["iozone"], "/usr/bin/iozone", &place.0.join("theirs"));
     let ours = cluster(&[PLUMB, "iozone"], PLUMB, &place.0.join("ours"));

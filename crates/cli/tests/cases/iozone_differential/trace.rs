@@ -19,8 +19,8 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
 /// Stands before what another process did.
 const NEXT: &str = "next";
 
-/// What strace saw of a run: its processes one after the other. Our first one moves nothing: it only watches the file from
-/// beside.
+/// What strace saw of a run: its processes one after the other. Our first one moves nothing: it only watches the
+/// file.
 fn traced(program: &[&str], words: &[&str], place: &Path) -> String {
     std::fs::create_dir_all(place).expect("as made just before");
     let calls = "open,openat,creat,read,write,pread64,pwrite64,lseek,close";
@@ -78,7 +78,7 @@ fn of_file(name: &str, text: &str) -> Vec<Event> {
     used(found)
 }
 
-/// The flags of an open, sorted. Whether the file may be made, and who inherits it, is no part of how data moves.
+/// The flags of an open, sorted. Whether the file may be made, and who inherits it, is not a part of how data moves.
 fn flags(argument: &str) -> Vec<String> {
     let words = argument.split([')', ',']).next().unwrap_or_default().split('|');
     let about_data = |flag: &&str| !matches!(*flag, "O_CREAT" | "O_TRUNC" | "O_CLOEXEC" | "O_LARGEFILE");
@@ -130,7 +130,7 @@ pub(super) fn telemetry_files_say_which_records_there_are() {
     std::fs::write(&records, "0 4096\n65536 8192\n4096 1024\n20480 16384\n").expect("a file");
     let words = format!("-i 0 -i 1 -X {0} -Y {0} -f f", records.display());
     let words: Vec<&str> = words.split(' ').collect();
-    // The read before the time is as long as any one: it is no record.
+    // The read before the time is as long as any one: it is not a record.
     let moved = |program: &[&str], directory: &str| {
         let events = events(program, &words, &place.0.join(directory));
         let opens_to_read = |event: &Event| matches!(event, Event::Open(flags) if flags == &["O_RDONLY"]);
@@ -142,7 +142,7 @@ pub(super) fn telemetry_files_say_which_records_there_are() {
     assert_eq!(theirs, ours);
 }
 
-/// What the children of throughput mode did, each by itself: the records of its own file in their order.
+/// What the children of throughput mode did, each by itself: the records of that child's file in their order.
 fn of_children(program: &[&str], words: &str, place: &Path) -> Vec<Vec<(bool, u64, u64)>> {
     let words: Vec<&str> = words.split_whitespace().chain(["-t", "2", "-x", "-F", "f0", "f1"]).collect();
     let text = traced(program, &words, place);

@@ -80,7 +80,7 @@ fn rows_of_logs(json: &Value, rows: u64, place: &Path) -> Result<String, String>
     let mut reader = std::io::BufReader::with_capacity(1 << 20, log);
     let (mut found, mut line) = (0_u64, Vec::new());
     while reader.read_until(b'\n', &mut line).map_err(|error| error.to_string())? > 0 {
-        // Sequential blocks: the offset in the row tells which row it is.
+        // Sequential blocks: the offset in the row shows which row it is.
         let row = String::from_utf8_lossy(&line);
         let offset = row.split(',').nth(4).and_then(|field| field.trim().parse::<u64>().ok());
         if offset != Some(found * 4096) {

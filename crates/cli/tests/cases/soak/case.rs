@@ -1,4 +1,4 @@
-//! One case: a job file that the parser accepts, run in a directory of its own, looked at from all sides.
+//! One case: a job file that the parser accepts, run in a separate directory, looked at from all sides.
 
 use super::draw::Draw;
 use super::{invariants, values};
@@ -63,13 +63,13 @@ struct Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     sections: Vec<(String, Vec<Line>)>,
-    /// Words of the command beside the file.
+    /// Words of the command in addition to the file.
     words: Vec<&'static str>,
 }
 
 impl Drawn {
     fn text(&self) -> String {
-        // Told in the file, so that it says all that there is to a case.
+        // Written in the file, so that it says all that there is to a case.
         let mut text = if self.words.is_empty() { String::new() } else { format!("# {}\n", self.words.join(" ")) };
         for (title, lines) in &self.sections {
             text.push_str(&format!("[{title}]\n"));
@@ -117,7 +117,7 @@ const MOVES: &[&str] = &[
     "rw:4k",
     "write:1m",
 ];
-/// Words of the command that change what is done beside the I/O.
+/// Words of the command that change what is done in addition to the I/O.
 const WORDS: &[&str] = &[
     "--eta=always",
     "--eta-newline=1",
@@ -155,7 +155,7 @@ fn draw_file(device: &Path, target: Target, draw: &mut Draw) -> Drawn {
         lines.extend(some_of(values::of_jobs(), 10, draw));
         let own: Vec<&'static str> = values::of_engine(engine).map(|spec| spec.name).collect();
         lines.extend(some_named(&own, 3, draw));
-        // A program of an engine that needs one is no choice.
+        // A program of an engine that needs one is not a choice.
         if engine == "exec" {
             lines.push(line("program", *draw.one(&["true", "false", "sleep", "no-such-program"])));
         }
@@ -318,7 +318,7 @@ fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
                 interrupted = true;
             }
             None if begun.elapsed() > LONGEST + LONGEST_END => {
-                let message = told_of(group);
+                let message = waits_of(group);
                 let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
                 let _ = child.wait();
                 return Err(format!("hangs: not over {LONGEST_END:?} after SIGINT\n{message}"));
@@ -334,7 +334,7 @@ fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let ran = Ran { status: status.code(), stderr: text(stderr), output: text(output) };
     if left {
-        return Err(format!("a process of it is left behind: {}", ran.stderr));
+        return Err(format!("a process of it was not ended: {}", ran.stderr));
     }
     match ran.status {
         _ if ran.stderr.contains("panicked") => Err(format!("panics: {}", ran.stderr)),
@@ -344,7 +344,7 @@ fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
 }
 
 /// Where the processes of a group wait.
-fn told_of(group: rustix::process::Pid) -> String {
+fn waits_of(group: rustix::process::Pid) -> String {
     let script = format!(
         "ps -L -o pid,lwp,stat,wchan:20,comm -g {0} --no-headers; ps -L -o pid,lwp,stat,wchan:20,comm -p {0} --no-headers",
         group.as_raw_nonzero()

@@ -1,6 +1,6 @@
 //! Numbers that follow from a seed alone.
 
-/// A sequence of its own for each case.
+/// A separate sequence for each case.
 pub(crate) struct Draw(u64);
 
 impl Draw {

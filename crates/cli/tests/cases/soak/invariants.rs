@@ -90,7 +90,7 @@ fn of_job(job: &Value, file: &str, seen: &mut Seen) -> Result<(), String> {
         }
         let measured = ["clat_ns", "lat_ns"].map(|kind| count(&part[kind]["N"])).into_iter().max().unwrap_or(0);
         let errors = count(&job["total_err"]);
-        // Ramps count an I/O that was issued before them and came back after; a job cut off leaves some in flight.
+        // Ramps count an I/O that was issued before them and completed after; a job cut off leaves some in flight.
         let exact = counts_ios(job, file)
             && !failed
             && errors == 0
@@ -214,7 +214,7 @@ fn logs(jobs: &[Value], file: &str, directory: &Path, seen: &mut Seen) -> Result
     }
     Ok(())
 }
-pub(super) fn a_group_counts_its_ios_one_by_one_where_each_of_its_jobs_does() {
+pub(super) fn a_group_counts_single_ios_where_each_of_its_jobs_does() {
     let counts = |common: &str, second: &str| {
         let file = format!("[global]\n{common}\n[a]\nioengine=ftruncate\n[b]\nioengine={second}\n");
         counts_ios(&json!({"jobname": "a"}), &file)
@@ -223,7 +223,7 @@ pub(super) fn a_group_counts_its_ios_one_by_one_where_each_of_its_jobs_does() {
     assert!(!counts("group_reporting=1", "dirstat"), "the group is called a, and b looks at names");
 }
 
-pub(super) fn intervals_hold_more_than_the_result_only_where_a_job_forgot_something() {
+pub(super) fn intervals_hold_more_than_the_result_after_forgetting_only() {
     let jobs_of = |ios: u64| [json!({"error": 0, "total_err": 0, "read": {"io_bytes": ios * 4096, "total_ios": ios}})];
     let three = json!([{"bytes": [4096, 0, 0], "ios": [1, 0, 0]}, {"bytes": [8192, 0, 0], "ios": [2, 0, 0]}]);
     let json = json!({"plumb": {"monitored": {"intervals": three}}});
@@ -235,7 +235,7 @@ pub(super) fn intervals_hold_more_than_the_result_only_where_a_job_forgot_someth
     assert!(accepted(3, "bs=4k") && !accepted(2, "bs=4k") && !accepted(4, "bs=4k"));
 }
 
-pub(super) fn a_log_holds_more_rows_than_the_result_only_where_a_search_forgot_them() {
+pub(super) fn a_log_has_more_rows_than_the_result_after_a_search_only() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("exact-a_lat.1.log"), "1, 9, 0, 4096\n2, 9, 0, 4096\n").unwrap();
     let accepted = |ios: u64, option: &str| {

@@ -25,12 +25,12 @@ const SLICE: u64 = 40;
 const SEED: u64 = 20_240_601;
 /// Cases side by side.
 const AT_ONCE: usize = 2;
-/// After so many findings nothing new is learned.
+/// After this number of findings nothing new is learned.
 const ENOUGH: usize = 25;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a number")))
 }
 
 /// What is known after all cases.
@@ -102,16 +102,16 @@ pub(super) fn groups() -> Vec<Cases> {
     vec![house::tests!(
         cases,
         the_generator_knows_a_value_for_every_option,
-        every_option_is_left_out_with_a_reason_or_stands_in_a_file_that_is_run,
+        every_option_is_in_a_file_or_left_out_with_a_reason,
         found::a_job_that_locks_its_files_logs_every_io,
         found::an_engine_without_files_has_nothing_to_lock_and_ends,
         found::time_goes_on_where_the_simulated_device_takes_none,
         found::a_ramp_of_bytes_is_refused_where_no_bytes_move,
         found::what_moves_no_bytes_has_nothing_to_read_back,
         found::a_shift_register_stays_within_places_that_lie_apart,
-        invariants::a_group_counts_its_ios_one_by_one_where_each_of_its_jobs_does,
-        invariants::intervals_hold_more_than_the_result_only_where_a_job_forgot_something,
-        invariants::a_log_holds_more_rows_than_the_result_only_where_a_search_forgot_them,
+        invariants::a_group_counts_single_ios_where_each_of_its_jobs_does,
+        invariants::intervals_hold_more_than_the_result_after_forgetting_only,
+        invariants::a_log_has_more_rows_than_the_result_after_a_search_only,
     )]
 }
 
@@ -169,7 +169,7 @@ fn the_generator_knows_a_value_for_every_option() {
 /// Files that are only read: enough for every option to be in one that the parser accepts.
 const FILES_READ: u64 = 6000;
 
-fn every_option_is_left_out_with_a_reason_or_stands_in_a_file_that_is_run() {
+fn every_option_is_in_a_file_or_left_out_with_a_reason() {
     let place = tempfile::tempdir().expect("a directory");
     case::furnish(place.path()).expect("files for the options that name some");
     let mut missing: BTreeSet<&str> = values::drawn().collect();
@@ -183,6 +183,6 @@ fn every_option_is_left_out_with_a_reason_or_stands_in_a_file_that_is_run() {
     }
     panic!(
         "the parser accepted them in none of {FILES_READ} files; give them values that it takes and what they need \
-         beside them (values.rs), or leave them out with a reason: {missing:?}"
+         next to them (values.rs), or leave them out with a reason: {missing:?}"
     );
 }

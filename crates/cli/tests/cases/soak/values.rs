@@ -1,7 +1,7 @@
 //! Which options are drawn, and what values they are given.
 //!
 //! The kind of an option gives its values, its smallest and largest among them; options whose values would take long or
-//! much, or are text, have a pool of their own. A new option of text has no values until it stands here, and a test says so.
+//! much, or are text, have their own pool. A new option of text has no values until it stands here, and a test says so.
 
 use super::draw::Draw;
 use plan::option::{Kind, OptionSpec, Support, TimeUnit};
@@ -99,7 +99,7 @@ const POOLS: &[(&str, &[&str])] = &[
     ("directory", &["sub", "sub:other", "."]),
     ("opendir", &["sub", "other"]),
     ("filename_format", &["$jobname.$jobnum.$filenum", "f.$filenum", "g.$clientuid.$jobnum"]),
-    ("wait_for", &["a", "b", "nobody"]),
+    ("wait_for", &["a", "b", "absent"]),
     ("exec_prerun", &["true", "false", "echo before"]),
     ("exec_postrun", &["true", "false", "echo after"]),
     ("comm", &["soak", "a name of more than fifteen letters"]),
@@ -214,7 +214,7 @@ fn is_left_out(name: &str) -> bool {
     LEFT_OUT.iter().any(|&(listed, _)| listed == name)
 }
 
-/// A value for an option; `None` where nothing tells what it takes.
+/// A value for an option; `None` where nothing shows what it takes.
 pub(crate) fn of(name: &str, draw: &mut Draw) -> Option<String> {
     if let Some((_, pool)) = POOLS.iter().find(|&&(listed, _)| listed == name) {
         return Some((*draw.one(pool)).to_owned());

@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_tail_copies_the_last_value_and_an_empty_slot_is_left_alone() {
+    fn a_missing_tail_copies_the_last_value_an_empty_slot_does_not() {
         let table: &[(&str, Option<Triple<u64>>)] = &[
             ("8k", Some([Some(8192); 3])),
             ("8k,32k", Some([Some(8192), Some(32768), Some(32768)])),

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_stands_where_it_is_written_and_only_in_verify_patterns() {
+    fn an_offset_stands_where_it_is_written_in_verify_patterns_only() {
         let read = |_: &str| None;
         let found = pattern_with_offsets(r#"0xaabb%o"x"%o"#, &read).unwrap();
         assert_eq!(found.offsets, [2, 11]);

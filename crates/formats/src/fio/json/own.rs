@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_the_tool_is_under_our_key_for_each_job_and_read_back() {
+    fn the_share_of_the_tool_is_under_our_key_and_read_back() {
         let mut result = monitored();
         let tool = Calibration { total_ns: Some([400, 900]), reap_ns: Some(1.5), ..Calibration::default() };
         result.jobs = vec![JobResult::default(), JobResult::default()];

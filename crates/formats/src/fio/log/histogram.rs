@@ -42,7 +42,7 @@ mod tests {
     use measure::Nanos;
 
     #[test]
-    fn a_row_keeps_every_count_however_coarse_and_however_long_the_latency() {
+    fn a_row_keeps_every_count_at_any_coarseness_and_latency() {
         let mut histogram = Histogram::new();
         for latency in [3, 127, 5_000, 20_000_000_000, 900_000_000_000] {
             histogram.record(Nanos(latency));

@@ -183,7 +183,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packed_rows_come_back_as_their_text(
+        fn packed_rows_unpack_to_their_text(
             rows in prop::collection::vec(row(), 0..60), layout in layout(), piece in 1usize..400,
         ) {
             let mut expected = Vec::new();

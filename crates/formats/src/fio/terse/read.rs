@@ -358,7 +358,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_usual_percentile_is_read_as_any_other_and_only_at_its_place() {
+    fn a_usual_percentile_is_read_at_its_place_only() {
         for (at, (text, percent)) in USUAL_PERCENTILES.iter().enumerate() {
             let field = format!("{text}1234");
             assert_eq!(usual_percentile(at, &field), percentile(&field));

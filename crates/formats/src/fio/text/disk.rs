@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stacked_device_shows_the_mean_of_those_below_and_the_highest_utilisation() {
+    fn a_stacked_device_shows_mean_and_highest_utilisation() {
         let below = vec![disk("sdh", 39_323, 314_584, 99.81), disk("sdao", 3, 24, 0.32)];
         let stacked = DeviceUsage { members: below, ..disk("dm-7", 39_320, 314_560, 99.82) };
         let top = DeviceUsage { members: vec![stacked], ..disk("dm-31", 1, 8, 1.0) };

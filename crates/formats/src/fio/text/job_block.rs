@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_divided_while_it_is_2000_or_more_and_at_most_to_seconds() {
+    fn a_time_is_divided_from_2000_up_and_at_most_to_seconds() {
         for (ns, expected) in [
             (0, "0.00ns"),
             (1_999, "1999.00ns"),

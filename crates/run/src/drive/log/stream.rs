@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_is_a_zlib_stream_of_its_own() {
+    fn a_piece_is_a_separate_zlib_stream() {
         let directory = tempfile::tempdir().unwrap();
         let packer = Some(Packer::new(LogLayout::default(), 10 * 32));
         let stream = Stream::start(vec![sink(directory.path(), packer)], 8, Vec::new()).unwrap();

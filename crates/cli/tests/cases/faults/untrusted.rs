@@ -1,4 +1,4 @@
-//! Files and names that a stranger has written: no command is run, nothing is written elsewhere, and no page, spreadsheet
+//! Untrusted files and names: no command is run, nothing is written elsewhere, and no page, spreadsheet
 //! or terminal takes a name for more than text.
 
 use super::{Bench, Row, Shown};
@@ -134,7 +134,7 @@ fn plumb(bench: &Bench, words: &str) -> Result<(Option<i32>, String), String> {
     Ok((output.status.code(), String::from_utf8_lossy(&message).into_owned()))
 }
 
-/// What a stranger has named jobs.
+/// Untrusted names of jobs.
 fn names() -> Vec<Row> {
     vec![
         Row::new("a name that is a script", "a file called <script>, a page of its rows", |bench| {
@@ -163,7 +163,7 @@ fn names() -> Vec<Row> {
             }
             let (_, back) = plumb(bench, "parse --format json own.csv")?;
             if !back.contains(name) || back.contains(&format!("'{name}")) {
-                return Err(format!("the name does not come back: {back}"));
+                return Err(format!("the name is not read back: {back}"));
             }
             let kept = "read back, the name is what it was".to_owned();
             Ok(Shown { did: "an apostrophe makes it text".into(), status: "0".into(), kept })
