@@ -1,11 +1,10 @@
 //! `plumb ask`: answers by published limits, profiles of users, and which files stay.
 
-use rustix::process::{Pid, Signal, kill_process};
+use crate::context::{self, plumb};
+use house::{Place, Run, Transcript, names};
+use rustix::process::Signal;
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// Writes with a limit that every disk keeps, one that none keeps, and one that is advice only.
 const PROFILE: &str = r#"
@@ -40,30 +39,16 @@ source = "there"
 date = "2026-11"
 "#;
 
-fn place(profile: &str) -> TempDir {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    std::fs::create_dir(place.path().join("disk")).unwrap();
-    std::fs::write(place.path().join("disk/precious"), "precious").unwrap();
-    std::fs::write(place.path().join("mine.toml"), profile).unwrap();
+fn place(profile: &str) -> Place {
+    let place = context::place();
+    place.directory("disk");
+    place.write("disk/precious", "precious");
+    place.write("mine.toml", profile);
     place
 }
 
-fn command(place: &Path, words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.current_dir(place).arg("ask").args(words.split_whitespace());
-    command
-}
-
-fn ask(place: &Path, words: &str) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command(place, words).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap(), text(stdout), text(stderr))
-}
-
-/// The names of the files on the disk.
-fn left(place: &Path) -> Vec<String> {
-    let names = std::fs::read_dir(place.join("disk")).unwrap();
-    names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+fn ask(place: &Place, words: &str) -> Run {
+    plumb(place, "ask").words(words)
 }
 
 #[test]
@@ -71,17 +56,17 @@ fn a_disk_that_is_enough_gets_a_yes_and_one_that_is_not_a_no() {
     let place = place(PROFILE);
     let short = "--profile mine.toml disk --time 18s --rounds 1 --accept cache,backing,nothing-moved --json";
     let missed = PROFILE.replace("advice = true\n", "");
-    std::fs::write(place.path().join("missed.toml"), missed).unwrap();
+    place.write("missed.toml", missed);
     let answers: Vec<_> = std::thread::scope(|scope| {
         let both = [
             format!("{short} --page answer.html"),
             short.replace("mine.toml", "missed.toml --scale 4 --page answer.pdf"),
         ];
-        let started = both.map(|words| scope.spawn(|| (ask(place.path(), &words), words).0));
+        let started = both.map(|words| scope.spawn(|| (ask(&place, &words).end(), words).0));
         started.map(|thread| thread.join().unwrap()).into_iter().collect()
     });
-    let documents: Vec<Value> = answers.iter().map(|(_, text, _)| serde_json::from_str(text).unwrap()).collect();
-    assert_eq!(answers.iter().map(|(status, ..)| *status).collect::<Vec<_>>(), [0, 1], "{answers:?}");
+    let documents: Vec<Value> = answers.iter().map(Transcript::json).collect();
+    assert_eq!(answers.iter().map(|run| run.status).collect::<Vec<_>>(), [Some(0), Some(1)], "{answers:?}");
     assert_eq!((&documents[0]["answer"], &documents[1]["answer"]), (&"yes".into(), &"no".into()));
     let rules = &documents[1]["tests"][0]["rules"];
     assert_eq!((&rules[0]["answer"], &rules[1]["answer"]), (&"yes".into(), &"no".into()), "{rules}");
@@ -98,31 +83,29 @@ fn a_disk_that_is_enough_gets_a_yes_and_one_that_is_not_a_no() {
         "{}",
         documents[0]
     );
-    let page = std::fs::read_to_string(place.path().join("answer.html")).unwrap();
+    let page = place.read("answer.html");
     assert!(page.contains("Is it enough? Yes, on disk for 1 vCPU.") && page.contains("here (2026-11)"), "{page}");
-    let pdf = std::fs::read(place.path().join("answer.pdf")).unwrap();
+    let pdf = place.bytes("answer.pdf");
     assert!(pdf.starts_with(b"%PDF-"), "{} bytes", pdf.len());
-    assert_eq!(left(place.path()), ["precious"]);
+    assert_eq!(names(&place.file("disk")), ["precious"]);
 }
 
 #[test]
 fn numbers_that_do_not_decide_have_their_status() {
     let place = place(PROFILE);
     let simulated = "--profile mine.toml disk --with ioengine=sim --time 5s --rounds 2";
-    let (status, text, errors) = ask(place.path(), simulated);
-    assert_eq!(status, 3, "{text}{errors}");
-    assert!(text.contains("NOT A STORAGE RESULT: nothing moved"), "{text}");
-    let (status, text, errors) = ask(place.path(), &format!("{simulated} --accept nothing-moved"));
-    assert_eq!(status, 2, "{text}{errors}");
-    assert!(text.contains("Is it enough? Cannot tell, on disk for 1 vCPU: "), "{text}");
-    assert!(text.contains("here (2026-11)") && text.contains("advised 1,000,000/s or more"), "{text}");
+    ask(&place, simulated).exits(3).prints("NOT A STORAGE RESULT: nothing moved");
+    ask(&place, &format!("{simulated} --accept nothing-moved"))
+        .exits(2)
+        .prints("Is it enough? Cannot tell, on disk for 1 vCPU: ")
+        .prints("here (2026-11)")
+        .prints("advised 1,000,000/s or more");
     let bare = PROFILE.split("\n[[test.rule]]").next().unwrap();
-    std::fs::write(place.path().join("bare.toml"), bare).unwrap();
-    let (status, text, errors) =
-        ask(place.path(), &format!("{} --accept nothing-moved", simulated.replace("mine", "bare")));
-    assert_eq!(status, 0, "{text}{errors}");
-    assert!(text.contains("No limit is published"), "{text}");
-    assert_eq!(left(place.path()), ["precious"]);
+    place.write("bare.toml", bare);
+    ask(&place, &format!("{} --accept nothing-moved", simulated.replace("mine", "bare")))
+        .succeeds()
+        .prints("No limit is published");
+    assert_eq!(names(&place.file("disk")), ["precious"]);
 }
 
 /// How many users, of ten random reads per second each, have a median response below a limit that every disk keeps?
@@ -163,23 +146,21 @@ fn a_number_of_units_is_between_what_is_enough_and_what_is_too_much() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let place = place(&SIZED.replace("most = 1000", "most = 2"));
-            at_least_two(&ask(place.path(), &format!("{words} --json --page a.svg")), place.path());
+            at_least_two(&ask(&place, &format!("{words} --json --page a.svg")).json(), &place);
         });
         scope.spawn(|| {
-            let (status, text, errors) = ask(place(&none).path(), words);
-            assert_eq!(status, 1, "{text}{errors}");
-            assert!(text.contains("How many users can read here? Not even 1, on disk: read p50 of reads is"), "{text}");
+            ask(&place(&none), words)
+                .exits(1)
+                .prints("How many users can read here? Not even 1, on disk: read p50 of reads is");
         });
-        let (status, text, errors) = ask(place(&none).path(), &format!("{words} --scale 3"));
-        assert_eq!(status, 1, "{text}{errors}");
-        assert!(text.contains("How many users can read here? No, on disk for 3 users: read p50 of reads is"), "{text}");
+        ask(&place(&none), &format!("{words} --scale 3"))
+            .exits(1)
+            .prints("How many users can read here? No, on disk for 3 users: read p50 of reads is");
     });
 }
 
 /// The answer of a search that ends at the largest number that is tried.
-fn at_least_two((status, text, errors): &(i32, String, String), place: &Path) {
-    assert_eq!(*status, 0, "{text}{errors}");
-    let document: Value = serde_json::from_str(text).unwrap();
+fn at_least_two(document: &Value, place: &Place) {
     let search = &document["search"];
     assert_eq!((&search["enough_for"], &search["too_many"]), (&2.into(), &Value::Null), "{search}");
     let tried: Vec<_> =
@@ -189,20 +170,20 @@ fn at_least_two((status, text, errors): &(i32, String, String), place: &Path) {
     assert_eq!(first, "How many users can read here? At least 2 users, on disk: no larger number was tried.");
     let rates = &document["tests"][0]["rounds"][0][0]["iops"];
     assert!((rates.as_f64().unwrap() / 20.0 - 1.0).abs() < 0.5, "two users are 20 reads per second: {rates}");
-    let svg = std::fs::read_to_string(place.join("a.svg")).unwrap();
+    let svg = place.read("a.svg");
     assert!(svg.contains("reads: read p50 below 300 ms") && svg.contains("round 1"), "{svg}");
 }
 
 #[test]
 fn mistakes_are_named_before_anything_is_measured() {
     let place = place(PROFILE);
-    std::fs::write(place.path().join("broken.toml"), "question = 'x'\nload = 3\n").unwrap();
-    std::fs::write(place.path().join("unsourced.toml"), PROFILE.replace("\"there\"", "\"\"")).unwrap();
-    std::fs::write(place.path().join("large.toml"), PROFILE.replace("space = \"16m\"", "space = \"1000t\"")).unwrap();
-    std::fs::write(place.path().join("job.toml"), PROFILE.replace("bs=4k", "bs=4q")).unwrap();
+    place.write("broken.toml", "question = 'x'\nload = 3\n");
+    place.write("unsourced.toml", PROFILE.replace("\"there\"", "\"\""));
+    place.write("large.toml", PROFILE.replace("space = \"16m\"", "space = \"1000t\""));
+    place.write("job.toml", PROFILE.replace("bs=4k", "bs=4q"));
     for (name, line) in [("command", "exec_prerun=touch precious"), ("outside", "filename=../precious")] {
         let text = PROFILE.replace("bs=4k", &format!("bs=4k\n{line}"));
-        std::fs::write(place.path().join(format!("{name}.toml")), text).unwrap();
+        place.write(format!("{name}.toml"), text);
     }
     for (words, expected) in [
         ("", "name a program and a directory"),
@@ -229,40 +210,33 @@ fn mistakes_are_named_before_anything_is_measured() {
         ("kafka disk --page answer.svg", "answer.svg: kafka has no limits to draw"),
         ("nvr disk --scale 9999", "--scale 9999: the I/O of nvr is for 5000 units at most"),
     ] {
-        let (status, text, errors) = ask(place.path(), words);
-        assert_eq!((status, text.as_str()), (3, ""), "{words}: {errors}");
-        assert!(errors.contains(expected), "{words}: {errors}");
+        let run = ask(&place, words).exits(3).complains(expected);
+        assert_eq!(run.stdout, "", "{run}");
     }
-    assert_eq!(left(place.path()), ["precious"]);
+    assert_eq!(names(&place.file("disk")), ["precious"]);
 }
 
 #[test]
 fn a_signal_ends_it_with_the_rounds_so_far_without_its_files() {
     let place = place(PROFILE);
     let words = "--profile mine.toml disk --time 1s --rounds 100 --accept cache,backing,nothing-moved";
-    let mut running = command(place.path(), words);
-    let running = running.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let running = ask(&place, words).start();
     // A round takes two seconds with its warm-up.
     std::thread::sleep(Duration::from_millis(3500));
-    kill_process(Pid::from_child(&running), Signal::INT).unwrap();
-    let output = running.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{text}");
-    assert!(text.contains("No answer, on disk for 1 vCPU: it was ended after 1 of 100 runs"), "{text}");
-    assert!(text.contains("  write ") && text.contains(" IOPS, "), "{text}");
-    assert_eq!(left(place.path()), ["precious"]);
+    running.signal(Signal::INT);
+    let end = running.end().exits(130).prints("No answer, on disk for 1 vCPU: it was ended after 1 of 100 runs");
+    end.prints("  write ").prints(" IOPS, ");
+    assert_eq!(names(&place.file("disk")), ["precious"]);
 }
 
 #[test]
 fn all_job_files_of_programs_run_in_fio_and_in_plumb() {
     let place = place(PROFILE);
-    let (_, list, _) = ask(place.path(), "--list --json");
-    let list: Value = serde_json::from_str(&list).unwrap();
+    let list = ask(&place, "--list --json").end().json();
     let programs = list["programs"].as_array().unwrap();
     assert!(programs.len() >= 18 && programs.iter().filter(|program| program["has_limits"] == true).count() >= 10);
     let check = |name: &str| {
-        let (status, jobs, errors) = ask(place.path(), &format!("--show {name} --time 1s"));
-        assert_eq!(status, 0, "{errors}");
+        let jobs = ask(&place, &format!("--show {name} --time 1s")).stdout();
         let here = place.path().join(name);
         std::fs::create_dir(&here).unwrap();
         // As it is, but for the size of its files.
@@ -273,14 +247,8 @@ fn all_job_files_of_programs_run_in_fio_and_in_plumb() {
         let small: String = jobs.lines().map(size).collect();
         std::fs::write(here.join("one.fio"), &small).unwrap();
         std::fs::write(here.join("whole.fio"), &jobs).unwrap();
-        let run = |program: &str, words: &[&str]| {
-            let output = Command::new(program).args(words).current_dir(&here).output().unwrap();
-            assert!(output.status.success(), "{name}: {output:?}\n{jobs}");
-            output.stdout
-        };
-        run(env!("CARGO_BIN_EXE_plumb"), &["fio", "--parse-only", "whole.fio"]);
-        let document: Value =
-            serde_json::from_slice(&run("fio", &["--output-format=json", "one.fio"])).expect("JSON of fio");
+        plumb(&here, "fio --parse-only whole.fio").succeeds();
+        let document = Run::new("fio", &here).words("--output-format=json one.fio").json();
         for job in document["jobs"].as_array().unwrap() {
             let ios = |direction: &str| job[direction]["total_ios"].as_u64().unwrap();
             assert!(job["error"] == 0 && ios("read") + ios("write") > 0, "{name}: {job}");

@@ -1,40 +1,17 @@
 //! Options whose effect neither the report nor the files show: what the kernel is asked for, seen by strace; and what
 //! a run reports of itself.
 
-use house::LoopDevice;
+use crate::context::{PLUMB, fio, fio_json, place};
+use house::{LoopDevice, Run};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output};
-use tempfile::TempDir;
-
-/// Runs `plumb fio` in a directory.
-fn plumb(directory: &Path, words: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.arg("fio").args(words.split_whitespace()).current_dir(directory).output().unwrap()
-}
-
-/// Standard output of a run that must succeed.
-pub(crate) fn good(directory: &Path, words: &str) -> String {
-    let output = plumb(directory, words);
-    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Standard error of a run that must fail.
-pub(crate) fn bad(directory: &Path, words: &str) -> String {
-    let output = plumb(directory, words);
-    assert!(!output.status.success(), "{words} succeeded");
-    String::from_utf8(output.stderr).unwrap()
-}
 
 /// The lines of strace with one of these calls, process by process; the status of the run is not checked.
 pub(crate) fn traced(calls: &str, words: &str) -> Vec<String> {
-    let directory = TempDir::new().unwrap();
-    let program = env!("CARGO_BIN_EXE_plumb");
-    let mut strace = Command::new("strace");
+    let directory = place();
     // A file for each process: in one, calls of two processes at the same time are cut into pieces.
-    strace.args(["-ff", "-qq", "-e", &format!("trace={calls}"), "-o", "trace", program, "fio"]);
-    strace.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
+    let options = format!("-ff -qq -e trace={calls} -o trace {PLUMB} fio");
+    Run::new("strace", &directory).words(options).words(words).end();
     let traces = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
     let mut traces: Vec<(u32, String)> = traces
         .filter_map(|path| {
@@ -45,10 +22,6 @@ pub(crate) fn traced(calls: &str, words: &str) -> Vec<String> {
     traces.sort();
     let lines = traces.iter().flat_map(|(process, text)| text.lines().map(move |line| format!("{process} {line}")));
     lines.filter(|line| calls.split(',').any(|call| line.contains(&format!("{call}(")))).collect()
-}
-
-pub(crate) fn json(directory: &Path, words: &str) -> serde_json::Value {
-    serde_json::from_str(&good(directory, &format!("--output-format=json {words}"))).unwrap()
 }
 
 #[test]
@@ -104,29 +77,27 @@ fn a_worker_takes_its_name_priority_hint_and_cpus() {
 
 #[test]
 fn a_file_type_is_believed_without_a_look() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let words = "--name=a --filename=f --rw=read --size=16k";
     // A device is never made.
-    let error = bad(directory.path(), &format!("{words} --filetype=block"));
-    assert!(error.contains("No such file"), "{error}");
-    good(directory.path(), &format!("{words} --filetype=file"));
+    fio(&directory, format!("{words} --filetype=block")).fails().complains("No such file");
+    fio(&directory, format!("{words} --filetype=file")).succeeds();
 }
 
 #[test]
 fn a_scheduler_is_switched_and_an_unknown_one_is_refused() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
     let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
     let queue = format!("/sys/block/{name}/queue/scheduler");
     let known = std::fs::read_to_string(&queue).unwrap();
     let base = format!("--name=a --filename={} --rw=read", device.path().display());
     for scheduler in known.split_whitespace().map(|word| word.trim_matches(['[', ']'])) {
-        good(directory.path(), &format!("{base} --ioscheduler={scheduler}"));
+        fio(&directory, format!("{base} --ioscheduler={scheduler}")).succeeds();
         let now = std::fs::read_to_string(&queue).unwrap();
         assert!(now.contains(&format!("[{scheduler}]")) || now.trim() == scheduler, "{scheduler}: {now}");
     }
-    let error = bad(directory.path(), &format!("{base} --ioscheduler=no-such"));
-    assert!(error.contains("ioscheduler=no-such"), "{error}");
+    fio(&directory, format!("{base} --ioscheduler=no-such")).fails().complains("ioscheduler=no-such");
     // A loop device keeps its scheduler for the next file: with bfq, I/Os wait in submission.
     let before =
         known.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(known.trim(), |(word, _)| word);
@@ -135,7 +106,7 @@ fn a_scheduler_is_switched_and_an_unknown_one_is_refused() {
 
 #[test]
 fn a_device_is_opened_without_access_times_a_file_with_them() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
     let without_times = |name: &str, words: &str| {
         let lines = traced("open,openat", &format!("--name=a --size=64k {words}"));
@@ -152,10 +123,10 @@ fn a_device_is_opened_without_access_times_a_file_with_them() {
 
 #[test]
 fn cycles_of_thinking_take_their_time() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let runtime = |cycles: &str| {
         let words = format!("--name=a --ioengine=null --size=16k --thinktime=1 --thinktime_blocks=1 {cycles}");
-        json(directory.path(), &words)["jobs"][0]["job_runtime"].as_u64().unwrap()
+        fio_json(&directory, words)["jobs"][0]["job_runtime"].as_u64().unwrap()
     };
     let (with, without) = (runtime("--thinkcycles=50000000"), runtime(""));
     assert!(with > without + 40, "{with} ms with, {without} ms without");
@@ -163,22 +134,21 @@ fn cycles_of_thinking_take_their_time() {
 
 #[test]
 fn the_percentile_of_a_latency_target_says_how_many_may_miss_it() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     // Every tenth I/O takes two milliseconds.
     let base = "--name=a --ioengine=sim --size=1g --sim_service_time=100us --sim_faults=read:10:delay=2000 --iodepth=1 \
                 --latency_target=500 --latency_window=50ms --runtime=1";
-    good(directory.path(), &format!("{base} --latency_percentile=80"));
-    let error = bad(directory.path(), &format!("{base} --latency_percentile=95"));
-    assert!(error.contains("latency"), "{error}");
+    fio(&directory, format!("{base} --latency_percentile=80")).succeeds();
+    fio(&directory, format!("{base} --latency_percentile=95")).fails().complains("latency");
 }
 
 #[test]
 fn a_verify_pattern_restarts_at_each_interval() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let words = "--name=a --filename=f --size=64k --bs=8k --rw=write --verify=pattern --verify_pattern=%o \
                  --verify_state_save=0 --verify_pattern_interval=512";
-    good(directory.path(), words);
-    let data = std::fs::read(directory.path().join("f")).unwrap();
+    fio(&directory, words).succeeds();
+    let data = directory.bytes("f");
     for (index, piece) in data.chunks(512).enumerate() {
         assert_eq!(piece[..8], (index as u64 * 512).to_le_bytes(), "piece {index}");
     }
@@ -186,12 +156,12 @@ fn a_verify_pattern_restarts_at_each_interval() {
 
 #[test]
 fn a_larger_working_set_repeats_more_different_blocks() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let repeated = |percent: u32| {
         let base =
             "--name=a --filename=f --size=2m --bs=4k --rw=write --dedupe_percentage=50 --dedupe_mode=working_set";
-        good(directory.path(), &format!("{base} --dedupe_working_set_percentage={percent}"));
-        let data = std::fs::read(directory.path().join("f")).unwrap();
+        fio(&directory, format!("{base} --dedupe_working_set_percentage={percent}")).succeeds();
+        let data = directory.bytes("f");
         let mut seen = BTreeSet::new();
         data.chunks(4096).filter(|block| !seen.insert(block.to_vec())).collect::<BTreeSet<_>>().len()
     };
@@ -201,13 +171,13 @@ fn a_larger_working_set_repeats_more_different_blocks() {
 
 #[test]
 fn steadiness_is_judged_by_samples_as_often_as_asked() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let samples = |interval: &str| {
         let words = format!(
             "--debug=steadystate --name=a --ioengine=sim --size=100g --sim_service_time=100us --time_based --runtime=60 \
              --steadystate=iops:1% --steadystate_duration=4 --steadystate_check_interval={interval}"
         );
-        good(directory.path(), &words).lines().filter(|line| line.starts_with("steadystate ")).count()
+        fio(&directory, words).stdout().lines().filter(|line| line.starts_with("steadystate ")).count()
     };
     // One line for the beginning of the first interval, and one for the end of each.
     assert_eq!((samples("1s"), samples("2s")), (5, 3));
@@ -216,12 +186,12 @@ fn steadiness_is_judged_by_samples_as_often_as_asked() {
 #[test]
 fn an_interim_report_says_how_steady_a_job_or_group_is() {
     for group in ["", "--numjobs=2 --group_reporting"] {
-        let directory = TempDir::new().unwrap();
+        let directory = place();
         let words = format!(
             "--output-format=json --status-interval=1300ms --name=a --ioengine=null --size=1m --rate_iops=500 --time_based \
              --runtime=5 --steadystate=iops:0.000001% --steadystate_duration=10 {group}"
         );
-        let shown = good(directory.path(), &words);
+        let shown = fio(&directory, words).stdout();
         let reports = serde_json::Deserializer::from_str(&shown).into_iter::<serde_json::Value>();
         let samples: Vec<usize> = reports
             .map(|report| report.unwrap()["jobs"][0]["steadystate"]["data"]["iops"].clone())
@@ -233,27 +203,26 @@ fn an_interim_report_says_how_steady_a_job_or_group_is() {
 
 #[test]
 fn a_control_group_stays_where_that_is_said() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let name = format!("plumb-stays-{}", std::process::id());
     let words = format!("--name=a --ioengine=null --size=4k --cgroup={name} --cgroup_nodelete=1");
-    let output = plumb(directory.path(), &words);
+    let run = fio(&directory, words).end();
     let folders = ["blkio/", "unified/", ""].map(|top| Path::new("/sys/fs/cgroup").join(top).join(&name));
     let left = folders.iter().filter(|folder| std::fs::remove_dir(folder).is_ok()).count();
-    if output.status.success() {
+    if run.status == Some(0) {
         assert!(left > 0, "the group is gone");
     } else {
         // A sandbox may keep them from us.
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(error.contains("cgroup"), "{error}");
+        run.complains("cgroup");
     }
 }
 
 #[test]
 fn zeros_are_scrambled_only_where_that_is_said() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let is_zero = |words: &str| {
-        good(directory.path(), &format!("--name=a --filename=f --size=16k --rw=write --zero_buffers {words}"));
-        std::fs::read(directory.path().join("f")).unwrap().iter().all(|&byte| byte == 0)
+        fio(&directory, format!("--name=a --filename=f --size=16k --rw=write --zero_buffers {words}")).succeeds();
+        directory.bytes("f").iter().all(|&byte| byte == 0)
     };
     assert!(is_zero(""));
     assert!(!is_zero("--scramble_buffers=1"));
@@ -261,35 +230,36 @@ fn zeros_are_scrambled_only_where_that_is_said() {
 
 #[test]
 fn a_full_device_is_a_success() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
     let words =
         format!("--name=a --filename={} --rw=write --bs=64k --fill_device=1 --size=64m", device.path().display());
-    let result = json(directory.path(), &words);
+    let result = fio_json(&directory, words);
     assert_eq!(result["jobs"][0]["error"], 0);
     assert_eq!(result["jobs"][0]["write"]["io_bytes"], 1 << 20);
 }
 
 #[test]
 fn an_error_names_its_job_and_a_wrong_job_stops_all() {
-    let directory = TempDir::new().unwrap();
-    let error = bad(
+    let directory = place();
+    fio(
         directory.path(),
         "--name=good --ioengine=null --size=4k --name=lost --filename=no/f --rw=read --size=4k --allow_file_create=0",
-    );
-    assert!(error.contains("lost") && error.contains("fio: pid="), "{error}");
-    let output = plumb(directory.path(), "--name=good --ioengine=null --size=4k --name=wrong --rw=sideways --size=4k");
-    assert!(!output.status.success() && output.stdout.is_empty());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("wrong") || !output.stderr.is_empty());
+    )
+    .fails()
+    .complains("lost")
+    .complains("fio: pid=");
+    let run = fio(&directory, "--name=good --ioengine=null --size=4k --name=wrong --rw=sideways --size=4k").fails();
+    assert!(run.stdout.is_empty() && !run.stderr.is_empty(), "{run}");
 }
 
 #[test]
 fn each_io_is_printed_at_its_issue_and_at_its_completion() {
     for engine in ["psync", "libaio --iodepth=4 --direct=1", "io_uring --iodepth=4"] {
-        let directory = TempDir::new().unwrap();
+        let directory = place();
         let words =
             format!("--debug=io --name=a --filename=f --size=64k --bs=4k --rw=randwrite --fsync=8 --ioengine={engine}");
-        let shown = good(directory.path(), &words);
+        let shown = fio(&directory, words).stdout();
         let lines = |what: &str| {
             let message = shown.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once(what));
             message.map(|(_, io)| io.split_once(": ").unwrap().1.to_owned()).collect::<Vec<_>>()
@@ -307,7 +277,7 @@ fn each_io_is_printed_at_its_issue_and_at_its_completion() {
 
 #[test]
 fn each_subject_has_its_lines_and_others_are_refused() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let base =
         "--name=a --filename=f --size=32k --bs=4k --rw=randwrite --verify=crc32c --verify_state_save=0 --rate_iops=400";
     for (subject, expected) in [
@@ -319,25 +289,26 @@ fn each_subject_has_its_lines_and_others_are_refused() {
         ("rate", "wait "),
         ("time", "measuring begins at "),
     ] {
-        let shown = good(directory.path(), &format!("--debug={subject} {base}"));
+        let shown = fio(&directory, format!("--debug={subject} {base}")).stdout();
         let head = format!("{subject:<8} ");
         assert!(shown.lines().any(|line| line.starts_with(&head) && line.contains(expected)), "{subject}: {shown}");
-        let other = good(directory.path(), &format!("--debug={subject},job:2 {base}"));
+        let other = fio(&directory, format!("--debug={subject},job:2 {base}")).stdout();
         assert!(subject == "parse" || !other.lines().any(|line| line.starts_with(&head)), "{subject}: {other}");
     }
-    let silent = good(directory.path(), &format!("--debug=mutex,nosuch {base}"));
+    let silent = fio(&directory, format!("--debug=mutex,nosuch {base}")).stdout();
     assert!(
         silent.starts_with(
             "fio: set debug option mutex: plumb prints nothing on it\nfio: command line: debug mask nosuch not found"
         ),
         "{silent}"
     );
-    assert!(good(directory.path(), "--debug=help").contains("process,file,io,parse,verify"));
-    let thresholds = good(
+    assert!(fio(&directory, "--debug=help").stdout().contains("process,file,io,parse,verify"));
+    let thresholds = fio(
         directory.path(),
         "--parse-only --debug=parse --ss_dur=10s --ss=iops:10 --ss=iops:.1% --ss=bw:12 --ss=bw:1m --ss=bw_slope:2k \
          --ss=lat:100 --ss=lat:1ms --ss_ramp=5",
-    );
+    )
+    .stdout();
     for line in [
         "IOPS threshold to 10.000000",
         "threshold to 0.100000%",
@@ -349,18 +320,16 @@ fn each_subject_has_its_lines_and_others_are_refused() {
     ] {
         assert!(thresholds.contains(&format!(" set steady state {line}\n")), "{line}: {thresholds}");
     }
-    good(directory.path(), &format!("--debug=io --output=o {base}"));
-    let report = std::fs::read_to_string(directory.path().join("o")).unwrap();
+    fio(&directory, format!("--debug=io --output=o {base}")).succeeds();
+    let report = directory.read("o");
     assert!(report.contains("\nio ") && report.ends_with('\n') && report.contains("Run status"), "{report}");
 }
 
 #[test]
 fn debug_lines_have_the_shape_and_the_number_of_fios() {
-    let message = |program: &mut Command, subject: &str, words: &str| {
-        let directory = TempDir::new().unwrap();
-        let words = format!("--debug={subject} --name=a --filename=f --size=64k --bs=4k {words}");
-        let output = program.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
-        let shown = String::from_utf8(output.stdout).unwrap();
+    let message = |program: &str, subject: &str, words: &str| {
+        let words = format!("{program} --debug={subject} --name=a --filename=f --size=64k --bs=4k {words}");
+        let shown = Run::new("env", place()).words(words).stdout();
         // The subject in eight columns, the process in five, the text.
         let lines = shown.lines().filter_map(|line| line.strip_prefix(&format!("{subject:<8} ")));
         lines.filter_map(|line| line.get(6..).map(|text| text.trim_start().to_owned())).collect::<Vec<_>>()
@@ -379,8 +348,8 @@ fn debug_lines_have_the_shape_and_the_number_of_fios() {
             shape.sort();
             shape
         };
-        let ours = shape(message(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), subject, words));
-        let theirs = shape(message(&mut Command::new("fio"), subject, words));
+        let ours = shape(message(&format!("{PLUMB} fio"), subject, words));
+        let theirs = shape(message("fio", subject, words));
         assert_eq!(ours.is_empty(), words == "--rw=read", "{subject} {words}");
         let (ours, theirs) =
             if subject == "file" { (ours[..1].to_vec(), theirs[..1].to_vec()) } else { (ours, theirs) };
@@ -390,37 +359,34 @@ fn debug_lines_have_the_shape_and_the_number_of_fios() {
 
 #[test]
 fn state_files_lie_where_aux_path_says() {
-    let directory = TempDir::new().unwrap();
-    std::fs::create_dir(directory.path().join("aux")).unwrap();
+    let directory = place();
+    directory.directory("aux");
     let base = "--aux-path=aux --name=a --filename=f --size=16k --verify=crc32c";
-    good(directory.path(), &format!("{base} --rw=write"));
-    assert!(directory.path().join("aux/local-a-0-verify.state").exists());
-    assert!(!directory.path().join("local-a-0-verify.state").exists());
-    good(directory.path(), &format!("{base} --rw=write --verify_only --verify_state_load=1"));
+    fio(&directory, format!("{base} --rw=write")).succeeds();
+    assert!(directory.has("aux/local-a-0-verify.state"));
+    assert!(!directory.has("local-a-0-verify.state"));
+    fio(&directory, format!("{base} --rw=write --verify_only --verify_state_load=1")).succeeds();
 }
 
 #[test]
 fn digests_copies_and_the_clock_are_tried_without_a_run() {
-    let directory = TempDir::new().unwrap();
-    let shown = good(directory.path(), "--crctest=crc32c,md5");
+    let directory = place();
+    let shown = fio(&directory, "--crctest=crc32c,md5").stdout();
     let rates: Vec<&str> = shown.lines().collect();
     assert!(rates.len() == 2 && rates[0].starts_with("crc32c:") && rates[1].ends_with(" MiB/sec"), "{shown}");
-    assert!(bad(directory.path(), "--crctest=murmur3").contains("crctest=murmur3"));
-    let shown = good(directory.path(), "--memcpytest=memcpy");
+    assert!(fio(&directory, "--crctest=murmur3").stderr().contains("crctest=murmur3"));
+    let shown = fio(&directory, "--memcpytest=memcpy").stdout();
     assert!(shown.starts_with("memcpy\n\t8 bytes:\t") && shown.lines().count() == 12, "{shown}");
-    let output = plumb(directory.path(), "--cpuclock-test");
-    let shown = String::from_utf8_lossy(&output.stdout);
-    let answer = if output.status.success() { "cs: reliable_tsc: yes" } else { "cs: reliable_tsc: no" };
-    assert!(shown.starts_with(answer), "{shown}");
+    let run = fio(&directory, "--cpuclock-test").end();
+    let answer = if run.status == Some(0) { "cs: reliable_tsc: yes" } else { "cs: reliable_tsc: no" };
+    assert!(run.stdout.starts_with(answer), "{run}");
 }
 
 #[test]
 fn the_ios_in_debug_lines_are_those_of_fio() {
-    let message = |program: &mut Command, words: &str| {
-        let directory = TempDir::new().unwrap();
-        let words = format!("--debug=io --name=a --filename=f --size=64k --bs=4k {words}");
-        let output = program.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
-        let shown = String::from_utf8(output.stdout).unwrap();
+    let message = |program: &str, words: &str| {
+        let words = format!("{program} --debug=io --name=a --filename=f --size=64k --bs=4k {words}");
+        let shown = Run::new("env", place()).words(words).stdout();
         let queued = shown.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once("queue: "));
         let ios = queued.map(|(_, io)| io.split_once(": ").unwrap().1);
         // fio shows the place of the write before a sync as the sync's.
@@ -436,23 +402,21 @@ fn the_ios_in_debug_lines_are_those_of_fio() {
         "--rw=trimwrite --ioengine=null",
         "--rw=write --verify=crc32c --verify_state_save=0",
     ] {
-        let ours = message(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), words);
+        let ours = message(&format!("{PLUMB} fio"), words);
         assert!(!ours.is_empty(), "{words}");
-        assert_eq!(ours, message(&mut Command::new("fio"), words), "{words}");
+        assert_eq!(ours, message("fio", words), "{words}");
     }
 }
 
 /// I/Os of a second of `--rate_iops=100` whose every write takes 50 ms.
 fn issued_in_a_second(words: &str) -> u64 {
-    let directory = TempDir::new().unwrap();
-    let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-e", "trace=pwrite64", "-e", "inject=pwrite64:delay_enter=50000", "-o", "trace"]);
-    strace.args([env!("CARGO_BIN_EXE_plumb"), "fio", "--output-format=json", "--output=report", "--name=a"]);
-    strace.args(["--size=1m", "--rw=randwrite", "--time_based", "--runtime=1", "--rate_iops=100", "--iodepth=12"]);
-    strace.args(words.split_whitespace()).current_dir(directory.path());
-    assert!(strace.output().unwrap().status.success(), "{words}");
-    let report = std::fs::read_to_string(directory.path().join("report")).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let directory = place();
+    let strace = format!(
+        "-f -qq -e trace=pwrite64 -e inject=pwrite64:delay_enter=50000 -o trace {PLUMB} fio --output-format=json \
+         --output=report --name=a --size=1m --rw=randwrite --time_based --runtime=1 --rate_iops=100 --iodepth=12"
+    );
+    Run::new("strace", &directory).words(strace).words(words).succeeds();
+    let report = directory.json("report");
     let write = &report["jobs"][0]["write"];
     assert!(write["clat_ns"]["min"].as_f64().unwrap() >= 50e6, "{write}");
     assert!(write["lat_ns"]["mean"].as_f64().unwrap() >= write["clat_ns"]["mean"].as_f64().unwrap(), "{write}");
@@ -475,10 +439,10 @@ fn each_io_of_the_depth_has_its_thread_and_its_cpu_time() {
     let lines = traced("pwrite64", words);
     let threads: BTreeSet<&str> = lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!((lines.len(), threads.len()), (64, 4), "{lines:?}");
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let words = "--name=a --size=4m --bs=64k --rw=write --iodepth=2 --time_based --runtime=1 --io_submit_mode=offload";
     for isolation in ["", "--thread"] {
-        let report = json(directory.path(), &format!("{words} {isolation}"));
+        let report = fio_json(&directory, &format!("{words} {isolation}"));
         let (user, system) = (&report["jobs"][0]["usr_cpu"], &report["jobs"][0]["sys_cpu"]);
         // The loop itself only waits: copying into the page cache is all there is.
         assert!(system.as_f64().unwrap() > 10.0, "{isolation} usr {user} sys {system}");
@@ -489,14 +453,14 @@ fn each_io_of_the_depth_has_its_thread_and_its_cpu_time() {
 fn offload_verifies_syncs_thinks_and_locks_as_inline_does() {
     let base = "--name=a --filename=f --size=256k --bs=4k --iodepth=8 --verify_state_save=0 --io_submit_mode=offload";
     for engine in ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "posixaio", "libaio", "io_uring", "splice"] {
-        let directory = TempDir::new().unwrap();
-        let report = json(directory.path(), &format!("{base} --ioengine={engine} --rw=randwrite --verify=crc32c"));
+        let directory = place();
+        let report = fio_json(&directory, &format!("{base} --ioengine={engine} --rw=randwrite --verify=crc32c"));
         let job = &report["jobs"][0];
         assert_eq!((job["write"]["total_ios"].as_u64(), job["read"]["total_ios"].as_u64()), (Some(64), Some(64)));
     }
     for words in ["--fsync=4", "--thinktime=100", "--lockfile=exclusive", "--serialize_overlap=1 --norandommap"] {
-        let directory = TempDir::new().unwrap();
-        let report = json(directory.path(), &format!("{base} --rw=randwrite {words}"));
+        let directory = place();
+        let report = fio_json(&directory, &format!("{base} --rw=randwrite {words}"));
         assert_eq!(report["jobs"][0]["write"]["total_ios"].as_u64(), Some(64), "{words}");
         let syncs = if words.starts_with("--fsync") { 15 } else { 0 };
         assert_eq!(report["jobs"][0]["sync"]["total_ios"].as_u64().unwrap_or(0), syncs, "{words}");
@@ -505,11 +469,10 @@ fn offload_verifies_syncs_thinks_and_locks_as_inline_does() {
 
 #[test]
 fn an_offloaded_error_is_the_jobs_and_the_rest_is_refused() {
-    let directory = TempDir::new().unwrap();
-    std::fs::write(directory.path().join("f"), vec![0; 65536]).unwrap();
+    let directory = place();
+    directory.write("f", vec![0; 65536]);
     let words = "--name=a --size=64k --io_submit_mode=offload --iodepth=4";
-    let said = bad(directory.path(), &format!("{words} --filename=f --rw=randtrim"));
-    assert!(said.contains("Inappropriate ioctl"), "{said}");
+    fio(&directory, format!("{words} --filename=f --rw=randtrim")).fails().complains("Inappropriate ioctl");
     for (words, expected) in [
         ("--ioengine=sim", "cannot be driven by other threads"),
         ("--ioengine=cpuio --cpuload=5", "cannot be driven by other threads"),
@@ -517,38 +480,33 @@ fn an_offloaded_error_is_the_jobs_and_the_rest_is_refused() {
         ("--ioengine=libaio --cmdprio_percentage=5", "cmdprio_percentage is for one queue"),
         ("--ioengine=sync --nrfiles=4 --openfiles=2", "keeps its files"),
     ] {
-        let said = bad(directory.path(), &format!("--name=a --size=64k --io_submit_mode=offload {words}"));
-        assert!(said.contains(expected), "{words}: {said}");
+        fio(&directory, format!("--name=a --size=64k --io_submit_mode=offload {words}")).fails().complains(expected);
     }
 }
 
 #[test]
 fn zones_that_are_written_again_are_reset_and_counted() {
-    let directory = TempDir::new().unwrap();
-    std::fs::write(directory.path().join("f"), vec![0; 4 << 20]).unwrap();
+    let directory = place();
+    directory.write("f", vec![0; 4 << 20]);
     let words = "--name=a --filename=f --size=4m --bs=256k --rw=randwrite --zonemode=zbd --zonesize=1m";
     for (loops, expected) in [(1, 0), (3, 8)] {
-        let said = good(directory.path(), &format!("{words} --loops={loops}"));
-        assert!(said.contains(&format!("; {expected} zone resets")), "{said}");
-        let mut fio = Command::new("fio");
-        fio.args(words.split_whitespace()).arg(format!("--loops={loops}"));
-        let theirs = fio.current_dir(directory.path()).output().unwrap();
-        let theirs = String::from_utf8(theirs.stdout).unwrap();
-        assert!(theirs.contains(&format!("; {expected} zone resets")), "{theirs}");
+        fio(&directory, format!("{words} --loops={loops}")).succeeds().prints(&format!("; {expected} zone resets"));
+        let oracle = Run::new("fio", &directory).words(words).words([format!("--loops={loops}")]);
+        oracle.succeeds().prints(&format!("; {expected} zone resets"));
     }
 }
 
 #[test]
 fn repeats_without_room_in_the_working_set_are_refused() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     for (repeats, set, works) in [(50, 50, true), (50, 60, false), (80, 21, false), (0, 30, true), (100, 1, false)] {
         let words = format!(
             "--name=a --size=64k --rw=write --dedupe_mode=working_set --dedupe_percentage={repeats} \
              --dedupe_working_set_percentage={set}"
         );
-        assert_eq!(plumb(directory.path(), &words).status.success(), works, "{words}");
-        let theirs = Command::new("fio").args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
-        assert_eq!(theirs.status.success(), works, "{words}");
+        for run in [fio(&directory, &words).end(), Run::new("fio", &directory).words(&words).end()] {
+            assert_eq!(run.status == Some(0), works, "{run}");
+        }
     }
 }
 
@@ -572,7 +530,7 @@ fn options_of_time_take_the_time_they_name() {
         ("--iodepth=4", 2, 100),
         ("--latency_target=1ms --latency_window=100ms --iodepth=8 --time_based --runtime=1", 100, 7692),
     ] {
-        let result = json(TempDir::new().unwrap().path(), &format!("{base} {words}"));
+        let result = fio_json(place(), &format!("{base} {words}"));
         let job = &result["jobs"][0];
         let found = (job["job_runtime"].as_u64().unwrap(), job["read"]["total_ios"].as_u64().unwrap());
         assert_eq!(found, (runtime_ms, ios), "{words}");
@@ -581,7 +539,7 @@ fn options_of_time_take_the_time_they_name() {
 
 #[test]
 fn a_start_is_delayed() {
-    let result = json(TempDir::new().unwrap().path(), "--ioengine=null --size=4k --name=a --name=b --startdelay=300ms");
+    let result = fio_json(place(), "--ioengine=null --size=4k --name=a --name=b --startdelay=300ms");
     let start = |job: usize| result["jobs"][job]["job_start"].as_u64().unwrap();
     let delay = start(1) - start(0);
     assert!((250..3000).contains(&delay), "{delay} ms");
@@ -590,9 +548,10 @@ fn a_start_is_delayed() {
 #[test]
 fn seeds_and_generators_draw_other_repeatable_sequences() {
     let drawn = |words: &str| {
-        let directory = TempDir::new().unwrap();
-        good(directory.path(), &format!("--name=a --ioengine=null --size=1m --rw=randread --write_iolog=out {words}"));
-        let text = std::fs::read_to_string(directory.path().join("out")).unwrap();
+        let directory = place();
+        fio(&directory, format!("--name=a --ioengine=null --size=1m --rw=randread --write_iolog=out {words}"))
+            .succeeds();
+        let text = directory.read("out");
         let offsets =
             text.lines().filter(|line| line.contains(" read ")).map(|line| line.split(' ').nth(3).unwrap().to_owned());
         offsets.collect::<Vec<_>>()
@@ -626,9 +585,9 @@ fn checks_are_made_by_verify_async_threads() {
 
 /// What a job of 64 blocks of 4 KiB leaves in its file.
 fn written(words: &str) -> Vec<u8> {
-    let directory = TempDir::new().unwrap();
-    good(directory.path(), &format!("--name=a --filename=f --size=256k --bs=4k --rw=write {words}"));
-    std::fs::read(directory.path().join("f")).unwrap()
+    let directory = place();
+    fio(&directory, format!("--name=a --filename=f --size=256k --bs=4k --rw=write {words}")).succeeds();
+    directory.bytes("f")
 }
 
 #[test]
@@ -691,10 +650,10 @@ fn locks_are_exclusive_or_shared_by_reads() {
 #[test]
 fn jobs_repeat_from_one_set_where_it_is_global() {
     let common = |words: &str| {
-        let directory = TempDir::new().unwrap();
+        let directory = place();
         let base = "--name=a --numjobs=2 --size=1m --bs=4k --rw=write --dedupe_percentage=50 --dedupe_mode=working_set";
-        good(directory.path(), &format!("{base} {words}"));
-        let [one, other] = ["a.0.0", "a.1.0"].map(|name| std::fs::read(directory.path().join(name)).unwrap());
+        fio(&directory, format!("{base} {words}")).succeeds();
+        let [one, other] = ["a.0.0", "a.1.0"].map(|name| directory.bytes(name));
         let known: BTreeSet<&[u8]> = one.chunks(4096).collect();
         other.chunks(4096).filter(|block| known.contains(block)).count()
     };
@@ -717,12 +676,12 @@ fn rows_of_logs_are_written_as_many_at_a_time_as_asked() {
 fn zones_are_open_and_reset_as_the_options_say() {
     // The most zones that are partly written at once, and how often a zone was begun again.
     let zones = |words: &str| {
-        let directory = TempDir::new().unwrap();
-        std::fs::write(directory.path().join("f"), vec![0; 8 << 20]).unwrap();
+        let directory = place();
+        directory.write("f", vec![0; 8 << 20]);
         let base =
             "--name=a --filename=f --size=8m --bs=64k --rw=randwrite --zonemode=zbd --zonesize=1m --write_iolog=out";
-        good(directory.path(), &format!("{base} {words}"));
-        let text = std::fs::read_to_string(directory.path().join("out")).unwrap();
+        fio(&directory, format!("{base} {words}")).succeeds();
+        let text = directory.read("out");
         let (mut filled, mut most, mut resets) = ([0; 8], 0, 0);
         for line in text.lines().filter(|line| line.contains(" write ")) {
             let offset: usize = line.split(' ').nth(3).unwrap().parse().unwrap();
@@ -747,15 +706,15 @@ fn zones_are_open_and_reset_as_the_options_say() {
 
 #[test]
 fn the_result_has_what_is_measured_and_asked_for() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let samples = |words: &str| {
         let base = "--name=a --ioengine=sim --size=1g --runtime=2 --time_based";
-        json(directory.path(), &format!("{base} {words}"))["jobs"][0]["read"]["bw_samples"].as_u64().unwrap()
+        fio_json(&directory, &format!("{base} {words}"))["jobs"][0]["read"]["bw_samples"].as_u64().unwrap()
     };
     assert_eq!((samples(""), samples("--disable_bw=1")), (4, 0));
     let percentiles = |words: &str| {
         let base = "--name=a --ioengine=libaio --iodepth=2 --size=64k";
-        !json(directory.path(), &format!("{base} {words}"))["jobs"][0]["read"]["slat_ns"]["percentile"].is_null()
+        !fio_json(&directory, &format!("{base} {words}"))["jobs"][0]["read"]["slat_ns"]["percentile"].is_null()
     };
     assert!(percentiles("--slat_percentiles=1") && !percentiles(""));
 }

@@ -1,46 +1,31 @@
 //! `plumb capacity` on the simulated device: a queue whose capacity is a closed formula, in virtual time with fixed seeds.
 
-use rustix::process::{Pid, Signal, kill_process};
+use crate::context::{self, plumb};
+use house::{Place, Run};
+use rustix::process::Signal;
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// One server with exponential service of 100 µs: M/M/1, of which 1 % of the I/Os take longer than T at 10,000 + ln(0.01) ÷ T per
 /// second.
-const QUEUE: [&str; 10] = [
-    "--engine",
-    "sim",
-    "--size",
-    "16M",
-    "--with",
-    "sim_distribution=exponential",
-    "--with",
-    "sim_seed={run}",
-    "--with",
-    "sim_parallelism=1",
-];
+const QUEUE: &str =
+    "--engine sim --size 16M --with sim_distribution=exponential --with sim_seed={run} --with sim_parallelism=1";
 
-fn place() -> TempDir {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    std::fs::create_dir(place.path().join("disk")).unwrap();
+fn place() -> Place {
+    let place = context::place();
+    place.directory("disk");
     place
 }
 
-fn capacity(place: &Path, options: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.current_dir(place).env("PLUMB_STORE", "off").args(["capacity", "disk"]).args(QUEUE).args(options);
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap(), text(stdout), text(stderr))
+fn capacity(place: &Place, options: &[&str]) -> Run {
+    plumb(place, "capacity disk").words(QUEUE).words(options).env("PLUMB_STORE", "off")
 }
 
 /// The result as JSON, and the exit status if it were of a storage.
-fn document(place: &Path, options: &[&str]) -> (i32, Value) {
-    let accepted = ["--json", "--quiet", "--no-report", "--accept", "nothing-moved"];
-    let (status, text, errors) = capacity(place, &[options, &accepted].concat());
-    (status, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{errors}")))
+fn document(place: &Place, options: &[&str]) -> (Option<i32>, Value) {
+    let accepted = "--json --quiet --no-report --accept nothing-moved";
+    let run = capacity(place, options).words(accepted).end();
+    (run.status, run.json())
 }
 
 /// The rate at which a share takes longer than these seconds, with one server of 10,000 per second.
@@ -58,12 +43,10 @@ fn shown(rate: f64) -> String {
 fn the_capacity_of_a_queue_is_that_of_its_formula_in_every_view() {
     let place = place();
     let options = ["--slo", "p99<2ms", "--seed", "1", "--picture", "capacity.svg", "--page", "answer.pdf"];
-    let (status, text, errors) = capacity(place.path(), &options);
-    assert_eq!(status, 3, "the simulated device is not a storage: {text}{errors}");
-    assert!(errors.contains("NOT A STORAGE RESULT: nothing moved"), "{errors}");
-    let pdf = std::fs::read(place.path().join("answer.pdf")).unwrap();
+    let text = capacity(&place, &options).exits(3).complains("NOT A STORAGE RESULT: nothing moved").stdout;
+    let pdf = place.bytes("answer.pdf");
     assert!(pdf.starts_with(b"%PDF-") && pdf.len() > 20_000, "{} bytes", pdf.len());
-    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let read = |name: &str| place.read(name);
     let saved: Value = serde_json::from_str(&read("plumb-capacity-001.json")).unwrap();
     let of = |key: &str| saved[key].as_f64().unwrap();
     let truth = of_one_server(0.01, 0.002);
@@ -103,35 +86,35 @@ fn the_capacity_of_a_queue_is_that_of_its_formula_in_every_view() {
 #[test]
 fn a_search_without_a_rate_has_an_answer_or_decides_nothing() {
     let place = place();
-    let (status, found) = document(place.path(), &["--slo", "p99<200us", "--page", "answer.html"]);
-    assert_eq!((status, &found["answer"]), (0, &Value::from("not at any rate")), "{found}");
+    let (status, found) = document(&place, &["--slo", "p99<200us", "--page", "answer.html"]);
+    assert_eq!((status, &found["answer"]), (Some(0), &Value::from("not at any rate")), "{found}");
     assert!(found["accepted"][0].as_str().is_some_and(|line| line.contains("and accepted: nothing moved")), "{found}");
     assert_eq!(found["findings"], Value::Array(Vec::new()));
     // The page of it has the answer, what was accepted, and no picture.
-    let page = std::fs::read_to_string(place.path().join("answer.html")).unwrap().replace('\u{a0}', " ");
+    let page = place.read("answer.html").replace('\u{a0}', " ");
     let (_, answer) = found["sentences"][0].as_str().unwrap().split_once('<').expect("a limit");
     assert!(page.contains(answer), "{answer}");
     assert!(page.contains("and accepted: nothing moved"));
-    let (_, found) = document(place.path(), &["--slo", "p95<50us"]);
+    let (_, found) = document(&place, &["--slo", "p95<50us"]);
     let sentence = found["sentences"][0].as_str().expect("a sentence");
     assert!(sentence.contains("one I/O at a time already takes longer, p95 "), "{sentence}");
-    let (status, found) = document(place.path(), &["--slo", "p99<2ms", "--to", "4k"]);
-    assert_eq!((status, found["at_least"].as_f64()), (0, Some(4000.0)), "{found}");
-    let (status, found) = document(place.path(), &["--slo", "p99<2ms", "--time", "20s"]);
-    assert_eq!((status, &found["answer"]), (2, &Value::from("cannot tell")), "{found}");
+    let (status, found) = document(&place, &["--slo", "p99<2ms", "--to", "4k"]);
+    assert_eq!((status, found["at_least"].as_f64()), (Some(0), Some(4000.0)), "{found}");
+    let (status, found) = document(&place, &["--slo", "p99<2ms", "--time", "20s"]);
+    assert_eq!((status, &found["answer"]), (Some(2), &Value::from("cannot tell")), "{found}");
     assert!(found["cannot_tell"].as_str().is_some_and(|why| why.contains("the time was over")));
     // One I/O in a thousand, of 100 per second: each trial would need 21 minutes.
     let slow = ["--slo", "p99.9<2s", "--with", "sim_service_time=10000us", "--from", "20"];
-    let (status, found) = document(place.path(), &slow);
-    assert!(status == 2 && found["cannot_tell"].as_str().unwrap().contains("each trial needs"), "{found}");
+    let (status, found) = document(&place, &slow);
+    assert!(status == Some(2) && found["cannot_tell"].as_str().unwrap().contains("each trial needs"), "{found}");
 }
 
 #[test]
 fn of_a_mix_the_limit_that_is_reached_first_counts() {
     let place = place();
     let slos = ["--slo", "read.p99<50ms", "--slo", "write.p99<2ms", "--mix", "70", "--seed", "1"];
-    let (status, found) = document(place.path(), &slos);
-    assert_eq!((status, &found["limit"]), (0, &Value::from(0)), "{found}");
+    let (status, found) = document(&place, &slos);
+    assert_eq!((status, &found["limit"]), (Some(0), &Value::from(0)), "{found}");
     // Each job has a simulated device: the one of the reads is reached at its capacity, 70 % of the rate.
     let truth = of_one_server(0.01, 0.05) / 0.7;
     assert!((found["capacity"].as_f64().unwrap() / truth - 1.0).abs() < 0.03, "{found}");
@@ -157,8 +140,8 @@ fn limits_writes_even_arrivals_and_block_sizes_are_searched() {
         "--seed",
         "1",
     ];
-    let (status, found) = document(place.path(), &slos);
-    assert_eq!((status, &found["answer"]), (0, &Value::from("holds")), "{found}");
+    let (status, found) = document(&place, &slos);
+    assert_eq!((status, &found["answer"]), (Some(0), &Value::from("holds")), "{found}");
     assert_eq!(
         (&found["block_bytes"], &found["read_percent"], &found["arrivals"]),
         (&16384.into(), &0.into(), &"even".into())
@@ -173,18 +156,12 @@ fn limits_writes_even_arrivals_and_block_sizes_are_searched() {
 fn an_interrupt_keeps_the_trials() {
     let place = place();
     // The null engine runs in real time; its rate is kept, so that the search lasts until the largest rate.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command
-        .current_dir(place.path())
-        .env("PLUMB_STORE", "off")
-        .args(["capacity", "disk", "--engine", "null", "--size", "16M"]);
-    command.args(["--slo", "p99<1s", "--from", "50", "--no-report", "-o", "r.json"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let options = "--engine null --size 16M --slo p99<1s --from 50 --no-report -o r.json";
+    let running = plumb(&place, "capacity disk").words(options).env("PLUMB_STORE", "off").start();
     std::thread::sleep(Duration::from_millis(700));
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{output:?}");
-    let saved: Value = serde_json::from_slice(&std::fs::read(place.path().join("r.json")).unwrap()).unwrap();
+    running.signal(Signal::INT);
+    running.end().exits(130);
+    let saved = place.json("r.json");
     assert_eq!(saved["answer"], "interrupted");
     assert_eq!(std::fs::read_dir(place.path().join("disk")).unwrap().count(), 0, "the work file is removed");
 }
@@ -200,8 +177,7 @@ fn mistakes_are_refused_before_anything_is_written() {
         (&["--slo", "p99<2ms", "--with", "no_such_option=1"], "no_such_option"),
         (&["--slo", "p99<2ms", "--page", "answer.svg"], "the page of an answer is .html or .pdf"),
     ] {
-        let (status, text, errors) = capacity(place.path(), options);
-        assert!(status == 1 && errors.contains(expected), "{options:?}: {status} {text}{errors}");
+        capacity(&place, options).exits(1).complains(expected);
     }
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "only the directory is there");
 }

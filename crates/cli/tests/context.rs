@@ -1,7 +1,7 @@
 //! What every test of the program shares: a directory to run in, and one line for a run.
 
-use house::{Place, Run, Words};
-use std::path::Path;
+use house::{Directory, Place, Run, Words};
+use serde_json::Value;
 
 /// The program that is tested.
 pub(crate) const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
@@ -13,11 +13,17 @@ pub(crate) fn place() -> Place {
 }
 
 /// A run of plumb in a directory.
-pub(crate) fn plumb(directory: impl AsRef<Path>, words: impl Words) -> Run {
+pub(crate) fn plumb(directory: impl Directory, words: impl Words) -> Run {
     Run::new(PLUMB, directory).words(words)
 }
 
 /// A run of `plumb fio` in a directory.
-pub(crate) fn fio(directory: impl AsRef<Path>, words: impl Words) -> Run {
+pub(crate) fn fio(directory: impl Directory, words: impl Words) -> Run {
     plumb(directory, "fio").words(words)
+}
+
+/// The JSON of a run of `plumb fio` that must succeed.
+#[track_caller]
+pub(crate) fn fio_json(directory: impl Directory, words: impl Words) -> Value {
+    fio(directory, "--output-format=json").words(words).json()
 }

@@ -10,7 +10,7 @@ pub(crate) fn cost(words: &[&str]) -> (f64, f64) {
         used=resource.getrusage(resource.RUSAGE_CHILDREN)\n\
         print(used.ru_utime+used.ru_stime,used.ru_maxrss/1024)\n\
         sys.exit(status)";
-    let said = Run::new("python3", std::env::temp_dir()).words(["-c", counted, PLUMB]).words(words).stdout();
+    let said = Run::new("python3", &std::env::temp_dir()).words(["-c", counted, PLUMB]).words(words).stdout();
     let mut numbers = said.split_whitespace().map(|number| number.parse::<f64>().expect("a number"));
     (numbers.next().expect("seconds"), numbers.next().expect("memory"))
 }

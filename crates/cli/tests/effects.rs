@@ -226,11 +226,11 @@ struct Row {
 
 /// Every row of the option table.
 fn rows() -> Vec<Row> {
-    let list = fio(root(), "--cmdhelp=all").stdout();
+    let list = fio(&root(), "--cmdhelp=all").stdout();
     let options = list.lines().filter_map(|line| line.split_once(" : ").or_else(|| line.split_once(": ")));
     let row = |(name, help): (&str, &str)| {
         let name = name.trim();
-        let detail = fio(root(), [format!("--cmdhelp={name}")]).stdout();
+        let detail = fio(&root(), [format!("--cmdhelp={name}")]).stdout();
         let aliases = detail.lines().filter_map(|line| line.trim().strip_prefix("alias: "));
         let aliases = aliases.flat_map(|list| list.split(", ")).map(str::to_owned);
         Row { names: std::iter::once(name.to_owned()).chain(aliases).collect(), works: !help.contains("(refused: ") }
@@ -275,6 +275,6 @@ fn every_option_that_does_not_work_is_refused_by_name() {
     for row in rows().into_iter().filter(|row| !row.works) {
         let name = &row.names[0];
         let words = format!("--name=a --ioengine=null --size=4k --{name}=not-its-default");
-        fio(root(), &words).fails().complains(name);
+        fio(&root(), &words).fails().complains(name);
     }
 }

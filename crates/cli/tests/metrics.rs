@@ -1,30 +1,18 @@
 //! `--metrics`, `--metrics-listen` and `plumb parse --format openmetrics`. What Prometheus' own programs make of them is in tools/metrics.
 
-use rustix::process::{Pid, Signal, kill_process};
+use crate::context::{self, place};
+use house::{Process, Run, Words};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-fn plumb(directory: &Path, words: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command
-        .current_dir(directory)
-        .env("TMPDIR", directory)
-        .env("PLUMB_REMARKS", "never")
-        .args(words.split_whitespace());
-    command.output().unwrap()
-}
-
-fn place() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn plumb(directory: impl AsRef<Path>, words: impl Words) -> Run {
+    let directory = directory.as_ref();
+    context::plumb(directory, words).env("TMPDIR", directory).env("PLUMB_REMARKS", "never")
 }
 
 /// The samples of a text: name with labels, and the number with its time, if it has one.
@@ -50,11 +38,10 @@ fn totals_of_both_forms_are_those_of_the_result() {
     let directory = place();
     let words = "fio --name=a --rw=randrw --size=4m --rate_iops=500 --numjobs=2 --time_based --runtime=1200ms \
                  --metrics=m.prom --result=r.json";
-    let output = plumb(directory.path(), words);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
-    let shown = std::fs::read_to_string(directory.path().join("m.prom")).unwrap();
-    let backfill = text(&plumb(directory.path(), "parse --format openmetrics r.json").stdout);
+    plumb(&directory, words).succeeds();
+    let result = directory.json("r.json");
+    let shown = directory.read("m.prom");
+    let backfill = plumb(&directory, "parse --format openmetrics r.json").end().stdout;
     assert!(!shown.contains("# EOF") && backfill.ends_with("\n# EOF\n"));
     for ((family, direction), total) in totals(&result) {
         let is_wanted = |name: &str| {
@@ -79,28 +66,22 @@ fn totals_of_both_forms_are_those_of_the_result() {
 fn only_a_file_of_metrics_is_replaced() {
     let directory = place();
     let job = "fio --name=a --ioengine=null --size=1m --metrics=m.prom";
-    std::fs::write(directory.path().join("m.prom"), "# HELP mine\nmine 1\n").unwrap();
-    let output = plumb(directory.path(), job);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("plumb did not make it"), "{}", text(&output.stderr));
+    directory.write("m.prom", "# HELP mine\nmine 1\n");
+    plumb(&directory, job).exits(1).complains("plumb did not make it");
     std::fs::remove_file(directory.path().join("m.prom")).unwrap();
     for _ in 0..2 {
-        let output = plumb(directory.path(), job);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        plumb(&directory, job).succeeds();
     }
-    let names: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, ["m.prom"], "no part of it is left");
+    assert_eq!(directory.names(), ["m.prom"], "no part of it is left");
 }
 
 #[test]
 fn the_file_of_a_matrix_is_whole_and_has_its_last_runs() {
     let directory = place();
     let words = "iozone --metrics m.prom -a -i 0 -i 1 -i 2 -i 3 -i 5 -n 64k -g 256k -f f";
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    let command = command.current_dir(directory.path()).env("PLUMB_REMARKS", "never").args(words.split_whitespace());
-    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut run = plumb(&directory, words).start();
     let (mut seen, mut last) = (std::collections::BTreeSet::new(), 0);
-    while child.try_wait().unwrap().is_none() {
+    while !run.has_ended() {
         let Ok(text) = std::fs::read_to_string(directory.path().join("m.prom")) else { continue };
         let runs = text.matches("\nplumb_run_info{").count();
         assert!(text.ends_with('\n') && text.starts_with("# HELP plumb_run_info "), "{text}");
@@ -112,8 +93,8 @@ fn the_file_of_a_matrix_is_whole_and_has_its_last_runs() {
         seen.insert(text.len());
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(child.wait().unwrap().success());
-    let text = std::fs::read_to_string(directory.path().join("m.prom")).unwrap();
+    run.end().exits(0);
+    let text = directory.read("m.prom");
     let runs = text.matches("\nplumb_run_info{").count();
     assert!(runs == 50 && seen.len() > 20, "{runs} runs are left, and {} sizes were seen", seen.len());
     assert!(last > 50, "{last} passes");
@@ -123,23 +104,17 @@ fn the_file_of_a_matrix_is_whole_and_has_its_last_runs() {
 fn a_result_without_intervals_is_named() {
     let directory = place();
     let job = "fio --name=a --ioengine=null --size=1m --output-format=json --output=plain.json";
-    assert!(plumb(directory.path(), job).status.success());
-    let output = plumb(directory.path(), "parse --format openmetrics plain.json");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("has no intervals"), "{}", text(&output.stderr));
+    plumb(&directory, job).succeeds();
+    plumb(&directory, "parse --format openmetrics plain.json").exits(1).complains("has no intervals");
 }
 
-/// A run whose metrics are scraped: the process, the lines of its standard error, and the address.
-fn listening(directory: &Path, words: &str) -> (Child, BufReader<std::process::ChildStderr>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.current_dir(directory).args(words.split_whitespace()).args(["--metrics-listen", "0"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut errors = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    errors.read_line(&mut line).unwrap();
+/// A run whose metrics are scraped, and their address.
+fn listening(directory: &Path, words: &str) -> (Process, String) {
+    let mut process = plumb(directory, words).words("--metrics-listen 0").start();
+    let line = process.line_with("metrics: http://");
     let address = line.trim_end().strip_prefix("plumb: metrics: http://").and_then(|url| url.strip_suffix("/metrics"));
     let address = address.unwrap_or_else(|| panic!("no address: {line}")).to_owned();
-    (child, errors, address)
+    (process, address)
 }
 
 /// The head and the body of an answer.
@@ -163,7 +138,7 @@ fn scrapes_are_answered_during_the_run_and_a_while_after() {
     let directory = place();
     let job = "fio --name=a --rw=randread --size=4m --rate_iops=1000 --time_based --runtime=1500ms --result=r.json \
                --metrics-linger=2s";
-    let (mut child, _errors, address) = listening(directory.path(), job);
+    let (run, address) = listening(directory.path(), job);
     // As many connections as are taken at a time but one, which send nothing.
     let silent: Vec<TcpStream> = (0..7).map(|_| TcpStream::connect(&address).unwrap()).collect();
     let (mut seen, until) = (Vec::new(), Instant::now() + Duration::from_secs(20));
@@ -177,8 +152,8 @@ fn scrapes_are_answered_during_the_run_and_a_while_after() {
     let reads: Vec<u64> = seen.iter().map(|text| read_so_far(text)).collect();
     assert!(reads.is_sorted() && reads.iter().any(|&count| 0 < count && count < 1500), "{reads:?}");
     drop(silent);
-    assert!(child.wait().unwrap().success());
-    let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
+    run.end().exits(0);
+    let result = directory.json("r.json");
     let total = totals(&result)[&("plumb_ios_total".to_owned(), "read".to_owned())];
     assert_eq!(reads.last(), Some(&total));
     assert!(scraped(&address).is_err(), "it no longer answers");
@@ -189,14 +164,14 @@ fn no_process_answers_after_a_command_that_was_killed() {
     let directory = place();
     let job = "fio --name=a --ioengine=null --size=1g --rate_iops=100 --time_based --runtime=60 --metrics-linger=60s";
     for (signal, status) in [(Signal::INT, Some(128)), (Signal::KILL, None)] {
-        let (mut child, _errors, address) = listening(directory.path(), job);
+        let (run, address) = listening(directory.path(), job);
         let until = Instant::now() + Duration::from_secs(10);
         while read_so_far(&scraped(&address).unwrap().1) == 0 {
             assert!(Instant::now() < until, "the run does not begin");
             std::thread::sleep(Duration::from_millis(50));
         }
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        assert_eq!(child.wait().unwrap().code(), status);
+        run.signal(signal);
+        assert_eq!(run.end().status, status);
         let until = Instant::now() + Duration::from_secs(10);
         while TcpStream::connect(&address).is_ok() {
             assert!(Instant::now() < until, "an orphan answers");
@@ -216,11 +191,9 @@ fn an_unusable_address_is_refused_before_the_measurement() {
         ("--metrics-linger=5s".to_owned(), "--metrics-listen PORT"),
         ("--otlp=https://here".to_owned(), if cfg!(feature = "otlp") { "not supported" } else { "the feature `otlp`" }),
     ] {
-        let output = plumb(directory.path(), &format!("fio --name=a --size=1m {options}"));
-        assert_eq!(output.status.code(), Some(1));
-        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+        plumb(&directory, &format!("fio --name=a --size=1m {options}")).exits(1).complains(expected);
     }
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing was written");
+    assert_eq!(directory.names(), [""; 0], "nothing was written");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Options of rings in whole runs of `plumb fio`: which calls the worker makes, and what the report says of it.
 
-use crate::calls::{json, traced};
-use tempfile::TempDir;
+use crate::calls::traced;
+use crate::context::{fio_json, place};
 
 /// 64 reads, 8 in flight, 4 at a time.
 const JOB: &str = "--name=a --ioengine=io_uring --rw=randread --size=256k --iodepth=8 --iodepth_batch=4 \
@@ -26,9 +26,9 @@ fn the_last_batch_is_submitted_by_the_call_that_waits() {
 
 #[test]
 fn latencies_of_ios_whose_submission_was_not_seen_are_total() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let submissions = |words: &str| {
-        let result = json(directory.path(), &format!("{JOB} {words}"));
+        let result = fio_json(&directory, &format!("{JOB} {words}"));
         let read = &result["jobs"][0]["read"];
         assert_eq!(read["total_ios"], 64);
         assert_eq!(read["lat_ns"]["N"], 64);

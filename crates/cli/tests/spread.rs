@@ -1,18 +1,12 @@
 //! `plumb cluster --spread`: members of one file have parts that do not overlap and cover it, or each has all of it.
 
+use crate::context::{place, plumb};
+use house::{Place, Run};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
-
-fn run(directory: &Path, words: &str) -> (i32, String, String) {
-    let words = words.split(' ');
-    let output =
-        Command::new(PLUMB).arg("cluster").args(words).current_dir(directory).stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+fn run(place: &Place, words: &str) -> Run {
+    plumb(place, "cluster").words(words)
 }
 
 fn checks(document: &Value) -> Vec<&str> {
@@ -21,15 +15,13 @@ fn checks(document: &Value) -> Vec<&str> {
 
 #[test]
 fn regions_cover_the_file_whatever_is_not_divisible() {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = place();
     let file = place.path().join("f");
     // 10 blocks of 4 KiB and half a block after an offset of one block, for three members: 3, 3 and 4 of them.
     let job = "--name=w --filename=f --bs=4k --offset=4k --size=42k --allow_file_create=1";
     let words =
         format!("--local 3 --spread region --json fio {job} --rw=randwrite --buffer_pattern=0x1${{PLUMB_RANK}}");
-    let (status, text, error) = run(place.path(), &words);
-    assert_eq!(status, 0, "{error}");
-    let found: Value = serde_json::from_str(&text).unwrap();
+    let found = run(&place, &words).json();
     let bytes: Vec<u64> =
         found["cluster"]["each"].as_array().unwrap().iter().map(|member| member["bytes"].as_u64().unwrap()).collect();
     assert_eq!(bytes, [3 << 12, 3 << 12, 4 << 12]);
@@ -45,25 +37,21 @@ fn regions_cover_the_file_whatever_is_not_divisible() {
     assert_eq!(blocks, [0, 0x10, 0x10, 0x10, 0x11, 0x11, 0x11, 0x12, 0x12, 0x12, 0x12, 0]);
     // Reads of the whole file, which is there: 46 KiB are 11 blocks and a half.
     let words = "--local 2 --spread region --json fio --name=r --filename=f --bs=4k --rw=read";
-    let (status, text, error) = run(place.path(), words);
-    assert_eq!(status, 0, "{error}");
-    let found: Value = serde_json::from_str(&text).unwrap();
+    let found = run(&place, words).json();
     assert_eq!(found["cluster"]["rates"][0]["ios"], 11, "{}", found["cluster"]["rates"]);
 }
 
 #[test]
 fn without_regions_each_member_has_all_of_it_with_a_remark() {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    fs::write(place.path().join("f"), vec![0; 64 << 10]).unwrap();
+    let place = place();
+    place.write("f", vec![0; 64 << 10]);
     let file = place.path().join("f");
     for option in ["--spread all ", ""] {
         let words = format!(
             "--local 2 {option}--json fio --name=w --filename={} --bs=4k --size=64k --rw=write",
             file.display()
         );
-        let (status, text, error) = run(place.path(), &words);
-        assert_eq!(status, 0, "{error}");
-        let found: Value = serde_json::from_str(&text).unwrap();
+        let found = run(&place, &words).json();
         assert_eq!(found["cluster"]["rates"][0]["bytes"], 128 << 10);
         assert!(checks(&found).contains(&"same file"), "{:?}", checks(&found));
     }
@@ -71,8 +59,8 @@ fn without_regions_each_member_has_all_of_it_with_a_remark() {
 
 #[test]
 fn a_job_that_cannot_be_shared_is_refused_by_name() {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    fs::write(place.path().join("short"), "").unwrap();
+    let place = place();
+    place.write("short", "");
     let job = "--name=a --size=64k --rw=write";
     for (options, words, says) in [
         ("--spread region", job.to_owned(), "does not name one file"),
@@ -96,21 +84,19 @@ fn a_job_that_cannot_be_shared_is_refused_by_name() {
         ("--spread region", "--name=a --filename=short --rw=read --size=64k".to_owned(), "write it first"),
         ("--spread parts", job.to_owned(), "give region or all"),
     ] {
-        let (status, text, error) = run(place.path(), &format!("--local 2 {options} fio {words}"));
-        assert!(status != 0 && error.contains(says), "{options} {words}: {status}: {text}{error}");
+        run(&place, &format!("--local 2 {options} fio {words}")).fails().complains(says);
     }
 }
 
 #[test]
 fn members_that_lay_out_one_file_keep_writes_of_others() {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = place();
     for (name, mode) in [("w", "write"), ("m", "rw --rwmixwrite=99")] {
         let job = format!(
             "--name={name} --filename={name} --bs=4k --size=256k --offset=${{PLUMB_RANK}}m --rw={mode} --buffer_pattern=0x1${{PLUMB_RANK}}"
         );
-        let (status, _, error) = run(place.path(), &format!("--local 3 fio {job}"));
-        assert_eq!(status, 0, "{error}");
-        let content = fs::read(place.path().join(name)).unwrap();
+        run(&place, &format!("--local 3 fio {job}")).succeeds();
+        let content = place.bytes(name);
         for rank in 0..3_u8 {
             let part = &content[usize::from(rank) << 20..][..256 << 10];
             let blocks = part.chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0x10 + rank)).count();

@@ -1,8 +1,9 @@
 //! `plumb store`, `plumb history`, `plumb trend`: what is kept and when, how runs are found again, and what is said of them.
 
+use crate::context::{place, plumb};
+use house::{Place, Run, Transcript};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 /// A store with eight nights of one test, and one more result that is not in it.
 pub(crate) fn eight_nights() -> (Vec<u8>, Vec<u8>) {
@@ -18,17 +19,15 @@ pub(crate) fn eight_nights() -> (Vec<u8>, Vec<u8>) {
 }
 
 /// A home directory for one test, with a directory to measure.
-struct Home {
-    directory: tempfile::TempDir,
-}
+struct Home(Place);
 
 impl Home {
     fn new() -> Self {
-        Home { directory: tempfile::Builder::new().prefix("home").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+        Home(place())
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+        self.0.file(name)
     }
 
     /// The usual store.
@@ -36,22 +35,15 @@ impl Home {
         self.path("data/plumb/plumb.db")
     }
 
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-        command.args(words).current_dir(self.directory.path());
-        command.env_remove("PLUMB_STORE").env("XDG_DATA_HOME", self.path("data"));
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> (Option<i32>, String, String) {
-        shown(&self.command(words).output().unwrap())
+    fn run(&self, words: &[&str]) -> Run {
+        plumb(&self.0, words).without_env("PLUMB_STORE").env("XDG_DATA_HOME", self.path("data"))
     }
 
     fn good(&self, words: &[&str]) -> String {
-        let (status, out, error) = self.run(words);
+        let run = self.run(words).succeeds();
         // A survey shows its progress there.
-        assert!(status == Some(0) && complaints(&error).is_empty(), "{words:?}: {out}{error}");
-        out
+        assert!(complaints(&run.stderr).is_empty(), "{run}");
+        run.stdout
     }
 
     /// A result of fio, in half a second.
@@ -59,7 +51,7 @@ impl Home {
         let words =
             ["fio", "--name=a", "--rw=randread", "--size=1m", "--runtime=500ms", "--time_based", "--result=one.json"];
         self.good(&words);
-        serde_json::from_slice(&std::fs::read(self.path("one.json")).unwrap()).unwrap()
+        self.0.json("one.json")
     }
 
     /// Adds a night of this rate, as it was measured here on a later day.
@@ -83,11 +75,6 @@ impl Home {
         let path = self.path("night.json");
         std::fs::write(&path, night.to_string()).unwrap();
     }
-}
-
-fn shown(output: &Output) -> (Option<i32>, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 /// The messages on standard error.
@@ -123,16 +110,16 @@ fn a_survey_is_kept_and_says_where_once() {
     assert!(home.good(&["store", "where"]).contains("2 runs"), "where");
     // A series for each number of users: too few runs of each, in one line.
     home.good(&["survey", "--size", "16M", "--time", "1", "--warm-up", "0", "--tests", "randread", "--users=2", "."]);
-    let (status, trend, _) = home.run(&["trend"]);
-    assert_eq!((status, trend.lines().count()), (Some(2), 1), "{trend}");
+    let trend = home.run(&["trend"]).exits(2).stdout;
+    assert_eq!(trend.lines().count(), 1, "{trend}");
     // Not kept: an option, the variable, and the word `off`.
     assert!(!home.good(&survey(&["--no-store", "--output", "later.json"])).contains("Kept"));
-    let (status, out, _) = shown(&home.command(&survey(&[])).env("PLUMB_STORE", "off").output().unwrap());
+    let Transcript { status, stdout: out, .. } = home.run(&survey(&[])).env("PLUMB_STORE", "off").end();
     assert!(status == Some(0) && !out.contains("Kept"), "{out}");
     // What was kept before is read all the same.
     for words in [&["history", "."][..], &["store", "list"]] {
-        let (status, out, error) = shown(&home.command(words).env("PLUMB_STORE", "off").output().unwrap());
-        assert_eq!((status, out), (Some(0), home.good(words)), "{error}");
+        let Transcript { stdout: out, stderr: error, .. } = home.run(words).env("PLUMB_STORE", "off").succeeds();
+        assert_eq!(out, home.good(words), "{error}");
     }
     home.good(&["store", "off"]);
     assert!(!home.good(&survey(&[])).contains("Kept"));
@@ -168,7 +155,7 @@ impl Drop for Scheduler {
 #[test]
 fn a_changed_loop_scheduler_is_the_only_difference() {
     let home = Home::new();
-    let device = house::LoopDevice::new(home.directory.path(), 16 << 20).expect("a loop device: are we root?");
+    let device = house::LoopDevice::new(home.0.path(), 16 << 20).expect("a loop device: are we root?");
     let run = |result: &str, more: &str| {
         let node = format!("--filename={}", device.path().display());
         let result = format!("--result={result}");
@@ -198,14 +185,13 @@ fn replaced_programs_keep_results_only_on_request() {
     let words = ["fio", "--name=a", "--rw=read", "--size=1m", "--output=/dev/null"];
     home.good(&[&words[..], &["--store=own.db"]].concat());
     assert_eq!(home.good(&["store", "--store", "own.db", "list"]).lines().count(), 1);
-    let output = home.command(&words).env("PLUMB_STORE", home.path("own.db")).output().unwrap();
-    assert_eq!(shown(&output), (Some(0), String::new(), String::new()));
+    let run = home.run(&words).env("PLUMB_STORE", home.path("own.db")).succeeds().silent();
+    assert_eq!(run.stdout, "");
     let iozone = ["iozone", "-i", "0", "-s", "64k", "-r", "4k", "-w", "--json", "iozone.json"];
-    let output = home.command(&iozone).env("PLUMB_STORE", home.path("own.db")).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    home.run(&iozone).env("PLUMB_STORE", home.path("own.db")).succeeds();
     let list = home.good(&["store", "--store", "own.db", "list"]);
     assert!(list.lines().count() == 3 && list.contains("iozone"), "{list}");
-    let saved: Value = serde_json::from_slice(&std::fs::read(home.path("iozone.json")).unwrap()).unwrap();
+    let saved = home.0.json("iozone.json");
     assert!(saved.pointer("/surroundings/facts/0/key").is_some(), "{saved}");
     assert!(!home.path("data").exists());
 }
@@ -213,17 +199,15 @@ fn replaced_programs_keep_results_only_on_request() {
 #[test]
 fn a_store_that_cannot_be_opened_is_one_line() {
     let home = Home::new();
-    std::fs::write(home.path("thesis"), "mine ".repeat(100)).unwrap();
+    home.0.write("thesis", "mine ".repeat(100));
     for store in ["thesis", "thesis/below.db", "."] {
-        let (status, out, error) = home.run(&survey(&["--store", store]));
-        assert_eq!((status, complaints(&error).len()), (Some(0), 1), "{store}: {error}");
+        let Transcript { stdout: out, stderr: error, .. } = home.run(&survey(&["--store", store])).succeeds();
+        assert_eq!(complaints(&error).len(), 1, "{store}: {error}");
         assert!(error.contains("the result is not in the store: ") && out.contains("Result: "), "{error}");
     }
-    assert_eq!(std::fs::read_to_string(home.path("thesis")).unwrap(), "mine ".repeat(100));
-    let (status, _, error) = home.run(&["history"]);
-    assert!(status == Some(1) && error.contains("there are no results yet"), "{error}");
-    let (status, _, error) = home.run(&["trend"]);
-    assert!(status == Some(3) && error.contains("there are no results yet"), "{error}");
+    assert_eq!(home.0.read("thesis"), "mine ".repeat(100));
+    home.run(&["history"]).exits(1).complains("there are no results yet");
+    home.run(&["trend"]).exits(3).complains("there are no results yet");
     assert!(!home.usual().exists(), "reading makes no store");
 }
 
@@ -232,28 +216,28 @@ struct Frozen<'a>(&'a Path);
 
 impl<'a> Frozen<'a> {
     fn new(place: &'a Path) -> Self {
-        assert!(Command::new("fsfreeze").arg("-f").arg(place).status().unwrap().success(), "fsfreeze");
+        Run::new("fsfreeze", "/").words("-f").words([place]).succeeds();
         Frozen(place)
     }
 }
 
 impl Drop for Frozen<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("fsfreeze").arg("-u").arg(self.0).status();
+        Run::new("fsfreeze", "/").words("-u").words([self.0]).end();
     }
 }
 
 #[test]
 fn a_store_on_a_file_system_that_hangs_holds_nothing_up() {
     let home = Home::new();
-    let device = house::LoopDevice::sparse(home.directory.path(), 32 << 20).expect("a loop device: are we root?");
+    let device = house::LoopDevice::sparse(home.0.path(), 32 << 20).expect("a loop device: are we root?");
     let mounted = house::Mounted::on(device, "mkfs.ext4 -q", "rw").unwrap();
     let store = mounted.path().join("plumb.db").display().to_string();
     let words = ["fio", "--name=a", "--rw=read", "--size=1m", "--result=one.json", &format!("--store={store}")];
     assert!(!home.good(&words).is_empty());
     let frozen = Frozen::new(mounted.path());
     let begun = std::time::Instant::now();
-    let (status, out, error) = shown(&home.command(&words).env("PLUMB_STORE_SECONDS", "1").output().unwrap());
+    let Transcript { status, stdout: out, stderr: error, .. } = home.run(&words).env("PLUMB_STORE_SECONDS", "1").end();
     assert!(begun.elapsed() < std::time::Duration::from_secs(15), "{:?}", begun.elapsed());
     assert!(status == Some(0) && out.contains("READ: bw="), "{status:?} {out}");
     assert_eq!(complaints(&error).len(), 1, "{error}");
@@ -266,11 +250,9 @@ fn a_store_on_a_file_system_that_hangs_holds_nothing_up() {
         (&["store", "off"], 1),
         (&["parse", "last"], 1),
     ] {
-        let mut command = home.command(words);
-        command.env("PLUMB_STORE_SECONDS", "1").env("PLUMB_STORE", &store);
-        let (found, out, error) = shown(&command.output().unwrap());
-        assert_eq!((found, out.as_str(), complaints(&error).len()), (Some(status), "", 1), "{words:?}: {error}");
-        assert!(error.contains("plumb.db: does not answer within 1 s"), "{words:?}: {error}");
+        let run = home.run(words).env("PLUMB_STORE_SECONDS", "1").env("PLUMB_STORE", &store).exits(status);
+        let run = run.complains("plumb.db: does not answer within 1 s");
+        assert_eq!((run.stdout.as_str(), complaints(&run.stderr).len()), ("", 1), "{run}");
     }
     assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
     drop(frozen);
@@ -294,14 +276,13 @@ fn a_run_is_read_by_its_id_its_name_and_as_the_last() {
     }
     // What was added is given back, byte by byte.
     let night = std::fs::read(home.path("night.json")).unwrap();
-    assert_eq!(home.command(&["store", "export", "last"]).output().unwrap().stdout, night);
+    assert_eq!(home.run(&["store", "export", "last"]).stdout().into_bytes(), night);
     // A file comes before a run, and a word that is neither is a file that does not exist.
-    std::fs::write(home.path("main"), "no result").unwrap();
-    assert_eq!(home.run(&["check", "main"]).0, Some(1));
-    let (status, _, error) = home.run(&["check", "last~7"]);
-    assert!(status == Some(1) && error.contains("last~7: cannot be read"), "{error}");
+    home.0.write("main", "no result");
+    home.run(&["check", "main"]).exits(1);
+    home.run(&["check", "last~7"]).exits(1).complains("last~7: cannot be read");
     assert!(home.good(&["store", "forget", "main"]).contains("2023-11-15-0001"));
-    assert!(home.run(&["store", "export", "2023-11-15-0001"]).2.contains("there is no run"));
+    home.run(&["store", "export", "2023-11-15-0001"]).fails().complains("there is no run");
 }
 
 /// Commands that read a result, with its word as W.
@@ -342,14 +323,15 @@ fn each_command_that_reads_a_result_takes_a_run_of_the_store() {
         let tests: Vec<Value> = [1, 2, 4, 8].into_iter().map(test).collect();
         let survey = json!({ "schema": 1, "program": "plumb 0.1.0", "command": "survey",
             "target": { "path": "/data" }, "tests": tests });
-        std::fs::write(home.path("survey.json"), survey.to_string()).unwrap();
+        home.0.write("survey.json", survey.to_string());
         home.good(&["store", "add", "survey.json"]);
     }
     home.good(&["store", "name", "last", "upgrade"]);
     std::fs::copy(home.path("survey.json"), home.path("sameone")).unwrap();
     let run = |command: &str, word: &str| {
         let words: Vec<String> = command.split_whitespace().map(|part| part.replace('W', word)).collect();
-        let (status, out, error) = home.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let Transcript { status, stdout: out, stderr: error, .. } =
+            home.run(&words.iter().map(String::as_str).collect::<Vec<_>>()).end();
         (status, out.replace(word, "W"), error.replace(word, "W"))
     };
     for command in READERS {
@@ -375,14 +357,14 @@ fn an_export_can_leave_out_names_of_places() {
     home.night(&one, 1, 1000, "6.12");
     let text = home.good(&["store", "export", "last", "--redact"]);
     assert!(!text.contains(&secret) && text.contains("redacted-") && text.contains("\"ios\""), "{text}");
-    let place = home.directory.path().display().to_string();
+    let place = home.0.path().display().to_string();
     for words in [&["history"][..], &["history", "--format", "json"], &["store", "list"]] {
         assert!(home.good(words).contains(&place), "{words:?}");
         let shown = home.good(&[words, &["--redact"]].concat());
         assert!(!shown.contains(&place) && shown.contains("redacted-"), "{words:?}: {shown}");
     }
     home.good(&["store", "export", "last", "-o", "kept.json"]);
-    assert!(std::fs::read_to_string(home.path("kept.json")).unwrap().contains(&secret));
+    assert!(home.0.read("kept.json").contains(&secret));
 }
 
 #[test]
@@ -392,7 +374,7 @@ fn a_slower_kernel_is_found_with_the_kernel_as_what_changed() {
     for day in 0..12 {
         home.night(&one, day, 80_000 + 400 * (day % 3), "6.12.48");
     }
-    assert_eq!(home.run(&["trend"]).0, Some(0), "no change");
+    home.run(&["trend"]).succeeds();
     home.night(&one, 12, 71_000, "6.12.51");
     let history = home.good(&["history", "--last", "3", "."]);
     assert!(history.contains("! unusual: IOPS -11.") && history.contains("run it once more"), "{history}");
@@ -400,23 +382,21 @@ fn a_slower_kernel_is_found_with_the_kernel_as_what_changed() {
     home.night(&one, 13, 71_300, "6.12.51");
     assert!(home.good(&["history"]).contains("changed, twice in a row"));
     home.night(&one, 14, 70_900, "6.12.51");
-    let (status, trend, _) = home.run(&["trend"]);
-    assert_eq!(status, Some(1), "{trend}");
-    assert!(
-        trend.contains("IOPS changed between 2023-11-25-0001 and 2023-11-26-0001: 80.4k -> 71.1k, -11.6 % ("),
-        "{trend}"
-    );
+    let trend = home
+        .run(&["trend"])
+        .exits(1)
+        .prints("IOPS changed between 2023-11-25-0001 and 2023-11-26-0001: 80.4k -> 71.1k, -11.6 % (")
+        .stdout;
     let between: Vec<&str> = trend.lines().skip_while(|line| !line.contains("In between")).skip(1).collect();
     assert_eq!(between, ["    kernel: 6.12.48 -> 6.12.51"], "{trend}");
-    let json: Value = serde_json::from_str(&home.run(&["trend", "--format", "json"]).1).unwrap();
+    let json = home.run(&["trend", "--format", "json"]).end().json();
     let json = &json["series"];
     assert_eq!(json[0]["changes"][0]["facts"], json!([["kernel", "6.12.48", "6.12.51"]]), "{json}");
     // Dismissed, it is not shown; accepted, the history starts again with it, and is too short then.
     assert!(home.good(&["trend", "--dismiss", "2023-11-26-0001"]).contains("dismissed"));
-    assert_eq!(home.run(&["trend"]).0, Some(0));
+    home.run(&["trend"]).succeeds();
     assert!(home.good(&["trend", ".", "--accept", "2023-11-26-0001"]).contains("accepted"));
-    let (status, trend, _) = home.run(&["trend"]);
-    assert!(status == Some(2) && trend.contains("cannot tell: 3 runs"), "{trend}");
+    home.run(&["trend"]).exits(2).prints("cannot tell: 3 runs");
 }
 
 #[test]
@@ -435,8 +415,7 @@ fn history_is_for_programs_too() {
     assert_eq!((&series["runs"][1]["values"]["iops"], &series["runs_in_all"]), (&json!(1100.0), &json!(2)));
     let id = series["series"].as_str().unwrap();
     assert!(home.good(&["history", &id[..4]]).contains("2 runs"));
-    let (status, _, error) = home.run(&["history", "/nowhere"]);
-    assert!(status == Some(1) && error.contains("there is no series of `/nowhere`"), "{error}");
+    home.run(&["history", "/nowhere"]).exits(1).complains("there is no series of `/nowhere`");
     let rebuilt = home.good(&["store", "rebuild"]);
     assert!(rebuilt.starts_with("2 runs"), "{rebuilt}");
     assert_eq!(home.good(&["history", "--format", "csv"]), csv);
@@ -446,11 +425,11 @@ fn history_is_for_programs_too() {
 #[test]
 fn what_cannot_be_done_names_the_reason() {
     let home = Home::new();
-    std::fs::write(home.path("text.json"), "{\"a\": 1}").unwrap();
-    let (status, _, error) = home.run(&["store", "add", "text.json", "gone.json"]);
-    assert_eq!(status, Some(1));
-    assert!(error.contains("text.json: is not a result of plumb: it has no `schema`"), "{error}");
-    assert!(error.contains("gone.json: cannot be read"), "{error}");
+    home.0.write("text.json", "{\"a\": 1}");
+    home.run(&["store", "add", "text.json", "gone.json"])
+        .exits(1)
+        .complains("text.json: is not a result of plumb: it has no `schema`")
+        .complains("gone.json: cannot be read");
     let one = home.measured();
     home.night(&one, 1, 1000, "6.12");
     for (words, why) in [
@@ -462,7 +441,7 @@ fn what_cannot_be_done_names_the_reason() {
         (&["store", "--store", "text.json", "list"], "is not a store of plumb"),
         (&["store", "export", "last", "-o", "text.json"], "plumb did not make it"),
     ] {
-        let (status, _, error) = home.run(words);
+        let Transcript { status, stderr: error, .. } = home.run(words).end();
         assert!(status.is_some_and(|status| status > 0) && error.contains(why), "{words:?}: {error}");
     }
     assert!(Path::new(&home.usual()).exists());

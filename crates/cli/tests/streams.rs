@@ -1,30 +1,15 @@
 //! `--stream`: the lines that a command writes while it measures, their schema, their sums, and readers that do not read.
 
+use crate::context::{self, PLUMB, place};
+use house::{Run, Words};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-fn plumb(directory: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.current_dir(directory).env("TMPDIR", directory).env("PLUMB_REMARKS", "never").args(words);
-    command
-}
-
-fn place() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-/// Runs a command that must end well; its output.
-fn done(command: &mut Command) -> Output {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}{}", text(&output.stdout), text(&output.stderr));
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn plumb(directory: impl AsRef<Path>, words: impl Words) -> Run {
+    let directory = directory.as_ref();
+    context::plumb(directory, words).env("TMPDIR", directory).env("PLUMB_REMARKS", "never")
 }
 
 fn lines(text: &str) -> Vec<Value> {
@@ -62,19 +47,9 @@ for line in lines:
     for name in schema['$defs'][line['type']]['required']:
         assert not valid.is_valid({key: line[key] for key in line if key != name}), name
 print(len(lines))";
-    let mut child = Command::new(python)
-        .args(["-c", script])
-        .arg(schema)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", self::text(&output.stderr));
-    assert_eq!(self::text(&output.stdout).trim(), lines.len().to_string());
+    let read = Run::new(python, env!("CARGO_TARGET_TMPDIR")).words(["-c", script]).words([schema]).input(text).stdout();
+    assert_eq!(read.trim(), lines.len().to_string());
 }
 
 #[test]
@@ -97,8 +72,8 @@ fn the_intervals_of_a_run_are_its_result_to_the_digit() {
         "--bs=64k",
         "--rate_iops=90",
     ];
-    let output = done(&mut plumb(directory.path(), &words));
-    assert!(text(&output.stdout).contains("Run status group 0"), "fio's report is printed as ever");
+    // fio's report is printed as ever.
+    plumb(&directory, &words).succeeds().prints("Run status group 0");
     let lines = written(&directory.path().join("s.ndjson"));
     check_schema(&lines);
     let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
@@ -107,7 +82,7 @@ fn the_intervals_of_a_run_are_its_result_to_the_digit() {
     // 1.7 s; an interval is longer than 500 ms where a sample costs much CPU time.
     assert!((2..=5).contains(&intervals.len()), "{}", intervals.len());
 
-    let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
+    let result = directory.json("r.json");
     let jobs = result["result"]["jobs"].as_array().unwrap();
     let of_jobs = |member: &str| -> [u64; 3] {
         ["read", "write", "trim"]
@@ -151,14 +126,12 @@ fn each_member_is_a_run_whose_intervals_are_its_result() {
     let directory = place();
     let words = "cluster --local 2 --stream - --keep kept fio --name=a --rw=randread --size=4m --rate_iops=400 --time_based \
                  --runtime=1200ms";
-    let output = done(&mut plumb(directory.path(), &words.split_whitespace().collect::<Vec<_>>()));
-    let lines = lines(&text(&output.stdout));
+    let lines = lines(&plumb(&directory, words).stdout());
     check_schema(&lines);
     for rank in [0, 1] {
         let of_run: Vec<Value> = lines.iter().filter(|line| line["run"] == rank + 1).cloned().collect();
         assert_eq!(of_run[0]["title"], format!("member {rank} (local)"));
-        let kept = std::fs::read(directory.path().join(format!("kept/member-00{rank}.json"))).unwrap();
-        let kept: Value = serde_json::from_slice(&kept).unwrap();
+        let kept = directory.json(format!("kept/member-00{rank}.json"));
         let ios = kept["result"]["jobs"][0]["directions"]["read"]["ios"].as_u64().unwrap();
         assert!(ios > 300 && of_type(&of_run, "interval").len() >= 2, "{ios}");
         for kind in ["interval", "end"] {
@@ -167,9 +140,7 @@ fn each_member_is_a_run_whose_intervals_are_its_result() {
         assert!(!of_type(&of_run, "check").is_empty());
     }
     let words = ["cluster", "--local", "1", "--stream", "-", "--json", "fio", "--name=a"];
-    let refused = plumb(directory.path(), &words).output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(text(&refused.stderr).contains("standard output is for the result already"), "{}", text(&refused.stderr));
+    plumb(&directory, &words).exits(1).complains("standard output is for the result already");
 }
 
 #[test]
@@ -178,9 +149,9 @@ fn standard_output_is_for_the_lines_alone() {
     for given in ["-", "fd:1"] {
         let stream = format!("--stream={given}");
         let words = ["fio", &stream, "--name=a", "--ioengine=null", "--size=1m", "--output=report"];
-        let found = lines(&text(&done(&mut plumb(directory.path(), &words)).stdout));
+        let found = lines(&plumb(&directory, &words).succeeds().stdout);
         assert_eq!(found[0]["jobs"][0]["engine"], "null");
-        let report = std::fs::read_to_string(directory.path().join("report")).unwrap();
+        let report = directory.read("report");
         assert!(report.contains("Run status group 0"), "{report}");
     }
     for words in [
@@ -189,12 +160,7 @@ fn standard_output_is_for_the_lines_alone() {
         &["iozone", "--stream", "-", "--json", "-", "-i", "0"],
         &["watch", "--stream", "-", "--json"],
     ] {
-        let output = plumb(directory.path(), words).output().unwrap();
-        let said = text(&output.stderr);
-        assert!(
-            !output.status.success() && said.contains("standard output is for the result already"),
-            "{words:?}: {said}"
-        );
+        plumb(&directory, words).fails().complains("standard output is for the result already");
     }
 }
 
@@ -207,7 +173,7 @@ fn every_run_of_a_survey_a_knee_and_of_iozone_is_in_the_stream() {
         "knee --users 1,2 --time 1s --size 16M --no-report --no-store --quiet -o knee.json --stream knee.ndjson .";
     let iozone = "iozone --stream iozone.ndjson --json iozone.json -i 0 -i 1 -s 1m -r 4k -f f";
     for (words, name) in [(survey, "survey"), (knee, "knee"), (iozone, "iozone")] {
-        done(&mut plumb(directory.path(), &words.split_whitespace().collect::<Vec<_>>()));
+        plumb(&directory, words).succeeds();
         let lines = written(&directory.path().join(format!("{name}.ndjson")));
         check_schema(&lines);
         let (starts, ends) = (of_type(&lines, "start"), of_type(&lines, "end"));
@@ -215,8 +181,7 @@ fn every_run_of_a_survey_a_knee_and_of_iozone_is_in_the_stream() {
         assert_eq!(numbers(&starts), (1..=starts.len() as u64).collect::<Vec<_>>(), "{name}");
         assert_eq!(numbers(&starts), numbers(&ends), "{name}");
         // Each test of the result has a run whose intervals are its I/Os and its ramp.
-        let result: Value =
-            serde_json::from_slice(&std::fs::read(directory.path().join(format!("{name}.json"))).unwrap()).unwrap();
+        let result: Value = directory.json(format!("{name}.json"));
         let tests = result["tests"].as_array().unwrap();
         assert!(tests.len() >= 2 && ends.len() >= tests.len(), "{name}");
         for (test, end) in tests.iter().zip(&ends[ends.len() - tests.len()..]) {
@@ -241,7 +206,7 @@ fn every_run_of_a_survey_a_knee_and_of_iozone_is_in_the_stream() {
 #[test]
 fn watch_has_the_counters_of_the_devices() {
     let directory = place();
-    done(&mut plumb(directory.path(), &["watch", "--stream", "w.ndjson", "--count", "2", "--interval", "0.2"]));
+    plumb(&directory, &["watch", "--stream", "w.ndjson", "--count", "2", "--interval", "0.2"]).succeeds();
     let lines = written(&directory.path().join("w.ndjson"));
     check_schema(&lines);
     let intervals = of_type(&lines, "interval");
@@ -253,34 +218,25 @@ fn watch_has_the_counters_of_the_devices() {
     }
 }
 
-/// A run of 200,000 I/Os in memory, and how long it took.
-fn timed(directory: &Path, words: &[&str], fd: Option<std::os::fd::OwnedFd>) -> (Duration, Output) {
-    let job =
-        ["fio", "--name=a", "--ioengine=null", "--rw=randread", "--size=800m", "--rate_iops=100000", "--result=r.json"];
-    let mut command = plumb(directory, &[&job[..], words].concat());
-    if let Some(fd) = fd {
-        command.stdout(Stdio::from(fd));
-    }
-    let began = Instant::now();
-    let output = done(&mut command);
-    (began.elapsed(), output)
-}
-
 #[test]
 fn a_pipe_without_a_reader_does_not_slow_the_run() {
     let directory = place();
     let runtime = || -> f64 {
-        let result: Value = serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();
+        let result = directory.json("r.json");
         result["result"]["jobs"][0]["directions"]["read"]["runtime"].as_f64().unwrap() / 1e9
     };
-    let _ = timed(directory.path(), &["--output=report"], None);
+    // 200,000 I/Os in memory.
+    let job =
+        "fio --name=a --ioengine=null --rw=randread --size=800m --rate_iops=100000 --result=r.json --output=report";
+    plumb(&directory, job).succeeds();
     let without = runtime();
     let (mut reader, mut writer) = std::io::pipe().unwrap();
     // Full before the run begins: not a byte of the stream finds room.
     fill(&mut writer);
-    let (took, output) = timed(directory.path(), &["--stream=-", "--output=report"], Some(writer.into()));
-    let (with, said) = (runtime(), text(&output.stderr));
-    assert!(said.contains("its reader is too slow") && said.contains("lines are lost"), "{said}");
+    let began = Instant::now();
+    let run = plumb(&directory, job).words("--stream=-").output_to(writer).succeeds();
+    run.complains("its reader is too slow").complains("lines are lost");
+    let (with, took) = (runtime(), began.elapsed());
     assert!(with < without + 0.5, "{with} s, and {without} s without a stream");
     assert!(took < Duration::from_secs(20), "{took:?}");
     let mut left = Vec::new();
@@ -300,7 +256,7 @@ fn fill(writer: &mut std::io::PipeWriter) {
 #[test]
 fn unwritable_places_are_errors_before_the_measurement() {
     let directory = place();
-    std::fs::write(directory.path().join("thesis"), "mine").unwrap();
+    directory.write("thesis", "mine");
     for (given, why) in [
         ("fd:77", "fd:77: Bad file descriptor"),
         ("fd:x", "is not the number of a descriptor; write it like fd:3"),
@@ -311,27 +267,25 @@ fn unwritable_places_are_errors_before_the_measurement() {
     ] {
         let stream = format!("--stream={given}");
         let words = ["fio", &stream, "--name=a", "--size=1m", "--rw=write"];
-        let output = plumb(directory.path(), &words).stdin(std::fs::File::open("/dev/null").unwrap()).output().unwrap();
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{given}: {said}");
-        assert!(said.contains(why), "{given}: {said}");
-        assert!(!directory.path().join("a.0.0").exists(), "{given}: nothing was laid out");
+        plumb(&directory, words).exits(1).complains(why);
+        assert!(!directory.has("a.0.0"), "{given}: nothing was laid out");
     }
-    assert_eq!(std::fs::read_to_string(directory.path().join("thesis")).unwrap(), "mine");
+    assert_eq!(directory.read("thesis"), "mine");
 }
 
 #[test]
 fn a_reader_that_ends_is_reported_after_the_run() {
     let directory = place();
     let job = "--name=a --ioengine=null --size=4m --rate_iops=500 --result=r.json";
-    let script = format!("{} fio {job} --stream fd:3 3> >(head -n 1 >first)", env!("CARGO_BIN_EXE_plumb"));
-    let mut command = Command::new("bash");
-    let output = command.args(["-c", &script]).current_dir(directory.path()).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("--stream fd:3: its reader has ended") && said.contains("lines are lost"), "{said}");
-    assert!(text(&output.stdout).contains("Run status group 0"), "the report is printed");
-    assert!(directory.path().join("r.json").exists(), "the result is saved");
-    let first: Value = serde_json::from_slice(&std::fs::read(directory.path().join("first")).unwrap()).unwrap();
+    let script = format!("{PLUMB} fio {job} --stream fd:3 3> >(head -n 1 >first)");
+    // The report is printed.
+    Run::new("bash", &directory)
+        .words(["-c", &script])
+        .exits(1)
+        .complains("--stream fd:3: its reader has ended")
+        .complains("lines are lost")
+        .prints("Run status group 0");
+    assert!(directory.has("r.json"), "the result is saved");
+    let first = directory.json("first");
     assert_eq!(first["type"], "start");
 }

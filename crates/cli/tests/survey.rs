@@ -1,7 +1,7 @@
 //! The survey from outside: what it leaves behind, what it refuses, and how it ends.
 
 use crate::context::{PLUMB, place, plumb};
-use house::{LoopDevice, Place, Run, Words};
+use house::{LoopDevice, Place, Run, Words, children, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -133,7 +133,9 @@ fn an_interrupt_keeps_what_is_done() {
     let stage = Stage::new();
     let mut running = stage.survey("--size 16M --time 2").start();
     running.line_with("[1/9]");
-    std::thread::sleep(Duration::from_millis(300));
+    wait_for("the workers of the second test", || (!children(running.id()).is_empty()).then_some(()));
+    // Its warm-up takes 0.2 s.
+    std::thread::sleep(Duration::from_millis(600));
     running.signal(Signal::INT);
     let shown = running.end().exits(130).prints("Cut short by signal 2").stdout;
     let saved = stage.saved();

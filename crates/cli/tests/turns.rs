@@ -1,9 +1,9 @@
 //! Jobs that take turns on a thread, as a user sees them: system calls, messages, errors.
 
-use crate::calls::{bad, good, json, traced};
+use crate::calls::traced;
+use crate::context::{fio, fio_json, place};
 use house::Tmpfs;
 use std::collections::BTreeSet;
-use tempfile::TempDir;
 
 #[test]
 fn one_call_submits_and_waits_for_the_jobs_of_a_thread() {
@@ -23,15 +23,14 @@ fn one_call_submits_and_waits_for_the_jobs_of_a_thread() {
 
 #[test]
 fn the_report_has_the_jobs_and_the_result_their_shared_thread() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     let words = "--name=a --ioengine=io_uring --size=64k --numjobs=5 --jobs_per_thread=2";
-    let text = good(directory.path(), &format!("{words} --result=r.json"));
-    assert!(text.contains("Starting 3 processes\n"), "{text}");
+    let text = fio(&directory, format!("{words} --result=r.json")).succeeds().prints("Starting 3 processes\n").stdout;
     assert_eq!(text.matches("issued rwts: total=16,0,0,0").count(), 5, "{text}");
-    let result = std::fs::read_to_string(directory.path().join("r.json")).unwrap();
+    let result = directory.read("r.json");
     let said = "2 jobs take turns on a thread; the CPU time of each is an equal share of the thread's";
     assert!(result.contains(said), "{result}");
-    let grouped = json(directory.path(), &format!("{words} --group_reporting"));
+    let grouped = fio_json(&directory, &format!("{words} --group_reporting"));
     assert_eq!(grouped["jobs"].as_array().unwrap().len(), 1);
     assert_eq!(grouped["jobs"][0]["read"]["total_ios"].as_u64(), Some(80));
     assert_eq!(grouped["jobs"][0]["job options"]["jobs_per_thread"].as_str(), Some("2"));
@@ -39,12 +38,13 @@ fn the_report_has_the_jobs_and_the_result_their_shared_thread() {
 
 #[test]
 fn a_full_file_system_ends_only_the_job_that_writes_to_it() {
-    let (small, directory) = (Tmpfs::new(1 << 20).unwrap(), TempDir::new().unwrap());
+    let (small, directory) = (Tmpfs::new(1 << 20).unwrap(), place());
     let places = format!("--directory={}:{}", small.path().display(), directory.path().display());
     let words = "--name=a --ioengine=io_uring --rw=write --size=2m --fallocate=none --numjobs=2 --jobs_per_thread=2";
-    let said = bad(directory.path(), &format!("{words} {places} --output-format=json --output=report"));
-    assert!(said.contains("No space left on device"), "{said}");
-    let report = std::fs::read_to_string(directory.path().join("report")).unwrap();
+    fio(&directory, format!("{words} {places} --output-format=json --output=report"))
+        .fails()
+        .complains("No space left on device");
+    let report = directory.read("report");
     // The lines of errors come first, as in fio.
     let report: serde_json::Value = serde_json::from_str(&report[report.find("\n{").unwrap()..]).unwrap();
     let errors = [0, 1].map(|job| report["jobs"][job]["error"].as_i64());
@@ -54,7 +54,7 @@ fn a_full_file_system_ends_only_the_job_that_writes_to_it() {
 
 #[test]
 fn what_would_keep_the_thread_from_other_jobs_is_refused() {
-    let directory = TempDir::new().unwrap();
+    let directory = place();
     for (words, reason) in [
         ("--ioengine=psync", "engine psync cannot be shared by the jobs of a thread"),
         ("--ioengine=libaio", "it works with io_uring, null"),
@@ -80,9 +80,8 @@ fn what_would_keep_the_thread_from_other_jobs_is_refused() {
         ("--iodepth=16384", "would keep 65536 I/Os in one queue; 32768 is the most"),
     ] {
         let base = "--name=a --size=64k --rw=write --ioengine=io_uring --numjobs=4 --jobs_per_thread=4";
-        let said = bad(directory.path(), &format!("{base} {words}"));
-        assert!(said.contains(reason), "{words}: {said}");
+        fio(&directory, format!("{base} {words}")).fails().complains(reason);
         let with = base.replace("--jobs_per_thread=4", "--parse-only");
-        good(directory.path(), &format!("{with} {words}"));
+        fio(&directory, format!("{with} {words}")).succeeds();
     }
 }

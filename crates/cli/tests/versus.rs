@@ -1,57 +1,34 @@
 //! `plumb versus` on the simulated device, whose truth is known: virtual time, fixed seeds.
 
+use crate::context::{place, plumb};
+use house::{Directory, Run, Words, names, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
-use tempfile::TempDir;
 
 /// A job on the simulated device with noise between runs of 3 %, and a percent of the noise within them: the same machine for both sides.
 const JOB: &str = "--name=reads --ioengine=sim --rw=randread --bs=4k --size=1g --runtime=1 --time_based --sim_run={run} \
                    --sim_distribution=lognormal --sim_level=0.03 --sim_noise=0.02:0.5:0.1";
 
-fn command(directory: &Path, options: &[&str], job: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.current_dir(directory).env("PLUMB_STORE", "off").args(["versus", "--rest", "0"]).args(options);
-    if !job.is_empty() {
-        command.arg("--").args(job.split_whitespace());
-    }
-    command
-}
-
-fn versus(directory: &Path, options: &[&str], job: &str) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command(directory, options, job).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap(), text(stdout), text(stderr))
+fn versus(directory: impl Directory, options: impl Words, job: &str) -> Run {
+    let run = plumb(directory, "versus --rest 0").words(options).env("PLUMB_STORE", "off");
+    if job.is_empty() { run } else { run.words("--").words(job) }
 }
 
 const ACCEPT: [&str; 2] = ["--accept", "nothing-moved"];
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
-
-fn place() -> TempDir {
-    tempfile::tempdir().unwrap()
-}
 
 #[test]
 fn a_slower_side_is_found_and_read_by_other_commands() {
     let place = place();
     let options = [&ACCEPT[..], &["--seed", "7", "--b", "sim_service_time=115us"]].concat();
-    let (status, text, errors) = versus(place.path(), &options, JOB);
-    assert_eq!((status, errors.as_str()), (0, ""), "{text}");
-    assert!(text.contains("B: sim_service_time=115us\n") && text.contains("random order from seed 7.\n"), "{text}");
-    assert!(
-        text.contains("B is slower: IOPS −1") && text.contains(" rounds with this noise show a change of"),
-        "{text}"
-    );
-    assert!(text.contains("NOT A STORAGE RESULT, and accepted: nothing moved"), "{text}");
+    let text = versus(&place, &options, JOB)
+        .succeeds()
+        .silent()
+        .prints("B: sim_service_time=115us\n")
+        .prints("random order from seed 7.\n")
+        .prints("B is slower: IOPS −1")
+        .prints(" rounds with this noise show a change of")
+        .prints("NOT A STORAGE RESULT, and accepted: nothing moved")
+        .stdout;
     let folder = place.path().join("plumb-versus-001");
     let found = names(&folder);
     let rounds = (found.len() - 1) / 2;
@@ -63,10 +40,10 @@ fn a_slower_side_is_found_and_read_by_other_commands() {
     // Read by the commands that compare files.
     let side =
         |name: &str| (1..=rounds).map(|at| format!("{}/{name}-{at:03}.json", folder.display())).collect::<Vec<_>>();
-    let run = |words: &[String]| Command::new(env!("CARGO_BIN_EXE_plumb")).args(words).output().unwrap();
+    let run = |words: &[String]| plumb(&place, words).end();
     let words =
         [vec!["compare".to_owned(), "--old".to_owned()], side("a"), vec!["--new".to_owned()], side("b")].concat();
-    let compared = String::from_utf8(run(&words).stdout).unwrap();
+    let compared = run(&words).stdout;
     assert!(compared.contains("in turns: compared as pairs") && compared.contains("▼ worse"), "{compared}");
     assert!(text.contains("plumb compare --old plumb-versus-001/a-*.json --new plumb-versus-001/b-*.json"), "{text}");
 }
@@ -78,8 +55,7 @@ fn the_seed_repeats_the_order_and_json_is_alone() {
         [&ACCEPT[..], &["--rounds", "6", "--quiet", "--json", "--seed", seed, "-o", output]].concat()
     };
     let of = |seed: &'static str, output: &'static str| -> Value {
-        let (_, text, errors) = versus(place.path(), &options(seed, output), JOB);
-        assert_eq!(errors, "");
+        let text = versus(&place, &options(seed, output), JOB).end().silent().stdout;
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     };
     let (one, again, other) = (of("3", "x"), of("3", "-"), of("7", "y"));
@@ -87,32 +63,29 @@ fn the_seed_repeats_the_order_and_json_is_alone() {
     assert_ne!(one["first"], other["first"]);
     assert_eq!(again["a"].as_array().map(Vec::len), Some(6), "-o - has the results");
     assert_eq!((again["results"].is_null(), one["results"].as_str()), (true, Some("x")));
-    assert_eq!(names(place.path()), ["x", "y"]);
-    let (status, _, errors) = versus(place.path(), &options("3", "x"), JOB);
-    assert!(status == 3 && errors.contains("x: is not empty"), "{errors}");
+    assert_eq!(place.names(), ["x", "y"]);
+    versus(&place, &options("3", "x"), JOB).exits(3).complains("x: is not empty");
 }
 
 #[test]
 fn equal_sides_are_the_same_and_a_width_can_be_asked_for() {
     let place = place();
     let exact = "--name=a --ioengine=sim --rw=randread --size=1g --runtime=1 --time_based";
-    let (status, text, _) = versus(place.path(), &ACCEPT, exact);
-    assert_eq!(status, 0, "{text}");
-    assert!(text.contains("A and B are the same within 5 %: IOPS 0.0 % (0.0 to 0.0 %)."), "{text}");
-    assert!(text.contains("All 4 rounds were equal"), "{text}");
+    versus(&place, &ACCEPT, exact)
+        .succeeds()
+        .prints("A and B are the same within 5 %: IOPS 0.0 % (0.0 to 0.0 %).")
+        .prints("All 4 rounds were equal");
     let wide = [&ACCEPT[..], &["--until", "3%", "--b", "sim_service_time=104us", "--seed", "1", "-o", "wide"]].concat();
-    let (status, text, _) = versus(place.path(), &wide, JOB);
-    assert!(status == 0 && text.contains("B ÷ A is known to ±3 %: IOPS −"), "{text}");
+    versus(&place, &wide, JOB).succeeds().prints("B ÷ A is known to ±3 %: IOPS −");
     let short = [&ACCEPT[..], &["--until", "0.1%", "--max-rounds", "5", "-o", "short"]].concat();
-    let (status, text, errors) = versus(place.path(), &short, JOB);
-    assert!(status == 2 && text.contains("is not known to ±0.1 %") && errors.contains("not settled"), "{text}{errors}");
+    versus(&place, &short, JOB).exits(2).prints("is not known to ±0.1 %").complains("not settled");
 }
 
 #[test]
 fn sides_that_cannot_be_compared_end_with_status_3() {
     let place = place();
     let plain = "--name=a --ioengine=sim --size=1m --rw=read";
-    std::fs::write(place.path().join("plain.fio"), "[a]\nioengine=sim\nsize=1m\n").unwrap();
+    place.write("plain.fio", "[a]\nioengine=sim\nsize=1m\n");
     for (options, job, expected) in [
         (&["--b", "bs=4q"][..], plain, "side B: "),
         (&[], "", "there is no job"),
@@ -129,11 +102,9 @@ fn sides_that_cannot_be_compared_end_with_status_3() {
         ),
         (&["--accept", "nothing-moved", "--b", "rw=write"], plain, "the sides have different tests"),
     ] {
-        let (status, text, errors) = versus(place.path(), options, job);
-        assert_eq!(status, 3, "{options:?}: {text}{errors}");
-        assert!(errors.contains(expected), "{options:?}: {errors}");
+        versus(&place, options, job).exits(3).complains(expected);
     }
-    assert_eq!(names(place.path()), ["plain.fio"]);
+    assert_eq!(place.names(), ["plain.fio"]);
 }
 
 #[test]
@@ -144,10 +115,9 @@ fn a_command_runs_before_each_run_of_its_side() {
         &["--rounds", "3", "--before-a", "echo a >>log", "--before-b", "echo b >>log; echo noise", "--json"],
     ]
     .concat();
-    let (status, text, errors) = versus(place.path(), &options, "--name=a --ioengine=sim --size=1m --rw=read");
-    assert!(status == 2 && serde_json::from_str::<Value>(&text).is_ok() && errors.contains("noise"), "{text}{errors}");
-    let mut log: Vec<String> =
-        std::fs::read_to_string(place.path().join("log")).unwrap().lines().map(str::to_owned).collect();
+    let job = "--name=a --ioengine=sim --size=1m --rw=read";
+    versus(&place, &options, job).exits(2).complains("noise").json();
+    let mut log: Vec<String> = place.read("log").lines().map(str::to_owned).collect();
     log.sort();
     assert_eq!(log, ["a", "a", "a", "b", "b", "b"]);
 }
@@ -159,22 +129,12 @@ fn an_interrupt_keeps_the_complete_rounds() {
     let wait = "echo x >>count; test $(wc -l <count) -lt 3 || { echo $$ >pid; exec sleep 20; }";
     let options = [&ACCEPT[..], &["--rounds", "9", "--before-b", wait]].concat();
     let job = "--name=a --ioengine=sim --size=1m --rw=read";
-    let child = command(place.path(), &options, job).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let waiting = || std::fs::read_to_string(place.path().join("pid")).ok()?.trim().parse::<i32>().ok();
-    let shell = loop {
-        match waiting() {
-            Some(pid) => break pid,
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
-    };
+    let running = versus(&place, &options, job).start();
+    let shell = wait_for("the third round", || std::fs::read_to_string(place.file("pid")).ok()?.trim().parse().ok());
     // As a terminal does: to all of them.
-    for pid in [i32::try_from(child.id()).unwrap(), shell] {
-        kill_process(Pid::from_raw(pid).unwrap(), Signal::INT).unwrap();
-    }
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{text}");
-    assert!(text.contains("Cut short by signal 2 after 2 complete rounds."), "{text}");
+    running.signal(Signal::INT);
+    kill_process(Pid::from_raw(shell).unwrap(), Signal::INT).unwrap();
+    running.end().exits(130).prints("Cut short by signal 2 after 2 complete rounds.");
     let found = names(&place.path().join("plumb-versus-001"));
     assert_eq!(found, ["a-001.json", "a-002.json", "b-001.json", "b-002.json", "versus.json"]);
 }
@@ -187,8 +147,7 @@ fn both_sides_run_at_the_same_time_on_different_disks() {
     let place = place();
     let job = "--name=r --rw=randread --bs=4k --direct=1 --runtime=200ms --time_based";
     let options = ["--together", "--accept", "backing", "--rounds", "2", "--json", "--a", &a, "--b", &b];
-    let (status, text, errors) = versus(place.path(), &options, job);
-    assert_eq!(status, 2, "{errors}");
+    let text = versus(&place, &options, job).exits(2).stdout;
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&document["together"], &document["first"]), (&Value::from(true), &Value::from(vec![None::<&str>; 2])));
     let paths = |name: &str| {
@@ -198,8 +157,7 @@ fn both_sides_run_at_the_same_time_on_different_disks() {
         jobs.iter().map(|job| job["echo"]["paths"][0].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!((paths("a-001.json"), paths("b-001.json")), (vec![a.clone()], vec![b]), "each has the jobs of its side");
-    let (status, _, errors) = versus(place.path(), &["--together", "--a", &a, "--b", &a], job);
-    assert!(status == 3 && errors.contains("both sides are on loop"), "{errors}");
+    versus(&place, &["--together", "--a", &a, "--b", &a], job).exits(3).complains("both sides are on loop");
 }
 
 /// The share of seeds at which the program finds this change of the service time.
@@ -209,8 +167,7 @@ fn found(seeds: std::ops::RangeInclusive<u64>, service: &str) -> Vec<(String, u6
     let one = |seed: u64| {
         let (seed, folder) = (seed.to_string(), format!("seed-{seed}"));
         let options = [&ACCEPT[..], &["--json", "--quiet", "--seed", &seed, "-o", &folder, "--b", &side]].concat();
-        let (_, text, errors) = versus(directory, &options, &format!("{JOB} --sim_seed={seed}"));
-        let document: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {errors}"));
+        let document = versus(directory, &options, &format!("{JOB} --sim_seed={seed}")).end().json();
         (document["verdict"].as_str().unwrap().to_owned(), document["rounds"].as_u64().unwrap())
     };
     seeds.map(one).collect()

@@ -124,6 +124,12 @@ impl Mounted {
     }
 }
 
+impl AsRef<Path> for Mounted {
+    fn as_ref(&self) -> &Path {
+        self.path()
+    }
+}
+
 impl Drop for Mounted {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(self.path()).status();
@@ -166,6 +172,12 @@ impl Tmpfs {
         let path = self.path().join(name);
         fill(&mut fs::File::create(&path)?, bytes)?;
         Ok(path)
+    }
+}
+
+impl AsRef<Path> for Tmpfs {
+    fn as_ref(&self) -> &Path {
+        self.path()
     }
 }
 

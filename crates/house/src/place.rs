@@ -25,17 +25,17 @@ impl Place {
     }
 
     /// Path of a file in it.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub fn file(&self, name: impl AsRef<Path>) -> PathBuf {
         self.path().join(name)
     }
 
     /// Path of a file in it, as a word of a command.
-    pub fn word(&self, name: &str) -> String {
+    pub fn word(&self, name: impl AsRef<Path>) -> String {
         self.file(name).to_string_lossy().into_owned()
     }
 
     /// True if there is such a file or directory.
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: impl AsRef<Path>) -> bool {
         self.file(name).exists()
     }
 
@@ -44,9 +44,9 @@ impl Place {
     /// # Panics
     /// It cannot be written.
     #[track_caller]
-    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.file(name);
-        fs::write(&path, content).unwrap_or_else(|error| panic!("{name}: {error}"));
+        fs::write(&path, content).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         path
     }
 
@@ -55,9 +55,9 @@ impl Place {
     /// # Panics
     /// It cannot be created.
     #[track_caller]
-    pub fn directory(&self, name: &str) -> PathBuf {
+    pub fn directory(&self, name: impl AsRef<Path>) -> PathBuf {
         let path = self.file(name);
-        fs::create_dir(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        fs::create_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         path
     }
 
@@ -66,8 +66,9 @@ impl Place {
     /// # Panics
     /// It cannot be read.
     #[track_caller]
-    pub fn bytes(&self, name: &str) -> Vec<u8> {
-        fs::read(self.file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    pub fn bytes(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        let path = self.file(name);
+        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// The text of a file.
@@ -75,8 +76,9 @@ impl Place {
     /// # Panics
     /// It cannot be read, or is not text.
     #[track_caller]
-    pub fn read(&self, name: &str) -> String {
-        String::from_utf8(self.bytes(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    pub fn read(&self, name: impl AsRef<Path>) -> String {
+        let name = name.as_ref();
+        String::from_utf8(self.bytes(name)).unwrap_or_else(|error| panic!("{}: {error}", name.display()))
     }
 
     /// The document in a file.
@@ -84,9 +86,10 @@ impl Place {
     /// # Panics
     /// It cannot be read, or is not JSON.
     #[track_caller]
-    pub fn json(&self, name: &str) -> Value {
+    pub fn json(&self, name: impl AsRef<Path>) -> Value {
+        let name = name.as_ref();
         let text = self.read(name);
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}: {text}", name.display()))
     }
 
     /// The names of the files and directories in it, in order.

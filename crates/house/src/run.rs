@@ -1,10 +1,12 @@
 //! Runs a program in a test: one line from the words to the assertion, which prints the whole run when it fails.
 
+use crate::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread;
@@ -52,19 +54,50 @@ impl<T: Words + ?Sized> Words for &T {
     }
 }
 
+/// The directory of a run: a borrowed one, or a [`Place`] that the run keeps until its end.
+pub trait Directory {
+    /// Its path.
+    fn as_path(&self) -> &Path;
+
+    /// The place to keep; none if it is borrowed.
+    fn into_place(self) -> Option<Place>;
+}
+
+impl<T: AsRef<Path> + ?Sized> Directory for &T {
+    fn as_path(&self) -> &Path {
+        self.as_ref()
+    }
+
+    fn into_place(self) -> Option<Place> {
+        None
+    }
+}
+
+impl Directory for Place {
+    fn as_path(&self) -> &Path {
+        self.path()
+    }
+
+    fn into_place(self) -> Option<Place> {
+        Some(self)
+    }
+}
+
 /// A program, its arguments and its surroundings, before it starts.
 #[derive(Debug)]
 pub struct Run {
     command: Command,
+    place: Option<Place>,
     input: String,
+    output: Option<OwnedFd>,
 }
 
 impl Run {
     /// A run of a program in a directory, with an empty standard input.
-    pub fn new(program: impl AsRef<OsStr>, directory: impl AsRef<Path>) -> Self {
+    pub fn new(program: impl AsRef<OsStr>, directory: impl Directory) -> Self {
         let mut command = Command::new(program);
-        command.current_dir(directory);
-        Run { command, input: String::new() }
+        command.current_dir(directory.as_path());
+        Run { command, place: directory.into_place(), input: String::new(), output: None }
     }
 
     /// Adds arguments.
@@ -95,9 +128,11 @@ impl Run {
         self
     }
 
-    /// The command, for what this type does not offer.
-    pub fn into_command(self) -> Command {
-        self.command
+    /// Gives its standard output to a descriptor instead of the transcript.
+    #[must_use]
+    pub fn output_to(mut self, descriptor: impl Into<OwnedFd>) -> Self {
+        self.output = Some(descriptor.into());
+        self
     }
 
     /// Starts it.
@@ -109,15 +144,18 @@ impl Run {
         let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
         let name = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
-        let started = self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let stdout = self.output.map_or_else(Stdio::piped, Stdio::from);
+        let started = self.command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).spawn();
         let mut child = started.unwrap_or_else(|error| panic!("{name}: {error}"));
+        // Its copy of a descriptor would keep a pipe open.
+        drop(self.command);
         let errors = child.stderr.take().map(BufReader::new);
         if let Some(mut stdin) = child.stdin.take() {
             let input = self.input;
             // A program may end without reading all of it.
             thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
         }
-        Process { child, errors, name }
+        Process { child, errors, name, _place: self.place }
     }
 
     /// Runs it to its end, whatever its status.
@@ -190,6 +228,8 @@ pub struct Process {
     child: Child,
     errors: Option<BufReader<ChildStderr>>,
     name: String,
+    /// Removed after its end.
+    _place: Option<Place>,
 }
 
 impl Process {
@@ -392,7 +432,7 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Run {
-        Run::new("sh", std::env::temp_dir()).words(["-c", script])
+        Run::new("sh", &std::env::temp_dir()).words(["-c", script])
     }
 
     #[test]

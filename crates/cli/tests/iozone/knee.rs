@@ -1,34 +1,23 @@
 //! `plumb knee`: it stops by itself, names a number, and leaves a result that others read.
 
-use super::{PLUMB, text};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-fn plumb(words: &str, place: &Path) -> Output {
-    let mut command = Command::new(PLUMB);
-    command.args(words.split_whitespace()).current_dir(place).stdin(Stdio::null()).output().expect("plumb")
-}
+use crate::context::{place, plumb};
+use house::Place;
 
 /// The result as `plumb parse` and `plumb report` see it: this number of levels.
-fn is_read(file: &str, levels: usize, place: &Path) {
-    let parsed = plumb(&format!("parse --format csv {file}"), place);
-    assert_eq!(parsed.status.code(), Some(0), "{}", text(&parsed.stderr));
-    assert_eq!(text(&parsed.stdout).lines().count(), 1 + levels, "{}", text(&parsed.stdout));
-    let page = plumb(&format!("report {file} -o {file}.html"), place);
-    assert_eq!(page.status.code(), Some(0), "{}", text(&page.stderr));
-    let page = std::fs::read_to_string(place.join(format!("{file}.html"))).expect("a page");
+fn is_read(file: &str, levels: usize, place: &Place) {
+    let parsed = plumb(place, format!("parse --format csv {file}")).succeeds();
+    assert_eq!(parsed.stdout.lines().count(), 1 + levels, "{parsed}");
+    plumb(place, format!("report {file} -o {file}.html")).succeeds();
+    let page = place.read(format!("{file}.html"));
     assert!(page.contains("throughput stops growing") || page.contains("no end of growth"), "no sentence");
 }
 
 #[test]
 fn the_knee_of_memory_is_named_or_that_there_is_none_yet() {
-    let place = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
-    let output =
-        plumb("knee --tests randread --block-sizes 4k,64k --time 1s --size 16M --buffered -o k.json .", place.path());
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
-    let result: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(place.path().join("k.json")).expect("a result")).expect("JSON");
+    let place = Place::below("/dev/shm");
+    let words = "knee --tests randread --block-sizes 4k,64k --time 1s --size 16M --buffered -o k.json .";
+    let said = plumb(&place, words).stdout();
+    let result = place.json("k.json");
     let tests = result["tests"].as_array().expect("tests");
     let most_users = |block: u64| {
         let of_block = tests.iter().filter(|test| test["block_bytes"] == block);
@@ -46,15 +35,13 @@ fn the_knee_of_memory_is_named_or_that_there_is_none_yet() {
             "{said}"
         );
     }
-    is_read("k.json", tests.len(), place.path());
+    is_read("k.json", tests.len(), &place);
 }
 
 #[test]
 fn children_of_iozone_are_raised_until_the_limit_or_the_knee() {
-    let place = tempfile::tempdir().expect("a directory");
-    let output = plumb("knee -o i.json --iozone -i 0 -+n -r 4k -r 64k -s 256 -t 2", place.path());
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    let place = place();
+    let said = plumb(&place, "knee -o i.json --iozone -i 0 -+n -r 4k -r 64k -s 256 -t 2").stdout();
     let rows: Vec<Vec<&str>> = said
         .lines()
         .filter(|line| line.contains("initial writers") && line.starts_with(' '))
@@ -62,15 +49,13 @@ fn children_of_iozone_are_raised_until_the_limit_or_the_knee() {
         .collect();
     assert_eq!(rows, [["1", "4"], ["2", "4"], ["1", "64"], ["2", "64"]], "{said}");
     assert_eq!(said.matches("it was still growing").count(), 2, "two levels prove nothing: {said}");
-    is_read("i.json", 4, place.path());
-    let left: Vec<_> =
-        std::fs::read_dir(place.path()).expect("a directory").flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(left.len(), 2, "the result and its page: {left:?}");
+    is_read("i.json", 4, &place);
+    assert_eq!(place.names(), ["i.json", "i.json.html"]);
 }
 
 #[test]
 fn words_that_are_no_sweep_are_refused() {
-    let place = tempfile::tempdir().expect("a directory");
+    let place = place();
     for (words, why) in [
         ("knee --iozone -a", "-a is a matrix"),
         ("knee --iozone -N -s 64", "-N is not of throughput tests"),
@@ -82,8 +67,6 @@ fn words_that_are_no_sweep_are_refused() {
         ("knee", "required"),
         ("knee --most 9999 .", "9999"),
     ] {
-        let output = plumb(words, place.path());
-        assert_eq!(output.status.code(), Some(1), "{words}");
-        assert!(text(&output.stderr).contains(why), "{words}: {}", text(&output.stderr));
+        plumb(&place, words).exits(1).complains(why);
     }
 }

@@ -6,42 +6,24 @@ mod parsers;
 mod rare;
 pub(crate) mod ssh;
 
-use house::{LoopDevice, Tmpfs};
+use crate::context::{PLUMB, place, plumb};
+use house::{Directory, LoopDevice, Mounted, Run, Tmpfs, names};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
-
-fn iozone(words: &str, place: &Path) -> Output {
-    Command::new(PLUMB)
-        .arg("iozone")
-        .args(words.split_whitespace())
-        .current_dir(place)
-        .stdin(Stdio::null())
-        .output()
-        .expect("plumb")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn iozone(words: &str, place: impl Directory) -> Run {
+    plumb(place, "iozone").words(words)
 }
 
 /// Fails with this status, says why with these words, and leaves nothing.
 fn fails(words: &str, place: &Path, status: i32, why: &str) {
-    let output = iozone(words, place);
-    assert_eq!(output.status.code(), Some(status), "{words}: {}", text(&output.stderr));
-    assert!(text(&output.stderr).contains(why), "{words}: {}", text(&output.stderr));
-    assert!(!text(&output.stdout).contains("iozone test complete"), "{words}");
-    let left: Vec<_> = std::fs::read_dir(place)
-        .expect("as made just before")
-        .map(|entry| entry.expect("as made just before").file_name())
-        .collect();
-    assert!(left.is_empty(), "{words} leaves {left:?}");
+    let run = iozone(words, place).exits(status).complains(why);
+    assert!(!run.stdout.contains("iozone test complete"), "{run}");
+    assert_eq!(names(place), [""; 0], "{words}");
 }
 
 #[test]
 fn what_cannot_be_opened_ends_the_run_with_its_status() {
-    let place = tempfile::tempdir().expect("a directory");
+    let place = place();
     for (words, status) in [
         ("-i 1 -s 64 -f nofile", 58),
         ("-i 3 -s 64 -f nofile", 75),
@@ -62,69 +44,40 @@ fn a_full_file_system_ends_the_run() {
     {
         let words = format!("{words} -s 4m -r 64");
         fails(&words, small.path(), 74, "No space left on device");
-        assert!(text(&iozone(&words, small.path()).stdout).contains(message), "{words}");
+        assert!(iozone(&words, &small).stdout().contains(message), "{words}");
     }
     fails("-t 2 -i 0 -s 4m -r 64", small.path(), 74, "No space left on device");
 }
 
 #[test]
 fn a_file_that_another_program_wrote_does_not_verify() {
-    let place = tempfile::tempdir().expect("a directory");
+    let place = place();
     let file = place.path().join("f");
     std::fs::write(&file, vec![7; 64 << 10]).expect("as made just before");
-    let output = iozone("-i 1 -s 64 -f f", place.path());
-    assert_eq!(output.status.code(), Some(63), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("holds 0x07 where 0x5f"), "{}", text(&output.stderr));
+    iozone("-i 1 -s 64 -f f", &place).exits(63).complains("holds 0x07 where 0x5f");
     assert!(file.exists(), "it was there before");
-    assert_eq!(iozone("-+E -i 1 -s 64 -f f", place.path()).status.code(), Some(0), "nothing is verified");
+    iozone("-+E -i 1 -s 64 -f f", &place).succeeds();
 }
 
 #[test]
 fn a_file_that_ends_early_is_not_a_result() {
-    let place = tempfile::tempdir().expect("a directory");
-    std::fs::write(place.path().join("f"), [b'_'; 8192]).expect("as made just before");
-    let output = iozone("-i 1 -s 64 -f f", place.path());
-    assert_eq!(output.status.code(), Some(61), "{}", text(&output.stderr));
+    let place = place();
+    place.write("f", [b'_'; 8192]);
+    iozone("-i 1 -s 64 -f f", &place).exits(61);
 }
 
 #[test]
 fn a_read_only_file_system_is_named() {
-    let mount = Mounted::new(8 << 20);
-    let remount = Command::new("mount").args(["-o", "remount,ro"]).arg(mount.path()).status().expect("it runs");
-    assert!(remount.success());
+    let mount = ext4(8 << 20);
+    Run::new("mount", "/").words("-o remount,ro").words([mount.path()]).succeeds();
     let words = format!("-i 0 -s 64 -f {}/f", mount.path().display());
-    let output = iozone(&words, Path::new("/"));
-    assert_eq!(output.status.code(), Some(44));
-    assert!(text(&output.stderr).contains("Read-only file system"), "{}", text(&output.stderr));
+    iozone(&words, Path::new("/")).exits(44).complains("Read-only file system");
 }
 
-/// A separate ext4, unmounted at the end.
-struct Mounted {
-    directory: tempfile::TempDir,
-    _device: LoopDevice,
-}
-
-impl Mounted {
-    fn new(bytes: u64) -> Mounted {
-        let device = LoopDevice::new(&std::env::temp_dir(), bytes).expect("a loop device (needs root)");
-        let made =
-            Command::new("mkfs.ext4").args(["-q", "-O", "^has_journal"]).arg(device.path()).status().expect("it runs");
-        assert!(made.success());
-        let directory = tempfile::tempdir().expect("a directory");
-        let mounted = Command::new("mount").arg(device.path()).arg(directory.path()).status().expect("it runs");
-        assert!(mounted.success());
-        Mounted { directory, _device: device }
-    }
-
-    fn path(&self) -> &Path {
-        self.directory.path()
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.directory.path()).status();
-    }
+/// A separate ext4.
+fn ext4(bytes: u64) -> Mounted {
+    let device = LoopDevice::new(&std::env::temp_dir(), bytes).expect("a loop device (needs root)");
+    Mounted::on(device, "mkfs.ext4 -q -O ^has_journal", "rw").expect("a file system")
 }
 
 /// The number behind `=` in the lines that begin so.
@@ -146,17 +99,15 @@ fn numbers(text: &str, beginning: &str) -> Vec<f64> {
 
 #[test]
 fn six_file_systems_give_all_lines_and_the_identities_hold() {
-    let mounts: Vec<Mounted> = (0..6).map(|_| Mounted::new(16 << 20)).collect();
+    let mounts: Vec<Mounted> = (0..6).map(|_| ext4(16 << 20)).collect();
     let files: Vec<PathBuf> = mounts.iter().map(|mount| mount.path().join("testfile1")).collect();
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let place = tempfile::tempdir().expect("a directory");
+    let place = place();
     let words = format!("-i 0 -i 1 -i 2 -i 8 -r 4k -s 8m -t 6 -I -F {}", names.join(" "));
     // Six children on two processors that have other work may begin far apart: then the next run has to show it.
     let mut torn = Vec::new();
     for _ in 0..3 {
-        let output = iozone(&words, place.path());
-        let said = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let said = iozone(&words, &place).stdout();
         all_lines_are_there(&said);
         assert!(files.iter().all(|file| !file.exists()));
         torn = children_apart(&said);
@@ -193,48 +144,42 @@ fn children_apart(said: &str) -> Vec<(f64, f64)> {
 
 #[test]
 fn rows_are_read_by_position_and_json_has_the_percentiles() {
-    let place = tempfile::tempdir().expect("a directory");
-    std::fs::write(place.path().join("thesis"), "mine").expect("the test's own data");
-    let refused = iozone("-s 64 -r 4 -+n --json=thesis", place.path());
-    assert!(!refused.status.success() && text(&refused.stderr).contains("plumb did not make it"), "{refused:?}");
-    assert_eq!(std::fs::read(place.path().join("thesis")).expect("as made just before"), b"mine");
-    let output = iozone("-s 1m -r 4 -+n --json=r.json --csv=r.csv -b r.xls", place.path());
-    let said = text(&output.stdout);
+    let place = place();
+    place.write("thesis", "mine");
+    iozone("-s 64 -r 4 -+n --json=thesis", &place).fails().complains("plumb did not make it");
+    assert_eq!(place.bytes("thesis"), b"mine");
+    let said = iozone("-s 1m -r 4 -+n --json=r.json --csv=r.csv -b r.xls", &place).end().stdout;
     let row = said.lines().find(|line| line.starts_with("            1024")).expect("a row");
     let value = |from: usize, to: usize| row[from..to].trim().parse::<u64>().expect("as made just before");
     assert_eq!((value(0, 16), value(16, 24)), (1024, 4));
     assert!(value(24, 33) > 0 && value(33, 42) == 0, "{row}");
     assert_eq!(row.split_whitespace().count(), 15, "{row}");
-    let json: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(place.path().join("r.json")).expect("as made just before"))
-            .expect("as made just before");
+    let json: serde_json::Value = place.json("r.json");
     let latency = &json["tests"][0]["latency"];
     assert!(latency["p50_ns"].as_u64().expect("256 records are enough for it") > 0);
     assert!(latency["p99_ns"].is_null(), "it needs 10,000 records: {latency}");
     assert_eq!(json["tests"][0]["test"], "Writer");
-    let csv = std::fs::read_to_string(place.path().join("r.csv")).expect("as made just before");
+    let csv = place.read("r.csv");
     assert!(csv.lines().any(|line| line.starts_with("Writer,1024,4,")), "{csv}");
-    assert!(std::fs::read(place.path().join("r.xls")).expect("as made just before").starts_with(&[9, 0, 4, 0]));
+    assert!(place.bytes("r.xls").starts_with(&[9, 0, 4, 0]));
 }
 
 #[test]
 fn tables_are_drawn_where_a_report_is_asked_for() {
-    let place = tempfile::tempdir().expect("a directory");
-    let output = iozone("-a -n 64 -g 256 -i 0 -+n -+report r.svg", place.path());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let picture = std::fs::read_to_string(place.path().join("r.svg")).expect("a picture");
+    let place = place();
+    iozone("-a -n 64 -g 256 -i 0 -+n -+report r.svg", &place).succeeds();
+    let picture = place.read("r.svg");
     assert!(picture.starts_with("<svg") && picture.contains("iozone · write"), "no surface");
     assert!(!picture.contains("iozone · rewrite"), "what was not measured is not drawn");
-    assert!(place.path().join("r.svg").exists() && !place.path().join("iozone.tmp").exists());
-    let refused = iozone("-s 64 -i 0 -+report r.doc", place.path());
-    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
-    assert!(!text(&refused.stdout).contains("Run began"), "refused before anything is measured");
+    assert!(place.has("r.svg") && !place.has("iozone.tmp"));
+    let refused = iozone("-s 64 -i 0 -+report r.doc", &place).exits(1);
+    assert!(!refused.stdout.contains("Run began"), "refused before anything is measured");
 }
 
 #[test]
 fn passes_of_some_microseconds_have_a_utilisation() {
-    let place = tempfile::tempdir().expect("a directory");
-    let said = text(&iozone("-+u -R -a -n 64k -g 64k -i 0", place.path()).stdout);
+    let place = place();
+    let said = iozone("-+u -R -a -n 64k -g 64k -i 0", &place).stdout();
     let row = |report: &str| -> Vec<f64> {
         let row = report.lines().find_map(|line| line.strip_prefix("\"64\"")).expect("the row of 64 KiB");
         row.split_whitespace().map(|percent| percent.parse().expect("a number")).collect()
@@ -248,33 +193,18 @@ fn passes_of_some_microseconds_have_a_utilisation() {
 
 #[test]
 fn called_by_its_name_it_is_iozone() {
-    let place = tempfile::tempdir().expect("a directory");
-    let link = place.path().join("iozone");
-    std::os::unix::fs::symlink(PLUMB, &link).expect("as made just before");
-    let output = Command::new(&link)
-        .args(["-s", "64", "-i", "0"])
-        .current_dir(place.path())
-        .output()
-        .expect("as made just before");
-    assert!(text(&output.stdout).contains("iozone test complete."));
+    let place = place();
+    std::os::unix::fs::symlink(PLUMB, place.file("iozone")).expect("as made just before");
+    Run::new(place.file("iozone"), &place).words("-s 64 -i 0").succeeds().prints("iozone test complete.");
 }
 
 #[test]
 fn a_finding_is_printed_kept_and_fails_a_strict_run() {
     let memory = Tmpfs::new(8 << 20).expect("a tmpfs (needs root)");
     let words = "-i 0 -i 1 -s 1m -r 64 -f f";
-    let silent = iozone(words, memory.path());
-    assert!(silent.stderr.is_empty(), "a script reads no remarks: {}", text(&silent.stderr));
-    let plain = Command::new(PLUMB)
-        .arg("iozone")
-        .args(words.split_whitespace())
-        .arg("--json=found.json")
-        .current_dir(memory.path())
-        .env("PLUMB_REMARKS", "always")
-        .output()
-        .expect("plumb");
-    assert_eq!(plain.status.code(), Some(0), "{}", text(&plain.stderr));
-    let said = text(&plain.stderr);
+    iozone(words, &memory).end().silent();
+    let plain = iozone(words, &memory).words("--json=found.json").env("PLUMB_REMARKS", "always").succeeds();
+    let said = &plain.stderr;
     let message = |line: &str| line.starts_with("plumb: Writer 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
     assert!(said.lines().any(message), "{said}");
     assert!(said.contains("latency in us"), "{said}");
@@ -282,12 +212,11 @@ fn a_finding_is_printed_kept_and_fails_a_strict_run() {
     let kept: serde_json::Value = serde_json::from_slice(&kept).expect("JSON");
     let notes = kept["tests"][0]["result"]["notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note["grade"] == "not_a_storage_result"), "{notes:?}");
-    let strict = iozone(&format!("{words} --strict"), memory.path());
-    assert_eq!(strict.status.code(), Some(4), "{}", text(&strict.stderr));
-    assert_eq!(text(&strict.stdout).lines().count(), text(&plain.stdout).lines().count(), "nothing else changes");
-    let status = |list: &str| iozone(&format!("{words} --strict={list}"), memory.path()).status.code();
+    let strict = iozone(&format!("{words} --strict"), &memory).exits(4);
+    assert_eq!(strict.stdout.lines().count(), plain.stdout.lines().count(), "nothing else changes");
+    let status = |list: &str| iozone(&format!("{words} --strict={list}"), &memory).end().status;
     assert_eq!((status("backing"), status("no-flush"), status("not-a-storage-result")), (Some(4), Some(0), Some(4)));
-    let unknown = iozone(&format!("{words} --strict=cash"), memory.path());
-    assert_eq!((unknown.status.code(), text(&unknown.stdout)), (Some(1), String::new()));
-    assert!(text(&unknown.stderr).contains("--strict=cash: `cash` is neither a check nor a grade"), "{unknown:?}");
+    let unknown = iozone(&format!("{words} --strict=cash"), &memory).exits(1);
+    let unknown = unknown.complains("--strict=cash: `cash` is neither a check nor a grade");
+    assert_eq!(unknown.stdout, "");
 }

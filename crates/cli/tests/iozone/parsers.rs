@@ -1,8 +1,9 @@
 //! The readers of iozone's output that people have: those that Debian ships are run, the others are read as they read.
 
-use super::{iozone, text};
+use super::iozone;
+use crate::context::place;
+use house::{Place, Run};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A script that comes with Debian's iozone3, unpacked by tools/oracles.
 fn script(name: &str) -> PathBuf {
@@ -12,11 +13,9 @@ fn script(name: &str) -> PathBuf {
 }
 
 /// A matrix of ours in a file, and its rows.
-fn matrix(place: &Path) -> Vec<Vec<u64>> {
-    let output = iozone("-a -n 64 -g 128", place);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    std::fs::write(place.join("iozone.out"), &output.stdout).expect("a file");
-    let rows = text(&output.stdout);
+fn matrix(place: &Place) -> Vec<Vec<u64>> {
+    let rows = iozone("-a -n 64 -g 128", place).stdout();
+    place.write("iozone.out", &rows);
     let rows =
         rows.lines().filter(|line| line.starts_with("     ") && line.trim().starts_with(|c: char| c.is_ascii_digit()));
     rows.map(|line| line.split_whitespace().map(|word| word.parse().expect("whole numbers alone")).collect()).collect()
@@ -24,24 +23,22 @@ fn matrix(place: &Path) -> Vec<Vec<u64>> {
 
 #[test]
 fn the_scripts_that_debian_ships_find_every_number() {
-    let place = tempfile::tempdir().expect("a directory");
-    let rows = matrix(place.path());
+    let place = place();
+    let rows = matrix(&place);
     // Eleven pairs of 64 and 128 kB; iozone2csv, autotest and the like want 15 whole numbers in each.
     assert_eq!(rows.len(), 11);
     assert!(rows.iter().all(|row| row.len() == 15), "{rows:?}");
     for (column, test) in [(2, "write"), (6, "randread"), (14, "freread")] {
-        let ran =
-            Command::new("sh").arg(script("gengnuplot.sh")).args(["iozone.out", test]).current_dir(&place).status();
-        assert!(ran.expect("sh").success());
-        let found = std::fs::read_to_string(place.path().join(test).join("iozone_gen_out.gnuplot")).expect("its data");
+        Run::new("sh", &place).words([script("gengnuplot.sh")]).words(["iozone.out", test]).succeeds();
+        let found = place.read(format!("{test}/iozone_gen_out.gnuplot"));
         let lines: Vec<String> =
             found.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect();
         let expected: Vec<String> = rows.iter().map(|row| format!("{} {} {}", row[0], row[1], row[column])).collect();
         assert_eq!(lines, expected, "{test}");
     }
     // Without gnuplot it draws nothing, but its data are there.
-    let _ = Command::new("perl").arg(script("report.pl")).arg("iozone.out").current_dir(&place).output().expect("perl");
-    let found = std::fs::read_to_string(place.path().join("report_iozone/iozone.dat")).expect("its data");
+    Run::new("perl", &place).words([script("report.pl")]).words("iozone.out").end();
+    let found = place.read("report_iozone/iozone.dat");
     let found: Vec<Vec<u64>> = found
         .lines()
         .filter(|line| line.trim().starts_with(|letter: char| letter.is_ascii_digit()))
@@ -52,8 +49,8 @@ fn the_scripts_that_debian_ships_find_every_number() {
 
 #[test]
 fn throughput_is_found_by_phrases_as_wrappers_look_for_them() {
-    let place = tempfile::tempdir().expect("a directory");
-    let said = text(&iozone("-t 2 -s 256 -i 0 -i 1", place.path()).stdout);
+    let place = place();
+    let said = iozone("-t 2 -s 256 -i 0 -i 1", &place).stdout();
     // After squeezing blanks: word 5 is the number of children, the next ones the test's name, the last but one the value.
     let mut names = Vec::new();
     for line in said.lines().filter(|line| line.contains("Children see throughput for")) {
@@ -72,7 +69,7 @@ fn throughput_is_found_by_phrases_as_wrappers_look_for_them() {
     }
     assert!(said.lines().any(|line| line == "iozone test complete."));
     // Phoronix: the write and read columns of the row of a single run.
-    let said = text(&iozone("-s 256 -r 4 -i 0 -i 1", place.path()).stdout);
+    let said = iozone("-s 256 -r 4 -i 0 -i 1", &place).stdout();
     let between =
         said.split("reclen").nth(1).and_then(|rest| rest.split("iozone test complete.").next()).expect("a table");
     let row: Vec<&str> =

@@ -1,10 +1,11 @@
 //! A cluster over ssh: our own sshd on 127.0.0.1, with keys made for the test, and plumb at both ends.
 
-use super::{PLUMB, text};
+use crate::context::PLUMB;
+use house::{Run, Transcript, names};
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server that ends with the test.
@@ -92,7 +93,7 @@ impl Server {
     }
 
     /// Runs the leader; a member is the name of a host and of a directory, which is made where it begins with `m`.
-    fn lead(&self, members: [(&str, &str); 2], words: &str) -> Output {
+    fn lead(&self, members: [(&str, &str); 2], words: &str) -> Transcript {
         let mut hosts = String::from("# host directory plumb\n");
         for (host, directory) in members {
             if directory.starts_with('m') {
@@ -101,30 +102,16 @@ impl Server {
             hosts += &format!("{host} {} {PLUMB}\n", self.at(directory).display());
         }
         fs::write(self.at("hosts"), hosts).expect("a file");
-        Command::new(PLUMB)
-            .args(["iozone", "-+m", "hosts", "-t", "2"])
-            .args(words.split(' '))
-            .current_dir(self.directory.path())
-            .env("RSH", self.shell())
-            .stdin(Stdio::null())
-            .output()
-            .expect("plumb")
-    }
-
-    fn files(&self, directory: &str) -> Vec<String> {
-        let found = fs::read_dir(self.at(directory)).expect("a directory").flatten();
-        let mut names: Vec<String> = found.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
+        let run = Run::new(PLUMB, self.directory.path()).words("iozone -+m hosts -t 2").words(words);
+        run.env("RSH", self.shell()).end()
     }
 }
 
 #[test]
 fn members_are_led_over_ssh() {
     let server = Server::start();
-    let output = server.lead([("near", "m1"), ("far", "m2")], "-T -i 0 -i 1 -i 2 -s 256 -r 4 -+n -w -Q -+T -+z -C");
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    let run = server.lead([("near", "m1"), ("far", "m2")], "-T -i 0 -i 1 -i 2 -s 256 -r 4 -+n -w -Q -+T -+z -C");
+    let said = run.exits(0).stdout;
     for line in ["initial writers", "readers", "random readers", "random writers"] {
         assert!(said.lines().any(|found| found.contains("Children see") && found.contains(line)), "{line}: {said}");
     }
@@ -139,7 +126,7 @@ fn members_are_led_over_ssh() {
         let mut expected: Vec<String> = expected.into_iter().chain(others).collect();
         expected.push(format!("iozone.DUMMY.{child}"));
         expected.sort();
-        assert_eq!(server.files(directory), expected);
+        assert_eq!(names(&server.at(directory)), expected);
         let size = fs::metadata(server.at(directory).join(format!("iozone.DUMMY.{child}"))).expect("kept by -w").len();
         assert_eq!(size, 256 << 10);
     }
@@ -154,15 +141,18 @@ fn a_member_that_cannot_do_its_part_ends_all_and_is_named() {
         ([("near", "m1"), ("shut", "m2")], "shut", "it ended with status 255"),
     ] {
         let begun = Instant::now();
-        let output = server.lead(members, "-i 0 -i 1 -s 256 -r 4");
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let run = server.lead(members, "-i 0 -i 1 -s 256 -r 4").exits(1);
+        let said = &run.stderr;
         let named = said.lines().find(|line| line.starts_with(&format!("plumb: iozone: {culprit} (")));
         assert!(named.is_some_and(|line| line.contains(why)), "{members:?}: {said}");
-        assert!(!text(&output.stdout).contains("iozone test complete"), "{members:?}");
+        assert!(!run.stdout.contains("iozone test complete"), "{members:?}");
         assert!(begun.elapsed() < Duration::from_secs(30), "{members:?}: {:?}", begun.elapsed());
         for (_, directory) in members.iter().filter(|(_, directory)| directory.starts_with('m')) {
-            assert!(server.files(directory).is_empty(), "{members:?}: {directory} has {:?}", server.files(directory));
+            assert!(
+                names(&server.at(directory)).is_empty(),
+                "{members:?}: {directory} has {:?}",
+                names(&server.at(directory))
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::code;
 use super::language::{Finding, fail_with, production};
 
-/// Crates that may print, exit and read the environment. `house` is no part of the program.
+/// Crates that may print, exit and read the environment. `house` is not a part of the program.
 const EDGE: &[&str] = &["crates/session/", "crates/cli/", "crates/house/"];
 
 /// What only they use.
