@@ -1,7 +1,7 @@
 //! `plumb ask`: answers by published limits, profiles of users, and which files stay.
 
 use crate::context::{self, plumb};
-use house::{Place, Run, Transcript, names};
+use house::{Place, Run, Transcript, names, oracle};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
@@ -248,7 +248,7 @@ fn all_job_files_of_programs_run_in_fio_and_in_plumb() {
         std::fs::write(here.join("one.fio"), &small).unwrap();
         std::fs::write(here.join("whole.fio"), &jobs).unwrap();
         plumb(&here, "fio --parse-only whole.fio").succeeds();
-        let document = Run::new("fio", &here).words("--output-format=json one.fio").json();
+        let document = oracle(&here, "--output-format=json one.fio").exits(0).json();
         for job in document["jobs"].as_array().unwrap() {
             let ios = |direction: &str| job[direction]["total_ios"].as_u64().unwrap();
             assert!(job["error"] == 0 && ios("read") + ios("write") > 0, "{name}: {job}");

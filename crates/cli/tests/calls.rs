@@ -2,7 +2,7 @@
 //! a run reports of itself.
 
 use crate::context::{PLUMB, fio, fio_json, place};
-use house::{LoopDevice, Run};
+use house::{LoopDevice, Run, oracle};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -491,8 +491,7 @@ fn zones_that_are_written_again_are_reset_and_counted() {
     let words = "--name=a --filename=f --size=4m --bs=256k --rw=randwrite --zonemode=zbd --zonesize=1m";
     for (loops, expected) in [(1, 0), (3, 8)] {
         fio(&directory, format!("{words} --loops={loops}")).succeeds().prints(&format!("; {expected} zone resets"));
-        let oracle = Run::new("fio", &directory).words(words).words([format!("--loops={loops}")]);
-        oracle.succeeds().prints(&format!("; {expected} zone resets"));
+        oracle(&directory, format!("{words} --loops={loops}")).exits(0).prints(&format!("; {expected} zone resets"));
     }
 }
 
@@ -504,7 +503,7 @@ fn repeats_without_room_in_the_working_set_are_refused() {
             "--name=a --size=64k --rw=write --dedupe_mode=working_set --dedupe_percentage={repeats} \
              --dedupe_working_set_percentage={set}"
         );
-        for run in [fio(&directory, &words).end(), Run::new("fio", &directory).words(&words).end()] {
+        for run in [fio(&directory, &words).end(), oracle(&directory, &words)] {
             assert_eq!(run.status == Some(0), works, "{run}");
         }
     }

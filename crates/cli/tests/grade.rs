@@ -1,5 +1,7 @@
 //! `plumb grade` and the page of the same result: the same grades, the same profile, the same reasons.
 
+use crate::context::{place, plumb};
+use house::Place;
 use measure::{Histogram, Moments, Nanos};
 use model::{
     DeviceFacts, DirectionResult, Echo, GroupGain, GroupLimits, Interval, JobResult, LatencyStatistics, Monitored,
@@ -8,7 +10,6 @@ use model::{
 use plan::{Distribution, Order, Workload};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
 
 /// Ten seconds of random reads of 8 KiB, each of this latency, by users who are all busy.
 fn reads(users: u32, latency: Nanos, disk: &DeviceFacts) -> RunResult {
@@ -59,31 +60,29 @@ fn survey(path: &Path, results: &[RunResult]) {
     std::fs::write(path, document.to_string()).unwrap();
 }
 
-fn plumb(words: &[&str], place: &Path) -> String {
-    let plumb = Path::new(env!("CARGO_BIN_EXE_plumb"));
-    let output = Command::new(plumb).args(words).current_dir(place).output().unwrap();
+fn shown(words: &[&str], place: &Place) -> String {
+    let run = plumb(place, words).end();
     // Status 1: the card has no grade at all.
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() <= Some(1) && !output.stdout.is_empty(), "{words:?}: {error}");
-    String::from_utf8(output.stdout).unwrap()
+    assert!(run.status <= Some(1) && !run.stdout.is_empty(), "{run}");
+    run.stdout
 }
 
-fn document(words: &[&str], place: &Path) -> Value {
-    serde_json::from_str(&plumb(words, place)).unwrap()
+fn document(words: &[&str], place: &Place) -> Value {
+    serde_json::from_str(&shown(words, place)).unwrap()
 }
 
 /// Letters of the random reads: mean, 95 %, 99 %, and scaling of the 95 %; and the sentence with the profile.
-fn by_grade(file: &str, place: &Path) -> ([String; 4], String) {
+fn by_grade(file: &str, place: &Place) -> ([String; 4], String) {
     let value = document(&["grade", "--json", file], place);
     let marks = &value["cards"][0]["lines"][0]["marks"];
     let letter = |of: &Value| of["graded"]["grade"].as_str().unwrap_or("?").to_owned();
     let [mean, p95, p99] = [0, 1, 2].map(|metric| letter(&marks[metric]["latency"]));
-    let text = plumb(&["grade", file], place);
+    let text = shown(&["grade", file], place);
     let profile = text.lines().find(|line| line.starts_with("  Profile ")).unwrap_or_else(|| panic!("{text}"));
     ([mean, p95, p99, letter(&marks[1]["scaling"])], profile.trim().to_owned())
 }
 
-fn by_page(file: &str, place: &Path) -> ([String; 4], String) {
+fn by_page(file: &str, place: &Place) -> ([String; 4], String) {
     let value = document(&["report", "--json", file], place);
     let pictures = value["pictures"].as_array().unwrap();
     let card = &pictures.iter().find(|picture| picture["chart"] == "card").unwrap_or_else(|| panic!("{value}"))["data"];
@@ -94,7 +93,7 @@ fn by_page(file: &str, place: &Path) -> ([String; 4], String) {
 
 #[test]
 fn grade_says_the_same_as_the_page() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     let disk = |name: &str, model: Option<&str>, rotational: bool| DeviceFacts {
         name: name.into(),
         model: model.map(str::to_owned),
@@ -124,15 +123,15 @@ fn grade_says_the_same_as_the_page() {
         (all_held(&flash), ["?", "?", "?", "?"], "Profile ssd-2026, because sda is flash;"),
     ] {
         survey(&place.path().join("survey.json"), &results);
-        let (graded, profile_of_grade) = by_grade("survey.json", place.path());
+        let (graded, profile_of_grade) = by_grade("survey.json", &place);
         assert_eq!(graded, letters, "{profile}");
         assert!(profile_of_grade.starts_with(profile), "{profile_of_grade}");
-        assert_eq!(by_page("survey.json", place.path()), (graded, profile_of_grade), "{profile}");
+        assert_eq!(by_page("survey.json", &place), (graded, profile_of_grade), "{profile}");
         // The same results as separate files.
         for (result, name) in results.iter().zip(["run-16.json", "run-32.json"]) {
-            std::fs::write(place.path().join(name), formats::native::write(result).unwrap()).unwrap();
+            place.write(name, formats::native::write(result).unwrap());
         }
-        let value = document(&["grade", "--json", "disk=run-16.json", "run-32.json"], place.path());
+        let value = document(&["grade", "--json", "disk=run-16.json", "run-32.json"], &place);
         let card = &value["cards"][0];
         assert_eq!((&card["system"], value["cards"].as_array().map(Vec::len)), (&json!("disk"), Some(1)));
         assert_eq!(card["lines"][0]["marks"][1]["latency"]["graded"]["grade"].as_str().unwrap_or("?"), letters[1]);
@@ -141,17 +140,17 @@ fn grade_says_the_same_as_the_page() {
 
 #[test]
 fn a_missing_grade_has_its_reason() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     let disk = DeviceFacts { name: "sda".into(), leaf: true, rotational: Some(false), ..DeviceFacts::default() };
     let held = held_back(reads(16, Nanos::from_micros(350), &disk));
     let few = reads(32, Nanos::from_millis(200), &disk);
     survey(&place.path().join("s.json"), &[held, few]);
-    let text = plumb(&["grade", "s.json"], place.path());
+    let text = shown(&["grade", "s.json"], &place);
     assert!(
         text.contains("the tester was the limit by 16: the quota of 1.5 processors held the workers back"),
         "{text}"
     );
     assert!(!text.contains("not known; --profile") && text.contains("--profile chooses another."), "{text}");
-    let text = plumb(&["grade", "--profile", "nvme-2026", "s.json"], place.path());
+    let text = shown(&["grade", "--profile", "nvme-2026", "s.json"], &place);
     assert!(text.starts_with("s.json: nvme-2026 - NVMe flash of 2026") && !text.contains("--profile"), "{text}");
 }

@@ -137,7 +137,7 @@ fn read_so_far(text: &str) -> u64 {
 fn scrapes_are_answered_during_the_run_and_a_while_after() {
     let directory = place();
     let job = "fio --name=a --rw=randread --size=4m --rate_iops=1000 --time_based --runtime=1500ms --result=r.json \
-               --metrics-linger=2s";
+               --metrics-linger=5s";
     let (run, address) = listening(directory.path(), job);
     // As many connections as are taken at a time but one, which send nothing.
     let silent: Vec<TcpStream> = (0..7).map(|_| TcpStream::connect(&address).unwrap()).collect();

@@ -1,10 +1,9 @@
 //! Outputs in addition to and between the reports: the run so far, logs of all jobs, compressed logs.
 
 use crate::context::{fio, place};
-use house::{Run, Words, sum_over_time};
+use house::{Run, Words, oracle, sum_over_time};
 use serde_json::{Deserializer, Value};
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 /// A run of `plumb fio` whose files of requests are in its directory.
@@ -89,36 +88,15 @@ fn a_compressed_log_is_unpacked_by_us_and_by_fio_alike() {
     let ours = run(directory.path(), "--inflate-log=x_lat.1.log.fz").stdout();
     assert_eq!(ours.lines().count(), 256);
     assert!(ours.lines().all(|line| line.split(", ").count() == 6 && line.ends_with("0x0000")), "{ours}");
-    assert_eq!(Run::new("fio", &directory).words("--inflate-log=x_lat.1.log.fz").stdout(), ours);
-}
-
-/// Runs fio, and is true if it ended well within 20 s: fio 3.33 itself hangs now and then, while its threads wait for each
-/// other. Its job is a process that ends with it only if both are killed.
-fn fio_ends(directory: &Path, words: &str) -> bool {
-    let mut fio = std::process::Command::new("fio");
-    let fio = fio.current_dir(directory).args(words.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut fio = fio.spawn().unwrap();
-    for _ in 0..200 {
-        if let Some(status) = fio.try_wait().unwrap() {
-            return status.success();
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    let jobs = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", fio.id())).unwrap_or_default();
-    for pid in jobs.split_whitespace().filter_map(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?)) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-    }
-    fio.kill().unwrap();
-    fio.wait().unwrap();
-    false
+    assert_eq!(oracle(&directory, "--inflate-log=x_lat.1.log.fz").exits(0).stdout, ours);
 }
 
 #[test]
 fn a_compressed_log_of_fio_is_unpacked() {
     let directory = place();
     let words = "--name=a --size=256k --rw=rw --write_lat_log=x --log_store_compressed=1 --output=/dev/null";
-    assert!((0..3).any(|_| fio_ends(directory.path(), words)), "fio has not ended in three tries");
-    let theirs = Run::new("fio", &directory).words("--inflate-log=x_clat.1.log.fz").stdout();
+    oracle(&directory, words).exits(0);
+    let theirs = oracle(&directory, "--inflate-log=x_clat.1.log.fz").exits(0).stdout;
     let ours = run(directory.path(), "--inflate-log=x_clat.1.log.fz").stdout();
     assert_eq!((ours.lines().count(), ours), (64, theirs));
 }

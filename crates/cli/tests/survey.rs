@@ -1,7 +1,7 @@
 //! The survey from outside: what it leaves behind, what it refuses, and how it ends.
 
 use crate::context::{PLUMB, place, plumb};
-use house::{LoopDevice, Place, Run, Words, children, wait_for};
+use house::{LoopDevice, Place, Run, Words, children, oracle, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -446,7 +446,7 @@ fn fio_sh_writes_job_files_for_fio_and_outputs_for_parse() {
         let table = plumb(results, format!("parse {name}.out")).stdout();
         let row: Vec<&str> = table.lines().last().unwrap_or_default().split_whitespace().collect();
         assert_eq!(row.get(1..4), Some(&["2", "1", "8K"][..]), "{table}");
-        Run::new("fio", results).words(format!("--parse-only {name}.job")).succeeds();
+        oracle(results, format!("--parse-only {name}.job")).exits(0);
     }
     assert!(results.read("fio_summary.out").contains("rand read"));
     assert_eq!(stage.surveyed.names(), [WORK_FILE], "kept without -x, as fio.sh does");

@@ -1,33 +1,25 @@
 //! What options of `plumb survey` make of it: what is written before the first test, how the cache is met, where the
 //! result goes.
 
+use crate::context::{place, plumb};
+use house::Place;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 struct Survey {
-    place: tempfile::TempDir,
+    place: Place,
 }
 
 impl Survey {
     fn new() -> Self {
-        Survey { place: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory") }
+        Survey { place: place() }
     }
 
     /// Runs it and gives what it showed and what it saved.
     fn run(&self, target: &Path, words: &str) -> (String, Value) {
-        let output = Command::new(env!("CARGO_BIN_EXE_plumb"))
-            .args(["survey", "--output-dir"])
-            .arg(self.place.path())
-            .args(words.split_whitespace())
-            .arg(target)
-            .output()
-            .expect("the program starts");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-        let saved = self.place.path().join("plumb-survey-001.json");
-        let saved = std::fs::read(&saved).unwrap_or_else(|error| panic!("{}: {error}", saved.display()));
-        (text(&output.stdout), serde_json::from_slice(&saved).expect("JSON"))
+        let run = plumb(&self.place, "survey --output-dir .").words(words).words([target]).succeeds();
+        let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        (text, self.place.json("plumb-survey-001.json"))
     }
 }
 
@@ -58,7 +50,7 @@ fn preconditioning_writes_the_whole_device_twice() {
 #[test]
 fn a_buffered_survey_says_that_the_cache_may_answer() {
     let survey = Survey::new();
-    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let target = place();
     let words = "--size 16M --tests randread --users 1 --block-sizes 4k --time 1 --warm-up 0 --buffered";
     let (shown, saved) = survey.run(target.path(), words);
     assert_eq!(saved["target"]["direct"], false);
@@ -68,7 +60,7 @@ fn a_buffered_survey_says_that_the_cache_may_answer() {
 #[test]
 fn a_survey_that_waits_until_it_is_steady_has_all_its_rows() {
     let survey = Survey::new();
-    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let target = place();
     let words =
         "--size 16M --tests randread --users 1,2 --time 1 --warm-up steady --engine sim --repeat 2 --shuffle --seed 7";
     let (shown, saved) = survey.run(target.path(), words);
@@ -80,7 +72,7 @@ fn a_survey_that_waits_until_it_is_steady_has_all_its_rows() {
 #[test]
 fn a_target_that_had_not_settled_in_its_budget_is_named_so() {
     let survey = Survey::new();
-    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let target = place();
     let words = "--size 16M --tests randread --users 1 --block-sizes 4k --time 1 --warm-up 0 --precondition=steady \
                  --budget 2s";
     let (shown, saved) = survey.run(target.path(), words);

@@ -2,7 +2,8 @@
 //! state files are exchanged. fio is Debian's 3.33, which writes and reads headers of 40 bytes; the newest that Debian has
 //! writes those of plumb.
 
-use house::LoopDevice;
+use crate::context::fio;
+use house::{LoopDevice, Run, oracle};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -40,18 +41,14 @@ enum Who {
 
 /// Status, standard output and standard error of a job `w` in a directory.
 fn job(who: Who, directory: &Path, words: &str) -> (i32, String, String) {
-    let mut command = match who {
-        Who::Fio => Command::new("fio"),
-        Who::Newest => Command::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/newest/fio")),
-        Who::Plumb => {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-            command.arg("fio");
-            command
-        }
+    let words = format!("--name=w {words}");
+    let newest = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/newest/fio");
+    let run = match who {
+        Who::Fio => oracle(directory, words),
+        Who::Newest => Run::new(newest, directory).words(words).end(),
+        Who::Plumb => fio(directory, words).end(),
     };
-    let output = command.current_dir(directory).arg("--name=w").args(words.split_whitespace()).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    (run.status.unwrap(), run.stdout, run.stderr)
 }
 
 /// A job that must end well.

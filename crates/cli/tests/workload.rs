@@ -1,11 +1,9 @@
 //! A result keeps what its job was asked to do as values, not as text: however an option was spelled, checks and limits
 //! judge by what it means.
 
+use crate::context::{fio, place, plumb};
+use house::Place;
 use serde_json::{Value, json};
-use std::io::Write;
-use std::process::{Command, Stdio};
-
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 
 /// fio's JSON of a job with these options: 10 s of reads of 4 KiB, 1,000 per second, each taking `latency_us`.
 fn job(name: &str, options: &Value, latency_us: u64) -> Value {
@@ -24,25 +22,14 @@ fn job(name: &str, options: &Value, latency_us: u64) -> Value {
 /// What `plumb check` says of these jobs.
 fn check(jobs: &[Value]) -> String {
     let document = json!({"fio version": "fio-3.33", "timestamp": 1_700_000_000, "jobs": jobs});
-    let mut child = Command::new(PLUMB)
-        .args(["check", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("plumb runs");
     let text = serde_json::to_string_pretty(&document).expect("JSON");
-    child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
-    String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text")
+    plumb(place(), "check -").input(text).end().stdout
 }
 
 /// The verdict on what held a run of `plumb fio` back.
 fn limited_by(words: &[&str]) -> Value {
-    let output = Command::new(PLUMB)
-        .args(["fio", "--name=a", "--size=1m", "--time_based", "--runtime=1", "--output-format=json"])
-        .args(words)
-        .output()
-        .expect("plumb runs");
-    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let base = "--name=a --size=1m --time_based --runtime=1 --output-format=json";
+    let document = fio(place(), base).words(words).end().json();
     document["plumb"]["limited_by"].clone()
 }
 
@@ -76,7 +63,7 @@ fn two_spellings_of_an_offset_are_one_place() {
 
 #[test]
 fn an_option_that_polls_is_off_where_it_is_zero() {
-    let directory = tempfile::tempdir_in("/dev/shm").expect("a directory");
+    let directory = Place::below("/dev/shm");
     let file = format!("--filename={}", directory.path().join("file").display());
     let busy = |option: &str| limited_by(&["--ioengine=libaio", "--bs=64k", "--rw=read", &file, option]);
     let found = busy("--userspace_reap=0");

@@ -19,7 +19,8 @@ fn run_fio(workload: &workloads::Workload, shared: &Path) -> String {
     let directory = shared.join(workload.name);
     std::fs::create_dir(&directory).unwrap();
     std::fs::hard_link(shared.join("file"), directory.join("file")).unwrap();
-    let output = Command::new("fio")
+    let output = Command::new("timeout")
+        .args(["--kill-after=1", "60", "fio"])
         .current_dir(directory)
         .env("TZ", "UTC")
         .arg("--output-format=normal,json+")

@@ -45,7 +45,8 @@ fn run_fio(workload: &workloads::Workload, version: TerseVersion, shared: &Path)
     let directory = shared.join(format!("{}-{}", workload.name, version.word()));
     std::fs::create_dir(&directory).unwrap();
     std::fs::hard_link(shared.join("file"), directory.join("file")).unwrap();
-    let output = Command::new("fio")
+    let output = Command::new("timeout")
+        .args(["--kill-after=1", "60", "fio"])
         .current_dir(directory)
         .args(["--output-format=terse,json+", "--terse-version", version.word()])
         .args(workload.arguments.split_whitespace())

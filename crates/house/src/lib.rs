@@ -28,7 +28,7 @@ pub use logs::sum_over_time;
 pub use neighbour::Neighbour;
 pub use own_process::in_own_process;
 pub use place::{Place, names};
-pub use run::{Directory, Process, Run, Transcript, Words, children, wait_for, wait_for_end_of};
+pub use run::{Directory, Process, Run, Transcript, Words, children, oracle, wait_for, wait_for_end_of};
 pub use scene::{Call, End, Outcome, Program, Scene};
 pub use strace::traced;
 pub use tree::{Counts, compare_results, split_output};

@@ -1,12 +1,13 @@
 //! Runs a program in a test: one line from the words to the assertion, which prints the whole run when it fails.
 
 use crate::Place;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread;
@@ -145,7 +146,7 @@ impl Run {
         let name = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let stdout = self.output.map_or_else(Stdio::piped, Stdio::from);
-        let started = self.command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).spawn();
+        let started = self.command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).process_group(0).spawn();
         let mut child = started.unwrap_or_else(|error| panic!("{name}: {error}"));
         // Its copy of a descriptor would keep a pipe open.
         drop(self.command);
@@ -222,7 +223,7 @@ impl Run {
     }
 }
 
-/// A program that runs. It is killed when dropped.
+/// A program that runs. It is killed with all that it started when dropped.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -276,26 +277,57 @@ impl Process {
     /// Waits for its end.
     ///
     /// # Panics
-    /// Its output cannot be read.
+    /// It has not ended after four minutes, which is less than a gate waits.
     #[track_caller]
-    pub fn end(mut self) -> Transcript {
-        let output = self.child.stdout.take();
-        let errors = self.errors.take();
-        let (stdout, stderr) = thread::scope(|scope| {
-            let output = scope.spawn(|| output.map(text_of).unwrap_or_default());
-            let stderr = errors.map(text_of).unwrap_or_default();
-            (output.join().expect("text"), stderr)
-        });
-        let end = self.child.wait().expect("our own child");
-        Transcript { command: self.name.clone(), status: end.code(), end, stdout, stderr }
+    pub fn end(self) -> Transcript {
+        let name = self.name.clone();
+        self.end_within(PATIENCE).unwrap_or_else(|| panic!("{name} has not ended after {PATIENCE:?}"))
+    }
+
+    /// Waits for its end; none if it has not ended in time, and then it is killed with all that it started.
+    fn end_within(mut self, limit: Duration) -> Option<Transcript> {
+        let read = |stream: Option<Box<dyn Read + Send>>| thread::spawn(|| stream.map(text_of).unwrap_or_default());
+        let stdout = read(self.child.stdout.take().map(|stream| Box::new(stream) as _));
+        let stderr = read(self.errors.take().map(|stream| Box::new(stream) as _));
+        let begun = Instant::now();
+        let end = loop {
+            if let Some(end) = self.child.try_wait().expect("our own child") {
+                break end;
+            }
+            if begun.elapsed() > limit {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        let (stdout, stderr) = (stdout.join().expect("text"), stderr.join().expect("text"));
+        Some(Transcript { command: self.name.clone(), status: end.code(), end, stdout, stderr })
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = self.child.wait();
+        }
     }
+}
+
+/// How long a run may take: less than the gate waits for a test.
+const PATIENCE: Duration = Duration::from_mins(4);
+
+/// How long a run of fio may take. Its jobs in tests take a few seconds.
+const PATIENCE_WITH_FIO: Duration = Duration::from_secs(40);
+
+/// Runs the real fio to its end. A run that hangs is killed and made again, twice at most: threads of fio 3.33 wait for
+/// each other now and then.
+///
+/// # Panics
+/// fio cannot be started, or hangs each time.
+#[track_caller]
+pub fn oracle(directory: impl AsRef<Path>, words: impl Words) -> Transcript {
+    let end = |_| Run::new("fio", directory.as_ref()).words(&words).start().end_within(PATIENCE_WITH_FIO);
+    (0..3).find_map(end).expect("fio ends in one of three tries")
 }
 
 fn text_of(mut stream: impl Read) -> String {

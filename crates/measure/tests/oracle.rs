@@ -8,9 +8,23 @@ use std::process::Command;
 /// One fio run of the null engine; its completion latencies as JSON.
 fn completion_latencies(options: &[&str]) -> Value {
     let folder = tempfile::tempdir().expect("a directory");
-    let base = ["--name=a", "--ioengine=null", "--size=1g", "--bs=4k", "--rw=read", "--output-format=json+"];
-    let run =
-        Command::new("fio").args(base).args(options).current_dir(folder.path()).output().expect("fio: make oracles");
+    let base = [
+        "--kill-after=1",
+        "60",
+        "fio",
+        "--name=a",
+        "--ioengine=null",
+        "--size=1g",
+        "--bs=4k",
+        "--rw=read",
+        "--output-format=json+",
+    ];
+    let run = Command::new("timeout")
+        .args(base)
+        .args(options)
+        .current_dir(folder.path())
+        .output()
+        .expect("fio: make oracles");
     let text = String::from_utf8(run.stdout).expect("fio writes UTF-8");
     let object = &text[text.find('{').expect("a JSON object")..=text.rfind('}').expect("its end")];
     let mut found: Value = serde_json::from_str(object).expect("fio writes JSON");

@@ -4,30 +4,18 @@
 mod names;
 mod oracle;
 
+use crate::context::fio;
+use house::Directory;
 use std::path::Path;
-use std::process::{Command, Output};
 
-/// Runs `plumb fio` in a directory.
-fn plumb(directory: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.arg("fio").args(words).current_dir(directory).output().expect("plumb runs")
+/// Standard output of a `plumb fio` that must succeed.
+fn succeed(directory: impl Directory, words: &[&str]) -> String {
+    fio(directory, words).stdout()
 }
 
-/// Runs `plumb fio`, which must succeed, and gives its standard output.
-fn succeed(directory: &Path, words: &[&str]) -> String {
-    let output = plumb(directory, words);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words:?}: {errors}");
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// Runs `plumb fio`, which must fail, and gives its standard error.
-fn fail(directory: &Path, words: &[&str]) -> String {
-    let output = plumb(directory, words);
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success(), "{words:?} succeeded");
-    assert!(!errors.contains("panicked"), "{errors}");
-    errors
+/// Standard error of a `plumb fio` that must fail.
+fn fail(directory: impl Directory, words: &[&str]) -> String {
+    fio(directory, words).stderr()
 }
 
 /// The I/Os of a record: `FILE ACTION OFFSET LENGTH`, without their times.
@@ -38,9 +26,4 @@ fn ios(directory: &Path, log: &str) -> Vec<String> {
         (words.len() == 4).then(|| words.join(" "))
     };
     text.lines().skip(1).filter_map(io).collect()
-}
-
-/// A directory for one test, next to the build.
-fn place() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
 }

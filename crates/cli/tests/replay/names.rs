@@ -1,6 +1,8 @@
 //! Where records come from, what is changed in them, and what is refused.
 
-use super::{fail, ios, place, plumb, succeed};
+use super::{fail, ios, succeed};
+use crate::context::{fio, place};
+use house::oracle;
 use std::io::Write;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -10,7 +12,7 @@ const LOG: &str = "fio version 3 iolog\n0 a add\n0 a open\n0 a read 0 4096\n0 a 
                    0 a sync 0 0\n0 a datasync 0 0\n0 a read 12288 8192\n0 a close\n";
 
 /// A directory with this record.
-fn with(log: &str) -> tempfile::TempDir {
+fn with(log: &str) -> house::Place {
     let place = place();
     std::fs::write(place.path().join("in"), log).expect("written");
     place
@@ -209,8 +211,7 @@ fn what_a_record_writes_is_verified_after_each_pass() {
         let count = |direction: &str| result["jobs"][0][direction]["total_ios"].as_u64().expect("a count");
         assert_eq!((count("read"), count("write")), (reads, writes), "{words}");
         let check = "--name=b --filename=f --rw=read --size=16k --bs=4k --verify=crc32c --verify_state_save=0";
-        let fio = Command::new("fio").args(check.split(' ')).current_dir(place.path()).output().expect("fio runs");
-        assert!(fio.status.success(), "{words}: {}", String::from_utf8_lossy(&fio.stderr));
+        oracle(&place, check).exits(0);
     }
     let small = with("fio version 2 iolog\nf add\nf open\nf write 0 100\nf close\n");
     let message = fail(small.path(), &["--name=a", "--read_iolog=in", "--verify=md5"]);
@@ -255,7 +256,7 @@ fn what_cannot_be_replayed_is_refused_with_its_place() {
 #[test]
 fn a_record_that_cannot_be_written_to_its_end_fails_the_job() {
     let place = place();
-    let output = plumb(place.path(), &["--name=a", "--ioengine=null", "--size=4k", "--write_iolog=/dev/full"]);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && errors.contains("write_iolog /dev/full: No space left"), "{errors}");
+    fio(&place, "--name=a --ioengine=null --size=4k --write_iolog=/dev/full")
+        .fails()
+        .complains("write_iolog /dev/full: No space left");
 }

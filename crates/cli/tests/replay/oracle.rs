@@ -1,12 +1,13 @@
 //! Against Debian's fio: a record of one is the work of the other.
 
-use super::{ios, place, succeed};
+use super::{ios, succeed};
+use crate::context::place;
+use house::oracle;
 use std::path::Path;
 use std::process::Command;
 
 fn fio(directory: &Path, words: &[&str]) {
-    let output = Command::new("fio").args(words).current_dir(directory).output().expect("the real fio is installed");
-    assert!(output.status.success(), "fio {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    oracle(directory, words).exits(0);
 }
 
 /// Loads that say something about offsets, sizes, files and syncs.
@@ -88,10 +89,7 @@ fn fio_takes_the_same_time_over_our_record_as_we_do_over_its() {
         result["jobs"][0]["read"]["runtime"].as_f64().expect("a runtime")
     };
     let words = ["--name=b", "--read_iolog=ours.iolog", "--output-format=json"];
-    let theirs = || {
-        let theirs = Command::new("fio").args(words).current_dir(place.path()).output().expect("fio is installed");
-        runtime(&String::from_utf8_lossy(&theirs.stdout))
-    };
+    let theirs = || runtime(&oracle(&place, words).stdout);
     let ours = runtime(&succeed(place.path(), &words));
     // fio sleeps too long now and then, on a busy machine.
     let all: Vec<f64> = (0..3).map(|_| theirs()).collect();
@@ -123,8 +121,7 @@ fn a_trace_in_either_byte_order_is_replayed_as_fio_replays_it() {
         std::fs::write(place.path().join("trace"), trace).expect("written");
         std::fs::write(place.path().join("f"), vec![0; 1 << 20]).expect("written");
         let words = ["--name=x", "--ioengine=null", "--read_iolog=trace", "--replay_redirect=f"];
-        let theirs = Command::new("fio").args(words).arg("--debug=io").current_dir(place.path()).output();
-        let theirs = String::from_utf8_lossy(&theirs.expect("fio is installed").stdout).into_owned();
+        let theirs = oracle(&place, [&words[..], &["--debug=io"]].concat()).stdout;
         // queue: io_u 0x1: off=0x1000,len=0x1000,ddir=0,file=f
         let number = |line: &str, key: &str| {
             let text = line.split_once(key).and_then(|(_, rest)| rest.split(',').next()).expect("a field").to_owned();

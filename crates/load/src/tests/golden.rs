@@ -103,7 +103,8 @@ fn sequential_loads_issue_what_fio_issues() {
 
 /// The number of I/Os that fio issues, and the set of their offsets.
 pub(super) fn ask_fio(arguments: &str) -> (usize, BTreeSet<u64>) {
-    let output = std::process::Command::new("fio")
+    let output = std::process::Command::new("timeout")
+        .args(["--kill-after=1", "60", "fio"])
         .args(["--debug=io", "--name=a", "--ioengine=null"])
         .args(arguments.split(' '))
         .output()

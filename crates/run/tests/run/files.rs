@@ -84,8 +84,8 @@ fn compare(case: &Case) {
     let mut plan = in_directory(ours.path(), job("j", "psync"));
     (case.change)(&mut plan);
     run_jobs(vec![plan]);
-    let done = Command::new("fio")
-        .args(["--name=j", "--bs=4k"])
+    let done = Command::new("timeout")
+        .args(["--kill-after=1", "60", "fio", "--name=j", "--bs=4k"])
         .arg(format!("--directory={}", theirs.path().display()))
         .args(case.words)
         .output()
