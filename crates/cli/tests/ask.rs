@@ -139,7 +139,7 @@ date = "2026-11"
 "#;
 
 #[test]
-fn a_number_of_units_is_between_what_is_enough_and_what_is_too_much() {
+fn a_number_of_units_is_between_enough_and_too_much() {
     let words = "--profile mine.toml disk --time 20s --rounds 1 --accept cache,backing,nothing-moved";
     // No disk reads in a microsecond, with the system call.
     let none = SIZED.replace("300ms", "1us");

@@ -83,13 +83,6 @@ fn below(pid: u32, depth: usize) -> u32 {
     wait_for("a process below it", || (0..depth).try_fold(pid, |pid, _| child(pid)))
 }
 
-/// Calls of a process that read.
-fn reads_of(pid: u32) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("syscr: "));
-    line.and_then(|count| count.parse().ok()).unwrap_or(0)
-}
-
 #[test]
 fn members_join_in_any_order_and_one_too_many_is_refused() {
     let (first, second, port) = (place(), place(), free_port());
@@ -251,7 +244,7 @@ fn dead_members_are_named_and_a_dead_leader_has_no_processes() {
     let (leader, here) = (Waiting::start("--lead 2 --silence 2s", READS), place());
     let members = [leader.member(here.path(), &["--rank", "0"]), leader.member(here.path(), &["--rank", "1"])];
     let workers = members.each_ref().map(|member| below(member.id(), 2));
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_secs(2));
     signal(members[1].id(), Signal::KILL);
     let begun = Instant::now();
     let Transcript { status, stdout: text, stderr: error, .. } = leader.process.end();
@@ -265,7 +258,7 @@ fn dead_members_are_named_and_a_dead_leader_has_no_processes() {
     let members = [leader.member(here.path(), &["--rank", "0"]), leader.member(here.path(), &["--rank", "1"])];
     let stopped = below(members[1].id(), 1);
     let workers = members.each_ref().map(|member| below(member.id(), 2));
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_secs(2));
     signal(stopped, Signal::STOP);
     let begun = Instant::now();
     let Transcript { status, stderr: error, .. } = leader.process.end();
@@ -291,8 +284,9 @@ fn dead_members_are_named_and_a_dead_leader_has_no_processes() {
 fn a_signal_to_a_member_ends_its_jobs_with_its_result() {
     let (leader, here) = (Waiting::start("--lead 1 --json", READS), place());
     let member = leader.member(here.path(), &[]);
-    let worker = below(member.id(), 2);
-    wait_for("its reads", || (reads_of(worker) > 100).then_some(()));
+    below(member.id(), 2);
+    // On a busy machine the moment at which all begin is later than its processes.
+    std::thread::sleep(Duration::from_secs(2));
     signal(member.id(), Signal::TERM);
     let end = leader.process.end();
     assert!(end.json()["cluster"]["rates"][0]["ios"].as_u64().unwrap() > 50, "{end}");

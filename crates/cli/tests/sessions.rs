@@ -126,7 +126,7 @@ fn strict_fails_on_findings_that_are_not_accepted() {
         assert_eq!(status("--accept nothing-moved"), 0, "{command}");
         assert_eq!(status("--accept nothing-moved --strict=nothing-moved"), 0, "{command}");
         assert_eq!(status("--accept nothing-moved --strict=too-short"), 4, "{command}");
-        // 3 where a result that is not of the storage is no answer.
+        // 3 where a result that is not of the storage is not an answer.
         let refused = status("--strict=nothing-moved");
         assert!([3, 4].contains(&refused), "{command}: {refused}");
     }

@@ -199,7 +199,7 @@ fn add_device(machine: &RecordedRoot, path: &str, number: &str, members: &[&str]
 }
 
 #[test]
-fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
+fn leaves_are_found_through_all_kinds_of_layers() {
     let machine = RecordedRoot::new();
     for (path, number) in [("p/sdb", "8:16"), ("p/sdc", "8:32"), ("p/sdd", "8:48"), ("p/sdd/sdd1", "8:49")] {
         add_device(&machine, path, number, &[]);
@@ -303,7 +303,7 @@ fn a_run_of_any_length_keeps_a_bounded_number_of_intervals() {
 }
 
 #[test]
-fn who_follows_a_run_gets_every_interval_of_it_however_few_are_kept() {
+fn a_follower_of_a_run_gets_every_interval() {
     let machine = RecordedRoot::new();
     let start = Recorder::start(machine.path(), &[], Nanos::from_millis(1), Nanos::ZERO);
     let mut recorder = start.at(monitor::Pace::Constant);

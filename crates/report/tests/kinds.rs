@@ -64,7 +64,7 @@ fn sweep(system: &str, alone_us: f64, knee: f64) -> Sweep {
 }
 
 #[test]
-fn a_rate_halfway_between_two_numbers_is_the_same_in_a_sentence_and_in_its_picture() {
+fn a_rate_halfway_is_the_same_in_sentence_and_picture() {
     let level = |users: u64, mib: f64| Level {
         load: users as f64,
         average_ns: 100e3,
@@ -252,7 +252,7 @@ fn systems_of_one_level_have_a_bar_each_with_its_interval() {
 }
 
 #[test]
-fn changes_stand_at_their_place_between_no_change_and_the_tolerance() {
+fn changes_stand_between_no_change_and_the_tolerance() {
     let row = |name: &str, (change, low, high): (f64, f64, f64), verdict: Outcome| NumberChange {
         name: name.into(),
         unit: if name == "IOPS" { Unit::Count } else { Unit::Latency },

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_is_named_with_blanks_or_dashes_and_an_unknown_one_is_refused() {
+    fn a_check_has_blanks_or_dashes_and_an_unknown_one_is_refused() {
         assert_eq!(check_named("nothing-moved"), check_named("nothing moved"));
         assert!(check_named("cache").is_ok());
         assert!(check_named("cash").unwrap_err().contains("`cash`"));

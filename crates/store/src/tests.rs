@@ -217,7 +217,7 @@ fn derived_tables_are_the_same_when_they_are_made_again() {
 }
 
 #[test]
-fn tables_of_another_version_are_made_again_before_anything_is_written() {
+fn tables_of_another_version_are_remade_before_a_write() {
     let (_directory, path) = fresh();
     let mut store = Store::to_write(&path).unwrap();
     store.add(&document(1, 1, "none"), "2026-11-22").unwrap();

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_names_the_count_and_what_lies_beyond() {
+    fn the_sentence_names_the_count_and_what_is_outside() {
         let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 300.0), (8, 303.0), (16, 285.0)]).unwrap();
         let said = knee.sentence("thread", &|rate| format!("{rate:.0} MiB/s"));
         let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1 % and -5 %";

@@ -45,7 +45,7 @@ fn a_side_that_is_faster_is_named_with_its_interval() {
 }
 
 #[test]
-fn sides_that_are_alike_are_the_same_and_a_slight_difference_says_that_it_is_slight() {
+fn equal_sides_are_the_same_and_a_slight_difference_is_slight() {
     let [first, _] = turns_sentences(&found(1.0, 8, Goal::Decided), Goal::Decided, 0.05, 8, 10.0);
     assert!(first.starts_with("A and B are the same within 5 %: IOPS 0.0 %"), "{first}");
     let [first, _] = turns_sentences(&found(0.98, 8, Goal::Decided), Goal::Decided, 0.05, 8, 10.0);

@@ -44,7 +44,7 @@ fn a_full_file_system_ends_the_run() {
     {
         let words = format!("{words} -s 4m -r 64");
         fails(&words, small.path(), 74, "No space left on device");
-        assert!(iozone(&words, &small).stdout().contains(message), "{words}");
+        iozone(&words, &small).end().prints(message);
     }
     fails("-t 2 -i 0 -s 4m -r 64", small.path(), 74, "No space left on device");
 }

@@ -243,7 +243,7 @@ fn cpuio_burns_for_a_cycle_and_rests_for_the_rest_of_its_share() {
     assert!(used_in_all > Nanos::from_millis(4), "{used_in_all:?} in six cycles");
 }
 
-/// One end of a connection: carries out its I/Os in a thread of its own; the bytes that went through, and a sum of
+/// One end of a connection: carries out its I/Os in a separate thread; the bytes that went through, and a sum of
 /// them.
 struct OneEnd<'a> {
     target: Target,

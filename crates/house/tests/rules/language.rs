@@ -1,7 +1,8 @@
 //! House rules about language: words of the old dialect and their plain replacements, doc lines, and error types.
 
 use super::source::{Source, production_sources, read_all};
-use super::{above_tests, check, text};
+use super::{above_tests, check, sources, text};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Words and phrases that do not occur in fio's, the kernel's or ripgrep's documents in this sense, and what to write.

@@ -52,7 +52,7 @@ fn names(line: &str, word: &str) -> bool {
 }
 
 #[test]
-fn a_thing_of_each_kind_is_in_the_files_that_the_architecture_promises() {
+fn things_are_in_the_files_that_the_architecture_promises() {
     let document = text("ARCHITECTURE.md");
     let code = production();
     let mut findings = Vec::new();

@@ -122,7 +122,7 @@ fn room(path: &str) -> String {
 #[derive(Default)]
 struct Reader {
     source: Source,
-    /// Modules in files of their own that only tests have, by their names.
+    /// Modules in separate files that only tests have, by their names.
     test_modules: Vec<String>,
     /// The same, by the files that `#[path = ".."]` names, without their endings.
     test_files: Vec<String>,
