@@ -397,8 +397,8 @@ fn a_device_is_overwritten_only_for_who_repeats_its_identity() {
     let writes = ["--tests", "write", "--users", "2", "--block-sizes", "8k"];
     for (consent, says) in [
         (&[][..], "nothing is left to measure"),
-        (&["--overwrite", "yes"], &*format!("it is {first}")),
-        (&["--overwrite", &first], &*format!("it is {second}")),
+        (&["--overwrite", "yes"], &*format!("this one is {first}")),
+        (&["--overwrite", &first], &*format!("this one is {second}")),
         (
             &["--overwrite", &first, "--overwrite", &second, "--overwrite", "x"],
             "no device has this serial number, WWID or NAME:SIZE",

@@ -15,7 +15,7 @@ const BYTES_PER_RUN: u64 = 30_000;
 /// The same for a usual quick survey, of 1 to 64 users.
 const BYTES_PER_QUICK_SURVEY: u64 = 30_000;
 /// The same for a single test of 64 users.
-const BYTES_PER_TEST: u64 = 8_000;
+const BYTES_PER_TEST: u64 = 9_000;
 /// The first runs of a store, whose tables and series are new.
 const FIRST: u64 = 5;
 
