@@ -442,7 +442,7 @@ fn each_io_of_the_depth_has_its_thread_and_its_cpu_time() {
     let directory = place();
     let words = "--name=a --size=4m --bs=64k --rw=write --iodepth=2 --time_based --runtime=1 --io_submit_mode=offload";
     for isolation in ["", "--thread"] {
-        let report = fio_json(&directory, &format!("{words} {isolation}"));
+        let report = fio_json(&directory, format!("{words} {isolation}"));
         let (user, system) = (&report["jobs"][0]["usr_cpu"], &report["jobs"][0]["sys_cpu"]);
         // The loop itself only waits: copying into the page cache is all there is.
         assert!(system.as_f64().unwrap() > 10.0, "{isolation} usr {user} sys {system}");
@@ -454,13 +454,13 @@ fn offload_verifies_syncs_thinks_and_locks_as_inline_does() {
     let base = "--name=a --filename=f --size=256k --bs=4k --iodepth=8 --verify_state_save=0 --io_submit_mode=offload";
     for engine in ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "posixaio", "libaio", "io_uring", "splice"] {
         let directory = place();
-        let report = fio_json(&directory, &format!("{base} --ioengine={engine} --rw=randwrite --verify=crc32c"));
+        let report = fio_json(&directory, format!("{base} --ioengine={engine} --rw=randwrite --verify=crc32c"));
         let job = &report["jobs"][0];
         assert_eq!((job["write"]["total_ios"].as_u64(), job["read"]["total_ios"].as_u64()), (Some(64), Some(64)));
     }
     for words in ["--fsync=4", "--thinktime=100", "--lockfile=exclusive", "--serialize_overlap=1 --norandommap"] {
         let directory = place();
-        let report = fio_json(&directory, &format!("{base} --rw=randwrite {words}"));
+        let report = fio_json(&directory, format!("{base} --rw=randwrite {words}"));
         assert_eq!(report["jobs"][0]["write"]["total_ios"].as_u64(), Some(64), "{words}");
         let syncs = if words.starts_with("--fsync") { 15 } else { 0 };
         assert_eq!(report["jobs"][0]["sync"]["total_ios"].as_u64().unwrap_or(0), syncs, "{words}");
@@ -529,7 +529,7 @@ fn options_of_time_take_the_time_they_name() {
         ("--iodepth=4", 2, 100),
         ("--latency_target=1ms --latency_window=100ms --iodepth=8 --time_based --runtime=1", 100, 7692),
     ] {
-        let result = fio_json(place(), &format!("{base} {words}"));
+        let result = fio_json(place(), format!("{base} {words}"));
         let job = &result["jobs"][0];
         let found = (job["job_runtime"].as_u64().unwrap(), job["read"]["total_ios"].as_u64().unwrap());
         assert_eq!(found, (runtime_ms, ios), "{words}");
@@ -708,12 +708,12 @@ fn the_result_has_what_is_measured_and_asked_for() {
     let directory = place();
     let samples = |words: &str| {
         let base = "--name=a --ioengine=sim --size=1g --runtime=2 --time_based";
-        fio_json(&directory, &format!("{base} {words}"))["jobs"][0]["read"]["bw_samples"].as_u64().unwrap()
+        fio_json(&directory, format!("{base} {words}"))["jobs"][0]["read"]["bw_samples"].as_u64().unwrap()
     };
     assert_eq!((samples(""), samples("--disable_bw=1")), (4, 0));
     let percentiles = |words: &str| {
         let base = "--name=a --ioengine=libaio --iodepth=2 --size=64k";
-        !fio_json(&directory, &format!("{base} {words}"))["jobs"][0]["read"]["slat_ns"]["percentile"].is_null()
+        !fio_json(&directory, format!("{base} {words}"))["jobs"][0]["read"]["slat_ns"]["percentile"].is_null()
     };
     assert!(percentiles("--slat_percentiles=1") && !percentiles(""));
 }

@@ -55,7 +55,7 @@ fn sets(share: f64) -> (Place, String, String) {
 #[test]
 fn a_comparison_names_what_changed_in_table_json_and_markdown() {
     let (directory, old, new) = sets(0.88);
-    plumb(&directory, &format!("compare {old} {new}"))
+    plumb(&directory, format!("compare {old} {new}"))
         .succeeds()
         .silent()
         .prints("random reads 8K ×16    5 and 5 runs, in turns: compared as pairs")
@@ -64,11 +64,11 @@ fn a_comparison_names_what_changed_in_table_json_and_markdown() {
         .prints("−11.9 %")
         .prints("Worse: random reads 8K ×16 (IOPS −11.9 %, mean +13.5 %")
         .prints("would have been seen in every number");
-    let json = plumb(&directory, &format!("compare --json {old} {new}")).end().json();
+    let json = plumb(&directory, format!("compare --json {old} {new}")).end().json();
     let pair = &json["pairs"][0];
     assert_eq!((&pair["metric"], &pair["verdict"], &pair["order"]), (&json!("iops"), &json!("worse"), &json!("turns")));
     assert!((pair["change"].as_f64().unwrap() + 0.11912).abs() < 1e-6, "{pair}");
-    let markdown = plumb(&directory, &format!("compare --format markdown {old} {new}")).end().stdout;
+    let markdown = plumb(&directory, format!("compare --format markdown {old} {new}")).end().stdout;
     assert!(markdown.starts_with("**Worse: random reads") && markdown.contains("| random reads 8K ×16 | p99 |"));
 }
 
@@ -104,7 +104,7 @@ fn a_loss_next_to_a_neighbour_decides_nothing() {
     let of = |check: &str, grade: &str, evidence: Value| json!({ "check": check, "grade": grade, "sentence": "because of this", "evidence": evidence });
     let neighbour = of("neighbour", "valid_with_limits", json!([["others_percent", 40.0]]));
     let slow = OLD.map(|rate| rate * 0.85);
-    let gate = |words: &str| plumb(&directory, &format!("gate {words}"));
+    let gate = |words: &str| plumb(&directory, format!("gate {words}"));
     gate(&format!("{slower} --against {old}")).exits(1);
     let new = write_noted(directory.path(), "beset", &slow, (2, &neighbour));
     let text = gate(&format!("{new} --against {old}")).exits(2).stdout;
@@ -135,7 +135,7 @@ fn a_loss_next_to_a_neighbour_decides_nothing() {
 fn a_comparison_is_a_picture_in_every_form() {
     let (directory, old, new) = sets(0.88);
     for (file, start) in [("c.svg", "<svg"), ("c.png", "\u{89}PNG"), ("c.pdf", "%PDF"), ("c.html", "<!doctype html>")] {
-        plumb(&directory, &format!("compare --shift {old} {new} -o {file}")).succeeds().silent().prints("▼ worse");
+        plumb(&directory, format!("compare --shift {old} {new} -o {file}")).succeeds().silent().prints("▼ worse");
         let bytes = directory.bytes(file);
         let head: String = bytes.iter().take(20).map(|byte| char::from(*byte)).collect();
         assert!(head.starts_with(start), "{file}: {head}");
@@ -147,10 +147,10 @@ fn a_comparison_is_a_picture_in_every_form() {
     }
     let html = directory.read("c.html");
     assert!(html.contains("Worse: random reads 8K ×16 (IOPS −11.9 %"), "the verdict");
-    plumb(&directory, &format!("compare {old} {new} -o c.txt")).exits(1).complains("use .html, .svg, .png or .pdf");
+    plumb(&directory, format!("compare {old} {new} -o c.txt")).exits(1).complains("use .html, .svg, .png or .pdf");
     directory.write("thesis.svg", "<svg>mine</svg>");
     let Transcript { status, stdout: text, stderr: errors, .. } =
-        plumb(&directory, &format!("compare {old} {new} -o thesis.svg")).end();
+        plumb(&directory, format!("compare {old} {new} -o thesis.svg")).end();
     assert!(status == Some(1) && text.is_empty() && errors.contains("thesis.svg"), "{text} {errors}");
 }
 
@@ -166,7 +166,7 @@ fn text_terse_and_json_of_a_fio_of_any_age_are_compared() {
     let (sets, old, _) = sets(1.0);
     let csv = "name,users,bs,MB,lat,min,max,std,iops\nrandread,16,8K,625,0.2,0,1,0,80000\n";
     sets.write("sweep.csv", csv);
-    plumb(&sets, &format!("compare {old} sweep.csv"))
+    plumb(&sets, format!("compare {old} sweep.csv"))
         .succeeds()
         .prints("the new side does not state the size of the data")
         .prints("p99 of the new side is not stated");
@@ -181,7 +181,7 @@ fn the_gate_answers_with_its_exit_status_and_a_last_line() {
         (1.0 / 1.05, 2, "gate: cannot tell: random reads 8K ×16 IOPS −4.7 % ("),
     ] {
         let (directory, old, new) = sets(share);
-        let run = plumb(&directory, &format!("gate {new} --against {old}")).end();
+        let run = plumb(&directory, format!("gate {new} --against {old}")).end();
         // At the tolerance the noise of these pairs is smaller than the rounding of the rates.
         if expected != 2 {
             let text = run.exits(expected).stdout;
@@ -192,8 +192,8 @@ fn the_gate_answers_with_its_exit_status_and_a_last_line() {
     let (directory, old, _) = sets(1.0);
     let noisy = [80_000.0, 70_000.0, 79_000.0, 88_000.0, 74_000.0];
     let new = write(directory.path(), "noisy", &noisy, 1_700_000_050);
-    plumb(&directory, &format!("gate --against {old} -- {new}")).exits(2).prints("runs a side would settle it");
-    plumb(&directory, &format!("gate --tolerance 40% --against {old} -- {new}")).succeeds();
+    plumb(&directory, format!("gate --against {old} -- {new}")).exits(2).prints("runs a side would settle it");
+    plumb(&directory, format!("gate --tolerance 40% --against {old} -- {new}")).succeeds();
 }
 
 #[test]
@@ -214,14 +214,14 @@ fn a_mistake_of_the_gate_is_not_an_answer() {
     let mut other = fio_json(80_000.0, 1);
     other["global options"]["size"] = json!("1g");
     directory.write("other.json", serde_json::to_string_pretty(&other).unwrap());
-    plumb(&directory, &format!("gate other.json --against {old}")).exits(3).prints("its I/Os go to");
+    plumb(&directory, format!("gate other.json --against {old}")).exits(3).prints("its I/Os go to");
     let mut lost = fio_json(80_000.0, 1);
     lost["jobs"][0]["job options"]["rw"] = json!("read");
     directory.write("lost.json", serde_json::to_string_pretty(&lost).unwrap());
-    plumb(&directory, &format!("gate lost.json --against {old}"))
+    plumb(&directory, format!("gate lost.json --against {old}"))
         .exits(3)
         .prints("no test of the baseline is in the results");
-    plumb(&directory, &format!("gate {new} --against {old} lost.json"))
+    plumb(&directory, format!("gate {new} --against {old} lost.json"))
         .exits(2)
         .prints("it is in the baseline and not in the results");
 }
@@ -232,7 +232,7 @@ fn errors_that_the_baseline_does_not_have_are_worse() {
     let mut failed = fio_json(80_000.0, 1);
     failed["jobs"][0]["error"] = json!(5);
     directory.write("failed.json", serde_json::to_string_pretty(&failed).unwrap());
-    plumb(&directory, &format!("gate failed.json --against {old}"))
+    plumb(&directory, format!("gate failed.json --against {old}"))
         .exits(1)
         .prints("errors that the baseline does not have");
 }
@@ -250,10 +250,8 @@ fn pairs_can_be_judged_after_each_and_must_be_pairs() {
     status(5, 5).exits(1);
     status(5, 4).exits(3).prints("5 runs of the baseline and 4 new ones");
     let late = write(directory.path(), "late", &OLD, 1_800_000_000);
-    plumb(&directory, &format!("gate --pairs {late} --against {}", list("old", 5)))
-        .exits(3)
-        .prints("not made in turns");
-    plumb(&directory, &format!("gate {late} --against {}", list("old", 5)))
+    plumb(&directory, format!("gate --pairs {late} --against {}", list("old", 5))).exits(3).prints("not made in turns");
+    plumb(&directory, format!("gate {late} --against {}", list("old", 5)))
         .succeeds()
         .prints("All old runs were made before all new ones");
 }
@@ -261,10 +259,7 @@ fn pairs_can_be_judged_after_each_and_must_be_pairs() {
 #[test]
 fn build_servers_get_their_formats() {
     let (directory, old, new) = sets(0.8);
-    let of = |format: &str| {
-        let text = plumb(&directory, &format!("gate --format {format} {new} --against {old}")).exits(1).stdout;
-        text
-    };
+    let of = |format: &str| plumb(&directory, format!("gate --format {format} {new} --against {old}")).exits(1).stdout;
     let xml = of("junit");
     assert!(xml.contains("<testsuite name=\"plumb gate\" tests=\"2\" failures=\"2\" skipped=\"0\">"), "{xml}");
     assert!(xml.contains("<testcase classname=\"random reads 8K ×16\" name=\"IOPS\"><failure message="), "{xml}");
@@ -287,11 +282,11 @@ fn rounds_of_a_survey_are_runs() {
         file
     };
     let (a, b) = (run(1), run(2));
-    plumb(&directory, &format!("compare --shift {a} {b}"))
+    plumb(&directory, format!("compare --shift {a} {b}"))
         .succeeds()
         .silent()
         .prints("3 and 3 runs")
         .prints("shift of the latency")
         .prints("All old runs were made before all new ones");
-    plumb(&directory, &format!("compare {a} {a}")).succeeds().prints("3 and 3 runs");
+    plumb(&directory, format!("compare {a} {a}")).succeeds().prints("3 and 3 runs");
 }

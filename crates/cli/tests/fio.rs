@@ -36,14 +36,14 @@ fn a_run_prints_job_version_start_and_report_in_this_order() {
 
 #[test]
 fn json_alone_is_nothing_but_json() {
-    let parsed = job(&["--output-format=json"]).json();
+    let parsed = job(["--output-format=json"]).json();
     assert_eq!(parsed["jobs"][0]["read"]["total_ios"], 256);
 }
 
 #[test]
 fn json_comes_before_the_report_however_they_are_asked_for() {
     for formats in ["--output-format=json,normal", "--output-format=normal,json", "--output-format=normal,json+"] {
-        let shown = job(&[formats]).stdout();
+        let shown = job([formats]).stdout();
         let found = places(&shown, ["rw=read", "Starting 1 process", "\n{", "\"jobs\" :", "(groupid=0", "Run status"]);
         assert!(found.is_sorted(), "{formats}: {found:?}");
         assert_eq!(shown.contains("\"bins\""), formats.ends_with("json+"), "{formats}");
@@ -78,7 +78,7 @@ fn minimal_is_one_line_per_job_and_the_last_format_wins() {
         assert_eq!(shown.lines().count(), 1, "{words:?}: {shown}");
         assert_eq!(shown.split(';').count(), fields, "{words:?}: {shown}");
     }
-    let shown = job(&["--minimal", "--output-format=json"]).end().stdout;
+    let shown = job(["--minimal", "--output-format=json"]).end().stdout;
     assert!(shown.starts_with('{'), "{shown}");
 }
 
@@ -87,7 +87,7 @@ fn output_goes_to_a_file_and_nothing_to_the_screen() {
     let directory = place();
     let path = directory.path().join("o.txt");
     let option = format!("--output={}", path.display());
-    let shown = job(&[&option]).succeeds().silent().stdout;
+    let shown = job([&option]).succeeds().silent().stdout;
     assert_eq!(shown.as_str(), "");
     let written = std::fs::read_to_string(&path).unwrap();
     places(&written, ["a: (g=0)", "Starting 1 process", "Run status group 0"]);
@@ -112,28 +112,28 @@ fn mistakes_go_to_the_output_file_too() {
     let directory = place();
     let path = directory.path().join("o.txt");
     let option = format!("--output={}", path.display());
-    run(&[&option, "--name=x", "--bs=foo"]).exits(1);
+    run([&option, "--name=x", "--bs=foo"]).exits(1);
     assert!(std::fs::read_to_string(&path).unwrap().contains("foo"));
 }
 
 #[test]
 fn parse_only_runs_nothing() {
-    let shown = job(&["--parse-only"]).stdout();
+    let shown = job(["--parse-only"]).stdout();
     assert!(!shown.contains("Run status"), "{shown}");
 }
 
 #[test]
 fn showcmd_gives_a_command_line() {
-    let shown = job(&["--showcmd"]).stdout();
+    let shown = job(["--showcmd"]).stdout();
     assert!(shown.starts_with("fio ") && shown.contains("--name=a") && shown.contains("--ioengine=null"), "{shown}");
 }
 
 #[test]
 fn help_has_examples_and_engines_and_options_are_listed() {
-    run(&["--help"]).succeeds().prints("--output-format");
-    run(&["--enghelp"]).succeeds().prints("libaio").prints("io_uring");
+    run(["--help"]).succeeds().prints("--output-format");
+    run(["--enghelp"]).succeeds().prints("libaio").prints("io_uring");
     run("--enghelp=nosuch").exits(1);
-    run(&["--cmdhelp=bs"]).succeeds().prints("blocksize");
+    run(["--cmdhelp=bs"]).succeeds().prints("blocksize");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_closed_pipe_ends_quietly_with_a_failure() {
 
 #[test]
 fn a_full_disk_under_the_results_is_reported() {
-    job(&["--output=/dev/full"]).exits(1).complains("/dev/full: no space left for the results");
+    job(["--output=/dev/full"]).exits(1).complains("/dev/full: no space left for the results");
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     run("--version").output_to(full).exits(1).complains("standard output: no space left");
 }
@@ -199,7 +199,7 @@ fn a_job_file_may_come_through_a_pipe() {
         let pipe = pipe.clone();
         move || std::fs::write(pipe, text)
     });
-    let Transcript { status, stdout: shown, stderr: error, .. } = run(&[pipe.to_str().unwrap()]).end();
+    let Transcript { status, stdout: shown, stderr: error, .. } = run([pipe.to_str().unwrap()]).end();
     writer.join().unwrap().unwrap();
     assert!(status == Some(0) && shown.contains("piped: "), "{shown}{error}");
     for name in ["-", "/dev/stdin"] {
@@ -210,7 +210,7 @@ fn a_job_file_may_come_through_a_pipe() {
 #[test]
 fn the_live_line_is_drawn_when_asked_for_and_only_then() {
     let job = ["--name=a", "--ioengine=null", "--size=1t", "--time_based", "--runtime=2"];
-    let live = |option: &str| run(&[&[option][..], &job].concat()).stdout();
+    let live = |option: &str| run([&[option][..], &job].concat()).stdout();
     assert!(live("--eta=always").contains("Jobs: 1 (f="));
     assert!(!live("--eta=never").contains("Jobs: 1"));
     assert!(!live("--eta=auto").contains("Jobs: 1"), "no terminal, no live line");
@@ -221,7 +221,7 @@ fn read_only_refuses_to_write() {
     let directory = place();
     let file = directory.path().join("f");
     let name = format!("--filename={}", file.display());
-    run(&["--readonly", "--name=a", "--rw=write", "--size=1m", "--ioengine=psync", &name]).exits(1);
+    run(["--readonly", "--name=a", "--rw=write", "--size=1m", "--ioengine=psync", &name]).exits(1);
     assert!(!Path::new(&file).exists());
 }
 
@@ -239,8 +239,7 @@ fn a_good_run_leaves_standard_error_empty() {
     let doubt = "fio: job `a` (command line): engine psync does one I/O at a time; iodepth=8 is capped at 1";
     assert_eq!((status, error.as_str()), (Some(0), ""));
     assert!(shown.starts_with(doubt), "{shown}");
-    let Transcript { stdout: json, stderr: error, .. } =
-        run(&[&doubtful[..], &["--output-format=json"]].concat()).end();
+    let Transcript { stdout: json, stderr: error, .. } = run([&doubtful[..], &["--output-format=json"]].concat()).end();
     let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(parsed["plumb"]["warnings"][0].as_str().unwrap().contains("iodepth=8 is capped at 1"), "{json}");
     assert_eq!(error, "");
@@ -251,7 +250,7 @@ fn json_has_the_remarks_and_json_full_all_that_was_measured() {
     let place = place();
     let file = place.path().join("r.json");
     let run = |format: &str| {
-        let json = job(&["--bs=512", &format!("--output-format={format}")]).end().stdout;
+        let json = job(["--bs=512", &format!("--output-format={format}")]).end().stdout;
         std::fs::write(&file, &json).unwrap();
         let found: serde_json::Value = serde_json::from_str(&json).unwrap();
         let plumb = |words: &str| plumb(&place, words).end().stdout;
@@ -277,7 +276,7 @@ fn json_has_the_remarks_and_json_full_all_that_was_measured() {
 #[test]
 fn cpu_time_is_that_of_the_measured_part() {
     let words = ["--name=a", "--ioengine=null", "--rw=randread", "--bsrange=4k-8k", "--size=64g", "--number_ios=10000"];
-    let json = run(&[&words[..], &["--output-format=json"]].concat()).json();
+    let json = run([&words[..], &["--output-format=json"]].concat()).json();
     let job = &json["jobs"][0];
     let percent = job["usr_cpu"].as_f64().unwrap() + job["sys_cpu"].as_f64().unwrap();
     assert!(percent > 0.0 && percent < 115.0, "{percent} % of one processor in one thread");
@@ -285,9 +284,9 @@ fn cpu_time_is_that_of_the_measured_part() {
 
 #[test]
 fn a_job_name_does_not_steer_the_terminal() {
-    let shown = run(&["--name=a\x1b[31m\nb", "--ioengine=null", "--size=1m"]).stdout();
+    let shown = run(["--name=a\x1b[31m\nb", "--ioengine=null", "--size=1m"]).stdout();
     assert!(!shown.contains('\x1b') && shown.contains("\na␛[31m␊b: (groupid=0"), "{shown}");
-    let parsed = run(&["--name=a\x1b[31m\nb", "--ioengine=null", "--size=1m", "--output-format=json"]).end().json();
+    let parsed = run(["--name=a\x1b[31m\nb", "--ioengine=null", "--size=1m", "--output-format=json"]).end().json();
     assert_eq!(parsed["jobs"][0]["jobname"], "a\x1b[31m\nb", "data is not changed");
 }
 
@@ -297,14 +296,14 @@ fn neither_showcmd_nor_debug_steers_the_terminal() {
     let path = directory.path().join("strange.fio");
     std::fs::write(&path, "[a\x1b[31m\u{202e}]\nsize=4k\nioengine=null\ndescription=b\x07\n").unwrap();
     let file = path.to_str().unwrap();
-    let shown = run(&["--untrusted", "--showcmd", file]).end().stdout;
+    let shown = run(["--untrusted", "--showcmd", file]).end().stdout;
     for word in [r"--name=$'a\033[31m\342\200\256' ", r"--description=$'b\007'"] {
         assert!(shown.contains(word), "{shown}");
     }
     assert!(!shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown}");
     for subjects in ["parse", "all"] {
         let Transcript { stdout: shown, stderr: message, .. } =
-            run(&["--untrusted", &format!("--debug={subjects}"), file])
+            run(["--untrusted", &format!("--debug={subjects}"), file])
                 .succeeds()
                 .prints("ptr=a␛[31m\u{fffd}")
                 .prints("ptr=b␇");
@@ -317,7 +316,7 @@ fn neither_showcmd_nor_debug_steers_the_terminal() {
 fn a_signal_ends_company_within_a_cycle_of_many_years() {
     for mode in ["noop", "qsort"] {
         let words = ["--name=a", "--ioengine=cpuio", "--cpuload=50", "--cpuchunks=9223372036854775us", "--runtime=600"];
-        let running = begun(&[&words[..], &[&format!("--cpumode={mode}")]].concat());
+        let running = begun([&words[..], &[&format!("--cpumode={mode}")]].concat());
         let signalled = std::time::Instant::now();
         running.signal(Signal::TERM);
         running.end().exits(128).prints("fio: terminating on signal 15").prints("Run status group 0");
@@ -346,7 +345,7 @@ fn a_file_whose_layout_is_interrupted_is_removed() {
 
 #[test]
 fn the_help_fits_a_terminal_of_80_columns() {
-    let shown = run(&["--help"]).stdout();
+    let shown = run(["--help"]).stdout();
     let wide: Vec<&str> = shown.lines().filter(|line| line.chars().count() > 79).collect();
     assert!(wide.is_empty(), "{wide:#?}");
     assert!(shown.contains("--minimal") && shown.contains("--output=FILE"), "{shown}");
@@ -398,15 +397,15 @@ fn a_trigger_file_ends_the_run_and_its_command_is_run() {
 
 #[test]
 fn a_run_that_waits_for_a_regime_says_how_it_ended() {
-    let out = job(&["--until-regime=settled", "--runtime=1", "--time_based", "--output-format=json"])
+    let out = job(["--until-regime=settled", "--runtime=1", "--time_based", "--output-format=json"])
         .succeeds()
         .complains("it ran to its end: its rate had not settled after")
         .stdout;
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();
     let ended = &found["plumb"]["until_regime"];
     assert!(ended["until"] == "settled" && ended["reached"] == false, "{ended}");
-    job(&["--until-regime=noise"]).exits(1).complains("--until-regime=noise: it takes change");
-    run(&["--until-regime=change", "--name=a", "--ioengine=sim", "--rw=read", "--size=1m", "--filename=a"])
+    job(["--until-regime=noise"]).exits(1).complains("--until-regime=noise: it takes change");
+    run(["--until-regime=change", "--name=a", "--ioengine=sim", "--rw=read", "--size=1m", "--filename=a"])
         .exits(1)
         .complains("runs in simulated time (ioengine=sim)");
 }
@@ -426,7 +425,7 @@ fn no_trigger_fires_after_a_signal_to_a_worker() {
 
 #[test]
 fn idle_cpus_are_in_text_and_json() {
-    let text = job(&["--idle-prof=percpu", "--output-format=json,normal", "--runtime=1", "--time_based"]).stdout();
+    let text = job(["--idle-prof=percpu", "--output-format=json,normal", "--runtime=1", "--time_based"]).stdout();
     for part in ["\"cpu_idleness\" : {", "\"cpu-0\" : ", "\"unit_mean\" : ", "CPU idleness:\n  system: ", "  percpu: "]
     {
         assert!(text.contains(part), "{part} is missing in\n{text}");

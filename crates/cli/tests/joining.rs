@@ -63,7 +63,7 @@ impl Waiting {
     }
 
     fn member(&self, directory: &Path, more: &[&str]) -> Process {
-        plumb(directory, &[&["--join", &self.address()], more].concat()).start()
+        plumb(directory, [&["--join", &self.address()], more].concat()).start()
     }
 
     /// The answer to these bytes.
@@ -87,15 +87,15 @@ fn below(pid: u32, depth: usize) -> u32 {
 fn members_join_in_any_order_and_one_too_many_is_refused() {
     let (first, second, port) = (place(), place(), free_port());
     let (leader, place) = (format!("127.0.0.1:{port}"), place());
-    let early = plumb(first.path(), &["--join", &leader, "--rank", "1"]).start();
+    let early = plumb(first.path(), ["--join", &leader, "--rank", "1"]).start();
     std::thread::sleep(Duration::from_millis(200));
     let words = format!("--lead 2 --listen {leader} --json fio {WRITES} --time_based --runtime=1 --rate_iops=200");
     let leading = plumb(place.path(), words).start();
-    let late = plumb(second.path(), &["--join", &leader]).start();
+    let late = plumb(second.path(), ["--join", &leader]).start();
     // Both are at work.
     below(early.id(), 2);
     below(late.id(), 2);
-    let third = plumb(place.path(), &["--join", &leader]).end();
+    let third = plumb(place.path(), ["--join", &leader]).end();
     third.exits(1).complains("all 2 members of this run are there already");
     let found = leading.end().exits(0).json();
     assert_eq!((&found["cluster"]["carrier"], &found["cluster"]["members"]), (&"tcp".into(), &2.into()));
@@ -149,7 +149,7 @@ fn leader_and_member_prove_their_secret_and_mistakes_are_named() {
         let all: Vec<&str> = options.into_iter().chain(words.iter().map(String::as_str)).collect();
         plumb(place.path(), &all).start()
     };
-    let join = |more: &[&str]| plumb(place.path(), &[&["--join", &address], more].concat()).end();
+    let join = |more: &[&str]| plumb(place.path(), [&["--join", &address], more].concat()).end();
     let leader = lead(&["--secret-file", &right]);
     for (secret, complaint) in [
         (&["--secret-file", &wrong][..], "the secret of the member is not that of this leader"),
@@ -212,13 +212,13 @@ fn too_few_members_end_the_wait_with_missing_and_refused_names() {
     }
     // Three say nothing, and the fourth is served.
     let mute: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(leader.address()).unwrap()).collect();
-    let again = plumb(here.path(), &["--join", &leader.address(), "--rank", "1"]).end();
+    let again = plumb(here.path(), ["--join", &leader.address(), "--rank", "1"]).end();
     again.exits(1).complains("member 1 is there already, from 127.0.0.1");
     leader.process.end().exits(1).complains("1 of 3 members joined within 2s, missing: 0, 2; refused were 127.0.0.1: ");
     drop(mute);
     member.end().exits(1);
     // The other way round.
-    plumb(here.path(), &["--join", &format!("127.0.0.1:{}", free_port()), "--join-within", "1s"])
+    plumb(here.path(), ["--join", &format!("127.0.0.1:{}", free_port()), "--join-within", "1s"])
         .end()
         .exits(1)
         .complains("no leader within 1s: Connection refused");

@@ -191,7 +191,7 @@ fn an_unusable_address_is_refused_before_the_measurement() {
         ("--metrics-linger=5s".to_owned(), "--metrics-listen PORT"),
         ("--otlp=https://here".to_owned(), if cfg!(feature = "otlp") { "not supported" } else { "the feature `otlp`" }),
     ] {
-        plumb(&directory, &format!("fio --name=a --size=1m {options}")).exits(1).complains(expected);
+        plumb(&directory, format!("fio --name=a --size=1m {options}")).exits(1).complains(expected);
     }
     assert_eq!(directory.names(), [""; 0], "nothing was written");
 }

@@ -20,17 +20,17 @@ fn gibibytes_and_german_dates_of_iostat_are_read() {
              sda             48,22      0,50    1,00  75,00\n\n"
         )
     };
-    plumb(place(), &["parse", "--format", "json", "-"])
+    plumb(place(), ["parse", "--format", "json", "-"])
         .input(report(1) + &report(2))
         .succeeds()
         .silent()
         .prints("20.11.2026 12:00:02");
-    plumb(place(), &["parse", "-f", "csv", "-"]).input(report(1)).end().prints(",sda,,,512,");
+    plumb(place(), ["parse", "-f", "csv", "-"]).input(report(1)).end().prints(",sda,,,512,");
     let drawn = place();
     let (input, page) = (drawn.path().join("iostat.txt"), drawn.path().join("page.html"));
     std::fs::write(&input, report(1) + &report(2)).expect("the test's own directory");
     let words = ["report", &input.to_string_lossy(), "-o", &page.to_string_lossy()].map(str::to_owned);
-    plumb(place(), &words.each_ref().map(String::as_str)).succeeds();
+    plumb(place(), words.each_ref().map(String::as_str)).succeeds();
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("536870912"), "half a gibibyte per second is in the page's data");
 }
@@ -188,30 +188,30 @@ fn one_job_file(fio: &Program, number: usize, job: &str) {
 
 #[test]
 fn the_exit_status_says_all_part_or_nothing() {
-    plumb(place(), &["parse", &seed("fio_2.0.13")]).succeeds().silent().prints("109.665").prints("28074");
-    plumb(place(), &["parse", &seed("fio_2.0.8_iostat")])
+    plumb(place(), ["parse", &seed("fio_2.0.13")]).succeeds().silent().prints("109.665").prints("28074");
+    plumb(place(), ["parse", &seed("fio_2.0.8_iostat")])
         .exits(3)
         .complains("fio_2.0.8_iostat.txt:14: the run of `regular_read`");
     let Transcript { stdout: table, stderr: errors, .. } =
-        plumb(place(), &["parse", "-"]).input("nothing of interest\n").exits(1);
+        plumb(place(), ["parse", "-"]).input("nothing of interest\n").exits(1);
     assert_eq!(table.as_str(), "");
     assert!(errors.contains("nothing found"), "{errors}");
-    plumb(place(), &["parse", "no-such-file", &seed("fio_2.0.13")]).exits(3).complains("no-such-file: cannot be read");
+    plumb(place(), ["parse", "no-such-file", &seed("fio_2.0.13")]).exits(3).complains("no-such-file: cannot be read");
 }
 
 #[test]
 fn every_format_holds_the_same_rows() {
     let file = seed("fio_2.0.13");
-    let csv = plumb(place(), &["parse", "--format", "csv", &file]).end().stdout;
+    let csv = plumb(place(), ["parse", "--format", "csv", &file]).end().stdout;
     assert_eq!(csv.lines().count(), 5);
     assert!(csv.starts_with("system,name,users,bs,MB,lat,min,max,std,iops,us50,"), "{csv}");
-    let again = plumb(place(), &["parse", "-v", "-p", "-"]).input(csv).succeeds().silent().stdout;
-    let table = plumb(place(), &["parse", "-v", "-p", &file]).end().stdout;
+    let again = plumb(place(), ["parse", "-v", "-p", "-"]).input(csv).succeeds().silent().stdout;
+    let table = plumb(place(), ["parse", "-v", "-p", &file]).end().stdout;
     assert_eq!(again, table, "the CSV read back is the same table");
-    plumb(place(), &["parse", "-r", "-n", "lab", &file]).end().prints("nrow=38").prints("testtype <- \"lab\"");
-    let markdown = plumb(place(), &["parse", "--format", "markdown", &file]).end().stdout;
+    plumb(place(), ["parse", "-r", "-n", "lab", &file]).end().prints("nrow=38").prints("testtype <- \"lab\"");
+    let markdown = plumb(place(), ["parse", "--format", "markdown", &file]).end().stdout;
     assert_eq!(markdown.lines().count(), 6);
-    let json = plumb(place(), &["parse", "--format", "json", &file]).end().json();
+    let json = plumb(place(), ["parse", "--format", "json", &file]).end().json();
     assert_eq!(json["readings"].as_array().expect("the test's own data").len(), 4);
     assert_eq!(json["readings"][0]["run"]["jobs"][0]["directions"][0]["iops"], 28074.0);
 }
@@ -226,19 +226,19 @@ fn foreign_words_are_text_in_markdown() {
         ("a\u{2028}b\u{202e}c", "| a\u{fffd}b\u{fffd}c |"),
     ] {
         let rows = format!("system,name,users,bs,MB,lat,min,max,std,iops\nlab,{name},16,8K,25,5,1,9,1,3200\n");
-        let markdown = plumb(place(), &["parse", "--format", "markdown", "-"]).input(rows).stdout();
+        let markdown = plumb(place(), ["parse", "--format", "markdown", "-"]).input(rows).stdout();
         assert!(markdown.lines().nth(2).is_some_and(|row| row.starts_with(expected)), "{markdown}");
     }
 }
 
 #[test]
 fn a_parquet_file_needs_a_name_and_has_its_marks_at_both_ends() {
-    plumb(place(), &["parse", "--format", "parquet", &seed("fio_2.0.13")]).exits(1).complains("--output FILE");
+    plumb(place(), ["parse", "--format", "parquet", &seed("fio_2.0.13")]).exits(1).complains("--output FILE");
     let directory = place();
     let path = directory.path().join("a.parquet");
     plumb(
         place(),
-        &["parse", "--format", "parquet", "-o", path.to_str().expect("the test's own data"), &seed("fio_2.0.13")],
+        ["parse", "--format", "parquet", "-o", path.to_str().expect("the test's own data"), &seed("fio_2.0.13")],
     )
     .succeeds()
     .silent();
@@ -255,11 +255,11 @@ fn files_of_others_are_not_overwritten() {
         let name = path.to_str().expect("the test's own data");
         std::fs::write(&path, "my thesis\n").expect("the test's own data");
         let words = ["parse", "--format", format, "-o", name, &seed("fio_2.0.13")];
-        plumb(place(), &words).exits(1).complains(name).complains("plumb did not make it");
+        plumb(place(), words).exits(1).complains(name).complains("plumb did not make it");
         assert_eq!(std::fs::read_to_string(&path).expect("the test's own data"), "my thesis\n");
         std::fs::remove_file(&path).expect("the test's own data");
         for _ in 0..2 {
-            plumb(place(), &words).succeeds();
+            plumb(place(), words).succeeds();
         }
     }
 }
@@ -268,14 +268,14 @@ fn files_of_others_are_not_overwritten() {
 fn a_card_is_text_and_json_and_an_unknown_profile_is_refused() {
     let rows = "system,name,users,bs,MB,lat,min,max,std,iops,p95_00,p99_00\n\
                 lab,randread,16,8K,25,5,1,9,1,3200,8,14\nlab,randread,32,8K,25,10,1,9,1,3200,15,20\n";
-    plumb(place(), &["grade", "-"])
+    plumb(place(), ["grade", "-"])
         .input(rows)
         .succeeds()
         .prints("A-/D")
         .prints("5.000/1.00")
         .prints("? log write 1K: there is no run of write 1K by 4");
-    let json = plumb(place(), &["grade", "--format", "json", "--profile", "nvme-2026", "-"]).input(rows).end().json();
+    let json = plumb(place(), ["grade", "--format", "json", "--profile", "nvme-2026", "-"]).input(rows).end().json();
     assert_eq!(json["cards"][0]["lines"][0]["marks"][0]["latency"]["graded"]["grade"], "D");
-    let errors = plumb(place(), &["grade", "--profile", "best", "-"]).input(rows).exits(1).stderr;
+    let errors = plumb(place(), ["grade", "--profile", "best", "-"]).input(rows).exits(1).stderr;
     assert!(["oracle-2012 (", "ssd-2026 (", "nvme-2026 ("].iter().all(|name| errors.contains(name)), "{errors}");
 }

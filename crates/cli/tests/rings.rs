@@ -28,7 +28,7 @@ fn the_last_batch_is_submitted_by_the_call_that_waits() {
 fn latencies_of_ios_whose_submission_was_not_seen_are_total() {
     let directory = place();
     let submissions = |words: &str| {
-        let result = fio_json(&directory, &format!("{JOB} {words}"));
+        let result = fio_json(&directory, format!("{JOB} {words}"));
         let read = &result["jobs"][0]["read"];
         assert_eq!(read["total_ios"], 64);
         assert_eq!(read["lat_ns"]["N"], 64);

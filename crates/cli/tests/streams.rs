@@ -73,7 +73,7 @@ fn the_intervals_of_a_run_are_its_result_to_the_digit() {
         "--rate_iops=90",
     ];
     // fio's report is printed as ever.
-    plumb(&directory, &words).succeeds().prints("Run status group 0");
+    plumb(&directory, words).succeeds().prints("Run status group 0");
     let lines = written(&directory.path().join("s.ndjson"));
     check_schema(&lines);
     let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
@@ -140,7 +140,7 @@ fn each_member_is_a_run_whose_intervals_are_its_result() {
         assert!(!of_type(&of_run, "check").is_empty());
     }
     let words = ["cluster", "--local", "1", "--stream", "-", "--json", "fio", "--name=a"];
-    plumb(&directory, &words).exits(1).complains("standard output is for the result already");
+    plumb(&directory, words).exits(1).complains("standard output is for the result already");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn standard_output_is_for_the_lines_alone() {
     for given in ["-", "fd:1"] {
         let stream = format!("--stream={given}");
         let words = ["fio", &stream, "--name=a", "--ioengine=null", "--size=1m", "--output=report"];
-        let found = lines(&plumb(&directory, &words).succeeds().stdout);
+        let found = lines(&plumb(&directory, words).succeeds().stdout);
         assert_eq!(found[0]["jobs"][0]["engine"], "null");
         let report = directory.read("report");
         assert!(report.contains("Run status group 0"), "{report}");
@@ -206,7 +206,7 @@ fn every_run_of_a_survey_a_knee_and_of_iozone_is_in_the_stream() {
 #[test]
 fn watch_has_the_counters_of_the_devices() {
     let directory = place();
-    plumb(&directory, &["watch", "--stream", "w.ndjson", "--count", "2", "--interval", "0.2"]).succeeds();
+    plumb(&directory, ["watch", "--stream", "w.ndjson", "--count", "2", "--interval", "0.2"]).succeeds();
     let lines = written(&directory.path().join("w.ndjson"));
     check_schema(&lines);
     let intervals = of_type(&lines, "interval");

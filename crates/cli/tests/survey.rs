@@ -261,12 +261,12 @@ fn a_survey_file_says_what_to_do_and_its_mistakes_have_lines() {
     let text = "tests = [\"randread\"]\nusers = [1, 2]\nsize = \"16M\"\ntime = 1\nengine = \"sim\"\nrepeat = 2\nshuffle = true\n";
     std::fs::write(&file, text).unwrap();
     let config = file.to_str().unwrap();
-    let shown = stage.survey(&["--config", config]).stdout();
+    let shown = stage.survey(["--config", config]).stdout();
     assert_eq!(shown.lines().filter(|line| line.starts_with("rand read")).count(), 4, "{shown}");
     assert!(shown.contains("The rates of 2 repetitions of one test differ by"), "{shown}");
     std::fs::write(&file, format!("{text}sise = 3\n")).unwrap();
     stage
-        .survey(&["--config", config])
+        .survey(["--config", config])
         .exits(1)
         .complains("nightly.toml")
         .complains("line 8")
@@ -283,11 +283,11 @@ fn custom_tests_have_their_names_in_table_result_and_dry_run() {
     std::fs::write(&file, text).unwrap();
     let config = file.to_str().unwrap();
     stage
-        .survey(&["--config", config, "--dry-run"])
+        .survey(["--config", config, "--dry-run"])
         .succeeds()
         .prints("1  64k bulk, 1 user\n")
         .prints("3  4k checkout, 2 users, rwmixread=25, sync=dsync\n");
-    let shown = stage.survey(&["--config", config]).stdout();
+    let shown = stage.survey(["--config", config]).stdout();
     for (name, rows) in [("bulk", 1), ("checkout read", 2), ("checkout write", 2), ("rand read", 0)] {
         assert_eq!(shown.lines().filter(|line| line.starts_with(name)).count(), rows, "rows of {name}\n{shown}");
     }
@@ -440,7 +440,7 @@ fn fio_sh_writes_job_files_for_fio_and_outputs_for_parse() {
     // DTrace's letter swallows nothing; two tests are two tests.
     run("-d -f -s 1 -m 16 -u 2 -l 8 -t").words(["read readrand"]).succeeds().complains("DTrace is not needed");
     for name in ["read_u02_kb0008", "readrand_u02_kb0008"] {
-        let job = results.read(&format!("{name}.job"));
+        let job = results.read(format!("{name}.job"));
         let kind = if name.starts_with("readrand") { "rw=randread\n" } else { "rw=read\n" };
         assert!(job.contains(kind) && job.contains("numjobs=2\n") && job.contains("bs=8192\n"), "{job}");
         let table = plumb(results, format!("parse {name}.out")).stdout();

@@ -30,7 +30,7 @@ fn the_report_has_the_jobs_and_the_result_their_shared_thread() {
     let result = directory.read("r.json");
     let said = "2 jobs take turns on a thread; the CPU time of each is an equal share of the thread's";
     assert!(result.contains(said), "{result}");
-    let grouped = fio_json(&directory, &format!("{words} --group_reporting"));
+    let grouped = fio_json(&directory, format!("{words} --group_reporting"));
     assert_eq!(grouped["jobs"].as_array().unwrap().len(), 1);
     assert_eq!(grouped["jobs"][0]["read"]["total_ios"].as_u64(), Some(80));
     assert_eq!(grouped["jobs"][0]["job options"]["jobs_per_thread"].as_str(), Some("2"));

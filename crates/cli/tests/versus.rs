@@ -55,7 +55,7 @@ fn the_seed_repeats_the_order_and_json_is_alone() {
         [&ACCEPT[..], &["--rounds", "6", "--quiet", "--json", "--seed", seed, "-o", output]].concat()
     };
     let of = |seed: &'static str, output: &'static str| -> Value {
-        let text = versus(&place, &options(seed, output), JOB).end().silent().stdout;
+        let text = versus(&place, options(seed, output), JOB).end().silent().stdout;
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     };
     let (one, again, other) = (of("3", "x"), of("3", "-"), of("7", "y"));
@@ -64,14 +64,14 @@ fn the_seed_repeats_the_order_and_json_is_alone() {
     assert_eq!(again["a"].as_array().map(Vec::len), Some(6), "-o - has the results");
     assert_eq!((again["results"].is_null(), one["results"].as_str()), (true, Some("x")));
     assert_eq!(place.names(), ["x", "y"]);
-    versus(&place, &options("3", "x"), JOB).exits(3).complains("x: is not empty");
+    versus(&place, options("3", "x"), JOB).exits(3).complains("x: is not empty");
 }
 
 #[test]
 fn equal_sides_are_the_same_and_a_width_can_be_asked_for() {
     let place = place();
     let exact = "--name=a --ioengine=sim --rw=randread --size=1g --runtime=1 --time_based";
-    versus(&place, &ACCEPT, exact)
+    versus(&place, ACCEPT, exact)
         .succeeds()
         .prints("A and B are the same within 5 %: IOPS 0.0 % (0.0 to 0.0 %).")
         .prints("All 4 rounds were equal");
@@ -147,7 +147,7 @@ fn both_sides_run_at_the_same_time_on_different_disks() {
     let place = place();
     let job = "--name=r --rw=randread --bs=4k --direct=1 --runtime=200ms --time_based";
     let options = ["--together", "--accept", "backing", "--rounds", "2", "--json", "--a", &a, "--b", &b];
-    let text = versus(&place, &options, job).exits(2).stdout;
+    let text = versus(&place, options, job).exits(2).stdout;
     let document: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&document["together"], &document["first"]), (&Value::from(true), &Value::from(vec![None::<&str>; 2])));
     let paths = |name: &str| {
@@ -157,7 +157,7 @@ fn both_sides_run_at_the_same_time_on_different_disks() {
         jobs.iter().map(|job| job["echo"]["paths"][0].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!((paths("a-001.json"), paths("b-001.json")), (vec![a.clone()], vec![b]), "each has the jobs of its side");
-    versus(&place, &["--together", "--a", &a, "--b", &a], job).exits(3).complains("both sides are on loop");
+    versus(&place, ["--together", "--a", &a, "--b", &a], job).exits(3).complains("both sides are on loop");
 }
 
 /// The share of seeds at which the program finds this change of the service time.

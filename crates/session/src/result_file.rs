@@ -20,12 +20,14 @@ pub struct SaveSchedule {
     next: Nanos,
 }
 
-impl SaveSchedule {
+impl Default for SaveSchedule {
     /// Starts a schedule; the first write is due one interval after the start.
-    pub fn new() -> Self {
+    fn default() -> Self {
         SaveSchedule { next: SAVE_INTERVAL }
     }
+}
 
+impl SaveSchedule {
     /// Returns true if a write is due `elapsed` after the start of the run.
     pub fn is_due(&mut self, elapsed: Nanos) -> bool {
         let due = elapsed >= self.next;
@@ -47,7 +49,7 @@ pub struct ResultFile {
 impl ResultFile {
     /// Checks that the file can be written, before anything is measured; `-` is standard output.
     pub fn reserve(path: &Path) -> Result<Self, Failure> {
-        let schedule = SaveSchedule::new();
+        let schedule = SaveSchedule::default();
         if is_stdout(path) {
             return Ok(ResultFile { file: None, schedule });
         }
@@ -122,7 +124,7 @@ mod tests {
 
     #[test]
     fn one_is_due_every_five_seconds_however_late_a_look_is() {
-        let mut schedule = SaveSchedule::new();
+        let mut schedule = SaveSchedule::default();
         let due: Vec<u64> =
             [1, 4, 5, 6, 9, 12, 13, 17].into_iter().filter(|&s| schedule.is_due(Nanos::from_secs(s))).collect();
         assert_eq!(due, [5, 12, 17]);

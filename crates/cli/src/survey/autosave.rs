@@ -31,7 +31,7 @@ impl<'a> Autosave<'a> {
         test: &'a SurveyTest,
         survey: &'a (dyn Fn() -> SavedSurvey<'a> + Sync),
     ) -> Self {
-        Autosave { display, file, test, survey, schedule: SaveSchedule::new(), failed: false }
+        Autosave { display, file, test, survey, schedule: SaveSchedule::default(), failed: false }
     }
 }
 

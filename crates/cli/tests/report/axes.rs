@@ -63,7 +63,7 @@ fn files(directory: &std::path::Path, disks: &[(&str, f64)], depths: &[u32]) -> 
 /// The data in the page of these files.
 fn page_of_files(files: &[String], directory: &std::path::Path) -> serde_json::Value {
     let page = directory.join("r.html").to_string_lossy().into_owned();
-    plumb(&with(&["report", "-o", &page], files)).succeeds().silent();
+    plumb(with(&["report", "-o", &page], files)).succeeds().silent();
     let text = std::fs::read_to_string(&page).expect("written");
     let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
     serde_json::from_str(rest.split_once("</script>").expect("an end").0).expect("JSON")
@@ -77,7 +77,7 @@ fn with<'a>(words: &[&'a str], files: &'a [String]) -> Vec<&'a str> {
 fn seven_depths_are_one_picture_over_depth() {
     let directory = place();
     let files = files(directory.path(), &[("randread", 1.0)], &[1, 2, 4, 8, 16, 32, 64]);
-    plumb(&with(&["plot"], &files))
+    plumb(with(&["plot"], &files))
         .succeeds()
         .silent()
         .prints("random read 4 KiB · depth 1–64")
@@ -94,7 +94,7 @@ fn seven_depths_are_one_picture_over_depth() {
 fn nine_files_of_three_disks_lie_over_one_another() {
     let directory = place();
     let files = files(directory.path(), &[("INTEL", 1.0), ("SAMSUNG", 1.5), ("PM833", 2.0)], &[1, 8, 64]);
-    let listed = plumb(&with(&["plot", "--list"], &files)).end().stdout;
+    let listed = plumb(with(&["plot", "--list"], &files)).end().stdout;
     assert!(listed.starts_with("overlay:1    INTEL, SAMSUNG and PM833 · random read 4 KiB · depth 1–64\n"), "{listed}");
     let page = page_of_files(&files, directory.path());
     let overlay = &page["pictures"][0]["data"];
@@ -113,11 +113,11 @@ fn nine_files_of_three_disks_lie_over_one_another() {
     let path = |name: &str| directory.word(name);
     let (svg, pdf) = (path("nine.svg"), path("nine.pdf"));
     for file in [&svg, &pdf] {
-        plumb(&with(&["plot", "--quiet", "-o", file], &files)).succeeds();
+        plumb(with(&["plot", "--quiet", "-o", file], &files)).succeeds();
     }
     let drawn = std::fs::read_to_string(&svg).expect("written");
     let paper = text_of_pdf(&pdf);
-    let letters = plumb(&with(&["plot"], &files)).stdout();
+    let letters = plumb(with(&["plot"], &files)).stdout();
     for (name, colour) in [("INTEL", "#0072b2"), ("SAMSUNG", "#d55e00"), ("PM833", "#00845f")] {
         // Average, p95, p99 and max; the average from 0; the throughput.
         let is_curve = |path: &&str| {
@@ -150,7 +150,7 @@ fn sizes_of_the_data_are_an_axis_where_nothing_else_differs() {
         file("b.json", 4, 2.0, ("size", "1g")),
         file("c.json", 4, 3.0, ("filesize", "16g")),
     ];
-    plumb(&with(&["plot"], &sizes)).succeeds().silent().prints("random read 4 KiB, depth 4 · 64 MiB to 16 GiB of data");
+    plumb(with(&["plot"], &sizes)).succeeds().silent().prints("random read 4 KiB, depth 4 · 64 MiB to 16 GiB of data");
     let page = page_of_files(&sizes, directory.path());
     let sweep = &page["pictures"][0]["data"];
     assert_eq!(sweep["load"], "size of the data");
@@ -186,7 +186,7 @@ fn disks_of_one_level_have_a_bar_each() {
         json!(["The sizes of the data differ: disk A 1 GiB; disk B 1 GiB; disk C 2 GiB."])
     );
     let path = directory.word("bars.svg");
-    let Transcript { status, .. } = plumb(&with(&["plot", "--chart", "overlay", "-o", &path], &named)).end();
+    let Transcript { status, .. } = plumb(with(&["plot", "--chart", "overlay", "-o", &path], &named)).end();
     let svg = std::fs::read_to_string(&path).expect("written");
     let head = &svg[..svg.find("viewBox").expect("a size")];
     let height: u32 =
@@ -208,9 +208,9 @@ fn a_given_name_is_the_system_of_the_files_after_it() {
         files[2].clone(),
         files[3].clone(),
     ];
-    let listed = plumb(&with(&["plot", "--list"], &named)).end().stdout;
+    let listed = plumb(with(&["plot", "--list"], &named)).end().stdout;
     assert!(listed.starts_with("overlay:1    old disk and new disk · random read 4 KiB · depth 1–8\n"), "{listed}");
-    let csv = plumb(&with(&["parse", "--format", "csv"], &named)).end().stdout;
+    let csv = plumb(with(&["parse", "--format", "csv"], &named)).end().stdout;
     let systems: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').next().unwrap_or_default()).collect();
     assert_eq!(systems, ["\"old disk\"", "\"old disk\"", "\"new disk\"", "\"new disk\""]);
 }
@@ -219,12 +219,12 @@ fn a_given_name_is_the_system_of_the_files_after_it() {
 fn the_table_has_depth_and_system() {
     let directory = place();
     let files = files(directory.path(), &[("INTEL", 1.0), ("PM833", 2.0)], &[1, 64]);
-    let table = plumb(&with(&["parse"], &files)).succeeds().silent().stdout;
+    let table = plumb(with(&["parse"], &files)).succeeds().silent().stdout;
     let rows: Vec<Vec<&str>> = table.lines().skip(2).map(|line| line.split_whitespace().take(4).collect()).collect();
     // The users of this JSON are not stated.
     assert_eq!(rows[1][1..4].iter().copied().filter(|cell| *cell == "64").count(), 1, "{table}");
     assert!(rows.iter().take(2).all(|row| row[1] == "INTEL") && rows[3][1] == "PM833", "{table}");
-    let again = plumb(&["parse", &write(directory.path(), "table.txt", &table)]).end().silent().stdout;
+    let again = plumb(["parse", &write(directory.path(), "table.txt", &table)]).end().silent().stdout;
     assert_eq!(again.lines().count(), 6, "the table is read back: {again}");
 }
 
@@ -232,7 +232,7 @@ fn the_table_has_depth_and_system() {
 fn the_model_says_depth_where_it_was_fitted_over_depth() {
     let directory = place();
     let files = files(directory.path(), &[("randread", 1.0)], &[1, 2, 4, 8, 16]);
-    let text = plumb(&with(&["model"], &files))
+    let text = plumb(with(&["model"], &files))
         .succeeds()
         .silent()
         .prints("5 files: randread of 4096 B by depth\n  depth 1 ")

@@ -64,7 +64,7 @@ fn a_table_of_rates_says_that_nothing_was_checked() {
     let directory = place();
     let log = write(directory.path(), "x_iops.1.log", "1000, 900, 1, 0, 0\n2000, 910, 1, 0, 0\n3000, 905, 1, 0, 0\n");
     let page = path(directory.path(), "r.html");
-    plumb(&["report", &log, "-o", &page]).succeeds();
+    plumb(["report", &log, "-o", &page]).succeeds();
     let line = data(&page)["verdict"]["line"].as_str().expect("a line").to_owned();
     assert_eq!(line, "NOT CHECKED: fio-log states rates or times without the jobs that they are of.");
 }
@@ -95,9 +95,9 @@ fn a_quick_survey_is_at_most_six_pages_of_paper() {
     let (place, result) = (path(directory.path(), "data"), path(directory.path(), "s.json"));
     std::fs::create_dir(&place).expect("a directory");
     let words = ["survey", "--quick", "--size", "128M", "--engine", "sim", "--output", &result, &place];
-    plumb(&words).succeeds();
+    plumb(words).succeeds();
     let pdf = path(directory.path(), "s.pdf");
-    plumb(&["report", &result, "-o", &pdf]).succeeds();
+    plumb(["report", &result, "-o", &pdf]).succeeds();
     let text = text_of_pdf(&pdf);
     let pages = text.matches('\u{c}').count();
     assert!((2..=6).contains(&pages), "{pages} pages\n{text}");

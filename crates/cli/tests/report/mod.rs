@@ -58,7 +58,7 @@ fn a_report_is_a_small_file_that_replaces_only_reports() {
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
     let page = directory.word("r.html");
     for _ in 0..2 {
-        let shown = plumb(&["report", &data, "-o", &page]).succeeds().silent().stdout;
+        let shown = plumb(["report", &data, "-o", &page]).succeeds().silent().stdout;
         assert_eq!(shown, format!("Report: {page}\n"));
     }
     let text = std::fs::read_to_string(&page).expect("written");
@@ -68,7 +68,7 @@ fn a_report_is_a_small_file_that_replaces_only_reports() {
         assert!(!text.contains(fetched), "{fetched}");
     }
     std::fs::write(&page, "<!doctype html><p>my thesis").expect("a temporary file");
-    plumb(&["report", &data, "-o", &page]).exits(1).complains("plumb did not make it");
+    plumb(["report", &data, "-o", &page]).exits(1).complains("plumb did not make it");
     assert_eq!(std::fs::read_to_string(&page).expect("there"), "<!doctype html><p>my thesis");
 }
 
@@ -85,7 +85,7 @@ fn a_picture_is_drawn_as_svg_png_and_pdf() {
         assert!(std::fs::read(&path).expect("written").starts_with(begins), "{name}");
     }
     let theirs = write(directory.path(), "theirs.pdf", "%PDF-1.4 theirs");
-    plumb(&["plot", &data, "-o", &theirs]).exits(1).complains("plumb did not make it");
+    plumb(["plot", &data, "-o", &theirs]).exits(1).complains("plumb did not make it");
 }
 
 /// Read back by poppler, another program than the one that wrote it.
@@ -95,7 +95,7 @@ fn a_pdf_report_has_filled_pages_and_text_that_can_be_searched() {
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
     let pdf = directory.word("r.pdf");
     assert_eq!(plumb(["report", &data, "-o", &pdf]).succeeds().silent().stdout, format!("Report: {pdf}\n"));
-    let listed = plumb(&["plot", "--list", &data]).end().stdout;
+    let listed = plumb(["plot", "--list", &data]).end().stdout;
     let text = text_of_pdf(&pdf);
     // A page ends with a form feed; the pictures, the numbers and where it was measured share them.
     let pages = text.matches('\u{c}').count();
@@ -112,23 +112,23 @@ fn a_pdf_report_has_filled_pages_and_text_that_can_be_searched() {
 fn the_list_names_pictures_and_a_wrong_name_names_the_list() {
     let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
-    let shown = plumb(&["plot", "--list", &data]).stdout();
+    let shown = plumb(["plot", "--list", &data]).stdout();
     for word in ["card:1 ", "sweep:1 ", "sweep:3 ", "random read 8 KiB"] {
         assert!(shown.contains(word), "{word}\n{shown}");
     }
-    plumb(&["plot", &data, "--chart", "pie", "-o", "x.svg"])
+    plumb(["plot", &data, "--chart", "pie", "-o", "x.svg"])
         .exits(1)
         .complains("no chart is named pie")
         .complains("sweep");
     let empty = write(directory.path(), "b.txt", "nothing\n");
-    plumb(&["plot", &empty]).exits(1).complains("no result of plumb");
+    plumb(["plot", &empty]).exits(1).complains("no result of plumb");
 }
 
 #[test]
 fn without_a_file_a_sweep_is_drawn_in_80_columns() {
     let directory = place();
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
-    let shown = plumb(&["plot", &data, "--chart", "sweep:1"]).succeeds().silent().stdout;
+    let shown = plumb(["plot", &data, "--chart", "sweep:1"]).succeeds().silent().stdout;
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     for word in ["IOPS ▂▆▇█ 16.7k to 86.5k", "≤100µs", "60%", "avg", "370 µs"] {
         assert!(shown.contains(word), "{word}\n{shown}");
@@ -151,7 +151,7 @@ fn a_reader_can_use_the_page_in_a_browser() {
     let (iops, latency) = logs(directory.path());
     let page = directory.word("r.html");
     let title = "</title><script>alert(1)</script>";
-    plumb(&["report", &one, &two, &iops, &latency, "--title", title, "-o", &page]).succeeds().silent();
+    plumb(["report", &one, &two, &iops, &latency, "--title", title, "-o", &page]).succeeds().silent();
     let said = in_a_browser("browser.py", &page);
     assert!(said.ends_with("all is well\n"), "{said}");
 }

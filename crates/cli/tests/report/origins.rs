@@ -7,13 +7,12 @@ use serde_json::Value;
 
 /// The pictures that a file allows, as `--list` names them.
 fn listed(file: &str) -> String {
-    let shown = plumb(&["plot", "--list", file]).succeeds().silent().stdout;
-    shown
+    plumb(["plot", "--list", file]).succeeds().silent().stdout
 }
 
 /// The data of a page.
 fn page_of(file: &str, page: &str) -> Value {
-    plumb(&["report", file, "-o", page]).succeeds().silent();
+    plumb(["report", file, "-o", page]).succeeds().silent();
     let text = std::fs::read_to_string(page).expect("written");
     let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
     serde_json::from_str(rest.split_once("</script>").expect("an end").0).expect("JSON")
@@ -65,7 +64,7 @@ fn a_run_of_ours_as_iozone_is_a_heat_map_of_each_test() {
     let place = directory.word("data");
     let words =
         ["iozone", "-a", "-n", "64k", "-g", "256k", "-y", "4k", "-q", "64k", "-i", "0", "-i", "1", "-f", &place];
-    let shown = plumb(&words).stdout();
+    let shown = plumb(words).stdout();
     let listed = listed(&write(directory.path(), "ioz.txt", &shown));
     for test in ["surface:1    ioz.txt · write", "surface:3    ioz.txt · read"] {
         assert!(listed.contains(test), "{test}\n{listed}");
@@ -130,7 +129,7 @@ fn histogram_logs_are_a_distribution_and_percentiles_over_time() {
     let lines = page["pictures"][1]["data"]["panels"][0]["lines"].as_array().expect("lines");
     let names: Vec<&str> = lines.iter().filter_map(|line| line["name"].as_str()).collect();
     assert!(names.contains(&"reads p50") && names.contains(&"writes p95"), "{names:?}");
-    let text = plumb(&["plot", &log]).succeeds().silent().stdout;
+    let text = plumb(["plot", &log]).succeeds().silent().stdout;
     for word in ["distribution of completion latency", "reads", "writes", "avg", "≤"] {
         assert!(text.contains(word), "{word}\n{text}");
     }
@@ -142,7 +141,7 @@ fn histogram_logs_are_a_distribution_and_percentiles_over_time() {
 fn a_matrix_of_r_is_a_sweep() {
     let directory = place();
     let csv = write(directory.path(), "a.csv", &super::table("ssd", 1.0));
-    let matrix = plumb(&["parse", "--format", "r", &csv]).succeeds().silent().stdout;
+    let matrix = plumb(["parse", "--format", "r", &csv]).succeeds().silent().stdout;
     let listed = listed(&write(directory.path(), "m.r", &matrix));
     assert!(listed.contains("sweep:1") && listed.contains("random read 8 KiB"), "{listed}");
 }
@@ -161,7 +160,7 @@ fn size_title_theme_and_target_are_those_asked_for() {
         assert!(svg.contains(part), "{part}");
     }
     for (words, says) in [(["--width", "1"], "200"), (["--target", "soon"], "10ms"), (["--theme", "pink"], "dark")] {
-        let Transcript { status, stderr: error, .. } = plumb(&["plot", &data, "-o", &path, words[0], words[1]]).end();
+        let Transcript { status, stderr: error, .. } = plumb(["plot", &data, "-o", &path, words[0], words[1]]).end();
         assert!(status != Some(0) && error.contains(says), "{words:?}: {error}");
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and gives the
 //! run an observer that passes the events on ([`Publisher::around`]). Leaves the shape of lines to `formats`, and a slow reader
-//! to [`queue`].
+//! to `queue.rs`.
 
 mod forked;
 mod latest;
