@@ -1,6 +1,7 @@
 //! The findings of all rows of a result together: by check, as a verdict in one line, and as a reason for `--strict` to fail.
 
 use crate::checks::{CHECKS, advice, grade_title, is_finding, is_shown};
+use measure::text;
 use model::{Grade, Note};
 
 /// The findings of one check.
@@ -90,23 +91,18 @@ const UNITS: [(&str, &str); 6] =
     [("_percent", " %"), ("_ms", " ms"), ("_us", " µs"), ("_s", " s"), ("_iops", " IOPS"), ("", "")];
 
 fn in_words(name: &str, least: f64, most: f64) -> Option<String> {
-    let size = measure::text::rounded_size;
     if let Some(name) = name.strip_suffix("_bytes_per_second") {
-        return Some(format!("{} {} to {}/s", plain(name), size(least), size(most)));
+        return Some(format!("{} {} to {}", plain(name), text::rate(least), text::rate(most)));
     }
     if let Some(name) = name.strip_suffix("_bytes") {
-        return Some(format!("{} {} to {}", plain(name), size(least), size(most)));
+        return Some(format!("{} {} to {}", plain(name), text::rounded_size(least), text::rounded_size(most)));
     }
     let (name, unit) = UNITS.iter().find_map(|(end, unit)| Some((name.strip_suffix(end)?, unit)))?;
-    Some(format!("{} {} to {}{unit}", plain(name), number(least), number(most)))
+    Some(format!("{} {} to {}{unit}", plain(name), text::number(least), text::number(most)))
 }
 
 fn plain(name: &str) -> String {
     name.replace('_', " ")
-}
-
-fn number(value: f64) -> String {
-    if value < 10.0 && value.fract() != 0.0 { format!("{value:.1}") } else { measure::text::grouped(value) }
 }
 
 /// The verdict on a result with these rows, in one line: `VALID WITH LIMITS: no flush (1 of 16 tests).`
@@ -289,9 +285,9 @@ mod tests {
             super::range(name, &notes.iter().enumerate().collect::<Vec<_>>())
         };
         assert_eq!(range("stall_ms", &[412.0, 100.0]).as_deref(), Some("stall 100 to 412 ms"));
-        assert_eq!(range("users_busy", &[1.25, 3000.0]).as_deref(), Some("users busy 1.2 to 3,000"));
+        assert_eq!(range("users_busy", &[1.25, 3000.0]).as_deref(), Some("users busy 1.25 to 3,000"));
         assert_eq!(range("request_bytes", &[4096.0, 65536.0]).as_deref(), Some("request 4 KiB to 64 KiB"));
-        assert_eq!(range("rate_bytes_per_second", &[1048576.0, 5e9]).as_deref(), Some("rate 1 MiB to 4.7 GiB/s"));
+        assert_eq!(range("rate_bytes_per_second", &[1048576.0, 5e9]).as_deref(), Some("rate 1 MiB/s to 4,768 MiB/s"));
         assert_eq!(range("stall_ms", &[5.0, 5.0]), None);
         assert_eq!(range("stall_ms", &[5.0]), None);
     }

@@ -2,7 +2,6 @@
 //! the run, rates and fractions, latency sums. Leaves conclusions to the checks.
 
 pub(crate) use measure::float;
-pub(crate) use measure::text::rounded_size as size_text;
 use measure::{Direction, Nanos};
 use model::reading::ReadJob;
 use model::{

@@ -2,7 +2,7 @@
 
 use crate::Level;
 use crate::rounds::{Difference, difference};
-use measure::text::thousands;
+use measure::text;
 
 /// A rate of this fraction of the peak counts as having reached it.
 const NEAR_PEAK: f64 = 0.9;
@@ -97,9 +97,9 @@ pub fn sentences_over(load: Load, what: &str, points: &[Level], elsewhere: Elsew
     }
     let first = match (points.as_slice(), elsewhere) {
         ([one], Elsewhere::Nothing) => {
-            format!("{} reach {}; no other load was measured.", capitalised(what), rate(load, one))
+            format!("{} reach {}; no other load was measured.", text::capitalised(what), rate(load, one))
         }
-        ([one], Elsewhere::OtherLevels) => format!("{} reach {}.", capitalised(what), rate(load, one)),
+        ([one], Elsewhere::OtherLevels) => format!("{} reach {}.", text::capitalised(what), rate(load, one)),
         _ => peak_sentence(load, what, &points, [peak, near]),
     };
     vec![format!("{first}{of_memory}"), cost_sentence(load, &points, near)]
@@ -108,7 +108,8 @@ pub fn sentences_over(load: Load, what: &str, points: &[Level], elsewhere: Elsew
 fn peak_sentence(load: Load, what: &str, points: &[&Level], [peak, near]: [&Level; 2]) -> String {
     let others = || points.iter().filter(|point| users(point) != users(peak));
     let rivals: Vec<u32> = others().filter(|point| is_within_noise(point, peak)).map(|point| users(point)).collect();
-    let near_clause = || format!("already {} {} % of that.", load.reach(users(near)), percent(near.iops / peak.iops));
+    let near_clause =
+        || format!("already {} {} of that.", load.reach(users(near)), text::percent(near.iops / peak.iops));
     if !rivals.is_empty() {
         let mut alike = rivals.clone();
         alike.push(users(peak));
@@ -121,7 +122,7 @@ fn peak_sentence(load: Load, what: &str, points: &[&Level], [peak, near]: [&Leve
             rate(load, peak)
         );
     }
-    let what = capitalised(what);
+    let what = text::capitalised(what);
     let sure = if others().all(|point| difference(&point.rates, &peak.rates) == Difference::BeyondNoise) {
         format!(", beyond the noise of {}", rounds_of(peak))
     } else {
@@ -133,12 +134,12 @@ fn peak_sentence(load: Load, what: &str, points: &[&Level], [peak, near]: [&Leve
     let lesser = points.iter().filter(|point| users(point) < users(peak)).max_by(|a, b| a.iops.total_cmp(&b.iops));
     match lesser {
         Some(lesser) => format!(
-            "{what} peak at {}{sure}; {} more than 10 % below ({} {} % of it).",
+            "{what} peak at {}{sure}; {} more than 10 % below ({} {} of it).",
             rate(load, peak),
             load.less(),
             load.reach(users(lesser)),
             // Rounded down: what is 10.4 % below is not 90 % of it.
-            percent((100.0 * lesser.iops / peak.iops).floor() / 100.0)
+            text::percent((100.0 * lesser.iops / peak.iops).floor() / 100.0)
         ),
         None => format!("{what} peak at {} already{sure}; {} nothing.", rate(load, peak), load.more()),
     }
@@ -156,15 +157,15 @@ fn rounds_of(point: &Level) -> String {
 fn cost_sentence(load: Load, points: &[&Level], near: &Level) -> String {
     let (Some(least), Some(most)) = (points.first(), points.last()) else { return String::new() };
     if users(least) == users(most) {
-        return format!("One request takes {} on average.", milliseconds(least.average_ns));
+        return format!("One request takes {} on average.", text::time(least.average_ns));
     }
     // Beyond the knee more users only queue; if the knee is the last point, the whole range is described.
     let from = if users(near) < users(most) { near } else { least };
     let tail = match (from.p99_ns, most.p99_ns) {
-        (Some(a), Some(b)) => format!(", p99 from {} to {}", milliseconds(a), milliseconds(b)),
+        (Some(a), Some(b)) => format!(", p99 from {} to {}", text::time(a), text::time(b)),
         _ => ", p99 unknown for lack of samples".to_owned(),
     };
-    let (before, after) = (milliseconds(from.average_ns), milliseconds(most.average_ns));
+    let (before, after) = (text::time(from.average_ns), text::time(most.average_ns));
     let latency = match before == after {
         true => format!("leaves the average latency at {after}"),
         false => format!("changes the average latency from {before} to {after}"),
@@ -179,13 +180,13 @@ fn gain(from: &Level, most: &Level) -> String {
     if is_within_noise(from, most) {
         format!("no change of IOPS beyond the noise of {}", rounds_of(most))
     } else if gain >= 2.0 {
-        format!("{gain:.1} times the IOPS")
+        format!("{} times the IOPS", text::number(gain))
     } else if (gain - 1.0).abs() < NO_GAIN {
         "no more IOPS".to_owned()
     } else if gain >= 1.0 {
-        format!("{:.0} % more IOPS", 100.0 * (gain - 1.0))
+        format!("{} more IOPS", text::percent(gain - 1.0))
     } else {
-        format!("{:.0} % fewer IOPS", 100.0 * (1.0 - gain))
+        format!("{} fewer IOPS", text::percent(1.0 - gain))
     }
 }
 
@@ -200,40 +201,18 @@ fn users(level: &Level) -> u32 {
 
 /// `73,634 IOPS (575 MiB/s)`.
 fn amount(point: &Level) -> String {
-    format!("{} IOPS ({} MiB/s)", thousands(point.iops), thousands(point.rate / f64::from(1 << 20)))
-}
-
-fn percent(ratio: f64) -> String {
-    format!("{:.0}", 100.0 * ratio)
-}
-
-fn milliseconds(ns: f64) -> String {
-    if ns < 1e6 {
-        format!("{:.0} µs", ns / 1e3)
-    } else if ns < 1e7 {
-        format!("{:.2} ms", ns / 1e6)
-    } else {
-        format!("{:.1} ms", ns / 1e6)
-    }
+    format!("{} IOPS ({})", text::number(point.iops), text::rate(point.rate))
 }
 
 /// `8 and 16 users`, `depth 8 and 16`.
 fn list(load: Load, counts: &[u32]) -> String {
-    let (Some(first), Some(last)) = (counts.first(), counts.last()) else { return String::new() };
-    if counts.len() == 1 {
-        return load.counted(*first);
+    let words = text::listed(&counts.iter().map(u32::to_string).collect::<Vec<_>>());
+    match (load, counts) {
+        (_, []) => String::new(),
+        (_, [only]) => load.counted(*only),
+        (Load::Users, _) => format!("{words} users"),
+        (Load::Depth, _) => format!("depth {words}"),
     }
-    let words = |counts: &[u32]| counts.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    let before = &counts[..counts.len() - 1];
-    match load {
-        Load::Users => format!("{} and {}", words(before), load.counted(*last)),
-        Load::Depth => format!("depth {} and {last}", words(before)),
-    }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// The quantity by which the values of an option are ranked.
@@ -272,7 +251,7 @@ impl Rank {
 pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<String> {
     let by_rate = |a: &&(String, Level), b: &&(String, Level)| rank.of(&a.1).total_cmp(&rank.of(&b.1));
     let (best, top) = values.iter().rev().max_by(by_rate)?;
-    let (what, unit) = (capitalised(what), rank.unit());
+    let (what, unit) = (text::capitalised(what), rank.unit());
     let of_memory =
         if values.iter().any(|(_, point)| point.from_memory) { " Memory answered, not the device." } else { "" };
     let others = || values.iter().filter(|(name, _)| name != best);
@@ -300,9 +279,9 @@ pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<
     } else {
         " in one round".to_owned()
     };
-    let share = percent(rank.of(second) / rank.of(top));
+    let share = text::percent(rank.of(second) / rank.of(top));
     Some(format!(
-        "{what} reach the most {unit} with {best}: {}{sure}; with {next} it is {share} % of that.{of_memory}",
+        "{what} reach the most {unit} with {best}: {}{sure}; with {next} it is {share} of that.{of_memory}",
         amount(top)
     ))
 }
@@ -344,8 +323,8 @@ mod tests {
         assert_eq!(
             sentences("reads", &points),
             [
-                "Reads peak at 8,000 IOPS (62 MiB/s) with 8 users in one round; fewer users are more than 10 % below (1 user reaches 12 % of it).",
-                "Going from 1 user to 8 brings 8.0 times the IOPS and leaves the average latency at 1.00 ms, \
+                "Reads peak at 8,000 IOPS (62.5 MiB/s) with 8 users in one round; fewer users are more than 10 % below (1 user reaches 12 % of it).",
+                "Going from 1 user to 8 brings 8 times the IOPS and leaves the average latency at 1 ms, \
                  p99 unknown for lack of samples."
             ]
         );
@@ -355,7 +334,7 @@ mod tests {
     fn idle_users_forbid_a_scaling_verdict() {
         let points = [point(1, 1_000, 1_000), point(8, 4_000, 1_000), point(16, 4_000, 1_000)];
         let found = sentences("reads", &points);
-        assert_eq!(found[0], "The highest rate seen for reads is 4,000 IOPS (31 MiB/s) with 8 users.");
+        assert_eq!(found[0], "The highest rate seen for reads is 4,000 IOPS (31.2 MiB/s) with 8 users.");
         assert_eq!(
             found[1],
             "No scaling verdict: with 8 and 16 users IOPS × latency does not give that number of users."
@@ -378,7 +357,7 @@ mod tests {
     #[test]
     fn one_level_among_others_does_not_claim_to_be_the_only_one() {
         let found = sentences_over(Load::Depth, "reads", &[point(8, 8_000, 1_000)], Elsewhere::OtherLevels);
-        assert_eq!(found[0], "Reads reach 8,000 IOPS (62 MiB/s) with depth 8.");
+        assert_eq!(found[0], "Reads reach 8,000 IOPS (62.5 MiB/s) with depth 8.");
     }
 
     fn rounds(users: u32, iops: [u64; 3]) -> Level {
@@ -392,8 +371,7 @@ mod tests {
             [rounds(1, [4_000, 4_010, 4_020]), rounds(2, [7_000, 8_000, 8_900]), rounds(4, [7_500, 8_100, 8_900])];
         assert_eq!(
             sentences("reads", &noisy)[0],
-            "The rates of reads with 2 and 4 users lie within the noise of 3 rounds; the highest is 8,100 IOPS \
-             (63 MiB/s) with 4 users."
+            "The rates of reads with 2 and 4 users lie within the noise of 3 rounds; the highest is 8,100 IOPS (63.3 MiB/s) with 4 users."
         );
         assert!(
             sentences("reads", &noisy[1..])[1].starts_with("Going from 2 users to 4 brings no change of IOPS beyond")
@@ -409,14 +387,13 @@ mod tests {
         let once = [named("libaio", point(1, 9_000, 100)), named("io_uring", point(1, 10_000, 100))];
         assert_eq!(
             best_value("reads", Rank::Ios, &once).unwrap(),
-            "Reads reach the most IOPS with io_uring: 10,000 IOPS (78 MiB/s) in one round; with libaio it is 90 % of that."
+            "Reads reach the most IOPS with io_uring: 10,000 IOPS (78.1 MiB/s) in one round; with libaio it is 90 % of that."
         );
         let noisy =
             [named("libaio", rounds(1, [7_000, 9_000, 12_000])), named("io_uring", rounds(1, [7_000, 9_100, 11_000]))];
         assert_eq!(
             best_value("reads", Rank::Bytes, &noisy).unwrap(),
-            "Reads: the highest MiB/s are those with io_uring, 9,100 IOPS (71 MiB/s), but libaio lies within the noise of \
-             3 rounds."
+            "Reads: the highest MiB/s are those with io_uring, 9,100 IOPS (71.1 MiB/s), but libaio lies within the noise of 3 rounds."
         );
     }
 }

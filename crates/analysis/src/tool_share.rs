@@ -2,6 +2,7 @@
 
 use measure::Direction;
 use measure::float;
+use measure::text;
 use model::{Calibration, ErrorBar, JobResult, Span};
 
 /// The calibration of a worker in sentences, without the parts that were not measured.
@@ -15,7 +16,7 @@ use model::{Calibration, ErrorBar, JobResult, Span};
 /// };
 /// assert_eq!(
 ///     analysis::tool_share::sentence(&tool),
-///     "an I/O that takes no time would show 0.40 µs (p99 2.1 µs); waking up costs 3.0 µs (p99 51 µs). Latencies are true to -0.40 µs / +0.00 µs ± 0.8 %."
+///     "an I/O that takes no time would show 400 ns (p99 2.1 µs); waking up costs 3 µs (p99 51 µs). Latencies are true to -400 ns / +0 ns ± 0.78 %."
 /// );
 /// ```
 pub fn sentence(tool: &Calibration) -> String {
@@ -27,27 +28,27 @@ pub fn sentence(tool: &Calibration) -> String {
         };
         parts.push(format!(
             "an I/O that takes no time would show {} (p99 {}{borrowed})",
-            time(float(middle)),
-            time(float(slow))
+            text::time(float(middle)),
+            text::time(float(slow))
         ));
     }
     if let Some(reap) = tool.reap_ns.filter(|&reap| reap >= 1.0) {
-        parts.push(format!("completions waited {} for the worker", time(reap)));
+        parts.push(format!("completions waited {} for the worker", text::time(reap)));
     }
     if let Some([middle, slow]) = tool.wake_ns {
-        parts.push(format!("waking up costs {} (p99 {})", time(float(middle)), time(float(slow))));
+        parts.push(format!("waking up costs {} (p99 {})", text::time(float(middle)), text::time(float(slow))));
     }
     parts.extend(tool.not_measured.iter().map(|part| match part.split_once(": ") {
         Some((part, why)) => format!("{part}: not measured: {why}"),
         None => format!("{part}: not measured"),
     }));
-    let percent = 100.0 * tool.histogram_relative;
+    let either = text::percent(tool.histogram_relative);
     let end = match tool.total_ns {
         Some([middle, _]) => {
             let share = float(middle) + tool.reap_ns.unwrap_or(0.0);
-            format!("Latencies are true to -{} / +0.00 µs ± {percent:.1} %.", time(share))
+            format!("Latencies are true to -{} / +0 ns ± {either}.", text::time(share))
         }
-        None => format!("Latencies are true to ± {percent:.1} %, and too long by an unknown share of the tool."),
+        None => format!("Latencies are true to ± {either}, and too long by an unknown share of the tool."),
     };
     format!("{}. {end}", parts.join("; "))
 }
@@ -62,14 +63,4 @@ pub fn bar(job: &JobResult, direction: Direction, percent: f64) -> Option<ErrorB
     };
     let latency = found.latency_distribution()?.histogram.as_ref()?.percentile(percent)?;
     tool.bar(span, percent, latency.as_f64())
-}
-
-/// A time in ns with its unit.
-pub fn time(ns: f64) -> String {
-    match ns / 1e3 {
-        us if us < 1.0 => format!("{us:.2} µs"),
-        us if us < 9.95 => format!("{us:.1} µs"),
-        us if us < 999.5 => format!("{us:.0} µs"),
-        us => format!("{:.1} ms", us / 1e3),
-    }
 }

@@ -1,5 +1,7 @@
 //! Verdict of a report card: one sentence on latency, one on scaling.
 
+use measure::text;
+
 /// Grades of one workload, `A+` to `D`; `None` if not graded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadGrades {
@@ -58,10 +60,7 @@ fn of<'rows>(
             [] => {}
             [_, _] if rows.len() == 2 => parts.push(format!("{word} for both")),
             all if all.len() == rows.len() => parts.push(format!("{word} for all {}", all.len())),
-            [first @ .., last] if !first.is_empty() => {
-                parts.push(format!("{word} for {} and {last}", first.join(", ")));
-            }
-            names => parts.push(format!("{word} for {}", names.join(", "))),
+            names => parts.push(format!("{word} for {}", text::listed(names))),
         }
     }
     let open = rows.iter().filter(|row| letter(row).is_none()).count();

@@ -3,10 +3,11 @@
 use crate::failure::Failure;
 use crate::streams::{self, Streams, Written};
 use crate::width;
-use analysis::tool_share::{sentence, time};
+use analysis::tool_share::sentence;
 use fio::{Action, Invocation};
 use formats::printable;
 use measure::float;
+use measure::text;
 use model::{Calibration, ClockNote};
 use plan::{JobPlan, Plan};
 use run::{Calibrated, Calibrating, RunOptions};
@@ -128,7 +129,7 @@ fn clock(clock: &ClockNote, found: &Calibration) -> String {
     format!(
         "clock {}{why}: steps of {clock_ns} ns, {clock_read_ns} ns per read, longest gap between two reads {}{drift}",
         clock.source,
-        time(float(*clock_gap_ns))
+        text::time(float(*clock_gap_ns))
     )
 }
 
@@ -140,8 +141,8 @@ fn conclusion(jobs: &[(&JobPlan, &Calibration)]) -> String {
         Some((_, 0.0)) => "In virtual time plumb adds nothing to a latency. On real engines it does.".to_owned(),
         Some((name, ns)) => format!(
             "plumb adds at most {} to the median latency here ({name}). Above {} that is less than a tenth of it.",
-            time(ns),
-            time(10.0 * ns)
+            text::time(ns),
+            text::time(10.0 * ns)
         ),
         None => "What plumb adds to latencies could not be measured here. The reasons are above.".to_owned(),
     }

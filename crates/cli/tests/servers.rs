@@ -279,7 +279,7 @@ fn a_sum_that_is_not_what_was_moved_in_the_time_has_a_remark() {
     let job = format!("[a]\n{half}[b]\nstonewall\n{half}");
     let mut command = client(place.path(), &job, &[&server.client(), "x.fio"]);
     let (status, _, error) = shown(&command.env("PLUMB_REMARKS", "always").output().unwrap());
-    let remark = error.lines().find(|line| line.contains("plumb: remark: All clients: reads at 1,"));
+    let remark = error.lines().find(|line| line.contains("plumb: remark: All clients: reads at 1."));
     let over_all = remark.and_then(|line| line.split("it was ").nth(1)?.strip_suffix(" KiB/s")?.parse::<u64>().ok());
     // 400 reads of 4 KiB per second, one half after the other.
     assert!(status == 0 && over_all.is_some_and(|rate| (400..=800).contains(&rate)), "{error}");

@@ -377,7 +377,7 @@ fn a_slower_kernel_is_found_with_the_kernel_as_what_changed() {
     home.run(&["trend"]).succeeds();
     home.night(&one, 12, 71_000, "6.12.51");
     let history = home.good(&["history", "--last", "3", "."]);
-    assert!(history.contains("! unusual: IOPS -11.") && history.contains("run it once more"), "{history}");
+    assert!(history.contains("! unusual: IOPS −11.") && history.contains("run it once more"), "{history}");
     assert_eq!(history.lines().filter(|line| line.starts_with("  20")).count(), 3, "{history}");
     home.night(&one, 13, 71_300, "6.12.51");
     assert!(home.good(&["history"]).contains("changed, twice in a row"));
@@ -385,7 +385,7 @@ fn a_slower_kernel_is_found_with_the_kernel_as_what_changed() {
     let trend = home
         .run(&["trend"])
         .exits(1)
-        .prints("IOPS changed between 2023-11-25-0001 and 2023-11-26-0001: 80.4k -> 71.1k, -11.6 % (")
+        .prints("IOPS changed between 2023-11-25-0001 and 2023-11-26-0001: 80.4k -> 71.1k, −11.6 % (")
         .stdout;
     let between: Vec<&str> = trend.lines().skip_while(|line| !line.contains("In between")).skip(1).collect();
     assert_eq!(between, ["    kernel: 6.12.48 -> 6.12.51"], "{trend}");

@@ -37,7 +37,7 @@ fn limited_by(words: &[&str]) -> Value {
 fn a_rate_with_a_unit_is_the_plans_own_cap() {
     let found = limited_by(&["--ioengine=null", "--bs=4k", "--rate_iops=1k"]);
     assert_eq!(found["limiter"], "cap", "{found}");
-    assert!(found["sentence"].as_str().is_some_and(|text| text.contains("of 1024 I/Os per second")), "{found}");
+    assert!(found["sentence"].as_str().is_some_and(|text| text.contains("of 1,024 I/Os per second")), "{found}");
 }
 
 #[test]

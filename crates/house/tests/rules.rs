@@ -22,6 +22,8 @@ mod source;
 mod structure;
 #[path = "rules/test_names.rs"]
 mod test_names;
+#[path = "rules/text.rs"]
+mod text_for_people;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

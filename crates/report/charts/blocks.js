@@ -7,17 +7,16 @@ plumb.charts.blocks = (data, look) => {
   const left = plumb.left(look);
   const frame = plumb.frame(data, look, left);
   const power = (bytes) => Math.log2(bytes);
-  const unit = (value) => (value >= 2 ** 30 ? `${+(value / 2 ** 30).toPrecision(3)} GiB` : value >= 2 ** 20 ? `${+(value / 2 ** 20).toPrecision(3)} MiB` : value >= 1024 ? `${+(value / 1024).toPrecision(3)} KiB` : `${+value.toPrecision(3)} B`);
   const sizes = data.points.map((point) => power(point.bytes));
   const [low, high] = [Math.floor(Math.min(...sizes, 40)) - 0.5, Math.ceil(Math.max(...sizes, 1)) + 0.5];
   const ticks = plumb.unique(sizes.map((size) => Math.round(size)));
   const top = frame.top + (look.narrow ? 44 : 34);
   const height = look.height - top - frame.below - 56;
   const panels = [{ top, height: height * 0.4 - 24 }, { top: top + height * 0.4, height: height * 0.37 - 24 }, { top: top + height * 0.77, height: height * 0.23 }];
-  const x = (index) => plumb.axis(look, index === 2 ? 'block size (log scale)' : '', (value) => (index === 2 ? unit(2 ** value) : ''), {
+  const x = (index) => plumb.axis(look, index === 2 ? 'block size (log scale)' : '', (value) => (index === 2 ? plumb.size(2 ** value) : ''), {
     gridIndex: index, min: low, max: high, nameGap: 32, splitLine: { show: false },
     axisTick: { show: true, customValues: ticks, lineStyle: { color: look.axis } },
-    axisLabel: { color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: (value) => (index === 2 ? unit(2 ** value) : ''), customValues: ticks, hideOverlap: true },
+    axisLabel: { color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: (value) => (index === 2 ? plumb.size(2 ** value) : ''), customValues: ticks, hideOverlap: true },
   });
   const times = [...data.points.map((point) => point.time_ns), ...data.curve.map((point) => point.time_ns)];
   const [measured, fitted] = [plumb.systems[0], plumb.systems[1]];
@@ -39,7 +38,7 @@ plumb.charts.blocks = (data, look) => {
     renderItem: (params, api) => {
       const error = api.value(1);
       const [[x, y], [, zero]] = [api.coord([api.value(0), error]), api.coord([api.value(0), 0])];
-      const words = `${error < 0 ? '−' : '+'}${plumb.fixed(Math.abs(error) * 100, 1)} %`;
+      const words = `${plumb.signed(error * 100)} %`;
       return {
         type: 'group',
         children: [
@@ -55,7 +54,7 @@ plumb.charts.blocks = (data, look) => {
       trigger: 'item', confine: true, backgroundColor: look.paper, borderColor: look.axis, textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 },
       formatter: (item) => {
         const point = item.data && data.points[item.data.point];
-        return point ? plumb.said([point.label, `measured ${plumb.time(point.time_ns)}, ${plumb.rate(point.rate)}`, ...(point.model_ns ? [`model ${plumb.time(point.model_ns)}, off by ${plumb.fixed(point.error * 100, 1)} %`] : [])]) : '';
+        return point ? plumb.said([point.label, `measured ${plumb.time(point.time_ns)}, ${plumb.rate(point.rate)}`, ...(point.model_ns ? [`model ${plumb.time(point.model_ns)}, off by ${plumb.signed(point.error * 100)} %`] : [])]) : '';
       },
     },
     grid: panels.map((panel) => ({ left, right: 40, ...panel })),
@@ -63,7 +62,7 @@ plumb.charts.blocks = (data, look) => {
     yAxis: [
       plumb.latencyAxis(look, 'time of an I/O', times, { gridIndex: 0 }),
       plumb.rateAxis(look, 'throughput\n(MiB/s)', data.points.map((point) => point.rate), { gridIndex: 1, nameGap: 54 }),
-      plumb.axis(look, 'error of\nthe model', (value) => `${plumb.fixed(value * 100)} %`, { gridIndex: 2, min: -worst, max: worst, interval: worst, nameGap: 46, splitNumber: 2 }),
+      plumb.axis(look, 'error of\nthe model', plumb.percent, { gridIndex: 2, min: -worst, max: worst, interval: worst, nameGap: 46, splitNumber: 2 }),
     ],
     series: [
       line(0, 'model', data.curve.map((point) => [power(point.bytes), point.time_ns])),

@@ -162,7 +162,7 @@ plumb.cardLetters = (row, look, top, { letters, rate }) => {
     marks.push({ shape: plumb.text(letters + 113, y + 10, `${name}  ${plumb.time(mark.ns)}`, look.font(12.5, name === 'p95'), look.ink) });
   });
   marks.push({ shape: plumb.text(rate, top + 50, plumb.rate(row.rate), look.font(15, true), look.ink) });
-  marks.push({ shape: plumb.text(rate, top + 74, `${plumb.grouped(plumb.fixed(row.iops))} IOPS`, look.font(12.5), look.soft) });
+  marks.push({ shape: plumb.text(rate, top + 74, `${plumb.number(row.iops)} IOPS`, look.font(12.5), look.soft) });
   return marks;
 };
 

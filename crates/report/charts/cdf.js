@@ -14,7 +14,7 @@ plumb.charts.cdf = (data, look) => {
   const most = Math.max(1, Math.ceil(plumb.nines(Math.max(...points.map((point) => point[0]), 0)) - 0.001));
   const target = plumb.target(data, look);
   const ticks = [0, plumb.nines(50), 1, 2, 3, 4, 5, 6].filter((nines) => nines <= most);
-  const percent = (nines) => `${+(100 - 100 * 10 ** -nines).toPrecision(8)} %`;
+  const percent = (nines) => `${+plumb.fixed(100 - 100 * 10 ** -nines, 6)} %`;
   // The values that people ask for stand at the curve, where there is only one.
   const asked = [50, 90, 99, 99.9, 99.99, 99.999];
   const series = data.systems.map((system, index) => ({

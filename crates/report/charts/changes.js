@@ -49,12 +49,7 @@ plumb.changesScale = (data, { plot, plotEnd }) => {
   return { at, plot, plotEnd, isInside: (share) => of(share) >= low && of(share) <= high };
 };
 
-plumb.changesSigned = (share) => {
-  const percent = share * 100;
-  if (percent > 999) return '> 999 %';
-  const digits = plumb.fixed(Math.abs(percent), 1);
-  return `${digits === '0.0' ? '' : percent < 0 ? '−' : '+'}${digits} %`;
-};
+plumb.changesSigned = (share) => `${plumb.signed(share * 100)} %`;
 
 // The band of the tolerance with its edges, no change, and the axis.
 plumb.changesGround = (data, look, scale, top, bottom) => {
@@ -68,10 +63,10 @@ plumb.changesGround = (data, look, scale, top, bottom) => {
   const zero = { share: 0, at: scale.at(0) };
   for (const { share, at } of plumb.ticksFrom(zero, ticks, look)) {
     marks.push({ shape: plumb.line([[at, top], [at, bottom + 4]], share === 0 ? look.soft : look.line, share === 0 ? 1.4 : 1) });
-    marks.push({ shape: plumb.text(at, bottom + 14, share === 0 ? '0' : `${share < 0 ? '−' : '+'}${plumb.fixed(Math.abs(share) * 100)} %`, look.font(11), look.ink, 'center') });
+    marks.push({ shape: plumb.text(at, bottom + 14, share === 0 ? '0' : `${share < 0 ? '−' : '+'}${plumb.percent(Math.abs(share))}`, look.font(11), look.ink, 'center') });
   }
   marks.push(...plumb.intervalsAxis(look, scale, bottom, 'change from old to new, with its 95 % interval'));
-  const tolerance = `tolerance ${+plumb.fixed(data.tolerance * 100, 2)} %`;
+  const tolerance = `tolerance ${plumb.chosenPercent(data.tolerance)}`;
   const half = plumb.wide(tolerance, look.font(10.5)) / 2;
   const x = Math.min(Math.max((left + right) / 2, half + 4), look.width - half - 4);
   marks.push({ shape: plumb.text(x, top - 10, tolerance, look.font(10.5), look.target, 'center') });

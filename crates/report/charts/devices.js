@@ -16,10 +16,10 @@ plumb.charts.devices = (data, look) => {
   const shown = names.slice(0, devicesMost);
   const written = (row, value) => {
     if (typeof value !== 'number') return '–';
-    if (row.quantity === 'iops') return `${plumb.grouped(plumb.fixed(value))} /s`;
+    if (row.quantity === 'iops') return `${plumb.number(value)} /s`;
     if (row.quantity === 'rate') return plumb.rate(value);
     if (row.quantity === 'latency') return plumb.time(value);
-    return row.quantity === 'utilisation' ? plumb.percent(value) : plumb.fixed(value, value < 9.95 ? 2 : 1);
+    return row.quantity === 'utilisation' ? plumb.percent(value) : plumb.number(value);
   };
   const heads = ['', 'program', ...shown, look.narrow ? 'ratio' : 'devices ÷ program'];
   const [left, first, right] = look.narrow ? [10, 140, look.width - 10] : [48, 200, look.width - 48];

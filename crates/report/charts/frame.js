@@ -102,9 +102,9 @@ plumb.latencyAxis = (look, name, values, parts) => {
 // How a unit is written on an axis and in words.
 plumb.units = {
   count: { axis: (value) => plumb.count(value), says: (value) => plumb.count(value) },
-  rate: { axis: (value) => plumb.grouped(+(value / 1048576).toPrecision(4)), says: (value) => plumb.rate(value) },
+  rate: { axis: (value) => plumb.mebibytes(value), says: (value) => plumb.rate(value) },
   latency: { axis: (value) => plumb.tick(value), says: (value) => plumb.time(value) },
-  share: { axis: (value) => `${plumb.fixed(value * 100)} %`, says: (value) => plumb.percent(value) },
+  share: { axis: (value) => plumb.percent(value), says: (value) => plumb.percent(value) },
 };
 
 // The axis of throughputs: round in MiB/s, from 0.

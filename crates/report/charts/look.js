@@ -98,58 +98,6 @@ plumb.shows = (look, name) => !look.lines || look.lines.includes(name);
 // The latency that is marked: the one that was chosen (0 for none), else that of the data.
 plumb.target = (data, look) => look.target_ns ?? data.target_ns ?? 0;
 
-// A number with this many decimals; halfway between two of them to the even one, as the sentences (Rust) and fio (C) round. A number is
-// halfway if it is an odd number of halves of the last place that binary knows, and then the script's own rounding went up.
-plumb.fixed = (value, digits = 0) => {
-  const text = Number(value).toFixed(digits);
-  const isHalfway = (Math.abs(value) * 2 ** (digits + 1)) % 2 === 1;
-  return isHalfway ? text.replace(/[13579]$/, (digit) => digit - 1) : text;
-};
-
-const decimals = (value) => (value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
-
-// A latency: `84 µs`, `2.16 ms`, `1.69 s`.
-plumb.time = (ns) => {
-  if (ns < 999.5) return `${plumb.fixed(ns)} ns`;
-  if (ns < 999.5e3) return `${plumb.fixed(ns / 1e3, ns < 9.995e3 ? 2 : 0)} µs`;
-  if (ns < 999.5e6) return `${plumb.fixed(ns / 1e6, decimals(ns / 1e6))} ms`;
-  return `${plumb.fixed(ns / 1e9, decimals(ns / 1e9))} s`;
-};
-
-// A round latency on an axis: `100 µs`, `10 s`.
-plumb.tick = (ns) => {
-  if (ns === 0) return '0';
-  const [unit, name] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
-  return `${+(ns / unit).toPrecision(3)} ${name}`;
-};
-
-// A whole number with its thousands apart: `73,634`. (The embedded engine has no locales.)
-plumb.grouped = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
-
-// A throughput in binary units: `528 MiB/s`.
-plumb.rate = (bytes) => {
-  const mib = bytes / 1048576;
-  return `${mib < 1000 ? plumb.fixed(mib, decimals(mib)) : plumb.grouped(plumb.fixed(mib))} MiB/s`;
-};
-
-// A large number: `945`, `18.9k`, `1.20M`.
-plumb.count = (value) => {
-  if (value < 999.5) return plumb.fixed(value, value < 9.95 && value % 1 ? 1 : 0);
-  const [unit, name] = value < 999.5e3 ? [1e3, 'k'] : value < 999.5e6 ? [1e6, 'M'] : [1e9, 'G'];
-  return `${plumb.fixed(value / unit, decimals(value / unit))}${name}`;
-};
-
-// A share of one: `63 %`, `0.4 %`, `<0.1 %`.
-plumb.percent = (share) => {
-  const percent = share * 100;
-  if (percent >= 999.5) return '>999 %';
-  if (percent > 0 && percent < 0.1) return '<0.1 %';
-  return `${+plumb.fixed(percent, percent < 9.95 ? 1 : 0)} %`;
-};
-
-// A ratio: `×3.58`.
-plumb.times = (ratio) => `×${ratio >= 999.5 ? plumb.count(ratio) : ratio >= 10 ? +plumb.fixed(ratio, 1) : ratio >= 0.095 ? +plumb.fixed(ratio, 2) : +ratio.toPrecision(1)}`;
-
 // The width of a text in pixels. Many pictures of a report have the same words, and each of them is laid out more than once.
 const widths = new Map();
 plumb.wide = (text, font) => {

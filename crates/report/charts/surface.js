@@ -36,7 +36,7 @@ plumb.charts.surface = (data, look) => {
       }
       const fill = plumb.heatOf(rate / most);
       marks.push({ shape: { ...plumb.rect(x + 1, y + 1, wide - 2, high - 2, fill, plumb.filled(fill, look)), name: 'cell' }, says: `file ${file}, record ${record}\n${plumb.rate(rate)}` });
-      const text = plumb.rate(rate).replace(' MiB/s', '');
+      const text = plumb.mebibytes(rate);
       const font = look.font(wide < 44 ? 8 : wide < 56 ? 9 : 11);
       if (plumb.wide(text, font) + 4 <= wide) marks.push({ shape: { ...plumb.text(x + wide / 2, y + high / 2, text, font, plumb.inkOn(fill), 'center'), silent: true } });
     });
@@ -55,7 +55,7 @@ plumb.charts.surface = (data, look) => {
     const y = bottom - ((step + 1) / steps) * (bottom - top);
     marks.push({ shape: plumb.rect(right + 24, y, 10, (bottom - top) / steps + 0.5, plumb.heatOf((step + 0.5) / steps), plumb.filled(plumb.heatOf((step + 0.5) / steps), look)) });
   }
-  if (!look.narrow) for (const part of [0, 0.5, 1]) marks.push({ shape: plumb.text(right + 40, bottom - part * (bottom - top), part === 0 ? '0' : plumb.rate(most * part).replace(' MiB/s', ''), look.font(10), look.soft) });
+  if (!look.narrow) for (const part of [0, 0.5, 1]) marks.push({ shape: plumb.text(right + 40, bottom - part * (bottom - top), part === 0 ? '0' : plumb.mebibytes(most * part), look.font(10), look.soft) });
   if (!look.narrow) marks.push({ shape: plumb.text(right + 24, bottom + 14, 'MiB/s', look.font(10), look.soft) });
   frame.marks.push(...marks);
   return plumb.option(data, look, frame, { tooltip: { trigger: 'item', confine: true }, series: [] });

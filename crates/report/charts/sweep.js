@@ -395,7 +395,7 @@ plumb.sweepQueueing = (data, look, sheet) => {
     const y = share(1);
     marks.push({ shape: plumb.line([[sheet.left, y], [sheet.right, y]], look.alarm, 1, [4, 3]) });
     for (let tick = 0; !look.narrow && tick <= full * 1.001; tick += full > 2 ? 1 : 0.5) {
-      marks.push({ shape: plumb.text(sheet.right + 6, share(tick), `${plumb.fixed(tick * 100)} %`, look.font(10), look.soft) });
+      marks.push({ shape: plumb.text(sheet.right + 6, share(tick), plumb.percent(tick), look.font(10), look.soft) });
     }
     const words = ['saturated: what is added only waits', 'saturated'];
     const places = words.flatMap((text) => [sheet.left + 4, ...sheet.column.slice(1).map((x) => x + 6)].flatMap((x) => [y - 8, y + 8].map((at) => (
@@ -436,7 +436,7 @@ plumb.sweepThroughput = (data, look, sheet) => {
   const step = plumb.step(most, 4);
   for (let tick = 0; tick <= most * 0.999; tick += step) {
     marks.push({ shape: plumb.line([[sheet.left, at(tick)], [sheet.right, at(tick)]], tick === 0 ? look.axis : look.line, 1) });
-    marks.push({ shape: plumb.text(sheet.left - 7, at(tick), step < 1 ? String(+tick.toPrecision(6)) : plumb.grouped(plumb.fixed(tick)), look.font(11), look.ink, 'right') });
+    marks.push({ shape: plumb.text(sheet.left - 7, at(tick), plumb.number(tick), look.font(11), look.ink, 'right') });
   }
   const peak = data.levels.findIndex((level) => mib(level.rate) === highest);
   data.levels.forEach((level, index) => {
@@ -460,12 +460,12 @@ plumb.sweepThroughput = (data, look, sheet) => {
     const [bold, small, room] = [look.font(sheet.narrow ? 9.5 : 11.5, true), look.font(sheet.narrow ? 9 : 10), sheet.spacing - 6];
     const rate = plumb.rate(level.rate);
     const iops = plumb.count(level.iops);
-    marks.push({ shape: plumb.text(centre, y - 9, plumb.longest([rate, rate.replace(' MiB/s', '')], room, bold), bold, look.ink, 'center') });
+    marks.push({ shape: plumb.text(centre, y - 9, plumb.longest([rate, plumb.mebibytes(level.rate)], room, bold), bold, look.ink, 'center') });
     const counts = star ? [`${iops} IOPS  ★ peak`, `${iops} IOPS ★`, `${iops} ★`] : [`${iops} IOPS`, iops];
     marks.push({ shape: plumb.text(centre, y - 23, plumb.longest(sheet.narrow ? counts.slice(-1) : counts, room, small), small, look.soft, 'center') });
     if (level.at_work) {
       const { busy, asked } = level.at_work;
-      const [some, all] = [plumb.fixed(busy, busy < 9.95 ? 1 : 0), plumb.fixed(asked)];
+      const [some, all] = [busy, asked].map(plumb.number);
       const words = [`⚠ ${some} of ${all} busy`, `⚠ ${some}/${all}`, '⚠'];
       const font = look.font(sheet.narrow ? 8.5 : 10, true);
       marks.push({ shape: plumb.text(centre, y - 37, plumb.longest(words, room, font), font, look.alarm, 'center'), says: `${level.label}\n${words[0]}` });

@@ -20,8 +20,8 @@ pub struct Chart {
 
 /// Scripts shared by charts: colours, font sizes, number formats, placement of labels, rows of intervals.
 #[cfg(feature = "draw")]
-pub(crate) const SHARED: [Packed; 4] =
-    [packed!("look.js"), packed!("labels.js"), packed!("frame.js"), packed!("intervals.js")];
+pub(crate) const SHARED: [Packed; 5] =
+    [packed!("text.js"), packed!("look.js"), packed!("labels.js"), packed!("frame.js"), packed!("intervals.js")];
 
 /// All charts.
 pub const CHARTS: &[Chart] = &[

@@ -263,6 +263,7 @@ fn load(ctx: &Ctx<'_>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::text;
 
     fn table(engine: &ChartEngine, name: &str) -> Vec<String> {
         let text =
@@ -281,17 +282,50 @@ mod tests {
                 assert_eq!(scripted, format!("{number:.digits$}"), "{number} with {digits} decimals");
             }
         }
-        let mib = f64::from(1 << 20);
-        for rate in [312.5, 313.5, 2000.5, 2001.5] {
-            assert_eq!(
-                run(&format!("plumb.rate({})", rate * mib)),
-                format!("{} MiB/s", measure::text::thousands(rate))
-            );
+    }
+
+    #[test]
+    fn a_script_writes_numbers_as_the_sentences_do() {
+        type Written = fn(f64) -> String;
+        const BOTH: [(&str, Written); 10] = [
+            ("number", text::number),
+            ("time", text::time),
+            ("size", text::rounded_size),
+            ("rate", text::rate),
+            ("count", text::short_number),
+            ("percent", text::percent),
+            ("chosenPercent", text::chosen_percent),
+            ("signed", text::signed),
+            ("times", |ratio| format!("×{}", text::number(ratio))),
+            ("mebibytes", |rate| text::number(rate / f64::from(1 << 20))),
+        ];
+        let engine = ChartEngine::new().unwrap();
+        let run = |call: &str| engine.context.with(|ctx| ctx.eval::<String, _>(call)).unwrap();
+        // Edges of units and of digits, halves, shares next to none and all, and numbers of every size.
+        let mut numbers = vec![
+            0.0,
+            f64::NAN,
+            1.0 - 1e-12,
+            0.999_97,
+            0.000_04,
+            0.000_004,
+            0.995,
+            999.5,
+            1023.5,
+            1e15,
+            -2.5,
+            -0.116,
+            312.5,
+        ];
+        let mut words = measure::SplitMix::new(40);
+        numbers.extend((0..500).map(|power| 10_f64.powf(f64::from(power % 20) - 6.0) * (1.0 + 9.0 * words.fraction())));
+        numbers.extend((0..200).map(|sixteenths| f64::from(sixteenths) / 16.0));
+        for (name, written) in BOTH {
+            for number in &numbers {
+                assert_eq!(run(&format!("plumb.{name}({number:?})")), written(*number), "{name} of {number:?}");
+            }
         }
-        for ns in [1_125.0, 112_500.0, 1_125_000.0, 12_250_000.0, 112_500_000.0, 2_500_000_000.0] {
-            assert_eq!(run(&format!("plumb.time({ns})")), crate::terminal::time(ns), "{ns}");
-        }
-        assert_eq!(run("[plumb.count(945.5), plumb.percent(0.625), plumb.times(1.125)].join()"), "946,62 %,×1.12");
+        assert_eq!(run("[plumb.tick(0), plumb.tick(250e3)].join()"), "0,250 µs");
     }
 
     /// The rounding of JavaScript itself goes up where that of the sentences goes to the even number.
@@ -309,14 +343,14 @@ mod tests {
                 let pixels = line.matches("px").count();
                 let written = ["${Math.round(", "String(Math.round(", "grouped(Math.round("];
                 let rounded = written.iter().map(|way| line.matches(way).count()).sum::<usize>();
-                let fixed = line.matches("toFixed(").count();
+                let fixed = line.matches("toFixed(").count() + line.matches("toPrecision(").count();
                 if fixed > 0 || rounded > pixels {
                     found.push(format!("{}: {line}", path.file_name().unwrap().display()));
                 }
             }
         }
         assert!(scripts > 15, "{scripts}");
-        assert_eq!(found, ["look.js:   const text = Number(value).toFixed(digits);"]);
+        assert_eq!(found, ["text.js:   const text = Number(value).toFixed(digits);"]);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use crate::data::{Bin, Level, Overlay, Sweep};
 use formats::printable;
+use measure::text;
 
 /// Least and most columns of a chart; a terminal may have fewer or more.
 const COLUMNS: (usize, usize) = (40, 120);
 /// Width of the latency labels on the left, in columns.
-const LEFT: usize = 9;
+const LEFT: usize = 10;
 /// Most levels drawn; if there are more, some are omitted and named.
 const MOST_LEVELS: usize = 7;
 /// Columns of a level: a bar and its share.
@@ -45,9 +46,9 @@ pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64], columns: usize)
     for (name, step) in steps(&shown) {
         text.push_str(&row(&name, shown.iter().map(|level| bar(share(level, step), column - 1)).collect()));
     }
-    text.push_str(&row("avg", shown.iter().map(|level| time(level.average_ns)).collect()));
+    text.push_str(&row("avg", shown.iter().map(|level| text::time(level.average_ns)).collect()));
     if shown.iter().any(|level| level.p99_ns.is_some()) {
-        text.push_str(&row("p99", shown.iter().map(|level| level.p99_ns.map_or("-".into(), time)).collect()));
+        text.push_str(&row("p99", shown.iter().map(|level| level.p99_ns.map_or("-".into(), text::time)).collect()));
     }
     let omitted: Vec<&str> = sweep
         .levels
@@ -72,9 +73,9 @@ pub(crate) fn overlay(overlay: &Overlay, columns: usize) -> String {
     let width = columns.clamp(COLUMNS.0, COLUMNS.1);
     type Value = fn(&Level) -> Option<String>;
     const ROWS: [(&str, Value); 3] = [
-        ("IOPS", |level| Some(count(level.iops))),
-        ("avg", |level| Some(time(level.average_ns))),
-        ("p99", |level| level.p99_ns.map(time)),
+        ("IOPS", |level| Some(text::short_number(level.iops))),
+        ("avg", |level| Some(text::time(level.average_ns))),
+        ("p99", |level| level.p99_ns.map(text::time)),
     ];
     let mut all: Vec<&Level> = overlay.systems.iter().flat_map(|(_, sweep)| &sweep.levels).collect();
     all.sort_by(|one, other| one.load.total_cmp(&other.load));
@@ -124,15 +125,15 @@ fn rates(levels: &[Level], over_time: &[f64]) -> String {
     let most = levels.iter().map(|level| level.iops).fold(0.0, f64::max);
     let least = levels.iter().map(|level| level.iops).fold(f64::INFINITY, f64::min);
     let Some(peak) = levels.iter().find(|level| level.iops >= most) else { return String::new() };
-    let rate = measure::text::thousands(peak.rate / f64::from(1 << 20));
+    let rate = text::rate(peak.rate);
     if levels.len() == 1 {
-        let sentence = format!("{} IOPS, {rate} MiB/s", count(most));
+        let sentence = format!("{} IOPS, {rate}", text::short_number(most));
         let curve = curve(over_time.iter().copied());
         return if over_time.len() < 3 { sentence } else { format!("{sentence}, over time {curve}") };
     }
     let spark = curve(levels.iter().take(24).map(|level| level.iops));
     let label = printable::line(&peak.label);
-    format!("IOPS {spark} {} to {}, most with {label}: {rate} MiB/s", count(least), count(most))
+    format!("IOPS {spark} {} to {}, most with {label}: {rate}", text::short_number(least), text::short_number(most))
 }
 
 /// A sparkline, scaled from 0 to the largest value.
@@ -157,7 +158,11 @@ fn steps(levels: &[&Level]) -> Vec<(String, Bin)> {
         |bin: &Bin| levels.iter().any(|level| level.bins.iter().any(|one| (one.from_ns - bin.to_ns).abs() < 0.5));
     let last = steps.first().filter(|bin| bin.to_ns > 2.5e9 && !open(bin)).map(|bin| bin.to_ns);
     let name = |bin: &Bin| {
-        if last == Some(bin.to_ns) { format!(">{}", tick(bin.from_ns)) } else { format!("≤{}", tick(bin.to_ns)) }
+        if last == Some(bin.to_ns) {
+            format!(">{}", text::time(bin.from_ns))
+        } else {
+            format!("≤{}", text::time(bin.to_ns))
+        }
     };
     steps.into_iter().map(|bin| (name(&bin), bin)).collect()
 }
@@ -166,19 +171,13 @@ fn share(level: &Level, step: Bin) -> f64 {
     level.bins.iter().filter(|bin| (bin.to_ns - step.to_ns).abs() < 0.5).map(|bin| bin.share).sum()
 }
 
-/// A bar like `████▌ 48%`: its length is the share of the width that remains next to the number.
+/// A bar like `████▌48%`: its length is the share of the width that remains next to the number.
 fn bar(share: f64, width: usize) -> String {
     if share <= 0.0 {
         return String::new();
     }
-    let number = if share < 0.001 {
-        "<.1%".to_owned()
-    } else if share < 0.0995 {
-        format!("{:.1}%", share * 100.0)
-    } else {
-        format!("{:.0}%", share * 100.0)
-    };
-    let room = width.saturating_sub(5);
+    let number = text::percent(share).replace(' ', "");
+    let room = width.saturating_sub(6);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most eight times the width")]
     let eighths = ((share.min(1.0) * room as f64 * 8.0).round() as usize).max(1);
     let mut bar: String = std::iter::repeat_n(EIGHTHS[8], eighths / 8).collect();
@@ -199,47 +198,6 @@ fn cut(text: &str, width: usize) -> String {
     }
     let short: String = text.chars().take(width.saturating_sub(1)).collect();
     format!("{short}…")
-}
-
-fn unit(ns: f64) -> (f64, &'static str) {
-    match ns {
-        ns if ns < 999.5 => (1.0, "ns"),
-        ns if ns < 999.5e3 => (1e3, "µs"),
-        ns if ns < 999.5e6 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    }
-}
-
-/// Formats a bucket edge, `250µs`.
-fn tick(ns: f64) -> String {
-    let (scale, name) = unit(ns);
-    format!("{}{name}", ns / scale)
-}
-
-/// Formats a latency, `2.16 ms`.
-pub(crate) fn time(ns: f64) -> String {
-    let (scale, name) = unit(ns);
-    let value = ns / scale;
-    let digits = if value < 9.995 {
-        2
-    } else if value < 99.95 {
-        1
-    } else {
-        0
-    };
-    format!("{value:.digits$} {name}")
-}
-
-/// Formats a count, `18.9k`.
-fn count(value: f64) -> String {
-    let (scale, name) = match value {
-        value if value < 999.5 => (1.0, ""),
-        value if value < 999.5e3 => (1e3, "k"),
-        _ => (1e6, "M"),
-    };
-    let value = value / scale;
-    let digits = if name.is_empty() || value >= 99.95 { 0 } else { 1 };
-    format!("{value:.digits$}{name}")
 }
 
 #[cfg(test)]
@@ -274,15 +232,15 @@ mod tests {
         assert!(!text.contains('\u{1b}'), "{text}");
         let lines: Vec<&str> = text.lines().collect();
         let at = |word: &str| lines.iter().position(|line| line.trim_start().starts_with(word)).unwrap();
-        assert!(at(">2s") < at("≤250µs") && at("≤250µs") < at("≤100µs") && at("≤100µs") < at("avg"), "{text}");
-        assert!(text.contains("IOPS ▂▂▃▃▄▅▅▆▆▇▇█ 10.0k to 120k"), "{text}");
+        assert!(at(">2 s") < at("≤250 µs") && at("≤250 µs") < at("≤100 µs") && at("≤100 µs") < at("avg"), "{text}");
+        assert!(text.contains("IOPS ▂▂▃▃▄▅▅▆▆▇▇█ 10k to 120k"), "{text}");
         assert!(text.ends_with("not shown: 3000 users, 5000 users, 7000 users, 9000 users, 11000 users\n"), "{text}");
-        assert_eq!(lines[at("≤100µs")].matches("50%").count(), MOST_LEVELS);
+        assert_eq!(lines[at("≤100 µs")].matches("50%").count(), MOST_LEVELS);
     }
 
     #[test]
     fn a_bar_is_as_long_as_its_share() {
-        let cells = |share| bar(share, 25).chars().filter(|&cell| cell == '█').count();
+        let cells = |share| bar(share, 26).chars().filter(|&cell| cell == '█').count();
         assert_eq!((cells(1.0), cells(0.5), cells(0.25)), (20, 10, 5));
     }
 
@@ -290,7 +248,7 @@ mod tests {
     fn one_run_shows_its_rate_over_time() {
         let sweep = Sweep { levels: vec![level(1, 2e4, &[(5e4, 1e5, 1.0)])], ..Sweep::default() };
         let text = sketch_over_time(&sweep, &[2e4, 1e4, 2e4, 0.0], 80);
-        assert!(text.contains("20.0k IOPS, 156 MiB/s, over time █▅█▁\n"), "{text}");
+        assert!(text.contains("20k IOPS, 156 MiB/s, over time █▅█▁\n"), "{text}");
         assert!(!sketch_over_time(&sweep, &[2e4], 80).contains("over time"));
     }
 
@@ -310,7 +268,7 @@ mod tests {
         let text = overlay(&both, 80);
         assert!(text.lines().all(|line| line.chars().count() <= 80) && !text.contains('\u{1b}'), "{text}");
         let line = |word: &str| text.lines().find(|line| line.trim_start().contains(word)).unwrap();
-        assert!(line("fast").contains("▂▅█") && line("fast").ends_with("80.0k"), "{text}");
+        assert!(line("fast").contains("▂▅█") && line("fast").ends_with("80k"), "{text}");
         assert!(line("a name").contains("▂ ▃") && line("a name").contains(" - "), "{text}");
         assert_eq!(text.matches("1 users").count(), 3, "IOPS, avg and p99: {text}");
     }

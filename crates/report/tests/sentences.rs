@@ -236,23 +236,44 @@ fn levels<'a>(axis: &str, rows: &[&'a Fact], sentence: &str) -> Vec<(String, Lev
     found
 }
 
+/// Half of the last of three significant digits of a printed number; a number from 1,000 on has all digits before its point.
+fn half_a_digit(printed: f64) -> f64 {
+    let step = match printed.abs() {
+        size if size >= 100.0 => 1.0,
+        size if size >= 10.0 => 0.1,
+        size if size >= 1.0 => 0.01,
+        _ => 0.001,
+    };
+    0.501 * step
+}
+
 /// Checks `73,634 IOPS (575 MiB/s)` against a level.
 fn check_amount(text: &str, level: &Level<'_>, sentence: &str) {
     let (iops, rest) = split(text, " IOPS (");
-    let (mib, _) = split(rest, " MiB/s)");
+    let (rate, _) = split(rest, ")");
+    let (rate, unit) = split(rate, " ");
+    let unit = match unit {
+        "KiB/s" => MIB / 1024.0,
+        "MiB/s" => MIB,
+        _ => panic!("`{unit}` is a unit of a rate: {sentence}"),
+    };
     let fact = median(level);
-    for (printed, actual) in [(number(iops), fact.iops), (number(mib), fact.bytes() / MIB)] {
-        let half = if printed < 9.95 { 0.0501 } else { 0.501 };
-        assert!((printed - actual).abs() <= half, "{printed} is {actual}: {sentence}");
+    for (printed, actual) in [(number(iops), fact.iops), (number(rate), fact.bytes() / unit)] {
+        assert!((printed - actual).abs() <= half_a_digit(printed), "{printed} is {actual}: {sentence}");
     }
 }
 
 fn check_time(text: &str, actual_ns: f64, sentence: &str) {
     let (value, unit) = split(text.trim(), " ");
-    let digits = value.split_once('.').map_or(0, |(_, digits)| digits.len());
-    let unit_ns = if unit.starts_with('µ') { 1e3 } else { 1e6 };
-    let half = 0.501 * unit_ns * 0.1_f64.powi(i32::try_from(digits).expect("few digits"));
-    assert!((number(value) * unit_ns - actual_ns).abs() <= half, "{text} is {:?}: {sentence}", ms(Some(actual_ns)));
+    let unit_ns = match unit {
+        "ns" => 1.0,
+        "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => panic!("`{unit}` is a unit of time: {sentence}"),
+    };
+    let half = half_a_digit(number(value));
+    assert!((number(value) - actual_ns / unit_ns).abs() <= half, "{text} is {:?}: {sentence}", ms(Some(actual_ns)));
 }
 
 fn check_percent(text: &str, ratio: f64, sentence: &str) {
@@ -492,7 +513,9 @@ fn check_cost(sentence: &str, before: &str, all: &[&Fact]) {
     let (a, b) = (median(&first.1), median(&last.1));
     let ratio = b.iops / a.iops;
     match gain.split(' ').collect::<Vec<_>>()[..] {
-        [times, "times", ..] => assert!((number(times) - ratio).abs() < 0.0501, "{ratio}: {sentence}"),
+        [times, "times", ..] => {
+            assert!((number(times) - ratio).abs() <= half_a_digit(number(times)), "{ratio}: {sentence}");
+        }
         [percent, "%", "more", ..] => check_percent(percent, ratio - 1.0, sentence),
         [percent, "%", "fewer", ..] => check_percent(percent, 1.0 - ratio, sentence),
         ["no", "more", ..] => assert!((ratio - 1.0).abs() < 0.005, "{ratio}: {sentence}"),

@@ -6,7 +6,7 @@ use crate::stuck_workers;
 use crate::width;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Nanos;
-use measure::text::thousands;
+use measure::text;
 use run::{Event, Observer, Progress};
 use std::time::{Duration, Instant};
 use survey::{SurveyTest, TestKind, short_size};
@@ -44,7 +44,7 @@ pub struct UnderWay {
 impl std::fmt::Display for UnderWay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let left = self.left.saturating_sub(self.since.elapsed());
-        write!(f, "{}, {} left", self.activity, minutes(left))
+        write!(f, "{}, {} left", self.activity, text::countdown(left))
     }
 }
 
@@ -267,13 +267,13 @@ fn line(phase: &Phase, rate: f64, (done, left): (f64, Option<Duration>), columns
         60.. => bar(done, 8) + " ",
         _ => String::new(),
     };
-    let left = left.map_or_else(String::new, |left| format!("{} left  ", minutes(left)));
+    let left = left.map_or_else(String::new, |left| format!("{} left  ", text::countdown(left)));
     let start = format!("{bar}{:>3.0} %  {left}", 100.0 * done.clamp(0.0, 1.0));
     let activity = activity(phase);
     let rate = match phase {
         _ if rate <= 0.0 => String::new(),
-        Phase::Round { .. } | Phase::Test { unit: Unit::Iops, .. } => format!("  {} IOPS", thousands(rate)),
-        _ => format!("  {} MiB/s", thousands(rate / f64::from(1 << 20))),
+        Phase::Round { .. } | Phase::Test { unit: Unit::Iops, .. } => format!("  {} IOPS", text::number(rate)),
+        _ => format!("  {}", text::rate(rate)),
     };
     let room = columns.saturating_sub(FREE + start.chars().count());
     let long = activity.chars().count();
@@ -309,22 +309,9 @@ fn bar(done: f64, width: usize) -> String {
     format!("{}{head}{}", "━".repeat(full), "─".repeat((width - full).saturating_sub(1)))
 }
 
-fn minutes(left: Duration) -> String {
-    // Rounded up, so that it does not show "0:00 left" while a test is still running.
-    let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
-    format!("{}:{:02}", seconds / 60, seconds % 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn time_left_is_rounded_up() {
-        for (milliseconds, text) in [(0, "0:00"), (1, "0:01"), (59_001, "1:00"), (61_000, "1:01")] {
-            assert_eq!(minutes(Duration::from_millis(milliseconds)), text);
-        }
-    }
 
     #[test]
     fn progress_has_number_users_of_all_members_and_time_left() {

@@ -5,6 +5,7 @@ use crate::output::print_error;
 use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, is_shown, verdict_line};
 use formats::printable;
 use measure::Nanos;
+use measure::text;
 use model::{LimitedBy, Note, Phase, RunResult};
 use std::io::IsTerminal;
 
@@ -37,14 +38,13 @@ pub fn print(result: &RunResult) {
     }
 }
 
-/// `job a, read: response time p50 31 µs, p99 2,470 µs, longest 5,970 µs, from when each I/O was due`, for each direction with a
+/// `job a, read: response time p50 31.2 µs, p99 2.47 ms, longest 5.97 ms, from when each I/O was due`, for each direction with a
 /// rate.
 fn response_lines(result: &RunResult) -> Vec<String> {
     let mut lines = Vec::new();
     for job in result.reported_jobs() {
         for (direction, found) in job.directions.iter() {
             let Some(response) = &found.response else { continue };
-            let micros = |ns: f64| format!("{} µs", measure::text::grouped(ns / 1000.0));
             let percentile = |percent: f64| Some(response.histogram.as_ref()?.percentile(percent)?.as_f64());
             let [Some(half), Some(most)] = [50.0, 99.0].map(percentile) else { continue };
             let longest = response.moments.maximum().map_or(0.0, Nanos::as_f64);
@@ -52,9 +52,9 @@ fn response_lines(result: &RunResult) -> Vec<String> {
                 "job {}, {}: response time p50 {}, p99 {}, longest {}, from when each I/O was due",
                 job.echo.name,
                 direction.word(),
-                micros(half),
-                micros(most),
-                micros(longest)
+                text::time(half),
+                text::time(most),
+                text::time(longest)
             ));
         }
     }
@@ -63,7 +63,12 @@ fn response_lines(result: &RunResult) -> Vec<String> {
 
 /// `limited by the device (99 %): sda was at work …`.
 pub fn limit_line(limited_by: &LimitedBy) -> String {
-    format!("limited by {} ({:.0} %): {}", limited_by.limiter.title(), limited_by.share_percent, limited_by.sentence)
+    format!(
+        "limited by {} ({}): {}",
+        limited_by.limiter.title(),
+        text::percent(limited_by.share_percent / 100.0),
+        limited_by.sentence
+    )
 }
 
 /// `phase 0–20 s, burst: plateau 3,000 IOPS for 20 s …`.
@@ -125,7 +130,7 @@ mod tests {
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
         assert_eq!(
             response_lines(&result),
-            ["job a, write: response time p50 31 µs, p99 2,007 µs, longest 5,969 µs, from when each I/O was due"]
+            ["job a, write: response time p50 31.1 µs, p99 2.01 ms, longest 5.97 ms, from when each I/O was due"]
         );
         assert!(response_lines(&RunResult { jobs: vec![JobResult::default()], ..result }).is_empty());
     }

@@ -6,6 +6,7 @@ use crate::kind::TestKind;
 use crate::parse_values::short_size;
 use crate::test::SurveyTest;
 use analysis::{Level, Rank, best_value, median_round};
+use measure::text;
 
 /// Returns the concluding sentences of a survey; empty if nothing was measured.
 pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
@@ -137,11 +138,11 @@ pub fn spread(rows: &[FinishedTest]) -> Option<String> {
             .filter_map(|row| point(row).map(|point| point.iops))
             .collect();
         let (least, most) = rates.iter().fold((f64::MAX, 0.0_f64), |(a, b), &rate| (a.min(rate), b.max(rate)));
-        (rates.len() > 1 && most > 0.0).then(|| ((most - least) / most * 100.0, rates.len(), first))
+        (rates.len() > 1 && most > 0.0).then(|| ((most - least) / most, rates.len(), first))
     });
     let (widest, rounds, row) = spreads.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let test = row.test.describe();
-    Some(format!("The rates of {rounds} repetitions of one test differ by {widest:.0} % at most ({test})."))
+    Some(format!("The rates of {rounds} repetitions of one test differ by {} at most ({test}).", text::percent(widest)))
 }
 
 #[cfg(test)]

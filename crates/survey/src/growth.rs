@@ -6,10 +6,9 @@ use crate::conclusions::kinds;
 use crate::finished::FinishedTest;
 use crate::parse_values::short_size;
 use crate::test::SurveyTest;
-use crate::words::{counted, joined};
 use analysis::costs::{UserPoint, scalability};
 use analysis::growth_ends;
-use measure::text::thousands;
+use measure::text;
 
 /// Levels from `least`, doubling each time, up to and including `most`.
 pub fn doubling(least: u32, most: u32) -> Vec<u32> {
@@ -53,18 +52,17 @@ pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
         sentences.push(format!("{what}: {}.", knee.sentence("user", &|rate| shown(rate, first.block))));
         let bytes = knee.rate * f64::from(first.block);
         if best.as_ref().is_none_or(|(most, _)| bytes > *most) {
-            best = Some((bytes, format!("{what} with {}", counted(knee.level.into(), "user"))));
+            best = Some((bytes, format!("{what} with {}", text::counted(knee.level.into(), "user"))));
         }
     }
     if let (Some((bytes, what)), true) = (best, firsts.len() > 1) {
-        sentences.push(format!("Most bytes per second: {what}, {} MiB/s.", thousands(bytes / f64::from(1 << 20))));
+        sentences.push(format!("Most bytes per second: {what}, {}.", text::rate(bytes)));
     }
     sentences
 }
 
 fn shown(iops: f64, block: u32) -> String {
-    let mib = iops * f64::from(block) / f64::from(1 << 20);
-    format!("{} IOPS, {} MiB/s", thousands(iops), thousands(mib))
+    format!("{} IOPS, {}", text::number(iops), text::rate(iops * f64::from(block)))
 }
 
 /// The level at which a sweep stops growing.
@@ -97,21 +95,20 @@ impl Knee {
         Some(Knee { level, rate, beyond, predicted })
     }
 
-    /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1 %
-    /// and -2 %`. `what` is what is counted, in the singular, `shown` formats a rate.
+    /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1.0 %
+    /// and −2.0 %`. `what` is what is counted, in the singular, `shown` formats a rate.
     pub fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
-        let (level, rate) = (counted(self.level.into(), what), shown(self.rate));
+        let (level, rate) = (text::counted(self.level.into(), what), shown(self.rate));
         if self.beyond.is_empty() {
             return format!("the highest rate was {rate} with {level}, and it was still growing: try higher levels");
         }
         let counts: Vec<String> = self.beyond.iter().map(|(users, _)| users.to_string()).collect();
-        let change = |share: f64| format!("{:+.0} %", 100.0 * (share - 1.0));
+        let change = |share: f64| text::signed(100.0 * (share - 1.0)) + " %";
         let changes: Vec<String> = self.beyond.iter().map(|(_, share)| change(*share)).collect();
-        let (counts, changes) = (joined(&counts), joined(&changes));
-        let law = self
-            .predicted
-            .filter(|users| *users < 1e6)
-            .map_or_else(String::new, |users| format!("; the scalability law puts the peak at {users:.0}"));
+        let (counts, changes) = (text::listed(&counts), text::listed(&changes));
+        let law = self.predicted.filter(|users| *users < 1e6).map_or_else(String::new, |users| {
+            format!("; the scalability law puts the peak at {}", text::number(users.round()))
+        });
         format!("throughput stops growing at {level} with {rate}; {counts} bring {changes}{law}")
     }
 }
@@ -132,7 +129,7 @@ mod tests {
     fn the_sentence_names_the_count_and_what_is_outside() {
         let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 300.0), (8, 303.0), (16, 285.0)]).unwrap();
         let said = knee.sentence("thread", &|rate| format!("{rate:.0} MiB/s"));
-        let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1 % and -5 %";
+        let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1.0 % and −5.0 %";
         assert!(said.starts_with(expected), "{said}");
         assert_eq!((knee.level, knee.rate), (4, 300.0));
     }

@@ -68,5 +68,5 @@ pub use steady::Steadiness;
 pub use suite::{Suite, Writes, suite};
 pub use target::{FoundTarget, OpenTarget};
 pub use test::{SurveyTest, TestTime};
-pub use words::{counted, joined, push_new};
+pub use words::push_new;
 pub use work_file::WorkFile;

@@ -4,9 +4,9 @@
 //! writing to others.
 
 use crate::error::SurveyError;
-use crate::words::counted;
 use analysis::regime::phases_so_far;
 use measure::Nanos;
+use measure::text;
 use measure::text::rounded_size;
 use model::{Grade, Monitored, Note, Phase, PhaseKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -149,8 +149,9 @@ impl Rounds {
         let times = self.latest.as_ref().map_or(self.times(self.before), Preconditioned::times);
         let kind = kind.map_or_else(String::new, |kind| format!(" {kind},"));
         format!(
-            "preconditioning, round {}:{kind} {times:.1} of 2 times the target written",
-            self.count.saturating_add(1)
+            "preconditioning, round {}:{kind} {} of 2 times the target written",
+            self.count.saturating_add(1),
+            text::number(times)
         )
     }
 
@@ -214,15 +215,13 @@ impl Preconditioned {
         self.written_bytes / 2 >= self.target_bytes
     }
 
-    /// `settled after 3 min: 64.0 GiB written, 2.0 times the target`, or what was missing.
+    /// `settled after 3 min: 64 GiB written, 2 times the target`, or what was missing.
     fn text(&self) -> String {
         let (size, times) = (rounded_size(measure::float(self.written_bytes)), self.times());
         let answer = if self.settled { "settled" } else { "not settled" };
-        let after = match self.seconds {
-            seconds if seconds < 119.5 => format!("{seconds:.0} s"),
-            seconds => format!("{:.0} min", seconds / 60.0),
-        };
-        let mut text = format!("{answer} after {after} of writes: {size} written, {times:.1} times the target");
+        let after = text::span(self.seconds);
+        let mut text =
+            format!("{answer} after {after} of writes: {size} written, {} times the target", text::number(times));
         if !self.is_enough() {
             text.push_str(", and twice is the least");
         }
@@ -243,7 +242,7 @@ impl Preconditioned {
 
     /// Its title for a table of phases: `Preconditioned: settled after 3 min of writes: .. 2 phases:`.
     pub fn title(&self) -> String {
-        let count = counted(self.phases.len() as u64, "phase");
+        let count = text::counted(self.phases.len() as u64, "phase");
         format!("Preconditioned: {}. {count}:", self.sentence)
     }
 }
@@ -291,7 +290,7 @@ mod tests {
         assert!(found.settled && seconds == 480, "{seconds} {found:?}");
         assert_eq!(
             found.sentence,
-            "settled after 8 min of writes: 44.7 GiB written, 2.2 times the target; at the end \
+            "settled after 8 min of writes: 44.7 GiB written, 2.24 times the target; at the end \
              settled: 0–480 s 24,414 IOPS (95.4 MiB/s): settled over its last 4 min"
         );
     }
@@ -323,7 +322,7 @@ mod tests {
         let (found, _) = through(Rounds::new(100 * GIB, 0, Some(Nanos::from_secs(3))), |_| 1e8);
         assert_eq!(
             found.sentence,
-            "not settled after 3 s of writes: 286 MiB written, 0.0 times the target, and twice is the least; too short \
+            "not settled after 3 s of writes: 286 MiB written, 0.0028 times the target, and twice is the least; too short \
              for phases"
         );
     }

@@ -1,5 +1,6 @@
 //! Warm-up until the rate is steady.
 
+use measure::text;
 use model::{Grade, Note};
 
 /// Relative difference below which two successive samples count as steady.
@@ -26,14 +27,15 @@ impl Steadiness {
 
     /// Returns the remark on a rate that was not steady after [`Steadiness::SAMPLES`] samples.
     pub fn note(&self) -> Note {
-        let (samples, percent) = (Steadiness::SAMPLES, self.apart * 100.0);
+        let samples = Steadiness::SAMPLES;
         Note {
             check: "steady".to_owned(),
             grade: Grade::ValidWithLimits,
             sentence: format!(
-                "the rate was not steady: the last two of {samples} samples before the test differed by {percent:.0} %"
+                "the rate was not steady: the last two of {samples} samples before the test differed by {}",
+                text::percent(self.apart)
             ),
-            evidence: vec![("looks".to_owned(), f64::from(samples)), ("apart_percent".to_owned(), percent)],
+            evidence: vec![("looks".to_owned(), f64::from(samples)), ("apart_percent".to_owned(), 100.0 * self.apart)],
         }
     }
 }

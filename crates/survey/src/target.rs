@@ -325,15 +325,11 @@ fn chosen_size(paths: &[PathBuf], request: &SurveyRequest) -> Result<u64, Survey
         return Err(SurveyError::Target(format!(
             "{}: only {} are free, too little for a survey; free at least {}",
             directory_of(&first).display(),
-            about(room.free),
-            about(64 * count * MIB)
+            rounded_size(measure::float(room.free)),
+            rounded_size(measure::float(64 * count * MIB))
         )));
     }
     Ok(fitting)
-}
-
-fn about(bytes: u64) -> String {
-    rounded_size(measure::float(bytes))
 }
 
 fn capacity(path: &Path) -> Result<u64, SurveyError> {
@@ -349,11 +345,14 @@ fn capacity(path: &Path) -> Result<u64, SurveyError> {
 fn usable_of(shown: &str, capacity: u64, request: &SurveyRequest) -> Result<u64, SurveyError> {
     let whole = capacity / MIB * MIB;
     if whole < LEAST_SIZE {
-        return Err(SurveyError::Target(format!("{shown}: holds {}; a survey needs at least 16 MiB", about(capacity))));
+        return Err(SurveyError::Target(format!(
+            "{shown}: holds {}; a survey needs at least 16 MiB",
+            rounded_size(measure::float(capacity))
+        )));
     }
     match request.size {
         Some(size) if size > whole => {
-            let (holds, size) = (about(whole), short_size(size));
+            let (holds, size) = (rounded_size(measure::float(whole)), short_size(size));
             Err(SurveyError::Target(format!(
                 "{shown}: holds {holds}, --size {size} is more; at most --size {}",
                 written_size(whole)

@@ -2,8 +2,8 @@
 
 use crate::kind::TestKind;
 use crate::parse_values::short_size;
-use crate::words::counted;
 use measure::Nanos;
+use measure::text;
 
 /// One test: a type at given levels. A user is a process with one request in flight, unless `iodepth` sets more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl SurveyTest {
 
     /// Description for progress lines: `8k rand read, 16 users, iodepth=4`.
     pub fn describe(&self) -> String {
-        let users = counted(self.users.into(), "user");
+        let users = text::counted(self.users.into(), "user");
         let mut text = format!("{} {}, {users}", short_size(u64::from(self.block)), self.title());
         if let Some(set) = self.set {
             text.push_str(&format!(", size={}", short_size(set)));

@@ -4,6 +4,7 @@
 
 use super::note;
 use crate::run_facts::{RunFacts, float, flushes, on_files};
+use measure::text;
 use model::{DeviceGain, Grade, Note, RunResult};
 
 pub(super) const ID: &str = "amplification";
@@ -48,8 +49,8 @@ fn judge(result: &RunResult) -> Option<Note> {
     let journal = JOURNAL_BYTES * float(flushes(result));
     let (sentence, times) =
         if read == 0.0 && written > 0.0 && own_reads > LEAST_BYTES && own_reads / written > MOST_SHARE - 1.0 {
-            let percent = 100.0 * own_reads / written;
-            let sentence = format!("write-only test caused {percent:.0} % device reads: misaligned or sub-page writes");
+            let share = text::percent(own_reads / written);
+            let sentence = format!("write-only test caused {share} device reads: misaligned or sub-page writes");
             (sentence, 1.0 + own_reads / written)
         } else if read > 0.0 && own_reads > MOST_SHARE * read && own_reads - read > LEAST_BYTES {
             let times = own_reads / read;

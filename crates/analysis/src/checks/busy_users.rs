@@ -6,6 +6,7 @@ use super::note;
 use crate::closed_loop::Users;
 use crate::run_facts::{is_paced, window};
 use measure::Nanos;
+use measure::text;
 use model::{Grade, JobResult, Note, RunResult};
 
 pub(super) const ID: &str = "busy users";
@@ -79,7 +80,7 @@ fn too_few([busy, users]: [f64; 2], jobs: &[Users<'_>], span: Nanos) -> String {
         } else {
             "the rest of the time passed between the I/Os, in pauses, or in flushes that the report does not state"
         };
-        return format!("the one user was busy {:.0} % of the time{cause}: {rest}", 100.0 * busy);
+        return format!("the one user was busy {} of the time{cause}: {rest}", text::percent(busy));
     }
     format!("only {busy:.1} of {users:.0} users were busy{cause}: no scaling verdict")
 }

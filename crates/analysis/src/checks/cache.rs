@@ -3,7 +3,8 @@
 //! Signals: bytes requested by the jobs, sectors counted by the devices under their files, the type of file system.
 
 use super::note;
-use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, unseen_by_devices};
+use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float, unseen_by_devices};
+use measure::text;
 use measure::{Direction, Nanos};
 use model::{Grade, Note, RunResult};
 
@@ -75,32 +76,23 @@ fn is_memory(kind: &str) -> bool {
     matches!(kind, "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs")
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 fn sentence(result: &RunResult, direction: Direction, moved: u64, share: f64) -> String {
-    // Rounding must not turn 99.97 % into 100 %, nor 2.1 % into none.
-    let missing = (100.0 * (1.0 - share)).clamp(0.0, 100.0);
-    let missing =
-        if moved > 0 && missing > 99.0 { format!("{:.2}", missing.min(99.99)) } else { format!("{missing:.0}") };
+    let missing = text::percent((1.0 - share).clamp(0.0, if moved > 0 { 0.9999 } else { 1.0 }));
     let span = result.jobs.iter().map(|job| job.directions[direction].runtime).max().unwrap_or(Nanos::ZERO);
     let rate = match span.is_zero() {
         true => String::new(),
-        false => format!("; the device delivered {}", mebibytes(moved as f64 / span.as_secs_f64())),
+        false => format!("; the device delivered {}", text::rate(float(moved) / span.as_secs_f64())),
     };
     match direction {
         Direction::Read => {
             let kind = if share < STORAGE_SHARE { ": this is a memory number" } else { "" };
-            format!("{missing} % of the reads were answered by memory{kind}{rate}")
+            format!("{missing} of the reads were answered by memory{kind}{rate}")
         }
         _ => {
             let rate = rate.replace("delivered", "took");
-            format!("{missing} % of the written bytes had not reached the device at the end of the run{rate}")
+            format!("{missing} of the written bytes had not reached the device at the end of the run{rate}")
         }
     }
-}
-
-fn mebibytes(bytes_per_second: f64) -> String {
-    let rate = bytes_per_second / f64::from(1 << 20);
-    if rate < 10.0 { format!("{rate:.1} MiB/s") } else { format!("{rate:.0} MiB/s") }
 }
 
 #[cfg(test)]
@@ -136,13 +128,13 @@ mod tests {
             check(&with_share(8)),
             Some((
                 Grade::NotAStorageResult,
-                "92 % of the reads were answered by memory: this is a memory number; the device delivered 5.0 MiB/s"
+                "92 % of the reads were answered by memory: this is a memory number; the device delivered 5 MiB/s"
                     .into()
             ))
         );
         let (grade, sentence) = check(&with_share(90)).unwrap();
         assert_eq!(grade, Grade::ValidWithLimits);
-        assert_eq!(sentence, "10 % of the reads were answered by memory; the device delivered 56 MiB/s");
+        assert_eq!(sentence, "10 % of the reads were answered by memory; the device delivered 56.2 MiB/s");
     }
 
     #[test]
@@ -243,7 +235,7 @@ mod tests {
             check(&result),
             Some((
                 Grade::ValidWithLimits,
-                "30 % of the written bytes had not reached the device at the end of the run; the device took 44 MiB/s"
+                "30 % of the written bytes had not reached the device at the end of the run; the device took 43.8 MiB/s"
                     .into()
             ))
         );

@@ -7,6 +7,7 @@ use super::note;
 use crate::limiter::device::is_full;
 use crate::run_facts::{RunFacts, float, polls};
 use measure::Nanos;
+use measure::text;
 use model::{Grade, Note, RunResult};
 
 pub(crate) const ID: &str = "client CPU";
@@ -42,11 +43,11 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let steal = ticks.map_or(0.0, |cpu| float(cpu.steal) / float(cpu.total()));
     let what = if on + waiting > BUSY {
         let waited = if waiting >= 0.05 { " or waited for one" } else { "" };
-        format!("a worker was on a processor{waited} {:.0} % of the time", percent(on + waiting))
+        format!("a worker was on a processor{waited} {} of the time", text::percent((on + waiting).min(1.0)))
     } else if delay > DELAYED && !is_full(&seen) {
-        format!("a worker waited for a processor {:.0} % of the time", percent(delay))
+        format!("a worker waited for a processor {} of the time", text::percent(delay.min(1.0)))
     } else if steal > STOLEN {
-        format!("the hypervisor took {:.0} % of the processors", percent(steal))
+        format!("the hypervisor took {} of the processors", text::percent(steal))
     } else {
         return Vec::new();
     };

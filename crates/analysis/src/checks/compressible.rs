@@ -4,6 +4,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_pass};
+use measure::text;
 use model::{FileAttribute, Grade, JobResult, Note, RunResult, TargetFacts};
 use plan::Filling;
 
@@ -70,7 +71,7 @@ fn compressing_file(target: &TargetFacts) -> Option<String> {
     }
     let share = target.compressed_bytes.map_or(0.0, |bytes| float(bytes) / float(target.region_bytes.max(1)));
     if share >= LEAST_PERCENT / 100.0 {
-        return Some(format!("{} ({:.0} % of it)", target.path, 100.0 * share.min(1.0)));
+        return Some(format!("{} ({} of it)", target.path, text::percent(share.min(1.0))));
     }
     let mount = target.mount.as_ref().filter(|_| !has(FileAttribute::OverwrittenInPlace));
     mount

@@ -8,7 +8,7 @@ mod recurring;
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_paced, is_simulated, window};
-use measure::text::thousands;
+use measure::text;
 use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
 
 pub(super) const ID: &str = "coordinated omission";
@@ -45,11 +45,11 @@ fn hidden(job: &JobResult) -> Option<Note> {
         return None;
     }
     let sentence = format!(
-        "the longest stall of {:.0} ms made others wait before they were issued: the 99th percentile of the response time is {:.0} ms, \
-         that of the latency only {:.3} ms",
-        1e3 * stall_s,
-        1e3 * long_s,
-        1e3 * short_s
+        "the longest stall of {} made others wait before they were issued: the 99th percentile of the response time is {}, \
+         that of the latency only {}",
+        text::time(1e9 * stall_s),
+        text::time(1e9 * long_s),
+        text::time(1e9 * short_s)
     );
     let evidence = [("stall_ms", 1e3 * stall_s), ("response_p99_ms", 1e3 * long_s), ("latency_p99_ms", 1e3 * short_s)];
     Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
@@ -57,20 +57,19 @@ fn hidden(job: &JobResult) -> Option<Note> {
 
 fn describe(found: &recurring::Recurring) -> Note {
     let (stalled, all) = found.stalled;
-    let (share, percent) = (found.stall_s / found.period_s, 100.0 * found.ios);
-    let digits = if percent < 0.1 { 3 } else { 1 };
+    let share = found.stall_s / found.period_s;
     let sentence = format!(
-        "closed loop: a stall of about {:.0} ms each {:.1} s (in {stalled} of {all} intervals) takes {:.0} % of the time, and \
-         only {percent:.digits$} % of the I/Os show it",
-        1e3 * found.stall_s,
-        found.period_s,
-        100.0 * share.min(1.0)
+        "closed loop: a stall of about {} each {} (in {stalled} of {all} intervals) takes {} of the time, and only {} of the I/Os show it",
+        text::span(found.stall_s),
+        text::span(found.period_s),
+        text::percent(share.min(1.0)),
+        text::percent(found.ios)
     );
     let evidence = [
         ("stall_ms", 1e3 * found.stall_s),
         ("period_s", found.period_s),
         ("stalled_percent", 100.0 * share.min(1.0)),
-        ("ios_percent", percent),
+        ("ios_percent", 100.0 * found.ios),
     ];
     note(ID, Grade::ValidWithLimits, sentence, &evidence)
 }
@@ -86,9 +85,9 @@ fn judge(job: &JobResult) -> Option<(f64, Note)> {
     }
     let hit = stall_s * float(job.ios()) / length_s.max(stall_s);
     let sentence = format!(
-        "closed loop: the longest stall of {:.0} ms would have hit about {} requests at this rate",
-        1e3 * stall_s,
-        if hit < 10.0 { format!("{hit:.0}") } else { thousands(two_digits(hit)) }
+        "closed loop: the longest stall of {} would have hit about {} requests at this rate",
+        text::time(1e9 * stall_s),
+        text::number(two_digits(hit))
     );
     let evidence = [("stall_ms", 1e3 * stall_s), ("mean_ms", 1e3 * mean_s), ("requests", hit)];
     Some((hit, note(ID, Grade::ValidWithLimits, sentence, &evidence)))
@@ -131,8 +130,8 @@ mod tests {
         let waited = result.jobs[0].directions.read.response.as_mut().unwrap();
         (1..=5000).for_each(|ms| waited.histogram.as_mut().unwrap().record(Nanos::from_micros(200 * ms)));
         let notes = run(&result);
-        assert!(notes[0].sentence.starts_with("the longest stall of 1000 ms made others wait"), "{notes:?}");
-        assert!(notes[0].sentence.ends_with("that of the latency only 0.100 ms"), "{notes:?}");
+        assert!(notes[0].sentence.starts_with("the longest stall of 1 s made others wait"), "{notes:?}");
+        assert!(notes[0].sentence.ends_with("that of the latency only 99.8 µs"), "{notes:?}");
         assert!((880.0..900.0).contains(&notes[0].evidence[1].1), "{notes:?}");
     }
 }

@@ -5,6 +5,7 @@
 use super::note;
 use crate::run_facts::{bytes_asked, float};
 use measure::Direction;
+use measure::text;
 use model::{FileAttribute, Grade, Note, RunResult, TargetFacts};
 
 pub(super) const ID: &str = "file properties";
@@ -72,8 +73,8 @@ fn synchronous(target: &TargetFacts) -> Option<(String, f64)> {
 fn copied_on_write(target: &TargetFacts) -> Option<(String, f64)> {
     let percent = percent(target, target.shared_bytes)?;
     let sentence = format!(
-        "other files share {percent:.0} % of the blocks of {} (reflinks, snapshots): the first write of each goes to a \
-         new place",
+        "other files share {} of the blocks of {} (reflinks, snapshots): the first write of each goes to a new place",
+        text::percent(percent / 100.0),
         target.path
     );
     Some((sentence, percent))
@@ -81,8 +82,8 @@ fn copied_on_write(target: &TargetFacts) -> Option<(String, f64)> {
 
 fn inline(target: &TargetFacts) -> Option<(String, f64)> {
     let percent = percent(target, target.inline_bytes)?;
-    let path = &target.path;
-    Some((format!("{percent:.0} % of {path} is in the metadata of the file system (inline data)"), percent))
+    let (path, share) = (&target.path, text::percent(percent / 100.0));
+    Some((format!("{share} of {path} is in the metadata of the file system (inline data)"), percent))
 }
 
 /// Files that share their blocks, if several are read: they can be one place on the disk.

@@ -5,7 +5,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, bytes_asked, float};
-use measure::text::thousands;
+use measure::text;
 use measure::{Direction, Nanos};
 use model::{Grade, JobResult, Monitored, Note, RunResult};
 
@@ -55,8 +55,8 @@ fn never_reached(job: &JobResult) -> Option<Note> {
         let sentence = format!(
             "job `{}` asks for a flush after every {} writes and wrote {} times: no flush came",
             job.echo.name,
-            counted_text(period),
-            counted_text(writes)
+            text::number(float(period)),
+            text::number(float(writes))
         );
         note(ID, Grade::ValidWithLimits, sentence, &[("period_writes", float(period)), ("writes", float(writes))])
     })
@@ -99,11 +99,12 @@ fn swallowed(result: &RunResult, monitored: &Monitored) -> Option<Note> {
     }
     let names: Vec<&str> = leaves().map(|(device, _)| device.name.as_str()).collect();
     let sentence = format!(
-        "{} flushes took {mean} ns each, and {} counted {}: they do not reach the device (a preloaded library, a filter of \
+        "{} flushes took {} each, and {} counted {}: they do not reach the device (a preloaded library, a filter of \
          system calls)",
-        counted_text(asked),
+        text::number(float(asked)),
+        text::time(float(mean)),
         names.join(", "),
-        counted_text(counted)
+        text::number(float(counted))
     );
     let evidence = [("flushes_asked", float(asked)), ("flushes_counted", float(counted)), ("mean_ns", float(mean))];
     Some(note(ID, Grade::NotAStorageResult, sentence, &evidence))
@@ -126,10 +127,6 @@ fn option(monitored: &Monitored, asked: u64) -> Option<Note> {
         found.find_map(|(layer, option)| Some((layer, OPTIONS.iter().find(|(known, _)| *known == option)?)))?;
     let sentence = format!("{} ({}) is mounted with {option}: {effect}", layer.name, layer.kind);
     Some(note(ID, Grade::ValidWithLimits, sentence, &[("flushes_asked", float(asked))]))
-}
-
-fn counted_text(count: u64) -> String {
-    if count < 10 { count.to_string() } else { thousands(float(count)) }
 }
 
 /// A disk whose write cache was switched off: its writes take as long as if each were flushed.

@@ -5,6 +5,7 @@
 use super::note;
 use crate::run_facts::{bytes_asked, float};
 use measure::Direction;
+use measure::text;
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "holes";
@@ -28,8 +29,10 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         return Vec::new();
     }
     let grade = if share >= 0.5 { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
-    let sentence =
-        format!("{:.0} % of the region was never written; those reads never reached the disk", 100.0 * share.min(1.0));
+    let sentence = format!(
+        "{} of the region was never written; those reads never reached the disk",
+        text::percent(share.min(1.0))
+    );
     let evidence = [
         ("unwritten_bytes", float(unwritten)),
         ("region_bytes", float(region)),

@@ -5,7 +5,8 @@
 //! Signals: ramp, runtime, I/Os and verified bytes of the jobs.
 
 use super::note;
-use crate::run_facts::{float, is_simulated, size_text, window};
+use crate::run_facts::{float, is_simulated, window};
+use measure::text;
 use measure::{Direction, Nanos};
 use model::{Grade, JobResult, Note, RunResult};
 use plan::{Distribution, Mix, Order, Work, Workload};
@@ -34,7 +35,8 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 fn ramp(result: &RunResult, job: &JobResult) -> Option<Note> {
     let workload = job.workload.as_ref()?;
     let (ramp, runtime) = (workload.ramp.as_secs_f64(), workload.runtime.map(Nanos::as_secs_f64));
-    let length = if workload.ramp_bytes > 0 { size_text(float(workload.ramp_bytes)) } else { format!("{ramp} s") };
+    let length =
+        if workload.ramp_bytes > 0 { text::rounded_size(float(workload.ramp_bytes)) } else { format!("{ramp} s") };
     let evidence = [
         ("ramp_s", ramp),
         ("ramp_bytes", float(workload.ramp_bytes)),
@@ -60,8 +62,8 @@ fn ramp(result: &RunResult, job: &JobResult) -> Option<Note> {
     }
     (share <= REMAINDER).then(|| {
         let sentence = format!(
-            "job `{name}` warms up for {length}, which left {left} ({:.0} % of its I/O) to measure",
-            100.0 * share
+            "job `{name}` warms up for {length}, which left {left} ({} of its I/O) to measure",
+            text::percent(share)
         );
         note(ID, Grade::ValidWithLimits, sentence, &evidence)
     })
@@ -72,7 +74,7 @@ fn remainder(result: &RunResult, job: &JobResult, workload: &Workload) -> Option
     let (ramp, measured, text) = match workload.ramp_bytes {
         0 => {
             let seconds = window(job).as_secs_f64();
-            (workload.ramp.as_secs_f64(), seconds, format!("{seconds:.1} s"))
+            (workload.ramp.as_secs_f64(), seconds, text::span(seconds))
         }
         bytes => {
             // Workers that are reported together warm up together.
@@ -81,7 +83,7 @@ fn remainder(result: &RunResult, job: &JobResult, workload: &Workload) -> Option
                     || (other.echo.group == job.echo.group && other.style.group_reporting && job.style.group_reporting)
             };
             let measured = float(result.jobs.iter().filter(is_with).map(bytes_of).fold(0, u64::saturating_add));
-            (float(bytes), measured, size_text(measured))
+            (float(bytes), measured, text::rounded_size(measured))
         }
     };
     (ramp > 0.0).then(|| (measured / (ramp + measured), text))
@@ -127,9 +129,12 @@ fn unverified(result: &RunResult, job: &JobResult) -> Option<Note> {
     let evidence = [("written_bytes", float(written)), ("verified_bytes", float(checked))];
     if checked == 0 {
         let sentence = if written > 0 {
-            format!("job `{name}` wrote {} to be verified, and none of it was{cause}", size_text(float(written)))
+            format!(
+                "job `{name}` wrote {} to be verified, and none of it was{cause}",
+                text::rounded_size(float(written))
+            )
         } else {
-            format!("job `{name}` read {} to be verified, and none of it was{cause}", size_text(float(read)))
+            format!("job `{name}` read {} to be verified, and none of it was{cause}", text::rounded_size(float(read)))
         };
         return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
     }
@@ -140,9 +145,9 @@ fn unverified(result: &RunResult, job: &JobResult) -> Option<Note> {
     let share = float(checked) / due.max(1.0);
     (evenly && !cause.is_empty() && written > 0 && share < VERIFIED_MIN).then(|| {
         let sentence = format!(
-            "job `{name}` wrote {} to be verified, and {:.0} % of it was{cause}",
-            size_text(float(written)),
-            100.0 * share
+            "job `{name}` wrote {} to be verified, and {} of it was{cause}",
+            text::rounded_size(float(written)),
+            text::percent(share)
         );
         note(ID, Grade::ValidWithLimits, sentence, &evidence)
     })
@@ -186,7 +191,7 @@ mod tests {
         workload(&mut result).ramp = Nanos::from_secs(9);
         assert_eq!(
             sentence(&result).unwrap(),
-            "job `reads` warms up for 9 s, which left 1.0 s (10 % of its I/O) to measure"
+            "job `reads` warms up for 9 s, which left 1 s (10 % of its I/O) to measure"
         );
         workload(&mut result).ramp = Nanos::ZERO;
         workload(&mut result).ramp_bytes = 8_000 * 8192;
@@ -194,7 +199,7 @@ mod tests {
         workload(&mut result).ramp_bytes = 1 << 30;
         assert_eq!(
             sentence(&result).unwrap(),
-            "job `reads` warms up for 1 GiB, which left 62.5 MiB (6 % of its I/O) to measure"
+            "job `reads` warms up for 1 GiB, which left 62.5 MiB (5.8 % of its I/O) to measure"
         );
         workload(&mut result).runtime = Some(Nanos::SECOND);
         assert_eq!(sentence(&result), None, "it measured for the time that it was asked to");
@@ -213,7 +218,7 @@ mod tests {
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.bytes[0] *= 5;
         }
-        assert!(sentence(&result).unwrap().ends_with("which left 10.0 s (20 % of its I/O) to measure"));
+        assert!(sentence(&result).unwrap().ends_with("which left 10 s (20 % of its I/O) to measure"));
         workload(&mut result).ramp = Nanos::from_millis(1);
         assert_eq!(sentence(&result), None);
     }

@@ -4,7 +4,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_simulated};
-use measure::Nanos;
+use measure::text;
 use model::{DirectionResult, Grade, LatencyStatistics, Note, RunResult};
 
 pub(super) const ID: &str = "late sender";
@@ -29,8 +29,8 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let sentence = format!(
         "{} of the I/Os were issued more than 50 µs after they were due, and not for want of room in the queue: the tester was \
          late, by up to {}",
-        percent(share),
-        in_ms(longest)
+        text::percent(share.min(1.0)),
+        text::time(longest.as_f64())
     );
     let evidence = [("late_percent", 100.0 * share), ("longest_ms", 1e3 * longest.as_secs_f64())];
     vec![note(ID, Grade::ValidWithLimits, sentence, &evidence)]
@@ -52,21 +52,12 @@ pub(crate) fn late_share(sum: &DirectionResult) -> f64 {
     float(sum.sent_late.unwrap_or(0)) / float(sum.ios.max(1))
 }
 
-fn percent(share: f64) -> String {
-    let percent = (100.0 * share).min(100.0);
-    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
-}
-
-fn in_ms(time: Nanos) -> String {
-    let ms = 1e3 * time.as_secs_f64();
-    if ms < 9.95 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures::{clean_random_read, workload};
     use measure::Histogram;
+    use measure::Nanos;
 
     /// 8,000 reads with a rate, of which `late` were issued late.
     fn sent(late: u64) -> RunResult {
@@ -84,8 +75,7 @@ mod tests {
         assert_eq!(run(&sent(79)), []);
         assert_eq!(
             run(&sent(80))[0].sentence,
-            "1.0 % of the I/Os were issued more than 50 µs after they were due, and not for want of room in the queue: the tester \
-             was late, by up to 2.3 ms"
+            "1 % of the I/Os were issued more than 50 µs after they were due, and not for want of room in the queue: the tester was late, by up to 2.3 ms"
         );
         assert_eq!(run(&clean_random_read()), [], "a job without a rate is never late");
     }

@@ -43,7 +43,7 @@ mod tests {
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.ios = [3_001, 0, 0];
         }
-        assert!(run(&result)[0].sentence.contains("plateau of 3001 IOPS"));
+        assert!(run(&result)[0].sentence.contains("plateau of 3,001 IOPS"));
     }
 
     #[test]
@@ -53,7 +53,7 @@ mod tests {
         result.monitored.as_mut().unwrap().group_limits = Some(GroupLimits { io: vec![cap], ..GroupLimits::default() });
         let sentence = run(&result).remove(0).sentence;
         assert!(
-            sentence.contains("2000 reads/s on sda") && sentence.ends_with("a limiter, not a device"),
+            sentence.contains("2,000 reads/s on sda") && sentence.ends_with("a limiter, not a device"),
             "{sentence}"
         );
     }

@@ -5,6 +5,7 @@
 use super::note;
 use crate::run_facts::RunFacts;
 use crate::run_facts::float;
+use measure::text;
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "link ceiling";
@@ -29,9 +30,9 @@ fn judge(result: &RunResult) -> Option<Note> {
     let rate = seen.per_second(most);
     (rate > SLACK * carried).then(|| {
         let sentence = format!(
-            "{:.0} MB/s over a link that carries {:.0} MB/s is impossible: a cache answered",
-            rate / 1e6,
-            carried / 1e6
+            "{} over a link that carries {} is impossible: a cache answered",
+            text::decimal_rate(rate),
+            text::decimal_rate(carried)
         );
         let evidence = [("bytes_per_second", rate), ("link_bytes_per_second", carried)];
         note(ID, Grade::NotAStorageResult, sentence, &evidence)
@@ -51,13 +52,13 @@ mod tests {
         result.monitored.as_mut().unwrap().devices[0].link_bytes_per_second = Some(10_000_000);
         assert_eq!(
             run(&result)[0].sentence,
-            "16 MB/s over a link that carries 10 MB/s is impossible: a cache answered"
+            "16.4 MB/s over a link that carries 10 MB/s is impossible: a cache answered"
         );
         let monitored = result.monitored.as_mut().unwrap();
         monitored.devices[0].link_bytes_per_second = Some(20_000_000);
         monitored.intervals.iter_mut().for_each(|interval| interval.bytes[1] = interval.bytes[0]);
         assert_eq!(run(&result), []);
         result.monitored.as_mut().unwrap().devices[0].link_half_duplex = true;
-        assert!(run(&result)[0].sentence.starts_with("33 MB/s over a link that carries 20 MB/s"));
+        assert!(run(&result)[0].sentence.starts_with("32.8 MB/s over a link that carries 20 MB/s"));
     }
 }

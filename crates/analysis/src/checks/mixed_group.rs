@@ -3,8 +3,9 @@
 //! Signals: group_reporting, and the block sizes and I/Os of the jobs.
 
 use super::note;
-use crate::run_facts::{busy_jobs, size_text};
+use crate::run_facts::busy_jobs;
 use measure::Direction;
+use measure::text;
 use model::{Grade, JobResult, Note, RunResult};
 
 pub(super) const ID: &str = "mixed group";
@@ -29,7 +30,7 @@ fn judge(jobs: &[&JobResult], direction: Direction) -> Option<Note> {
     (most.0 >= least.1.saturating_mul(APART)).then(|| {
         let (least, most) = (f64::from(least.1), f64::from(most.0));
         let what = if direction == Direction::Read { "reads" } else { "writes" };
-        let (small, large) = (size_text(least), size_text(most));
+        let (small, large) = (text::rounded_size(least), text::rounded_size(most));
         let sentence = format!(
             "the group has jobs with {what} of {small} and of {large}: its mean latency and its IOPS describe neither"
         );

@@ -6,6 +6,7 @@
 use super::note;
 use crate::limiter::device::others_share;
 use crate::run_facts::RunFacts;
+use measure::text;
 use model::{Grade, Note, RunResult};
 
 pub(crate) const ID: &str = "neighbour";
@@ -34,7 +35,7 @@ fn judge(result: &RunResult) -> Option<Note> {
             );
             return note(ID, Grade::NotChecked, sentence, &[("other_members", f64::from(others)), ("others_percent", 100.0 * share)]);
         }
-        let sentence = format!("other programs made {:.0} % of this disk's traffic", 100.0 * share);
+        let sentence = format!("other programs made {} of this disk's traffic", text::percent(share));
         let evidence = [
             ("own_bytes", own),
             ("device_bytes", at_device),

@@ -5,6 +5,7 @@
 use super::note;
 use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float, is_pass};
 use measure::Direction;
+use measure::text;
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Workload;
 
@@ -45,7 +46,7 @@ fn judge(result: &RunResult) -> Option<Note> {
     ];
     if share >= LEAST_SHARE {
         let sentence =
-            format!("{:.0} % of the data was still in RAM or in the drive's cache at the end", 100.0 * share);
+            format!("{} of the data was still in RAM or in the drive's cache at the end", text::percent(share));
         return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
     }
     if is_pass(result) {

@@ -7,8 +7,9 @@
 use super::note;
 use crate::regime::{lasting_phase, phases};
 use crate::run_facts::RunFacts;
-use crate::run_facts::{float, is_paced, size_text};
+use crate::run_facts::{float, is_paced};
 use measure::Nanos;
+use measure::text;
 use model::{Grade, Note, Phase, PhaseKind, RunResult};
 
 pub(super) const ID: &str = "not steady";
@@ -71,9 +72,9 @@ fn of_phases(phases: &[Phase]) -> Option<Note> {
         }
         (None, Some(last)) => {
             let word = if first.iops > last.iops { "fast" } else { "slow" };
-            let until = evidence[2].1;
-            let (before, after) = (size_text(first.bytes_per_second), size_text(last.bytes_per_second));
-            format!("{word} phase 0–{until:.1} s {before}/s, then {after}/s: the average describes neither")
+            let until = text::span(evidence[2].1);
+            let (before, after) = (text::rate(first.bytes_per_second), text::rate(last.bytes_per_second));
+            format!("{word} phase 0–{until} {before}, then {after}: the average describes neither")
         }
         (None, None) => return None,
     };
@@ -91,14 +92,13 @@ fn judge(seen: &RunFacts<'_>) -> Option<Note> {
     let at = steady.get(change.at).map(|(length, interval)| interval.until.saturating_sub(*length))?;
     let at = at.saturating_sub(begins).as_secs_f64();
     let all = steady.iter().map(|(length, _)| length.as_secs_f64()).sum::<f64>();
-    let (before, after) = (size_text(change.before), size_text(change.after));
+    let (before, after) = (text::rate(change.before), text::rate(change.after));
     let sentence = if change.is_slope {
-        let (first, last) = (size_text(change.before), size_text(change.after));
-        format!("the rate went from {first}/s to {last}/s all the way: the average describes neither end")
+        format!("the rate went from {before} to {after} all the way: the average describes neither end")
     } else if change.before > change.after {
-        format!("fast phase 0–{at:.1} s {before}/s, then {after}/s: the average describes neither")
+        format!("fast phase 0–{} {before}, then {after}: the average describes neither", text::span(at))
     } else {
-        format!("slow phase 0–{at:.1} s {before}/s, then {after}/s: the average describes neither")
+        format!("slow phase 0–{} {before}, then {after}: the average describes neither", text::span(at))
     };
     let evidence = [
         ("before_bytes_per_second", change.before),
@@ -164,9 +164,10 @@ fn swing(rates: &[f64], interval: Nanos) -> Option<Note> {
     let (low, high) = (sorted[count / 10], sorted[count - 1 - count / 10]);
     let period = interval.as_secs_f64() * float(lag as u64);
     let sentence = format!(
-        "the rate swings between {}/s and {}/s about every {period:.1} s: the average describes neither",
-        size_text(low),
-        size_text(high)
+        "the rate swings between {} and {} about every {}: the average describes neither",
+        text::rate(low),
+        text::rate(high),
+        text::span(period)
     );
     let evidence = [
         ("low_bytes_per_second", low),
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn a_cliff_is_reported_with_both_rates() {
         let sentence = with_rates(&[9, 400, 410, 405, 395, 400, 400, 100, 101, 99, 100, 102]).unwrap();
-        assert!(sentence.starts_with("fast phase 0–6.0 s 402 MiB/s, then 100 MiB/s"), "{sentence}");
+        assert!(sentence.starts_with("fast phase 0–6 s 402 MiB/s, then 100 MiB/s"), "{sentence}");
     }
 
     #[test]
@@ -234,10 +235,10 @@ mod tests {
     #[test]
     fn a_short_burst_at_the_start_is_reported() {
         let sentence = with_rates(&[300, 300, 300, 100, 101, 99, 100, 102, 100, 99, 101, 100]).unwrap();
-        assert!(sentence.starts_with("fast phase 0–2.0 s 300 MiB/s, then 100 MiB/s"), "{sentence}");
+        assert!(sentence.starts_with("fast phase 0–2 s 300 MiB/s, then 100 MiB/s"), "{sentence}");
         assert_eq!(with_rates(&[300, 130, 130, 100, 101, 99, 100, 102, 100, 99, 101, 100]), None);
         let sentence = with_rates(&[900, 900, 100, 101, 99, 100, 102, 100, 99, 101, 100]).unwrap();
-        assert!(sentence.starts_with("fast phase 0–1.0 s 900 MiB/s, then 100 MiB/s"), "a single interval: {sentence}");
+        assert!(sentence.starts_with("fast phase 0–1 s 900 MiB/s, then 100 MiB/s"), "a single interval: {sentence}");
         assert_eq!(
             with_rates(&[300, 300, 100, 101, 99, 100, 102, 100, 99, 101, 100]),
             None,
@@ -251,7 +252,7 @@ mod tests {
         let sentence = with_rates(&teeth).unwrap();
         assert_eq!(
             sentence,
-            "the rate swings between 40 MiB/s and 160 MiB/s about every 4.0 s: the average describes neither"
+            "the rate swings between 40 MiB/s and 160 MiB/s about every 4 s: the average describes neither"
         );
     }
 
@@ -262,9 +263,9 @@ mod tests {
         let sentence = with_rates(&rates(|at| if at < 41 { 3_000 } else { 300 })).unwrap();
         assert!(sentence.contains("then 76,8") && sentence.contains("credits are spent"), "{sentence}");
         let sentence = with_rates(&rates(|at| if at < 41 { 3_000 } else { 4_000 })).unwrap();
-        assert!(sentence.starts_with("slow phase 0–40.0 s 2.9 GiB/s, then 3.9 GiB/s"), "{sentence}");
+        assert!(sentence.starts_with("slow phase 0–40 s 2,999 MiB/s, then 4,000 MiB/s"), "{sentence}");
         let sentence = with_rates(&rates(|at| if at % 10 < 8 { 3_000 } else { 1_500 })).unwrap();
-        assert!(sentence.starts_with("falls by 50 % every 10 s for 2.0 s"), "{sentence}");
+        assert!(sentence.starts_with("falls by 50 % every 10 s for 2 s"), "{sentence}");
         let sentence = with_rates(&rates(|at| 3_000 - 6 * at)).unwrap();
         assert!(sentence.contains("it drifts"), "{sentence}");
         assert_eq!(with_rates(&rates(|_| 3_000)), None);

@@ -4,8 +4,9 @@
 //! of a file.
 
 use super::note;
-use crate::run_facts::{busy_jobs, float, is_sequential, size_text};
+use crate::run_facts::{busy_jobs, float, is_sequential};
 use measure::Direction;
+use measure::text;
 use model::{Grade, JobResult, Monitored, Note, RunResult, TargetIdentity};
 use plan::{Extent, Start, Workload};
 
@@ -87,10 +88,10 @@ fn judge(crowd: &[&&JobResult], direction: Direction) -> Option<(f64, Note)> {
     let (verb, bytes) = if direction == Direction::Read { ("read", "read_bytes") } else { ("write", "written_bytes") };
     (share >= LEAST_SHARE).then(|| {
         let sentence = format!(
-            "{workers} workers {verb} the same {}{}: {:.0} % repeats",
-            size_text(float(new)),
+            "{workers} workers {verb} the same {}{}: {} repeats",
+            text::rounded_size(float(new)),
             names(crowd),
-            100.0 * share
+            text::percent(share)
         );
         let evidence = [
             (bytes, float(all)),

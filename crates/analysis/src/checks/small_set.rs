@@ -4,9 +4,9 @@
 //! sweep).
 
 use super::note;
-use crate::run_facts::{busy_jobs, float, size_text};
+use crate::run_facts::{busy_jobs, float};
 use measure::Direction;
-use measure::text::thousands;
+use measure::text;
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Workload;
 
@@ -44,7 +44,9 @@ fn step(rows: &[JobResult]) -> Option<Note> {
             fits && rate(large) > 0.0 && rate(small) > STEP * rate(large) && are_alike(small, large)
         });
     let (small, large) = steps.next()?;
-    let row = |job: &JobResult| format!("{}: {} IOPS", size_text(float(job.echo.region_bytes)), thousands(rate(job)));
+    let row = |job: &JobResult| {
+        format!("{}: {} IOPS", text::rounded_size(float(job.echo.region_bytes)), text::number(rate(job)))
+    };
     let sentence = format!("{}; {}: the smaller set fits a cache", row(small), row(large));
     let evidence = [
         ("small_bytes", float(small.echo.region_bytes)),
@@ -70,8 +72,8 @@ fn in_memory(result: &RunResult) -> Option<Note> {
     let times = float(read) / float(set);
     let sentence = format!(
         "the set of {} fits into {} of memory and was read {times:.1} times: a larger one will be slower",
-        size_text(float(set)),
-        size_text(float(memory))
+        text::rounded_size(float(set)),
+        text::rounded_size(float(memory))
     );
     let evidence = [("set_bytes", float(set)), ("memory_bytes", float(memory)), ("read_bytes", float(read))];
     Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))

@@ -6,8 +6,9 @@
 //! Signals: block sizes of the jobs, requests and sectors of the topmost devices, max_sectors_kb.
 
 use super::note;
-use crate::run_facts::{RunFacts, block_size, bytes_asked, float, flushes, on_files, size_text};
+use crate::run_facts::{RunFacts, block_size, bytes_asked, float, flushes, on_files};
 use measure::Direction;
+use measure::text;
 use model::{DeviceGain, Grade, Note, RequestGain, RunResult};
 
 pub(super) const ID: &str = "split / merge";
@@ -63,17 +64,23 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         return None;
     }
     let limit = tops.iter().filter_map(|(facts, _)| facts.request_max_bytes).min();
-    let (what, blocks) =
-        if direction == Direction::Read { ("reads", size_text(block)) } else { ("writes", size_text(block)) };
+    let (what, blocks) = if direction == Direction::Read {
+        ("reads", text::rounded_size(block))
+    } else {
+        ("writes", text::rounded_size(block))
+    };
     let sentence = if request < block {
         let cause = limit
             .filter(|&limit| float(limit) < block)
-            .map_or_else(String::new, |limit| format!(" (it takes {} at once)", size_text(float(limit))));
-        format!("your {blocks} {what} reach the disk as {} pieces{cause}", size_text((request / 512.0).round() * 512.0))
+            .map_or_else(String::new, |limit| format!(" (it takes {} at once)", text::rounded_size(float(limit))));
+        format!(
+            "your {blocks} {what} reach the disk as {} pieces{cause}",
+            text::rounded_size((request / 512.0).round() * 512.0)
+        )
     } else {
         format!(
             "your {blocks} {what} reach the disk merged, as {} requests",
-            size_text((request / 512.0).round() * 512.0)
+            text::rounded_size((request / 512.0).round() * 512.0)
         )
     };
     let evidence = [

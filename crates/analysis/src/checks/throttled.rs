@@ -5,6 +5,7 @@
 use super::note;
 use crate::run_facts::RunFacts;
 use crate::run_facts::float;
+use measure::text;
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "throttled";
@@ -24,7 +25,7 @@ fn judge(result: &RunResult) -> Option<Note> {
     let share = seen.share_of_time(held_us / 1e6);
     (share >= LEAST_SHARE).then(|| {
         let periods = float(group.throttled_periods.unwrap_or(0));
-        let sentence = format!("cpu.max held you back {:.0} % of the time", 100.0 * share);
+        let sentence = format!("cpu.max held you back {} of the time", text::percent(share));
         let evidence =
             [("throttled_us", held_us), ("throttled_periods", periods), ("throttled_percent", 100.0 * share)];
         note(ID, Grade::ValidWithLimits, sentence, &evidence)

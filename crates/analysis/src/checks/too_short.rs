@@ -4,7 +4,7 @@
 
 use super::note;
 use crate::run_facts::float;
-use measure::text::thousands;
+use measure::text;
 use model::samples_needed;
 use model::{Grade, JobResult, Note, RunResult};
 
@@ -39,8 +39,8 @@ fn judge(row: &JobResult) -> Option<(f64, Note)> {
     let sentence = format!(
         "{names} {} about {} I/Os, this run has {}: not {}",
         if unfounded.len() == 1 { "needs" } else { "need up to" },
-        thousands(needed),
-        if ios < 10 { ios.to_string() } else { thousands(float(ios)) },
+        text::number(needed),
+        text::number(float(ios)),
         if unfounded.len() == 1 { "a fact" } else { "facts" },
     );
     let evidence = [("ios", float(ios)), ("ios_needed", needed), ("percentile", last)];

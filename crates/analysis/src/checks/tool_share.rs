@@ -4,8 +4,9 @@
 
 use super::{backing, cache, note, nothing_moved};
 use crate::run_facts::{busy_jobs, is_simulated};
-use crate::tool_share::{bar, time};
+use crate::tool_share::bar;
 use measure::Direction;
+use measure::text;
 use model::{ErrorBar, Grade, JobResult, Note, RunResult};
 
 pub(super) const ID: &str = "tool share";
@@ -34,8 +35,8 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let ToolPart { direction, bar, median_ns } = worst;
     let sentence = format!(
         "{} of the {} that a {} takes (median) are the tool's: the storage is that much faster",
-        time(bar.tool_ns),
-        time(median_ns),
+        text::time(bar.tool_ns),
+        text::time(median_ns),
         direction.word()
     );
     let evidence =
@@ -83,7 +84,7 @@ mod tests {
         let found = run(&with(100_000));
         assert_eq!(
             found[0].sentence,
-            "120 µs of the 1.0 ms that a read takes (median) are the tool's: the storage is that much faster"
+            "120 µs of the 1 ms that a read takes (median) are the tool's: the storage is that much faster"
         );
         assert_eq!(found[0].evidence[1], ("tool_us".to_owned(), 120.0));
     }

@@ -6,7 +6,8 @@
 
 use super::note;
 use crate::run_facts::{RunFacts, busy_jobs, float};
-use measure::{Direction, Histogram, Nanos};
+use measure::text;
+use measure::{Direction, Histogram};
 use model::{DirectionResult, Grade, JobResult, Note, RunResult};
 use plan::Order;
 
@@ -106,14 +107,13 @@ fn two_kinds(histogram: &Histogram) -> Option<Kinds> {
 fn describe(kinds: &Kinds, direction: Direction) -> Note {
     let what = if direction == Direction::Read { "reads" } else { "writes" };
     let slow = 100.0 * kinds.slow_share;
-    let digits = if slow < 1.0 { 1 } else { 0 };
-    let most = if slow <= 50.0 { "most".to_owned() } else { format!("{:.0} %", 100.0 - slow) };
+    let most = if slow <= 50.0 { "most".to_owned() } else { text::percent(1.0 - kinds.slow_share) };
     let sentence = format!(
-        "the {what} are of two kinds: {most} take about {}, {slow:.digits$} % about {}, and those are {:.0} % of the time: the mean \
-         describes neither",
-        time_text(kinds.fast_ns),
-        time_text(kinds.slow_ns),
-        100.0 * kinds.slow_time,
+        "the {what} are of two kinds: {most} take about {}, {} about {}, and those are {} of the time: the mean describes neither",
+        text::span(kinds.fast_ns / 1e9),
+        text::percent(kinds.slow_share),
+        text::span(kinds.slow_ns / 1e9),
+        text::percent(kinds.slow_time),
     );
     let evidence = [
         ("fast_us", kinds.fast_ns / 1e3),
@@ -124,21 +124,11 @@ fn describe(kinds: &Kinds, direction: Direction) -> Note {
     note(ID, Grade::ValidWithLimits, sentence, &evidence)
 }
 
-fn time_text(ns: f64) -> String {
-    match ns {
-        _ if ns < 1e3 => format!("{ns:.0} ns"),
-        _ if ns < 1e4 => format!("{:.1} µs", ns / 1e3),
-        _ if ns < 1e6 => format!("{:.0} µs", ns / 1e3),
-        _ if ns < 1e7 => format!("{:.1} ms", ns / 1e6),
-        _ if ns < 1e9 => format!("{:.0} ms", ns / 1e6),
-        _ => format!("{:.1} s", ns / Nanos::SECOND.as_f64()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures::{clean_random_read, workload};
+    use measure::Nanos;
 
     /// A result whose reads have these latencies, by number.
     fn with(latencies: &[(Nanos, u64)]) -> RunResult {
@@ -156,15 +146,14 @@ mod tests {
         let stalls = with(&[(Nanos::from_micros(100), 9_890), (Nanos::from_millis(60), 110)]);
         assert_eq!(
             run(&stalls)[0].sentence,
-            "the reads are of two kinds: most take about 100 µs, 1 % about 60 ms, and those are 87 % of the time: the mean \
-             describes neither"
+            "the reads are of two kinds: most take about 100 µs, 1.1 % about 60 ms, and those are 87 % of the time: the mean describes neither"
         );
     }
 
     #[test]
     fn reads_that_a_cache_answers_in_part_are_named() {
         let result = with(&[(Nanos::from_micros(2), 6_000), (Nanos::from_micros(90), 4_000)]);
-        assert!(run(&result)[0].sentence.contains("most take about 2.0 µs, 40 % about"), "{:?}", run(&result));
+        assert!(run(&result)[0].sentence.contains("most take about 2 µs, 40 % about"), "{:?}", run(&result));
     }
 
     #[test]
@@ -181,7 +170,7 @@ mod tests {
     #[test]
     fn buffered_reads_in_order_are_read_ahead() {
         let mut result = with(&[(Nanos::from_micros(4), 3_400), (Nanos::from_micros(180), 6_600)]);
-        assert!(run(&result)[0].sentence.contains("of two kinds: 34 % take about 4.0 µs, 66 % about"), "random ones");
+        assert!(run(&result)[0].sentence.contains("of two kinds: 34 % take about 4 µs, 66 % about"), "random ones");
         workload(&mut result).order = Order::Sequential;
         assert_eq!(run(&result), []);
         result.jobs[0].echo.direct = true;

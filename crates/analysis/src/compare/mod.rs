@@ -4,6 +4,7 @@
 //! Owns the pairing of tests, the verdicts, and the standing of two sides that are measured in turns. Leaves reading of files and display to `cli`, and the mathematics to
 //! `statistics`.
 
+mod cells;
 mod observation;
 mod pairing;
 mod rows;
@@ -12,6 +13,7 @@ mod surroundings;
 mod turns;
 mod within_run;
 
+pub use cells::table;
 pub use observation::{Metric, Missing, Observation, RequestedWork, StatedFacts, observe};
 pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
 pub use rows::{ComparedTest, Row, Verdict, compare, compare_usual, percent_of};

@@ -2,7 +2,7 @@
 
 use super::{ComparedTest, Order, Row, Verdict, percent_of};
 use crate::statistics::ALPHA;
-use measure::text::chosen_percent;
+use measure::text;
 
 /// Most tests that a sentence names.
 const MOST_NAMED: usize = 4;
@@ -61,33 +61,26 @@ fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
     };
     if parts.is_empty() {
         return match rows().all(is_inside) && rows().next().is_some() {
-            true => format!("Nothing changed by more than {}.", chosen_percent(tolerance)),
+            true => format!("Nothing changed by more than {}.", text::chosen_percent(tolerance)),
             false => "No change beyond the noise can be shown.".to_owned(),
         };
     }
-    let text = parts.join("; ");
-    let mut letters = text.chars();
-    letters.next().map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str())).unwrap_or_default()
+    text::capitalised(&parts.join("; ")) + "."
 }
 
 /// `random reads 8K ×16 (IOPS −11.6 %, p99 +29.0 %)` for the tests with such rows.
 fn named(tests: &[ComparedTest], is_such: impl Fn(&Row) -> bool) -> String {
     let of = |test: &ComparedTest| {
         let rows = test.rows.iter().filter(|row| is_such(row));
-        let shown: Vec<String> =
-            rows.filter_map(|row| Some(format!("{} {}", row.metric.title(), signed(row.ratio()?)))).collect();
+        let shown: Vec<String> = rows
+            .filter_map(|row| Some(format!("{} {} %", row.metric.title(), text::signed(percent_of(row.ratio()?)))))
+            .collect();
         (!shown.is_empty()).then(|| format!("{} ({})", test.label, shown.join(", ")))
     };
     let all: Vec<String> = tests.iter().filter_map(of).collect();
     let more = all.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 { format!(" and {more} more tests") } else { String::new() };
     format!("{}{more}", all[..all.len().min(MOST_NAMED)].join(", "))
-}
-
-/// A logarithm as `−11.6 %`.
-fn signed(logarithm: f64) -> String {
-    let percent = percent_of(logarithm);
-    format!("{}{:.1} %", if percent < 0.0 { '−' } else { '+' }, percent.abs())
 }
 
 fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
@@ -106,7 +99,7 @@ fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
         let visible = compared().filter_map(|(_, row)| row.change).map(|change| change.smallest_visible());
         return match visible.fold(0.0, f64::max) {
             0.0 => "All runs of a side are equal, so any change would have been seen.".to_owned(),
-            largest => format!("A change of {:.1} % would have been seen in every number.", percent_of(largest)),
+            largest => format!("A change of {} would have been seen in every number.", text::percent(largest.exp_m1())),
         };
     }
     let needed = |row: &Row| row.change.map(|change| change.runs_to_see(tolerance.ln_1p(), ALPHA));
@@ -116,11 +109,11 @@ fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
         _ if wanted.is_empty() => format!("{count}; make five runs a side, in turns."),
         Some(runs) => {
             let most = runs.into_iter().max().unwrap_or(0);
-            format!("{count}; {most} runs a side would show a change of {} in each.", chosen_percent(tolerance))
+            format!("{count}; {most} runs a side would show a change of {} in each.", text::chosen_percent(tolerance))
         }
         None => format!(
             "{count}; more than 200 runs a side would be needed to show a change of {}.",
-            chosen_percent(tolerance)
+            text::chosen_percent(tolerance)
         ),
     }
 }

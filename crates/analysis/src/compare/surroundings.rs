@@ -1,5 +1,6 @@
 //! Facts about the surroundings of results: machine, devices, mounts, engine; and how those of two sets differ.
 
+use measure::text;
 use measure::text::{SizeStyle, exact_size};
 use model::{DeviceFacts, JobResult, RunResult, Surroundings};
 
@@ -145,7 +146,10 @@ fn facts(result: &RunResult) -> Vec<(String, String)> {
     add("kernel", here.kernel.clone());
     add("processor", here.processor.clone());
     add("CPUs", number(u64::from(here.cpus)));
-    add("memory", if here.memory_bytes > 0 { about(here.memory_bytes) } else { String::new() });
+    add(
+        "memory",
+        if here.memory_bytes > 0 { text::rounded_size(measure::float(here.memory_bytes)) } else { String::new() },
+    );
     add("clock", here.clock.as_ref().map(|clock| clock.source.clone()).unwrap_or_default());
     for system in &here.file_systems {
         add("file system", system.kind.clone());
@@ -157,7 +161,10 @@ fn facts(result: &RunResult) -> Vec<(String, String)> {
     }
     if let Some(limits) = &monitored.group_limits {
         add("CPUs of the control group", limits.cpus.map(|cpus| cpus.to_string()).unwrap_or_default());
-        add("memory of the control group", limits.memory_bytes.map(about).unwrap_or_default());
+        add(
+            "memory of the control group",
+            limits.memory_bytes.map(|bytes| text::rounded_size(measure::float(bytes))).unwrap_or_default(),
+        );
     }
     found.extend(devices(&monitored.devices));
     found
@@ -180,7 +187,7 @@ fn devices(devices: &[DeviceFacts]) -> Vec<(String, String)> {
         };
         let values = [
             ("model", device.model.clone().unwrap_or_default()),
-            ("size", device.size_bytes.map(about).unwrap_or_default()),
+            ("size", device.size_bytes.map(|bytes| text::rounded_size(measure::float(bytes))).unwrap_or_default()),
             ("kind", yes(device.rotational, ["rotating", "not rotating"])),
             ("scheduler", device.scheduler.clone().unwrap_or_default()),
             ("write cache", yes(device.write_back, ["write back", "write through"])),
@@ -189,7 +196,7 @@ fn devices(devices: &[DeviceFacts]) -> Vec<(String, String)> {
             ("largest request", device.request_max_bytes.map(size).unwrap_or_default()),
             ("read-ahead", device.read_ahead_bytes.map(size).unwrap_or_default()),
             ("logical blocks", device.logical_block_bytes.map(size).unwrap_or_default()),
-            ("link", device.link_bytes_per_second.map(|rate| format!("{}/s", about(rate))).unwrap_or_default()),
+            ("link", device.link_bytes_per_second.map(|rate| text::rate(measure::float(rate))).unwrap_or_default()),
         ];
         found.extend(values.into_iter().map(|(fact, value)| (format!("{fact}{of}"), value)));
     }
@@ -198,10 +205,6 @@ fn devices(devices: &[DeviceFacts]) -> Vec<(String, String)> {
 
 fn number(value: u64) -> String {
     if value > 0 { value.to_string() } else { String::new() }
-}
-
-fn about(bytes: u64) -> String {
-    measure::text::rounded_size(measure::float(bytes))
 }
 
 fn size(bytes: u64) -> String {

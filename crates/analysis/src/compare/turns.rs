@@ -3,7 +3,7 @@
 use super::rows::{ComparedTest, Row, compare_usual, percent_of};
 use super::{Design, Matched, Metric, Observation, Test};
 use crate::statistics::{ALPHA, Change, Decision, WatchedMean, decision, order_effect, rounds_to_decide, watched_mean};
-use measure::text::chosen_percent;
+use measure::text;
 
 /// When enough rounds were measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,13 +92,13 @@ impl OrderEffect {
     pub fn sentence(&self) -> String {
         let (low, high) = self.change.interval(ALPHA);
         format!(
-            "{}: what ran second in a round had {} {} ({} to {} %): the target remembers the run before. It cancels in the \
+            "{}: what ran second in a round had {} % {} ({} to {} %): the target remembers the run before. It cancels in the \
              answer; a longer --rest makes it smaller",
             self.test,
-            shown(self.change.estimate),
+            text::signed(percent_of(self.change.estimate)),
             self.metric.title(),
-            signed(low),
-            signed(high)
+            text::signed(percent_of(low)),
+            text::signed(percent_of(high))
         )
     }
 }
@@ -243,7 +243,7 @@ pub fn turns_sentences(found: &Standing, goal: Goal, tolerance: f64, rounds: usi
     if answers.is_empty() {
         return ["Nothing was compared.".to_owned(), "No round was complete.".to_owned()];
     }
-    [capitalised(&format!("{}.", answers.join("; "))), rest(found, goal, rounds, seconds)]
+    [text::capitalised(&format!("{}.", answers.join("; "))), rest(found, goal, rounds, seconds)]
 }
 
 fn answer(question: &Question, goal: Goal, tolerance: f64) -> String {
@@ -251,16 +251,16 @@ fn answer(question: &Question, goal: Goal, tolerance: f64) -> String {
     let title = question.metric.title();
     let Some(estimate) = question.estimate() else { return format!("cannot tell: {title} have no interval yet") };
     let ends = match low.is_finite() && high.is_finite() {
-        true => format!(" ({} to {} %)", signed(low), signed(high)),
+        true => format!(" ({} to {} %)", text::signed(percent_of(low)), text::signed(percent_of(high))),
         false => String::new(),
     };
-    let number = format!("{title} {}{ends}", shown(estimate));
-    let within = chosen_percent(tolerance);
+    let number = format!("{title} {} %{ends}", text::signed(percent_of(estimate)));
+    let within = text::chosen_percent(tolerance);
     match (goal, question.decision) {
         (Goal::Known(share), _) if question.is_settled => {
-            format!("B ÷ A is known to ±{}: {number}", chosen_percent(share))
+            format!("B ÷ A is known to ±{}: {number}", text::chosen_percent(share))
         }
-        (Goal::Known(share), _) => format!("B ÷ A is not known to ±{}: {number}", chosen_percent(share)),
+        (Goal::Known(share), _) => format!("B ÷ A is not known to ±{}: {number}", text::chosen_percent(share)),
         (Goal::Decided, Decision::Differs) => {
             let is_better = (estimate > 0.0) == question.metric.grows_better();
             let small = low.abs().max(high.abs()) < tolerance.ln_1p();
@@ -282,18 +282,18 @@ fn rest(found: &Standing, goal: Goal, rounds: usize, seconds: f64) -> String {
             }
             (_, 0.0) => format!("All {rounds} rounds were equal, so any change would have been seen."),
             (_, visible) if visible.is_finite() => {
-                format!("{rounds} rounds with this noise show a change of {}.", percent(visible.exp_m1()))
+                format!("{rounds} rounds with this noise show a change of {}.", text::percent(visible.exp_m1()))
             }
             _ => format!("It took {rounds} rounds."),
         };
     }
     match found.rounds() {
         Some(needed) if needed > rounds => {
-            let more = needed - rounds;
-            let plural = if more == 1 { "" } else { "s" };
+            let more = (needed - rounds) as u64;
             format!(
-                "About {more} more round{plural} would settle it, {}.",
-                minutes(seconds * measure::float(more as u64))
+                "About {} would settle it, {}.",
+                text::counted(more, "more round"),
+                text::span(seconds * measure::float(more))
             )
         }
         _ if rounds < 4 => "It takes at least four rounds, five for a width.".to_owned(),
@@ -303,45 +303,16 @@ fn rest(found: &Standing, goal: Goal, rounds: usize, seconds: f64) -> String {
     }
 }
 
-fn minutes(seconds: f64) -> String {
-    match seconds {
-        seconds if seconds < 90.0 => format!("{:.0} s", seconds.max(1.0)),
-        seconds if seconds < 5400.0 => format!("{:.0} min", seconds / 60.0),
-        seconds => format!("{:.1} h", seconds / 3600.0),
-    }
-}
-
-/// A measured share in percent: `5 %`, `2.1 %`.
-fn percent(share: f64) -> String {
-    format!("{} %", (1000.0 * share).round() / 10.0)
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| format!("{}{}", first.to_uppercase(), letters.as_str())).unwrap_or_default()
-}
-
 /// The change so far for a line of progress: `+4.6 % (+2.9 to +6.3)`; `None` before there is an estimate.
 pub fn turns_progress(question: &Question, goal: Goal) -> Option<String> {
     let (low, high) = question.interval(goal);
-    let estimate = shown(question.estimate()?);
+    let estimate = text::signed(percent_of(question.estimate()?)) + " %";
     let has_ends = low.is_finite() && high.is_finite() && percent_of(high) < 1000.0;
-    Some(if has_ends { format!("{estimate} ({} to {})", signed(low), signed(high)) } else { estimate })
-}
-
-/// A logarithm as `−11.6 %`.
-fn shown(logarithm: f64) -> String {
-    format!("{} %", signed(logarithm))
-}
-
-/// A logarithm as a number of percent with its sign: `−11.6`, `0.0`.
-fn signed(logarithm: f64) -> String {
-    let percent = percent_of(logarithm);
-    match format!("{:.1}", percent.abs()).as_str() {
-        "0.0" => "0.0".to_owned(),
-        digits if percent < 0.0 => format!("−{digits}"),
-        digits => format!("+{digits}"),
-    }
+    Some(if has_ends {
+        format!("{estimate} ({} to {})", text::signed(percent_of(low)), text::signed(percent_of(high)))
+    } else {
+        estimate
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{Equation, Identity, unknown};
 use crate::run_facts::{block_size, bytes_asked, bytes_at_devices, float, unseen_by_devices, watched_devices};
 use measure::Direction;
-use measure::text::thousands;
+use measure::text;
 use model::{DeviceUsage, RunResult};
 
 const COUNTERS: (f64, &str) = (0.03, "the kernel counts milliseconds, and requests in flight at the edges");
@@ -108,7 +108,7 @@ fn asked_and_moved(result: &RunResult, direction: Direction) -> Option<Identity>
         unit: "B",
         left: float(moved),
         right: float(asked),
-        numbers: format!("{} B by the jobs", thousands(float(asked))),
+        numbers: format!("{} B by the jobs", text::number(float(asked))),
         tolerance: (SAMPLED.0 + unseen, SAMPLED.1),
         broken: if moved < asked {
             "memory answered, or holds what was written"
@@ -147,7 +147,7 @@ fn requests(result: &RunResult, direction: Direction) -> Option<Identity> {
         unit: "B",
         left: float(asked),
         right: float(count) * f64::from(block),
-        numbers: format!("{} requests × {block} B, {} merged", thousands(float(count)), device.merges[at]),
+        numbers: format!("{} requests × {block} B, {} merged", text::number(float(count)), device.merges[at]),
         tolerance: (SAMPLED.0 + unseen, SAMPLED.1),
         broken: if float(count) * f64::from(block) > float(asked) {
             "the device split the blocks (max_sectors_kb), or others were at work"

@@ -1,7 +1,8 @@
 //! Intentional rate limits: of the plan, of a control group, or of a device's service level.
 
-use super::{percent, verdict};
-use crate::run_facts::{RunFacts, bytes_of_sectors, float, size_text};
+use super::verdict;
+use crate::run_facts::{RunFacts, bytes_of_sectors, float};
+use measure::text;
 use measure::{Direction, Moments, Nanos};
 use model::{DirectionResult, IoCap, JobResult, LimitedBy, Limiter};
 use plan::Pace;
@@ -40,14 +41,18 @@ pub(crate) fn of_the_plan(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     }
     let iops = own_rate(seen, |pace, direction| pace.iops[direction].map(float), DirectionResult::iops);
     if let Some((share, asked, reached)) = iops {
-        let sentence =
-            format!("the plan's own rate_iops: {reached:.1} of {asked:.0} I/Os per second, {}", percent(share));
+        let sentence = format!(
+            "the plan's own rate_iops: {} of {} I/Os per second, {}",
+            text::number(reached),
+            text::number(asked),
+            text::percent(share.min(1.0))
+        );
         return Some(verdict(Limiter::Cap, share, sentence, &[("asked_iops", asked), ("reached_iops", reached)]));
     }
     let bytes = own_rate(seen, |pace, direction| pace.rate[direction].map(|rate| float(rate.get())), bytes_per_second);
     bytes.map(|(share, asked, reached)| {
-        let (at, of) = (size_text(reached), size_text(asked));
-        let sentence = format!("the plan's own rate: {at}/s of {of}/s, {}", percent(share));
+        let (at, of) = (text::rate(reached), text::rate(asked));
+        let sentence = format!("the plan's own rate: {at} of {of}, {}", text::percent(share.min(1.0)));
         let evidence = [("asked_bytes_per_second", asked), ("reached_bytes_per_second", reached)];
         verdict(Limiter::Cap, share, sentence, &evidence)
     })
@@ -97,7 +102,8 @@ pub(crate) fn held_by_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let (on, waiting) = seen.processor_shares()?;
     (used.share > HALF_REACHED && queue.is_held() && on + waiting < TESTER_BUSY).then(|| {
         let Queue { in_flight, at_device, .. } = queue;
-        let held = format!("; of {in_flight:.1} I/Os in flight, {at_device:.1} were at the device");
+        let held =
+            format!("; of {} I/Os in flight, {} were at the device", text::number(in_flight), text::number(at_device));
         let evidence = [("in_flight", in_flight), ("at_device", at_device)];
         used.verdict(1.0 - at_device / in_flight, &held, &evidence)
     })
@@ -133,13 +139,14 @@ impl<'a> UsedLimit<'a> {
         used.flatten().max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
-    /// `the limit of control group /a, 300 reads/s on loop0: 299.1, 100 % of it`, and what else was seen.
+    /// `the limit of control group /a, 300 reads/s on loop0: 299, 99.7 % of it`, and what else was seen.
     fn verdict(&self, share: f64, rest: &str, evidence: &[(&str, f64)]) -> LimitedBy {
         let limited = match &self.cap.group {
-            Some(group) => format!("the limit of control group {group}, {:.0}", self.limit),
-            None => format!("the control group's limit of {:.0}", self.limit),
+            Some(group) => format!("the limit of control group {group}, {}", text::number(self.limit)),
+            None => format!("the control group's limit of {}", text::number(self.limit)),
         };
-        let used = format!("{} on {}: {:.1}, {} of it", self.what, self.cap.device, self.rate, percent(self.share));
+        let (rate, used) = (text::number(self.rate), text::percent(self.share.min(1.0)));
+        let used = format!("{} on {}: {rate}, {used} of it", self.what, self.cap.device);
         let evidence = [&[("limit_per_second", self.limit), ("seen_per_second", self.rate)], evidence].concat();
         verdict(Limiter::Cap, share, format!("{limited} {used}{rest}"), &evidence)
     }
@@ -163,8 +170,9 @@ pub(crate) fn plateau(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let flat = mean >= 100.0 && spread <= FLAT && (mean / round - 1.0).abs() <= ROUND;
         flat.then(|| {
             let sentence = format!(
-                "a plateau of {mean:.0} {unit} ± {:.1} %, a round number: a limiter, not a device",
-                100.0 * spread
+                "a plateau of {} {unit} ± {}, a round number: a limiter, not a device",
+                text::number(mean),
+                text::percent(spread)
             );
             let evidence =
                 [("plateau_per_second", mean), ("round_per_second", round), ("spread_percent", 100.0 * spread)];
@@ -195,9 +203,10 @@ pub(crate) fn too_even(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let is_even = mean_count >= COUNT_MIN && spread <= EVEN * expected && on + waiting < TESTER_BUSY;
     is_even.then(|| {
         let sentence = format!(
-            "a plateau of {middle:.0} IOPS ± {:.1} %, where its latencies would make it ± {:.1} %: a limiter, not a device",
-            100.0 * spread,
-            100.0 * expected
+            "a plateau of {} IOPS ± {}, where its latencies would make it ± {}: a limiter, not a device",
+            text::number(middle),
+            text::percent(spread),
+            text::percent(expected)
         );
         let evidence = [
             ("plateau_per_second", middle),
@@ -233,7 +242,7 @@ pub(crate) fn held_above_the_device(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let sentence = format!(
             "{in_flight:.1} I/Os were in flight and {at_device:.1} of them at the device, which was idle {} of the time: a \
              limit above it holds them back",
-            percent(1.0 - busy)
+            text::percent(1.0 - busy)
         );
         let evidence = [("in_flight", in_flight), ("at_device", at_device), ("busy_percent", 100.0 * busy)];
         verdict(Limiter::Cap, share, sentence, &evidence)

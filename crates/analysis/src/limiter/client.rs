@@ -1,8 +1,9 @@
 //! Limits of the test machine: its CPUs, and the quota on them.
 
 use super::device::is_full;
-use super::{percent, verdict};
+use super::verdict;
 use crate::run_facts::{RunFacts, float, polls};
+use measure::text;
 use model::{LimitedBy, Limiter};
 
 /// A quota counts as the bottleneck from this fraction of the time.
@@ -20,7 +21,10 @@ pub(super) fn held_back_by_quota(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let throttled_us = seen.steady.group?.throttled_us?;
     let share = seen.share_of_time(float(throttled_us) / 1e6);
     (share >= HELD_BACK).then(|| {
-        let sentence = format!("the quota of {cpus} processors held the workers back {} of the time", percent(share));
+        let sentence = format!(
+            "the quota of {cpus} processors held the workers back {} of the time",
+            text::percent(share.min(1.0))
+        );
         verdict(Limiter::ClientCpu, share, sentence, &[("quota_cpus", cpus), ("throttled_us", float(throttled_us))])
     })
 }
@@ -36,10 +40,12 @@ pub(super) fn longer_than_io(seen: &RunFacts<'_>) -> Option<LimitedBy> {
 fn share_of_workers(on: f64, waiting: f64, compared: &str) -> LimitedBy {
     let share = on + waiting;
     let waited = match waiting {
-        0.05.. => {
-            format!(" or waited for one {} of the time ({} of it waiting)", percent(share), percent(waiting / share))
-        }
-        _ => format!(" {} of the time", percent(share)),
+        0.05.. => format!(
+            " or waited for one {} of the time ({} of it waiting)",
+            text::percent(share.min(1.0)),
+            text::percent(waiting / share)
+        ),
+        _ => format!(" {} of the time", text::percent(share.min(1.0))),
     };
     let sentence = format!("the workers were on a processor{waited}{compared}");
     let evidence = [("on_cpu_percent", 100.0 * on), ("run_delay_percent", 100.0 * waiting)];
@@ -68,8 +74,8 @@ pub(super) fn saturated(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     // A saturated machine limits workers that wait for a CPU, not workers that poll on one, nor a disk that is full.
     (idle < IDLE_MIN && waiting >= 0.2 && !is_full(seen)).then(|| {
         let stolen =
-            if steal >= 0.05 { format!(", {} taken by the hypervisor", percent(steal)) } else { String::new() };
-        let sentence = format!("all processors were busy {} of the time{stolen}", percent(1.0 - idle));
+            if steal >= 0.05 { format!(", {} taken by the hypervisor", text::percent(steal)) } else { String::new() };
+        let sentence = format!("all processors were busy {} of the time{stolen}", text::percent(1.0 - idle));
         let evidence =
             [("idle_percent", 100.0 * idle), ("steal_percent", 100.0 * steal), ("run_delay_percent", 100.0 * waiting)];
         verdict(Limiter::ClientCpu, 1.0 - idle, sentence, &evidence)

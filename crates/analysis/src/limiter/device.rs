@@ -1,7 +1,8 @@
 //! Limits of the device and the path to it: other users, flushes, link, locks above it, busy time, queue depth.
 
-use super::{percent, verdict};
+use super::verdict;
 use crate::run_facts::{RunFacts, bytes_of_sectors, extends_files, float};
+use measure::text;
 use model::{Bottom, DeviceFacts, DeviceGain, JobResult, LimitedBy, Limiter, Monitored};
 
 /// I/O of other programs counts from this fraction of a device's traffic.
@@ -94,7 +95,8 @@ pub(crate) fn neighbour(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let (share, own, top) = others_share(seen);
     let (facts, _, busy) = seen.busiest()?;
     (share >= OTHERS && busy >= HALF_IDLE).then(|| {
-        let sentence = format!("other programs made {} of the traffic of {}", percent(share), facts.name);
+        let sentence =
+            format!("other programs made {} of the traffic of {}", text::percent(share.min(1.0)), facts.name);
         let evidence = [("own_bytes", own), ("device_bytes", top), ("busy_percent", 100.0 * busy)];
         verdict(Limiter::Neighbour, share, sentence, &evidence)
     })
@@ -108,7 +110,7 @@ pub(super) fn flush(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let at_device = seen.share_of_time(float(ticks) / 1e3 / workers);
     let share = own.max(at_device);
     (share >= FLUSHES).then(|| {
-        let sentence = format!("the workers waited for flushes {} of the time", percent(share));
+        let sentence = format!("the workers waited for flushes {} of the time", text::percent(share.min(1.0)));
         let evidence = [("in_fsync_percent", 100.0 * own), ("flushing_percent", 100.0 * at_device)];
         verdict(Limiter::Flush, share, sentence, &evidence)
     })
@@ -128,7 +130,7 @@ pub(super) fn durable_writes(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     (seen.jobs().all(each_is_durable) && !is_full && share >= FLUSHES).then(|| {
         let sentence = format!(
             "each write waits until it is durable, {} of the time: more writers at a time, or a faster flush, would help",
-            percent(share)
+            text::percent(share.min(1.0))
         );
         verdict(Limiter::Flush, share, sentence, &[("waited_percent", 100.0 * share), ("busy_percent", 100.0 * busy)])
     })
@@ -148,7 +150,7 @@ pub(super) fn server(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     (all && share >= 0.5).then(|| {
         let sentence = format!(
             "the workers waited {} of the time for the server of {} at {}; what the server waits for is not visible from here",
-            percent(share),
+            text::percent(share.min(1.0)),
             mount.kind,
             mount.point
         );
@@ -166,10 +168,10 @@ pub(super) fn link(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let (share, rate, carries, name) = used.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (share >= LINK_FULL).then(|| {
         let sentence = format!(
-            "the link to {name} carries {:.0} MB/s at most, and {:.0} MB/s went over it, {} of it",
-            carries / 1e6,
-            rate / 1e6,
-            percent(share)
+            "the link to {name} carries {} at most, and {} went over it, {} of it",
+            text::decimal_rate(carries),
+            text::decimal_rate(rate),
+            text::percent(share.min(1.0))
         );
         verdict(Limiter::Link, share, sentence, &[("link_bytes_per_second", carries), ("bytes_per_second", rate)])
     })
@@ -192,7 +194,7 @@ pub(super) fn file_system_lock(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let sentence = format!(
             "the workers waited {} of the time for neither a processor nor the device: for each other, in the file \
              system{extending}",
-            percent(share_elsewhere)
+            text::percent(share_elsewhere)
         );
         let evidence = [
             ("latency_ms", latency),
@@ -224,8 +226,11 @@ pub(super) fn busy_or_shallow(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let virtualised = seen.monitored.is_some_and(|monitored| monitored.hypervisor.is_some());
     let one_at_a_time = facts.rotational == Some(true) && !is_stacked(facts) && !virtualised;
     if busy >= BUSY && (one_at_a_time || queue >= PARALLEL) {
-        let sentence =
-            format!("{} was at work {} of the time, with {queue:.1} requests on average", facts.name, percent(busy));
+        let sentence = format!(
+            "{} was at work {} of the time, with {queue:.1} requests on average",
+            facts.name,
+            text::percent(busy)
+        );
         return Some(verdict(Limiter::Device, busy, sentence, &evidence));
     }
     let waited = seen.share_of_time(
@@ -235,7 +240,7 @@ pub(super) fn busy_or_shallow(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         let users = if users == 1 { "one I/O".to_owned() } else { format!("{users} I/Os") };
         let sentence = format!(
             "{users} in flight at most, waited for {} of the time, and {queue:.1} at {} on average: more could bring more",
-            percent(waited),
+            text::percent(waited),
             facts.name
         );
         verdict(Limiter::Depth, waited, sentence, &evidence)

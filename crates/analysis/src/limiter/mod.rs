@@ -62,10 +62,5 @@ fn verdict(limiter: Limiter, share: f64, sentence: String, evidence: &[(&str, f6
     LimitedBy { limiter, share_percent: (100.0 * share).clamp(0.0, 100.0), sentence, evidence }
 }
 
-/// Formats a fraction in whole percent.
-fn percent(share: f64) -> String {
-    format!("{:.0} %", (100.0 * share).clamp(0.0, 100.0))
-}
-
 #[cfg(test)]
 mod tests;

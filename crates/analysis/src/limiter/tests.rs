@@ -86,7 +86,7 @@ fn a_limit_of_the_control_group_that_is_reached_is_a_cap() {
     let mut result = run(300, 1);
     let cap = IoCap { device: "sda".into(), read_iops: Some(2_000), ..IoCap::default() };
     monitored(&mut result).group_limits = Some(GroupLimits { io: vec![cap], ..GroupLimits::default() });
-    check(&result, Limiter::Cap, 99.9..=100.0, "limit of 2000 reads/s on sda: 2000.0, 100 % of it");
+    check(&result, Limiter::Cap, 99.9..=100.0, "limit of 2,000 reads/s on sda: 2,000, 100 % of it");
     monitored(&mut result).group_limits.as_mut().unwrap().io[0].read_iops = Some(4_000);
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap), "half of it is not reached");
     let of = |group: &str, read_iops| IoCap {
@@ -101,7 +101,7 @@ fn a_limit_of_the_control_group_that_is_reached_is_a_cap() {
         &result,
         Limiter::Cap,
         99.9..=100.0,
-        "the limit of control group /a.slice, 2000 reads/s on sda: 2000.0, 100 %",
+        "the limit of control group /a.slice, 2,000 reads/s on sda: 2,000, 100 %",
     );
     let said = |result: &RunResult| super::group_limits_ios(result);
     assert_eq!(said(&result).as_deref(), Some("control group /a.slice/b.scope limits sda to 9000 reads/s"));
@@ -116,7 +116,7 @@ fn a_limit_of_the_control_group_that_is_reached_is_a_cap() {
 fn the_plans_own_rate_is_a_cap() {
     let mut result = run(300, 1);
     workload(&mut result).pace.iops.read = Some(250);
-    check(&result, Limiter::Cap, 99.9..=100.0, "rate_iops: 2000.0 of 2000");
+    check(&result, Limiter::Cap, 99.9..=100.0, "rate_iops: 2,000 of 2,000");
     workload(&mut result).pace.iops.read = Some(900);
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap));
     workload(&mut result).pace.think = Nanos::MILLISECOND;
@@ -127,7 +127,7 @@ fn the_plans_own_rate_is_a_cap() {
 fn a_flat_rate_at_a_round_number_is_a_cap() {
     let mut result = run(990, 8);
     each(&mut result, |interval| interval.ios = [3_001, 0, 0]);
-    check(&result, Limiter::Cap, 99.9..=100.0, "plateau of 3001 IOPS ± 0.0 %");
+    check(&result, Limiter::Cap, 99.9..=100.0, "plateau of 3,001 IOPS ± 0");
     each(&mut result, |interval| interval.ios = [3_071, 0, 0]);
     check(&result, Limiter::Device, 98.9..=99.1, "at work");
 }
@@ -240,7 +240,7 @@ fn flushes_that_take_most_of_the_time_are_the_limit() {
 fn a_link_that_is_full_is_the_limit() {
     let mut result = run(990, 8);
     monitored(&mut result).devices[0].link_bytes_per_second = Some(17_000_000);
-    check(&result, Limiter::Link, 96.0..=96.8, "carries 17 MB/s at most, and 16 MB/s went over it");
+    check(&result, Limiter::Link, 96.0..=96.8, "carries 17 MB/s at most, and 16.4 MB/s went over it");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_half_duplex_link_is_full_with_the_sum_of_both() {
     let limiter = |result: &RunResult| limited_by(result).map(|found| found.limiter);
     assert_ne!(limiter(&result), Some(Limiter::Link), "PCIe carries as much in each direction");
     monitored(&mut result).devices[0].link_half_duplex = true;
-    check(&result, Limiter::Link, 96.0..=96.8, "carries 34 MB/s at most, and 33 MB/s went over it");
+    check(&result, Limiter::Link, 96.0..=96.8, "carries 34 MB/s at most, and 32.8 MB/s went over it");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_group_limit_that_holds_ios_back_late_is_a_cap() {
         monitored(&mut result).group_limits = Some(GroupLimits { io: vec![cap], ..GroupLimits::default() });
         result
     };
-    let says = "limit of 3000 reads/s on sda: 2000.0, 67 % of it; of 8.0 I/Os in flight, 1.0 were at the device";
+    let says = "limit of 3,000 reads/s on sda: 2,000, 67 % of it; of 8 I/Os in flight, 1 were at the device";
     check(&limited(200, 1), Limiter::Cap, 87.0..=88.0, says);
     let named = |result: &RunResult| limited_by(result).map(|found| found.limiter);
     assert_ne!(named(&limited(200, 4)), Some(Limiter::Cap), "half of the I/Os are at the device");
@@ -363,7 +363,7 @@ fn a_rate_more_even_than_its_latencies_is_an_unseen_limit() {
         &result,
         Limiter::Cap,
         99.9..=100.1,
-        "a plateau of 1540 IOPS ± 0.1 %, where its latencies would make it ± 2.5 %",
+        "a plateau of 1,540 IOPS ± 0.14 %, where its latencies would make it ± 2.5 %",
     );
     each(&mut result, |interval| {
         interval.workers.iter_mut().for_each(|worker| worker.on_cpu = Some(Nanos::from_millis(700)))

@@ -4,6 +4,7 @@ use super::course::{Course, Stretch, Warmth};
 use super::plateaus::{self, Rate};
 use crate::run_facts::float;
 use measure::Nanos;
+use measure::text;
 use model::{Like, PhaseKind};
 
 /// Most deviation of a flat level, as a share of it.
@@ -238,11 +239,7 @@ fn group(stretch: &Stretch<'_>) -> Option<GroupCause> {
     at.map(|(cap, unit, limit, reached)| {
         let group = cap.group.as_deref().unwrap_or("?");
         GroupCause {
-            name: format!(
-                "control group {group}, {} {unit}/s on {}",
-                measure::text::thousands(float(limit)),
-                cap.device
-            ),
+            name: format!("control group {group}, {} {unit}/s on {}", text::number(float(limit)), cap.device),
             limit: float(limit),
             reached,
             since: Some(since).filter(|since| *since > Nanos::ZERO),

@@ -4,8 +4,8 @@
 //! Each row has the public page that states it and the month in which it was read. A plateau whose page could not be read is
 //! not here: pd-balanced and pd-ssd (their pages state a baseline per instance since), Premium SSD v2, Hyperdisk.
 
-use crate::run_facts::{float, size_text};
-use measure::text::thousands;
+use crate::run_facts::float;
+use measure::text;
 use model::{Like, Monitored};
 
 /// A rate is a published one within this share.
@@ -167,7 +167,7 @@ impl Place {
             if near(base, GP2_LEAST, NEAR) && self.gib.is_none_or(|gib| gib <= GP2_LEAST / GP2_PER_GIB) {
                 found.push(named("EBS gp2 of up to 33 GiB".to_owned(), GENERAL_PURPOSE));
             } else if base > GP2_LEAST && is_whole && self.fits(gib) {
-                found.push(named(format!("EBS gp2 of {} GiB", thousands(gib.round())), GENERAL_PURPOSE));
+                found.push(named(format!("EBS gp2 of {} GiB", text::number(gib.round())), GENERAL_PURPOSE));
             }
         }
         if self.may_be(Provider::Azure) && near(plateau, AZURE_BURST, NEAR_BURST) {
@@ -185,10 +185,10 @@ fn near(value: f64, published: f64, share: f64) -> bool {
 /// The volume, if the rate is at its I/Os or at its bytes per second.
 fn matched(name: &str, iops: Option<f64>, bytes: Option<f64>, rate: &Rate, source: Source) -> Option<Like> {
     if iops.is_some_and(|iops| near(rate.iops, iops, NEAR)) {
-        return iops.map(|iops| named(format!("{name} ({} IOPS)", thousands(iops)), source));
+        return iops.map(|iops| named(format!("{name} ({} IOPS)", text::number(iops)), source));
     }
     let bytes = bytes.filter(|&bytes| near(rate.bytes_per_second, bytes, NEAR))?;
-    Some(named(format!("{name} ({}/s)", size_text(bytes)), source))
+    Some(named(format!("{name} ({})", text::rate(bytes)), source))
 }
 
 fn named(name: String, (source, read): Source) -> Like {

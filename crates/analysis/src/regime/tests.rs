@@ -278,7 +278,7 @@ fn io_that_a_limiter_holds_is_a_second_kind() {
     assert!((value(&phases[0], "held_us") / 3_100.0 - 1.0).abs() < 0.04, "{phases:#?}");
     let short = with(60, 40);
     assert_eq!(kinds(&short), [PhaseKind::CannotTell]);
-    assert!(short[0].sentence.contains("; a limiter holds 6.0 % of the I/Os"), "{short:#?}");
+    assert!(short[0].sentence.contains("; a limiter holds 6 % of the I/Os"), "{short:#?}");
     assert_eq!(with(4, 130)[0].evidence, [], "less than half a percent");
 }
 

@@ -8,7 +8,7 @@ use super::course::Course;
 use super::pieces::{self, Shape};
 use super::{DIFFERENT, FEWEST, of_course, rhythm};
 use measure::Nanos;
-use measure::text::thousands;
+use measure::text;
 use model::{Monitored, PhaseKind, Until, UntilRegime};
 
 /// Intervals between two looks.
@@ -84,15 +84,15 @@ impl RegimeWatch {
     /// The answer at the end of a run with these samples.
     pub fn end(self, samples: Option<&Monitored>) -> UntilRegime {
         let after = samples.and_then(|samples| samples.intervals.last()).map_or(Nanos::ZERO, |last| last.until);
-        let seconds = after.as_secs_f64();
+        let length = text::span(after.as_secs_f64());
         let until = self.until;
         self.found.unwrap_or_else(|| UntilRegime {
             until,
             reached: false,
             after,
             sentence: match until {
-                Until::Change => format!("it ran to its end: no change of its rate was found in {seconds:.0} s"),
-                Until::Settled => format!("it ran to its end: its rate had not settled after {seconds:.0} s"),
+                Until::Change => format!("it ran to its end: no change of its rate was found in {length}"),
+                Until::Settled => format!("it ran to its end: its rate had not settled after {length}"),
             },
         })
     }
@@ -111,10 +111,10 @@ fn change(course: &Course) -> Option<RegimeFinding> {
     (before.shape == Shape::Level && apart && last.to - last.from >= AFTER).then(|| RegimeFinding {
         at: now.from(),
         sentence: format!(
-            "it ended because its rate had changed at {:.0} s, from {} to {} IOPS",
-            now.from().as_secs_f64(),
-            thousands(level.iops()),
-            thousands(now.iops())
+            "it ended because its rate had changed at {}, from {} to {} IOPS",
+            text::span(now.from().as_secs_f64()),
+            text::number(level.iops()),
+            text::number(now.iops())
         ),
     })
 }
@@ -131,9 +131,9 @@ fn settled(course: &Course) -> Option<RegimeFinding> {
     Some(RegimeFinding {
         at: Nanos::ZERO,
         sentence: format!(
-            "it ended because its rate was settled: {} IOPS in its last {:.0} s",
-            thousands(last.iops),
-            seconds
+            "it ended because its rate was settled: {} IOPS in its last {}",
+            text::number(last.iops),
+            text::span(seconds)
         ),
     })
 }

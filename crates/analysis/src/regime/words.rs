@@ -5,8 +5,8 @@ use super::curve::Curve;
 use super::falls::{Cause, Fall, GroupCause};
 use super::held::HeldIos;
 use super::rhythm::Rhythm;
-use crate::run_facts::{float, size_text};
-use measure::text::thousands;
+use crate::run_facts::float;
+use measure::text;
 use model::{Phase, PhaseKind};
 
 /// `0–20 s`, in seconds since the begin of the run.
@@ -16,33 +16,23 @@ fn times(stretch: &Stretch<'_>) -> String {
 
 /// `3,000 IOPS (11.7 MiB/s)`.
 fn rate(stretch: &Stretch<'_>) -> String {
-    format!("{} IOPS ({}/s)", thousands(stretch.iops()), size_text(stretch.bytes_per_second()))
-}
-
-/// A time with one unit: `41 s`, `33 min`, `5 h`.
-fn time(seconds: f64) -> String {
-    match seconds {
-        seconds if seconds < 9.95 => format!("{seconds:.1} s"),
-        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
-        seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
-        seconds => format!("{:.0} h", seconds / 3600.0),
-    }
+    format!("{} IOPS ({})", text::number(stretch.iops()), text::rate(stretch.bytes_per_second()))
 }
 
 pub(super) fn fall(stretch: &Stretch<'_>, fall: &Fall) -> String {
     match *fall {
         Fall::Credits { plateau, base, size, after } => format!(
             "plateau {} IOPS for {}, then {} IOPS: credits are spent; they were worth about {} I/Os and return in {} of rest",
-            thousands(plateau),
-            time(after),
-            thousands(base),
-            thousands(size),
-            time(size / base.max(1e-9))
+            text::number(plateau),
+            text::span(after),
+            text::number(base),
+            text::number(size),
+            text::span(size / base.max(1e-9))
         ),
         Fall::Cache { bytes, base, after } => {
-            let fast = size_text(stretch.bytes_per_second());
-            let (cache, slow) = (size_text(bytes), size_text(base));
-            format!("{fast}/s for {}, then {slow}/s: a write cache of about {cache}; expect {slow}/s", time(after))
+            let fast = text::rate(stretch.bytes_per_second());
+            let (cache, slow) = (text::rounded_size(bytes), text::rate(base));
+            format!("{fast} for {}, then {slow}: a write cache of about {cache}; expect {slow}", text::span(after))
         }
     }
 }
@@ -50,18 +40,18 @@ pub(super) fn fall(stretch: &Stretch<'_>, fall: &Fall) -> String {
 pub(super) fn throttled(stretch: &Stretch<'_>, cause: &Cause) -> String {
     let why = match cause {
         Cause::Quota(share, periods) => format!(
-            "cpu.max held the workers back {:.0} % of the time (nr_throttled + {})",
-            100.0 * share,
-            thousands(float(*periods))
+            "cpu.max held the workers back {} of the time (nr_throttled + {})",
+            text::percent(*share),
+            text::number(float(*periods))
         ),
         Cause::Group(GroupCause { name, since: None, .. }) => format!("the limit of {name}"),
         Cause::Group(GroupCause { name, since: Some(since), .. }) => {
-            format!("the limit of {name}, which was set at {:.0} s", since.as_secs_f64())
+            format!("the limit of {name}, which was set at {}", text::span(since.as_secs_f64()))
         }
         Cause::Hot(warmth) => hot(warmth),
         Cause::Processors(count) => format!(
             "processors were slowed because of heat {} times (package_throttle_count, core_throttle_count)",
-            thousands(float(*count))
+            text::number(float(*count))
         ),
     };
     format!("{} {}: {why}", times(stretch), rate(stretch))
@@ -81,10 +71,10 @@ pub(super) fn dips(stretch: &Stretch<'_>, rhythm: &Rhythm) -> String {
         None => "garbage collection, a commit interval or another stall that recurs".to_owned(),
     };
     format!(
-        "falls by {:.0} % every {} for {}: {why}",
-        100.0 * rhythm.depth,
-        time(rhythm.period * pace),
-        time(rhythm.length * pace)
+        "falls by {} every {} for {}: {why}",
+        text::percent(rhythm.depth),
+        text::span(rhythm.period * pace),
+        text::span(rhythm.length * pace)
     )
 }
 
@@ -92,7 +82,7 @@ pub(super) fn dips(stretch: &Stretch<'_>, rhythm: &Rhythm) -> String {
 fn ends(stretch: &Stretch<'_>) -> (String, String) {
     let rates = stretch.rates();
     let some = (rates.len() / 10).max(1);
-    let mean = |part: &[f64]| thousands(part.iter().sum::<f64>() / float(part.len() as u64));
+    let mean = |part: &[f64]| text::number(part.iter().sum::<f64>() / float(part.len() as u64));
     (mean(&rates[..some]), mean(&rates[rates.len() - some..]))
 }
 
@@ -105,12 +95,13 @@ pub(super) fn settling(stretch: &Stretch<'_>, curve: &Curve) -> String {
     let (first, last) = ends(stretch);
     let end = format!(
         "{} IOPS ({} to {})",
-        thousands(curve.end),
-        thousands((curve.end - curve.half).max(0.0)),
-        thousands(curve.end + curve.half)
+        text::number(curve.end),
+        text::number((curve.end - curve.half).max(0.0)),
+        text::number(curve.end + curve.half)
     );
     let left = curve.seconds_left(stretch);
-    let rest = if left > 0.0 { format!("within 5 % in {} more", time(left)) } else { "within 5 % now".to_owned() };
+    let rest =
+        if left > 0.0 { format!("within 5 % in {} more", text::span(left)) } else { "within 5 % now".to_owned() };
     format!("{} from {first} to {last} IOPS: by this curve it ends at {end}, {rest}", times(stretch))
 }
 
@@ -123,7 +114,7 @@ pub(super) fn drifting(stretch: &Stretch<'_>) -> String {
 fn window(stretch: &Stretch<'_>) -> String {
     const FEWEST: usize = 60;
     let count = (stretch.steps.len() / 2).max(FEWEST).min(stretch.steps.len());
-    time(stretch.pace() * float(count as u64))
+    text::span(stretch.pace() * float(count as u64))
 }
 
 pub(super) fn settled(stretch: &Stretch<'_>) -> String {
@@ -132,10 +123,10 @@ pub(super) fn settled(stretch: &Stretch<'_>) -> String {
 
 pub(super) fn held(held: &HeldIos) -> String {
     format!(
-        "; a limiter holds {:.1} % of the I/Os: they take {:.0} µs or more, most {:.0} µs, none in between",
-        100.0 * held.share,
-        held.held.as_f64() / 1e3,
-        held.usual.as_f64() / 1e3
+        "; a limiter holds {} of the I/Os: they take {} or more, most {}, none in between",
+        text::percent(held.share),
+        text::time(held.held.as_f64()),
+        text::time(held.usual.as_f64())
     )
 }
 
@@ -149,9 +140,9 @@ pub(super) fn lasting(phase: &Phase, average: f64, count: usize) -> String {
         if phase.kind == PhaseKind::Settled { "last settled phase" } else { "last phase, which had not settled" };
     let (from, until) = (phase.from.as_secs_f64(), phase.until.as_secs_f64());
     format!(
-        "{} IOPS ({}/s) in the {which} ({from:.0}–{until:.0} s); the average of {} IOPS is over {count} phases that differ",
-        thousands(phase.iops),
-        size_text(phase.bytes_per_second),
-        thousands(average)
+        "{} IOPS ({}) in the {which} ({from:.0}–{until:.0} s); the average of {} IOPS is over {count} phases that differ",
+        text::number(phase.iops),
+        text::rate(phase.bytes_per_second),
+        text::number(average)
     )
 }

@@ -12,6 +12,7 @@ use crate::failure::{Failure, NOT_STORAGE};
 use crate::output::{self, Output};
 use crate::streams::is_stdout;
 use analysis::question::Answer;
+use measure::text;
 use session::Session;
 use session::arguments::SessionArgs;
 use shown::Report;
@@ -163,8 +164,8 @@ fn measured(question: &Question, path: &Path, session: &mut Session, answers: &m
     let out = &mut answers.out;
     if answers.form == Form::Text && !output::is_quiet() {
         let what = &question.profile.load;
-        let rounds = survey::counted(u64::from(question.rounds), "round");
-        let all = crate::capacity::minutes(measure::float(seconds));
+        let rounds = text::counted(u64::from(question.rounds), "round");
+        let all = measure::text::span(measure::float(seconds));
         let all = if question.is_searched() { format!("of {all} for each number") } else { format!("{all} in all") };
         out.write(&format!("{what}; {rounds}, {all}\n"))?;
     }
@@ -291,7 +292,7 @@ impl Question {
 
     /// A number of units in words: `1 vCPU`, `8 vCPUs`.
     fn counted(&self, units: u32) -> String {
-        survey::counted(u64::from(units), self.profile.unit.as_deref().unwrap_or("unit"))
+        text::counted(u64::from(units), self.profile.unit.as_deref().unwrap_or("unit"))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use analysis::question::{Answer, Number, Observed, Part, Rule, of_rounds, of_rules};
 use formats::printable;
 use measure::Direction;
-use measure::text::thousands;
+use measure::text;
 use report::data::{LimitedRound, LimitedRule, Limits};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -110,7 +110,7 @@ impl Report<'_> {
             (None, _) => format!("No limit is published: these are the numbers {place}, without an answer."),
             (Some(Answer::Yes), None) => format!("Yes, {place}."),
             (Some(Answer::Yes), Some((seconds, sentence))) => {
-                format!("Yes, {place}, for the first {seconds:.0} s: {sentence}")
+                format!("Yes, {place}, for the first {}: {sentence}", text::span(*seconds))
             }
             (Some(Answer::No), _) => format!("No, {place}: {}.", self.missed(Answer::No)),
             (Some(Answer::CannotTell), _) => format!(
@@ -131,7 +131,7 @@ impl Report<'_> {
                 Outcome::Look(true) => "a look: keeps its limits".to_owned(),
                 Outcome::Look(false) => "a look: misses a limit".to_owned(),
                 Outcome::Rounds(answer) => {
-                    format!("{}: {}", survey::counted(u64::from(self.question.rounds), "round"), word(answer))
+                    format!("{}: {}", text::counted(u64::from(self.question.rounds), "round"), word(answer))
                 }
             };
             format!("  {}, {} s: {what}", self.question.counted(tried.units), tried.seconds)
@@ -146,7 +146,7 @@ impl Report<'_> {
         match (size.enough_for, size.too_many) {
             (Some(yes), Some(no)) => {
                 let spent = self.found.until.as_ref();
-                let spent = spent.map(|(seconds, why)| format!(" Only for the first {seconds:.0} s: {why}"));
+                let spent = spent.map(|(seconds, why)| format!(" Only for the first {}: {why}", text::span(*seconds)));
                 format!("{}, on {on}: it is too little for {no}.{}", counted(yes), spent.unwrap_or_default())
             }
             (Some(yes), None) if yes == at_most => {
@@ -178,7 +178,7 @@ impl Report<'_> {
     }
 
     fn rates_are_enough_for(&self) -> Option<String> {
-        let [low, high] = self.units_of_rates()?.map(thousands);
+        let [low, high] = self.units_of_rates()?.map(text::number);
         let unit = self.question.profile.unit.as_deref().unwrap_or_default();
         let range = if low == high { low } else { format!("{low} to {high}") };
         Some(format!("By its rates alone, this is enough for {range} {unit}s, by the slowest and the fastest round."))
@@ -238,9 +238,9 @@ impl Report<'_> {
                         ]);
                     }
                 };
-                row("iops", rates().map(|rate| rate.iops).collect(), |iops| format!("{}/s", thousands(iops)));
-                row("bandwidth", rates().map(|rate| rate.bytes_per_second).collect(), megabytes);
-                row("p99", rates().filter_map(|rate| rate.p99).collect(), crate::capacity::time);
+                row("iops", rates().map(|rate| rate.iops).collect(), |iops| format!("{}/s", text::number(iops)));
+                row("bandwidth", rates().map(|rate| rate.bytes_per_second).collect(), text::decimal_rate);
+                row("p99", rates().filter_map(|rate| rate.p99).collect(), text::time);
             }
         }
         rows
@@ -307,7 +307,7 @@ impl Report<'_> {
 fn beyond(rounds: &[Observed]) -> Option<String> {
     let counts = rounds.iter().filter_map(|round| Some((round.beyond? * measure::float(round.ios), round.ios)));
     let (beyond, all) = counts.reduce(|one, other| (one.0 + other.0, one.1 + other.1))?;
-    Some(format!("{beyond:.0} of {} beyond", thousands(measure::float(all))))
+    Some(format!("{} of {} beyond", text::grouped(beyond), text::number(measure::float(all))))
 }
 
 impl Judged<'_> {
@@ -323,7 +323,7 @@ impl Judged<'_> {
             limit(&self.rule),
             word(self.answer),
             self.rounds.len(),
-            thousands(measure::float(ios)),
+            text::number(measure::float(ios)),
             if self.rule.part == Part::Sync { "syncs" } else { "I/Os" },
         )
     }
@@ -389,20 +389,16 @@ pub(super) fn limit(rule: &Rule) -> String {
 /// A number of a rule with its unit.
 fn number(rule: &Rule, value: f64) -> String {
     match rule.number {
-        Number::Iops => format!("{}/s", thousands(value)),
-        Number::Bandwidth => megabytes(value),
-        Number::Percentile(_) | Number::Mean => crate::capacity::time(value),
+        Number::Iops => format!("{}/s", text::number(value)),
+        Number::Bandwidth => text::decimal_rate(value),
+        Number::Percentile(_) | Number::Mean => text::time(value),
     }
 }
 
-fn megabytes(bytes: f64) -> String {
-    format!("{} MB/s", thousands(bytes / 1e6))
-}
-
 fn rate(rate: &Rate) -> String {
-    let p99 = rate.p99.map(|p99| format!(", p99 {}", crate::capacity::time(p99))).unwrap_or_default();
-    let iops = thousands(rate.iops);
-    format!("{} {iops} IOPS, {}{p99}", crate::capacity::name(rate.direction), megabytes(rate.bytes_per_second))
+    let p99 = rate.p99.map(|p99| format!(", p99 {}", text::time(p99))).unwrap_or_default();
+    let iops = text::number(rate.iops);
+    format!("{} {iops} IOPS, {}{p99}", crate::capacity::name(rate.direction), text::decimal_rate(rate.bytes_per_second))
 }
 
 fn rate_document(rate: &Rate) -> Value {

@@ -8,7 +8,6 @@ mod picture;
 mod search;
 mod shown;
 mod slo;
-mod words;
 
 use crate::failure::{Cut, Failure, NOT_STORAGE, signal_status};
 use crate::output;
@@ -25,7 +24,6 @@ use slo::Slo;
 pub(crate) use slo::name;
 use std::path::{Path, PathBuf};
 use survey::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, SurveyRequest, TestKind, Writes};
-pub(crate) use words::{minutes, time};
 
 /// Find the largest rate of I/Os at which response times keep a limit
 #[derive(Debug, clap::Args)]

@@ -2,10 +2,10 @@
 
 use super::measured::Measured;
 use super::slo::Slo;
-use super::words;
 use crate::failure::Cut;
 use analysis::capacity::{Conclusion, Counts, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
 use measure::Nanos;
+use measure::text;
 use model::RunResult;
 use session::arguments::Findings;
 use session::machine::{Machine, parser};
@@ -175,8 +175,9 @@ impl Measurement<'_> {
 
     /// Measures at a rate.
     fn trial(&mut self, rate: f64, seconds: f64, stage: Stage) -> Result<(), Cut> {
-        let width = self.search.width().map(|width| format!(", known to ±{:.1} %", 100.0 * width)).unwrap_or_default();
-        let title = format!("{} at {}/s{width}", stage_words(stage), words::rate(rate));
+        let width =
+            self.search.width().map(|width| format!(", known to ±{}", text::percent(width))).unwrap_or_default();
+        let title = format!("{} at {}/s{width}", stage_words(stage), text::short_number(rate));
         let (measured, offered) = self.counted(&title, Sending::Rate(rate), seconds)?;
         self.search.observe(&observation(&measured, offered, seconds));
         self.rows.push(Row { stage: Some(stage), offered, seconds, measured });
@@ -185,7 +186,7 @@ impl Measurement<'_> {
 
     /// Sends at a rate without the target.
     fn sender(&mut self, rate: f64, seconds: f64) -> Result<(), Cut> {
-        let title = format!("without the target at {}/s", words::rate(rate));
+        let title = format!("without the target at {}/s", text::short_number(rate));
         // The engine has not the options of another one.
         let by_itself = OpenLoad { engine: "null".to_owned(), added: Vec::new(), ..self.question.load.clone() };
         let load = std::mem::replace(&mut self.question.load, by_itself);

@@ -2,12 +2,12 @@
 
 use super::search::{Ending, Found, Row, stage_words};
 use super::slo::{Slo, name};
-use super::words::{minutes, percent, rate, time};
 use crate::failure::Cut;
 use crate::streams;
 use analysis::capacity::{Answer, Basis, Ceiling, Conclusion, Confirmation, Reason, Regime, Stage};
 use analysis::statistics::Crossing;
 use formats::printable;
+use measure::text;
 use model::PhaseKind;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -61,16 +61,16 @@ impl Report<'_> {
         let mut text = String::new();
         if !crate::output::is_quiet() {
             let trials = self.found.rows.len();
-            let _ = writeln!(text, "{}; {} in {trials} trials", self.load(), minutes(self.found.spent));
+            let _ = writeln!(text, "{}; {} in {trials} trials", self.load(), text::span(self.found.spent));
         }
         let rows = self.rows();
-        let over = self.found.question.slos.get(limit).map(|slo| format!("over {}", time(slo.limit.as_f64())));
+        let over = self.found.question.slos.get(limit).map(|slo| format!("over {}", text::time(slo.limit.as_f64())));
         let mut table = vec![["offered", "done", &over.unwrap_or_default(), "p50", "p99", "p99.9"].map(str::to_owned)];
         table.extend(rows.iter().map(|row| cells(row, limit)));
         let crossing = self.conclusion().and_then(|found| found.crossing);
         let marked = crossing.and_then(|crossing| nearest(&rows, crossing.rate));
         let table = if rows.is_empty() { Vec::new() } else { table };
-        for (at, line) in aligned(&table).into_iter().enumerate() {
+        for (at, line) in text::aligned(&table, &[]).lines().enumerate() {
             let mark = if marked.is_some_and(|marked| marked + 1 == at) { "  ← the limit" } else { "" };
             let _ = writeln!(text, "{line}{mark}");
         }
@@ -97,17 +97,20 @@ impl Report<'_> {
         match (found.answer, found.crossing) {
             (Answer::Holds, Some(crossing)) => self.holding(found, &crossing, &limits),
             (Answer::AtLeast(at, Ceiling::Largest), _) => {
-                vec![format!("{target} holds at least {} IOPS with {limits}: no larger rate was asked for.", rate(at))]
+                vec![format!(
+                    "{target} holds at least {} IOPS with {limits}: no larger rate was asked for.",
+                    text::short_number(at)
+                )]
             }
             (Answer::AtLeast(at, Ceiling::Tester), _) => vec![format!(
                 "{target} holds at least {} IOPS with {limits}; the tester was the limit: {}.",
-                rate(at),
+                text::short_number(at),
                 self.by_itself()
             )],
             (Answer::AtLeast(at, Ceiling::Submission), _) => vec![format!(
                 "{target} holds at least {} IOPS with {limits}; at larger rates I/Os were sent late, as their system calls or \
                  other programs took the processors: {}.",
-                rate(at),
+                text::short_number(at),
                 self.by_itself()
             )],
             (Answer::Never(None), _) => {
@@ -119,27 +122,28 @@ impl Report<'_> {
             (Answer::Never(Some(at)), _) => {
                 vec![format!(
                     "{target} does not keep {of_limit} even at {} IOPS, the lowest rate that was tried.",
-                    rate(at)
+                    text::short_number(at)
                 )]
             }
             (Answer::CannotTell(reason), crossing) => {
-                let near = crossing
-                    .map(|crossing| format!(" It is near {} IOPS ({}).", rate(crossing.rate), interval(&crossing)));
+                let near = crossing.map(|crossing| {
+                    format!(" It is near {} IOPS ({}).", text::short_number(crossing.rate), interval(&crossing))
+                });
                 vec![format!("Cannot tell: {}.{}", self.why(reason), near.unwrap_or_default())]
             }
             (Answer::Holds, None) => Vec::new(),
         }
     }
 
-    /// `alone, with the engine null, the tester did 380k of 400k IOPS, with 12 % over the limit and 3.00 % sent late`.
+    /// `alone, with the engine null, the tester did 380k of 400k IOPS, with 12 % over the limit and 3 % sent late`.
     fn by_itself(&self) -> String {
         let Some(sender) = self.found.sender else { return "it sent I/Os late".to_owned() };
         format!(
             "alone, with the engine null, the tester did {} of {} IOPS, with {} over the limit and {} sent late",
-            rate(sender.done),
-            rate(sender.offered),
-            percent(sender.over),
-            percent(sender.late)
+            text::short_number(sender.done),
+            text::short_number(sender.offered),
+            text::percent(sender.over),
+            text::percent(sender.late)
         )
     }
 
@@ -148,7 +152,7 @@ impl Report<'_> {
         let row = self.found.rows.iter().find(|row| row.stage.is_none());
         let found = row.and_then(|row| row.measured.at_limits.get(self.limit()).copied().flatten());
         let percentile = self.found.question.slos.get(self.limit()).map(Slo::percentile).unwrap_or_default();
-        found.map(|found| format!(", {percentile} {}", time(found))).unwrap_or_default()
+        found.map(|found| format!(", {percentile} {}", text::time(found))).unwrap_or_default()
     }
 
     fn holding(&self, found: &Conclusion, crossing: &Crossing, limits: &str) -> Vec<String> {
@@ -156,19 +160,20 @@ impl Report<'_> {
             || " Not confirmed by a longer run.".to_owned(),
             |run| format!(" Confirmed: {}.", self.confirmation(run)),
         );
-        let (percent_planned, planned) = (100.0 * PLANNED, rate(PLANNED * crossing.rate));
+        let (share_planned, planned) = (text::percent(PLANNED), text::short_number(PLANNED * crossing.rate));
         let mut second = match found.basis {
             Basis::Fit => {
                 let (times, share) = self.beyond(crossing);
                 format!(
-                    "At {BEYOND} times that rate {} of the I/Os are too slow, {times:.1} times as many: plan for {planned} \
-                     ({percent_planned:.0} %).",
-                    percent(share)
+                    "At {BEYOND} times that rate {} of the I/Os are too slow, {} times as many: plan for {planned} \
+                     ({share_planned}).",
+                    text::percent(share),
+                    text::number(times)
                 )
             }
             Basis::Cliff => format!(
                 "Beyond it a backlog grows, and the longer it lasts, the more I/Os are too slow: plan for {planned} \
-                 ({percent_planned:.0} %)."
+                 ({share_planned})."
             ),
         };
         match self.breaks_first(crossing.rate) {
@@ -179,7 +184,7 @@ impl Report<'_> {
             format!(
                 "{} holds {} IOPS with {limits} ({}).{confirmed}",
                 self.target,
-                rate(crossing.rate),
+                text::short_number(crossing.rate),
                 interval(crossing)
             ),
             second,
@@ -198,13 +203,14 @@ impl Report<'_> {
         let limit = self.limit();
         let share = run.shares.get(limit).copied().unwrap_or(0.0);
         let slo = self.found.question.slos.get(limit);
-        let reached = slo.zip(self.confirmed_at(run)).map(|(slo, at)| format!(", {} {}", slo.percentile(), time(at)));
+        let reached =
+            slo.zip(self.confirmed_at(run)).map(|(slo, at)| format!(", {} {}", slo.percentile(), text::time(at)));
         format!(
             "{} for {}{}, {} of the I/Os over the limit{}",
-            rate(run.rate),
-            minutes(run.seconds),
+            text::short_number(run.rate),
+            text::span(run.seconds),
             reached.unwrap_or_default(),
-            percent(share),
+            text::percent(share),
             match self.last_phase(run) {
                 Some(PhaseKind::CannotTell) => ", too short to tell if the rate is settled".to_owned(),
                 Some(kind) => format!(", rate {}", kind.title()),
@@ -263,8 +269,8 @@ impl Report<'_> {
             Reason::LongTrials { seconds, rate: at } => {
                 format!(
                     "at {} IOPS each trial needs {}, until 100 I/Os are beyond the percentile; ask for a lower percentile, or give --time",
-                    rate(at),
-                    minutes(seconds)
+                    text::short_number(at),
+                    text::span(seconds)
                 )
             }
             Reason::NoSlope => {
@@ -273,30 +279,30 @@ impl Report<'_> {
                     .to_owned()
             }
             Reason::Wide(width) => format!(
-                "the rate is known to ±{:.1} % only, not to ±{} %; a longer --time or a wider --precision helps if the target is calm",
-                100.0 * width,
-                100.0 * self.found.question.precision
+                "the rate is known to ±{} only, not to ±{}; a longer --time or a wider --precision helps if the target is calm",
+                text::percent(width),
+                text::chosen_percent(self.found.question.precision)
             ),
             Reason::Time => "the time was over; give a longer --time".to_owned(),
             Reason::Late(share) => {
                 let by_itself = self.found.sender.map(|_| format!(" ({})", self.by_itself())).unwrap_or_default();
                 format!(
-                    "the tester sent {:.1} % of the I/Os late{by_itself}: its processors are too slow or busy; stop other \
+                    "the tester sent {} of the I/Os late{by_itself}: its processors are too slow or busy; stop other \
                      programs, or ask from a larger machine",
-                    100.0 * share
+                    text::percent(share)
                 )
             }
             Reason::NotStationary(at) => format!(
                 "the trials kept the limit, and longer runs missed it down to {} IOPS: the target changes over time; ask again \
                  with a longer --confirm and --time",
-                rate(at)
+                text::short_number(at)
             ),
             Reason::Changed(at) => {
                 let sentence = self.change(at).map(|sentence| format!(" ({sentence})")).unwrap_or_default();
                 format!(
                     "the target changed during trials at about {} IOPS{sentence}; ask again when it has settled, with a longer \
                      --time and --confirm",
-                    rate(at)
+                    text::short_number(at)
                 )
             }
         }
@@ -409,7 +415,7 @@ fn ceiling_word(ceiling: Ceiling) -> &'static str {
 }
 
 fn interval(crossing: &Crossing) -> String {
-    format!("{} to {}", rate(crossing.low), rate(crossing.high))
+    format!("{} to {}", text::short_number(crossing.low), text::short_number(crossing.high))
 }
 
 /// Index of the row next to a rate, if it is of the rounds.
@@ -420,19 +426,15 @@ fn nearest(rows: &[&Row], capacity: f64) -> Option<usize> {
 }
 
 fn cells(row: &Row, limit: usize) -> [String; 6] {
-    let [p50, p99, p999] = row.measured.percentiles.map(|found| found.map_or_else(|| "-".to_owned(), time));
-    [rate(row.offered), rate(row.measured.done), percent(Report::share(row, limit)), p50, p99, p999]
-}
-
-/// The lines of a table, each column as wide as its widest cell.
-fn aligned(table: &[[String; 6]]) -> Vec<String> {
-    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..6).map(width).collect();
-    let line = |row: &[String; 6]| {
-        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
-        format!("  {}", cells.collect::<Vec<_>>().join("  "))
-    };
-    table.iter().map(line).collect()
+    let [p50, p99, p999] = row.measured.percentiles.map(|found| found.map_or_else(|| "-".to_owned(), text::time));
+    [
+        text::short_number(row.offered),
+        text::short_number(row.measured.done),
+        text::percent(Report::share(row, limit)),
+        p50,
+        p99,
+        p999,
+    ]
 }
 
 #[cfg(test)]
@@ -478,7 +480,8 @@ mod tests {
 
     #[test]
     fn a_late_tester_is_named_with_what_it_did_by_itself() {
-        let alone = "alone, with the engine null, the tester did 380k of 400k IOPS, with 12 % over the limit and 3.00 % sent late";
+        let alone =
+            "alone, with the engine null, the tester did 380k of 400k IOPS, with 12 % over the limit and 3 % sent late";
         let (sentence, document) = shown(Answer::AtLeast(2e5, Ceiling::Tester));
         let expected = format!("/data holds at least 200k IOPS with p99 < 2 ms; the tester was the limit: {alone}.");
         assert_eq!((sentence, &document["ceiling"]), (expected, &Value::from("tester")));
@@ -488,7 +491,7 @@ mod tests {
         assert!(sentence.contains("at larger rates I/Os were sent late") && sentence.contains(alone), "{sentence}");
         assert_eq!(document["ceiling"], "submission");
         let (sentence, document) = shown(Answer::CannotTell(Reason::Late(0.3)));
-        assert!(sentence.contains(&format!("sent 30.0 % of the I/Os late ({alone})")), "{sentence}");
+        assert!(sentence.contains(&format!("sent 30 % of the I/Os late ({alone})")), "{sentence}");
         assert_eq!((&document["ceiling"], &document["answer"]), (&Value::Null, &Value::from("cannot tell")));
     }
 }

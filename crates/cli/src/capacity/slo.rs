@@ -51,7 +51,7 @@ impl Slo {
 
     /// The limit in words: `write p99.9 < 10 ms`.
     pub(crate) fn words(&self) -> String {
-        format!("{} < {}", self.percentile(), super::words::time(self.limit.as_f64()))
+        format!("{} < {}", self.percentile(), measure::text::time(self.limit.as_f64()))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::width;
 use analysis::Strictness;
 use formats::printable;
 use formats::results::Located;
+use measure::text;
 use model::Note;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -150,7 +151,7 @@ fn by_check(path: &Path, found: &[Located]) -> String {
 }
 
 fn summary(tally: &Tally) -> String {
-    let results = survey::counted(tally.results as u64, "result");
+    let results = text::counted(tally.results as u64, "result");
     let mut text = format!("{results} judged, {} with a finding\n", tally.against);
     if !tally.unchecked.is_empty() {
         let _ = writeln!(text, "not checked, for lack of what they need: {}", tally.unchecked.join(", "));

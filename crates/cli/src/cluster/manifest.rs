@@ -9,6 +9,7 @@ use crate::members::carrier::Place;
 use crate::members::program::{Job, Needs, Share, Work};
 use crate::streams::Written;
 use clap::{Args, Command, FromArgMatches};
+use measure::text;
 use pods::{NewVolume, Volume};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -156,7 +157,7 @@ impl ManifestArgs {
 
     fn slurm_script(&self, words: &[String]) -> String {
         let nodes = self.nodes.map_or(String::new(), |nodes| format!("#SBATCH --nodes={nodes}\n"));
-        let words: Vec<String> = words.iter().map(|word| for_shell(word)).collect();
+        let words: Vec<String> = words.iter().map(|word| text::shell_word(word)).collect();
         let members = self.members.to_string();
         filled(SLURM, &[("MEMBERS", &members), ("NODES", &nodes), ("WORDS", &words.join(" "))])
     }
@@ -238,16 +239,6 @@ fn filled(template: &str, values: &[(&str, &str)]) -> String {
     // Text and names take turns. A value is not searched for names.
     let parts = template.split('@').enumerate();
     parts.map(|(place, part)| if place % 2 == 0 { part } else { value(part).unwrap_or_default() }).collect()
-}
-
-/// A word as a shell reads it back.
-fn for_shell(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 /// A text as YAML reads it back: JSON's strings are YAML's.

@@ -2,7 +2,6 @@
 
 use super::repeat::Repetitions;
 use super::shown::Report;
-use crate::capacity;
 use crate::failure::Failure;
 use cluster::MemberResult;
 use measure::Nanos;
@@ -114,7 +113,12 @@ fn picture(members: &[MemberResult], title: &str, head: &str) -> Result<Option<P
     };
     let ends = members.iter().filter_map(|member| {
         let loss = member.lost.as_ref()?;
-        Some(format!("{}: {} at {}", member.name(), loss.why, capacity::time(loss.at.saturating_sub(begin).as_f64())))
+        Some(format!(
+            "{}: {} at {}",
+            member.name(),
+            loss.why,
+            measure::text::time(loss.at.saturating_sub(begin).as_f64())
+        ))
     });
     let mut notes: Vec<String> = ends.collect();
     if more > 0 {

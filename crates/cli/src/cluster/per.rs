@@ -2,8 +2,7 @@
 
 use cluster::{MemberResult, MemberSummary, Summary};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use measure::Nanos;
-use measure::text::{grouped, rounded_size};
+use measure::text;
 use std::collections::BTreeMap;
 
 /// Columns; names have none.
@@ -37,7 +36,10 @@ pub(super) fn lines(per: Per, summary: &Summary, members: &[MemberResult]) -> Ve
         Per::Host => {
             let mut hosts: BTreeMap<&str, Vec<_>> = BTreeMap::new();
             each.for_each(|(one, member)| hosts.entry(&one.host).or_default().push((one, member)));
-            let row = |(host, of): (&str, Vec<_>)| Row { names: [format!("host {host}"), members_text(of.len())], of };
+            let row = |(host, of): (&str, Vec<_>)| Row {
+                names: [format!("host {host}"), text::counted(of.len() as u64, "member")],
+                of,
+            };
             hosts.into_iter().map(row).collect::<Vec<_>>()
         }
     };
@@ -53,10 +55,6 @@ pub(super) fn lines(per: Per, summary: &Summary, members: &[MemberResult]) -> Ve
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn members_text(count: usize) -> String {
-    format!("{count} member{}", if count == 1 { "" } else { "s" })
-}
-
 impl Row<'_> {
     fn cells(&self) -> Vec<String> {
         let mut cells = self.names.to_vec();
@@ -68,14 +66,14 @@ impl Row<'_> {
         let rate: f64 = measured.iter().filter_map(|(one, _)| one.bytes_per_second).sum();
         let iops = |one: &MemberSummary| one.elapsed_s.map(|elapsed| measure::float(one.ios) / elapsed);
         let iops: f64 = measured.iter().filter_map(|(one, _)| iops(one)).sum();
-        cells.extend([format!("{}/s", rounded_size(rate)), grouped(iops)]);
+        cells.extend([text::rate(rate), text::number(iops)]);
         let latency = cluster::latency(measured.iter().map(|(_, member)| *member));
         cells.extend(latency.map_or_else(
             || vec![String::new(); 4],
-            |found| found.map(|ns| ns.map_or_else(|| "-".to_owned(), |ns| super::shown::time(Nanos(ns)))).to_vec(),
+            |found| found.map(|ns| ns.map_or_else(|| "-".to_owned(), |ns| text::time(measure::float(ns)))).to_vec(),
         ));
         let late = measured.iter().filter_map(|(one, _)| one.start_late_ns).max();
-        cells.push(late.map_or_else(String::new, |late| format!("+{}", super::shown::time(late))));
+        cells.push(late.map_or_else(String::new, |late| format!("+{}", text::time(late.as_f64()))));
         cells
     }
 }

@@ -8,7 +8,7 @@ use crate::output::Output;
 use cluster::{MemberResult, RepeatedRates, Summary, repeated};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use formats::printable;
-use measure::text::{grouped, rounded_size};
+use measure::text;
 use model::SCHEMA;
 use serde_json::json;
 use std::path::Path;
@@ -161,7 +161,7 @@ fn table(rates: &[RepeatedRates]) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(HEADS);
     for found in rates {
-        let mib = |rate: f64| format!("{:.1}", rate / f64::from(1 << 20));
+        let mib = |rate: f64| text::number(rate / f64::from(1 << 20));
         let (bytes, ios) = (found.bytes_per_second, found.iops);
         let or_none =
             |deviation: Option<f64>, shown: &dyn Fn(f64) -> String| deviation.map_or_else(|| "-".to_owned(), shown);
@@ -172,11 +172,11 @@ fn table(rates: &[RepeatedRates]) -> Vec<String> {
             mib(bytes.min),
             mib(bytes.mean),
             or_none(bytes.deviation, &mib),
-            grouped(ios.max),
-            grouped(ios.min),
-            grouped(ios.mean),
-            or_none(ios.deviation, &grouped),
-            or_none(found.mean_s, &|seconds| format!("{seconds:.2}")),
+            text::number(ios.max),
+            text::number(ios.min),
+            text::number(ios.mean),
+            or_none(ios.deviation, &text::number),
+            or_none(found.mean_s, &text::number),
         ]);
     }
     for (column, name) in table.column_iter_mut().zip(HEADS) {
@@ -191,12 +191,12 @@ fn table(rates: &[RepeatedRates]) -> Vec<String> {
 /// `write: 3,400 MiB/s on average of 4 repetitions, with a standard deviation of 1.2 % of it`.
 fn sentence(found: &RepeatedRates) -> String {
     let rate = found.bytes_per_second;
-    let mean = format!("{}: {}/s", found.direction.word(), rounded_size(rate.mean));
+    let mean = format!("{}: {}", found.direction.word(), text::rate(rate.mean));
     match rate.deviation {
         None => format!("{mean} in one repetition; how much others differ is not known"),
         Some(deviation) => {
-            let (count, share) = (found.repetitions, 100.0 * deviation / rate.mean.max(f64::MIN_POSITIVE));
-            format!("{mean} on average of {count} repetitions, with a standard deviation of {share:.1} % of it")
+            let (count, share) = (found.repetitions, text::percent(deviation / rate.mean.max(f64::MIN_POSITIVE)));
+            format!("{mean} on average of {count} repetitions, with a standard deviation of {share} of it")
         }
     }
 }
@@ -204,15 +204,15 @@ fn sentence(found: &RepeatedRates) -> String {
 /// `read: 134.3 to 135.5 MiB/s, 134.9 on average; 34,387 to 34,691 IOPS, 34,528 on average`.
 fn in_words(found: &RepeatedRates) -> String {
     let (bytes, ios) = (found.bytes_per_second, found.iops);
-    let mib = |rate: f64| format!("{:.1}", rate / f64::from(1 << 20));
+    let mib = |rate: f64| text::number(rate / f64::from(1 << 20));
     format!(
         "{}: {} to {} MiB/s, {} on average; {} to {} IOPS, {} on average",
         found.direction.word(),
         mib(bytes.min),
         mib(bytes.max),
         mib(bytes.mean),
-        grouped(ios.min),
-        grouped(ios.max),
-        grouped(ios.mean)
+        text::number(ios.min),
+        text::number(ios.max),
+        text::number(ios.mean)
     )
 }

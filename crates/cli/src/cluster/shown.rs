@@ -2,15 +2,14 @@
 
 use super::page;
 use super::per::{self, Per};
-use crate::capacity;
 use crate::failure::Failure;
 use crate::members::judge;
 use crate::output::Output;
 use analysis::grade_title;
 use cluster::{DirectionRates, MemberResult, MemberSummary, OnLoss, Reason, Straggler, Summary};
 use formats::printable;
-use measure::text::{grouped, rounded_size};
-use measure::{Direction, Nanos};
+use measure::Direction;
+use measure::text;
 use model::{DirectionResult, RunResult, SCHEMA};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -133,12 +132,15 @@ impl Report<'_> {
     pub(super) fn head(&self) -> String {
         let Summary { members, hosts, carrier, library, start, .. } = self.summary;
         let carrier = library.as_ref().unwrap_or(carrier);
-        let count = |count: u32, name: &str| format!("{count} {name}{}", if count == 1 { "" } else { "s" });
+        let count = |count: u32, name: &str| text::counted(u64::from(count), name);
         let mut head = format!("{} on {} ({carrier})", count(*members, "member"), count(*hosts, "host"));
         if let Some(start) = start {
             // Less than the error of the clocks is not known.
-            let within = time(start.skew.max(start.clock_error));
-            head.push_str(&format!("; started within {within}, clocks known to ±{}", time(start.clock_error)));
+            let within = text::time(start.skew.max(start.clock_error).as_f64());
+            head.push_str(&format!(
+                "; started within {within}, clocks known to ±{}",
+                text::time(start.clock_error.as_f64())
+            ));
         }
         head
     }
@@ -152,7 +154,7 @@ impl Report<'_> {
         let mut hosts: Vec<(&str, f64)> = hosts.into_iter().filter(|(host, _)| !host.is_empty()).collect();
         hosts.sort_by(|one, other| other.1.total_cmp(&one.1));
         let more = hosts.len().saturating_sub(MOST_HOSTS);
-        let shown = hosts.iter().take(MOST_HOSTS).map(|(host, rate)| format!("{host} {}/s", rounded_size(*rate)));
+        let shown = hosts.iter().take(MOST_HOSTS).map(|(host, rate)| format!("{host} {}", text::rate(*rate)));
         let more = if more > 0 { format!("   and {more} more") } else { String::new() };
         (hosts.len() > 1).then(|| format!("hosts   {}{more}", shown.collect::<Vec<_>>().join("   ")))
     }
@@ -166,12 +168,12 @@ impl Report<'_> {
         let median = cluster::median(members.iter().map(|(rate, _)| *rate).collect());
         (members.len() > 2).then(|| {
             format!(
-                "members lowest {}/s ({}, {})   median {}/s   highest {}/s ({}, {})",
-                rounded_size(first.0),
+                "members lowest {} ({}, {})   median {}   highest {} ({}, {})",
+                text::rate(first.0),
                 first.1.rank,
                 first.1.host,
-                rounded_size(median),
-                rounded_size(last.0),
+                text::rate(median),
+                text::rate(last.0),
                 last.1.rank,
                 last.1.host
             )
@@ -182,7 +184,7 @@ impl Report<'_> {
     fn worn_out(&self) -> Option<String> {
         let in_time = || self.summary.each.iter().filter_map(|member| Some((member.ios_in_time?, member)));
         let (slowest, fastest) = (in_time().min_by_key(|(ios, _)| *ios)?, in_time().max_by_key(|(ios, _)| *ios)?);
-        let count = |ios: u64| grouped(measure::float(ios));
+        let count = |ios: u64| text::number(measure::float(ios));
         Some(format!(
             "worn    when the time was over, a worker had done {} I/Os on member {} and {} on member {}; all went on to {}",
             count(slowest.0),
@@ -194,7 +196,7 @@ impl Report<'_> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let rate = |rate: f64| format!("{}/s", rounded_size(rate));
+        let rate = text::rate;
         let is_complete = self.completeness != Completeness::Incomplete;
         let others = self.summary.rates.iter().filter(|found| is_complete && found.is_other(found.sum));
         let of_rates = others.map(|found| {
@@ -243,10 +245,6 @@ impl Report<'_> {
     }
 }
 
-pub(super) fn time(time: Nanos) -> String {
-    capacity::time(time.as_f64())
-}
-
 /// `write   all  3,413 MiB/s ...` and the lines below it.
 fn rate_lines(rates: &DirectionRates, merged: &RunResult) -> Vec<String> {
     let name = rates.direction.word();
@@ -256,18 +254,18 @@ fn rate_lines(rates: &DirectionRates, merged: &RunResult) -> Vec<String> {
         // Without times there is only the sum.
         _ => (rates.sum, rates.sum_iops, "sum"),
     };
-    let amount = rounded_size(measure::float(rates.bytes));
-    let within = rates.elapsed.map(|elapsed| format!(" in {:.2} s", elapsed.as_secs_f64())).unwrap_or_default();
+    let amount = text::rounded_size(measure::float(rates.bytes));
+    let within = rates.elapsed.map(|elapsed| format!(" in {}", text::time(elapsed.as_f64()))).unwrap_or_default();
     let mut lines = vec![format!(
-        "{name:<7} {title:<4} {}/s   {} IOPS{latency}   {amount}{within}",
-        rounded_size(rate),
-        grouped(iops)
+        "{name:<7} {title:<4} {}   {} IOPS{latency}   {amount}{within}",
+        text::rate(rate),
+        text::number(iops)
     )];
     if let (Some(over_all), Some(window), Some(done)) = (rates.over_all, &rates.common_window, rates.first_done) {
         let is_other = window.high > (1.0 + DirectionRates::SAME) * over_all && window.low > 0.0;
-        let range = format!("{}/s to {}/s", rounded_size(window.low), rounded_size(window.high));
-        let until = done.as_secs_f64();
-        lines.extend(is_other.then(|| format!("        while all were at work {range}, until {until:.2} s")));
+        let range = format!("{} to {}", text::rate(window.low), text::rate(window.high));
+        let until = text::time(done.as_f64());
+        lines.extend(is_other.then(|| format!("        while all were at work {range}, until {until}")));
     }
     lines
 }
@@ -277,10 +275,10 @@ fn latency(merged: &RunResult, direction: Direction) -> Option<String> {
     let of_direction = merged.jobs.iter().map(|job| &job.directions[direction]).filter(|found| found.ios > 0);
     let found = cluster::together(of_direction.filter_map(DirectionResult::latency_distribution))?;
     let percentile = |(percent, name): (f64, &str)| {
-        model::percentile_as_fact(&found, percent).map(|value| format!("   {name} {}", time(value)))
+        model::percentile_as_fact(&found, percent).map(|value| format!("   {name} {}", text::time(value.as_f64())))
     };
     let percentiles: String = [(50.0, "p50"), (99.0, "p99")].into_iter().filter_map(percentile).collect();
-    Some(format!("{percentiles}   max {}", time(found.moments.maximum().unwrap_or_default())))
+    Some(format!("{percentiles}   max {}", text::time(found.moments.maximum().unwrap_or_default().as_f64())))
 }
 
 fn slow(straggler: &Straggler) -> String {
@@ -289,12 +287,14 @@ fn slow(straggler: &Straggler) -> String {
         [rank] => format!("member {rank} on {host}"),
         ranks => format!("host {host} (its {} members)", ranks.len()),
     };
-    let seconds = |seconds: f64| time(Nanos::from_secs_f64(seconds));
+    let seconds = |seconds: f64| text::time(seconds * 1e9);
     let word = direction.word();
     match reason {
-        Reason::Elapsed => format!("{whose}: its {word}s took {value:.2} s, {:.2} × the median", value / median),
+        Reason::Elapsed => {
+            format!("{whose}: its {word}s took {}, {} × the median", seconds(*value), text::number(value / median))
+        }
         Reason::Rate => {
-            format!("{whose}: {}/s of {word}s, {:.2} × the median", rounded_size(*value), value / median)
+            format!("{whose}: {} of {word}s, {} × the median", text::rate(*value), text::number(value / median))
         }
         Reason::Tail => {
             format!("{whose}: p99.9 of its {word}s is {}, of the median {}", seconds(*value), seconds(*median))

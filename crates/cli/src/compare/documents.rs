@@ -1,9 +1,9 @@
 //! A comparison as Markdown and as JSON.
 
 use super::Comparison;
-use super::text::{interval, on_intervals, signed, value, word};
+use super::text::on_intervals;
 use crate::failure::Failure;
-use analysis::compare::{ComparedTest, Difference, Order, Row, Verdict, percent_of};
+use analysis::compare::{ComparedTest, Difference, Order, Row, Verdict};
 use analysis::statistics::ALPHA;
 use serde_json::{Value, json};
 
@@ -18,18 +18,16 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
     text.push_str("|---|---|--:|--:|--:|--:|---|--:|\n");
     for test in comparison.tests.iter().chain(&comparison.shifts) {
         for row in &test.rows {
-            let of = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| value(row.metric, number));
-            let change = row.ratio().map(|ratio| format!("{} %", signed(percent_of(ratio)))).unwrap_or_default();
-            let visible = row.change.map(|change| percent_of(change.smallest_visible())).filter(|it| it.is_finite());
+            let of = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| row.metric.text(number));
             let cells = [
                 test.label.clone(),
                 row.metric.title(),
                 of(row.old),
                 of(row.new),
-                change,
-                interval(row).unwrap_or_default(),
-                row.reason.clone().unwrap_or_else(|| word(row.verdict).to_owned()),
-                visible.map(|visible| format!("{visible:.1} %")).unwrap_or_default(),
+                row.change_text().unwrap_or_default(),
+                row.interval_text().unwrap_or_default(),
+                row.reason.clone().unwrap_or_else(|| row.verdict.word().to_owned()),
+                row.visible_text().unwrap_or_default(),
             ];
             text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
         }

@@ -1,10 +1,10 @@
 //! A comparison as a picture: the changes with their intervals, in a page, a drawing, an image or on paper.
 
 use super::Comparison;
-use super::text::{interval, on_intervals, signed, value, word};
+use super::text::on_intervals;
 use crate::drawing::{drawn, svg_of};
 use crate::failure::Failure;
-use analysis::compare::{ComparedTest, Metric, Order, Row, Verdict, percent_of};
+use analysis::compare::{ComparedTest, Metric, Order, Row, Verdict};
 use analysis::statistics::ALPHA;
 use report::Chart;
 use report::data::{ChangedTest, Changes, NumberChange, Outcome, Unit};
@@ -131,16 +131,16 @@ fn numbers(comparison: &Comparison) -> Numbers {
     let mut rows = Vec::new();
     for test in comparison.tests.iter().chain(&comparison.shifts) {
         for row in &test.rows {
-            let of = |number: Option<f64>| number.map_or(Value::Null, |number| json!(value(row.metric, number)));
-            let change = row.ratio().map(|ratio| format!("{} %", signed(percent_of(ratio))));
+            let of = |number: Option<f64>| number.map_or(Value::Null, |number| json!(row.metric.text(number)));
+            let change = row.change_text();
             rows.push(vec![
                 json!(test.label),
                 json!(row.metric.title()),
                 of(row.old),
                 of(row.new),
                 json!(change),
-                json!(interval(row)),
-                json!(row.reason.clone().unwrap_or_else(|| word(row.verdict).to_owned())),
+                json!(row.interval_text()),
+                json!(row.reason.clone().unwrap_or_else(|| row.verdict.word().to_owned())),
             ]);
         }
     }

@@ -2,7 +2,7 @@
 
 use analysis::Load;
 use analysis::costs::{self, AccessModel, Estimate, Mixture, Scalability};
-use measure::text::thousands;
+use measure::text;
 use model::RunResult;
 use std::fmt::Write;
 
@@ -41,7 +41,7 @@ pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
 pub(super) fn scaling(law: &Scalability, load: Load) -> String {
     let peak = law.peak.map_or_else(
         || "none: the rate never falls".to_owned(),
-        |(level, iops)| format!("{} IOPS with {}", thousands(iops), load.counted(level.round() as u32)),
+        |(level, iops)| format!("{} IOPS with {}", text::number(iops), load.counted(level.round() as u32)),
     );
     let one = match load {
         Load::Users => "one user",

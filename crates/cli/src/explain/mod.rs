@@ -6,6 +6,7 @@ use crate::{input, remarks, width};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
 use formats::results::Located;
+use measure::text;
 use model::{Calibration, RunResult};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -143,7 +144,7 @@ fn explanation(mut located: Located, columns: Option<usize>) -> String {
 /// The same quantities as jobs and device report them, like fio's and iostat's output side by side.
 fn side_by_side(device: &str, sides: &[Side]) -> String {
     let mut text = format!("\n  side by side\n    {:<16}{:>14}{:>14}\n", "", "jobs", device);
-    let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
+    let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), text::number);
     for side in sides {
         let (jobs, device) = (cell(side.jobs), cell(side.device));
         let _ = writeln!(text, "    {:<16}{jobs:>14}{device:>14}  {}", side.quantity, side.column);
@@ -162,18 +163,13 @@ fn shown(identity: &Identity, columns: Option<usize>) -> String {
     let mut line = |sentence: &str| text.push_str(&width::for_people(&format!("{indent}{sentence}"), &indent, columns));
     if let (Some(left), Some(right), Some(apart)) = (identity.left, identity.right, identity.apart()) {
         let (unit, numbers) = (identity.unit, &identity.numbers);
-        line(&format!("{} {unit} = {numbers} = {} {unit}", number(left), number(right)));
-        let (apart, allowed) = (100.0 * apart, 100.0 * identity.tolerance);
-        line(&format!("apart by {apart:.2} %, allowed {allowed:.1} %: {}", identity.because));
+        line(&format!("{} {unit} = {numbers} = {} {unit}", text::number(left), text::number(right)));
+        let (apart, allowed) = (text::percent(apart), text::percent(identity.tolerance));
+        line(&format!("apart by {apart}, allowed {allowed}: {}", identity.because));
     }
     match &identity.verdict {
         Verdict::Holds => {}
         Verdict::Broken(why) | Verdict::CannotTell(why) => line(why),
     }
     text
-}
-
-/// Formats a value: whole numbers with thousands separators, values below 1000 with two decimals.
-fn number(value: f64) -> String {
-    if value.abs() >= 1000.0 { measure::text::grouped(value) } else { format!("{value:.2}") }
 }

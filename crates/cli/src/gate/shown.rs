@@ -2,10 +2,9 @@
 
 use super::judge::{Conclusion, JudgedRow};
 use crate::compare::documents::{row_of, surroundings};
-use crate::compare::text::{interval, signed};
 use crate::failure::Failure;
-use analysis::compare::percent_of;
 use analysis::statistics::Answer;
+use measure::text;
 use serde_json::{Value, json};
 
 /// Number of the JSON document's form.
@@ -27,11 +26,11 @@ pub(super) fn text(conclusion: &Conclusion) -> String {
 /// The answer in one line with its end: `gate: worse: random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1), tolerance 5 %`.
 pub(super) fn last_line(conclusion: &Conclusion) -> String {
     let answer = word(conclusion.answer);
-    let tolerance = format!("tolerance {}", measure::text::chosen_percent(conclusion.tolerance));
+    let tolerance = format!("tolerance {}", text::chosen_percent(conclusion.tolerance));
     if conclusion.answer == Answer::Ok {
-        let count = survey::counted(conclusion.rows.len() as u64, "number");
-        let loss = conclusion.largest_loss().unwrap_or(0.0).max(0.0);
-        return format!("gate: {answer}: {count}, none can have lost more than {loss:.1} %, {tolerance}\n");
+        let count = text::counted(conclusion.rows.len() as u64, "number");
+        let loss = text::percent(conclusion.largest_loss().unwrap_or(0.0).max(0.0) / 100.0);
+        return format!("gate: {answer}: {count}, none can have lost more than {loss}, {tolerance}\n");
     }
     let more = match conclusion.decisive().count().saturating_sub(1) {
         0 => String::new(),
@@ -67,9 +66,9 @@ fn line(judged: &JudgedRow) -> String {
     let Some(row) = judged.row() else {
         return format!("{label}: {}", judged.reason.as_deref().unwrap_or_default());
     };
-    let change = row.ratio().map(|ratio| format!(" {} %", signed(percent_of(ratio)))).unwrap_or_default();
+    let change = row.change_text().map_or_else(String::new, |change| format!(" {change}"));
     let head = format!("{label} {}{change}", row.metric.title());
-    let interval = interval(row).map_or_else(String::new, |ends| format!(" {ends}"));
+    let interval = row.interval_text().map_or_else(String::new, |ends| format!(" {ends}"));
     if let Some(reason) = &judged.reason {
         return format!("{head}{interval}: {reason}");
     }

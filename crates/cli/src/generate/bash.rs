@@ -1,6 +1,7 @@
 //! The completion for bash. Two tables, of programs and of values, are searched by one function.
 
 use super::programs::{Content, Program};
+use measure::text::shell_quoted;
 use plan::{Placing, WrittenOption};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -56,9 +57,9 @@ pub(super) fn script(programs: &[Program]) -> String {
         let _ = write!(
             text,
             "    {})\n        options={}\n        commands={}\n        operands={} ;;\n",
-            quoted(&program.words),
-            quoted(&options.join(" ")),
-            quoted(&commands.join(" ")),
+            shell_quoted(&program.words),
+            shell_quoted(&options.join(" ")),
+            shell_quoted(&commands.join(" ")),
             word_of(program.operands)
         );
     }
@@ -106,11 +107,11 @@ fn values(program: &Program) -> BTreeMap<String, Vec<String>> {
         let result = if words.is_empty() {
             format!("content={}", word_of(Content::named(&option.value.placeholder)))
         } else {
-            format!("content=words values={}", quoted(&words.join(" ")))
+            format!("content=words values={}", shell_quoted(&words.join(" ")))
         };
         let spelled = option.spellings.iter();
         let keys = spelled.flat_map(|spelling| ends.iter().map(move |end| format!("{spelling}{end}")));
-        let keys = keys.map(|key| quoted(&format!("{} {key}", program.words)));
+        let keys = keys.map(|key| shell_quoted(&format!("{} {key}", program.words)));
         found.entry(result).or_default().extend(keys);
     }
     found
@@ -122,8 +123,4 @@ fn word_of(content: Content) -> &'static str {
         Content::File => "file",
         Content::Directory => "directory",
     }
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -1,6 +1,7 @@
 //! The completion for zsh: the arguments of `_arguments` for each program.
 
 use super::programs::{Content, Program};
+use measure::text::shell_quoted;
 use plan::{Placing, WrittenOption};
 use std::fmt::Write;
 
@@ -39,17 +40,17 @@ pub(super) fn script(programs: &[Program]) -> String {
     text.push_str("# For this shell alone: source <(plumb --generate zsh)\n\n");
     text.push_str("_plumb_subcommands() {\n    subcommands=()\n    case $1 in\n");
     for program in programs.iter().filter(|program| !program.commands.is_empty()) {
-        let _ = writeln!(text, "    ({})\n        subcommands=(", quoted(&program.words));
+        let _ = writeln!(text, "    ({})\n        subcommands=(", shell_quoted(&program.words));
         for (name, about) in &program.commands {
-            let _ = writeln!(text, "            {}", quoted(&format!("{name}:{about}")));
+            let _ = writeln!(text, "            {}", shell_quoted(&format!("{name}:{about}")));
         }
         text.push_str("        ) ;;\n");
     }
     text.push_str("    esac\n}\n\n_plumb_arguments() {\n    case $1 in\n");
     for program in programs {
-        let _ = write!(text, "    ({})\n        _arguments", quoted(&program.words));
+        let _ = write!(text, "    ({})\n        _arguments", shell_quoted(&program.words));
         for spec in program.options.iter().flat_map(specs).chain(operand(program)) {
-            let _ = write!(text, " \\\n            {}", quoted(&spec));
+            let _ = write!(text, " \\\n            {}", shell_quoted(&spec));
         }
         text.push_str(" ;;\n");
     }
@@ -122,8 +123,4 @@ fn escaped(text: &str) -> String {
         escaped.push(letter);
     }
     escaped
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -3,7 +3,7 @@
 
 use super::iozone_run::PassError;
 use crate::failure::Failure;
-use crate::members::carrier::{Arrivals, Connection, Mailbox, quoted};
+use crate::members::carrier::{Arrivals, Connection, Mailbox};
 use crate::members::lead::{self, Connections, View};
 use crate::members::now;
 use crate::members::rounds::Members;
@@ -172,7 +172,7 @@ fn place(member: &Member) -> String {
 
 /// Starts a member. Its program is plumb, or a link to it that is named iozone.
 fn start(member: &Member, mailbox: Mailbox) -> Result<Connection, Failure> {
-    let program = quoted(&member.program);
+    let program = measure::text::shell_quoted(&member.program);
     let is_link = member.program.rsplit('/').next() == Some("iozone");
     let line = if is_link { format!("{program} --member") } else { format!("{program} iozone --member") };
     Connection::remote(&member.host, &line, mailbox)

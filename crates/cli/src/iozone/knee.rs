@@ -11,6 +11,7 @@ use crate::streams::{Streams, is_stdout};
 use crate::survey::ResultArgs;
 use analysis::{Strictness, growth_ends};
 use iozone::{Mode, PassFailure, Settings, Sizes, Unit, throughput_tests};
+use measure::text;
 use serde_json::json;
 use session::keep::{Keeping, keep_file};
 use std::path::{Path, PathBuf};
@@ -184,8 +185,8 @@ fn sweep(run: &mut IozoneRun<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Resul
 
 fn sentences(curves: &[Curve], unit: Unit) -> Vec<String> {
     let shown = |rate: f64| match unit {
-        Unit::Operations => format!("{} operations/s", measure::text::thousands(rate)),
-        Unit::Rate | Unit::Microseconds => format!("{} MiB/s", measure::text::thousands(rate / 1024.0)),
+        Unit::Operations => format!("{} operations/s", text::number(rate)),
+        Unit::Rate | Unit::Microseconds => format!("{} MiB/s", text::number(rate / 1024.0)),
     };
     let mut sentences = Vec::new();
     for curve in curves {

@@ -163,8 +163,10 @@ impl Connection {
     fn start(place: &Place, program: &str, mailbox: Mailbox) -> Result<Self, Failure> {
         match place {
             Place::Local => Self::here(None, mailbox),
-            Place::Host(host) => Self::remote(host, &format!("{} cluster member", quoted(program)), mailbox)
-                .map_err(|failure| Failure::new(format!("cluster: {}", failure.message()))),
+            Place::Host(host) => {
+                Self::remote(host, &format!("{} cluster member", measure::text::shell_quoted(program)), mailbox)
+                    .map_err(|failure| Failure::new(format!("cluster: {}", failure.message())))
+            }
         }
     }
 
@@ -288,11 +290,6 @@ impl Drop for Connection {
 /// The command that starts a program on another host.
 fn remote_shell() -> String {
     std::env::var("RSH").ok().filter(|shell| !shell.trim().is_empty()).unwrap_or_else(|| REMOTE_SHELL.to_owned())
-}
-
-/// A word as a shell reads it back.
-pub(crate) fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Writes the lines until there are no more.

@@ -6,7 +6,7 @@ use crate::output::{self, print_error};
 use cluster::{Beat, Leader, Stage, Standing};
 use formats::printable;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use measure::text::{grouped, rounded_size};
+use measure::text;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,7 @@ impl View for Screen {
         if let Some(bar) = bars.last() {
             let all = self.names.len();
             let under_way = self.under_way.as_ref().map(|part| format!("{part}  ")).unwrap_or_default();
-            let rates = format!("{}/s  {} IOPS", rounded_size(bytes), grouped(ios));
+            let rates = format!("{}  {} IOPS", text::rate(bytes), text::number(ios));
             bar.set_message(format!("{under_way}{at_work} of {all} at work  {rates}"));
         }
     }
@@ -104,7 +104,7 @@ fn rates(leader: &Leader, rank: usize) -> Option<(f64, f64)> {
 fn state(leader: &Leader, rank: usize, rates: Option<(f64, f64)>) -> String {
     let share = || {
         let done = leader.latest_beats(rank).0.and_then(|beat| beat.done);
-        done.map(|done| format!("  {:.0} %", done * 100.0)).unwrap_or_default()
+        done.map(|done| format!("  {}", text::percent(done))).unwrap_or_default()
     };
     match (leader.standing(rank), rates) {
         (Standing::Starting, _) => "starting".to_owned(),
@@ -113,7 +113,7 @@ fn state(leader: &Leader, rank: usize, rates: Option<(f64, f64)>) -> String {
         (Standing::Ready, _) => "ready".to_owned(),
         (Standing::Running, None) => format!("at work{}", share()),
         (Standing::Running, Some((bytes, ios))) => {
-            format!("{}/s  {} IOPS{}", rounded_size(bytes), grouped(ios), share())
+            format!("{}  {} IOPS{}", text::rate(bytes), text::number(ios), share())
         }
         (Standing::Finished | Standing::Resting, _) => "finished".to_owned(),
         (Standing::Gone, _) => "gone".to_owned(),

@@ -1,6 +1,6 @@
 //! `plumb history`: the runs of each series with their numbers.
 
-use super::series::{self, SHOWN, accepted, columns, comparable, doubt, head, logarithms, percent, shown, title};
+use super::series::{self, SHOWN, accepted, columns, comparable, doubt, head, logarithms, shown, title};
 use super::{Names, RedactArgs, day, hashed, moment, open_answering};
 use crate::failure::Failure;
 use crate::streams::{self, Written};
@@ -8,6 +8,7 @@ use ::store::{Point, Series, Store};
 use analysis::statistics::{Newest, newest};
 use clap::ValueEnum;
 use formats::printable;
+use measure::text;
 use serde_json::json;
 use session::keep::store_of_option;
 use std::fmt::Write;
@@ -98,7 +99,7 @@ fn overview(store: &Store, all: &[Series]) -> Result<String, Failure> {
                 .filter_map(|name| Some(format!("{} {}", title(name), shown(name, points.first()?.value(name)?))))
                 .collect();
             let id = &series.id[..SHOWN];
-            let (label, runs, last) = (&series.label, survey::counted(series.runs, "run"), moment(series.last_unix_ms));
+            let (label, runs, last) = (&series.label, text::counted(series.runs, "run"), moment(series.last_unix_ms));
             let _ = writeln!(text, "  {id}  {label:<width$}  {runs:>8}  last {last}  {}", numbers.join(", "));
         }
         text.push('\n');
@@ -113,7 +114,7 @@ fn tables(store: &Store, all: &[Series], last: u32) -> Result<String, Failure> {
         let remark = remark(store, series, &points)?;
         let from = points.len().saturating_sub(usize::try_from(last).unwrap_or(usize::MAX));
         let points = &points[from..];
-        let (names, runs) = (columns(points), survey::counted(series.runs, "run"));
+        let (names, runs) = (columns(points), text::counted(series.runs, "run"));
         let _ = writeln!(text, "{}: {runs} since {}", head(series), day(series.first_unix_ms));
         let _ = write!(text, "  {:<15}  {:<16}", "run", "began");
         for name in &names {
@@ -154,7 +155,11 @@ fn remark(store: &Store, series: &Series, points: &[Point]) -> Result<Option<Str
             }
         };
         let mean = shown(name, before.exp());
-        Some(format!("{word}: {} {} %, the {runs} runs before had {mean}{advice}", title(name), percent(last - before)))
+        Some(format!(
+            "{word}: {} {} %, the {runs} runs before had {mean}{advice}",
+            title(name),
+            text::signed(100.0 * (last - before).exp_m1())
+        ))
     });
     Ok(remark)
 }

@@ -12,6 +12,7 @@ use crate::input;
 use crate::streams::{self, Streams, Written};
 use ::store::{Document, Store};
 use formats::printable;
+use measure::text;
 use serde_json::{Value, json};
 use session::keep::{Condition, answers, store_of_option};
 use std::fmt::Write;
@@ -216,7 +217,7 @@ fn whereabouts(path: &Path) -> Result<StoreAnswer, Failure> {
     let is_keeping = store.is_keeping()?;
     let keeps = if is_keeping { "results are kept" } else { "results are kept only when asked for" };
     let size = measure::text::rounded_size(measure::float(bytes));
-    let text = format!("{file}\n{}, {size}; {keeps}\n", survey::counted(runs as u64, "run"));
+    let text = format!("{file}\n{}, {size}; {keeps}\n", text::counted(runs as u64, "run"));
     Ok(StoreAnswer::new(text, json!({ "store": file, "runs": runs, "bytes": bytes, "keeps": is_keeping })))
 }
 
@@ -228,7 +229,7 @@ fn list(store: &Store, names: Names) -> Result<StoreAnswer, Failure> {
             "path": hashed(names, run.path.clone()), "grade": run.grade,
             "names": run.names.as_deref().map(|names| names.split(", ").collect::<Vec<_>>()).unwrap_or_default(),
         }));
-        let tests = survey::counted(run.tests, "test");
+        let tests = text::counted(run.tests, "test");
         let named = run.names.map(|names| format!("  [{names}]")).unwrap_or_default();
         let doubt = series::doubt(run.grade).map(|doubt| format!("  {doubt}")).unwrap_or_default();
         let (id, command, path) = (run.id, run.command, run.path);
@@ -303,7 +304,7 @@ fn rebuild(path: &Path) -> Result<StoreAnswer, Failure> {
         unreadable.push(json!({ "run": id, "error": why.to_string() }));
     }
     Ok(StoreAnswer {
-        text: format!("{} derived again\n", survey::counted(rebuilt.runs, "run")),
+        text: format!("{} derived again\n", text::counted(rebuilt.runs, "run")),
         status: u8::from(!unreadable.is_empty()),
         value: json!({ "derived": rebuilt.runs, "unreadable": unreadable }),
     })
@@ -312,9 +313,9 @@ fn rebuild(path: &Path) -> Result<StoreAnswer, Failure> {
 fn check(store: &Store) -> Result<StoreAnswer, Failure> {
     let checked = store.check()?;
     checked.findings.iter().for_each(|finding| Failure::new(finding.clone()).print());
-    let (runs, wrong) = (survey::counted(checked.runs, "run"), checked.findings.len());
+    let (runs, wrong) = (text::counted(checked.runs, "run"), checked.findings.len());
     let size = measure::text::rounded_size(measure::float(checked.bytes));
-    let verdict = if wrong == 0 { "no damage".to_owned() } else { survey::counted(wrong as u64, "finding") };
+    let verdict = if wrong == 0 { "no damage".to_owned() } else { text::counted(wrong as u64, "finding") };
     Ok(StoreAnswer {
         text: format!("{runs}, {size}: {verdict}\n"),
         value: json!({ "runs": checked.runs, "bytes": checked.bytes, "findings": checked.findings }),

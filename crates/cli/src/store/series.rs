@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use ::store::{Point, Series, Store};
+use measure::text;
 use model::Grade;
 use std::path::Path;
 
@@ -63,24 +64,7 @@ pub(super) fn title(name: &str) -> String {
 
 /// A number with its unit.
 pub(super) fn shown(name: &str, value: f64) -> String {
-    if name == "iops" {
-        return match value {
-            value if value >= 1e6 => format!("{:.2}M", value / 1e6),
-            value if value >= 1e4 => format!("{:.1}k", value / 1e3),
-            value if value >= 100.0 => format!("{value:.0}"),
-            value => format!("{value:.1}"),
-        };
-    }
-    match value {
-        value if value >= 1e9 => format!("{:.2} s", value / 1e9),
-        value if value >= 1e6 => format!("{:.2} ms", value / 1e6),
-        value => format!("{:.1} µs", value / 1e3),
-    }
-}
-
-/// A ratio of logarithms as percent.
-pub(super) fn percent(logarithm: f64) -> String {
-    format!("{:+.1}", 100.0 * logarithm.exp_m1())
+    if name == "iops" { text::short_number(value) } else { text::time(value) }
 }
 
 /// Why a run is in no trend.

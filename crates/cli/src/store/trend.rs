@@ -1,6 +1,6 @@
 //! `plumb trend`: since when a series is faster or slower, and what changed in its surroundings.
 
-use super::series::{self, accepted, columns, comparable, head, logarithms, percent, shown, title};
+use super::series::{self, accepted, columns, comparable, head, logarithms, shown, title};
 use super::{Names, RedactArgs, hashed, open_answering};
 use crate::failure::Failure;
 use crate::streams::{self, Written};
@@ -8,6 +8,7 @@ use ::store::{Decision, Point, Series, Store, changes};
 use analysis::statistics::{Chance, FEWEST, HistoryChange, MOST, history_changes};
 use clap::ValueEnum;
 use formats::printable;
+use measure::text;
 use serde_json::{Value, json};
 use session::keep::store_of_option;
 use std::fmt::Write;
@@ -87,9 +88,8 @@ struct Trend {
 
 impl Trend {
     fn cannot_tell(&self) -> Option<String> {
-        (self.runs < FEWEST).then(|| {
-            format!("{} that can be compared; a trend needs {FEWEST}", survey::counted(self.runs as u64, "run"))
-        })
+        (self.runs < FEWEST)
+            .then(|| format!("{} that can be compared; a trend needs {FEWEST}", text::counted(self.runs as u64, "run")))
     }
 }
 
@@ -215,7 +215,7 @@ fn texts(trends: Vec<&Trend>) -> String {
 }
 
 fn text(trend: &Trend) -> String {
-    let mut text = format!("{}: {}\n", head(&trend.series), survey::counted(trend.runs as u64, "run"));
+    let mut text = format!("{}: {}\n", head(&trend.series), text::counted(trend.runs as u64, "run"));
     if let Some(why) = trend.cannot_tell() {
         return format!("{text}  cannot tell: {why}\n");
     }
@@ -226,8 +226,8 @@ fn text(trend: &Trend) -> String {
         for found in trend.found.iter().filter(|found| found.at == *at) {
             let SeriesChange { name, change, before, .. } = found;
             let (old, new) = (shown(name, change.before.exp()), shown(name, change.after.exp()));
-            let by = percent(change.after - change.before);
-            let (low, high) = (percent(change.low), percent(change.high));
+            let by = text::signed(100.0 * (change.after - change.before).exp_m1());
+            let (low, high) = (text::signed(100.0 * change.low.exp_m1()), text::signed(100.0 * change.high.exp_m1()));
             // Writing to a String cannot fail.
             let _ = writeln!(
                 text,

@@ -1,7 +1,7 @@
 //! `--dry-run`: the tests of a survey with time, bytes and wear, printed instead of running them.
 
 use crate::width::wrapped;
-use measure::Nanos;
+use measure::{Nanos, text};
 use survey::{Estimate, Precondition, Preparation, TestTime, WarmUp, short_size};
 
 /// Maximum number of tests that are listed; further ones are only counted.
@@ -34,14 +34,14 @@ pub(super) fn render(prepared: &Preparation, width: usize) -> String {
 
 fn duration(time: TestTime, warm_up: WarmUp, estimate: &Estimate) -> String {
     let each = format!("{} tests of {} s", estimate.tests, time.time.as_secs_f64());
-    let measured = clock(estimate.measured);
+    let measured = text::clock(estimate.measured.as_duration());
     match warm_up {
         WarmUp::Steady => format!("Time: {each} are {measured}, and before each of them I/O until it is steady."),
         WarmUp::Seconds(_) if time.ramp == Nanos::ZERO => format!("Time: {each} are {measured}."),
         WarmUp::Seconds(_) => format!(
             "Time: {each} are {measured}, and {} s before each of them that do not count: {} in all{}.",
             time.ramp.as_secs_f64(),
-            clock(estimate.measured.saturating_add(estimate.warm_up)),
+            text::clock(estimate.measured.saturating_add(estimate.warm_up).as_duration()),
             if estimate.prepared_bytes > 0 { ", after the writing" } else { "" }
         ),
     }
@@ -57,7 +57,7 @@ pub(super) fn wear(estimate: &Estimate) -> String {
     if estimate.writing > Nanos::ZERO {
         text.push_str(&format!(
             ", and for {} tests write as fast as the disk takes it: {:.0} GB in all at 100 MB/s, {:.0} GB at 1 GB/s",
-            clock(estimate.writing),
+            text::clock(estimate.writing.as_duration()),
             estimate.written_at(0.1 * GB) / GB,
             estimate.written_at(GB) / GB
         ));
@@ -65,23 +65,9 @@ pub(super) fn wear(estimate: &Estimate) -> String {
     text + "."
 }
 
-/// `4:30` minutes, or `1:02:03` hours.
-fn clock(span: Nanos) -> String {
-    let seconds = span.get().div_ceil(1_000_000_000);
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02} h") } else { format!("{minutes}:{seconds:02} min") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn spans_are_minutes_or_hours() {
-        for (seconds, text) in [(0, "0:00 min"), (61, "1:01 min"), (3723, "1:02:03 h")] {
-            assert_eq!(clock(Nanos::from_secs(seconds)), text);
-        }
-    }
 
     #[test]
     fn a_survey_that_only_reads_wears_nothing() {

@@ -7,11 +7,11 @@ use crate::members::rounds::Members;
 use crate::members::screen::Screen;
 use crate::members::tasks::tasks_of_places;
 use cluster::{LeaderCommand, MemberSummary, Reason, Summary, SurveyTask};
-use measure::text::rounded_size;
+use measure::text;
 use model::RunResult;
 use session::arguments::SessionArgs;
 use std::fmt::Display;
-use survey::{FinishedTest, SurveyRequest, SurveyTest, TestTime, counted};
+use survey::{FinishedTest, SurveyRequest, SurveyTest, TestTime};
 
 /// The members that run the tests in place of this process. They are started with the first test.
 pub(crate) struct Surveyors<'a> {
@@ -107,7 +107,7 @@ pub(super) fn check_request(request: &SurveyRequest) -> Result<(), Failure> {
 pub(super) fn lines(rows: &[FinishedTest]) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(first) = rows.iter().find_map(|row| row.members.as_deref()) else { return lines };
-    let (members, hosts) = (counted(first.members.into(), "member"), counted(first.hosts.into(), "host"));
+    let (members, hosts) = (text::counted(first.members.into(), "member"), text::counted(first.hosts.into(), "host"));
     lines.push(format!(
         "By {members} on {hosts} ({}); users are those of all. Rates are those over all, from the first start to the last end:",
         first.library.as_ref().unwrap_or(&first.carrier)
@@ -130,29 +130,28 @@ pub(super) fn lines(rows: &[FinishedTest]) -> Vec<String> {
 
 /// The three rates, and the slowest and the fastest member.
 fn rates(summary: &Summary) -> String {
-    let per_second = |rate: f64| format!("{}/s", rounded_size(rate));
     let mut parts = Vec::new();
     for found in &summary.rates {
         let name = found.direction.word();
         let Some(over_all) = found.over_all else {
-            parts.push(format!("{name} {} in sum", per_second(found.sum)));
+            parts.push(format!("{name} {} in sum", text::rate(found.sum)));
             continue;
         };
-        parts.push(format!("{name} {}", per_second(over_all)));
+        parts.push(format!("{name} {}", text::rate(over_all)));
         parts.extend(
             found.common_window.filter(|window| window.low > over_all && found.is_other(window.low)).map(|window| {
-                format!("{} to {} while all were at work", per_second(window.low), per_second(window.high))
+                format!("{} to {} while all were at work", text::rate(window.low), text::rate(window.high))
             }),
         );
         parts.extend(
-            found.is_other(found.sum).then(|| format!("the members' own rates add up to {}", per_second(found.sum))),
+            found.is_other(found.sum).then(|| format!("the members' own rates add up to {}", text::rate(found.sum))),
         );
     }
     let with_rate = |member: &MemberSummary| member.bytes_per_second.map(|rate| (rate, member.rank));
     let mut members: Vec<(f64, u32)> = summary.each.iter().filter_map(with_rate).collect();
     members.sort_by(|one, other| one.0.total_cmp(&other.0));
     if let (Some(lowest), Some(highest), true) = (members.first(), members.last(), members.len() > 1) {
-        let of = |(rate, rank): &(f64, u32)| format!("{} ({rank})", per_second(*rate));
+        let of = |(rate, rank): &(f64, u32)| format!("{} ({rank})", text::rate(*rate));
         parts.push(format!("members {} to {}", of(lowest), of(highest)));
     }
     parts.join(", ")

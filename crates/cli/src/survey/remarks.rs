@@ -2,8 +2,9 @@
 
 use crate::width::wrapped;
 use analysis::{FindingGroup, grade_title};
+use measure::text;
 use model::{Grade, Note};
-use survey::{FinishedTest, SurveyTest, TestKind, joined, push_new, short_size};
+use survey::{FinishedTest, SurveyTest, TestKind, push_new, short_size};
 
 /// How much is printed of the remarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,7 @@ fn label(test: &SurveyTest) -> String {
 
 fn user_list(users: &[u32]) -> String {
     let words: Vec<String> = users.iter().map(u32::to_string).collect();
-    format!("{} {}", joined(&words), if users == [1] { "user" } else { "users" })
+    format!("{} {}", text::listed(&words), if users == [1] { "user" } else { "users" })
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@ use crate::output::{self, Output};
 use crate::width::{self, wrapped};
 use formats::printable;
 use measure::Nanos;
+use measure::text;
 use std::collections::HashMap;
 use std::path::Path;
 use survey::{Access, Estimate, FinishedTest, OpenTarget, Preparation, Suite, SurveyTest, TargetKind, TestKind};
-use survey::{Precondition, WarmUp, counted};
+use survey::{Precondition, WarmUp};
 
 /// Use of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,12 +185,16 @@ fn heading(open: &OpenTarget, prepared: &Preparation, done: usize, width: usize)
         "Survey of {}: {}, {access}{engine}, {} of {} s{before}.",
         open.shown,
         open.describe(),
-        counted(suite.tests.len() as u64, "test"),
+        text::counted(suite.tests.len() as u64, "test"),
         time.time.as_secs_f64()
     );
     let mut text = wrapped(&what, "", width);
     if done > 0 {
-        text.push_str(&wrapped(&format!("Resumed: {} finished before.", counted(done as u64, "test")), "", width));
+        text.push_str(&wrapped(
+            &format!("Resumed: {} finished before.", text::counted(done as u64, "test")),
+            "",
+            width,
+        ));
     }
     if suite.tests.iter().any(|test| open.target.access == Access::Direct && test.goes_through_cache(&open.target)) {
         let multiple = open.target.direct_multiple;
@@ -214,7 +219,7 @@ fn limits(rows: &[FinishedTest]) -> Vec<String> {
         }
         shown_titles.push(row.test.title());
         let line = crate::remarks::limit_line(row.result.limited_by.as_ref()?);
-        let users = counted(row.test.users.into(), "user");
+        let users = text::counted(row.test.users.into(), "user");
         Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.title())).into_owned())
     });
     lines.collect()

@@ -2,7 +2,7 @@
 
 use analysis::percentile_as_fact;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
-use measure::text::thousands;
+use measure::text;
 use measure::{Direction, Nanos};
 use model::{DirectionResult, LatencyStatistics};
 use survey::{FinishedTest, SurveyTest, TestKind, push_new, short_size};
@@ -146,8 +146,8 @@ fn cell(text: String) -> Cell {
 fn lasting(row: &FinishedTest, swept: &[String]) -> Option<Vec<String>> {
     let lasting = row.result.lasting.as_ref()?;
     let mut cells = place(row, row.test.name.as_deref().unwrap_or(row.test.title()), swept);
-    cells.extend([mebibytes(lasting.bytes_per_second), thousands(lasting.iops)]);
-    let latency = |latency: Option<Nanos>| latency.map_or_else(absent, |latency| span(latency.as_f64()));
+    cells.extend([text::number(lasting.bytes_per_second / f64::from(1 << 20)), text::number(lasting.iops)]);
+    let latency = |latency: Option<Nanos>| latency.map_or_else(absent, milliseconds);
     // The mean, p95, p99.9 and the maximum of a phase are not recorded.
     cells.extend([absent(), latency(lasting.p50), absent(), latency(lasting.p99), absent(), absent()]);
     Some(cells)
@@ -187,39 +187,27 @@ fn place(row: &FinishedTest, title: &str, swept: &[String]) -> Vec<String> {
 }
 
 fn rates(direction: &DirectionResult) -> [String; 2] {
-    let of = |rate: Option<f64>, text: fn(f64) -> String| rate.map_or_else(absent, text);
-    [of(direction.bytes_per_second().map(measure::float), mebibytes), of(direction.iops(), thousands)]
-}
-
-fn mebibytes(bytes_per_second: f64) -> String {
-    let mebibytes = bytes_per_second / f64::from(1 << 20);
-    if mebibytes < 100.0 { format!("{mebibytes:.1}") } else { thousands(mebibytes) }
+    let of = |rate: Option<f64>| rate.map_or_else(absent, text::number);
+    let mebibytes = direction.bytes_per_second().map(|bytes| measure::float(bytes) / f64::from(1 << 20));
+    [of(mebibytes), of(direction.iops())]
 }
 
 fn latencies(latency: &LatencyStatistics) -> Vec<String> {
-    let percentile = |percent| percentile_as_fact(latency, percent).map_or_else(absent, |value| span(value.as_f64()));
-    let mut cells = vec![latency.moments.mean().map_or_else(absent, span)];
+    let percentile = |percent| percentile_as_fact(latency, percent).map_or_else(absent, milliseconds);
+    let mut cells = vec![latency.moments.mean().map_or_else(absent, |ns| text::number(ns / 1e6))];
     cells.extend([50.0, 95.0, 99.0, 99.9].map(percentile));
-    cells.push(latency.moments.maximum().map_or_else(absent, |value: Nanos| span(value.as_f64())));
+    cells.push(latency.moments.maximum().map_or_else(absent, milliseconds));
     cells
+}
+
+/// A latency in the unit of the table.
+fn milliseconds(latency: Nanos) -> String {
+    text::number(latency.as_f64() / 1e6)
 }
 
 /// The content of a cell without a value.
 fn absent() -> String {
     "–".to_owned()
-}
-
-/// Milliseconds with three significant digits, and at most four after the decimal point.
-fn span(nanoseconds: f64) -> String {
-    let milliseconds = nanoseconds / 1e6;
-    let digits = match milliseconds {
-        value if value >= 99.95 => 0,
-        value if value >= 9.995 => 1,
-        value if value >= 0.9995 => 2,
-        value if value >= 0.09995 => 3,
-        _ => 4,
-    };
-    format!("{milliseconds:.digits$}")
 }
 
 #[cfg(test)]
@@ -247,26 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn spans_have_three_digits_that_count() {
-        for (nanoseconds, text) in [
-            (12_300.0, "0.0123"),
-            (115_000.0, "0.115"),
-            (999_960.0, "1.00"),
-            (1_234_567.0, "1.23"),
-            (12_345_678.0, "12.3"),
-            (1_693_000_000.0, "1693"),
-        ] {
-            assert_eq!(span(nanoseconds), text);
-        }
-    }
-
-    #[test]
     fn percentiles_without_enough_samples_are_dashes() {
         let text = render(&[row(8, 12_000, Nanos::MILLISECOND)], None);
         let line = text.lines().last().unwrap();
         let cells: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(cells[..6], ["rand", "read", "8", "8k", "93.8", "12,000"], "{text}");
-        assert_eq!(cells[6], "1.00", "{text}");
+        assert_eq!(cells[6], "1", "{text}");
         assert_eq!(cells[10], "–", "p99.9 needs 100,000 samples\n{text}");
         assert_ne!(cells[9], "–", "p99 needs 10,000\n{text}");
     }
@@ -314,17 +288,17 @@ mod tests {
             p50: Some(Nanos::from_millis(26)),
             p99: None,
             average_iops: 12_000.0,
-            sentence: "300 IOPS (2.3 MiB/s) in the last settled phase (20–60 s)".into(),
+            sentence: "300 IOPS (2.34 MiB/s) in the last settled phase (20–60 s)".into(),
         });
         let text = render(&[fallen.clone(), row(16, 9_000, Nanos::MILLISECOND)], Some(100));
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[3], ["rand", "read", "8", "8k", "2.3", "300", "–", "26.0", "–", "–", "–", "–"], "{text}");
+        assert_eq!(lines[3], ["rand", "read", "8", "8k", "2.34", "300", "–", "26", "–", "–", "–", "–"], "{text}");
         assert_eq!(lines[4][..7], ["rand", "read,", "average", "8", "8k", "93.8", "12,000"], "{text}");
         assert_eq!(lines[5][..5], ["rand", "read", "16", "8k", "70.3"], "{text}");
         assert!(text.contains("Where phases differ by more than 10 %"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         let line = one_line(&fallen);
-        assert!(line.starts_with("300 IOPS (2.3 MiB/s) in the last settled phase (20–60 s): 12,000 IOPS"), "{line}");
+        assert!(line.starts_with("300 IOPS (2.34 MiB/s) in the last settled phase (20–60 s): 12,000 IOPS"), "{line}");
     }
 
     #[test]

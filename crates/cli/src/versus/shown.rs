@@ -3,16 +3,15 @@
 use super::rounds::{EndEarly, Ending, Measurement, Order, Pairing};
 use super::sides::NAMES;
 use crate::compare::documents::row_of;
-use crate::compare::text::{aligned, interval, signed, value, word};
 use crate::failure::{Cut, Failure};
 use crate::output::{self, Output};
 use crate::streams;
 use analysis::compare::{
-    ComparedTest, Goal, OrderEffect, Question, Round, Row, Standing, percent_of, turns_progress, turns_sentences,
+    ComparedTest, Goal, OrderEffect, Question, Round, Row, Standing, turns_progress, turns_sentences,
 };
 use analysis::statistics::Decision;
 use formats::printable;
-use measure::text::chosen_percent;
+use measure::text;
 use model::RunResult;
 use serde_json::{Value, json};
 
@@ -96,7 +95,7 @@ fn heading(order: &Order) -> String {
         (EndEarly::No, _) => format!("{} rounds", limits.most),
         (_, Goal::Decided) => format!("Until it is decided, at most {} rounds", limits.most),
         (_, Goal::Known(share)) => {
-            format!("Until B ÷ A is known to ±{}, at most {} rounds", chosen_percent(share), limits.most)
+            format!("Until B ÷ A is known to ±{}, at most {} rounds", text::chosen_percent(share), limits.most)
         }
     };
     let order_of = match order.pairing {
@@ -128,9 +127,9 @@ fn round_line(rounds: &[Round], found: &Standing, goal: Goal) -> Option<String> 
         Some(_) => "B, A",
         None => "both",
     };
-    let shown = numbers.map(|number| number.map_or_else(|| "-".to_owned(), |number| value(question.metric, number)));
+    let shown = numbers.map(|number| number.map_or_else(|| "-".to_owned(), |number| question.metric.text(number)));
     let change = match numbers {
-        [Some(a), Some(b)] => format!("{} %", signed(percent_of((b / a).ln()))),
+        [Some(a), Some(b)] => format!("{} %", text::signed(100.0 * (b / a - 1.0))),
         _ => "-".to_owned(),
     };
     let so_far = turns_progress(question, goal).filter(|_| rounds.len() > 1).unwrap_or_default();
@@ -146,23 +145,8 @@ fn round_line(rounds: &[Round], found: &Standing, goal: Goal) -> Option<String> 
 
 /// The numbers of a test.
 fn table(rows: &[Row]) -> String {
-    let head = ["", "A", "B", "B ÷ A", "95 % interval", "B is", "visible from"].map(str::to_owned);
-    let lines: Vec<[String; 7]> = std::iter::once(head).chain(rows.iter().map(cells)).collect();
-    aligned(&lines)
-}
-
-fn cells(row: &Row) -> [String; 7] {
-    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| value(row.metric, number));
-    let visible = row.change.map(|change| percent_of(change.smallest_visible())).filter(|visible| *visible < 1000.0);
-    [
-        row.metric.title(),
-        number(row.old),
-        number(row.new),
-        row.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{} %", signed(percent_of(ratio)))),
-        interval(row).unwrap_or_default(),
-        if row.old.is_some() && row.new.is_some() { word(row.verdict).to_owned() } else { "not known".to_owned() },
-        visible.map(|visible| format!("{visible:.1} %")).unwrap_or_default(),
-    ]
+    let head = ["", "A", "B", "B ÷ A", "95 % interval", "B is", "visible from"];
+    analysis::compare::table(head, rows.iter().map(Row::cells))
 }
 
 fn sentences(order: &Order, measured: &Measurement<'_>, found: &Standing) -> [String; 2] {
@@ -174,14 +158,14 @@ fn on_intervals(order: &Order) -> String {
     let words: Vec<String> = order.metrics.iter().map(|metric| metric.title()).collect();
     format!(
         "Intervals: 95 %, for all looks together; tolerance {}. Decided by {}.",
-        chosen_percent(order.tolerance),
+        text::chosen_percent(order.tolerance),
         words.join(", ")
     )
 }
 
 fn remarks(measured: &Measurement<'_>, ending: &Ending) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let rounds = survey::counted(measured.rounds.len() as u64, "complete round");
+    let rounds = text::counted(measured.rounds.len() as u64, "complete round");
     match ending {
         Ending::Cut(Cut::Signal(signal)) => found.push(format!("Cut short by signal {signal} after {rounds}.")),
         Ending::Cut(_) => found.push(format!("Ended by an error after {rounds}.")),

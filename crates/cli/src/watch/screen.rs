@@ -4,6 +4,7 @@ use super::processes::Rate;
 use super::sampling::{Machine, Track};
 use super::state::State;
 use formats::printable;
+use measure::text;
 use model::DeviceActivity;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -92,11 +93,10 @@ fn shown(text: &str) -> String {
 fn title_line(machine: &Machine, state: &State, host: &str) -> Line<'static> {
     let paused = if state.paused { "  PAUSED" } else { "" };
     let text = format!(
-        "every {} s, sort: {}, {} device{}{}",
+        "every {} s, sort: {}, {}{}",
         state.interval.as_secs_f64(),
         state.order.title(),
-        machine.devices.len(),
-        if machine.devices.len() == 1 { "" } else { "s" },
+        text::counted(machine.devices.len() as u64, "device"),
         paused
     );
     Line::from(vec![
@@ -132,24 +132,36 @@ struct Column {
 
 /// The columns between the name and the utilisation. Reads, writes and discards add up to the IOPS of the curve in every width.
 const COLUMNS: [Column; 9] = [
-    Column { name: "r/s", width: 6, from: 0, value: |now| count(now.reads.per_second) },
-    Column { name: "w/s", width: 6, from: 0, value: |now| count(now.writes.per_second) },
-    Column { name: "d/s", width: 6, from: 0, value: |now| count(now.discards.per_second) },
-    Column { name: "read/s", width: 6, from: 80, value: |now| amount(now.reads.sectors_per_second * 512.0) },
-    Column { name: "write/s", width: 7, from: 80, value: |now| amount(now.writes.sectors_per_second * 512.0) },
-    Column { name: "disc/s", width: 6, from: 100, value: |now| amount(now.discards.sectors_per_second * 512.0) },
+    Column { name: "r/s", width: 6, from: 0, value: |now| text::narrow_number(now.reads.per_second) },
+    Column { name: "w/s", width: 6, from: 0, value: |now| text::narrow_number(now.writes.per_second) },
+    Column { name: "d/s", width: 6, from: 0, value: |now| text::narrow_number(now.discards.per_second) },
+    Column { name: "read/s", width: 6, from: 80, value: |now| text::short_bytes(now.reads.sectors_per_second * 512.0) },
+    Column {
+        name: "write/s",
+        width: 7,
+        from: 80,
+        value: |now| text::short_bytes(now.writes.sectors_per_second * 512.0),
+    },
+    Column {
+        name: "disc/s",
+        width: 6,
+        from: 100,
+        value: |now| text::short_bytes(now.discards.sectors_per_second * 512.0),
+    },
     Column {
         name: "size",
-        width: 5,
+        width: 6,
         from: 80,
-        value: |now| now.together.request_sectors.map_or_else(|| "-".into(), |sectors| amount(sectors * 512.0)),
+        value: |now| {
+            now.together.request_sectors.map_or_else(|| "-".into(), |sectors| text::short_bytes(sectors * 512.0))
+        },
     },
-    Column { name: "queue", width: 5, from: 0, value: |now| count(now.queue) },
+    Column { name: "queue", width: 6, from: 0, value: |now| text::narrow_number(now.queue) },
     Column {
         name: "await",
         width: 7,
         from: 0,
-        value: |now| now.together.await_ms.map_or_else(|| "-".into(), |ms| format!("{} ms", brief(ms))),
+        value: |now| now.together.await_ms.map_or_else(|| "-".into(), |ms| text::time(1e6 * ms)),
     },
 ];
 const NAME_WIDTH: u16 = 9;
@@ -192,7 +204,7 @@ fn device_row((name, track): (&str, &Track), columns: &[&Column], curve: usize) 
     };
     let mut cells = vec![name];
     cells.extend(columns.iter().map(|column| right((column.value)(now))));
-    cells.push(right(format!("{util:.0}%")).style(colour));
+    cells.push(right(text::grouped(util) + "%").style(colour));
     cells.push(
         Cell::from(sparks(&values(track, |now| now.together.per_second), curve)).style(Style::new().fg(Color::Cyan)),
     );
@@ -211,10 +223,10 @@ fn draw_focus(frame: &mut Frame<'_>, area: Rect, machine: &Machine, focus: Optio
     };
     type Curve = (&'static str, fn(&DeviceActivity) -> f64, fn(f64) -> String);
     const CURVES: [Curve; 4] = [
-        ("IOPS", |now| now.together.per_second, count),
-        ("bytes/s", |now| now.together.sectors_per_second * 512.0, amount),
-        ("await", |now| now.together.await_ms.unwrap_or(0.0), |ms| format!("{} ms", brief(ms))),
-        ("util", |now| now.utilisation_percent, |percent| format!("{percent:.0} %")),
+        ("IOPS", |now| now.together.per_second, text::narrow_number),
+        ("bytes/s", |now| now.together.sectors_per_second * 512.0, text::short_bytes),
+        ("await", |now| now.together.await_ms.unwrap_or(0.0), |ms| text::time(1e6 * ms)),
+        ("util", |now| now.utilisation_percent, |percent| text::percent(percent / 100.0)),
     ];
     let heading =
         Line::from(Span::styled(shown(name), Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)));
@@ -245,7 +257,9 @@ fn draw_processes(frame: &mut Frame<'_>, area: Rect, machine: &Machine) {
     let header = Row::new([right("PID"), right("read/s"), right("write/s"), Cell::from(format!("Process{hidden}"))])
         .style(Style::new().add_modifier(Modifier::UNDERLINED));
     let row = |rate: &Rate| {
-        let cells = [rate.process.to_string(), amount(rate.read_bytes), amount(rate.written_bytes)].map(right);
+        let cells =
+            [rate.process.to_string(), text::short_bytes(rate.read_bytes), text::short_bytes(rate.written_bytes)]
+                .map(right);
         Row::new(cells.into_iter().chain([Cell::from(shown(&rate.name))]))
     };
     let mut rows: Vec<Row<'_>> = machine.busiest.iter().map(row).collect();
@@ -280,39 +294,4 @@ fn sparks(values: &[f64], width: usize) -> String {
         false => BARS[0],
     };
     last.iter().map(bar).collect()
-}
-
-/// Formats a number with about three digits: 0.04, 1.23, 45.6, 789.
-fn brief(value: f64) -> String {
-    match value {
-        _ if value >= 99.95 => format!("{value:.0}"),
-        _ if value >= 9.995 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
-/// Formats a number in at most five columns: 0.04, 789, 12345, 123k.
-fn count(value: f64) -> String {
-    match value {
-        0.0 => "0".to_owned(),
-        _ if value >= 999.5e6 => format!("{}G", brief(value / 1e9)),
-        _ if value >= 999.5e3 => format!("{}M", brief(value / 1e6)),
-        _ if value >= 99_999.5 => format!("{}k", brief(value / 1e3)),
-        _ => brief(value),
-    }
-}
-
-/// Formats bytes: 512 B, 4.00 K, 1.23 M.
-fn amount(bytes: f64) -> String {
-    const UNITS: [&str; 6] = ["B", "K", "M", "G", "T", "P"];
-    let mut value = bytes;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{value:.0} B"),
-        _ => format!("{}{}", brief(value), UNITS[unit]),
-    }
 }

@@ -38,7 +38,7 @@ fn limit_is_found() -> Result<(), String> {
     let is_right = output.status.success()
         && text("answer") == "holds"
         && ANSWERS.contains(&capacity)
-        && text("limited_by").contains("3000 reads/s")
+        && text("limited_by").contains("3,000 reads/s")
         && text("engine") == "libaio"
         && text("engine_because").contains("limits");
     if is_right { Ok(()) } else { Err(format!("{} {errors} {found:#}", output.status)) }

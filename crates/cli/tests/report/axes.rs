@@ -82,7 +82,7 @@ fn seven_depths_are_one_picture_over_depth() {
         .silent()
         .prints("random read 4 KiB · depth 1–64")
         .prints("depth 32")
-        .prints("10.0k to 62.8k, most with depth 32");
+        .prints("10k to 62.8k, most with depth 32");
     let page = page_of_files(&files, directory.path());
     let sweep = &page["pictures"][0]["data"];
     assert_eq!(sweep["load"], "depth");

@@ -130,7 +130,7 @@ fn without_a_file_a_sweep_is_drawn_in_80_columns() {
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
     let shown = plumb(["plot", &data, "--chart", "sweep:1"]).succeeds().silent().stdout;
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-    for word in ["IOPS ▂▆▇█ 16.7k to 86.5k", "≤100µs", "60%", "avg", "370 µs"] {
+    for word in ["IOPS ▂▆▇█ 16.7k to 86.5k", "≤100 µs", "60%", "avg", "370 µs"] {
         assert!(shown.contains(word), "{word}\n{shown}");
     }
 }

@@ -4,7 +4,7 @@ use super::{Limits, by_machine, ranks};
 use crate::member_result::MemberResult;
 use crate::message::Link;
 use measure::Nanos;
-use measure::text::rounded_size;
+use measure::text;
 use model::{Grade, Note};
 
 pub(super) const ID: &str = "network bound";
@@ -70,13 +70,13 @@ impl Full {
             check: ID.to_owned(),
             grade: Grade::ValidWithLimits,
             sentence: format!(
-                "the {} of {whose} came to {}/s, {:.0} % of the speed of {link}, in each of {} seconds {:.0} % or more: if the storage is behind a network, this \
+                "the {} of {whose} came to {}, {} of the speed of {link}, in each of {} seconds {} or more: if the storage is behind a network, this \
                  is the rate of the link",
                 self.word,
-                rounded_size(self.bytes_per_second),
-                100.0 * self.share,
+                text::rate(self.bytes_per_second),
+                text::percent(self.share),
                 self.intervals,
-                (100.0 * self.least).floor()
+                text::percent((100.0 * self.least).floor() / 100.0)
             ),
             evidence: vec![
                 ("bytes_per_second".to_owned(), self.bytes_per_second),

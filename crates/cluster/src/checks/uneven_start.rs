@@ -3,6 +3,7 @@
 use super::Limits;
 use crate::member_result::MemberResult;
 use crate::summary::{first_io, start_skew};
+use measure::text;
 use model::{Grade, Note};
 
 pub(super) const ID: &str = "uneven start";
@@ -18,8 +19,8 @@ pub(super) fn note(members: &[MemberResult], limits: Limits) -> Option<Note> {
         check: ID.to_owned(),
         grade: Grade::ValidWithLimits,
         sentence: format!(
-            "the members began within {:.1} ms, {} last: the rate over all counts that time, too",
-            start.skew.as_secs_f64() * 1e3,
+            "the members began within {}, {} last: the rate over all counts that time, too",
+            text::time(start.skew.as_f64()),
             last.name()
         ),
         evidence: vec![
@@ -41,7 +42,7 @@ mod tests {
         let mut members = [at_work(0, 1, (0, 1)), at_work(1, 1, (0, 1))];
         members[1].started = Some(Nanos::from_millis(11));
         let text = note(&members, limits).unwrap().sentence;
-        assert!(text.contains("within 11.0 ms, member 1 (node2) last"), "{text}");
+        assert!(text.contains("within 11 ms, member 1 (node2) last"), "{text}");
         members[1].clock_error = Some(Nanos::from_millis(20));
         assert_eq!(note(&members, limits), None);
         members[1].started = None;

@@ -2,6 +2,7 @@
 
 use super::measured::size;
 use analysis::costs::{AccessModel, SizePoint, access_model};
+use measure::text;
 use serde::{Deserialize, Serialize};
 
 /// I/O times by block size.
@@ -67,14 +68,15 @@ impl Blocks {
 }
 
 fn tell(model: &AccessModel, worst: f64) -> Vec<String> {
-    let (fixed, rate) = (model.fixed_s.value * 1e6, model.bytes_per_second.value);
+    let rate = model.bytes_per_second.value;
     vec![
         format!(
-            "An I/O costs {fixed:.1} µs whatever its size; every KiB {:.2} µs more, so no block size exceeds {} MiB/s.",
-            1024.0 * 1e6 / rate,
-            measure::text::thousands(rate / f64::from(1 << 20))
+            "An I/O costs {} whatever its size; every KiB {} more, so no block size exceeds {}.",
+            text::time(model.fixed_s.value * 1e9),
+            text::time(1024.0 * 1e9 / rate),
+            text::rate(rate)
         ),
-        format!("The model misses no point by more than {:.0} %.", 100.0 * worst),
+        format!("The model misses no point by more than {}.", text::percent(worst)),
     ]
 }
 

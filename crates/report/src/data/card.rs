@@ -2,6 +2,7 @@
 
 use super::{AtWork, Axis, Bin, Level};
 use analysis::{WorkloadGrades, queueing, verdict};
+use measure::text;
 use serde::{Deserialize, Serialize};
 
 /// A report card.
@@ -168,7 +169,9 @@ fn scaling(workload: &Workload, more: &Level) -> Option<Scaling> {
     let load_ratio = more.load / base.load;
     let queueing = queueing(more.p95_ns? / base.p95_ns?, load_ratio)?;
     let idle = [base, more].into_iter().find_map(|level| level.at_work);
-    let idle = idle.map(|AtWork { busy, asked }| format!("not graded: only {busy:.0} of {asked:.0} busy"));
+    let idle = idle.map(|AtWork { busy, asked }| {
+        format!("not graded: only {} of {} busy", text::number(busy), text::number(asked))
+    });
     let reason = || workload.letters.reason.clone().unwrap_or_else(|| "not graded".to_owned());
     Some(Scaling {
         letter: workload.letters.scaling.clone().unwrap_or_else(|| "?".to_owned()),

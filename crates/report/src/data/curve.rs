@@ -2,6 +2,7 @@
 
 use super::Sweep;
 use analysis::knee;
+use measure::text;
 use serde::{Deserialize, Serialize};
 
 /// One or more overlaid curves.
@@ -51,7 +52,7 @@ impl Curve {
         let systems: Vec<LoadCurve> = sweeps.iter().map(|(name, sweep)| LoadCurve::of(name, sweep)).collect();
         let tell = |curve: &LoadCurve| {
             let at = &curve.points[curve.knee?];
-            let rate = measure::text::thousands(at.iops);
+            let rate = text::number(at.iops);
             Some(format!(
                 "{}: the knee is at {} with {rate} IOPS; beyond it latency grows faster than the rate.",
                 curve.name, at.label

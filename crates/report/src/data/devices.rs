@@ -1,6 +1,7 @@
 //! Data of the table that compares counters of fio with those of the devices.
 
 use measure::Direction;
+use measure::text;
 use model::{DeviceUsage, RunResult};
 use serde::{Deserialize, Serialize};
 
@@ -136,12 +137,12 @@ fn tell(rows: &[DeviceRow]) -> Vec<String> {
     ratios
         .map(|(row, ratio)| match ratio {
             ratio if ratio < 0.9 => {
-                format!("{}: the devices moved only {:.0} % of what the program counted.", row.what, 100.0 * ratio)
+                format!("{}: the devices moved only {} of what the program counted.", row.what, text::percent(ratio))
             }
             ratio if ratio > 1.1 => {
-                format!("{}: the devices moved {ratio:.2} times what the program counted.", row.what)
+                format!("{}: the devices moved {} times what the program counted.", row.what, text::number(ratio))
             }
-            _ => format!("{}: the devices moved what the program counted ({:.0} %).", row.what, 100.0 * ratio),
+            _ => format!("{}: the devices moved what the program counted ({}).", row.what, text::percent(ratio)),
         })
         .collect()
 }

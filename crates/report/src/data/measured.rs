@@ -2,7 +2,7 @@
 
 use super::Sweep;
 use analysis::{AtWork, Elsewhere, Level, Load, Rank, Rounds, Step, best_value, queueing, sentences_over};
-use measure::text::{SizeStyle, exact_size};
+use measure::text::{self, SizeStyle, exact_size};
 
 /// Parameter that varies over a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,7 +179,7 @@ fn of_rounds(levels: &[Level]) -> Option<String> {
 fn flag(levels: &[Level]) -> Option<String> {
     let odd: Vec<AtWork> = levels.iter().filter_map(|level| level.at_work).collect();
     let (first, rest) = odd.split_first()?;
-    let of = |at: &AtWork| format!("{} of {:.0}", amount(at.busy), at.asked);
+    let of = |at: &AtWork| format!("{} of {}", text::number(at.busy), text::number(at.asked));
     let all: Vec<String> = std::iter::once(first).chain(rest).map(of).collect();
     Some(
         format!(
@@ -188,11 +188,6 @@ fn flag(levels: &[Level]) -> Option<String> {
         )
         .replace("only ", if odd.iter().any(|at| at.busy > at.asked) { "" } else { "only " }),
     )
-}
-
-/// Formats a number of busy users.
-pub(super) fn amount(users: f64) -> String {
-    if users < 9.95 { format!("{users:.1}") } else { format!("{users:.0}") }
 }
 
 /// Remarks on levels whose mean is above the 95th percentile: because of a few I/Os, or because the percentiles are of a part of the latency.

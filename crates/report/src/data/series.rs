@@ -2,6 +2,7 @@
 
 use analysis::regime::lasting;
 use analysis::statistics::level_changes;
+use measure::text;
 use model::Phase;
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +119,7 @@ impl Series {
         }
         changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let sentence =
-            changes.iter().take(2).map(|change| format!("At {:.0} s it changes: {}.", change.at_s, change.says));
+            changes.iter().take(2).map(|change| format!("At {} it changes: {}.", text::span(change.at_s), change.says));
         let sentences = if changes.is_empty() && is_known {
             vec!["No change found: the rate stays what it is from beginning to end.".to_owned()]
         } else {
@@ -173,10 +174,10 @@ fn of_line(panel: &Panel, line: &Line, least: f64) -> Option<Vec<Change>> {
     let cuts = level_changes(&values)?;
     let mean = |from: usize, to: usize| values[from..to].iter().sum::<f64>() / (to - from) as f64;
     let shown = |value: f64| match panel.unit {
-        Unit::Count => measure::text::thousands(value),
-        Unit::Rate => format!("{} MiB/s", measure::text::thousands(value / f64::from(1 << 20))),
-        Unit::Latency => format!("{} µs", measure::text::thousands(value / 1e3)),
-        Unit::Share => format!("{:.0} %", 100.0 * value),
+        Unit::Count => text::number(value),
+        Unit::Rate => text::rate(value),
+        Unit::Latency => text::time(value),
+        Unit::Share => text::percent(value),
     };
     let edges: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
     let changes = edges

@@ -1,6 +1,7 @@
 //! Data of an iozone surface: throughput by file size and record size.
 
 use super::measured::size;
+use measure::text;
 use model::reading::{IozoneRow, IozoneUnit};
 use serde::{Deserialize, Serialize};
 
@@ -61,12 +62,8 @@ fn of_test(title: &str, test: &str, rows: &[&IozoneRow]) -> Surface {
         .filter_map(|(file, record, rate)| Some((file, record, rate?)))
         .max_by(|one, other| one.2.total_cmp(&other.2));
     let sentence = best.map(|(file, record, rate)| {
-        let mib = measure::text::thousands(rate / f64::from(1 << 20));
-        format!(
-            "The highest is {mib} MiB/s with records of {} in a file of {}.",
-            size(records[record]),
-            size(files[file])
-        )
+        let rate = text::rate(rate);
+        format!("The highest is {rate} with records of {} in a file of {}.", size(records[record]), size(files[file]))
     });
     Surface {
         title: format!("{title} · {test}"),

@@ -8,6 +8,7 @@ use crate::marker;
 use crate::packed::{ECHARTS, Packed, packed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use measure::text;
 
 const STYLE: Packed = packed!("page.css");
 const SCRIPTS: [Packed; 2] = [packed!("page.js"), packed!("table.js")];
@@ -172,7 +173,7 @@ pub(super) fn anchor(check: &str) -> String {
 fn row_of_check(page: &mut String, check: &Check, id: Option<&str>) {
     let class = class(&check.verdict);
     let id = id.map(|id| format!(" id=\"{id}\"")).unwrap_or_default();
-    let evidence = check.evidence.iter().map(|(name, value)| format!("{} = {}", escaped(name), table::shown(*value)));
+    let evidence = check.evidence.iter().map(|(name, value)| format!("{} = {}", escaped(name), text::number(*value)));
     page.push_str(&format!(
         "<tr class=\"{class}\"{id}><td><bdi>{}</bdi></td><td>{}</td><td><b>{}</b></td><td dir=\"auto\">{}</td><td>{}</td></tr>\n",
         escaped(&check.of),

@@ -2,6 +2,7 @@
 
 use super::Numbers;
 use super::html::escaped;
+use measure::text;
 use serde_json::Value;
 
 /// Writes the table; the page's script adds sorting and downloads.
@@ -28,48 +29,8 @@ fn cell(page: &mut String, value: &Value) {
     match value {
         Value::String(text) => page.push_str(&format!("<td><bdi>{}</bdi></td>", escaped(text))),
         Value::Number(number) => {
-            page.push_str(&format!("<td class=\"n\">{}</td>", shown(number.as_f64().unwrap_or(f64::NAN))));
+            page.push_str(&format!("<td class=\"n\">{}</td>", text::number(number.as_f64().unwrap_or(f64::NAN))));
         }
         _ => page.push_str("<td class=\"n\">–</td>"),
-    }
-}
-
-/// Formats a number with four significant digits and thousands separators: `73,634`, `0.0841`, `12.5`.
-pub(super) fn shown(value: f64) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
-    }
-    let size = value.abs();
-    if size >= 1000.0 {
-        return measure::text::thousands(value);
-    }
-    if size.fract() == 0.0 {
-        return format!("{value:.0}");
-    }
-    let before = if size >= 1.0 { size.log10().floor() } else { (size.log10().floor()).max(-6.0) };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 9")]
-    let digits = (3.0 - before).clamp(0.0, 9.0) as usize;
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_shown_with_the_figures_that_count() {
-        let cases: [(f64, &str); 7] = [
-            (73634.2, "73,634"),
-            (0.084123, "0.08412"),
-            (12.5, "12.5"),
-            (64.0, "64"),
-            (0.0, "0"),
-            (123.456, "123.5"),
-            (f64::NAN, "–"),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(shown(value), expected);
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! Text pages of the PDF: headings, paragraphs and tables in the embedded font, broken into lines and pages.
 
 use super::html::{class, escaped};
-use super::table::shown;
 use super::{Check, Mark, Page};
 use crate::font::{FAMILY, Measure};
+use measure::text;
 use serde_json::Value;
 
 /// Width of A4 in points.
@@ -243,7 +243,7 @@ impl Writer {
         self.paragraph(&format!("{} · {}", check.check, check.verdict), head, MARGIN + 10.0);
         self.paragraph(&check.sentence, BODY, MARGIN + 10.0);
         let evidence: Vec<String> =
-            check.evidence.iter().map(|(name, value)| format!("{name} = {}", shown(*value))).collect();
+            check.evidence.iter().map(|(name, value)| format!("{name} = {}", text::number(*value))).collect();
         self.paragraph(&evidence.join(",  "), FINE, MARGIN + 10.0);
         self.gap(2.0);
     }
@@ -456,7 +456,7 @@ fn plain(text: &str) -> String {
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::Number(number) => number.as_f64().map(shown).unwrap_or_default(),
+        Value::Number(number) => number.as_f64().map(text::number).unwrap_or_default(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }

@@ -8,6 +8,7 @@ use crate::terminal;
 use analysis::measured::shares;
 use formats::fio::log::HistogramRow;
 use measure::Histogram;
+use measure::text;
 
 /// Windows to which a log is reduced when it has twice as many; each takes 18 kB.
 const MOST_WINDOWS: usize = 240;
@@ -139,9 +140,9 @@ pub(super) fn picture(sources: &[Source], request: &PageRequest) -> Option<Cdf> 
     let several = all.len() > 1;
     let sentence = |(name, direction, histogram): &(String, &str, Histogram)| {
         let whose = if several && name != direction { format!("{name}: half") } else { "Half".to_owned() };
-        let within = |percent: f64| Some(terminal::time(fact(histogram, percent)?));
+        let within = |percent: f64| Some(text::time(fact(histogram, percent)?));
         let most = within(99.0).map(|most| format!(", 99 % within {most}")).unwrap_or_default();
-        let count = measure::text::thousands(histogram.total() as f64);
+        let count = text::number(histogram.total() as f64);
         Some(format!("{whose} of the {count} {direction} completed within {}{most}.", within(50.0)?))
     };
     let mut systems: Vec<Distribution> =

@@ -7,7 +7,7 @@ use crate::data::of_measurements::Row;
 use crate::data::placed::{Coordinate, ENGINE, Value};
 use crate::data::{Axis, Distribution, of_result, test_in_words};
 use analysis::Load;
-use measure::text::binary_size;
+use measure::text::{self, binary_size};
 use measure::{Direction, Histogram, Nanos};
 use model::measurement::TestName;
 use model::{JobResult, Measurement, RunResult};
@@ -43,8 +43,7 @@ pub(super) struct Test {
 impl Test {
     /// Label, for example `random read 8 KiB, 16 users`.
     pub(super) fn shown(&self) -> String {
-        let users = if self.users == 1 { "1 user".to_owned() } else { format!("{} users", self.users) };
-        format!("{}, {users}", self.workload)
+        format!("{}, {}", self.workload, text::counted(self.users, "user"))
     }
 
     /// Its values on all axes.

@@ -11,6 +11,7 @@ use crate::data::{Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overla
 use crate::page::Picture;
 use analysis::report_card::{Disk, ProfileChoice, profile_of};
 use analysis::samples_needed;
+use measure::text;
 use model::Measurement;
 use serde::Serialize;
 use serde_json::Value;
@@ -175,13 +176,7 @@ fn of_sizes(shown: &[&SweepChart]) -> Option<String> {
 
 /// Names in a title: `a, b and c`.
 pub(super) fn listed(names: &[String]) -> String {
-    let shown = &names[..names.len().min(MOST_OVERLAID)];
-    match (shown.split_last(), names.len() - shown.len()) {
-        (None, _) => String::new(),
-        (Some((one, [])), 0) => one.clone(),
-        (Some((last, rest)), 0) => format!("{} and {last}", rest.join(", ")),
-        (_, more) => format!("{} and {more} more", shown.join(", ")),
-    }
+    text::listed_up_to(names, MOST_OVERLAID)
 }
 
 /// A picture and the results in it.

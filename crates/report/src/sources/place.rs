@@ -1,10 +1,10 @@
 //! Where and when results were measured, for the first screen of a page: target, host, date, disk.
 
-use super::surroundings::about;
 use super::{Source, systems};
 use crate::page::Place;
 use analysis::report_card::{Disk, disks_of};
 use jiff::Timestamp;
+use measure::text;
 use model::{DeviceFacts, RunResult};
 
 /// Most systems on the first screen.
@@ -90,7 +90,12 @@ fn listed(values: &[String]) -> String {
 fn in_words(device: &DeviceFacts) -> String {
     let kind =
         device.rotational.map(|moving| if moving { "reports itself as rotating" } else { "not rotating" }.to_owned());
-    let parts = [Some(device.name.clone()), device.model.clone(), device.size_bytes.map(about), kind];
+    let parts = [
+        Some(device.name.clone()),
+        device.model.clone(),
+        device.size_bytes.map(|bytes| text::rounded_size(bytes as f64)),
+        kind,
+    ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -3,6 +3,7 @@
 use super::Source;
 use crate::data::measured::size;
 use crate::page::Surroundings;
+use measure::text;
 use model::RunResult;
 
 /// Stands where a file has no kernel, processor and so on: reports of fio and of iozone, tables, logs.
@@ -22,7 +23,9 @@ pub(super) fn of(source: &Source) -> Surroundings {
     if first.is_none_or(|result| result.environment.kernel.is_empty()) {
         facts.push(("machine".to_owned(), NO_MACHINE.to_owned()));
     }
-    let command = first.map(|result| shell(&result.environment.command)).filter(|command| !command.is_empty());
+    let words = first.map_or(&[][..], |result| &result.environment.command);
+    let command = words.iter().map(|word| text::shell_word(word)).collect::<Vec<_>>().join(" ");
+    let command = Some(command).filter(|command| !command.is_empty());
     Surroundings { source: source.name.clone(), facts, command }
 }
 
@@ -38,7 +41,7 @@ fn machine(facts: &mut Vec<(String, String)>, result: &RunResult) {
     fact("kernel", here.kernel.clone());
     fact("processor", here.processor.clone());
     fact("CPUs", if here.cpus > 0 { here.cpus.to_string() } else { String::new() });
-    fact("memory", if here.memory_bytes > 0 { about(here.memory_bytes) } else { String::new() });
+    fact("memory", if here.memory_bytes > 0 { text::rounded_size(here.memory_bytes as f64) } else { String::new() });
     if let Some(clock) = &here.clock {
         let drift = clock.drift_ppm.map(|drift| format!(", drift {drift:.3} ppm")).unwrap_or_default();
         let why = clock.why_not_tsc.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
@@ -57,12 +60,17 @@ fn machine(facts: &mut Vec<(String, String)>, result: &RunResult) {
             let mount = target.mount.as_ref().map(|at| format!(", {} at {} ({})", at.kind, at.point, at.options));
             fact(
                 "target",
-                format!("{}, {}{device}{}", target.path, about(target.size_bytes), mount.unwrap_or_default()),
+                format!(
+                    "{}, {}{device}{}",
+                    target.path,
+                    text::rounded_size(target.size_bytes as f64),
+                    mount.unwrap_or_default()
+                ),
             );
         }
         if let Some(limits) = &monitored.group_limits {
             let cpus = limits.cpus.map(|cpus| format!("{cpus} CPUs"));
-            let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", about(bytes)));
+            let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", text::rounded_size(bytes as f64)));
             fact("control group", [cpus, memory].into_iter().flatten().collect::<Vec<_>>().join(", "));
         }
     }
@@ -78,46 +86,15 @@ fn devices(facts: &mut Vec<(String, String)>, result: &RunResult) {
         let cache = device.write_back.map(|back| if back { "write-back cache" } else { "write-through" }.to_owned());
         let parts = [
             device.model.clone(),
-            device.size_bytes.map(about),
+            device.size_bytes.map(|bytes| text::rounded_size(bytes as f64)),
             kind,
             device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
             device.queue_requests.map(|requests| format!("{requests} requests per queue")),
-            device
-                .hardware_queues
-                .map(|queues| format!("{queues} hardware queue{}", if queues == 1 { "" } else { "s" })),
+            device.hardware_queues.map(|queues| text::counted(queues, "hardware queue")),
             device.logical_block_bytes.map(|bytes| format!("blocks of {}", size(bytes))),
             cache,
         ];
         let said: Vec<String> = parts.into_iter().flatten().collect();
         facts.push((format!("device {}", device.name), said.join(", ")));
-    }
-}
-
-/// Formats a size as `15.5 GiB`.
-pub(super) fn about(bytes: u64) -> String {
-    let value = bytes as f64;
-    let unit = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|&(shift, _)| bytes >> shift > 0);
-    unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{:.1} {name}", value / (1_u64 << shift) as f64))
-}
-
-/// Quotes words for a shell.
-fn shell(words: &[String]) -> String {
-    let plain = |word: &str| {
-        !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter))
-    };
-    let quoted = |word: &String| {
-        if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_ready_for_a_shell() {
-        let words = ["plumb", "survey", "/mnt/my disk", "it's"].map(str::to_owned);
-        assert_eq!(shell(&words), "plumb survey '/mnt/my disk' 'it'\\''s'");
     }
 }

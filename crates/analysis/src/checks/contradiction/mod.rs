@@ -9,7 +9,7 @@ use super::note;
 use crate::identities::{Identity, contradictions};
 use crate::run_facts::{busy_jobs, float, unseen_by_devices};
 use measure::Direction;
-use measure::text::thousands;
+use measure::text;
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "contradiction";
@@ -38,9 +38,9 @@ fn too_few_requests(result: &RunResult, direction: Direction) -> Option<Note> {
     (requests < asked * (LEAST_SHARE - unseen)).then(|| {
         let sentence = format!(
             "{} direct {}s were done, and the disks completed {} requests: memory answered, or the report is not of one run",
-            thousands(asked),
+            text::number(asked),
             direction.word(),
-            thousands(requests)
+            text::number(requests)
         );
         note(ID, Grade::NotAStorageResult, sentence, &[("ios_asked", asked), ("requests", requests)])
     })
@@ -69,9 +69,9 @@ fn note_of(identity: &Identity) -> Note {
         "{}: {} does not hold: {} {unit} against {} = {} {unit}; the printed numbers are not of one run",
         identity.subject,
         identity.equation,
-        thousands(left),
+        text::number(left),
         identity.numbers,
-        thousands(right)
+        text::number(right)
     );
     let evidence = [("stated", left), ("computed", right), ("apart_percent", apart)];
     note(ID, Grade::NotAStorageResult, sentence, &evidence)

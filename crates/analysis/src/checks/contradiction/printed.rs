@@ -3,7 +3,7 @@
 //! Owns what is impossible, and how far rounding goes. The numbers are those of the text, not of the result that was
 //! made of it: there they are within bounds.
 
-use measure::text::thousands;
+use measure::text;
 use model::reading::{ReadDirection, ReadJob, ReadLatency, ReadRun};
 
 /// A number that cannot be.
@@ -61,16 +61,6 @@ fn more(value: f64, bound: f64, share: f64) -> bool {
 fn subject(job: &ReadJob, direction: Option<&ReadDirection>) -> String {
     let name = job.name.as_deref().unwrap_or_default();
     direction.map_or_else(|| format!("job {name}"), |direction| format!("job {name}, {}", direction.kind.word()))
-}
-
-/// A latency in the unit that fits it.
-fn time(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.2} µs", ns / 1e3),
-        ns if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
-        ns => format!("{:.2} s", ns / 1e9),
-    }
 }
 
 /// The latencies of a direction by the names that fio gives them.
@@ -164,7 +154,8 @@ fn a_mean_outside_of_its_bounds(_: &ReadRun, job: &ReadJob) -> Option<Impossible
         let mean = latency.mean_ns?;
         let (min, max) = (latency.min_ns.unwrap_or(0.0), latency.max_ns.unwrap_or(f64::INFINITY));
         if more(min, max, 0.0) {
-            let why = format!("the shortest {name} of {} is longer than the longest of {}", time(min), time(max));
+            let why =
+                format!("the shortest {name} of {} is longer than the longest of {}", text::time(min), text::time(max));
             return Some((why, min, max));
         }
         let (side, bound) = match () {
@@ -173,7 +164,11 @@ fn a_mean_outside_of_its_bounds(_: &ReadRun, job: &ReadJob) -> Option<Impossible
             () => return None,
         };
         let beyond = if side == "longest" { "above" } else { "below" };
-        Some((format!("the mean {name} of {} is {beyond} the {side} of {}", time(mean), time(bound)), mean, bound))
+        Some((
+            format!("the mean {name} of {} is {beyond} the {side} of {}", text::time(mean), text::time(bound)),
+            mean,
+            bound,
+        ))
     })
 }
 
@@ -184,7 +179,7 @@ fn percentiles_out_of_order(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
         let falls = |pair: &&[(f64, f64)]| pair[1].1 < pair[0].1;
         let pair = points.windows(2).find(falls)?;
         let ((low, at_low), (high, at_high)) = (pair[0], pair[1]);
-        let why = format!("p{high} of {name}, {}, is below p{low}, {}", time(at_high), time(at_low));
+        let why = format!("p{high} of {name}, {}, is below p{low}, {}", text::time(at_high), text::time(at_low));
         Some((why, at_high, at_low))
     })
 }
@@ -196,13 +191,14 @@ fn percentiles_outside_of_their_bounds(_: &ReadRun, job: &ReadJob) -> Option<Imp
         let beyond = |&(_, ns): &(f64, f64)| longest.is_some_and(|longest| more(ns, longest, BUCKET));
         if let (Some(&(percent, ns)), Some(longest)) = (latency.percentiles.iter().find(|point| beyond(point)), longest)
         {
-            let why = format!("p{percent} of {name}, {}, is beyond the longest, {}", time(ns), time(longest));
+            let why =
+                format!("p{percent} of {name}, {}, is beyond the longest, {}", text::time(ns), text::time(longest));
             return Some((why, ns, longest));
         }
         let shortest = latency.min_ns?;
         let below = |&(_, ns): &(f64, f64)| more(shortest, ns, BUCKET);
         let &(percent, ns) = latency.percentiles.iter().find(|point| below(point))?;
-        let why = format!("p{percent} of {name}, {}, is below the shortest, {}", time(ns), time(shortest));
+        let why = format!("p{percent} of {name}, {}, is below the shortest, {}", text::time(ns), text::time(shortest));
         Some((why, ns, shortest))
     })
 }
@@ -217,7 +213,7 @@ fn parts_that_are_not_the_total(_: &ReadRun, job: &ReadJob) -> Option<Impossible
         let parts = mean(&direction.completion)? + mean(&direction.submission).unwrap_or(0.0);
         (parts > total * (1.0 + APART) + 2.0 * UNIT_NS).then(|| Impossible {
             subject: subject(job, Some(direction)),
-            why: format!("submission and completion take {}, both together {}", time(parts), time(total)),
+            why: format!("submission and completion take {}, both together {}", text::time(parts), text::time(total)),
             stated: total,
             against: parts,
         })
@@ -237,11 +233,11 @@ fn counts_that_disagree(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
     first_latency(job, |name, latency, direction| {
         let in_bins: f64 = latency.bins.iter().map(|&(_, count)| count).sum();
         if let Some(count) = latency.count.filter(|count| !latency.bins.is_empty() && apart(*count, in_bins)) {
-            let (count, bins) = (thousands(count), thousands(in_bins));
+            let (count, bins) = (text::number(count), text::number(in_bins));
             return Some((format!("{name} has {count} I/Os, and {bins} in its bins"), latency.count?, in_bins));
         }
         let (count, ios) = (latency.count.filter(|count| *count > 0.0)?, direction?.ios?);
-        let why = || format!("{} I/Os were done, and {name} is of {}", thousands(ios), thousands(count));
+        let why = || format!("{} I/Os were done, and {name} is of {}", text::number(ios), text::number(count));
         apart(count, ios).then(|| (why(), count, ios))
     })
 }
@@ -258,7 +254,7 @@ fn blocks_larger_than_asked_for(_: &ReadRun, job: &ReadJob) -> Option<Impossible
         let most = (ios + edges) * largest;
         (largest > 0.0 && at < 3 && bytes > most * (1.0 + PRINTED)).then(|| Impossible {
             subject: subject(job, Some(direction)),
-            why: format!("{} I/Os of at most {largest} B are not {} B", thousands(ios), thousands(bytes)),
+            why: format!("{} I/Os of at most {largest} B are not {} B", text::number(ios), text::number(bytes)),
             stated: bytes,
             against: most,
         })
@@ -280,7 +276,7 @@ fn a_group_that_is_not_the_sum_of_its_jobs(run: &ReadRun, job: &ReadJob) -> Opti
         let stated = group.bytes?;
         ((stated - sum).abs() > PRINTED * stated.max(sum) + 1024.0).then(|| Impossible {
             subject: format!("group {}, {}", job.group.unwrap_or(0.0), group.kind.word()),
-            why: format!("it moved {} B, and its jobs {} B", thousands(stated), thousands(sum)),
+            why: format!("it moved {} B, and its jobs {} B", text::number(stated), text::number(sum)),
             stated,
             against: sum,
         })
@@ -323,7 +319,9 @@ fn depths(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
 }
 
 fn sum_of_shares(job: &ReadJob, name: &str, sum: f64) -> Impossible {
-    let why = format!("{name} add up to {sum:.1} %");
+    // 100.4 % is `100 %` in whole numbers.
+    let beyond = if (100.0..100.5).contains(&sum) { "more than " } else { "" };
+    let why = format!("{name} add up to {beyond}{}", text::percent(sum / 100.0));
     Impossible { subject: subject(job, None), why, stated: sum, against: 100.0 }
 }
 
@@ -380,18 +378,18 @@ mod tests {
     fn a_genuine_report_is_silent_and_each_change_of_it_is_found() {
         assert_eq!(impossible(&genuine()), []);
         let changes: [(Change, &str); 12] = [
-            (|job| completion(job).percentiles[1].1 = 80e3, "p99 of clat, 80.00 µs, is below p50, 90.00 µs"),
-            (|job| completion(job).percentiles[2].1 = 500e3, "is beyond the longest, 400.00 µs"),
-            (|job| completion(job).percentiles[0].1 = 10e3, "is below the shortest, 20.00 µs"),
-            (|job| completion(job).mean_ns = Some(500e3), "is above the longest of 400.00 µs"),
-            (|job| completion(job).mean_ns = Some(15e3), "is below the shortest of 20.00 µs"),
+            (|job| completion(job).percentiles[1].1 = 80e3, "p99 of clat, 80 µs, is below p50, 90 µs"),
+            (|job| completion(job).percentiles[2].1 = 500e3, "is beyond the longest, 400 µs"),
+            (|job| completion(job).percentiles[0].1 = 10e3, "is below the shortest, 20 µs"),
+            (|job| completion(job).mean_ns = Some(500e3), "is above the longest of 400 µs"),
+            (|job| completion(job).mean_ns = Some(15e3), "is below the shortest of 20 µs"),
             (|job| completion(job).count = Some(500.0), "clat has 500 I/Os, and 1,000 in its bins"),
             (|job| job.directions[0].ios = Some(2_000.0), "2,000 I/Os were done, and slat is of 1,000"),
             (|job| job.directions[0].submission.as_mut().unwrap().max_ns = Some(-1.0), "slat max is negative: -1"),
-            (|job| job.directions[0].total.as_mut().unwrap().mean_ns = Some(50e3), "both together 50.00 µs"),
+            (|job| job.directions[0].total.as_mut().unwrap().mean_ns = Some(50e3), "both together 50 µs"),
             (|job| job.directions[0].bytes = Some(8_192_000.0), "are not 8,192,000 B"),
-            (|job| job.latency_shares[0].percent = 190.0, "the shares of the latencies add up to 230.0 %"),
-            (|job| job.depth_percent = vec![25.0], "the shares of the depths add up to 25.0 %"),
+            (|job| job.latency_shares[0].percent = 190.0, "the shares of the latencies add up to 230 %"),
+            (|job| job.depth_percent = vec![25.0], "the shares of the depths add up to 25 %"),
         ];
         for (change, says) in changes {
             let mut run = genuine();

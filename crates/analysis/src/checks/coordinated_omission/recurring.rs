@@ -140,8 +140,7 @@ mod tests {
         let notes = run(&with(|at| if at % 2 == 0 { vec![60] } else { Vec::new() }));
         assert_eq!(
             notes[0].sentence,
-            "closed loop: a stall of about 60 ms each 0.9 s (in 10 of 20 intervals) takes 7 % of the time, and only 0.013 % of \
-             the I/Os show it"
+            "closed loop: a stall of about 60 ms each 910 ms (in 10 of 20 intervals) takes 6.6 % of the time, and only 0.013 % of the I/Os show it"
         );
         assert_eq!(notes[0].evidence[0].0, "stall_ms");
     }

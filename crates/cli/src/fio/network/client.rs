@@ -20,7 +20,7 @@ use fio::{Action, ClientRequest, Invocation, LostServer, OutputFormat, ServerJob
 use formats::fio::clients::{ServerResult, ServerResults, Sums};
 use formats::{View, printable};
 use measure::Nanos;
-use measure::text::rounded_size;
+use measure::text;
 use model::{JobResult, RunResult, SCHEMA};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -335,10 +335,10 @@ fn other_rates(summary: &cluster::Summary, sums: &[JobResult]) -> Vec<String> {
         let differ = elapsed >= Nanos::SECOND && found.is_other(of_sum);
         differ.then(|| {
             format!(
-                "All clients: {}s at {}/s divide by the longest time of a job; from the first start to the last end it was {}/s",
+                "All clients: {}s at {} divide by the longest time of a job; from the first start to the last end it was {}",
                 found.direction.word(),
-                rounded_size(of_sum),
-                rounded_size(over_all)
+                text::rate(of_sum),
+                text::rate(over_all)
             )
         })
     };

@@ -83,8 +83,8 @@ const KNOWN: &[Known] = &[
     // Of control groups.
     known("a group of 300 reads/s", (CAP, "300 reads/s"), |rig| in_group(rig, GroupLimit::Reads, 300, LIBAIO)),
     known("a group of 200 writes/s", (CAP, "200 writes/s"), |rig| in_group(rig, GroupLimit::Writes, 200, "--rw=randwrite --bs=4k --ioengine=libaio --iodepth=4")),
-    known("a group of 20 MB read/s", (CAP, "20000000 bytes read/s"), |rig| in_group(rig, GroupLimit::BytesRead, 20_000_000, "--rw=read --bs=64k --ioengine=libaio --iodepth=4")),
-    known("a group of 5 MB written/s", (CAP, "5000000 bytes written/s"), |rig| in_group(rig, GroupLimit::BytesWritten, 5_000_000, "--rw=write --bs=16k --ioengine=psync")),
+    known("a group of 20 MB read/s", (CAP, "20,000,000 bytes read/s"), |rig| in_group(rig, GroupLimit::BytesRead, 20_000_000, "--rw=read --bs=64k --ioengine=libaio --iodepth=4")),
+    known("a group of 5 MB written/s", (CAP, "5,000,000 bytes written/s"), |rig| in_group(rig, GroupLimit::BytesWritten, 5_000_000, "--rw=write --bs=16k --ioengine=psync")),
     known("2,300 reads/s, out of sight", (CAP, "a limit"), |rig| {
         let command = rig.on_device(&format!("{LIBAIO} --ramp_time=1 --runtime=6 --time_based"));
         said(limited(rig, GroupLimit::Reads, 2_300).inside(without_groups(&command)))
