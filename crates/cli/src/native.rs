@@ -121,7 +121,7 @@ impl Command {
             Command::Parse(args) => crate::parse::run(args),
             Command::Grade(args) => crate::grade::run(args),
             Command::Knee(args) if args.iozone.is_empty() => survey::knee::run(args),
-            Command::Knee(args) => crate::iozone::find_knee(&args.iozone, args.output.as_deref(), &args.result),
+            Command::Knee(args) => crate::iozone::find_knee(&args.iozone, args.output.as_deref(), args.of_iozone()?),
             Command::Capacity(args) => crate::capacity::run(args),
             Command::Ask(args) => crate::ask::run(args),
             Command::Calibrate(args) => crate::calibrate::run(args),

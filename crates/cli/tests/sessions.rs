@@ -24,7 +24,14 @@ const COMMANDS: &[(&str, Device)] = &[
         Device::Simulated,
     ),
     ("model --size 16M --time 20ms --run disk", Device::Real),
+    ("fio --name=a --ioengine=sim --rw=randread --size=1g --runtime=2 --time_based", Device::Simulated),
+    ("iozone -i 0 -s 1m -r 64k -f disk/f", Device::Real),
 ];
+
+/// True for a command whose runs may be calibrated. A pass of iozone is shorter than that.
+fn is_calibrated(command: &str) -> bool {
+    !command.starts_with("iozone")
+}
 
 /// What a command measures.
 #[derive(Clone, Copy, PartialEq)]
@@ -101,7 +108,8 @@ fn every_command_publishes_keeps_and_names_its_runs() {
             let name = command.split(' ').next().unwrap();
             assert_eq!(result["environment"]["host"], "elsewhere", "{command}");
             assert_eq!(result["environment"]["command"][1], name, "{command}");
-            assert!(result["jobs"][0]["calibration"].is_object(), "{command}: plumb's own share is not in its result");
+            let share = &result["jobs"][0]["calibration"];
+            assert_eq!(share.is_object(), is_calibrated(command), "{command}: plumb's own share");
         }
     }
 }
@@ -110,7 +118,8 @@ fn every_command_publishes_keeps_and_names_its_runs() {
 fn calibrations_and_stores_that_are_not_wanted_are_left_out() {
     for (command, _) in COMMANDS {
         let place = place();
-        run(place.path(), command, "--no-calibrate --store s.db");
+        let option = if is_calibrated(command) { "--no-calibrate" } else { "" };
+        run(place.path(), command, &format!("{option} --store s.db"));
         let kept: Value = serde_json::from_str(&plumb(place.path(), "store export --store s.db last")).unwrap();
         assert!(results(&kept).iter().all(|result| result["jobs"][0].get("calibration").is_none()), "{command}");
         let (_, said) = run(place.path(), command, "--no-store --quiet");
@@ -136,6 +145,42 @@ fn strict_fails_on_findings_that_are_not_accepted() {
     let knee = format!("knee --users 1 --time 1s --size 16M --no-report -o - {}", memory.path().display());
     let status = |options: &str| run(memory.path(), &knee, &format!("--no-store {options}")).0;
     assert_eq!((status("--strict=backing"), status("--strict=backing --accept backing")), (4, 0));
+    let iozone = format!("iozone -i 0 -s 1m -r 64k -f {}/f", memory.path().display());
+    let status = |options: &str| run(memory.path(), &iozone, options).0;
+    assert_eq!((status("--strict=backing"), status("--strict=backing --accept backing")), (4, 0));
+}
+
+#[test]
+fn programs_that_plumb_replaces_print_its_result_alone() {
+    for (command, json) in [(COMMANDS[6].0, "--json"), (COMMANDS[7].0, "--json -")] {
+        let place = place();
+        let (status, said) = run(place.path(), command, &format!("{json} --quiet --host elsewhere --no-store"));
+        let document: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{command}: {error}: {said}"));
+        assert_eq!(status, 0, "{command}");
+        for result in results(&document) {
+            assert_eq!(result["environment"]["host"], "elsewhere", "{command}");
+        }
+    }
+    let place = place();
+    let (_, said) = run(place.path(), COMMANDS[6].0, "--json --result=r.json");
+    let (file, said): (Value, Value) =
+        (plumb_json(&place.path().join("r.json")), serde_json::from_str(&said).expect("the same on standard output"));
+    assert_eq!(file["jobs"], said["jobs"]);
+}
+
+fn plumb_json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_members_result_names_its_host_and_the_words_of_its_task() {
+    let place = place();
+    plumb(place.path(), "cluster --local 1 --keep kept fio --name=a --ioengine=null --size=1m --rw=read --filename=x");
+    let member = plumb_json(&place.path().join("kept/member-000.json"));
+    let environment = &member["result"]["environment"];
+    assert!(environment["host"].is_string(), "{environment}");
+    assert_eq!(environment["command"][1], "fio");
+    assert_eq!(environment["command"][2], "--name=a");
 }
 
 #[test]
@@ -145,7 +190,8 @@ fn the_lines_have_standard_output_to_themselves() {
         let (_, said) = run(place.path(), command, "--quiet --stream -");
         let lines = said.lines().filter(|line| !line.starts_with("plumb: "));
         assert!(lines.into_iter().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{command}: {said}");
-        let (status, said) = run(place.path(), command, "--json --stream -");
+        let json = if command.starts_with("iozone") { "--json -" } else { "--json" };
+        let (status, said) = run(place.path(), command, &format!("{json} --stream -"));
         assert!(status != 0 && said.contains("standard output is for the result already"), "{command}: {said}");
     }
 }
@@ -157,8 +203,9 @@ fn what_has_no_meaning_is_refused_with_its_reason() {
         let (status, said) = run(place.path(), command, "--accept cash");
         assert!(status != 0 && said.contains("there is no check `cash`"), "{command}: {said}");
     }
-    for option in ["--accept cache", "--strict", "--host a", "--no-calibrate", "--store s.db", "--stream -", "--otlp a"]
-    {
+    let options =
+        "--accept cache|--strict|--host a|--no-calibrate|--store s.db|--no-store|--stream -|--metrics m.prom|--otlp a";
+    for option in options.split('|') {
         let (status, said) = run(place.path(), "calibrate --engine psync", option);
         let name = option.split(' ').next().unwrap();
         assert!(status == 1 && said.contains("only commands that do I/O") && said.contains(name), "{option}: {said}");

@@ -106,7 +106,11 @@ impl Reader<'_> {
             Some(row) if row.value.starts_with('[') => self.take(row, &glued.unwrap_or_default()),
             Some(row) if !row.value.is_empty() => {
                 let Some(value) = glued.or_else(|| self.next_word()) else {
-                    let kind = if row.value == "SECONDS" { "a time" } else { "a file" };
+                    let kind = match row.value {
+                        "SECONDS" => "a time",
+                        "FILE" => "a file",
+                        _ => "a value",
+                    };
                     return Err(Refusal::NotBuilt(format!("--{name} wants {kind}: --{name}={}", row.value)));
                 };
                 self.take(row, &value)
@@ -191,6 +195,12 @@ impl Reader<'_> {
             }
             Does::Number(take) => take(&mut self.settings, number(value)),
             Does::Read(read) => read(self, value)?,
+            Does::Session => {
+                let is_alone = row.value.is_empty() || row.value.starts_with('[') && value.is_empty();
+                let value = if is_alone { String::new() } else { format!("={value}") };
+                self.settings.session.push(format!("-{}{value}", row.name));
+                None
+            }
             Does::Refused(reason) => return Err(Refusal::NotBuilt(format!("-{}: {reason}", row.name))),
         };
         self.settings.splash.extend(line.map(|line| format!("\t{line}\n")));

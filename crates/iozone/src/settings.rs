@@ -167,16 +167,8 @@ pub struct Settings {
     pub rare: Rare,
     /// plumb's own: file for results as JSON.
     pub json: Option<PathBuf>,
-    /// plumb's own: where lines of JSON go during the run.
-    pub stream: Option<String>,
-    /// plumb's own: file for metrics during the run.
-    pub metrics: Option<PathBuf>,
-    /// plumb's own: address that answers scrapes during the run.
-    pub metrics_listen: Option<String>,
-    /// plumb's own: time for which it goes on to answer after the run.
-    pub metrics_linger: Option<Nanos>,
-    /// plumb's own: receiver of metrics over OTLP.
-    pub otlp: Option<String>,
+    /// Options of plumb's sessions, `--NAME` or `--NAME=VALUE`.
+    pub session: Vec<String>,
     /// plumb's own: file for rows as CSV.
     pub csv: Option<PathBuf>,
     /// plumb's own: file for charts of the tables.
@@ -184,8 +176,6 @@ pub struct Settings {
     /// plumb's own: report an I/O that takes longer than this; `None` for never.
     #[default(Some(Nanos::from_secs(30)))]
     pub stuck_after: Option<Nanos>,
-    /// plumb's own: the findings of checks that fail the run; `usual` without a list.
-    pub strict: Option<String>,
 }
 
 impl Settings {
@@ -333,6 +323,8 @@ pub(crate) enum Does {
     Number(fn(&mut Settings, i64) -> Option<String>),
     /// Takes text, or depends on the arguments parsed before it.
     Read(fn(&mut Reader<'_>, &str) -> Printed),
+    /// It is of plumb's sessions, which read it: its word is kept.
+    Session,
     /// Known but rejected, for this reason.
     Refused(&'static str),
 }
@@ -352,6 +344,10 @@ const fn read(
     read: fn(&mut Reader<'_>, &str) -> Printed,
 ) -> Row {
     Row { name, value, help, does: Does::Read(read) }
+}
+
+const fn session(name: &'static str, value: &'static str, help: &'static str) -> Row {
+    Row { name, value, help, does: Does::Session }
 }
 
 const fn refused(name: &'static str, value: &'static str, help: &'static str, reason: &'static str) -> Row {
@@ -605,41 +601,23 @@ const OWN: &[Row] = &[
         reader.settings.json = Some(PathBuf::from(text));
         Ok(None)
     }),
-    read("-stream", "FILE", "lines of JSON during the run; - is standard output, fd:N a descriptor", |reader, text| {
-        reader.settings.stream = Some(text.to_owned());
-        Ok(None)
-    }),
-    read("-metrics", "FILE", "metrics for Prometheus' textfile collector, every 5 s", |reader, text| {
-        reader.settings.metrics = Some(PathBuf::from(text));
-        Ok(None)
-    }),
-    read(
-        "-metrics-listen",
-        "[ADDRESS:]PORT",
-        "answer Prometheus' scrapes of /metrics during the run",
-        |reader, text| {
-            reader.settings.metrics_listen = Some(text.to_owned());
-            Ok(None)
-        },
-    ),
-    read("-metrics-linger", "SECONDS", "answer them for this time after the run, too", |reader, text| {
-        reader.settings.metrics_linger = seconds("--metrics-linger", text)?;
-        Ok(None)
-    }),
-    read("-otlp", "URL", "send metrics to this receiver of OpenTelemetry, every 5 s", |reader, text| {
-        reader.settings.otlp = Some(text.to_owned());
-        Ok(None)
-    }),
+    session("-stream", "FILE", "lines of JSON during the run; - is standard output, fd:N a descriptor"),
+    session("-metrics", "FILE", "metrics for Prometheus' textfile collector, every 5 s"),
+    session("-metrics-listen", "PORT", "answer Prometheus' scrapes of /metrics during the run, at [ADDRESS:]PORT"),
+    session("-metrics-linger", "SECONDS", "answer them for this time after the run, too"),
+    session("-otlp", "URL", "send metrics to this receiver of OpenTelemetry, every 5 s"),
+    session("-accept", "LIST", "findings that a result is not of the storage, which --strict leaves out"),
+    session("-strict", "[=LIST]", "status 4 if a check fires, or one of these"),
+    session("-host", "NAME", "name of the machine in results, lines and metrics"),
+    session("-store", "FILE", "keep the results in this store"),
+    session("-no-store", "", "do not keep the results in the store that PLUMB_STORE names"),
+    session("-quiet", "", "no progress, percentiles and remarks on standard error"),
     read("-csv", "FILE", "the tables, a line per number", |reader, text| {
         reader.settings.csv = Some(PathBuf::from(text));
         Ok(None)
     }),
     read("-report", "FILE", "the tables as charts: .html, .svg, .png or .pdf; also -+report FILE", |reader, text| {
         reader.settings.pictures = Some(PathBuf::from(text));
-        Ok(None)
-    }),
-    read("-strict", "[=LIST]", "status 4 if a check fires, or one of these", |reader, text| {
-        reader.settings.strict = Some(if text.is_empty() { "usual" } else { text }.to_owned());
         Ok(None)
     }),
     read("-stuck-after", "SECONDS", "report an I/O that takes longer (30); 0 for never", |reader, text| {

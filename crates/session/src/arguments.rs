@@ -1,10 +1,14 @@
 //! The options that all commands that measure have, with one meaning and one help text.
 
+use crate::failure::Failure;
 use crate::keep::KeepArgs;
 use crate::publish::PublishArgs;
 use crate::streams::Streams;
 use analysis::{CHECKS, Strictness};
+use clap::Parser;
+use clap::error::{ContextKind, ErrorKind};
 use model::{Grade, Note, RunResult};
+use std::error::Error;
 
 /// Options of commands that measure.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -35,6 +39,26 @@ pub struct SessionArgs {
 }
 
 impl SessionArgs {
+    /// Reads options that the own parser of fio or iozone leaves to it: `--NAME` or `--NAME=VALUE` each.
+    pub fn of_words(words: &[String]) -> Result<Self, Failure> {
+        #[derive(clap::Parser)]
+        #[command(no_binary_name = true, args_override_self = true)]
+        struct Words {
+            #[command(flatten)]
+            args: SessionArgs,
+        }
+        let failed = |error: clap::Error| {
+            let of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+            let (option, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
+            let option = option.split(['[', '<', ' ']).next().unwrap_or_default().trim_end_matches('=').to_owned();
+            match (error.kind(), error.source()) {
+                (ErrorKind::ValueValidation, Some(why)) => Failure::new(format!("{option}={value}: {why}")),
+                _ => Failure::new(error.to_string().trim_start_matches("error: ").lines().next().unwrap_or_default()),
+            }
+        };
+        Words::try_parse_from(words).map(|words| words.args).map_err(failed)
+    }
+
     /// The first option that is about runs and was given; `--json` and `--quiet` are of all commands.
     pub fn given(&self) -> Option<&'static str> {
         let all = [

@@ -18,12 +18,23 @@ const VARIABLE: &str = "PLUMB_STORE";
 /// Options of commands that measure.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct KeepArgs {
-    /// Keep the result in this store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
+    #[cfg_attr(
+        feature = "store",
+        doc = "Keep the result in this store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]"
+    )]
+    #[cfg_attr(not(feature = "store"), doc = "Refused: this build has no store")]
+    #[cfg_attr(not(feature = "store"), arg(value_parser = refused))]
     #[arg(long, value_name = "FILE", conflicts_with = "no_store")]
     store: Option<PathBuf>,
-    /// Do not keep the result in the store
+    #[cfg_attr(feature = "store", doc = "Do not keep the result in the store")]
+    #[cfg_attr(not(feature = "store"), doc = "No effect: this build has no store")]
     #[arg(long)]
     no_store: bool,
+}
+
+#[cfg(not(feature = "store"))]
+fn refused(_: &str) -> Result<PathBuf, String> {
+    Err(Failure::not_built("--store", "store").message().to_owned())
 }
 
 impl KeepArgs {
@@ -32,9 +43,9 @@ impl KeepArgs {
         self.store.as_ref().map(|_| "--store").or(self.no_store.then_some("--no-store"))
     }
 
-    /// The store that was named, if one was.
-    pub fn in_file(store: Option<&Path>) -> Result<Self, Failure> {
-        Ok(KeepArgs { store: store.map(Path::to_owned), no_store: false })
+    /// True if a store is named by the option.
+    pub fn names_store(&self) -> bool {
+        self.store.is_some()
     }
 }
 
@@ -60,7 +71,7 @@ enum Place {
 
 /// Returns the place where a command keeps its result.
 fn of_command(args: &KeepArgs, keeping: Keeping) -> Place {
-    if args.no_store {
+    if args.no_store || cfg!(not(feature = "store")) {
         return Place::Nowhere;
     }
     if let Some(file) = &args.store {
@@ -116,6 +127,11 @@ pub fn keep_result(result: &RunResult, args: &KeepArgs, keeping: Keeping) -> Str
         Ok(formats::native::write(&result)?.into_bytes())
     };
     keep(write, args, keeping)
+}
+
+/// The same of a document, whose text is made if it is kept.
+pub fn keep_document(text: impl FnOnce() -> Result<String, Failure>, args: &KeepArgs, keeping: Keeping) -> String {
+    keep(|| Ok(text()?.into_bytes()), args, keeping)
 }
 
 fn keep(read: impl FnOnce() -> Result<Vec<u8>, Failure>, args: &KeepArgs, keeping: Keeping) -> String {

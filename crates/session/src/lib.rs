@@ -7,7 +7,6 @@
 
 pub mod arguments;
 pub mod failure;
-#[cfg_attr(not(feature = "store"), path = "absent/keep.rs")]
 pub mod keep;
 pub mod machine;
 pub mod output;

@@ -75,7 +75,7 @@ impl Display {
             }
             bar
         });
-        let has_lines = bar.is_none() && !output::is_quiet() && remarks::are_wanted();
+        let has_lines = bar.is_none() && remarks::are_wanted();
         Display {
             bar,
             has_lines,

@@ -1,7 +1,6 @@
 //! Remarks of the checks and the limiting resource after a run, for every command that measures.
 
-use crate::failure::Failure;
-use crate::output::print_error;
+use crate::output::{is_quiet, print_error};
 use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, is_shown, verdict_line};
 use formats::printable;
 use measure::Nanos;
@@ -12,9 +11,11 @@ use std::io::IsTerminal;
 /// Exit status with `--strict` if a check found a problem.
 pub const STRICT: u8 = 4;
 
-/// True if remarks go to standard error: if it is a terminal, or as the environment variable `PLUMB_REMARKS` says.
+/// True if remarks go to standard error: if it is a terminal, or as the environment variable `PLUMB_REMARKS` says. `--quiet`
+/// silences them.
 pub fn are_wanted() -> bool {
     match std::env::var("PLUMB_REMARKS").as_deref() {
+        _ if is_quiet() => false,
         Ok("always") => true,
         Ok("never") => false,
         _ => std::io::stderr().is_terminal(),
@@ -100,14 +101,9 @@ pub fn findings(notes: &[Note]) -> impl Iterator<Item = &Note> {
     notes.iter().filter(|note| is_finding(note))
 }
 
-/// Reads the value of `--strict`.
-pub fn strictness(text: &str) -> Result<Strictness, Failure> {
-    Strictness::read(text).map_err(|wrong| Failure::new(format!("--strict={text}: {wrong}")))
-}
-
 /// Returns the exit status with `--strict`: [`STRICT`] if `status` is 0 and a check found one of these problems, otherwise
 /// `status`.
-pub fn strict_status(status: u8, strictness: &Strictness, notes: &[Note]) -> u8 {
+pub(crate) fn strict_status(status: u8, strictness: &Strictness, notes: &[Note]) -> u8 {
     if status == 0 && strictness.fails(notes) { STRICT } else { status }
 }
 

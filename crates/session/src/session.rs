@@ -5,19 +5,20 @@ use crate::failure::{Cut, Failure};
 use crate::keep::{Keeping, keep_result};
 use crate::output::Output;
 use crate::publish::Publisher;
-use crate::remarks::STRICT;
+use crate::remarks::strict_status;
 use crate::result_file::name_host;
 use measure::Nanos;
 use model::{Note, RunResult};
 use plan::Plan;
-use run::{Calibrating, Observer, RunOptions};
+use run::{Calibrating, Observer, RunOptions, Runner};
+use std::path::Path;
 use sys::processes::signals::Watch;
 
 /// A run to make.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
-    /// Name for people: on lines, metrics and messages.
-    pub title: &'a str,
+    /// Name for people on lines, metrics and messages, if it is one of several.
+    pub title: Option<&'a str>,
     /// The Plan of the run.
     pub plan: &'a Plan,
     /// Its options. The session sets the calibration, and the intervals that are published.
@@ -28,16 +29,23 @@ impl<'a> Run<'a> {
     /// A run with progress.
     pub fn new(title: &'a str, plan: &'a Plan) -> Self {
         let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
-        Run { title, plan, options }
+        Run { title: Some(title), plan, options }
     }
 }
+
+/// Root directory of /proc and /sys.
+const SYSTEM_ROOT: &str = "/";
 
 /// The runs of one command.
 pub struct Session {
     args: SessionArgs,
     publisher: Publisher,
-    /// Catches signals between two runs, too.
-    signals: Watch,
+    /// Catches signals between two runs, too; not of a program that plumb replaces.
+    signals: Option<Watch>,
+    /// The clock, the thread and the buffers that short runs share.
+    runner: Option<Runner>,
+    /// The command line that repeats the runs.
+    command: Vec<String>,
     /// Findings of the checks on all runs that count.
     notes: Vec<Note>,
 }
@@ -46,10 +54,29 @@ impl Session {
     /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. From then on a signal does
     /// not end the process; see [`Session::caught`].
     pub fn open(args: &SessionArgs) -> Result<Self, Failure> {
-        args.streams.apply();
         args.publish.check_stdout(args.streams.json.then_some("--json"))?;
+        Ok(Session { signals: Some(Watch::begin()?), ..Self::drop_in(args)? })
+    }
+
+    /// The same for a program that plumb replaces, and for members: between its runs a signal ends the process. It may wait for
+    /// the reader of a pipe then.
+    pub fn drop_in(args: &SessionArgs) -> Result<Self, Failure> {
+        args.streams.apply();
         let publisher = Publisher::open(&args.publish, args.host.clone())?;
-        Ok(Session { args: args.clone(), publisher, signals: Watch::begin()?, notes: Vec::new() })
+        let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        Ok(Session { args: args.clone(), publisher, signals: None, runner: None, command, notes: Vec::new() })
+    }
+
+    /// The same of runs by another command line than that of this process.
+    #[must_use]
+    pub fn by_command(self, command: Vec<String>) -> Self {
+        Session { command, ..self }
+    }
+
+    /// The same for runs as short as a pass of iozone: they share what they can.
+    #[must_use]
+    pub fn of_passes(self) -> Self {
+        Session { runner: Some(Runner::new(Path::new(SYSTEM_ROOT))), ..self }
     }
 
     /// The options of the session.
@@ -64,7 +91,7 @@ impl Session {
 
     /// The signal that was caught, if there is one.
     pub fn caught(&self) -> Option<i32> {
-        self.signals.caught()
+        self.signals.as_ref()?.caught()
     }
 
     /// Makes a run whose result counts. A run that a signal ended, or in which a job failed, has no result.
@@ -72,7 +99,7 @@ impl Session {
         let title = run.title;
         let mut result = self.execute(run, observer)?;
         self.conclude(&mut result);
-        self.check(title, &result)?;
+        self.check(title.unwrap_or_default(), &result)?;
         self.count(&result.notes);
         self.keep(&result);
         Ok(result)
@@ -83,15 +110,36 @@ impl Session {
         let Run { title, plan, options } = run;
         let calibration = if self.args.no_calibrate { Calibrating::Skipped } else { Calibrating::Brief };
         let options = self.publisher.options(RunOptions { calibration, ..options });
-        self.publisher.begin(Some(title), plan)?;
-        let mut result = run::execute(plan, &options, &mut self.publisher.around(observer))?;
+        self.publisher.begin(title, plan)?;
+        let mut observer = self.publisher.around(observer);
+        let mut result = match &mut self.runner {
+            Some(runner) => runner.run(plan, &options, &mut observer)?,
+            None => run::execute(plan, &options, &mut observer)?,
+        };
         self.name(&mut result);
         Ok(result)
     }
 
+    /// Makes runs of which nothing but the numbers of their jobs is used, one directly after another. There are fewer results if
+    /// one failed, or a signal came.
+    pub fn execute_unseen(
+        &mut self,
+        plans: &[Plan],
+        options: &RunOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<RunResult>, Failure> {
+        let runner = self.runner.get_or_insert_with(|| Runner::new(Path::new(SYSTEM_ROOT)));
+        Ok(runner.run_in_succession(plans, options, observer)?)
+    }
+
+    /// True if anybody gets the runs while they go on.
+    pub fn publishes(&self) -> bool {
+        self.publisher.is_fed()
+    }
+
     /// Writes into a result how it was made: the command line, and the host if it was given a name.
     pub fn name(&self, result: &mut RunResult) {
-        result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        result.environment.command.clone_from(&self.command);
         name_host(result, self.args.host.clone());
     }
 
@@ -141,14 +189,15 @@ impl Session {
         self.publisher.finish()
     }
 
-    /// Ends the session with what the command did. Returns the exit status: [`STRICT`] if it is 0 and `--strict` found a problem.
+    /// Ends the session with what the command did. Returns the exit status: [`crate::remarks::STRICT`] if it is 0 and `--strict` found a problem.
     /// Waits for those who may still ask for metrics.
     pub fn close(mut self, done: Result<u8, Failure>) -> Result<u8, Failure> {
         let published = self.finish();
-        let done = done.and_then(|status| published.map(|()| status)).map(|status| {
-            let is_strict = status == 0 && self.args.strict.as_ref().is_some_and(|strict| strict.fails(&self.notes));
-            if is_strict { STRICT } else { status }
-        });
+        let strict = |status| match &self.args.strict {
+            Some(strict) => strict_status(status, strict, &self.notes),
+            None => status,
+        };
+        let done = done.and_then(|status| published.map(|()| strict(status)));
         self.publisher.linger(done)
     }
 }

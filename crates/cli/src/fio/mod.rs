@@ -16,23 +16,21 @@ mod watch;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{Output, print_error};
-use crate::remarks;
-use crate::result_file::ResultFile;
+use crate::result_file::{ResultFile, surroundings};
 use crate::streams::is_stdout;
 use bandwidth::BandwidthLog;
 use fio::{Action, IdleProfile, Invocation, JobError, OutputFormat, Parser};
 use formats::fio::{log as fio_log, text as fio_text};
 use formats::printable;
 use idle::{Detail, IdleAccount};
-use interim::Interim;
 use measure::Nanos;
 pub(crate) use members::Jobs;
 use plan::{DebugPlan, Plan};
-use results::{Talk, debug_lines, feed_args, prints_result, report, status};
-use run::{Calibrating, RunOptions};
-use session::keep::{KeepArgs, Keeping, keep_result};
+use results::{Talk, debug_lines, prints_result, report, status};
+use run::RunOptions;
+use session::arguments::SessionArgs;
 use session::machine::{Machine, parser};
-use session::publish::Publisher;
+use session::{Run, Session};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -49,9 +47,10 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(invocation) => invocation,
         Err(error) => return refuse(&words, &parser, &machine, &error),
     };
-    // First: it may be a descriptor of the caller, whose number no file of plumb must take.
-    let mut feed = feed(&invocation)?;
-    let mut out = open(&invocation)?;
+    let args = session_args(&invocation)?;
+    // First: a stream may be a descriptor of the caller, whose number no file of plumb must take.
+    let mut session = Session::drop_in(&args)?;
+    let mut out = open(&invocation, &args)?;
     out.write(&invocation.announced.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     if !matches!(invocation.action, Action::Run(_)) {
         invocation.warnings.iter().for_each(|warning| print_error(&warning.to_string()));
@@ -59,8 +58,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
     match &invocation.action {
         Action::Run(plan) => {
-            let measured = measure(plan, &invocation, &mut feed, &mut out);
-            feed.linger(measured)
+            let measured = measure(plan, &invocation, &mut session, &mut out);
+            session.close(measured)
         }
         Action::Client(request) => network::run_client(request, &invocation, &mut out),
         Action::Server(request) => network::serve(request, &invocation),
@@ -83,20 +82,27 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
 }
 
-/// Opens what gets the run while it goes on.
-fn feed(invocation: &Invocation) -> Result<Publisher, Failure> {
-    let args = feed_args(invocation);
-    args.check_stdout(invocation.side.result.as_deref().filter(|path| is_stdout(path)).map(|_| "--result=-"))?;
-    if matches!(invocation.action, Action::Run(_)) { Publisher::open(&args, None) } else { Ok(Publisher::default()) }
+/// The options of the session of a run. The tool's share of latencies is in the outputs that have plumb's own results.
+fn session_args(invocation: &Invocation) -> Result<SessionArgs, Failure> {
+    if !matches!(invocation.action, Action::Run(_)) {
+        return Ok(SessionArgs::default());
+    }
+    let args = SessionArgs::of_words(&invocation.side.session)?;
+    let result = invocation.side.result.as_deref();
+    let by_file = result.filter(|path| is_stdout(path)).map(|_| "--result=-");
+    args.publish.check_stdout(by_file.or(args.streams.json.then_some("--json")))?;
+    let has_it = result.is_some() || args.streams.json || args.store.names_store();
+    let has_it = has_it || invocation.output.formats.iter().any(|word| word.starts_with("json"));
+    Ok(SessionArgs { no_calibrate: args.no_calibrate || !has_it, ..args })
 }
 
 /// Opens the place of fio's own output; none if standard output is for the result or the stream alone (`--result=-`).
-fn open(invocation: &Invocation) -> Result<Output, Failure> {
+fn open(invocation: &Invocation, args: &SessionArgs) -> Result<Output, Failure> {
     match &invocation.output.file {
         // A server has no results; it refuses the option.
         _ if matches!(invocation.action, Action::Server(_)) => Ok(Output::nowhere()),
         Some(path) => Output::file(path),
-        None if matches!(invocation.action, Action::Run(_)) && prints_result(invocation) => Ok(Output::nowhere()),
+        None if prints_result(invocation, args) => Ok(Output::nowhere()),
         None => Ok(Output::stdout()),
     }
 }
@@ -131,8 +137,7 @@ fn output_word(words: &[String]) -> Option<&str> {
     found.filter(|file| !file.is_empty())
 }
 
-fn measure(plan: &Plan, invocation: &Invocation, feed: &mut Publisher, out: &mut Output) -> Result<u8, Failure> {
-    let strict = invocation.side.strict.as_deref().map(remarks::strictness).transpose()?;
+fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mut Output) -> Result<u8, Failure> {
     let regime = until::read(invocation.side.until_regime.as_deref(), plan)?;
     let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
     let warnings: Vec<String> = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
@@ -142,24 +147,19 @@ fn measure(plan: &Plan, invocation: &Invocation, feed: &mut Publisher, out: &mut
         out.write(&fio_text::job_lines(plan))?;
         out.write(&format!("{}\n", fio::VERSION))?;
     }
-    let live = live(invocation, talk);
-    let options = feed.options(RunOptions {
+    let live = if prints_result(invocation, session.args()) { Live::Off } else { live(invocation, talk) };
+    let options = RunOptions {
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
         debug_log: debug_log(plan, out)?,
-        calibration: calibrating(invocation),
         ..RunOptions::default()
-    });
+    };
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
-    let interim = Interim::new(invocation.side.status_interval, interim::request_file());
-    let store = KeepArgs::in_file(invocation.side.store.as_deref())?;
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
-    feed.begin(None, plan)?;
-    let mut watch =
-        Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
-    watch.regime = regime;
-    let result = run::execute(plan, &options, &mut feed.around(&mut watch));
+    let mut watch = Watch::new(out, plan, invocation, talk, live);
+    (watch.log, watch.regime, watch.kept) = (log, regime, kept.as_mut());
+    let result = session.execute(Run { title: None, plan, options }, &mut watch);
     let regime = watch.regime.take();
     let watched = watch.finish();
     let mut result = result?;
@@ -167,34 +167,25 @@ fn measure(plan: &Plan, invocation: &Invocation, feed: &mut Publisher, out: &mut
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
     result.warnings = warnings;
     result.until_regime = regime.map(|regime| regime.end(result.monitored.as_ref()));
-    crate::result_file::name_host(&mut result, None);
-    analysis::judge(&mut result);
-    feed.ended(&result);
-    let fed = feed.finish();
-    let is_written = kept.is_some() || invocation.output.formats.contains(&"native");
-    result.surroundings = is_written.then(|| Box::new(crate::result_file::surroundings(&result.monitored)));
-    let saved = kept.map_or(Ok(()), |mut kept| kept.write(&result));
+    session.conclude(&mut result);
+    let published = session.finish();
+    let prints = session.args().streams.json && !invocation.side.result.as_deref().is_some_and(is_stdout);
+    let is_written = kept.is_some() || prints || invocation.output.formats.contains(&"native");
+    result.surroundings = is_written.then(|| Box::new(surroundings(&result.monitored)));
+    let printed = prints.then(|| ResultFile::reserve(Path::new("-"))).transpose()?;
+    let saved = kept.into_iter().chain(printed).try_for_each(|mut file| file.write(&result));
     report(&result, invocation, talk, out)?;
     let ended = result.until_regime.iter().map(|ended| ended.sentence.clone());
     for sentence in ended.chain(no_io::sentences(plan, &result)) {
         print_error(&format!("fio: {}", printable::line(&sentence)));
     }
-    watched.and(saved).and(fed)?;
+    watched.and(saved).and(published)?;
     if result.ended_by_signal.is_none() && result.has_ios() {
         // fio's output has no line for the run's ID; plumb store list shows it.
-        let _ = keep_result(&result, &store, Keeping::Asked);
+        session.keep(&result);
     }
-    let status = status(&result);
-    Ok(strict.map_or(status, |strict| remarks::strict_status(status, &strict, &result.notes)))
-}
-
-/// The tool's share of latencies is in the outputs that have plumb's own results.
-fn calibrating(invocation: &Invocation) -> Calibrating {
-    let has_it = |word: &&str| word.starts_with("json");
-    match invocation.side.result.is_some() || invocation.output.formats.iter().any(has_it) {
-        true => Calibrating::Brief,
-        false => Calibrating::Skipped,
-    }
+    session.count(&result.notes);
+    Ok(status(&result))
 }
 
 /// The options as they were parsed, for `--debug=parse`.

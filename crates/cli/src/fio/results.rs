@@ -9,7 +9,7 @@ use formats::fio::text as fio_text;
 use formats::{View, printable};
 use model::RunResult;
 use plan::{Plan, Subject};
-use session::publish::PublishArgs;
+use session::arguments::SessionArgs;
 use std::io::IsTerminal;
 
 /// Selects if text for people goes to the output: the normal report and the lines before it.
@@ -114,21 +114,9 @@ pub(super) fn status(result: &RunResult) -> u8 {
     u8::try_from(failed).unwrap_or(u8::MAX)
 }
 
-/// The places that get the run while it goes on, as its words say.
-pub(super) fn feed_args(invocation: &Invocation) -> PublishArgs {
-    let side = invocation.side.clone();
-    PublishArgs {
-        stream: side.stream,
-        metrics: side.metrics,
-        metrics_listen: side.metrics_listen,
-        metrics_linger: side.metrics_linger,
-        otlp: side.otlp,
-    }
-}
-
 /// True if plumb's own result or stream goes to standard output.
-pub(super) fn prints_result(invocation: &Invocation) -> bool {
-    invocation.side.result.as_deref().is_some_and(is_stdout) || feed_args(invocation).prints()
+pub(super) fn prints_result(invocation: &Invocation, args: &SessionArgs) -> bool {
+    invocation.side.result.as_deref().is_some_and(is_stdout) || args.streams.json || args.publish.prints()
 }
 
 #[cfg(test)]

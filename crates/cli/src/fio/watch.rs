@@ -2,14 +2,14 @@
 
 use super::bandwidth::BandwidthLog;
 use super::eta;
-use super::interim::Interim;
-use super::results::{ENDED_BY_SIGNAL, Talk, print, prints_result, report};
+use super::interim::{Interim, request_file};
+use super::results::{ENDED_BY_SIGNAL, Talk, print, report};
 use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
 use crate::result_file::ResultFile;
 use analysis::regime::RegimeWatch;
-use fio::{EtaWhen, Invocation, OutputFormat, OutputRequest};
+use fio::{EtaWhen, Invocation, OutputFormat};
 use formats::fio::{status_line, text as fio_text};
 use measure::Nanos;
 use model::RunResult;
@@ -39,16 +39,15 @@ pub(crate) struct Watch<'out> {
     triggered: bool,
     talk: Talk,
     live: LiveLine<'out>,
-    /// Formats of interim reports.
-    request: Option<&'out OutputRequest>,
-    interim: Option<Interim>,
-    log: Option<BandwidthLog>,
+    interim: Interim,
+    /// A log of aggregate bandwidth.
+    pub(crate) log: Option<BandwidthLog>,
     /// End of the run before its time, by its samples.
     pub(crate) regime: Option<RegimeWatch>,
     /// True once it has.
     regime_ended: bool,
     /// The file of `--result`, which is updated during the run.
-    kept: Option<&'out mut ResultFile>,
+    pub(crate) kept: Option<&'out mut ResultFile>,
     /// The first write that failed. An observer cannot stop a run, so the error is reported at the end.
     failed: Option<Failure>,
 }
@@ -69,25 +68,13 @@ impl<'out> Watch<'out> {
             triggered: false,
             talk,
             live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None },
-            request: None,
-            interim: None,
+            interim: Interim::new(invocation.side.status_interval, request_file()),
             log: None,
             regime: None,
             regime_ended: false,
             kept: None,
             failed: None,
         }
-    }
-
-    /// Adds a log of aggregate bandwidth and interim reports.
-    pub(crate) fn with(mut self, log: Option<BandwidthLog>, interim: Interim, request: &'out OutputRequest) -> Self {
-        (self.log, self.interim, self.request) = (log, Some(interim), Some(request));
-        self
-    }
-
-    /// Adds a file with the result so far.
-    pub(crate) fn keeping(self, kept: Option<&'out mut ResultFile>) -> Self {
-        Watch { kept, ..self }
     }
 
     /// Ends the live line and returns the first write error, if any.
@@ -111,24 +98,13 @@ impl<'out> Watch<'out> {
 
 impl Observer for Watch<'_> {
     fn event(&mut self, event: Event<'_>) {
+        if let Some(lines) = lines_of(&event, self.live.plan) {
+            self.say(&lines);
+        }
         match event {
-            Event::Layout { job, files, bytes } => {
-                self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
-            }
-            // Workers wait for others only in clusters.
-            Event::LayoutProgress { .. } | Event::OutOfTime(_) => {}
             Event::Sampled { so_far, .. } => {
                 self.regime_ended |= self.regime.as_mut().is_some_and(|regime| regime.look(so_far));
             }
-            Event::WholeZones { path, asked, used } => {
-                self.say(&fio_text::whole_zones_lines(path, asked.0..asked.1, used.0..used.1))
-            }
-            Event::WideOffsets { path } => self.say(&fio_text::wide_offsets_lines(path)),
-            Event::Starting { threads, processes } => {
-                self.say(&format!("{}\n", fio_text::starting_line(threads, processes)));
-                self.say(&fio_text::burner_lines(self.live.plan));
-            }
-            Event::Command { job, when, file } => self.say(&format!("{job} : Saving output of {when} in {file}\n")),
             Event::Progress(progress) => {
                 self.log(progress);
                 self.live.draw(progress);
@@ -143,6 +119,7 @@ impl Observer for Watch<'_> {
             Event::Report(so_far) => self.report(so_far),
             Event::Save(so_far) => self.save(so_far),
             Event::Abandoned(result) => self.abandon(result),
+            _ => {}
         }
     }
 
@@ -157,7 +134,7 @@ impl Observer for Watch<'_> {
         if self.regime_ended {
             return Some(Request::End);
         }
-        if self.interim.as_mut().is_some_and(|interim| interim.due(elapsed)) {
+        if self.interim.due(elapsed) {
             return Some(Request::Report);
         }
         self.kept.as_mut().is_some_and(|kept| kept.is_due(elapsed)).then_some(Request::Save)
@@ -172,9 +149,10 @@ impl Watch<'_> {
     }
 
     fn report(&mut self, so_far: &RunResult) {
-        let Some(request) = self.request.filter(|_| self.failed.is_none()) else { return };
-        self.live.end();
-        self.failed = print(so_far, request, self.out).err();
+        if self.failed.is_none() {
+            self.live.end();
+            self.failed = print(so_far, &self.invocation.output, self.out).err();
+        }
     }
 
     fn save(&mut self, so_far: &RunResult) {
@@ -200,6 +178,20 @@ impl Watch<'_> {
         // A closed standard error does not end a run.
         let _ = writeln!(std::io::stderr(), "fio: {text}");
     }
+}
+
+/// The lines that fio prints at an event.
+pub(super) fn lines_of(event: &Event<'_>, plan: &Plan) -> Option<String> {
+    Some(match event {
+        Event::Layout { job, files, bytes } => format!("{}\n", fio_text::layout_line(job, *files, *bytes)),
+        Event::WholeZones { path, asked, used } => fio_text::whole_zones_lines(path, asked.0..asked.1, used.0..used.1),
+        Event::WideOffsets { path } => fio_text::wide_offsets_lines(path),
+        Event::Starting { threads, processes } => {
+            format!("{}\n{}", fio_text::starting_line(*threads, *processes), fio_text::burner_lines(plan))
+        }
+        Event::Command { job, when, file } => format!("{job} : Saving output of {when} in {file}\n"),
+        _ => return None,
+    })
 }
 
 /// Tolerance for early progress events: one this much early still counts for its interval.
@@ -290,7 +282,7 @@ pub(super) fn live(invocation: &Invocation, talk: Talk) -> Live {
         EtaWhen::Never => false,
         EtaWhen::Auto => std::io::stdout().is_terminal(),
     };
-    if wanted && talk == Talk::Normal && !prints_result(invocation) {
+    if wanted && talk == Talk::Normal && !crate::output::is_quiet() {
         Live::On { keep_every: invocation.eta.newline, every: invocation.eta.interval }
     } else {
         Live::Off

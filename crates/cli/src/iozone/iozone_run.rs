@@ -7,18 +7,13 @@ use crate::failure::Failure;
 use crate::members::rounds::Members;
 use crate::output::{Output, print_error};
 use crate::remarks;
-use crate::result_file::name_host;
 use iozone::{Cause, Pass, PassFailure, Settings, Sizes};
 use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
-use run::{Event, Monitoring, Observer, Request, RunOptions, Runner};
-use session::publish::Publisher;
+use run::{Event, Monitoring, Observer, Request, RunOptions};
 use session::stuck_workers;
-use std::path::Path;
-
-/// Root directory of /proc and /sys.
-const SYSTEM_ROOT: &str = "/";
+use session::{Run, Session};
 
 /// Reason why a pass has no result.
 #[derive(Debug)]
@@ -58,12 +53,8 @@ pub(crate) struct IozoneRun<'a> {
     pub(crate) cpus: u32,
     /// True if all results are saved even without `--json`.
     pub(crate) saves: bool,
-    /// Name of the machine in the results, if one was given.
-    pub(crate) host: Option<String>,
-    /// Gets each pass while it goes on.
-    feed: &'a mut Publisher,
     /// Runs all passes.
-    runner: Runner,
+    pub(crate) session: &'a mut Session,
     /// True if remarks are shown.
     shows_remarks: bool,
     /// Interval of the progress line, if there is one.
@@ -73,9 +64,8 @@ pub(crate) struct IozoneRun<'a> {
 }
 
 impl<'a> IozoneRun<'a> {
-    pub(crate) fn new(settings: &'a Settings, command: String, out: Output, feed: &'a mut Publisher) -> Self {
+    pub(crate) fn new(settings: &'a Settings, command: String, out: Output, session: &'a mut Session) -> Self {
         let cpus = session::machine::Machine::here().cpus;
-        let runner = Runner::new(Path::new(SYSTEM_ROOT));
         let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
         IozoneRun {
@@ -87,9 +77,7 @@ impl<'a> IozoneRun<'a> {
             json_report,
             cpus,
             saves: false,
-            host: None,
-            feed,
-            runner,
+            session,
             shows_remarks: remarks::are_wanted(),
             progress_interval: Live::interval(),
             members: None,
@@ -117,15 +105,15 @@ impl<'a> IozoneRun<'a> {
         sizes: Sizes,
         pass: Pass,
     ) -> Result<RunResult, PassError> {
-        let options = self.feed.options(self.options());
-        self.feed.begin(Some(&format!("{title} {}/{}", sizes.file_kb, sizes.record_kb)), plan)?;
+        let options = self.options();
+        let name = format!("{title} {}/{}", sizes.file_kb, sizes.record_kb);
         let (settings, command) = (self.settings, self.command.as_str());
         let mut in_progress =
             RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
-        let result = self.runner.run(plan, &options, &mut self.feed.around(&mut in_progress));
+        let result = self.session.execute(Run { title: Some(&name), plan, options }, &mut in_progress);
         in_progress.live.clear();
-        let result = result.map_err(Failure::from)?;
-        self.feed.ended_unchecked(&result);
+        let result = result?;
+        self.session.discard(&result);
         self.accept(plan, title, pass, result)
     }
 
@@ -141,7 +129,7 @@ impl<'a> IozoneRun<'a> {
         let (settings, command) = (self.settings, self.command.as_str());
         let mut in_progress =
             RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
-        let results = self.runner.run_in_succession(plans, &options, &mut in_progress)?;
+        let results = self.session.execute_unseen(plans, &options, &mut in_progress)?;
         let all = plans.iter().zip(passes).zip(results);
         Ok(all.map(|((plan, &pass), result)| self.accept(plan, title, pass, result)).collect())
     }
@@ -171,8 +159,8 @@ impl<'a> IozoneRun<'a> {
 
     /// True if anything but iozone's own output is shown or saved: remarks, results, the status of `--strict`.
     fn is_judged(&self) -> bool {
-        let is_shown = self.settings.strict.is_some() || self.shows_remarks;
-        is_shown || self.saves() == Saves::All || self.feed.is_fed()
+        let is_shown = self.session.args().strict.is_some() || self.shows_remarks;
+        is_shown || self.saves() == Saves::All || self.session.publishes()
     }
 
     /// True if anybody sees the latencies of the records.
@@ -191,7 +179,8 @@ impl<'a> IozoneRun<'a> {
 
     /// The parts of each pass that are kept for a file.
     fn saves(&self) -> Saves {
-        if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing }
+        let is_kept = self.settings.json.is_some() || self.session.args().store.names_store();
+        if self.saves || is_kept { Saves::All } else { Saves::Nothing }
     }
 
     /// Stores the result of a pass.
@@ -199,9 +188,9 @@ impl<'a> IozoneRun<'a> {
         if !self.is_judged() {
             return;
         }
-        let mut result = if self.saves { together(title, result) } else { result };
-        name_host(&mut result, self.host.clone());
-        self.json_report.add(title, sizes, result, self.saves());
+        let result = if self.saves { together(title, result) } else { result };
+        let notes = self.json_report.add(title, sizes, result, self.saves());
+        self.session.count(&notes);
         self.json_report.save_where_due(self.settings, &self.command, None);
     }
 
@@ -220,7 +209,7 @@ impl<'a> IozoneRun<'a> {
 
     /// Prints a failure and removes the run's files. Returns the exit status.
     pub(crate) fn fail(&mut self, failure: &PassFailure) -> Result<u8, Failure> {
-        let fed = self.feed.finish();
+        let published = self.session.finish();
         self.write(&failure.out)?;
         if self.out.is_nowhere() && !failure.out.trim().is_empty() {
             print_error(failure.out.trim());
@@ -232,19 +221,22 @@ impl<'a> IozoneRun<'a> {
         if failure.cause == Cause::Signal && self.json_report.has_tests() {
             self.json_report.save_now(self.settings, &self.command)?;
         }
-        fed.map(|()| failure.status)
+        published.map(|()| failure.status)
     }
 
     /// Ends the run: charts, the JSON file and remarks. Returns the exit status.
     pub(crate) fn finish(self, status: u8) -> Result<u8, Failure> {
-        let fed = self.feed.finish();
+        let published = self.session.finish();
         if let (Some(path), Some(printed), 0) = (&self.settings.pictures, &self.printed, status) {
             crate::drawing::of_text("iozone", printed.as_bytes(), path)?;
         }
         self.json_report.tell(self.settings, &self.command)?;
-        fed?;
-        let strict = self.settings.strict.as_deref().map(remarks::strictness).transpose()?;
-        Ok(strict.map_or(status, |strict| self.json_report.strict_status(status, &strict)))
+        // The search for a knee keeps its own file.
+        let is_kept = self.settings.json.is_some() || self.session.args().store.names_store();
+        if status == 0 && is_kept && !self.saves {
+            self.json_report.keep(self.session, &self.command);
+        }
+        published.map(|()| status)
     }
 }
 

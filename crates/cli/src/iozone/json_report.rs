@@ -8,13 +8,15 @@ use crate::result_file;
 use crate::safe_files::is_block_device;
 use crate::safe_files::{self, AtomicFile, Durability};
 use crate::streams::is_stdout;
-use analysis::{Strictness, percentile_as_fact};
+use analysis::percentile_as_fact;
 use formats::printable;
 use iozone::{Settings, Sizes};
 use measure::{Direction, Histogram, Nanos};
 use model::{LatencyStatistics, Note, RunResult};
 use monitor::Places;
 use serde_json::{Value, json};
+use session::Session;
+use session::keep::{Keeping, keep_document};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -34,7 +36,6 @@ pub(crate) struct JsonReport {
     remarks: BTreeMap<String, Remark>,
     /// Limiting resources of the passes, by title.
     limits: BTreeMap<&'static str, Remark>,
-    notes: Vec<Note>,
     /// The devices and file systems that were measured.
     places: Places,
     /// Time of the last write to the file.
@@ -43,10 +44,9 @@ pub(crate) struct JsonReport {
 
 impl Default for JsonReport {
     fn default() -> Self {
-        let (tests, lines, notes) = (Vec::new(), Vec::new(), Vec::new());
+        let (tests, lines, places) = (Vec::new(), Vec::new(), Places::default());
         let (remarks, limits) = (BTreeMap::new(), BTreeMap::new());
-        let places = Places::default();
-        JsonReport { tests, lines, remarks, limits, notes, places, written: Instant::now() }
+        JsonReport { tests, lines, remarks, limits, places, written: Instant::now() }
     }
 }
 
@@ -61,8 +61,8 @@ struct Remark {
 }
 
 impl JsonReport {
-    /// Runs the checks on a finished pass and stores the parts that are printed or saved.
-    pub(crate) fn add(&mut self, title: &str, sizes: Sizes, mut result: RunResult, saves: Saves) {
+    /// Runs the checks on a finished pass and stores the parts that are printed or saved. Returns what the checks found.
+    pub(crate) fn add(&mut self, title: &str, sizes: Sizes, mut result: RunResult, saves: Saves) -> Vec<Note> {
         // A percentile is printed only if there are enough records for it.
         result.jobs.iter_mut().for_each(|job| job.style.percentiles.clear());
         analysis::judge(&mut result);
@@ -80,11 +80,11 @@ impl JsonReport {
         }
         for note in remarks::shown(&result.notes) {
             add_remark(&mut self.remarks, note.check.clone(), &place, || remarks::line(note));
-            self.notes.push(note.clone());
         }
         if let Some(limited_by) = &result.limited_by {
             add_remark(&mut self.limits, limited_by.limiter.title(), &place, || remarks::limit_line(limited_by));
         }
+        let notes = result.notes.clone();
         if saves == Saves::All {
             result.monitored.iter().for_each(|monitored| self.places.add(monitored));
             let named = |(percent, value): (&f64, &Option<Nanos>)| {
@@ -98,6 +98,7 @@ impl JsonReport {
                 "file_kb": file_kb, "record_kb": record_kb, "latency": latency, "result": result,
             }));
         }
+        notes
     }
 
     /// Stores the partial result of a pass that a signal ended.
@@ -125,11 +126,6 @@ impl JsonReport {
     /// True if there are results to save.
     pub(crate) fn has_tests(&self) -> bool {
         !self.tests.is_empty()
-    }
-
-    /// Returns the exit status with `--strict`.
-    pub(crate) fn strict_status(&self, status: u8, strictness: &Strictness) -> u8 {
-        remarks::strict_status(status, strictness, &self.notes)
     }
 
     /// True if it is time to write the results so far to the `--json` file; standard output gets them at the end.
@@ -169,8 +165,16 @@ impl JsonReport {
         Ok(())
     }
 
-    /// Writes all tests, and the keys of `more`, in the format that `plumb report` reads.
-    pub(crate) fn save(&self, path: &Path, command: &str, more: Value) -> Result<(), Failure> {
+    /// Keeps the document in the store, if one is named. iozone's output has no line for the run's ID; plumb store list shows it.
+    pub(crate) fn keep(&self, session: &Session, command: &str) {
+        if self.has_tests() {
+            let text = || self.document(command, self.ended(&[]));
+            let _ = keep_document(text, &session.args().store, Keeping::Asked);
+        }
+    }
+
+    /// All tests, and the keys of `more`, in the format that `plumb report` reads.
+    fn document(&self, command: &str, more: Value) -> Result<String, Failure> {
         let mut all = json!({
             "schema": model::SCHEMA, "program": format!("plumb {}", env!("CARGO_PKG_VERSION")), "command": command,
         });
@@ -178,15 +182,20 @@ impl JsonReport {
             all.extend(more);
             all.insert("tests".to_owned(), Value::Array(self.tests.clone()));
         }
-        let text = serde_json::to_string_pretty(&all)?;
+        Ok(serde_json::to_string_pretty(&all)? + "\n")
+    }
+
+    /// Writes the document.
+    pub(crate) fn save(&self, path: &Path, command: &str, more: Value) -> Result<(), Failure> {
+        let text = self.document(command, more)?;
         if is_stdout(path) {
-            return Output::stdout().write(&(text + "\n"));
+            return Output::stdout().write(&text);
         }
         if !is_replaced(path) {
-            return Output::made(path)?.write(&(text + "\n"));
+            return Output::made(path)?.write(&text);
         }
         check(path)?;
-        AtomicFile::at(path)?.write((text + "\n").as_bytes(), Durability::Unsynced)
+        AtomicFile::at(path)?.write(text.as_bytes(), Durability::Unsynced)
     }
 }
 

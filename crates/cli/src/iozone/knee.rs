@@ -8,11 +8,12 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::AtomicFile;
 use crate::streams::{Streams, is_stdout};
-use crate::survey::ResultArgs;
-use analysis::{Strictness, growth_ends};
+use analysis::growth_ends;
 use iozone::{Mode, PassFailure, Settings, Sizes, Unit, throughput_tests};
 use measure::text;
 use serde_json::json;
+use session::Session;
+use session::arguments::SessionArgs;
 use session::keep::{Keeping, keep_file};
 use std::path::{Path, PathBuf};
 use survey::Knee;
@@ -67,30 +68,37 @@ impl Places {
 }
 
 /// Runs the tests with rising numbers of children. Returns the exit status.
-pub(crate) fn find(words: &[String], output: Option<&Path>, asked: &ResultArgs) -> Result<u8, Failure> {
-    let ResultArgs { session: asked, no_report } = asked;
-    asked.streams.apply();
-    if *no_report {
-        return Err(Failure::new("knee --iozone writes no page; leave out --no-report"));
-    }
+pub(crate) fn find(words: &[String], output: Option<&Path>, args: &SessionArgs) -> Result<u8, Failure> {
     let settings = match iozone::read("iozone", words) {
-        Ok(settings) => {
-            let strict = asked.strict.as_ref().map(Strictness::text).or(settings.strict.clone());
-            Settings { strict, ..with_levels(settings)? }
-        }
+        Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
     };
-    let feed_args = asked.publish.clone().or(super::own_feed(&settings));
-    let mut feed = super::feed(&feed_args, &settings, asked.host.clone())?;
-    let places = Places::of(output, &asked.streams)?;
-    feed_args.check_stdout(places.prints.then_some("--json, -o -"))?;
+    let args = match (settings.session.is_empty(), args.given()) {
+        (true, _) => args.clone(),
+        (false, None) => SessionArgs { streams: args.streams.clone(), ..SessionArgs::of_words(&settings.session)? },
+        (false, Some(option)) => {
+            let other = &settings.session[0];
+            return Err(Failure::new(format!("knee --iozone: give {option} and {other} both before --iozone")));
+        }
+    };
+    if args.no_calibrate {
+        return Err(Failure::new("knee --iozone: --no-calibrate has no effect: passes of iozone are not calibrated"));
+    }
+    let mut session = super::session(&settings, args)?;
+    let done = find_in(&settings, output, &mut session);
+    session.close(done)
+}
+
+fn find_in(settings: &Settings, output: Option<&Path>, session: &mut Session) -> Result<u8, Failure> {
+    let args = session.args().clone();
+    let places = Places::of(output, &args.streams)?;
+    args.publish.check_stdout(places.prints.then_some("--json, -o -"))?;
     let command = format!("plumb knee --iozone {}", settings.words.join(" "));
-    let out = if places.prints || feed_args.prints() { Output::nowhere() } else { Output::stdout() };
-    let mut run = IozoneRun::new(&settings, command, out, &mut feed);
+    let out = if places.prints || args.publish.prints() { Output::nowhere() } else { Output::stdout() };
+    let mut run = IozoneRun::new(settings, command, out, session);
     run.saves = true;
-    run.host.clone_from(&asked.host);
     let mut curves: Vec<Curve> = Vec::new();
-    run.write(&head(&settings))?;
+    run.write(&head(settings))?;
     let records = if settings.records_kb.is_empty() { vec![Settings::RECORD_KB] } else { settings.records_kb.clone() };
     let mut failed = None;
     for record_kb in records {
@@ -101,15 +109,15 @@ pub(crate) fn find(words: &[String], output: Option<&Path>, asked: &ResultArgs) 
     }
     let sentences = sentences(&curves, settings.unit);
     places.save(&run, &sentences)?;
-    run.write(&formats::printable::lines(&ending(&sentences, &places, &asked.streams)))?;
+    run.write(&formats::printable::lines(&ending(&sentences, &places, &args.streams)))?;
     if let Some(path) = places.file.as_deref().filter(|_| failed.is_none() && run.json_report.has_tests()) {
-        let kept = keep_file(path, &asked.store, Keeping::Unasked);
-        run.write(if asked.streams.quiet { "" } else { &kept })?;
+        let kept = keep_file(path, &args.store, Keeping::Unasked);
+        run.write(if args.streams.quiet { "" } else { &kept })?;
     }
     if let Some(failure) = failed {
         return run.fail(&failure);
     }
-    run.files.clean(&settings);
+    run.files.clean(settings);
     run.finish(0)
 }
 

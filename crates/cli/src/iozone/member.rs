@@ -5,6 +5,7 @@ use super::ctime::began;
 use super::latency::{self, ChildRange, Whose};
 use crate::failure::Failure;
 use crate::members::listener::{Listener, Message};
+use crate::members::member::session;
 use crate::members::orders::Orders;
 use crate::members::program::Member;
 use crate::members::rights::Rights;
@@ -14,6 +15,8 @@ use measure::Nanos;
 use model::{PassMark, RunResult};
 use plan::{Plan, Race};
 use run::{Event, Observer, Progress, Request, RunOptions, Start, WorkerState};
+use session::Run;
+use session::arguments::SessionArgs;
 use std::path::{Path, PathBuf};
 
 /// Interval at which the leader's orders and the worker's progress are polled.
@@ -109,7 +112,8 @@ fn run_child(
     let options = RunOptions { progress_interval: Some(POLL_INTERVAL), ..RunOptions::default() };
     let mut child = Child::new(Listener::new(task, orders), &plan);
     let start = began();
-    let mut result = run::execute(&plan, &options, &mut child)?;
+    let mut session = session(task, &SessionArgs { no_calibrate: true, ..SessionArgs::default() })?;
+    let mut result = session.execute(Run { title: None, plan: &plan, options }, &mut child)?;
     let finished = child.listener.finished(RunResult::default());
     let is_gone = child.listener.message() == Message::Gone;
     if is_gone || finished.started.is_none() {

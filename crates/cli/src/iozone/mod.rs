@@ -26,8 +26,8 @@ use ctime::began;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{BINDING, MACHINE, Member, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
-use session::keep::{KeepArgs, Keeping, keep_file};
-use session::publish::{PublishArgs, Publisher};
+use session::Session;
+use session::arguments::SessionArgs;
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -89,26 +89,21 @@ fn check_words(words: &[String], count: u32) -> Result<(), Failure> {
 }
 
 fn run_settings(settings: &Settings, members: Option<&mut Members>) -> Result<u8, Failure> {
-    let feed_args = own_feed(settings);
-    feed_args.check_stdout(settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -"))?;
-    let mut feed = feed(&feed_args, settings, None)?;
-    let done = run_tests(settings, members, &mut feed);
-    feed.linger(done)
+    let mut session = session(settings, SessionArgs::of_words(&settings.session)?)?;
+    let is_printed = settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -");
+    session.args().publish.check_stdout(is_printed)?;
+    let done = run_tests(settings, members, &mut session);
+    session.close(done)
 }
 
-fn run_tests<'a>(
-    settings: &'a Settings,
-    members: Option<&'a mut Members>,
-    feed: &'a mut Publisher,
-) -> Result<u8, Failure> {
+fn run_tests(settings: &Settings, members: Option<&mut Members>, session: &mut Session) -> Result<u8, Failure> {
     check_places(settings)?;
-    settings.strict.as_deref().map(crate::remarks::strictness).transpose()?;
     for note in &settings.notes {
         // A closed standard error is not an error.
         let _ = writeln!(std::io::stderr(), "plumb: iozone: {note}");
     }
     // With `--json -` or `--stream -` standard output is for these alone.
-    let prints = settings.json.as_deref().is_some_and(is_stdout) || own_feed(settings).prints();
+    let prints = settings.json.as_deref().is_some_and(is_stdout) || session.args().publish.prints();
     let mut out = if prints { Output::nowhere() } else { Output::stdout() };
     let command = format!("iozone {}", settings.words.join(" "));
     let head = head(settings, &command);
@@ -119,39 +114,24 @@ fn run_tests<'a>(
         }
         return Ok(*status);
     }
-    let mut run = IozoneRun::new(settings, command.clone(), out, feed).by(members);
+    let mut run = IozoneRun::new(settings, command.clone(), out, session).by(members);
     run.write(&head)?;
     run.write(&(settings.compute_lines() + &iozone_text::circumstances(&preamble(settings, &command))))?;
     let status = match settings.mode {
         Mode::Single | Mode::Auto => rows::run(&mut run),
         Mode::Throughput => throughput::run(&mut run),
     }?;
-    let status = run.finish(status)?;
-    if let Some(path) = settings.json.as_deref().filter(|path| status == 0 && path.is_file()) {
-        // iozone's output has no line for the run's ID; plumb store list shows it.
-        let _ = keep_file(path, &KeepArgs::default(), Keeping::Asked);
-    }
-    Ok(status)
+    run.finish(status)
 }
 
-fn own_feed(settings: &Settings) -> PublishArgs {
-    PublishArgs {
-        stream: settings.stream.clone(),
-        metrics: settings.metrics.clone(),
-        metrics_listen: settings.metrics_listen.clone(),
-        metrics_linger: settings.metrics_linger,
-        otlp: settings.otlp.clone(),
-    }
-}
-
-/// Opens what gets the passes while they go on.
-fn feed(args: &PublishArgs, settings: &Settings, host: Option<String>) -> Result<Publisher, Failure> {
-    if args.is_some() && !settings.members.is_empty() {
+/// The session of a run. Passes are not calibrated: one of a millisecond would follow 100 ms of it.
+fn session(settings: &Settings, args: SessionArgs) -> Result<Session, Failure> {
+    if args.publish.is_some() && !settings.members.is_empty() {
         return Err(Failure::new(
             "iozone: --stream, --metrics, --metrics-listen and --otlp have passes on this machine only; leave them or -+m out",
         ));
     }
-    Publisher::open(args, host)
+    Ok(Session::drop_in(&SessionArgs { no_calibrate: true, ..args })?.of_passes())
 }
 
 /// Refuses output files that cannot be written, before anything is measured.

@@ -9,12 +9,14 @@ use super::rights::Rights;
 use crate::failure::Failure;
 use crate::output::print_error;
 use crate::safe_files::{AtomicFile, Durability};
-use cluster::{Answer, Beat, Facts, Finished, MemberResult, Order, PROTOCOL, Stage, Task};
+use cluster::{Answer, Beat, Facts, Finished, LeaderCommand, MemberResult, Order, PROTOCOL, Stage, Task};
 use measure::Nanos;
 use model::RunResult;
 use monitor::Pace;
 use plan::Plan;
-use run::{Calibrating, Monitoring, RunOptions};
+use run::{Monitoring, RunOptions};
+use session::arguments::SessionArgs;
+use session::{Run, Session};
 use std::path::Path;
 
 /// Serves until the leader lets it go, or is gone.
@@ -113,6 +115,14 @@ fn carry_out(
     member.carry_out(task, rights, orders)
 }
 
+/// The session of a member's run. Its command line is the words of its task: nobody has given the member one.
+pub(crate) fn session(task: &Task, args: &SessionArgs) -> Result<Session, Failure> {
+    let program = if matches!(task.command, LeaderCommand::Iozone(_)) { "iozone" } else { "fio" };
+    let begin = ["plumb", program].map(str::to_owned);
+    let words = begin.into_iter().chain(task.words.iter().cloned());
+    Ok(Session::drop_in(args)?.by_command(if task.words.is_empty() { Vec::new() } else { words.collect() }))
+}
+
 /// The options of runs by members.
 pub(crate) fn options(task: &Task) -> RunOptions {
     let options = RunOptions { progress_interval: Some(PROGRESS), ..RunOptions::default() };
@@ -145,11 +155,12 @@ impl PlanRun {
     pub(crate) fn run(self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
         let mut listener = Listener::new(task, orders);
         listener.beat();
-        let options = RunOptions { read_only: self.read_only, calibration: Calibrating::Brief, ..options(task) };
-        let run = run::execute(&self.plan, &options, &mut listener);
+        let mut session = session(task, &SessionArgs::default())?;
+        let options = RunOptions { read_only: self.read_only, ..options(task) };
+        let run = session.execute(Run { title: None, plan: &self.plan, options }, &mut listener);
         let finished = listener.finished(RunResult::default());
         let mut result = run?;
-        complete(&mut result, task, self.warnings);
+        complete(&mut session, &mut result, task, self.warnings);
         match listener.message() {
             Message::Gone => without_leader(task, rights, result),
             _ => Ok(Some(Finished { result, ..finished })),
@@ -158,11 +169,10 @@ impl PlanRun {
 }
 
 /// Adds to a result what is known of the run as a whole.
-pub(crate) fn complete(result: &mut RunResult, task: &Task, warnings: Vec<String>) {
+pub(crate) fn complete(session: &mut Session, result: &mut RunResult, task: &Task, warnings: Vec<String>) {
     result.environment.other_members = Some(task.others_on_host);
     result.warnings = warnings;
-    crate::result_file::name_host(result, None);
-    analysis::judge(result);
+    session.conclude(result);
     result.surroundings = Some(Box::new(crate::result_file::surroundings(&result.monitored)));
 }
 

@@ -7,6 +7,7 @@ use super::members::{self, Surveyors};
 use super::{IoArgs, Numbers, ResultArgs, find_knee, tests_named};
 use crate::failure::Failure;
 use ::survey::{SurveyRequest, doubling};
+use session::arguments::SessionArgs;
 use std::path::PathBuf;
 
 /// Find the number of users at which throughput stops growing
@@ -78,6 +79,14 @@ pub(super) fn run_by(args: &KneeArgs, members: Surveyors<'_>) -> Result<u8, Fail
 }
 
 impl KneeArgs {
+    /// The options of the session for `--iozone`.
+    pub(crate) fn of_iozone(&self) -> Result<&SessionArgs, Failure> {
+        if self.result.no_report {
+            return Err(Failure::new("knee --iozone writes no page; leave out --no-report"));
+        }
+        Ok(&self.result.session)
+    }
+
     /// Returns the request of a search by members.
     pub(super) fn request_by_members(&self) -> Result<SurveyRequest, Failure> {
         if !self.iozone.is_empty() {

@@ -3,7 +3,7 @@
 use super::measure::{patient, write_passes};
 use crate::failure::Failure;
 use crate::members::listener::Listener;
-use crate::members::member::{PlanRun, enter, options};
+use crate::members::member::{PlanRun, enter, options, session};
 use crate::members::orders::{Orders, say};
 use crate::members::program::Member;
 use crate::members::rights::Rights;
@@ -12,6 +12,8 @@ use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
 use run::{Event, Observer, Request};
+use session::Run;
+use session::arguments::SessionArgs;
 use session::machine::{Machine, parser};
 use std::path::{Path, PathBuf};
 use survey::{OpenTarget, Preparation, Reach, Setup, SurveyRequest, TestTime};
@@ -45,9 +47,11 @@ impl TestMember {
         if self.survey.is_none() {
             let mut open = MemberSurvey::open(task, survey)?;
             open.open.remarks.iter().try_for_each(finding)?;
+            let mut session = session(task, &SessionArgs { no_calibrate: true, ..SessionArgs::default() })?;
             let filled = open.fill(&mut |plan| {
                 let mut observer = FillObserver(Listener::new(task, orders));
-                let mut result = run::execute(plan, &options(task), &mut observer)?;
+                let run = Run { title: None, plan, options: options(task) };
+                let mut result = session.execute(run, &mut observer)?;
                 // To the writing, an order to end is a signal.
                 let asked = observer.0.ends().then_some(rustix::process::Signal::TERM.as_raw());
                 result.ended_by_signal = result.ended_by_signal.or(asked);

@@ -267,20 +267,8 @@ pub struct SideOutputs {
     pub bandwidth_log: Option<String>,
     /// File for plumb's own result, written during and after the run (plumb only).
     pub result: Option<PathBuf>,
-    /// Where lines of JSON go while the run goes on (plumb only).
-    pub stream: Option<String>,
-    /// File for metrics while the run goes on (plumb only).
-    pub metrics: Option<PathBuf>,
-    /// Address that answers scrapes while the run goes on (plumb only).
-    pub metrics_listen: Option<String>,
-    /// Time for which it goes on to answer after the run (plumb only).
-    pub metrics_linger: Option<Nanos>,
-    /// Receiver of metrics over OTLP (plumb only).
-    pub otlp: Option<String>,
-    /// Store that keeps the result (plumb only).
-    pub store: Option<PathBuf>,
-    /// The remarks of checks that are failures; `usual` without a list (plumb only).
-    pub strict: Option<String>,
+    /// Options of plumb's sessions, `--NAME` or `--NAME=VALUE` (plumb only).
+    pub session: Vec<String>,
     /// Event that ends the run before its time: `change`, `settled` (plumb only).
     pub until_regime: Option<String>,
 }

@@ -230,16 +230,26 @@ impl<'a> Reader<'a> {
         commands.chain(jobs)
     }
 
-    /// Finds an option by name: an exact match, or the only option that starts with `name`.
+    /// Finds an option by name: an exact match, or the only option that starts with `name`. One of plumb's sessions gives way to
+    /// the only option of fio that starts with its name: `host` of an engine with `hostname`.
     fn find(&self, name: &str, place: &Place) -> Result<KnownOption, Problem> {
+        let of_session =
+            |found: &KnownOption| matches!(found, KnownOption::Command(option) if option.effect == Effect::Session);
         let mut matching: Vec<(&'static str, KnownOption)> = Vec::new();
         for (called, found) in self.all_options() {
-            if called == name {
+            if called == name && !of_session(&found) {
                 return Ok(found);
             }
             if !name.is_empty() && called.starts_with(name) {
                 matching.push((called, found));
             }
+        }
+        if matching.iter().any(|(called, _)| *called == name) {
+            matching.retain(|(called, found)| *called == name || !of_session(found));
+            if let [(_, only)] = matching.as_slice() {
+                return Ok(*only);
+            }
+            matching.retain(|(called, _)| *called != name);
         }
         match matching.as_slice() {
             [] => Err(self.unknown(name, place)),
@@ -327,14 +337,11 @@ impl<'a> Reader<'a> {
             Effect::StatusInterval => self.result.side.status_interval = self.positive_time(option, text, place),
             Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
             Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
-            Effect::Stream => self.result.side.stream = Some(text.to_owned()),
-            Effect::MetricsFile => self.result.side.metrics = Some(PathBuf::from(text)),
-            Effect::MetricsListen => self.result.side.metrics_listen = Some(text.to_owned()),
-            Effect::MetricsLinger => self.result.side.metrics_linger = self.positive_time(option, text, place),
-            Effect::Otlp => self.result.side.otlp = Some(text.to_owned()),
-            Effect::StoreFile => self.result.side.store = Some(PathBuf::from(text)),
+            Effect::Session => {
+                let value = value.map(|value| format!("={value}")).unwrap_or_default();
+                self.result.side.session.push(format!("--{}{value}", option.name));
+            }
             Effect::UntilRegime => self.result.side.until_regime = Some(text.to_owned()),
-            Effect::Strict => self.result.side.strict = Some(value.unwrap_or("usual").to_owned()),
             Effect::InflateLog => self.answer(Action::InflateLog(PathBuf::from(text))),
             Effect::WarningsFatal => self.result.warnings_fatal = true,
             Effect::MaxJobs => {

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use analysis::CHECKS;
 use forked::Lingering;
 use formats::ndjson::{EndedDirection, EndedJob};
+use measure::text::{TimeUnit, duration};
 use measure::{Direction, Nanos};
 pub use members::MembersStream;
 pub use metrics::of_result;
@@ -64,8 +65,8 @@ impl PublishArgs {
     }
 }
 
-fn linger(text: &str) -> Result<Nanos, survey::SurveyError> {
-    survey::seconds(text).map(Nanos::from_secs)
+fn linger(text: &str) -> Result<Nanos, String> {
+    duration(text, TimeUnit::Seconds).map_err(|_| format!("`{text}` is not a time; write it like 30s or 2m"))
 }
 
 /// All receivers of a run while it goes on.
@@ -115,17 +116,6 @@ impl RunSoFar {
 }
 
 impl PublishArgs {
-    /// Each of these, or that of `other` where it is not given.
-    pub fn or(self, other: PublishArgs) -> PublishArgs {
-        PublishArgs {
-            stream: self.stream.or(other.stream),
-            metrics: self.metrics.or(other.metrics),
-            metrics_listen: self.metrics_listen.or(other.metrics_listen),
-            metrics_linger: self.metrics_linger.or(other.metrics_linger),
-            otlp: self.otlp.or(other.otlp),
-        }
-    }
-
     /// True if anybody is to get anything.
     pub fn is_some(&self) -> bool {
         self.stream.is_some() || self.metrics.is_some() || self.metrics_listen.is_some() || self.otlp.is_some()

@@ -5,8 +5,9 @@ use super::states::States;
 use super::{tasks, trigger_command};
 use crate::failure::Failure;
 use crate::fio::eta;
+use crate::fio::watch::lines_of;
 use crate::members::listener::{Listener, Message};
-use crate::members::member::{PlanRun, complete, enter, options, without_leader};
+use crate::members::member::{PlanRun, complete, enter, options, session, without_leader};
 use crate::members::orders::{Orders, say};
 use crate::members::program::Member;
 use crate::members::rights::Rights;
@@ -15,7 +16,9 @@ use fio::Invocation;
 use formats::fio::status_line::{LiveStatus, RateLimit};
 use model::RunResult;
 use plan::Plan;
-use run::{Calibrating, Event, Observer, Progress, Request, RunOptions, Start};
+use run::{Event, Observer, Progress, Request, RunOptions, Start};
+use session::Run;
+use session::arguments::SessionArgs;
 
 /// The member.
 pub(super) struct JobMember;
@@ -69,12 +72,13 @@ fn run_for_client(
     let mut observer = TextObserver { listener: Listener::new(task, orders).detailed(details), plan };
     observer.listener.beat();
     send_text(served::lines_before(&invocation, plan));
-    let options = RunOptions { read_only: invocation.read_only, calibration: Calibrating::Skipped, ..options(task) };
-    let run = run::execute(plan, &options, &mut observer);
+    let mut session = session(task, &SessionArgs { no_calibrate: true, ..SessionArgs::default() })?;
+    let options = RunOptions { read_only: invocation.read_only, ..options(task) };
+    let run = session.execute(Run { title: None, plan, options }, &mut observer);
     let listener = observer.listener;
     let finished = listener.finished(RunResult::default());
     let mut result = run?;
-    complete(&mut result, task, warnings(&invocation));
+    complete(&mut session, &mut result, task, warnings(&invocation));
     states.hand_over(listener.trigger(), &mut |answer| say(&answer))?;
     if listener.message() == Message::Gone {
         return without_leader(task, rights, result);
@@ -128,7 +132,7 @@ struct TextObserver<'a> {
 
 impl Observer for TextObserver<'_> {
     fn event(&mut self, event: Event<'_>) {
-        served::lines_of(&event, self.plan).into_iter().for_each(send_text);
+        lines_of(&event, self.plan).into_iter().for_each(send_text);
         self.listener.event(event);
     }
 

@@ -9,7 +9,6 @@ use cluster::{Answer, Task};
 use fio::{Action, Files, Invocation, RealFiles};
 use formats::fio::text as fio_text;
 use plan::Plan;
-use run::Event;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -225,20 +224,6 @@ fn send_rows(path: &Path, name: &str, say: &mut dyn FnMut(Answer) -> Result<(), 
 pub(super) fn lines_before(invocation: &Invocation, plan: &Plan) -> String {
     let warnings: String = invocation.warnings.iter().map(|warning| format!("fio: {}\n", warning.title)).collect();
     warnings + &fio_text::job_lines(plan)
-}
-
-/// The lines that fio prints at an event.
-pub(super) fn lines_of(event: &Event<'_>, plan: &Plan) -> Option<String> {
-    Some(match event {
-        Event::Layout { job, files, bytes } => format!("{}\n", fio_text::layout_line(job, *files, *bytes)),
-        Event::WholeZones { path, asked, used } => fio_text::whole_zones_lines(path, asked.0..asked.1, used.0..used.1),
-        Event::WideOffsets { path } => fio_text::wide_offsets_lines(path),
-        Event::Starting { threads, processes } => {
-            format!("{}\n{}", fio_text::starting_line(*threads, *processes), fio_text::burner_lines(plan))
-        }
-        Event::Command { job, when, file } => format!("{job} : Saving output of {when} in {file}\n"),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

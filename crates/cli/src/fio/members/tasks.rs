@@ -175,19 +175,24 @@ fn check(invocation: &Invocation) -> Result<(), Failure> {
     let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
     let side = &invocation.side;
     let outputs = "the result of all members is written by plumb cluster: -o FILE, --json, --keep DIR";
+    if let Some(word) = side.session.first() {
+        let option = word.split('=').next().unwrap_or_default();
+        let why = match option {
+            "--json" | "--store" | "--no-store" => outputs,
+            "--stream" | "--quiet" => "give it to plumb cluster, before fio",
+            "--strict" | "--accept" => "the checks of each member are in its result",
+            "--host" | "--no-calibrate" => "each member is of its own machine",
+            _ => "plumb cluster --stream has the intervals of all members",
+        };
+        return Err(Failure::new(format!("cluster: {option} is not for members: {why}")));
+    }
     let given = [
         ("--output", invocation.output.file.is_some(), outputs),
         ("--output-format", invocation.output.formats != [OutputFormat::NORMAL], outputs),
         ("--result", side.result.is_some(), outputs),
-        ("--store", side.store.is_some(), outputs),
-        ("--stream", side.stream.is_some(), "give it to plumb cluster, before fio"),
-        ("--metrics", side.metrics.is_some(), "plumb cluster --stream has the intervals of all members"),
-        ("--otlp", side.otlp.is_some(), "plumb cluster --stream has the intervals of all members"),
-        ("--metrics-listen", side.metrics_listen.is_some(), "plumb cluster --stream has the intervals of all members"),
         ("--bandwidth-log", side.bandwidth_log.is_some(), "members send their intervals with their results"),
         ("--status-interval", side.status_interval.is_some(), "the progress of all members is on the screen"),
         ("--eta", invocation.eta != EtaRequest::default(), "the progress of all members is on the screen"),
-        ("--strict", side.strict.is_some(), "the checks of each member are in its result"),
         ("--until-regime", side.until_regime.is_some(), "members end together, by runtime or size"),
         ("--idle-prof", invocation.idle.is_some(), "it is a measurement of one machine"),
         ("--trigger", invocation.trigger != TriggerRequest::default(), "it is a command of one machine"),

@@ -12,21 +12,15 @@ mod view;
 use fio::{EtaRequest, Invocation, OutputFormat, TerseVersion, TriggerRequest};
 
 /// The first option that is of a run on one machine.
-fn of_one_run(invocation: &Invocation) -> Option<&'static str> {
+fn of_one_run(invocation: &Invocation) -> Option<&str> {
     let side = &invocation.side;
     let given = [
         ("result", side.result.is_some()),
-        ("store", side.store.is_some()),
-        ("stream", side.stream.is_some()),
-        ("metrics", side.metrics.is_some()),
-        ("otlp", side.otlp.is_some()),
-        ("metrics-listen", side.metrics_listen.is_some()),
-        ("metrics-linger", side.metrics_linger.is_some()),
         ("bandwidth-log", side.bandwidth_log.is_some()),
-        ("strict", side.strict.is_some()),
         ("until-regime", side.until_regime.is_some()),
     ];
-    given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
+    let given = given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name);
+    given.or_else(|| side.session.first()?.trim_start_matches('-').split('=').next())
 }
 
 /// The first option that only a client has a use for.
