@@ -18,6 +18,22 @@ pub struct Streams {
     pub quiet: bool,
 }
 
+/// What goes to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Text for people.
+    Text,
+    /// The result as JSON alone.
+    Json,
+}
+
+impl Form {
+    /// JSON if this is so.
+    pub fn json_if(is_json: bool) -> Self {
+        if is_json { Form::Json } else { Form::Text }
+    }
+}
+
 impl Streams {
     /// Applies `--quiet` to all that this process prints later.
     pub fn apply(&self) {

@@ -10,7 +10,7 @@ mod units;
 
 use crate::failure::{Failure, NOT_STORAGE};
 use crate::output::{self, Output};
-use crate::streams::is_stdout;
+use crate::streams::{Form, is_stdout};
 use analysis::question::Answer;
 use measure::text;
 use session::Session;
@@ -82,13 +82,6 @@ pub(crate) struct AskArgs {
 /// Exit status after an error, and of a result that is not of the storage. 1 and 2 are answers.
 pub(crate) const ERROR: u8 = 3;
 
-/// Form of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Text,
-    Json,
-}
-
 /// A profile with its name, and how it is asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
@@ -111,7 +104,7 @@ pub(crate) fn run(args: &AskArgs) -> Result<u8, Failure> {
 }
 
 fn answer(args: &AskArgs, session: &mut Session) -> Result<u8, Failure> {
-    let form = if args.session.streams.json { Form::Json } else { Form::Text };
+    let form = Form::json_if(args.session.streams.json);
     let prints = args.output.as_deref().is_none_or(is_stdout);
     let mut out = if prints { session.stdout() } else { Output::asked(args.output.as_deref())? };
     if (args.list || args.show)

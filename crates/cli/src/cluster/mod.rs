@@ -27,7 +27,7 @@ use crate::members::{self, PROGRAM, SILENCE, START_WITHIN};
 use crate::members::{now, time};
 use crate::output::{self, Output};
 use crate::programs::PROGRAMS;
-use crate::streams::Written;
+use crate::streams::{Form, Written};
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Outcome, Repetition, Rounds, Settings, Sharing, Task};
 use gathering::{Gathering, OwnMember};
@@ -35,7 +35,7 @@ use measure::Nanos;
 use per::Per;
 use repeat::{Ending, Repetitions, Run, Views};
 use session::publish::MembersStream;
-use shown::{Completeness, Form};
+use shown::Completeness;
 use std::path::{Path, PathBuf};
 use tcp::{Part, TcpArgs};
 
@@ -449,7 +449,7 @@ impl LeadArgs {
     }
 
     fn show(&self, runs: &[Run], out: &mut Output, kept: Option<&Path>) -> Result<(), Failure> {
-        let form = if self.json { Form::Json } else { Form::Text };
+        let form = Form::json_if(self.json);
         let repeated = Repetitions { runs, of: self.repetitions() };
         repeated.write(out, form, Views { page: self.page.as_deref(), kept, per: self.per })
     }
@@ -678,7 +678,7 @@ impl MergeArgs {
         let runs: Vec<Run> = keep::read(&self.files)?.into_iter().map(run).collect();
         let of =
             runs.iter().flat_map(|run| &run.members).find_map(|member| member.repetition).map_or(1, |place| place.of);
-        let form = if self.written.streams.json { Form::Json } else { Form::Text };
+        let form = Form::json_if(self.written.streams.json);
         Repetitions { runs: &runs, of }.write(
             &mut out,
             form,

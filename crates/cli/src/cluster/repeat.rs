@@ -2,9 +2,10 @@
 
 use super::page;
 use super::per::Per;
-use super::shown::{Completeness, Form, Report};
+use super::shown::{Completeness, Report};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::streams::Form;
 use cluster::{MemberResult, RepeatedRates, Summary, repeated};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use formats::printable;

@@ -5,6 +5,7 @@ use super::per::{self, Per};
 use crate::failure::Failure;
 use crate::members::judge;
 use crate::output::Output;
+use crate::streams::Form;
 use analysis::grade_title;
 use cluster::{DirectionRates, MemberResult, MemberSummary, OnLoss, Reason, Straggler, Summary};
 use formats::printable;
@@ -17,13 +18,6 @@ use std::path::Path;
 
 /// Members and hosts that have a line of their rates.
 const MOST_HOSTS: usize = 16;
-
-/// The form of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    Text,
-    Json,
-}
 
 /// If the numbers are those of all members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

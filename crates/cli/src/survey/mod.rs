@@ -21,6 +21,7 @@ mod table;
 
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
+use crate::streams::Form;
 use crate::width;
 pub(crate) use args::{IoArgs, Numbers, ResultArgs, SurveyArgs, tests_named};
 pub(crate) use fio_sh::run as run_fio_sh;
@@ -30,7 +31,7 @@ use members::Surveyors;
 pub(crate) use program::Surveys;
 pub(crate) use read_only_target::filled_target;
 use remarks::Extent;
-use screen::{Form, Screen};
+use screen::Screen;
 use session::Session;
 use session::arguments::SessionArgs;
 use session::keep::{Keeping, keep_file};
@@ -184,7 +185,7 @@ fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>)
         open.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
     }
     prepared.settle(&open);
-    let form = if file.prints() || args.publish.prints() { Form::Json } else { Form::Text };
+    let form = Form::json_if(file.prints() || args.publish.prints());
     let mut screen = Screen::new(form, remarks);
     screen.begin(&open, &prepared, &done)?;
     let mut run = SurveyRun::new(&prepared, done, session);

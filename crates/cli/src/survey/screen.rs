@@ -8,6 +8,7 @@ use super::save::Done;
 use super::{dry_run, members, remarks, table};
 use crate::failure::Failure;
 use crate::output::{self, Output};
+use crate::streams::Form;
 use crate::width::{self, wrapped};
 use formats::printable;
 use measure::Nanos;
@@ -16,15 +17,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use survey::{Access, Estimate, FinishedTest, OpenTarget, Preparation, Suite, SurveyTest, TargetKind, TestKind};
 use survey::{Precondition, WarmUp};
-
-/// Use of standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Text for a person.
-    Text,
-    /// The result alone, which [`super::save::SurveyFile`] prints.
-    Json,
-}
 
 /// Standard output of a survey.
 pub(super) struct Screen {

@@ -11,7 +11,7 @@ mod together;
 
 use crate::compare::tolerance;
 use crate::failure::Failure;
-use crate::streams::is_stdout;
+use crate::streams::{Form, is_stdout};
 use crate::{input, output};
 use analysis::compare::{Goal, Metric};
 use rounds::{Ending, Limits, Measurement};
@@ -19,7 +19,7 @@ use save::Folder;
 use session::Session;
 use session::arguments::SessionArgs;
 use session::machine::seed_from_clock;
-use shown::{Form, Holds, Screen};
+use shown::{Holds, Screen};
 use sides::Words;
 pub(crate) use sides::with_options;
 use std::ffi::OsString;
@@ -150,7 +150,7 @@ fn measure(args: &VersusArgs, session: &mut Session) -> Result<u8, Failure> {
     };
     order.check()?;
     let folder = if prints { Folder::none() } else { Folder::make(args.output.as_deref())? };
-    let form = if args.session.streams.json || prints { Form::Json } else { Form::Text };
+    let form = Form::json_if(args.session.streams.json || prints);
     let mut screen = Screen::new(form, session.stdout());
     screen.begin(&order)?;
     let mut measurement = Measurement::new(&order, session, folder);

@@ -5,7 +5,7 @@ use super::sides::NAMES;
 use crate::compare::documents::row_of;
 use crate::failure::{Cut, Failure};
 use crate::output::{self, Output};
-use crate::streams;
+use crate::streams::{self, Form};
 use analysis::compare::{
     ComparedTest, Goal, OrderEffect, Question, Round, Row, Standing, turns_progress, turns_sentences,
 };
@@ -14,15 +14,6 @@ use formats::printable;
 use measure::text;
 use model::RunResult;
 use serde_json::{Value, json};
-
-/// Use of standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Text for a person.
-    Text,
-    /// The document alone.
-    Json,
-}
 
 /// Standard output.
 pub(super) struct Screen {
