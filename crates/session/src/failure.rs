@@ -2,6 +2,7 @@
 
 use crate::output::{print_error, print_remark};
 use model::Note;
+use model::RunResult;
 use std::error::Error;
 use std::fmt::Display;
 use std::io;
@@ -115,6 +116,18 @@ impl<E: Error> From<E> for Failure {
 /// Returns the exit status after a signal: 128 + its number.
 pub fn signal_status(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(128)
+}
+
+/// Reports the stuck workers on standard error, saves the partial result and exits. The target is not touched again:
+/// cleaning up there would block on the same device.
+#[expect(clippy::exit, reason = "a caller would wait for the device")]
+pub fn report_stuck(result: &RunResult, keep: impl FnOnce()) -> ! {
+    for error in result.jobs.iter().filter_map(|job| job.error.as_ref()) {
+        print_error(&format!("plumb: {}", error.message));
+    }
+    print_error("plumb: files on the target are not removed");
+    keep();
+    std::process::exit(result.ended_by_signal.map_or(1, |signal| 128 + signal))
 }
 
 #[cfg(test)]

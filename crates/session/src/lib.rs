@@ -17,7 +17,6 @@ pub mod result_file;
 pub mod safe_files;
 mod session;
 pub mod streams;
-pub mod stuck_workers;
 pub mod width;
 
 pub use session::{Run, Session};

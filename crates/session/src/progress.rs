@@ -1,8 +1,8 @@
 //! Progress of a survey on a terminal: a bar, the remaining time, the activity and its rate in one line.
 
+use crate::failure::report_stuck;
 use crate::output::{self, print_error};
 use crate::remarks;
-use crate::stuck_workers;
 use crate::width;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Nanos;
@@ -223,7 +223,7 @@ impl Observer for Display {
             Event::Finding(text) => self.remark(&format!("plumb: {text}")),
             Event::Abandoned(result) => {
                 self.clear();
-                stuck_workers::report_stuck(result, || {});
+                report_stuck(result, || {});
             }
             _ => {}
         }

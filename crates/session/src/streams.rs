@@ -18,7 +18,7 @@ pub struct Streams {
     pub quiet: bool,
 }
 
-/// What goes to standard output.
+/// Use of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Text for people.

@@ -17,12 +17,10 @@ mod tcp;
 use crate::failure::{Failure, signal_status};
 use crate::input;
 use crate::members::carrier::{Arrivals, Carrier, Origin, Place, Route};
+use crate::members::lead::Members;
 use crate::members::lead::{self, Connections, RoundEnd, View};
-use crate::members::program::{Job, Program, Share, Shift, Tests, Work};
-use crate::members::rights::{Rights, Trust};
-use crate::members::rounds::Members;
+use crate::members::program::{HERE, Job, Program, Rights, Share, Shift, Tests, Work};
 use crate::members::screen::Screen;
-use crate::members::tasks::HERE;
 use crate::members::{self, PROGRAM, SILENCE, START_WITHIN};
 use crate::members::{now, time};
 use crate::output::{self, Output};
@@ -222,12 +220,8 @@ struct MemberArgs {
 
 impl MemberArgs {
     fn rights(&self) -> Rights {
-        let trust = if self.untrusted { Trust::Untrusted { allowed: self.allow.clone() } } else { Trust::Full };
-        match &self.client {
-            Some(client) => Rights::Served { client: client.clone(), trust },
-            None if self.joined => Rights::Joined(trust),
-            None => Rights::Leader,
-        }
+        let limits = self.untrusted.then(|| self.allow.clone());
+        Rights { client: self.client.clone(), is_joined: self.joined, limits }
     }
 }
 

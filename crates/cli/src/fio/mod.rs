@@ -1,16 +1,13 @@
 //! `plumb fio`: fio's command line and output.
 
 mod bandwidth;
-mod eta;
 mod idle;
-mod interim;
+mod live;
 mod members;
 pub(crate) mod network;
-mod no_io;
 mod results;
 mod trials;
 mod trigger;
-mod until;
 mod watch;
 
 use crate::failure::Failure;
@@ -19,14 +16,15 @@ use crate::output::{Output, print_error};
 use crate::result_file::{ResultFile, surroundings};
 use crate::streams::is_stdout;
 use bandwidth::BandwidthLog;
-use fio::{Action, IdleProfile, Invocation, JobError, OutputFormat, Parser};
+use fio::{Action, EtaRequest, IdleProfile, Invocation, JobError, Parser};
 use formats::fio::{log as fio_log, text as fio_text};
 use formats::printable;
 use idle::{Detail, IdleAccount};
+use live::live;
 use measure::Nanos;
 pub(crate) use members::Jobs;
 use plan::{DebugPlan, Plan};
-use results::{Talk, debug_lines, prints_result, report, status};
+use results::{debug_lines, has_text, prints_result, report, status, without_io};
 use run::RunOptions;
 use session::arguments::SessionArgs;
 use session::machine::{Machine, parser};
@@ -35,7 +33,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use watch::{Live, Watch, live};
+use watch::{Watch, until_regime};
 
 /// Runs fio's command line, given without the program's name. Returns the number of failed jobs, at most 255; 1 for
 /// invalid input, 128 after a signal. (fio's status is the number modulo 256, so 256 failures look like success.)
@@ -138,16 +136,15 @@ fn output_word(words: &[String]) -> Option<&str> {
 }
 
 fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mut Output) -> Result<u8, Failure> {
-    let regime = until::read(invocation.side.until_regime.as_deref(), plan)?;
-    let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
+    let regime = until_regime(invocation.side.until_regime.as_deref(), plan)?;
     let warnings: Vec<String> = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
-    if talk == Talk::Normal {
+    if has_text(invocation) {
         out.write(&parsed(invocation))?;
         out.write(&warning_lines(&warnings))?;
         out.write(&fio_text::job_lines(plan))?;
         out.write(&format!("{}\n", fio::VERSION))?;
     }
-    let live = if prints_result(invocation, session.args()) { Live::Off } else { live(invocation, talk) };
+    let live = live(invocation).filter(|_| !prints_result(invocation, session.args()));
     let options = RunOptions {
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
@@ -157,7 +154,7 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
-    let mut watch = Watch::new(out, plan, invocation, talk, live);
+    let mut watch = Watch::new(out, plan, invocation, live);
     (watch.log, watch.regime, watch.kept) = (log, regime, kept.as_mut());
     let result = session.execute(Run { title: None, plan, options }, &mut watch);
     let regime = watch.regime.take();
@@ -174,9 +171,9 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
     result.surroundings = is_written.then(|| Box::new(surroundings(&result.monitored)));
     let printed = prints.then(|| ResultFile::reserve(Path::new("-"))).transpose()?;
     let saved = kept.into_iter().chain(printed).try_for_each(|mut file| file.write(&result));
-    report(&result, invocation, talk, out)?;
+    report(&result, invocation, out)?;
     let ended = result.until_regime.iter().map(|ended| ended.sentence.clone());
-    for sentence in ended.chain(no_io::sentences(plan, &result)) {
+    for sentence in ended.chain(without_io(plan, &result)) {
         print_error(&format!("fio: {}", printable::line(&sentence)));
     }
     watched.and(saved).and(published)?;
@@ -204,8 +201,8 @@ fn debug_log(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Fa
 }
 
 /// Interval of progress events, for the live line and the log of aggregate bandwidth.
-fn watched_every(invocation: &Invocation, live: Live) -> Option<Nanos> {
-    let line = (live != Live::Off).then_some(invocation.eta.interval);
+fn watched_every(invocation: &Invocation, live: Option<EtaRequest>) -> Option<Nanos> {
+    let line = live.map(|eta| eta.interval);
     let log = invocation.side.bandwidth_log.as_ref().map(|_| bandwidth::INTERVAL);
     [line, log].into_iter().flatten().min()
 }

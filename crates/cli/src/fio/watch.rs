@@ -1,34 +1,22 @@
 //! Output of a run between the job lines and the report: start, layout, and the live status line.
 
 use super::bandwidth::BandwidthLog;
-use super::eta;
-use super::interim::{Interim, request_file};
-use super::results::{ENDED_BY_SIGNAL, Talk, print, report};
+use super::live::{self, LiveLine};
+use super::results::{ENDED_BY_SIGNAL, has_text, print, report};
 use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
 use crate::result_file::ResultFile;
 use analysis::regime::RegimeWatch;
-use fio::{EtaWhen, Invocation, OutputFormat};
-use formats::fio::{status_line, text as fio_text};
+use fio::{EtaRequest, Invocation};
+use formats::fio::text as fio_text;
 use measure::Nanos;
 use model::RunResult;
+use model::Until;
 use plan::Plan;
 use run::{Event, Observer, Progress, Request};
-use std::io::{IsTerminal, Write};
-
-/// The live status line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Live {
-    Off,
-    /// Redrawn in place. With `keep_every` the line is kept once per period and a new one started below it.
-    On {
-        /// Interval of `--eta-newline`.
-        keep_every: Option<Nanos>,
-        /// Interval of `--eta-interval`.
-        every: Nanos,
-    },
-}
+use std::io::Write;
+use std::path::PathBuf;
 
 /// Prints a run's events as they occur.
 pub(crate) struct Watch<'out> {
@@ -37,8 +25,10 @@ pub(crate) struct Watch<'out> {
     trigger: Trigger<'out>,
     /// True once the trigger has fired, or cannot fire any more because the run is ending.
     triggered: bool,
-    talk: Talk,
-    live: LiveLine<'out>,
+    plan: &'out Plan,
+    live: LiveLine,
+    /// The progress at the last redraw of the line.
+    before: Option<Progress>,
     interim: Interim,
     /// A log of aggregate bandwidth.
     pub(crate) log: Option<BandwidthLog>,
@@ -58,16 +48,16 @@ impl<'out> Watch<'out> {
         out: &'out mut Output,
         plan: &'out Plan,
         invocation: &'out Invocation,
-        talk: Talk,
-        live: Live,
+        live: Option<EtaRequest>,
     ) -> Self {
         Watch {
             out,
             invocation,
             trigger: Trigger::new(&invocation.trigger),
             triggered: false,
-            talk,
-            live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None },
+            plan,
+            live: LiveLine::new(live),
+            before: None,
             interim: Interim::new(invocation.side.status_interval, request_file()),
             log: None,
             regime: None,
@@ -80,7 +70,7 @@ impl<'out> Watch<'out> {
     /// Ends the live line and returns the first write error, if any.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         // A report on the same terminal begins with a line break, which ends the live line as in fio.
-        if !(self.out.is_stdout() && self.talk == Talk::Normal) {
+        if !(self.out.is_stdout() && has_text(self.invocation)) {
             self.live.end();
         }
         let log = self.log.map_or(Ok(()), BandwidthLog::finish);
@@ -88,7 +78,7 @@ impl<'out> Watch<'out> {
     }
 
     fn say(&mut self, text: &str) {
-        if self.talk == Talk::Silent || self.failed.is_some() {
+        if !has_text(self.invocation) || self.failed.is_some() {
             return;
         }
         self.live.end();
@@ -98,7 +88,7 @@ impl<'out> Watch<'out> {
 
 impl Observer for Watch<'_> {
     fn event(&mut self, event: Event<'_>) {
-        if let Some(lines) = lines_of(&event, self.live.plan) {
+        if let Some(lines) = lines_of(&event, self.plan) {
             self.say(&lines);
         }
         match event {
@@ -107,7 +97,11 @@ impl Observer for Watch<'_> {
             }
             Event::Progress(progress) => {
                 self.log(progress);
-                self.live.draw(progress);
+                if self.live.is_due(progress.elapsed) {
+                    let status = live::status(self.plan, progress, self.before.as_ref());
+                    self.live.draw(progress.elapsed, &status);
+                    self.before = Some(progress.clone());
+                }
             }
             // A run that is ending does not run the command of a trigger.
             Event::Ending => self.triggered = true,
@@ -169,7 +163,7 @@ impl Watch<'_> {
         self.note("workers are stuck in I/O that nothing can interrupt: they are abandoned");
         // Errors are ignored here: standard error may be closed, and the process ends in any case.
         let _ = self.kept.as_mut().map(|kept| kept.write(result));
-        let _ = report(result, self.invocation, self.talk, self.out);
+        let _ = report(result, self.invocation, self.out);
         std::process::exit(ENDED_BY_SIGNAL.into());
     }
 
@@ -194,124 +188,93 @@ pub(super) fn lines_of(event: &Event<'_>, plan: &Plan) -> Option<String> {
     })
 }
 
-/// Tolerance for early progress events: one this much early still counts for its interval.
-const EARLY: Nanos = Nanos::from_millis(20);
+/// Interval at which the request file is polled.
+const LOOK: Nanos = Nanos::from_millis(100);
 
-/// The status line and the terminal line that it is on.
-struct LiveLine<'out> {
-    plan: &'out Plan,
-    live: Live,
-    /// The text currently on the screen; a shorter line must overwrite all of it.
-    shown: String,
-    kept: Nanos,
-    before: Option<Progress>,
+/// Requests for interim reports: an interval, and a file. `run` handles SIGUSR1.
+#[derive(Debug)]
+pub(crate) struct Interim {
+    every: Option<Nanos>,
+    next: Nanos,
+    request: PathBuf,
+    next_look: Nanos,
 }
 
-impl LiveLine<'_> {
-    fn draw(&mut self, progress: &Progress) {
-        let Live::On { keep_every, every } = self.live else {
-            return;
-        };
-        // A bandwidth log may request progress more often than the line is redrawn.
-        let since = self.before.as_ref().map_or(Nanos::ZERO, |before| before.elapsed);
-        if self.before.is_some() && progress.elapsed.saturating_sub(since).saturating_add(EARLY) < every {
-            return;
+impl Interim {
+    /// Reports every `every`, and each time the file `request` exists; the file is then removed.
+    pub(crate) fn new(every: Option<Nanos>, request: PathBuf) -> Interim {
+        Interim { every, next: every.unwrap_or(Nanos::MAX), request, next_look: Nanos::ZERO }
+    }
+
+    /// True if a report is due `elapsed` after the start of the run.
+    pub(crate) fn due(&mut self, elapsed: Nanos) -> bool {
+        let by_time = elapsed >= self.next;
+        if let (true, Some(every)) = (by_time, self.every) {
+            // A late poll does not delay the next report: due times are multiples of the interval.
+            let passed = elapsed.get() / every.get().max(1);
+            self.next = Nanos((passed + 1).saturating_mul(every.get()));
         }
-        let status = eta::status(self.plan, progress, self.before.as_ref());
-        let line = fitting(status_line::line(&status), columns());
-        self.before = Some(progress.clone());
-        let mut text = format!("{}\r", status_line::covering(&line, &self.shown));
-        self.shown = line;
-        if keep_every.is_some_and(|period| progress.elapsed.saturating_sub(self.kept) >= period) {
-            self.kept = progress.elapsed;
-            self.shown.clear();
-            text.push('\n');
+        let mut by_file = false;
+        if elapsed >= self.next_look {
+            self.next_look = elapsed.saturating_add(LOOK);
+            // unlink(2) succeeds in one process only, so that of several runs at the same time exactly one reports.
+            by_file = std::fs::remove_file(&self.request).is_ok();
         }
-        print_live(&text);
+        by_time || by_file
     }
+}
 
-    /// Keeps the current line and starts a new one.
-    fn end(&mut self) {
-        if !self.shown.is_empty() {
-            self.shown.clear();
-            print_live("\n");
+/// The path of the file that requests a report: `fio-dump-status` in the temporary directory.
+pub(super) fn request_file() -> PathBuf {
+    let directory = ["TMPDIR", "TEMP"].into_iter().find_map(std::env::var_os).filter(|name| !name.is_empty());
+    PathBuf::from(directory.unwrap_or_else(|| "/tmp".into())).join("fio-dump-status")
+}
+
+/// Reads the value of the option for this plan.
+pub(super) fn until_regime(word: Option<&str>, plan: &Plan) -> Result<Option<RegimeWatch>, Failure> {
+    let Some(word) = word else { return Ok(None) };
+    let until = match word {
+        "change" => Until::Change,
+        "settled" => Until::Settled,
+        _ => {
+            return Err(Failure::new(format!(
+                "--until-regime={word}: it takes change (end when the rate changes) or settled (end once it is settled)"
+            )));
         }
-    }
-}
-
-/// Writes the live line to standard output, even if the results go elsewhere. Errors are ignored: a closed output does
-/// not end a run.
-pub(super) fn print_live(text: &str) {
-    let mut out = std::io::stdout();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-/// Columns of the terminal on standard output; `None` if it is not a terminal.
-pub(super) fn columns() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
-}
-
-/// Shortens the line to the terminal's columns: first without IOPS, then without any rates. A line that wraps cannot be
-/// redrawn in place, and the ETA at its end must stay visible.
-pub(super) fn fitting(line: String, columns: Option<usize>) -> String {
-    let Some(columns) = columns else {
-        return line;
     };
-    // The last column stays free: some terminals wrap as soon as it is filled.
-    let fits = |line: &str| line.chars().count() < columns;
-    let without = |line: &str, marks: &dyn Fn(&str) -> bool| -> String {
-        line.split_inclusive(']').filter(|part| !marks(part)).collect()
-    };
-    if fits(&line) {
-        return line;
+    let is_virtual =
+        |name: &str| engine::ENGINES.iter().any(|engine| engine.name == name && engine.capabilities.virtual_time);
+    match plan.jobs.iter().find(|job| is_virtual(job.engine)) {
+        Some(job) => Err(Failure::new(format!(
+            "--until-regime={word}: job `{}` runs in simulated time (ioengine={}), of which no samples are taken; what works is \
+             an engine that does I/O",
+            job.name, job.engine
+        ))),
+        None => Ok(Some(RegimeWatch::new(until))),
     }
-    let shorter = without(&line, &|part| part.ends_with("IOPS]"));
-    if fits(&shorter) {
-        return shorter;
-    }
-    let shortest = without(&shorter, &|part| part.ends_with("/s]"));
-    shortest.chars().take(columns.saturating_sub(1)).collect()
-}
-
-/// The live line is shown on a terminal, or always with `--eta=always`; never if standard output gets only
-/// machine-readable formats.
-pub(super) fn live(invocation: &Invocation, talk: Talk) -> Live {
-    let wanted = match invocation.eta.when {
-        EtaWhen::Always => true,
-        EtaWhen::Never => false,
-        EtaWhen::Auto => std::io::stdout().is_terminal(),
-    };
-    if wanted && talk == Talk::Normal && !crate::output::is_quiet() {
-        Live::On { keep_every: invocation.eta.newline, every: invocation.eta.interval }
-    } else {
-        Live::Off
-    }
-}
-
-/// The live line of a run on servers.
-pub(super) fn live_of_clients(invocation: &Invocation) -> Live {
-    live(
-        invocation,
-        if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent },
-    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fitting;
+    use super::*;
 
     #[test]
-    fn a_line_fits_its_terminal_and_keeps_the_time_left() {
-        let line = "Jobs: 2 (f=2): [m(2)][20.1%][r=31.0MiB/s,w=31.0MiB/s][r=7947,w=7925 IOPS][eta 00m:14s]";
-        for (columns, expected) in [
-            (None, line),
-            (Some(120), line),
-            (Some(80), "Jobs: 2 (f=2): [m(2)][20.1%][r=31.0MiB/s,w=31.0MiB/s][eta 00m:14s]"),
-            (Some(60), "Jobs: 2 (f=2): [m(2)][20.1%][eta 00m:14s]"),
-            (Some(20), "Jobs: 2 (f=2): [m(2"),
-        ] {
-            assert_eq!(fitting(line.to_owned(), columns), expected, "{columns:?}");
-        }
+    fn reports_keep_to_their_beat_however_late_a_look_is() {
+        let mut interim = Interim::new(Some(Nanos::from_secs(1)), "/nowhere".into());
+        let looks = [500, 1010, 1500, 2400, 2900, 3000, 5500, 5900, 6000];
+        let due: Vec<u64> = looks.into_iter().filter(|&ms| interim.due(Nanos::from_millis(ms))).collect();
+        assert_eq!(due, [1010, 2400, 3000, 5500, 6000]);
+    }
+
+    #[test]
+    fn the_file_asks_once_and_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("fio-dump-status");
+        let mut interim = Interim::new(None, file.clone());
+        assert!(!interim.due(Nanos::ZERO));
+        std::fs::write(&file, "").unwrap();
+        assert!(!interim.due(Nanos::from_millis(50)), "it is looked for ten times a second");
+        assert!(interim.due(Nanos::from_millis(150)) && !file.exists());
+        assert!(!interim.due(Nanos::from_millis(300)));
     }
 }

@@ -1,7 +1,5 @@
 //! The files of each child of throughput mode: latencies (-Q), a log (-+T), histograms (-+z).
 
-use super::ctime::began;
-use super::latency::ChildRange;
 use crate::failure::Failure;
 use iozone::{Pass, Settings, Test};
 use measure::{Direction, Histogram, Nanos};
@@ -9,6 +7,7 @@ use model::JobResult;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// The names of a test in a child's files.
 struct Names {
@@ -85,6 +84,11 @@ pub(super) fn are_wanted(settings: &Settings) -> bool {
     settings.start_log || settings.histograms
 }
 
+/// The current time in the format of ctime(3).
+pub(super) fn began() -> String {
+    formats::local_time::spelled(measure::unix_ms(), &jiff::tz::TimeZone::system())
+}
+
 /// Appends text to a file.
 pub(super) fn append(name: &str, text: &str) -> Result<(), Failure> {
     sys::files::output_file::append(Path::new(name))
@@ -127,6 +131,108 @@ fn bands(job: &JobResult) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Stem of the raw latency log that a worker writes; it is later converted to iozone's file.
+pub(super) fn latency_stem(settings: &Settings, child: u32) -> Option<String> {
+    settings.latencies.then(|| format!(".plumb-iozone-{}-{child}", std::process::id()))
+}
+
+/// File name for a pass; a single worker has latency files for write and read only.
+fn latency_file(pass: Pass, whose: Whose) -> Option<String> {
+    if whose != Whose::Child && !matches!(pass.test, Test::Write | Test::Read) {
+        return None;
+    }
+    latencies(pass).map(|stem| format!("{stem}.dat"))
+}
+
+/// Appends the workers' logs of a pass to iozone's files. The first of `jobs` is the child `range.first`.
+pub(super) fn convert_latencies(
+    settings: &Settings,
+    pass: Pass,
+    jobs: &[JobResult],
+    whose: Whose,
+    range: ChildRange,
+) -> Result<(), Failure> {
+    // A pass that `-+n` drops has its heading all the same.
+    if jobs.is_empty() && settings.latencies && whose == Whose::SingleFirst {
+        return latency_file(pass, whose).map_or(Ok(()), |name| append(&name, &heading(" ")));
+    }
+    for (number, job) in (0..).zip(jobs) {
+        let index = range.first + number;
+        let Some(stem) = latency_stem(settings, index) else { return Ok(()) };
+        let rows = std::fs::read_to_string(log(&stem, "clat", number)).unwrap_or_default();
+        remove_log(&stem, number);
+        let own = iozone::child_pass(settings, pass, index, range.count);
+        let Some(name) = latency_file(own, whose) else { continue };
+        let name = if whose == Whose::Child { format!("Child_{index}_{name}") } else { name };
+        // iozone prints a single space in the header of a child's first file, and two in all others.
+        let gap = if whose == Whose::Child && (own.test, own.number) == (Test::Write, 0) { "" } else { " " };
+        let mut text = if whose == Whose::Single { String::new() } else { heading(gap) };
+        for row in rows.lines() {
+            let field =
+                |at: usize| row.split(',').nth(at).and_then(|field| field.trim().parse::<u64>().ok()).unwrap_or(0);
+            let _ = writeln!(text, "{:10} {:10} {:10}", field(4) / 1024, (field(1) + 500) / 1000, field(3));
+        }
+        if whose != Whose::Child {
+            let (cpu, real) = (job.cpu, job.runtime.as_secs_f64());
+            let (system, user) = (cpu.system.as_secs_f64(), cpu.user.as_secs_f64());
+            let _ = writeln!(text, "\nSystem time {system:10.3} User time {user:10.3} Real {real:10.3}  (seconds)");
+        }
+        append(&name, &text)?;
+    }
+    Ok(())
+}
+
+fn heading(gap: &str) -> String {
+    format!("Offset in kBytes   Latency in microseconds {gap}Transfer size in bytes\n")
+}
+
+/// Path of the log with one kind of latency, as written by the worker with this number.
+fn log(stem: &str, kind: &str, number: u32) -> PathBuf {
+    PathBuf::from(format!("{stem}_{kind}.{}.log", number + 1))
+}
+
+fn remove_log(stem: &str, number: u32) {
+    for kind in ["slat", "lat", "clat"] {
+        // Errors are ignored: only the logs of the kinds that the pass recorded exist.
+        let _ = std::fs::remove_file(log(stem, kind, number));
+    }
+}
+
+/// Removes the workers' logs of a pass that failed.
+pub(super) fn forget_latencies(settings: &Settings, workers: usize) {
+    for number in (0..).take(workers) {
+        if let Some(stem) = latency_stem(settings, number) {
+            remove_log(&stem, number);
+        }
+    }
+}
+
+/// The children that a list of jobs belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChildRange {
+    /// Number of the first child.
+    pub(crate) first: u32,
+    /// Number of all children, including those on other hosts.
+    pub(crate) count: u32,
+}
+
+impl ChildRange {
+    pub(crate) fn all(jobs: &[JobResult]) -> ChildRange {
+        ChildRange { first: 0, count: u32::try_from(jobs.len()).unwrap_or(u32::MAX) }
+    }
+}
+
+/// The kind of worker that a latency file belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The only worker of the run, in its first pair of sizes: the file gets its heading.
+    SingleFirst,
+    /// The only worker of the run, in a later pair of sizes.
+    Single,
+    /// A child of throughput mode.
+    Child,
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 use super::iozone_run::PassError;
 use crate::failure::Failure;
 use crate::members::carrier::{Arrivals, Connection, Mailbox};
+use crate::members::lead::Members;
 use crate::members::lead::{self, Connections, View};
 use crate::members::now;
-use crate::members::rounds::Members;
-use crate::members::tasks::BEAT;
+use crate::members::program::BEAT;
 use crate::members::{PROGRAM, SILENCE};
 use crate::output::print_error;
 use cluster::{

@@ -1,19 +1,21 @@
 //! A run of iozone from its heading to its end: prints, runs passes, stores their results and handles failures.
 
-use super::files::Files;
 use super::json_report::{JsonReport, Saves};
-use super::live::Live;
 use crate::failure::Failure;
-use crate::members::rounds::Members;
+use crate::members::lead::Members;
 use crate::output::{Output, print_error};
 use crate::remarks;
+use formats::printable;
 use iozone::{Cause, Pass, PassFailure, Settings, Sizes};
 use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
-use run::{Event, Monitoring, Observer, Request, RunOptions};
-use session::stuck_workers;
+use run::{Event, Monitoring, Observer, Progress, Request, RunOptions};
+use session::failure::report_stuck;
 use session::{Run, Session};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Reason why a pass has no result.
 #[derive(Debug)]
@@ -79,7 +81,7 @@ impl<'a> IozoneRun<'a> {
             saves: false,
             session,
             shows_remarks: remarks::are_wanted(),
-            progress_interval: Live::interval(),
+            progress_interval: crate::output::shows_progress().then(|| Nanos::from_millis(500)),
             members: None,
         }
     }
@@ -107,11 +109,9 @@ impl<'a> IozoneRun<'a> {
     ) -> Result<RunResult, PassError> {
         let options = self.options();
         let name = format!("{title} {}/{}", sizes.file_kb, sizes.record_kb);
-        let (settings, command) = (self.settings, self.command.as_str());
-        let mut in_progress =
-            RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
+        let mut in_progress = RunInProgress::new(&mut self.json_report, self.settings, &self.command, title);
         let result = self.session.execute(Run { title: Some(&name), plan, options }, &mut in_progress);
-        in_progress.live.clear();
+        in_progress.clear();
         let result = result?;
         self.session.discard(&result);
         self.accept(plan, title, pass, result)
@@ -126,9 +126,7 @@ impl<'a> IozoneRun<'a> {
         passes: &[Pass],
     ) -> Result<Vec<Result<RunResult, PassError>>, Failure> {
         let options = self.options();
-        let (settings, command) = (self.settings, self.command.as_str());
-        let mut in_progress =
-            RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
+        let mut in_progress = RunInProgress::new(&mut self.json_report, self.settings, &self.command, title);
         let results = self.session.execute_unseen(plans, &options, &mut in_progress)?;
         let all = plans.iter().zip(passes).zip(results);
         Ok(all.map(|((plan, &pass), result)| self.accept(plan, title, pass, result)).collect())
@@ -143,14 +141,14 @@ impl<'a> IozoneRun<'a> {
     fn accept(&mut self, plan: &Plan, title: &str, pass: Pass, result: RunResult) -> Result<RunResult, PassError> {
         let settings = self.settings;
         if let Some(signal) = result.ended_by_signal {
-            super::latency::forget(settings, plan.jobs.len());
+            super::child_files::forget_latencies(settings, plan.jobs.len());
             self.json_report.cut_short(title, &result, self.saves());
             return Err(PassFailure::interrupted(signal).into());
         }
         let error = result.jobs.iter().find_map(|job| job.error.as_ref());
         match error {
             Some(error) => {
-                super::latency::forget(settings, plan.jobs.len());
+                super::child_files::forget_latencies(settings, plan.jobs.len());
                 Err(PassFailure::of(pass, error, &plan.jobs[0]).into())
             }
             None => Ok(result),
@@ -214,9 +212,9 @@ impl<'a> IozoneRun<'a> {
         if self.out.is_nowhere() && !failure.out.trim().is_empty() {
             print_error(failure.out.trim());
         }
-        let words = formats::printable::lines(&failure.err);
+        let words = printable::lines(&failure.err);
         // Errors are ignored: a closed standard error changes nothing about the failure.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), words.as_bytes());
+        let _ = std::io::stderr().write_all(words.as_bytes());
         self.files.clean_after_failure(self.settings);
         if failure.cause == Cause::Signal && self.json_report.has_tests() {
             self.json_report.save_now(self.settings, &self.command)?;
@@ -249,24 +247,61 @@ fn together(title: &str, result: RunResult) -> RunResult {
     RunResult { jobs: vec![all], ..result }
 }
 
-/// The observer of a running pass: shows progress, and with `--json` saves the result every few seconds.
+/// The observer of a running pass. On a terminal it shows progress on standard error, in a line that is redrawn in place; with
+/// `--json` it saves the result every few seconds.
 struct RunInProgress<'a> {
-    live: Live,
     json_report: &'a mut JsonReport,
     settings: &'a Settings,
     command: &'a str,
     title: &'a str,
+    /// True if the line is on the screen.
+    is_shown: bool,
+    /// Time and bytes at the last redraw.
+    before: (Nanos, u64),
+}
+
+impl<'a> RunInProgress<'a> {
+    fn new(json_report: &'a mut JsonReport, settings: &'a Settings, command: &'a str, title: &'a str) -> Self {
+        RunInProgress { json_report, settings, command, title, is_shown: false, before: (Nanos::ZERO, 0) }
+    }
+
+    fn clear(&mut self) {
+        if self.is_shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            self.is_shown = false;
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let bytes: u64 = progress.workers.iter().flat_map(|worker| worker.bytes.iter()).map(|(_, bytes)| *bytes).sum();
+        let (then, moved) = self.before;
+        let time_us = progress.elapsed.saturating_sub(then).get() / 1000;
+        let rate = (bytes.saturating_sub(moved).saturating_mul(1_000_000) / time_us.max(1)) >> 20;
+        self.before = (progress.elapsed, bytes);
+        let done = progress.done.map_or(String::new(), |done| format!(" {:3.0} %,", done * 100.0));
+        let left = progress.remaining.map_or(String::new(), |left| format!(", {} s left", left.get() / 1_000_000_000));
+        // Errors are ignored: a progress line that cannot be written does no harm.
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}:{done} {rate} MiB/s{left}", self.title);
+        self.is_shown = true;
+    }
 }
 
 impl Observer for RunInProgress<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
+            Event::Progress(progress) => self.progress(progress),
+            Event::Ended(_) => self.clear(),
+            Event::Finding(text) => {
+                self.clear();
+                // Errors are ignored: a closed standard error does not end a run.
+                let _ = writeln!(std::io::stderr(), "plumb: {}: {}", self.title, printable::lines(text));
+            }
             Event::Save(so_far) => {
                 self.json_report.save_where_due(self.settings, self.command, Some((self.title, so_far)));
             }
             Event::Abandoned(result) => {
-                self.live.clear();
-                stuck_workers::report_stuck(result, || {
+                self.clear();
+                report_stuck(result, || {
                     if self.settings.json.is_some() {
                         self.json_report.cut_short(self.title, result, Saves::All);
                         if let Err(failure) = self.json_report.save_now(self.settings, self.command) {
@@ -275,7 +310,7 @@ impl Observer for RunInProgress<'_> {
                     }
                 });
             }
-            other => self.live.event(other),
+            _ => {}
         }
     }
 
@@ -298,4 +333,42 @@ fn remount(place: &str) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// The files of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    /// Each file, and true if it existed before.
+    seen: BTreeMap<PathBuf, bool>,
+}
+
+impl Files {
+    /// Records a file before it is used for the first time.
+    pub(crate) fn use_file(&mut self, path: &Path) {
+        if !self.seen.contains_key(path) {
+            self.seen.insert(path.to_owned(), path.exists());
+        }
+    }
+
+    /// Removes the regular files at the end of a run, unless they are kept (`-w`).
+    pub(crate) fn clean(&mut self, settings: &Settings) {
+        if !settings.keep {
+            self.seen.keys().for_each(|path| remove(path));
+        }
+    }
+
+    /// Removes the files that the run created, after a failure.
+    pub(crate) fn clean_after_failure(&mut self, settings: &Settings) {
+        if !settings.keep {
+            self.seen.iter().filter(|&(_, was_there)| !was_there).for_each(|(path, _)| remove(path));
+        }
+    }
+}
+
+/// Removes a regular file; a device is never removed.
+fn remove(path: &Path) {
+    if std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+        // Errors are ignored: a file that cannot be removed remains visible in its directory.
+        let _ = std::fs::remove_file(path);
+    }
 }

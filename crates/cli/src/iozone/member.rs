@@ -1,14 +1,12 @@
 //! A member of a cluster of iozone's: runs one child of a test, or removes its file.
 
-use super::child_files;
-use super::ctime::began;
-use super::latency::{self, ChildRange, Whose};
+use super::child_files::{self, ChildRange, Whose, began};
 use crate::failure::Failure;
+use crate::members::listener::Orders;
 use crate::members::listener::{Listener, Message};
 use crate::members::member::session;
-use crate::members::orders::Orders;
 use crate::members::program::Member;
-use crate::members::rights::Rights;
+use crate::members::program::Rights;
 use cluster::{Finished, IozoneTask, IozoneWork, LeaderCommand, Task};
 use iozone::{Pass, Scene, Settings, Sizes, Test};
 use measure::Nanos;
@@ -103,7 +101,7 @@ fn run_child(
         file: file.to_owned(),
         is_there: was_there,
         sizes,
-        latency_log: latency::stem(settings, index),
+        latency_log: child_files::latency_stem(settings, index),
         measures_latency: true,
         cpus: session::machine::Machine::here().cpus,
     };
@@ -125,7 +123,7 @@ fn run_child(
     }
     child.mark(&mut result);
     let range = ChildRange { first: index, count };
-    latency::convert(settings, pass, &result.jobs, Whose::Child, range)?;
+    child_files::convert_latencies(settings, pass, &result.jobs, Whose::Child, range)?;
     if child_files::are_wanted(settings) {
         child_files::write(settings, pass, &start, range, &result.jobs)?;
     }

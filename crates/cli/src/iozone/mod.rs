@@ -2,13 +2,9 @@
 
 mod child_files;
 mod cluster;
-mod ctime;
-mod files;
 mod iozone_run;
 mod json_report;
 mod knee;
-mod latency;
-pub(crate) mod live;
 mod member;
 mod program;
 mod rows;
@@ -16,13 +12,13 @@ mod sheet_file;
 mod throughput;
 
 use crate::failure::Failure;
+use crate::members::lead::Members;
 use crate::members::member::serve;
-use crate::members::rights::Rights;
-use crate::members::rounds::Members;
+use crate::members::program::Rights;
 use crate::output::{Output, print_error};
 use crate::safe_files::is_block_device;
 use crate::streams::is_stdout;
-use ctime::began;
+use child_files::began;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{BINDING, MACHINE, Member, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
@@ -179,7 +175,7 @@ fn refuse(refusal: Refusal) -> Result<u8, Failure> {
             Ok(status)
         }
         Refusal::NotBuilt(message) => Err(Failure::new(format!("iozone: {message}"))),
-        Refusal::Member => serve(&[&Throughput], &Rights::Leader, None),
+        Refusal::Member => serve(&[&Throughput], &Rights::default(), None),
         Refusal::Help => Output::stdout().write(&iozone::help()).map(|()| 0),
         Refusal::Version => Output::stdout().write(&version()).map(|()| 0),
     }

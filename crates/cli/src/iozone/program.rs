@@ -4,9 +4,9 @@ use super::member::ChildMember;
 use crate::failure::Failure;
 use crate::input;
 use crate::members::carrier::Place;
+use crate::members::lead::Members;
 use crate::members::lead::NoView;
 use crate::members::program::{self, Member, Needs, Program, Tests, UnusedOptions, Work};
-use crate::members::rounds::Members;
 use clap::{ArgMatches, Args, Command};
 use std::ffi::OsString;
 

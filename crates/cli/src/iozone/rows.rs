@@ -1,7 +1,7 @@
 //! Single, list and automatic mode: one row per file size and record size.
 
+use super::child_files::{self, ChildRange, Whose};
 use super::iozone_run::{IozoneRun, PassError};
-use super::latency::{self, ChildRange, Whose};
 use super::sheet_file;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -111,7 +111,7 @@ fn run_test(
             unseen.extend(measure_unseen(run, row, sizes)?);
         }
         let value = if !is_measured {
-            latency::convert(settings, pass, &[], whose, ChildRange::all(&[]))?;
+            child_files::convert_latencies(settings, pass, &[], whose, ChildRange::all(&[]))?;
             Value::default()
         } else if let Some(value) = unseen.remove(&(test, number)) {
             value?
@@ -143,7 +143,7 @@ fn scene(run: &mut IozoneRun<'_>, sizes: Sizes) -> Scene {
         file: file.to_owned(),
         is_there: file.exists(),
         sizes,
-        latency_log: latency::stem(settings, 0),
+        latency_log: child_files::latency_stem(settings, 0),
         measures_latency: run.measures_latency(),
         cpus: run.cpus,
     }
@@ -191,7 +191,7 @@ fn measure(run: &mut IozoneRun<'_>, pass: Pass, whose: Whose, title: &str, sizes
     let settings = run.settings;
     let plan = iozone::pass_plan(settings, pass, &scene(run, sizes));
     let result = run.measure(&plan, title, sizes, pass)?;
-    latency::convert(settings, pass, &result.jobs, whose, ChildRange::all(&result.jobs))?;
+    child_files::convert_latencies(settings, pass, &result.jobs, whose, ChildRange::all(&result.jobs))?;
     let value = value(settings, pass, &result);
     run.keep(title, sizes, result);
     Ok(value)

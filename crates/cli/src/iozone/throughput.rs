@@ -1,9 +1,8 @@
 //! Throughput mode: several children at the same time, a block of lines per test.
 
-use super::child_files;
+use super::child_files::{self, ChildRange, Whose};
 use super::cluster;
 use super::iozone_run::{IozoneRun, PassError};
-use super::latency::{self, ChildRange, Whose};
 use super::unit_name;
 use crate::failure::Failure;
 use crate::members::lead::NoView;
@@ -107,7 +106,7 @@ pub(super) fn run_test(
             is_there: file.exists(),
             file,
             sizes,
-            latency_log: latency::stem(settings, index),
+            latency_log: child_files::latency_stem(settings, index),
             measures_latency: run.measures_latency(),
             cpus: run.cpus,
         });
@@ -116,10 +115,10 @@ pub(super) fn run_test(
         return Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() });
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
-    let start = super::ctime::began();
+    let start = child_files::began();
     let result = run.measure(&plan, &format!("{count} {}", test.title), sizes, pass)?;
     let range = ChildRange::all(&result.jobs);
-    latency::convert(settings, pass, &result.jobs, Whose::Child, range)?;
+    child_files::convert_latencies(settings, pass, &result.jobs, Whose::Child, range)?;
     if child_files::are_wanted(settings) {
         child_files::write(settings, pass, &start, range, &result.jobs)?;
     }

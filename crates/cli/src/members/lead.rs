@@ -1,9 +1,10 @@
 //! Carries out what the leader decides: passes messages on, and shows what the members send.
 
-use super::carrier::{Arrival, Arrivals, Connection, Reply};
+use super::carrier::{Arrival, Arrivals, Carrier, Connection, Origin, Place, Reply};
 use super::{now, until};
 use crate::failure::Failure;
-use cluster::{Action, Answer, Event, Leader, Order, Outcome, Task};
+use cluster::{Action, Answer, Event, Leader, Order, Outcome, Settings, Task};
+use measure::Nanos;
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -145,4 +146,46 @@ impl Connections {
 /// The signals that end a run in order. They are watched before anything is started.
 pub(crate) fn signals() -> Result<Arc<Watch>, Failure> {
     Ok(Arc::new(Watch::begin()?))
+}
+
+/// The members of a run that consists of several.
+pub(crate) struct Members {
+    pub(crate) settings: Settings,
+    pub(crate) places: Vec<Place>,
+    pub(crate) origin: Origin,
+    pub(crate) directory: String,
+    /// How far apart their starts may be.
+    pub(crate) start_within: Nanos,
+    /// The carrier, until it has started them.
+    pub(crate) start: Option<(Carrier, Arrivals)>,
+    pub(crate) signals: Arc<Watch>,
+    pub(crate) connections: Option<Connections>,
+}
+
+impl Members {
+    /// One task by each.
+    pub(crate) fn round(&mut self, tasks: Vec<Task>, view: &mut dyn View) -> Result<Outcome, Failure> {
+        let mut connections = match (self.connections.take(), self.start.take()) {
+            (Some(mut connections), _) => {
+                connections.again(tasks, view);
+                connections
+            }
+            (None, Some((carrier, arrivals))) => {
+                let leader = Leader::new(self.settings.clone(), tasks, now());
+                let started = carrier.connections(&self.places, &arrivals)?;
+                Connections::new(leader, started, arrivals, Arc::clone(&self.signals))
+            }
+            (None, None) => return Err(Failure::new("cluster: the members have ended")),
+        };
+        let (outcome, end) = connections.round(view);
+        self.connections = (end == RoundEnd::Resting).then_some(connections);
+        Ok(outcome)
+    }
+
+    /// Lets them exit.
+    pub(crate) fn end(&mut self, view: &mut dyn View) {
+        if let Some(connections) = self.connections.take() {
+            connections.dismiss(view);
+        }
+    }
 }

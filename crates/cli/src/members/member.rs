@@ -1,11 +1,11 @@
 //! A member: carries out the leader's orders, each task by the program that it is of.
 
 use super::PROGRAM;
+use super::listener::{Input, Orders, say};
 use super::listener::{Listener, Message, PROGRESS};
 use super::now;
-use super::orders::{Input, Orders, say};
+use super::program::Rights;
 use super::program::{Member, Program};
-use super::rights::Rights;
 use crate::failure::Failure;
 use crate::output::print_error;
 use crate::safe_files::{AtomicFile, Durability};
@@ -48,12 +48,11 @@ pub(crate) fn serve(programs: &[&dyn Program], rights: &Rights, parent: Option<i
                         let done = Answer::Done(Box::new(finished));
                         if let (Err(_), Answer::Done(finished)) = (say(&done), done) {
                             // The leader has gone meanwhile.
-                            return without_leader(&task, rights, finished.result)
-                                .map(|_| rights.status_without_leader());
+                            return without_leader(&task, rights, finished.result).map(|_| u8::from(rights.is_joined));
                         }
                     }
                     // The leader is gone.
-                    Ok(None) => return Ok(rights.status_without_leader()),
+                    Ok(None) => return Ok(u8::from(rights.is_joined)),
                     Err(failure) => {
                         say(&Answer::Failed { why: failure.message().to_owned() })?;
                         return Ok(1);
@@ -73,7 +72,7 @@ pub(crate) fn serve(programs: &[&dyn Program], rights: &Rights, parent: Option<i
                 | Order::Trigger,
             ) => {}
             Input::Order(Order::Stop { .. } | Order::Bye) => return Ok(0),
-            Input::End => return Ok(rights.status_without_leader()),
+            Input::End => return Ok(u8::from(rights.is_joined)),
         }
     }
 }
@@ -115,7 +114,7 @@ fn carry_out(
     member.carry_out(task, rights, orders)
 }
 
-/// The session of a member's run. Its command line is the words of its task: nobody has given the member one.
+/// The session of a member's run. The command line in its result is the words of its task.
 pub(crate) fn session(task: &Task, args: &SessionArgs) -> Result<Session, Failure> {
     let program = if matches!(task.command, LeaderCommand::Iozone(_)) { "iozone" } else { "fio" };
     let begin = ["plumb", program].map(str::to_owned);
@@ -178,7 +177,7 @@ pub(crate) fn complete(session: &mut Session, result: &mut RunResult, task: &Tas
 
 /// The end of a task whose leader is gone: the result stays here, if it may.
 pub(crate) fn without_leader(task: &Task, rights: &Rights, result: RunResult) -> Result<Option<Finished>, Failure> {
-    if rights.keep_results() {
+    if rights.client.is_none() {
         keep(task, result)?;
     }
     Ok(None)

@@ -1,21 +1,16 @@
 //! Members: what leads them and what they are, whatever program their tasks are of.
 //!
-//! `program` says what a program of members is. Of the leader, `carrier` and `relayed` carry messages, `lead` carries out
-//! what the leader decides, `rounds` has members that stay from one task to the next, and `screen` shows them. Of a
-//! member, `member` serves, `orders` reads, `listener` answers during a run, and `rights` says what its leader may do. The
-//! crate `cluster` decides.
+//! `program` says what a program of members is, and what their leader may do. Of the leader, `carrier` and `relayed` carry
+//! messages, `lead` carries out what the leader decides, and `screen` shows the members. Of a member, `member` serves, and
+//! `listener` reads orders and answers during a run. The crate `cluster` decides.
 
 pub(crate) mod carrier;
 pub(crate) mod lead;
 pub(crate) mod listener;
 pub(crate) mod member;
-pub(crate) mod orders;
 pub(crate) mod program;
 mod relayed;
-pub(crate) mod rights;
-pub(crate) mod rounds;
 pub(crate) mod screen;
-pub(crate) mod tasks;
 
 use cluster::{MemberResult, Summary};
 use measure::Nanos;

@@ -2,12 +2,12 @@
 //! leaves the merge of the results to `plumb cluster`, or merges them itself.
 
 use super::carrier::Place;
-use super::orders::Orders;
-use super::rights::Rights;
-use super::rounds::Members;
+use super::lead::Members;
+use super::listener::Orders;
 use crate::failure::Failure;
 use clap::{ArgMatches, Command, FromArgMatches};
 use cluster::{Finished, LeaderCommand, Sharing, Task};
+use measure::Nanos;
 use plan::Plan;
 use std::path::PathBuf;
 
@@ -107,4 +107,64 @@ impl Default for Shift {
     fn default() -> Self {
         Shift::By(0)
     }
+}
+
+/// Rights of the leader of this member. By default it has started it by a shell of the same user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rights {
+    /// The address of the client for which a server has started it, with which names of files begin.
+    pub(crate) client: Option<String>,
+    /// True if it has joined its leader.
+    pub(crate) is_joined: bool,
+    /// Absolute paths that a client or leader without trust may use, next to what `--untrusted` lets a job file do; `None` for
+    /// all that the user may do.
+    pub(crate) limits: Option<Vec<String>>,
+}
+
+impl Rights {
+    /// Refuses the tasks of `plumb cluster` that come to a server.
+    pub(crate) fn check_cluster(&self) -> Result<(), Failure> {
+        match self.client {
+            None => Ok(()),
+            Some(_) => Err(Failure::new("a server of fio runs the jobs of fio --client only")),
+        }
+    }
+
+    /// Refuses the tasks of `plumb cluster` whose words are not those of fio, unless the leader is trusted.
+    pub(crate) fn check_trusted(&self) -> Result<(), Failure> {
+        self.check_cluster()?;
+        match self.limits {
+            None => Ok(()),
+            Some(_) => Err(Failure::new(
+                "this member does not trust its leader, and does nothing but jobs of fio for it; --secret-file FILE at both ends, or --trust-leader at the member, lifts that",
+            )),
+        }
+    }
+}
+
+/// Time between two signs of life of a member.
+pub(crate) const BEAT: Nanos = Nanos::from_millis(500);
+/// Directory of a member that works where it was started.
+pub(crate) const HERE: &str = ".";
+
+/// The tasks of members that make their plans from other words than fio's.
+pub(crate) fn tasks_of_places(places: &[Place], directory: &str, command: &LeaderCommand) -> Vec<cluster::Task> {
+    let hosts: Vec<String> = places.iter().map(Place::host).collect();
+    let members = u32::try_from(places.len()).unwrap_or(u32::MAX);
+    let task = |(rank, host): (u32, &String)| cluster::Task {
+        rank,
+        members,
+        others_on_host: others_on(&hosts, host),
+        directory: directory.to_owned(),
+        prefix: format!("{host}.{rank}."),
+        beat: BEAT,
+        command: command.clone(),
+        ..cluster::Task::default()
+    };
+    (0..members).zip(&hosts).map(task).collect()
+}
+
+/// The number of members on a host, without one.
+pub(crate) fn others_on(hosts: &[String], host: &str) -> u32 {
+    u32::try_from(hosts.iter().filter(|other| *other == host).count()).unwrap_or(u32::MAX) - 1
 }

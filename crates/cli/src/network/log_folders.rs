@@ -47,6 +47,17 @@ impl LogFolder {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// A directory in the folder; both are made if they are not there.
+    pub(crate) fn below(folder: &mut Option<LogFolder>, name: &str) -> Result<PathBuf, Failure> {
+        let made = match folder.take() {
+            Some(made) => made,
+            None => LogFolder::make()?,
+        };
+        let into = folder.insert(made).path.join(name);
+        fs::create_dir_all(&into).map_err(|error| Failure::at(&into, error))?;
+        Ok(into)
+    }
 }
 
 impl Drop for LogFolder {

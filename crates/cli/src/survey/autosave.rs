@@ -7,8 +7,8 @@ use crate::result_file::{SaveSchedule, under_way};
 use measure::Nanos;
 use model::RunResult;
 use run::{Event, Observer, Request};
+use session::failure::report_stuck;
 use session::progress::Display;
-use session::stuck_workers;
 use survey::{FinishedTest, SurveyTest};
 
 /// Shows the progress of a test and saves its result so far.
@@ -55,7 +55,7 @@ impl Observer for Autosave<'_> {
 impl Autosave<'_> {
     fn abandon(&mut self, result: &RunResult) {
         self.display.clear();
-        stuck_workers::report_stuck(result, || {
+        report_stuck(result, || {
             let row = row(self.test, result.clone());
             let survey = (self.survey)().and_under_way(&row).ended(&[], result.ended_by_signal);
             let finished = self.file.finish(&survey);

@@ -3,10 +3,10 @@
 use super::measure::{patient, write_passes};
 use crate::failure::Failure;
 use crate::members::listener::Listener;
+use crate::members::listener::{Orders, say};
 use crate::members::member::{PlanRun, enter, options, session};
-use crate::members::orders::{Orders, say};
 use crate::members::program::Member;
-use crate::members::rights::Rights;
+use crate::members::program::Rights;
 use cluster::{Answer, Finished, LeaderCommand, SurveyTask, Task};
 use measure::Nanos;
 use model::RunResult;

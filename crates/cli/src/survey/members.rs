@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::members::carrier::Place;
 use crate::members::judge;
-use crate::members::rounds::Members;
+use crate::members::lead::Members;
+use crate::members::program::tasks_of_places;
 use crate::members::screen::Screen;
-use crate::members::tasks::tasks_of_places;
 use cluster::{LeaderCommand, MemberSummary, Reason, Summary, SurveyTask};
 use measure::text;
 use model::RunResult;

@@ -5,8 +5,8 @@ use super::member::TestMember;
 use super::members::Surveyors;
 use super::{SurveyArgs, knee};
 use crate::failure::Failure;
+use crate::members::lead::Members;
 use crate::members::program::{self, Member, Needs, Program, Tests, UnusedOptions, Work};
-use crate::members::rounds::Members;
 use clap::{ArgMatches, Args, Command};
 use survey::SurveyRequest;
 

@@ -2,23 +2,28 @@
 
 use super::served::{self, Logs};
 use super::states::States;
-use super::{tasks, trigger_command};
+use super::tasks;
 use crate::failure::Failure;
-use crate::fio::eta;
+use crate::fio::live::status;
 use crate::fio::watch::lines_of;
 use crate::members::listener::{Listener, Message};
+use crate::members::listener::{Orders, say};
 use crate::members::member::{PlanRun, complete, enter, options, session, without_leader};
-use crate::members::orders::{Orders, say};
 use crate::members::program::Member;
-use crate::members::rights::Rights;
+use crate::members::program::Rights;
 use cluster::{Answer, ClientTask, Finished, LeaderCommand, Live, Task};
 use fio::Invocation;
 use formats::fio::status_line::{LiveStatus, RateLimit};
+use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
 use run::{Event, Observer, Progress, Request, RunOptions, Start};
+use rustix::process::{Pid, Signal, kill_process};
 use session::Run;
 use session::arguments::SessionArgs;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// The member.
 pub(super) struct JobMember;
@@ -33,7 +38,7 @@ impl Member for JobMember {
             LeaderCommand::Client(client) => run_for_client(task, client, rights, orders),
             LeaderCommand::Trigger { command } => {
                 served::check_trigger(rights, Some(command))?;
-                trigger_command::carry_out(task, command, orders)
+                run_command(task, command, orders)
             }
             _ => run_for_cluster(task, rights, orders),
         }
@@ -43,7 +48,7 @@ impl Member for JobMember {
 fn run_for_cluster(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
     rights.check_cluster()?;
     enter(task)?;
-    let invocation = match rights.limits() {
+    let invocation = match rights.limits.as_deref() {
         Some(allowed) => with_remedy(tasks::untrusted_invocation(task, allowed))?,
         None => tasks::invocation(task)?,
     };
@@ -65,7 +70,7 @@ fn run_for_client(
     let plan = &plan;
     let mut before: Option<Progress> = None;
     let details = move |progress: &Progress| {
-        let status = eta::status(plan, progress, before.as_ref());
+        let status = status(plan, progress, before.as_ref());
         before = Some(progress.clone());
         live(&status, progress)
     };
@@ -146,5 +151,50 @@ impl Observer for TextObserver<'_> {
 
     fn ends_layout(&mut self) -> bool {
         self.listener.ends_layout()
+    }
+}
+
+/// Interval at which the end of the command and orders are looked for.
+const LOOK: Nanos = Nanos::from_millis(20);
+
+/// Runs the command; a failure is a sentence for the client. `None` if the leader is gone.
+fn run_command(task: &Task, command: &str, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    let mut listener = Listener::new(task, orders);
+    if listener.wait_for_start().is_some() {
+        let failed = match start(command).and_then(|child| wait(child, &mut listener)) {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(format!("trigger-remote=`{command}` ended with {status}")),
+            Err(error) => Some(format!("trigger-remote=`{command}` could not be run: {error}")),
+        };
+        if let Some(text) = failed {
+            // No client is left if this fails.
+            let _ = say(&Answer::Finding(text));
+        }
+    }
+    let is_gone = listener.message() == Message::Gone;
+    Ok((!is_gone).then(|| listener.finished(RunResult::default())))
+}
+
+/// Starts the command. Its output is the server's: that of this process is the connection.
+fn start(command: &str) -> io::Result<Child> {
+    let output = io::stderr().as_fd().try_clone_to_owned()?;
+    Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::null()).stdout(output).spawn()
+}
+
+/// Waits for the end of the command with signs of life. An order to end is one for the command; without a leader the server gives both a time.
+fn wait(mut child: Child, listener: &mut Listener<'_>) -> io::Result<ExitStatus> {
+    let mut is_asked = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        listener.listen();
+        if listener.message() == Message::Stop && !is_asked {
+            is_asked = true;
+            // It may have ended meanwhile.
+            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+        }
+        listener.beat_if_due();
+        std::thread::sleep(LOOK.as_duration());
     }
 }

@@ -1,12 +1,10 @@
-//! Jobs of fio by members: `tasks` makes them from fio's words, `spread` lets members share a file, `member` runs them. What
-//! only a client of `plumb fio --server` has is in `served`, `states` and `trigger_command`.
+//! Jobs of fio by members: `tasks` makes them from fio's words, `member` runs them. What only a client of
+//! `plumb fio --server` has is in `served` and `states`.
 
 mod member;
 mod served;
-mod spread;
 pub(super) mod states;
 pub(super) mod tasks;
-mod trigger_command;
 
 use crate::failure::Failure;
 use crate::input;
@@ -63,7 +61,7 @@ impl program::Job for Job {
     fn tasks(&self, places: &[Place], share: &Share) -> Result<Vec<Task>, Failure> {
         let mut tasks = tasks::tasks(&self.words, places, share.shift, &share.directory)?;
         if let Some(sharing) = share.spread {
-            spread::apply(sharing, &mut tasks)?;
+            tasks::spread(sharing, &mut tasks)?;
         }
         if share.wears_out {
             tasks.iter_mut().for_each(|task| task.wears_out = true);

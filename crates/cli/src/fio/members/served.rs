@@ -3,7 +3,7 @@
 
 use super::tasks;
 use crate::failure::Failure;
-use crate::members::rights::Rights;
+use crate::members::program::Rights;
 use crate::network::log_folders::LogFolder;
 use cluster::{Answer, Task};
 use fio::{Action, Files, Invocation, RealFiles};
@@ -21,18 +21,18 @@ const HOST_VARIABLE: &str = "HOSTNAME";
 
 /// Refuses a command that a client without the right to it wants to run after its trigger.
 pub(super) fn check_trigger(rights: &Rights, command: Option<&str>) -> Result<(), Failure> {
-    match command.filter(|_| rights.limits().is_some()) {
+    match command.filter(|_| rights.limits.is_some()) {
         None => Ok(()),
         Some(command) => {
             let refused = Failure::new(format!("--untrusted: trigger-remote={command} runs a command"));
-            Err(with_remedy(refused, rights.limits()))
+            Err(with_remedy(refused, rights.limits.as_deref()))
         }
     }
 }
 
 /// Reads the words of a client's task.
 pub(super) fn invocation(task: &Task, remote: Option<&str>, rights: &Rights) -> Result<Invocation, Failure> {
-    let limits = rights.limits();
+    let limits = rights.limits.as_deref();
     let mut words = vec![];
     for word in task.words.iter().take_while(|word| *word != "--") {
         // The words come over the network: only these have a meaning for a job file that is sent.
@@ -113,7 +113,7 @@ pub(super) fn plan(invocation: &Invocation, rights: &Rights) -> Result<(Plan, Lo
     let mut plan = plan.clone();
     for job in &mut plan.jobs {
         let handling = &mut job.files.handling;
-        let client = rights.client();
+        let client = rights.client.as_deref().unwrap_or_default();
         let own_format = handling.name_format.take().map(|format| with_client(&format, client));
         handling.name_format = own_format;
         if !job.files.directories.is_empty() && handling.unique_names && !client.is_empty() {
@@ -171,22 +171,12 @@ impl Logs {
                     logs.directories.push(directory);
                     logs.directories.len() - 1
                 });
-                let into = logs.folder()?.join(number.to_string());
-                std::fs::create_dir_all(&into).map_err(|error| Failure::at(&into, error))?;
+                let into = LogFolder::below(&mut logs.folder, &number.to_string())?;
                 let file = given.file_name().unwrap_or_default();
                 *stem = into.join(file).to_string_lossy().into_owned();
             }
         }
         Ok(logs)
-    }
-
-    /// The temporary directory, which is made if there is none.
-    fn folder(&mut self) -> Result<PathBuf, Failure> {
-        let folder = match self.folder.take() {
-            Some(folder) => folder,
-            None => LogFolder::make()?,
-        };
-        Ok(self.folder.insert(folder).path().to_owned())
     }
 
     /// Sends all logs, each in parts of whole rows.

@@ -29,7 +29,7 @@ impl States {
             if !is_kept && !loads {
                 continue;
             }
-            let into = states.directory(if is_kept { "kept" } else { "read" })?;
+            let into = LogFolder::below(&mut states.folder, if is_kept { "kept" } else { "read" })?;
             for state in client.states.iter().filter(|_| loads) {
                 let path = into.join(file_name(state)?);
                 sys::files::output_file::write(&path, &state.bytes).map_err(|error| Failure::at(&path, error))?;
@@ -40,16 +40,6 @@ impl States {
             job.record.states_in = Some(into);
         }
         Ok(states)
-    }
-
-    fn directory(&mut self, name: &str) -> Result<PathBuf, Failure> {
-        let folder = match self.folder.take() {
-            Some(folder) => folder,
-            None => LogFolder::make()?,
-        };
-        let into = self.folder.insert(folder).path().join(name);
-        std::fs::create_dir_all(&into).map_err(|error| Failure::at(&into, error))?;
-        Ok(into)
     }
 
     /// Sends what the jobs have written if the trigger has fired. Otherwise, and if the client is gone, it is where it would be without a trigger.

@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use crate::members::carrier::Place;
 use crate::members::program::Shift;
-use crate::members::tasks::{BEAT, HERE, others_on};
-use cluster::LeaderCommand;
+use crate::members::program::{BEAT, HERE, others_on};
+use cluster::{LeaderCommand, Sharing, Task};
 use fio::{Action, EtaRequest, Files, Invocation, OutputFormat, Parser, Surroundings, TriggerRequest};
-use plan::{AfterRuntime, DebugPlan, JobPlan, LaidOutBy, Part, Plan};
+use plan::{AfterRuntime, DebugPlan, Extent, JobPlan, LaidOutBy, Part, Plan, Work, ZonePlan};
 use session::machine::{Machine, parser};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,12 +17,7 @@ use std::path::{Path, PathBuf};
 const SHIFTED: &str = "PLUMB_SHIFTED_RANK";
 
 /// The task of each member. The words are read here for every one of them, so that a mistake is found before anything is started.
-pub(super) fn tasks(
-    words: &[String],
-    places: &[Place],
-    shift: Shift,
-    directory: &str,
-) -> Result<Vec<cluster::Task>, Failure> {
+pub(super) fn tasks(words: &[String], places: &[Place], shift: Shift, directory: &str) -> Result<Vec<Task>, Failure> {
     let hosts: Vec<String> = places.iter().map(Place::host).collect();
     let by = match shift {
         Shift::By(count) => count,
@@ -48,7 +43,7 @@ pub(super) fn tasks(
         if rank == 0 {
             invocation.warnings.iter().for_each(|warning| crate::output::print_error(&warning.to_string()));
         }
-        tasks.push(cluster::Task {
+        tasks.push(Task {
             rank,
             members,
             round: 0,
@@ -60,7 +55,7 @@ pub(super) fn tasks(
             prefix,
             beat: BEAT,
             intervals: false,
-            sharing: cluster::Sharing::All,
+            sharing: Sharing::All,
             wears_out: false,
             command: LeaderCommand::Cluster,
         });
@@ -85,12 +80,12 @@ pub(crate) fn own_variables(hosts: &[String], rank: usize, shift: u32) -> BTreeM
 }
 
 /// Reads the words of a task as its member does.
-pub(super) fn invocation(task: &cluster::Task) -> Result<Invocation, Failure> {
+pub(super) fn invocation(task: &Task) -> Result<Invocation, Failure> {
     invocation_by(&parser(), task)
 }
 
 /// Reads the words of a task of a leader that is not trusted: they are held to what `--untrusted` lets a job file do, and to these paths.
-pub(super) fn untrusted_invocation(task: &cluster::Task, allowed: &[String]) -> Result<Invocation, Failure> {
+pub(super) fn untrusted_invocation(task: &Task, allowed: &[String]) -> Result<Invocation, Failure> {
     if task.directory != HERE || task.prefix.contains('/') {
         return Err(Failure::new(
             "the leader is not trusted and names a directory; its words name files in the directory of this member",
@@ -101,7 +96,7 @@ pub(super) fn untrusted_invocation(task: &cluster::Task, allowed: &[String]) -> 
     Ok(invocation)
 }
 
-fn invocation_by(parser: &Parser, task: &cluster::Task) -> Result<Invocation, Failure> {
+fn invocation_by(parser: &Parser, task: &Task) -> Result<Invocation, Failure> {
     let variables: BTreeMap<&str, &str> =
         task.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let files = SentFiles(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
@@ -110,10 +105,10 @@ fn invocation_by(parser: &Parser, task: &cluster::Task) -> Result<Invocation, Fa
 }
 
 /// The plan of a member: names of files that the job does not give begin with the member's prefix.
-pub(super) fn plan(invocation: &Invocation, task: &cluster::Task) -> Result<Plan, Failure> {
+pub(super) fn plan(invocation: &Invocation, task: &Task) -> Result<Plan, Failure> {
     let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
     let mut plan = plan.clone();
-    let part = (task.sharing == cluster::Sharing::Region).then_some(Part { number: task.rank, of: task.members });
+    let part = (task.sharing == Sharing::Region).then_some(Part { number: task.rank, of: task.members });
     // Files of a name that the job gives may be those of other members, on a file system that they share.
     let laid_out_by = if task.members > 1 { LaidOutBy::Members } else { LaidOutBy::ThisRun };
     for job in &mut plan.jobs {
@@ -181,7 +176,7 @@ fn check(invocation: &Invocation) -> Result<(), Failure> {
             "--json" | "--store" | "--no-store" => outputs,
             "--stream" | "--quiet" => "give it to plumb cluster, before fio",
             "--strict" | "--accept" => "the checks of each member are in its result",
-            "--host" | "--no-calibrate" => "each member is of its own machine",
+            "--host" | "--no-calibrate" => "members are of several machines",
             _ => "plumb cluster --stream has the intervals of all members",
         };
         return Err(Failure::new(format!("cluster: {option} is not for members: {why}")));
@@ -296,4 +291,53 @@ impl Files for SentFiles<'_> {
     fn is_special(&self, path: &Path) -> bool {
         fio::RealFiles.is_special(path)
     }
+}
+
+/// Lets each member work on its part, as asked. Refuses jobs for which that has no meaning.
+pub(super) fn spread(sharing: Sharing, tasks: &mut [Task]) -> Result<(), Failure> {
+    let mut first: Option<Vec<PathBuf>> = None;
+    for task in tasks {
+        task.sharing = sharing;
+        let invocation = invocation(task)?;
+        let Action::Run(plan) = &invocation.action else { return Err(nothing_to_run()) };
+        for job in &plan.jobs {
+            if let Some(why) = objection(job, sharing) {
+                return Err(Failure::new(format!("cluster: --spread: job `{}` {why}", job.name)));
+            }
+        }
+        let names: Vec<PathBuf> = plan.jobs.iter().flat_map(|job| job.files.names.clone()).collect();
+        if *first.get_or_insert_with(|| names.clone()) != names {
+            return Err(Failure::new(
+                "cluster: --spread is of one file or device; members have files of different names in this job",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The reason why members cannot share what a job works on.
+fn objection(job: &JobPlan, sharing: Sharing) -> Option<&'static str> {
+    let files = &job.files;
+    let is_one = files.names.len() == 1 && files.directories.len() <= 1 && files.handling.below.is_empty();
+    if !is_one {
+        return Some("does not name one file or device for all members (filename=)");
+    }
+    if !matches!(job.work, Work::Data | Work::Null) {
+        return Some("does not read or write the data of a file");
+    }
+    if sharing == Sharing::All {
+        return None;
+    }
+    let refused = [
+        (job.replay.is_some(), "replays a record, whose I/Os are where they are"),
+        (
+            matches!(job.load.zones, ZonePlan::Zoned(_)),
+            "writes zones, which cannot be cut; give each member its offset with ${PLUMB_RANK}",
+        ),
+        (files.handling.fill, "fills a device, and has no end that could be divided"),
+        (files.handling.append, "appends, and parts would begin where others write"),
+        (files.offset_increment != Extent::Bytes(0), "gives its clones different offsets (offset_increment)"),
+        (files.unlink, "removes the file at its end, while others may use it"),
+    ];
+    refused.iter().find(|(is_so, _)| *is_so).map(|(_, why)| *why)
 }

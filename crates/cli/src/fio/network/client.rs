@@ -5,18 +5,18 @@ use super::trigger::{self, Commands};
 use super::view::ClientView;
 use crate::failure::Failure;
 use crate::fio::members::tasks::{WordReader, own_variables};
-use crate::fio::results::{ENDED_BY_SIGNAL, status};
+use crate::fio::results::{ENDED_BY_SIGNAL, has_text, status};
 use crate::input;
 use crate::members::carrier::Arrivals;
 use crate::members::lead::{self, Connections, RoundEnd};
 use crate::members::now;
-use crate::members::tasks::BEAT;
+use crate::members::program::BEAT;
 use crate::members::{PROGRAM, SILENCE, START_WITHIN};
 use crate::network::secret::Secret;
 use crate::output::{Output, print_error};
 use crate::remarks;
 use cluster::{Address, ClientTask, Leader, LeaderCommand, OnLoss, Rounds, ServerTrigger, Settings, Task};
-use fio::{Action, ClientRequest, Invocation, LostServer, OutputFormat, ServerJobs, TriggerRequest};
+use fio::{Action, ClientRequest, Invocation, LostServer, ServerJobs, TriggerRequest};
 use formats::fio::clients::{ServerResult, ServerResults, Sums};
 use formats::{View, printable};
 use measure::Nanos;
@@ -270,10 +270,9 @@ fn report(
     let failed: Vec<usize> = (0..members.len())
         .filter(|&rank| members[rank].result.as_ref().is_some_and(|result| status(result) > 0))
         .collect();
-    let has_text = invocation.output.formats.contains(&OutputFormat::NORMAL);
     for &rank in &failed {
         let line = format!("client <{}>: exited with error 1", servers[rank].address.host());
-        if has_text {
+        if has_text(invocation) {
             out.write(&format!("{line}\n"))?;
         }
         let jobs = members[rank].result.iter().flat_map(|result| &result.jobs);
@@ -291,7 +290,7 @@ fn report(
     let results: Vec<Option<&RunResult>> = members.iter().map(|member| member.result.as_ref()).collect();
     let parts = Parts { servers, labels, results: &results };
     let sums = if is_whole { Sums::Shown } else { Sums::LeftOut };
-    write_all(parts, Some(own), sums, invocation, out)?;
+    write_results(parts, Some(own), sums, invocation, out)?;
     for (label, result) in labels.iter().zip(&results) {
         if let Some(result) = result.filter(|result| remarks::are_wanted() && !result.notes.is_empty()) {
             print_error(&format!("plumb: server {}:", printable::line(label)));
@@ -345,17 +344,8 @@ fn other_rates(summary: &cluster::Summary, sums: &[JobResult]) -> Vec<String> {
     summary.rates.iter().filter_map(sentence).collect()
 }
 
-/// Prints results so far.
+/// Prints results: so far, or at the end with what is known of all servers.
 pub(super) fn write_results(
-    parts: Parts<'_>,
-    own: Option<Value>,
-    invocation: &Invocation,
-    out: &mut Output,
-) -> Result<(), Failure> {
-    write_all(parts, own, Sums::Shown, invocation, out)
-}
-
-fn write_all(
     parts: Parts<'_>,
     own: Option<Value>,
     sums: Sums,

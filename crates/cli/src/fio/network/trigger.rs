@@ -6,7 +6,7 @@ use crate::fio::members::states::{LARGEST_STATE, is_name};
 use crate::fio::trigger::{CommandProcess, Trigger};
 use crate::members::lead::{Connections, View};
 use crate::members::now;
-use crate::members::tasks::BEAT;
+use crate::members::program::BEAT;
 use crate::output::print_error;
 use crate::safe_files::{AtomicFile, Durability};
 use cluster::{Leader, LeaderCommand, Task, VerifyState};

@@ -2,14 +2,16 @@
 
 use super::client::{Parts, Server, write_results};
 use super::trigger;
+use crate::fio::live::{LiveLine, live};
+use crate::fio::results::has_text;
 use crate::fio::trigger::Trigger;
-use crate::fio::watch::{Live as LiveLine, columns, fitting, live_of_clients, print_live};
 use crate::members::lead::View;
 use crate::members::now;
 use crate::output::{Output, print_error};
 use cluster::{Answer, Beat, Facts, Leader, Live, Order, Stage, Standing};
-use fio::{Invocation, OutputFormat};
-use formats::fio::status_line::{self, Activity, Estimate, LiveRate, LiveStatus, RateLimit};
+use fio::Invocation;
+use formats::fio::clients::Sums;
+use formats::fio::status_line::{Activity, Estimate, LiveRate, LiveStatus, RateLimit};
 use formats::printable;
 use measure::{Bytes, BytesPerSecond, Nanos, PerDirection};
 use model::RunResult;
@@ -53,9 +55,7 @@ pub(super) struct ClientView<'a> {
     /// The trigger, until it has fired.
     trigger: Option<Trigger<'a>>,
     next_report: Option<Nanos>,
-    shown: String,
-    drawn: Option<Nanos>,
-    kept: Nanos,
+    line: LiveLine,
     /// The first error of an output.
     failed: Option<crate::failure::Failure>,
 }
@@ -71,9 +71,7 @@ impl<'a> ClientView<'a> {
             awaited: BTreeSet::new(),
             trigger: Some(Trigger::new(&invocation.trigger)),
             next_report: invocation.side.status_interval,
-            shown: String::new(),
-            drawn: None,
-            kept: Nanos::ZERO,
+            line: LiveLine::new(live(invocation)),
             failed: None,
         }
     }
@@ -101,12 +99,8 @@ impl<'a> ClientView<'a> {
         }
     }
 
-    fn has_text(&self) -> bool {
-        self.invocation.output.formats.contains(&OutputFormat::NORMAL)
-    }
-
     fn print(&mut self, text: &str) {
-        if self.has_text() && self.failed.is_none() {
+        if has_text(self.invocation) && self.failed.is_none() {
             self.clear();
             self.failed = self.out.write(text).err();
         }
@@ -152,6 +146,7 @@ impl<'a> ClientView<'a> {
         self.failed = write_results(
             Parts { servers: self.servers, labels: &labels, results: &results },
             None,
+            Sums::Shown,
             self.invocation,
             self.out,
         )
@@ -289,30 +284,14 @@ impl View for ClientView<'_> {
     }
 
     fn draw(&mut self, leader: &Leader) {
-        let LiveLine::On { keep_every, every } = live_of_clients(self.invocation) else { return };
         let at = now();
-        let Some(go) = leader.go() else { return };
-        if self.drawn.is_some_and(|drawn| at.saturating_sub(drawn) < every) || at < go {
-            return;
-        }
-        self.drawn = Some(at);
-        let line = fitting(status_line::line(&self.status(leader)), columns());
-        let mut text = format!("{}\r", status_line::covering(&line, &self.shown));
-        self.shown = line;
-        let elapsed = at.saturating_sub(go);
-        if keep_every.is_some_and(|period| elapsed.saturating_sub(self.kept) >= period) {
-            self.kept = elapsed;
-            self.shown.clear();
-            text.push('\n');
-        }
-        print_live(&text);
+        let Some(go) = leader.go().filter(|go| at >= *go && self.line.is_due(at.saturating_sub(*go))) else { return };
+        let status = self.status(leader);
+        self.line.draw(at.saturating_sub(go), &status);
     }
 
     fn clear(&mut self) {
-        if !self.shown.is_empty() {
-            self.shown.clear();
-            print_live("\n");
-        }
+        self.line.end();
     }
 }
 
