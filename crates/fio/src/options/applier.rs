@@ -52,14 +52,13 @@ impl Applier<'_> {
         let name = assignment.name.as_str();
         let Some(row) = table::find(name) else { return self.assign_to_engine(assignment, draft) };
         let spec = &row.spec;
-        if let Support::Refused(reason) = spec.support {
-            return match row.set {
-                Set::Never => Err(refused(assignment, spec, reason)),
-                _ => self.unsupported(assignment, spec, reason, draft.unit_base),
-            };
+        match row.set {
+            Set::Never(reason) => return Err(refused(assignment, spec, reason)),
+            Set::Refused(reason) => return self.unsupported(assignment, spec, reason, draft.unit_base),
+            _ => {}
         }
         let read = |file: &str| self.surroundings.files.head(Path::new(file), LONGEST_PATTERN + 1).ok();
-        let context = Context { cpus: self.surroundings.cpus, read: &read };
+        let context = Context { cpus: self.surroundings.cpus, unit_base: draft.unit_base, read: &read };
         row.apply(draft, assignment.value.as_deref(), &context).map_err(|complaint| wrong(assignment, complaint))?;
         draft.places.insert(spec.name, assignment.value_place.clone());
         Ok(spec.name)

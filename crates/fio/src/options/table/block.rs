@@ -1,10 +1,10 @@
 //! Options about the sizes of single I/Os.
 
-use super::row::{Row, Set, place, put, works};
+use super::row::{Context, Outcome, place, rows};
 use crate::error::Complaint;
+use crate::options::draft::Draft;
 use crate::options::values::block_splits;
 use plan::BlockSize;
-use plan::option::Kind;
 
 /// The largest size of one I/O.
 const LARGEST: u64 = u32::MAX as u64;
@@ -17,58 +17,27 @@ fn size(bytes: u64) -> Result<u32, Complaint> {
     }
 }
 
-pub(super) const ROWS: &[Row] = &[
-    works(
-        "bs",
-        Kind::ThreeWay,
-        Set::Three(|draft, values| {
-            place(&mut draft.job.load.block_size, values, |bytes| size(bytes).map(BlockSize::Fixed))
-        }),
-        "Block size: bytes per I/O, for reads, writes, trims",
-    )
-    .default("4096")
-    .alias(&["blocksize"]),
-    works(
-        "bsrange",
-        Kind::Range,
-        Set::Ranges(|draft, values| {
-            place(&mut draft.job.load.block_size, values, |(low, high)| Ok(BlockSize::Range(size(low)?, size(high)?)))
-        }),
-        "Range of block sizes, in multiples of the smaller one",
-    )
-    .alias(&["blocksize_range"]),
-    works(
-        "bssplit",
-        Kind::Text,
-        Set::Text(|draft, text, _| {
-            place(&mut draft.splits, block_splits(text, draft.unit_base)?, |split| Ok(Some(BlockSize::Split(split))))
-        }),
-        "Block sizes and the percentage of I/Os of each: 4k/60:64k/40",
-    ),
-    works(
-        "bs_unaligned",
-        Kind::Flag,
-        put!(Switch, job.load.unaligned_sizes),
-        "Allow any size in bsrange, not only multiples of the smallest",
-    )
-    .alias(&["blocksize_unaligned"]),
-    works(
-        "bs_is_seq_rand",
-        Kind::Bool,
-        put!(Switch, job.load.sizes_by_order),
-        "Use the read block size for sequential and the write block size for random I/Os",
-    )
-    .default("0"),
-    works(
-        "ba",
-        Kind::ThreeWay,
-        Set::Three(|draft, values| {
-            place(&mut draft.job.load.align, values, |bytes| {
-                let wrong = |_| Complaint::plain(format!("has {bytes}, above the largest value, {LARGEST}"));
-                Ok(Some(u32::try_from(bytes).map_err(wrong)?).filter(|&bytes| bytes > 0))
-            })
-        }),
-        "Alignment of random offsets, for reads, writes, trims",
-    )
-    .alias(&["blockalign"]),
-];
+fn splits(draft: &mut Draft, text: &str, context: &Context<'_>) -> Outcome {
+    place(&mut draft.splits, block_splits(text, context.unit_base)?, |split| Ok(Some(BlockSize::Split(split))))
+}
+
+fn alignment(bytes: u64) -> Result<Option<u32>, Complaint> {
+    let wrong = |_| Complaint::plain(format!("has {bytes}, above the largest value, {LARGEST}"));
+    Ok(Some(u32::try_from(bytes).map_err(wrong)?).filter(|&bytes| bytes > 0))
+}
+
+rows! {
+    "bs" | "blocksize": THREE, "4096" => Three(job.load.block_size, |bytes| BlockSize::Fixed(size(bytes)?));
+        "Block size: bytes per I/O, for reads, writes, trims";
+    "bsrange" | "blocksize_range": RANGE
+        => Ranges(job.load.block_size, |range| BlockSize::Range(size(range.0)?, size(range.1)?));
+        "Range of block sizes, in multiples of the smaller one";
+    "bssplit": TEXT => Text(fn splits);
+        "Block sizes and the percentage of I/Os of each: 4k/60:64k/40";
+    "bs_unaligned" | "blocksize_unaligned": FLAG => Switch(job.load.unaligned_sizes);
+        "Allow any size in bsrange, not only multiples of the smallest";
+    "bs_is_seq_rand": BOOL, "0" => Switch(job.load.sizes_by_order);
+        "Use the read block size for sequential and the write block size for random I/Os";
+    "ba" | "blockalign": THREE => Three(job.load.align, alignment);
+        "Alignment of random offsets, for reads, writes, trims";
+}

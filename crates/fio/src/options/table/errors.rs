@@ -1,9 +1,9 @@
 //! Options about what happens on errors.
 
-use super::row::{Row, Set, put, works};
+use super::row::rows;
 use crate::error::Complaint;
 use crate::options::errno;
-use plan::option::{Kind, TimeUnit};
+use plan::option::Kind;
 use plan::{ContinueOnError, IgnoredErrors};
 
 const CLASSES: Kind = Kind::Word(&[
@@ -17,38 +17,24 @@ const CLASSES: Kind = Kind::Word(&[
     ("1", "same as all"),
 ]);
 
-pub(super) const ROWS: &[Row] = &[
-    works(
-        "continue_on_error",
-        CLASSES,
-        Set::Word(|draft, word, _| {
-            let is = |words: &[&str]| words.contains(&word);
-            draft.job.limits.continue_on_error = ContinueOnError {
-                read: is(&["read", "io", "all", "1"]),
-                write: is(&["write", "io", "all", "1"]),
-                verify: is(&["verify", "all", "1"]),
-            };
-            Ok(())
-        }),
-        "Types of I/O errors after which the job continues",
-    )
-    .default("none"),
-    works(
-        "ignore_error",
-        Kind::Text,
-        put!(Text, job.limits.ignored, |text| ignored(text)?),
-        "Errors to ignore in reads, writes and verification: EIO:5,ENOSPC,EILSEQ",
-    ),
-    works("error_dump", Kind::Bool, put!(Switch, job.limits.error_dump), "Print each error, including ignored ones")
-        .default("1"),
-    works(
-        "stuck_after",
-        Kind::Time(TimeUnit::Seconds),
-        put!(Time, job.limits.stuck_after, |time| (!time.is_zero()).then_some(time)),
-        "Report I/Os that have not completed after this time, with file and offset; 0 for never",
-    )
-    .default("30s"),
-];
+rows! {
+    "continue_on_error": CLASSES, "none" => Word(job.limits.continue_on_error, |word| continued(word));
+        "Types of I/O errors after which the job continues";
+    "ignore_error": TEXT => Text(job.limits.ignored, ignored);
+        "Errors to ignore in reads, writes and verification: EIO:5,ENOSPC,EILSEQ";
+    "error_dump": BOOL, "1" => Switch(job.limits.error_dump); "Print each error, including ignored ones";
+    "stuck_after": SECONDS, "30s" => Time(job.limits.stuck_after, |time| (!time.is_zero()).then_some(time));
+        "Report I/Os that have not completed after this time, with file and offset; 0 for never";
+}
+
+fn continued(word: &str) -> ContinueOnError {
+    let is = |words: &[&str]| words.contains(&word);
+    ContinueOnError {
+        read: is(&["read", "io", "all", "1"]),
+        write: is(&["write", "io", "all", "1"]),
+        verify: is(&["verify", "all", "1"]),
+    }
+}
 
 /// Parses up to three lists of errors, by name or number: for reads, writes and verification.
 fn ignored(text: &str) -> Result<IgnoredErrors, Complaint> {

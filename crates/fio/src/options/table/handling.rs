@@ -1,9 +1,9 @@
 //! Options about how files are selected, opened, locked and created.
 
-use super::row::{Row, Set, kind, put, words, works};
+use super::row::{Context, Outcome, rows, words};
 use crate::error::Complaint;
-use crate::options::values::UnitBase;
-use crate::options::values::{integer, skewed, split_escaped};
+use crate::options::draft::Draft;
+use crate::options::values::{UnitBase, integer, skewed, split_escaped};
 use plan::option::Kind;
 use plan::{FileLock, FileService, FileType, RangeSync, WriteHint};
 use std::path::PathBuf;
@@ -96,117 +96,59 @@ fn range_sync(text: &str) -> Result<RangeSync, Complaint> {
     Ok(sync)
 }
 
-pub(super) const ROWS: &[Row] = &[
-    works(
-        "filename_format",
-        Kind::Text,
-        put!(Text, job.files.handling.name_format, |text| (text != DEFAULT_NAMES).then(|| text.to_owned())),
-        "Format of generated file names",
-    )
-    .default(DEFAULT_NAMES)
-    .last(),
-    works(
-        "filetype",
-        FILE_TYPE,
-        put!(Word, job.files.handling.file_type, |word| file_type(word)?),
-        "Type of the files, instead of looking it up",
-    )
-    .default("none"),
-    works(
-        "opendir",
-        Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.job.files.handling.below.extend(split_escaped(text).into_iter().map(PathBuf::from));
-            Ok(())
-        }),
-        "Use all files in this directory and below",
-    ),
-    works(
-        "lockfile",
-        LOCK,
-        put!(Word, job.files.handling.lock, |word| lock(word)?),
-        "How workers lock files during I/O",
-    )
-    .default("none")
-    .first(),
-    works(
-        "openfiles",
-        kind::COUNT,
-        put!(Count, job.files.handling.open_at_once, |count| (count > 0).then_some(count)),
-        "Maximum number of files open at the same time; all without it",
-    ),
-    works(
-        "file_service_type",
-        SERVICE,
-        Set::Word(|draft, word, rest| {
-            draft.job.files.handling.service = service(word, rest, draft.unit_base)?;
-            Ok(())
-        }),
-        "How to choose the file of the next I/O",
-    )
-    .default("roundrobin"),
-    works(
-        "ioscheduler",
-        Kind::Text,
-        Set::Text(|draft, text, _| {
-            if text.contains(|letter: char| !(letter.is_ascii_alphanumeric() || "-_".contains(letter))) {
-                return Err(Complaint::new(
-                    "is not the name of a scheduler",
-                    "write it like none, mq-deadline, bfq or kyber",
-                ));
-            }
-            draft.job.files.handling.scheduler = Some(text.to_owned());
-            Ok(())
-        }),
-        "Switch the devices to this I/O scheduler, which remains set after the run",
-    ),
-    works(
-        "create_serialize",
-        Kind::Bool,
-        put!(Switch, job.files.handling.laid_out_first),
-        "Lay out the files of all jobs one after the other before any job starts",
-    )
-    .default("1"),
-    works(
-        "create_on_open",
-        Kind::Bool,
-        put!(Switch, job.files.handling.create_on_open),
-        "Create files when the job opens them, without laying them out",
-    )
-    .default("0"),
-    works(
-        "unlink_each_loop",
-        Kind::Bool,
-        put!(Switch, job.files.handling.unlink_each_pass),
-        "Remove the files after each loop except the last",
-    )
-    .default("0"),
-    works(
-        "write_hint",
-        HINT,
-        put!(Word, job.files.handling.write_hint, |word| Some(hint(word)?)),
-        "Expected lifetime of the written data",
-    ),
-    works("fill_device", Kind::Bool, put!(Switch, job.files.handling.fill), "Write until the space runs out (ENOSPC)")
-        .default("0")
-        .alias(&["fill_fs"]),
-    works("file_append", Kind::Bool, put!(Switch, job.files.handling.append), "Write after the end of each file")
-        .default("0"),
-    works("end_syncfs", Kind::Bool, put!(Switch, job.load.end_syncfs), "syncfs at the end of the job").default("0"),
-    works(
-        "sync_file_range",
-        Kind::Text,
-        put!(Text, job.load.range_sync, |text| Some(range_sync(text)?)),
-        "sync_file_range after every N writes: wait_before,write,wait_after:N",
-    ),
-    works(
-        "unique_filename",
-        Kind::Bool,
-        put!(Switch, job.files.handling.unique_names),
-        "On a server: names of files in a directory= begin with the client's address",
-    )
-    .default("1"),
-];
-
 /// fio's default format of file names.
 const DEFAULT_NAMES: &str = "$jobname.$jobnum.$filenum";
+
+fn name_format(text: &str) -> Option<String> {
+    (text != DEFAULT_NAMES).then(|| text.to_owned())
+}
+
+fn open_below(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
+    draft.job.files.handling.below.extend(split_escaped(text).into_iter().map(PathBuf::from));
+    Ok(())
+}
+
+fn choose_files(draft: &mut Draft, word: &str, rest: Option<&str>) -> Outcome {
+    draft.job.files.handling.service = service(word, rest, draft.unit_base)?;
+    Ok(())
+}
+
+fn scheduler(text: &str) -> Result<Option<String>, Complaint> {
+    if text.contains(|letter: char| !(letter.is_ascii_alphanumeric() || "-_".contains(letter))) {
+        let help = "write it like none, mq-deadline, bfq or kyber";
+        return Err(Complaint::new("is not the name of a scheduler", help));
+    }
+    Ok(Some(text.to_owned()))
+}
+
+rows! {
+    "filename_format": TEXT, DEFAULT_NAMES => Text(job.files.handling.name_format, |text| name_format(text)), last;
+        "Format of generated file names";
+    "filetype": FILE_TYPE, "none" => Word(job.files.handling.file_type, file_type);
+        "Type of the files, instead of looking it up";
+    "opendir": TEXT => Text(fn open_below);
+        "Use all files in this directory and below";
+    "lockfile": LOCK, "none" => Word(job.files.handling.lock, lock), first; "How workers lock files during I/O";
+    "openfiles": COUNT => Count(job.files.handling.open_at_once, |count| (count > 0).then_some(count));
+        "Maximum number of files open at the same time; all without it";
+    "file_service_type": SERVICE, "roundrobin" => Word(fn choose_files);
+        "How to choose the file of the next I/O";
+    "ioscheduler": TEXT => Text(job.files.handling.scheduler, scheduler);
+        "Switch the devices to this I/O scheduler, which remains set after the run";
+    "create_serialize": BOOL, "1" => Switch(job.files.handling.laid_out_first);
+        "Lay out the files of all jobs one after the other before any job starts";
+    "create_on_open": BOOL, "0" => Switch(job.files.handling.create_on_open);
+        "Create files when the job opens them, without laying them out";
+    "unlink_each_loop": BOOL, "0" => Switch(job.files.handling.unlink_each_pass);
+        "Remove the files after each loop except the last";
+    "write_hint": HINT => Word(job.files.handling.write_hint, |word| Some(hint(word)?));
+        "Expected lifetime of the written data";
+    "fill_device" | "fill_fs": BOOL, "0" => Switch(job.files.handling.fill);
+        "Write until the space runs out (ENOSPC)";
+    "file_append": BOOL, "0" => Switch(job.files.handling.append); "Write after the end of each file";
+    "end_syncfs": BOOL, "0" => Switch(job.load.end_syncfs); "syncfs at the end of the job";
+    "sync_file_range": TEXT => Text(job.load.range_sync, |text| Some(range_sync(text)?));
+        "sync_file_range after every N writes: wait_before,write,wait_after:N";
+    "unique_filename": BOOL, "1" => Switch(job.files.handling.unique_names);
+        "On a server: names of files in a directory= begin with the client's address";
+}

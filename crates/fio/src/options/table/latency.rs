@@ -1,66 +1,39 @@
 //! Options that control or end a job by its latency.
 
-use super::row::{Row, Set, put, works};
+use super::row::rows;
 use crate::error::Complaint;
-use crate::options::values::floats;
+use crate::options::values::{floats, span_of_time};
 use measure::{Nanos, PerDirection};
-use plan::option::{Kind, TimeUnit};
+use plan::option::TimeUnit;
 
-const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
+fn share(text: &str) -> Result<f64, Complaint> {
+    let share = floats(text, 1)?.first().copied().unwrap_or(100.0);
+    if (0.0..=100.0).contains(&share) {
+        return Ok(share);
+    }
+    Err(Complaint::new(format!("is a share of {share} percent"), "give 0 to 100"))
+}
 
-pub(super) const ROWS: &[Row] = &[
-    works(
-        "latency_target",
-        MICROSECONDS,
-        put!(Time, job.latency.target, |target| (!target.is_zero()).then_some(target)),
-        "Find the queue depth that meets this latency",
-    ),
-    works(
-        "latency_window",
-        MICROSECONDS,
-        put!(Time, job.latency.window),
-        "Duration of each step of the latency_target search",
-    ),
-    works(
-        "latency_percentile",
-        Kind::Floats { most: 1 },
-        Set::Text(|draft, text, _| {
-            let values = floats(text, 1)?;
-            let share = values.first().copied().unwrap_or(100.0);
-            if !(0.0..=100.0).contains(&share) {
-                return Err(Complaint::new(format!("is a share of {share} percent"), "give 0 to 100"));
-            }
-            draft.job.latency.percentile = share;
-            Ok(())
-        }),
-        "Percentage of I/Os that must meet latency_target",
-    )
-    .default("100"),
-    works(
-        "latency_run",
-        Kind::Bool,
-        put!(Switch, job.latency.keep_running),
-        "Continue to adjust the depth until the job ends",
-    )
-    .default("0"),
-    works(
-        "max_latency",
-        Kind::Text,
-        Set::Text(|draft, text, _| {
-            let parts: Vec<&str> = text.split(',').collect();
-            if parts.len() > 3 {
-                return Err(Complaint::new("has more than three parts", "give one for reads, writes and trims each"));
-            }
-            let mut most = [None; 3];
-            for (index, slot) in most.iter_mut().enumerate() {
-                let part = parts.get(index).or(parts.last()).copied().unwrap_or_default();
-                let time = crate::options::values::span_of_time(part, TimeUnit::Microseconds)?;
-                *slot = (time > Nanos::ZERO).then_some(time);
-            }
-            let [read, write, trim] = most;
-            draft.job.latency.most = PerDirection { read, write, trim };
-            Ok(())
-        }),
-        "Fail the job if an I/O takes longer, for reads, writes, trims (us)",
-    ),
-];
+/// The longest latencies of reads, writes and trims; the last one given is that of the rest.
+fn longest(text: &str) -> Result<PerDirection<Option<Nanos>>, Complaint> {
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() > 3 {
+        return Err(Complaint::new("has more than three parts", "give one for reads, writes and trims each"));
+    }
+    let most = |index: usize| -> Result<Option<Nanos>, Complaint> {
+        let part = parts.get(index).or(parts.last()).copied().unwrap_or_default();
+        Ok(Some(span_of_time(part, TimeUnit::Microseconds)?).filter(|time| !time.is_zero()))
+    };
+    Ok(PerDirection { read: most(0)?, write: most(1)?, trim: most(2)? })
+}
+
+rows! {
+    "latency_target": MICROSECONDS => Time(job.latency.target, |target| (!target.is_zero()).then_some(target));
+        "Find the queue depth that meets this latency";
+    "latency_window": MICROSECONDS => Time(job.latency.window); "Duration of each step of the latency_target search";
+    "latency_percentile": floats(1), "100" => Text(job.latency.percentile, share);
+        "Percentage of I/Os that must meet latency_target";
+    "latency_run": BOOL, "0" => Switch(job.latency.keep_running); "Continue to adjust the depth until the job ends";
+    "max_latency": TEXT => Text(job.latency.most, longest);
+        "Fail the job if an I/O takes longer, for reads, writes, trims (us)";
+}

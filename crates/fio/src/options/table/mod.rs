@@ -1,7 +1,7 @@
 //! The option table: every option of a job, declared once, with its effect on a draft.
 //!
 //! The rows are split over files by their heading in help. An option that is known but not implemented has a row with
-//! `Support::Refused`; to enable it, give it a setter and `Support::Works`.
+//! `Refused` or `Never`; to enable it, give it a setter.
 
 mod block;
 mod buffers;

@@ -1,8 +1,8 @@
 //! Options about CPUs, memory nodes, priority and identity of a worker.
 
-use super::row::{Row, Set, kind, put, works};
+use super::row::{Context, rows};
 use crate::error::Complaint;
-use crate::options::values::cpu_list;
+use crate::options::values::{cpu_list, integer};
 use plan::MemoryPolicy;
 use plan::option::Kind;
 
@@ -32,101 +32,53 @@ fn memory_policy(text: &str) -> Result<MemoryPolicy, Complaint> {
     }
 }
 
-pub(super) const ROWS: &[Row] = &[
-    works("comm", Kind::Text, put!(Text, job.place.name), "Process name of the worker"),
-    works("nice", Kind::Integer { least: -20, most: 19 }, put!(Signed, job.place.nice), "Increment of the nice value")
-        .default("0"),
-    works(
-        "prio",
-        Kind::Integer { least: 0, most: 7 },
-        put!(Small, place.io_level),
-        "I/O priority level within its class; 0 is the highest",
-    ),
-    works(
-        "prioclass",
-        Kind::Integer { least: 0, most: 3 },
-        put!(Small, place.io_class),
-        "I/O priority class: 1 realtime, 2 best effort, 3 idle",
-    ),
-    works(
-        "priohint",
-        Kind::Integer { least: 0, most: 1023 },
-        put!(Count, job.place.io_hint, |hint| u16::try_from(hint).unwrap_or(0)),
-        "I/O priority hint",
-    ),
-    works(
-        "cpumask",
-        kind::COUNT,
-        Set::Text(|draft, text, context| {
-            let mask = crate::options::values::integer(text, draft.unit_base)?;
-            let mask = u32::try_from(mask)
-                .ok()
-                .filter(|&mask| mask > 0)
-                .ok_or_else(|| Complaint::new("is not a mask of 32 CPUs", "write it like 3 for CPUs 0 and 1"))?;
-            let list: Vec<u32> = (0..32).filter(|cpu| mask & (1 << cpu) != 0).collect();
-            if let Some(cpu) = list.iter().find(|&&cpu| cpu >= context.cpus) {
-                return Err(Complaint::plain(format!(
-                    "names CPU {cpu}, but this machine has 0 to {}",
-                    context.cpus.saturating_sub(1)
-                )));
-            }
-            draft.job.place.cpus = list;
-            Ok(())
-        }),
-        "CPUs that the job may use, as a bit mask",
-    ),
-    works(
-        "cpus_allowed",
-        Kind::Text,
-        Set::Text(|draft, text, context| {
-            draft.job.place.cpus = cpu_list(text, context.cpus)?;
-            Ok(())
-        }),
-        "CPUs that the job may use: 0,2,4-7",
-    ),
-    works(
-        "cpus_allowed_policy",
-        Kind::Word(&[("shared", "all clones share all CPUs"), ("split", "each clone gets one CPU")]),
-        put!(Word, job.place.split_cpus, |word| word == "split"),
-        "Distribution of cpus_allowed over clones",
-    ),
-    works(
-        "numa_cpu_nodes",
-        Kind::Text,
-        put!(Text, job.place.nodes, |text| nodes(text)?),
-        "Run on the CPUs of these NUMA nodes: 0,2-3",
-    ),
-    works(
-        "numa_mem_policy",
-        Kind::Text,
-        put!(Text, job.place.memory, |text| Some(memory_policy(text)?)),
-        "NUMA memory policy: default, local, prefer:N, bind:LIST or interleave:LIST",
-    ),
-    works(
-        "cgroup",
-        Kind::Text,
-        Set::Text(|draft, text, _| {
-            if text.split('/').any(|part| part == "..") {
-                return Err(Complaint::new("leaves the hierarchy", "name a group below its root, like bench/slow"));
-            }
-            draft.place.cgroup.name = text.trim_start_matches('/').to_owned();
-            Ok(())
-        }),
-        "Add the job to this control group, which is created if it does not exist",
-    ),
-    works(
-        "cgroup_weight",
-        Kind::Integer { least: 100, most: 1000 },
-        put!(Count, place.cgroup.weight),
-        "I/O weight of the control group",
-    ),
-    works(
-        "cgroup_nodelete",
-        Kind::Bool,
-        put!(Switch, place.cgroup.keep),
-        "Do not delete the control group after the run",
-    )
-    .default("0"),
-    works("uid", kind::COUNT, put!(Count, job.place.user), "Run as this user ID"),
-    works("gid", kind::COUNT, put!(Count, job.place.group), "Run as this group ID"),
-];
+const DISTRIBUTION: Kind = Kind::Word(&[("shared", "all clones share all CPUs"), ("split", "each clone gets one CPU")]);
+
+fn cpu_mask(text: &str, context: &Context<'_>) -> Result<Vec<u32>, Complaint> {
+    let mask = u32::try_from(integer(text, context.unit_base)?).ok().filter(|&mask| mask > 0);
+    let mask = mask.ok_or_else(|| Complaint::new("is not a mask of 32 CPUs", "write it like 3 for CPUs 0 and 1"))?;
+    let list: Vec<u32> = (0..32).filter(|cpu| mask & (1 << cpu) != 0).collect();
+    match list.iter().find(|&&cpu| cpu >= context.cpus) {
+        None => Ok(list),
+        Some(cpu) => {
+            let last = context.cpus.saturating_sub(1);
+            Err(Complaint::plain(format!("names CPU {cpu}, but this machine has 0 to {last}")))
+        }
+    }
+}
+
+fn control_group(text: &str) -> Result<String, Complaint> {
+    if text.split('/').any(|part| part == "..") {
+        return Err(Complaint::new("leaves the hierarchy", "name a group below its root, like bench/slow"));
+    }
+    Ok(text.trim_start_matches('/').to_owned())
+}
+
+rows! {
+    "comm": TEXT => Text(job.place.name); "Process name of the worker";
+    "nice": between(-20, 19), "0" => Signed(job.place.nice); "Increment of the nice value";
+    "prio": between(0, 7) => Small(place.io_level);
+        "I/O priority level within its class; 0 is the highest";
+    "prioclass": between(0, 3) => Small(place.io_class);
+        "I/O priority class: 1 realtime, 2 best effort, 3 idle";
+    "priohint": between(0, 1023)
+        => Count(job.place.io_hint, |hint| u16::try_from(hint).unwrap_or(0));
+        "I/O priority hint";
+    "cpumask": COUNT => Text(job.place.cpus, |text, context| cpu_mask(text, context)?);
+        "CPUs that the job may use, as a bit mask";
+    "cpus_allowed": TEXT => Text(job.place.cpus, |text, context| cpu_list(text, context.cpus)?);
+        "CPUs that the job may use: 0,2,4-7";
+    "cpus_allowed_policy": DISTRIBUTION => Word(job.place.split_cpus, |word| word == "split");
+        "Distribution of cpus_allowed over clones";
+    "numa_cpu_nodes": TEXT => Text(job.place.nodes, nodes);
+        "Run on the CPUs of these NUMA nodes: 0,2-3";
+    "numa_mem_policy": TEXT => Text(job.place.memory, |text| Some(memory_policy(text)?));
+        "NUMA memory policy: default, local, prefer:N, bind:LIST or interleave:LIST";
+    "cgroup": TEXT => Text(place.cgroup.name, control_group);
+        "Add the job to this control group, which is created if it does not exist";
+    "cgroup_weight": between(100, 1000) => Count(place.cgroup.weight);
+        "I/O weight of the control group";
+    "cgroup_nodelete": BOOL, "0" => Switch(place.cgroup.keep); "Do not delete the control group after the run";
+    "uid": COUNT => Count(job.place.user); "Run as this user ID";
+    "gid": COUNT => Count(job.place.group); "Run as this group ID";
+}

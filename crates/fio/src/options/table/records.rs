@@ -1,11 +1,11 @@
 //! Options about measurements and reports.
 
-use super::row::{Row, Set, kind, put, words, works};
+use super::row::{Context, Outcome, rows, words};
 use crate::error::Complaint;
+use crate::options::draft::Draft;
 use crate::options::values::floats;
 use measure::Nanos;
 use plan::Unified;
-use plan::option::Kind;
 
 words!(UNIFIED, unified -> Unified {
     "none" => Unified::None, "each direction separately";
@@ -16,109 +16,47 @@ words!(UNIFIED, unified -> Unified {
     "2" => Unified::Both, "same as both";
 });
 
-pub(super) const ROWS: &[Row] = &[
-    works("stats", Kind::Bool, put!(Switch, job.record.shown), "Include the job in the report").default("1"),
-    works(
-        "bwavgtime",
-        kind::COUNT,
-        put!(Count, job.record.bandwidth_interval, |ms| Nanos::from_millis(ms.into())),
-        "Interval of bandwidth samples, ms",
-    )
-    .default("500"),
-    works(
-        "iopsavgtime",
-        kind::COUNT,
-        put!(Count, job.record.iops_interval, |ms| Nanos::from_millis(ms.into())),
-        "Interval of IOPS samples, ms",
-    )
-    .default("500"),
-    works("disk_util", Kind::Bool, put!(Switch, job.record.disk_usage), "Report disk utilization").default("1"),
-    works(
-        "disable_lat",
-        Kind::Bool,
-        put!(Switch, job.record.total_latency, |off| !off),
-        "Do not measure total latency",
-    )
-    .default("0"),
-    works(
-        "disable_clat",
-        Kind::Bool,
-        put!(Switch, job.record.completion_latency, |off| !off),
-        "Do not measure completion latency",
-    )
-    .default("0"),
-    works(
-        "disable_slat",
-        Kind::Bool,
-        put!(Switch, job.record.submission_latency, |off| !off),
-        "Do not measure submission latency",
-    )
-    .default("0"),
-    works(
-        "disable_bw_measurement",
-        Kind::Bool,
-        put!(Switch, job.record.samples, |off| !off),
-        "Do not sample bandwidth and IOPS",
-    )
-    .default("0")
-    .alias(&["disable_bw"]),
-    works(
-        "clat_percentiles",
-        Kind::Bool,
-        put!(Switch, job.record.completion_percentiles),
-        "Report percentiles of completion latency",
-    )
-    .default("1"),
-    works(
-        "lat_percentiles",
-        Kind::Bool,
-        put!(Switch, job.record.total_percentiles),
-        "Report percentiles of total latency",
-    )
-    .default("0"),
-    works(
-        "slat_percentiles",
-        Kind::Bool,
-        put!(Switch, job.record.submission_percentiles),
-        "Report percentiles of submission latency",
-    )
-    .default("0"),
-    works(
-        "percentile_list",
-        Kind::Floats { most: 20 },
-        Set::Text(|draft, text, _| {
-            let mut values = floats(text, 20)?;
-            if let Some(wrong) = values.iter().find(|&&value| !(0.0..=100.0).contains(&value)) {
-                return Err(Complaint::new(format!("has a percentile of {wrong}"), "give values from 0 to 100"));
-            }
-            values.sort_by(f64::total_cmp);
-            let digits = |part: &str| part.trim().split_once('.').map_or(0, |(_, digits)| digits.len());
-            draft.job.record.percentile_digits = text.split(':').map(digits).max().unwrap_or(0);
-            draft.job.record.percentiles = values;
-            Ok(())
-        }),
-        "Percentiles to report",
-    )
-    .default("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99"),
-    works(
-        "significant_figures",
-        Kind::Integer { least: 1, most: 10 },
-        put!(Count, job.record.significant_figures, |digits| usize::try_from(digits).unwrap_or(4)),
-        "Significant figures of numbers in normal output",
-    )
-    .default("4"),
-    works(
-        "unified_rw_reporting",
-        UNIFIED,
-        put!(Word, job.record.unified, |word| unified(word)?),
-        "Report reads, writes and trims together",
-    )
-    .default("none"),
-    works(
-        "block_error_percentiles",
-        Kind::Bool,
-        put!(Switch, job.record.block_lives),
-        "Track the state of each block of a job that trims, and report after how many trims blocks failed",
-    )
-    .default("0"),
-];
+/// fio's default percentiles.
+const PERCENTILES: &str = "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99";
+
+fn percentiles(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
+    let mut values = floats(text, 20)?;
+    if let Some(wrong) = values.iter().find(|&&value| !(0.0..=100.0).contains(&value)) {
+        return Err(Complaint::new(format!("has a percentile of {wrong}"), "give values from 0 to 100"));
+    }
+    values.sort_by(f64::total_cmp);
+    let digits = |part: &str| part.trim().split_once('.').map_or(0, |(_, digits)| digits.len());
+    draft.job.record.percentile_digits = text.split(':').map(digits).max().unwrap_or(0);
+    draft.job.record.percentiles = values;
+    Ok(())
+}
+
+rows! {
+    "stats": BOOL, "1" => Switch(job.record.shown); "Include the job in the report";
+    "bwavgtime": COUNT, "500" => Count(job.record.bandwidth_interval, |ms| Nanos::from_millis(ms.into()));
+        "Interval of bandwidth samples, ms";
+    "iopsavgtime": COUNT, "500" => Count(job.record.iops_interval, |ms| Nanos::from_millis(ms.into()));
+        "Interval of IOPS samples, ms";
+    "disk_util": BOOL, "1" => Switch(job.record.disk_usage); "Report disk utilization";
+    "disable_lat": BOOL, "0" => Switch(job.record.total_latency, |off| !off); "Do not measure total latency";
+    "disable_clat": BOOL, "0" => Switch(job.record.completion_latency, |off| !off);
+        "Do not measure completion latency";
+    "disable_slat": BOOL, "0" => Switch(job.record.submission_latency, |off| !off);
+        "Do not measure submission latency";
+    "disable_bw_measurement" | "disable_bw": BOOL, "0" => Switch(job.record.samples, |off| !off);
+        "Do not sample bandwidth and IOPS";
+    "clat_percentiles": BOOL, "1" => Switch(job.record.completion_percentiles);
+        "Report percentiles of completion latency";
+    "lat_percentiles": BOOL, "0" => Switch(job.record.total_percentiles); "Report percentiles of total latency";
+    "slat_percentiles": BOOL, "0" => Switch(job.record.submission_percentiles);
+        "Report percentiles of submission latency";
+    "percentile_list": floats(20), PERCENTILES => Text(fn percentiles);
+        "Percentiles to report";
+    "significant_figures": between(1, 10), "4"
+        => Count(job.record.significant_figures, |digits| usize::try_from(digits).unwrap_or(4));
+        "Significant figures of numbers in normal output";
+    "unified_rw_reporting": UNIFIED, "none" => Word(job.record.unified, unified);
+        "Report reads, writes and trims together";
+    "block_error_percentiles": BOOL, "0" => Switch(job.record.block_lives);
+        "Track the state of each block of a job that trims, and report after how many trims blocks failed";
+}

@@ -10,11 +10,14 @@ use plan::option::{Kind, OptionSpec, Support};
 pub(crate) struct Context<'a> {
     /// Number of CPUs.
     pub cpus: u32,
+    /// Unit base of numbers.
+    pub unit_base: UnitBase,
     /// Reads a file named in a value.
     pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
-type Outcome = Result<(), Complaint>;
+/// The end of a setter.
+pub(super) type Outcome = Result<(), Complaint>;
 
 /// The effect of an option on a draft, by the type of its value.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +46,10 @@ pub(crate) enum Set {
     Switch(fn(&mut Draft, bool) -> Outcome),
     /// Has no effect, as in fio; giving it is a warning.
     NoEffect,
-    /// No setter yet; such a row is refused before its effect is looked up, unless nothing is run.
-    Nothing,
-    /// Refused even if nothing is run, as in fio.
-    Never,
+    /// Refused with this reason, unless nothing is run or the value is the default.
+    Refused(&'static str),
+    /// Refused with this reason even if nothing is run, as in fio.
+    Never(&'static str),
 }
 
 /// One option: its declaration and its effect.
@@ -60,24 +63,14 @@ pub(crate) struct Row {
     pub order: u8,
 }
 
-/// An option that is supported.
-pub(super) const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    let spec = OptionSpec { name, aliases: &[], kind, default: None, help, support: Support::Works, effect: None };
-    Row { spec, set, order: 1 }
-}
-
-/// An option that is known but refused.
-pub(super) const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    let spec =
-        OptionSpec { name, aliases: &[], kind, default: None, help, support: Support::Refused(reason), effect: None };
-    Row { spec, set: Set::Nothing, order: 1 }
-}
-
 impl Row {
-    /// Refuses the option even if nothing is run.
-    pub(super) const fn never(mut self) -> Self {
-        self.set = Set::Never;
-        self
+    /// An option with this effect; its name, kind and help come from the table.
+    pub(super) const fn new(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Self {
+        let support = match set {
+            Set::Refused(reason) | Set::Never(reason) => Support::Refused(reason),
+            _ => Support::Works,
+        };
+        Row { spec: OptionSpec { name, aliases: &[], kind, default: None, help, support, effect: None }, set, order: 1 }
     }
 
     /// Sets the default.
@@ -106,7 +99,7 @@ impl Row {
 
     /// Parses `text` by the option's kind and passes the value to the setter.
     pub(crate) fn apply(&self, draft: &mut Draft, text: Option<&str>, context: &Context<'_>) -> Outcome {
-        let base = draft.unit_base;
+        let base = context.unit_base;
         let text = match (text.map(str::trim), self.spec.kind) {
             (Some(""), Kind::Text) | (None, Kind::Text) if self.spec.name.starts_with("write_") => "",
             (None, Kind::Flag) => "1",
@@ -147,7 +140,7 @@ impl Row {
             Set::Switch(set) => set(draft, switch(text)?),
             Set::NoEffect if self.spec.kind == Kind::Text => Ok(()),
             Set::NoEffect => bounded(self.spec.kind, text, base).map(|_| ()),
-            Set::Nothing | Set::Never => Err(Complaint::plain("is not supported")),
+            Set::Refused(_) | Set::Never(_) => Err(Complaint::plain("is not supported")),
         }
     }
 }
@@ -221,26 +214,60 @@ pub(super) fn place<T, V>(
     Ok(())
 }
 
-/// Builds a setter that stores the value in a field of the draft: `put!(Switch, job.files.direct)` as it is,
-/// `put!(Count, job.record.iops_interval, |ms| Nanos::from_millis(ms.into()))` converted.
-macro_rules! put {
-    (Text, $($field:ident).+) => {
-        $crate::options::table::row::put!(Text, $($field).+, |text| Some(text.into()))
-    };
-    ($kind:ident, $($field:ident).+) => {
-        $crate::options::table::row::put!($kind, $($field).+, |value| value.into())
-    };
-    (Text, $($field:ident).+, |$text:ident| $value:expr) => {
-        $crate::options::table::Set::Text(|draft, $text, _| { draft.$($field).+ = $value; Ok(()) })
-    };
-    (Word, $($field:ident).+, |$word:ident| $value:expr) => {
-        $crate::options::table::Set::Word(|draft, $word, _| { draft.$($field).+ = $value; Ok(()) })
-    };
-    ($kind:ident, $($field:ident).+, |$given:ident| $value:expr) => {
-        $crate::options::table::Set::$kind(|draft, $given| { draft.$($field).+ = $value; Ok(()) })
+/// Declares the rows of a file: `NAME | ALIAS: KIND, DEFAULT => SETTER, ORDER; HELP;`.
+///
+/// A setter is a variant of [`Set`] with the field of the draft that it fills: `Switch(job.files.direct)` as it is,
+/// `Word(job.files.sync, sync)` by a function that may refuse the value, `Count(reap_max, |count| ...)` by an
+/// expression, `Text(fn engine)` by a function on the draft.
+macro_rules! rows {
+    ($($name:literal $(| $alias:literal)*: $kind:expr $(, $default:expr)? => $set:ident($($how:tt)*)
+        $(, $order:ident)?; $help:expr;)*) => {
+        pub(super) const ROWS: &[$crate::options::table::Row] = {
+            #[allow(unused_imports, reason = "no file has options of all kinds")]
+            use $crate::options::table::row::{Row, Set, kind::*, place, set};
+            &[$(
+                Row::new($name, $kind, set!($set: $($how)*), $help)
+                    .alias(&[$($alias),*])
+                    $(.default($default))?
+                    $(.$order())?
+            ),*]
+        };
     };
 }
-pub(crate) use put;
+pub(crate) use rows;
+
+/// The setter of a row, as [`rows`] describes it.
+macro_rules! set {
+    (NoEffect:) => { Set::NoEffect };
+    (Refused: $reason:expr) => { Set::Refused($reason) };
+    (Never: $reason:expr) => { Set::Never($reason) };
+    ($kind:ident: fn $set:ident) => { Set::$kind($set) };
+    (Text: $($field:ident).+) => { set!(Text: $($field).+, |text| Some(text.into())) };
+    ($kind:ident: $($field:ident).+) => { set!($kind: $($field).+, |value| value.into()) };
+    ($kind:ident: $($field:ident).+, $convert:ident) => { set!($kind: $($field).+, |value| $convert(value)?) };
+    (Text: $($field:ident).+, |$text:ident| $value:expr) => {
+        Set::Text(|draft, $text, _| { draft.$($field).+ = $value; Ok(()) })
+    };
+    (Text: $($field:ident).+, |$text:ident, $context:ident| $value:expr) => {
+        Set::Text(|draft, $text, $context| { draft.$($field).+ = $value; Ok(()) })
+    };
+    (Word: $($field:ident).+, |$word:ident| $value:expr) => {
+        Set::Word(|draft, $word, _| { draft.$($field).+ = $value; Ok(()) })
+    };
+    (Word: $($field:ident).+, |$word:ident, $rest:ident| $value:expr) => {
+        Set::Word(|draft, $word, $rest| { draft.$($field).+ = $value; Ok(()) })
+    };
+    (Three: $($field:ident).+, |$number:ident| $value:expr) => {
+        Set::Three(|draft, values| place(&mut draft.$($field).+, values, |$number| Ok($value)))
+    };
+    (Ranges: $($field:ident).+, |$range:ident| $value:expr) => {
+        Set::Ranges(|draft, values| place(&mut draft.$($field).+, values, |$range| Ok($value)))
+    };
+    ($kind:ident: $($field:ident).+, |$given:ident| $value:expr) => {
+        Set::$kind(|draft, $given| { draft.$($field).+ = $value; Ok(()) })
+    };
+}
+pub(crate) use set;
 
 /// Declares the words of an option, each with its value and help: their kind, and the function that returns the value
 /// of a word.
@@ -260,16 +287,35 @@ pub(crate) use words;
 
 /// Kinds that many rows share.
 pub(crate) mod kind {
-    use plan::option::Kind;
+    use plan::option::{Kind, TimeUnit};
 
+    pub(crate) const TEXT: Kind = Kind::Text;
+    pub(crate) const BOOL: Kind = Kind::Bool;
+    pub(crate) const FLAG: Kind = Kind::Flag;
+    pub(crate) const THREE: Kind = Kind::ThreeWay;
+    pub(crate) const RANGE: Kind = Kind::Range;
+    /// Times whose numbers without a unit are seconds.
+    pub(crate) const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
+    /// Times whose numbers without a unit are microseconds.
+    pub(crate) const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
     /// 0 to 2^32 - 1.
-    pub(crate) const COUNT: Kind = Kind::Integer { least: 0, most: u32::MAX as i64 };
+    pub(crate) const COUNT: Kind = between(0, u32::MAX as i64);
     /// 1 to 2^32 - 1.
-    pub(crate) const POSITIVE: Kind = Kind::Integer { least: 1, most: u32::MAX as i64 };
+    pub(crate) const POSITIVE: Kind = between(1, u32::MAX as i64);
     /// 0 to 100.
-    pub(crate) const PERCENT: Kind = Kind::Integer { least: 0, most: 100 };
+    pub(crate) const PERCENT: Kind = between(0, 100);
     /// Bytes; percentages are not accepted.
     pub(crate) const BYTES: Kind = Kind::Size { percent: false };
     /// Bytes or a percentage of the file.
     pub(crate) const SHARE: Kind = Kind::Size { percent: true };
+
+    /// A whole number between two bounds, inclusive.
+    pub(crate) const fn between(least: i64, most: i64) -> Kind {
+        Kind::Integer { least, most }
+    }
+
+    /// Up to this many fractions separated by `:`.
+    pub(crate) const fn floats(most: usize) -> Kind {
+        Kind::Floats { most }
+    }
 }

@@ -1,13 +1,12 @@
 //! Options that end a job when its rate or latency is steady.
 
-use super::row::{Row, Set, put, works};
+use super::row::{Context, Outcome, rows};
 use crate::error::Complaint;
+use crate::options::draft::Draft;
 use crate::options::values::{UnitBase, integer, span_of_time};
 use measure::Nanos;
-use plan::option::{Kind, TimeUnit};
+use plan::option::TimeUnit;
 use plan::{SteadyCriterion, SteadyMeasure, SteadyPlan};
-
-const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
 
 /// Replaces the criterion of `plan` by this one, such as `iops:5%` or `bw_slope:300`.
 pub(crate) fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
@@ -37,46 +36,25 @@ pub(crate) fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Comp
     Ok(SteadyPlan { measure, criterion, limit, relative, ..plan })
 }
 
-pub(super) const ROWS: &[Row] = &[
-    works(
-        "steadystate",
-        Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.steady = criterion(text, draft.steady)?;
-            Ok(())
-        }),
-        "Criterion of steady state: iops, bw, lat or one of them with _slope, and its limit",
-    )
-    .default("iops_slope:0.01%")
-    .alias(&["ss"]),
-    works(
-        "steadystate_duration",
-        SECONDS,
-        put!(Time, steady.duration),
-        "Duration for which the criterion must hold; the job then ends",
-    )
-    .default("0")
-    .alias(&["ss_dur"]),
-    works(
-        "steadystate_ramp_time",
-        SECONDS,
-        put!(Time, steady.ramp),
-        "Time to wait before steady-state detection starts",
-    )
-    .default("0")
-    .alias(&["ss_ramp"]),
-    works(
-        "steadystate_check_interval",
-        SECONDS,
-        Set::Time(|draft, interval| {
-            if interval < Nanos::SECOND {
-                return Err(Complaint::new("is shorter than a second", "give 1 or more seconds"));
-            }
-            draft.steady.interval = interval;
-            Ok(())
-        }),
-        "Interval of steady-state samples",
-    )
-    .default("1")
-    .alias(&["ss_interval"]),
-];
+fn steady_state(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
+    draft.steady = criterion(text, draft.steady)?;
+    Ok(())
+}
+
+fn interval(interval: Nanos) -> Result<Nanos, Complaint> {
+    if interval < Nanos::SECOND {
+        return Err(Complaint::new("is shorter than a second", "give 1 or more seconds"));
+    }
+    Ok(interval)
+}
+
+rows! {
+    "steadystate" | "ss": TEXT, "iops_slope:0.01%" => Text(fn steady_state);
+        "Criterion of steady state: iops, bw, lat or one of them with _slope, and its limit";
+    "steadystate_duration" | "ss_dur": SECONDS, "0" => Time(steady.duration);
+        "Duration for which the criterion must hold; the job then ends";
+    "steadystate_ramp_time" | "ss_ramp": SECONDS, "0" => Time(steady.ramp);
+        "Time to wait before steady-state detection starts";
+    "steadystate_check_interval" | "ss_interval": SECONDS, "1" => Time(steady.interval, interval);
+        "Interval of steady-state samples";
+}

@@ -2,6 +2,7 @@
 
 use super::{Context, Set, names, rows};
 use crate::options::draft::Draft;
+use crate::options::values::UnitBase;
 use plan::option::{Kind, Support};
 use plan::{Digest, VerifyMethod};
 use std::collections::BTreeSet;
@@ -15,8 +16,7 @@ fn no_name_stands_for_two_options() {
 
 #[test]
 fn every_working_row_has_a_setter_of_its_kind() {
-    for row in rows().filter(|row| row.spec.support == Support::Works || !matches!(row.set, Set::Nothing | Set::Never))
-    {
+    for row in rows().filter(|row| !matches!(row.set, Set::Refused(_) | Set::Never(_))) {
         let fits = matches!(
             (row.spec.kind, row.set),
             (_, Set::Text(_) | Set::NoEffect)
@@ -35,8 +35,8 @@ fn every_working_row_has_a_setter_of_its_kind() {
 
 #[test]
 fn every_default_is_what_holds_without_the_option() {
-    let context = Context { cpus: 4, read: &|_| None };
-    for row in rows().filter(|row| !matches!(row.set, Set::Nothing)) {
+    let context = Context { cpus: 4, unit_base: UnitBase::Binary, read: &|_| None };
+    for row in rows().filter(|row| !matches!(row.set, Set::Refused(_))) {
         let mut draft = Draft::default();
         if let Some(text) = row.spec.default {
             row.apply(&mut draft, Some(text), &context).expect(row.spec.name);
@@ -61,7 +61,7 @@ fn every_row_has_help_and_a_reason_if_it_is_refused() {
 
 #[test]
 fn verify_words_are_ready_to_be_switched_on() {
-    let context = Context { cpus: 4, read: &|_| None };
+    let context = Context { cpus: 4, unit_base: UnitBase::Binary, read: &|_| None };
     let mut draft = Draft::default();
     for (name, value) in
         [("verify", "sha3-256"), ("verify_pattern", "0xab"), ("verify_backlog", "1k"), ("verify_interval", "512")]

@@ -1,6 +1,6 @@
 //! Options about verification.
 
-use super::row::{Row, Set, kind, put, words, works};
+use super::row::{rows, words};
 use crate::options::values::{cpu_list, pattern_with_offsets};
 use plan::option::Kind;
 use plan::{Digest, VerifyFormat, VerifyMethod, VerifyPolicy};
@@ -52,128 +52,48 @@ words!(FORMAT, format -> VerifyFormat {
     "3.33" => VerifyFormat::Fio3_33, "40 bytes, state files of version 3";
 });
 
-/// Number of verify threads. Each has two block buffers.
-const THREADS: Kind = Kind::Integer { least: 0, most: 1024 };
+/// The smallest `verify_interval` that fio accepts is 80 bytes, two headers of 40. Its smallest `verify_offset` is one
+/// header, which is exchanged with the bytes at this offset.
+const HEADER: i64 = 40;
 
-/// The smallest `verify_interval` that fio accepts is 80 bytes, two headers of 40.
-const INTERVAL: Kind = Kind::Integer { least: 80, most: u32::MAX as i64 };
-/// The smallest `verify_offset` that fio accepts is 40 bytes, one header: the header is exchanged with the bytes at
-/// this offset.
-const OFFSET: Kind = Kind::Integer { least: 40, most: u32::MAX as i64 };
-
-pub(super) const ROWS: &[Row] = &[
-    works("verify", METHOD, put!(Word, verify.method, |word| method(word)?), "Method to verify written blocks")
-        .default("0"),
-    works("verify_only", Kind::Flag, put!(Switch, verify.plan.only), "Do not write; verify the data of an earlier run"),
-    works("do_verify", Kind::Bool, put!(Switch, verify.plan.check), "Run the verify phase after writing").default("1"),
-    works("verify_offset", OFFSET, put!(Count, verify.plan.offset), "Offset of the verify header in its block"),
-    works("verify_interval", INTERVAL, put!(Count, verify.plan.interval), "Bytes per verify header"),
-    works(
-        "verify_pattern",
-        Kind::Text,
-        Set::Text(|draft, text, context| {
-            draft.verify.plan.pattern = pattern_with_offsets(text, context.read)?;
-            Ok(())
-        }),
-        "Pattern of the payload; %o is the offset, in 8 bytes",
-    ),
-    works(
-        "verify_pattern_interval",
-        kind::COUNT,
-        put!(Count, verify.plan.pattern_interval, |bytes| (bytes > 0).then_some(bytes)),
-        "Number of bytes after which the pattern starts again",
-    )
-    .default("0"),
-    works("verify_policy", POLICY, put!(Word, verify.plan.policy, |word| policy(word)?), "Writes that are verified")
-        .default("completed"),
-    works("verify_fatal", Kind::Bool, put!(Switch, verify.plan.fatal), "Stop at the first verification failure")
-        .default("0"),
-    works("verify_dump", Kind::Bool, put!(Switch, verify.plan.dump), "Write blocks that failed verification to files")
-        .default("0"),
-    works(
-        "verify_async",
-        THREADS,
-        put!(Count, verify.plan.threads),
-        "Number of verify threads; 0 verifies in the worker",
-    )
-    .default("0"),
-    works(
-        "verify_async_cpus",
-        Kind::Text,
-        Set::Text(|draft, text, context| {
-            draft.verify.plan.thread_cpus = cpu_list(text, context.cpus)?;
-            Ok(())
-        }),
-        "CPUs of the verify threads: 0,2,4-7",
-    ),
-    works(
-        "verify_backlog",
-        kind::BYTES,
-        put!(Number, verify.plan.backlog, |blocks| (blocks > 0).then_some(blocks)),
-        "Number of written blocks after which to verify, instead of at the end",
-    ),
-    works(
-        "verify_backlog_batch",
-        kind::COUNT,
-        put!(Count, verify.plan.backlog_batch, |blocks| (blocks > 0).then_some(blocks.into())),
-        "Number of blocks to verify at a time",
-    ),
-    works(
-        "verify_state_save",
-        Kind::Bool,
-        put!(Switch, verify.plan.state_save),
-        "Save the progress of the writes in a state file",
-    )
-    .default("1"),
-    works(
-        "verify_state_load",
-        Kind::Bool,
-        put!(Switch, verify.plan.state_load),
-        "Verify only the writes that a state file lists",
-    ),
-    works(
-        "experimental_verify",
-        Kind::Bool,
-        put!(Switch, verify.plan.replay),
-        "Generate the sequence of writes again instead of remembering it",
-    ),
-    works(
-        "verify_write_sequence",
-        Kind::Bool,
-        put!(Switch, verify.plan.sequence),
-        "Verify the sequence number of the write in each header",
-    )
-    .default("1"),
-    works(
-        "verify_header_seed",
-        Kind::Bool,
-        put!(Switch, verify.plan.seed),
-        "Verify the seed of the write in each header",
-    )
-    .default("1"),
-    works(
-        "verify_format",
-        FORMAT,
-        put!(Word, verify.plan.format, |word| format(word)?),
-        "Version of fio that can read the headers and state files (plumb only)",
-    )
-    .default("3.42"),
-    works("verifysort", Kind::Text, Set::NoEffect, "Withdrawn: verification needs no sorting"),
-    works("verifysort_nr", Kind::Text, Set::NoEffect, "Withdrawn: verification needs no sorting"),
-    works(
-        "trim_percentage",
-        kind::PERCENT,
-        put!(Small, verify.trim.percent),
-        "Percentage of written blocks to trim before verification",
-    )
-    .default("0"),
-    works("trim_verify_zero", Kind::Bool, put!(Switch, verify.trim.zero), "Trimmed blocks must read as zeros")
-        .default("1"),
-    works("trim_backlog", kind::BYTES, put!(Number, verify.trim.backlog), "Number of blocks after which to trim"),
-    works(
-        "trim_backlog_batch",
-        kind::COUNT,
-        put!(Count, verify.trim.batch, |blocks| (blocks > 0).then_some(blocks.into())),
-        "Number of blocks to trim at a time",
-    ),
-];
+rows! {
+    "verify": METHOD, "0" => Word(verify.method, method); "Method to verify written blocks";
+    "verify_only": FLAG => Switch(verify.plan.only); "Do not write; verify the data of an earlier run";
+    "do_verify": BOOL, "1" => Switch(verify.plan.check); "Run the verify phase after writing";
+    "verify_offset": between(HEADER, u32::MAX as i64) => Count(verify.plan.offset);
+        "Offset of the verify header in its block";
+    "verify_interval": between(2 * HEADER, u32::MAX as i64) => Count(verify.plan.interval); "Bytes per verify header";
+    "verify_pattern": TEXT => Text(verify.plan.pattern, |text, context| pattern_with_offsets(text, context.read)?);
+        "Pattern of the payload; %o is the offset, in 8 bytes";
+    "verify_pattern_interval": COUNT, "0" => Count(verify.plan.pattern_interval, |bytes| (bytes > 0).then_some(bytes));
+        "Number of bytes after which the pattern starts again";
+    "verify_policy": POLICY, "completed" => Word(verify.plan.policy, policy); "Writes that are verified";
+    "verify_fatal": BOOL, "0" => Switch(verify.plan.fatal); "Stop at the first verification failure";
+    "verify_dump": BOOL, "0" => Switch(verify.plan.dump); "Write blocks that failed verification to files";
+    "verify_async": between(0, 1024), "0" => Count(verify.plan.threads);
+        "Number of verify threads; 0 verifies in the worker";
+    "verify_async_cpus": TEXT => Text(verify.plan.thread_cpus, |text, context| cpu_list(text, context.cpus)?);
+        "CPUs of the verify threads: 0,2,4-7";
+    "verify_backlog": BYTES => Number(verify.plan.backlog, |blocks| (blocks > 0).then_some(blocks));
+        "Number of written blocks after which to verify, instead of at the end";
+    "verify_backlog_batch": COUNT => Count(verify.plan.backlog_batch, |blocks| (blocks > 0).then_some(blocks.into()));
+        "Number of blocks to verify at a time";
+    "verify_state_save": BOOL, "1" => Switch(verify.plan.state_save);
+        "Save the progress of the writes in a state file";
+    "verify_state_load": BOOL => Switch(verify.plan.state_load); "Verify only the writes that a state file lists";
+    "experimental_verify": BOOL => Switch(verify.plan.replay);
+        "Generate the sequence of writes again instead of remembering it";
+    "verify_write_sequence": BOOL, "1" => Switch(verify.plan.sequence);
+        "Verify the sequence number of the write in each header";
+    "verify_header_seed": BOOL, "1" => Switch(verify.plan.seed); "Verify the seed of the write in each header";
+    "verify_format": FORMAT, "3.42" => Word(verify.plan.format, format);
+        "Version of fio that can read the headers and state files (plumb only)";
+    "verifysort": TEXT => NoEffect(); "Withdrawn: verification needs no sorting";
+    "verifysort_nr": TEXT => NoEffect(); "Withdrawn: verification needs no sorting";
+    "trim_percentage": PERCENT, "0" => Small(verify.trim.percent);
+        "Percentage of written blocks to trim before verification";
+    "trim_verify_zero": BOOL, "1" => Switch(verify.trim.zero); "Trimmed blocks must read as zeros";
+    "trim_backlog": BYTES => Number(verify.trim.backlog); "Number of blocks after which to trim";
+    "trim_backlog_batch": COUNT => Count(verify.trim.batch, |blocks| (blocks > 0).then_some(blocks.into()));
+        "Number of blocks to trim at a time";
+}

@@ -1,10 +1,9 @@
 //! Options about zones.
 
-use super::row::{Row, Set, kind, put, refused, words, works};
+use super::row::{rows, words};
 use crate::error::Complaint;
 use crate::options::draft::ZoneMode;
 use crate::options::values::{Amount, floats};
-use plan::option::Kind;
 
 words!(MODE, mode -> ZoneMode {
     "none" => ZoneMode::None, "no zones";
@@ -13,7 +12,7 @@ words!(MODE, mode -> ZoneMode {
 });
 
 /// The most open zones that fio accepts.
-const OPEN_ZONES: Kind = Kind::Integer { least: 0, most: 4096 };
+const OPEN_MOST: i64 = 4096;
 
 /// Parses a share from 0 to 1; 0 means the same as none.
 fn share(text: &str) -> Result<Option<f64>, Complaint> {
@@ -25,64 +24,33 @@ fn share(text: &str) -> Result<Option<f64>, Complaint> {
 
 const NO_REPORT: &str = "an ordinary device reports no zones, and zoned devices are not driven yet";
 
-pub(super) const ROWS: &[Row] = &[
-    works("zonemode", MODE, put!(Word, zones.mode, |word| mode(word)?), "Zone mode").default("none"),
-    works("zonerange", kind::BYTES, put!(Number, zones.range), "Size of a window of strided zones").default("0"),
-    works("zonesize", kind::BYTES, put!(Number, zones.size), "Bytes of I/O per window, or size of a zone").default("0"),
-    works("zonecapacity", kind::BYTES, put!(Number, zones.zoned.capacity), "Writable bytes of a zone").default("0"),
-    works(
-        "zoneskip",
-        kind::SHARE,
-        Set::Amount(|draft, amount| match amount {
-            Amount::Percent(101..) => Err(Complaint::new("is more than all of the region", "give up to 100%")),
-            amount => {
-                draft.zones.skip = amount;
-                Ok(())
-            }
-        }),
-        "Gap after a window of strided zones",
-    )
-    .default("0"),
-    works(
-        "read_beyond_wp",
-        Kind::Bool,
-        put!(Switch, zones.zoned.reads_anywhere),
-        "Allow reads beyond the write pointer",
-    )
-    .default("0"),
-    works(
-        "max_open_zones",
-        OPEN_ZONES,
-        put!(Count, zones.zoned.open_most, |most| (most > 0).then_some(most)),
-        "Maximum number of open zones; 0 for no limit",
-    )
-    .default("0"),
-    works(
-        "job_max_open_zones",
-        OPEN_ZONES,
-        put!(Count, zones.zoned.opened_by_job_most, |most| (most > 0).then_some(most)),
-        "Maximum number of open zones per job; 0 for no limit",
-    )
-    .default("0"),
-    refused("ignore_zone_limits", Kind::Bool, NO_REPORT, "Ignore the device's limits of open zones").default("0"),
-    works(
-        "zone_reset_threshold",
-        Kind::Floats { most: 1 },
-        put!(Text, zones.zoned.reset_threshold, |text| share(text)?),
-        "Fraction of the region that is written before zone resets begin",
-    ),
-    works(
-        "zone_reset_frequency",
-        Kind::Floats { most: 1 },
-        put!(Text, zones.zoned.reset_frequency, |text| share(text)?.unwrap_or(1.0)),
-        "Fraction of writes that a zone reset precedes, beyond the threshold",
-    ),
-    refused("recover_zbd_write_error", Kind::Bool, NO_REPORT, "Continue after a failed zone write").default("0"),
-    works(
-        "write_zone_remainder",
-        Kind::Bool,
-        put!(Switch, zones.zoned.writes_remainder),
-        "Write also the remainder of a zone that is smaller than a block",
-    )
-    .default("0"),
-];
+fn gap(amount: Amount) -> Result<Amount, Complaint> {
+    match amount {
+        Amount::Percent(101..) => Err(Complaint::new("is more than all of the region", "give up to 100%")),
+        amount => Ok(amount),
+    }
+}
+
+rows! {
+    "zonemode": MODE, "none" => Word(zones.mode, mode); "Zone mode";
+    "zonerange": BYTES, "0" => Number(zones.range); "Size of a window of strided zones";
+    "zonesize": BYTES, "0" => Number(zones.size); "Bytes of I/O per window, or size of a zone";
+    "zonecapacity": BYTES, "0" => Number(zones.zoned.capacity); "Writable bytes of a zone";
+    "zoneskip": SHARE, "0" => Amount(zones.skip, gap);
+        "Gap after a window of strided zones";
+    "read_beyond_wp": BOOL, "0" => Switch(zones.zoned.reads_anywhere); "Allow reads beyond the write pointer";
+    "max_open_zones": between(0, OPEN_MOST), "0" => Count(zones.zoned.open_most, |most| (most > 0).then_some(most));
+        "Maximum number of open zones; 0 for no limit";
+    "job_max_open_zones": between(0, OPEN_MOST), "0"
+        => Count(zones.zoned.opened_by_job_most, |most| (most > 0).then_some(most));
+        "Maximum number of open zones per job; 0 for no limit";
+    "ignore_zone_limits": BOOL, "0" => Refused(NO_REPORT); "Ignore the device's limits of open zones";
+    "zone_reset_threshold": floats(1) => Text(zones.zoned.reset_threshold, share);
+        "Fraction of the region that is written before zone resets begin";
+    "zone_reset_frequency": floats(1)
+        => Text(zones.zoned.reset_frequency, |text| share(text)?.unwrap_or(1.0));
+        "Fraction of writes that a zone reset precedes, beyond the threshold";
+    "recover_zbd_write_error": BOOL, "0" => Refused(NO_REPORT); "Continue after a failed zone write";
+    "write_zone_remainder": BOOL, "0" => Switch(zones.zoned.writes_remainder);
+        "Write also the remainder of a zone that is smaller than a block";
+}
