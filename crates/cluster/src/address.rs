@@ -1,4 +1,5 @@
-//! Addresses of servers as fio writes them: `host`, `host,port`, `ip:`, `ip6:`, `sock:PATH`; and those of leaders: `host:port`, `[::1]:port`.
+//! Addresses of servers as fio writes them: `host`, `host,port`, `ip:`, `ip6:`, `sock:PATH`; and those of leaders:
+//! `host:port`, `[::1]:port`.
 
 use thiserror::Error;
 

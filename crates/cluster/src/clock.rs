@@ -1,7 +1,7 @@
 //! The clock of a member relative to that of the leader, from the times of pings and their answers.
 //!
-//! The member reads its clock at some moment between the sending of a ping and the arrival of its answer. So the offset is known to half of the time in
-//! between, whichever way took longer; the shortest round trip knows it best.
+//! The member reads its clock at some moment between the sending of a ping and the arrival of its answer. So the offset
+//! is known to half of the time in between, whichever way took longer; the shortest round trip knows it best.
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
@@ -85,8 +85,8 @@ impl MemberClock {
         self.before.map_or(time, |estimate| shifted(time, i128::from(estimate.offset_ns)))
     }
 
-    /// A time of the member's clock on the leader's. Between two measurements the offset is on the line between them: a clock that runs too fast does so
-    /// steadily.
+    /// A time of the member's clock on the leader's. Between two measurements the offset is on the line between them: a
+    /// clock that runs too fast does so steadily.
     pub(crate) fn to_leader(self, time: Nanos) -> Option<Nanos> {
         let before = self.before?;
         let roughly = shifted(time, -i128::from(before.offset_ns));

@@ -1,7 +1,8 @@
-//! The lines of all members over one stream: frames between the leader and `plumb-mpi`, which carries them, and between its processes.
+//! The lines of all members over one stream: frames between the leader and `plumb-mpi`, which carries them, and between
+//! its processes.
 //!
-//! A frame has the number of a member, so that one stream serves all of them. Most hold a line of the member protocol as it is; the others are notices
-//! between the leader and the relays.
+//! A frame has the number of a member, so that one stream serves all of them. Most hold a line of the member protocol
+//! as it is; the others are notices between the leader and the relays.
 
 use crate::message::LONGEST_LINE;
 use measure::Nanos;

@@ -146,7 +146,8 @@ fn expanded(name: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The least shift by which every member meets another host; `None` if there is none. `hosts` is the host of each member.
+/// The least shift by which every member meets another host; `None` if there is none. `hosts` is the host of each
+/// member.
 pub fn shift_to_other_hosts(hosts: &[String]) -> Option<u32> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     hosts.iter().for_each(|host| *counts.entry(host).or_default() += 1);

@@ -1,7 +1,8 @@
-//! The leader of a run as a state machine: an event and its time in, actions out. It reads no clock and waits for nothing; the caller, who carries the lines, does.
+//! The leader of a run as a state machine: an event and its time in, actions out. It reads no clock and waits for
+//! nothing; the caller, who carries the lines, does.
 //!
-//! No member is waited for without end: each of its states has a time after which it is given up. What was finished stays in the outcome, whatever comes
-//! later.
+//! No member is waited for without end: each of its states has a time after which it is given up. What was finished
+//! stays in the outcome, whatever comes later.
 
 use crate::clock::{ClockEstimate, Measurement, MemberClock, PINGS};
 use crate::message::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
@@ -76,7 +77,8 @@ pub enum Action {
     Say(usize, String),
     /// A member is lost, for this reason, which [`Action::Say`] has said.
     Lost(usize, String),
-    /// A round is over, and its members rest: now [`Leader::take_round`], and then [`Leader::again`] or [`Leader::dismiss_all`].
+    /// A round is over, and its members rest: now [`Leader::take_round`], and then [`Leader::again`] or
+    /// [`Leader::dismiss_all`].
     Rest,
     /// All is over; sent once, last.
     Finish,
@@ -240,8 +242,8 @@ impl Leader {
         self.settings.on_loss = OnLoss::GoOn;
     }
 
-    /// Begins the next round with these tasks, and returns the actions that follow. A member that has exited meanwhile is lost: no round begins without it,
-    /// unless the others are to go on.
+    /// Begins the next round with these tasks, and returns the actions that follow. A member that has exited meanwhile
+    /// is lost: no round begins without it, unless the others are to go on.
     pub fn again(&mut self, tasks: Vec<Task>, now: Nanos) -> Vec<Action> {
         if self.phase != Phase::Resting {
             return Vec::new();
@@ -469,7 +471,8 @@ impl Leader {
         }
     }
 
-    /// Once the time of all is over: how far everyone goes on. A member that came to the end of its job has its number, too; one that is lost has none.
+    /// Once the time of all is over: how far everyone goes on. A member that came to the end of its job has its number,
+    /// too; one that is lost has none.
     fn wear_out(&mut self) {
         let fastest = |finished: &Finished| finished.result.jobs.iter().map(JobResult::ios).max();
         let is_over = |member: &Member| {

@@ -1,4 +1,5 @@
-//! The leader against simulated members, in random schedules: delays, losses, doubled and reordered messages, deaths, silence, signals.
+//! The leader against simulated members, in random schedules: delays, losses, doubled and reordered messages, deaths,
+//! silence, signals.
 
 use super::leader::{Action, Event, Leader, MemberOutcome, OnLoss, Outcome, Rounds, Settings, Standing};
 use super::message::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};

@@ -1,5 +1,5 @@
-//! Runs of many machines as pure functions: the protocol between leader and members, the leader as a state machine, clocks, the merge of results
-//! with its rates, and the checks that only a cluster has.
+//! Runs of many machines as pure functions: the protocol between leader and members, the leader as a state machine,
+//! clocks, the merge of results with its rates, and the checks that only a cluster has.
 //!
 //! Reads no clock and does no I/O: `cli` starts members, carries the lines and prints.
 
@@ -8,7 +8,6 @@
 mod address;
 mod checks;
 mod clock;
-mod exit;
 mod frames;
 mod greeting;
 mod hosts;
@@ -18,10 +17,7 @@ mod leader_tests;
 mod member_result;
 mod merge;
 mod message;
-mod neighbours;
 mod rates;
-mod repetitions;
-mod roster;
 #[cfg(test)]
 mod sample_members;
 mod stragglers;
@@ -30,24 +26,22 @@ mod summary;
 pub use address::{Address, AddressError, DEFAULT_PORT, LEADER_PORT, client_address, leader_address, server_address};
 pub use checks::{CHECKS, Check, findings};
 pub use clock::ClockEstimate;
-pub use exit::ending;
 pub use frames::{Content, Frame, FrameError, Frames, Notice};
 pub use greeting::{
-    Admission, Foreign, Joining, JoiningError, Opening, OpeningError, Protection, Refusal, admission, joining, opening,
-    refusal,
+    Admission, Foreign, Joining, JoiningError, Opening, OpeningError, Protection, Refusal, Roster, Unplaced, admission,
+    joining, opening, refusal,
 };
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
-pub use member_result::{KeptError, Loss, MemberResult, Repetition, Sample, kept};
+pub use member_result::{KeptError, Loss, MemberResult, Repetition, Sample, ending, kept};
 pub use merge::{merged, over_all, remarks};
 pub use message::{
     Answer, Beat, ClientTask, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live, Order,
     PROTOCOL, ProtocolError, Sampled, ServerTrigger, Sharing, Stage, SurveyTask, Task, VerifyState, answer, line,
     order,
 };
-pub use neighbours::name_neighbours;
 pub use rates::{CommonWindow, DirectionRates, rates};
-pub use repetitions::{RepeatedRates, Spread, repeated};
-pub use roster::{Roster, Unplaced};
 pub use stragglers::{Reason, Straggler, median, stragglers};
-pub use summary::{MemberSummary, StartSkew, Summary, latency, summary, together};
+pub use summary::{
+    MemberSummary, RepeatedRates, Spread, StartSkew, Summary, latency, name_neighbours, repeated, summary, together,
+};

@@ -132,8 +132,8 @@ pub enum KeptError {
     Schema(u32),
 }
 
-/// Reads the kept result of a member. The result of a run without a cluster is a member of which no times are known; `rank` and `members` are its
-/// place in the list of files.
+/// Reads the kept result of a member. The result of a run without a cluster is a member of which no times are known;
+/// `rank` and `members` are its place in the list of files.
 ///
 /// # Errors
 /// The text is not such a result.
@@ -190,5 +190,14 @@ impl Outcome {
             }
         });
         results.collect()
+    }
+}
+
+/// How a process ended: by a signal, or with a status.
+pub fn ending(signal: Option<i32>, status: Option<i32>) -> String {
+    match (signal, status) {
+        (Some(signal), _) => format!("it was ended by signal {signal}"),
+        (None, Some(status)) => format!("it ended with status {status}"),
+        (None, None) => "it closed its output".to_owned(),
     }
 }

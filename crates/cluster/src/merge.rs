@@ -5,8 +5,9 @@ use crate::summary::Summary;
 use model::{Grade, JobResult, Note, RunResult};
 use std::collections::BTreeMap;
 
-/// Merges the results of the members: the rows of each member's report, added to the same rows of the others. Devices and samples over time are those of
-/// single machines and stay in the members' own results. Any order gives the same counts.
+/// Merges the results of the members: the rows of each member's report, added to the same rows of the others. Devices
+/// and samples over time are those of single machines and stay in the members' own results. Any order gives the same
+/// counts.
 pub fn merged(members: &[MemberResult]) -> RunResult {
     let mut results = members.iter().filter_map(|member| member.result.as_ref());
     let Some(first) = results.next() else { return RunResult::default() };
@@ -49,7 +50,8 @@ pub fn over_all(members: &[MemberResult], summary: &Summary) -> RunResult {
     all
 }
 
-/// The remarks of the cluster, and those about members' own results, once for each check, with the numbers of the members.
+/// The remarks of the cluster, and those about members' own results, once for each check, with the numbers of the
+/// members.
 pub fn remarks(members: &[MemberResult], summary: &Summary) -> Vec<Note> {
     let mut notes = summary.notes.clone();
     let mut of_members: BTreeMap<&str, (Note, Vec<String>)> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! The member protocol: lines of JSON over standard input and output of a member, or over any other pair of streams.
 //!
-//! The first line of a member is its greeting, with the number of the protocol. A line of another number is refused by name, so that two versions
-//! never talk past each other.
+//! The first line of a member is its greeting, with the number of the protocol. A line of another number is refused by
+//! name, so that two versions never talk past each other.
 
 use measure::Nanos;
 use model::{Interval, RunResult};
@@ -33,7 +33,8 @@ pub enum Order {
     },
     /// Another member has finished first: send the amounts of this moment.
     Mark,
-    /// Go on until every worker has done this number of I/Os, which is that of the fastest worker of all members when the time was over.
+    /// Go on until every worker has done this number of I/Os, which is that of the fastest worker of all members when
+    /// the time was over.
     Until {
         /// The number.
         ios: u64,
@@ -60,7 +61,8 @@ pub struct Task {
     pub rank: u32,
     /// Number of members.
     pub members: u32,
-    /// Number of the round, from 0: a member carries out one task after the other. Messages of earlier rounds have no effect.
+    /// Number of the round, from 0: a member carries out one task after the other. Messages of earlier rounds have no
+    /// effect.
     #[serde(default)]
     pub round: u32,
     /// Number of other members on its host.
@@ -110,16 +112,19 @@ pub enum LeaderCommand {
     /// `plumb cluster`: the member's directory is that of the task, and generated names of files begin with its prefix.
     #[default]
     Cluster,
-    /// `plumb fio --client`: the member sends the lines that fio prints at the start, the states of its workers, and its logs.
+    /// `plumb fio --client`: the member sends the lines that fio prints at the start, the states of its workers, and
+    /// its logs.
     Client(Box<ClientTask>),
     /// `plumb fio --client --trigger-remote=COMMAND`: run the command, after a round that the trigger has ended.
     Trigger {
         /// The command, for a shell.
         command: String,
     },
-    /// `plumb cluster ... survey`: the member opens the survey's target in the first round, fills its work file before its first test, and keeps it until it exits.
+    /// `plumb cluster ... survey`: the member opens the survey's target in the first round, fills its work file before
+    /// its first test, and keeps it until it exits.
     Survey(Box<SurveyTask>),
-    /// `plumb iozone -+m`: the words are iozone's, without the options of clusters; the member is the child with its number.
+    /// `plumb iozone -+m`: the words are iozone's, without the options of clusters; the member is the child with its
+    /// number.
     Iozone(Box<IozoneTask>),
 }
 
@@ -309,7 +314,8 @@ pub struct Beat {
     pub ios: [u64; 3],
     /// Completed share of the run or of the layout, 0 to 1; `None` while unknown.
     pub done: Option<f64>,
-    /// I/Os of the member's fastest worker, once the time of all its workers is over and they wait for [`Order::Until`].
+    /// I/Os of the member's fastest worker, once the time of all its workers is over and they wait for
+    /// [`Order::Until`].
     #[serde(default)]
     pub out_of_time: Option<u64>,
 }

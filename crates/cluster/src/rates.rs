@@ -135,7 +135,8 @@ fn common_window(parts: &[(&MemberResult, Part)], direction: Direction, window: 
     Some(CommonWindow { length, low: low as f64 / seconds, high: high as f64 / seconds })
 }
 
-/// The least and the most bytes that a member can have moved within a window, by its samples and the error of its clock.
+/// The least and the most bytes that a member can have moved within a window, by its samples and the error of its
+/// clock.
 fn bytes_within(member: &MemberResult, part: Part, direction: Direction, window: &Range<Nanos>) -> (u64, u64) {
     let Some((start, end)) = part.window else { return (0, part.bytes) };
     let error = member.clock_error.unwrap_or_default();

@@ -1,7 +1,8 @@
 //! Members that are slower than the others.
 //!
-//! A member is named if its number is farther from the median than three robust standard deviations (1.4826 × the median absolute deviation) and a share
-//! that noise does not reach. With fewer than three members no one can say which one is the slow one.
+//! A member is named if its number is farther from the median than three robust standard deviations (1.4826 × the
+//! median absolute deviation) and a share that noise does not reach. With fewer than three members no one can say which
+//! one is the slow one.
 
 use crate::member_result::MemberResult;
 use crate::rates::part;

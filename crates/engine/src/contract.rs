@@ -1,10 +1,11 @@
 //! The interface between the worker loop and an engine.
 
 use measure::{Clock, Nanos, SystemClock, VirtualClock};
-pub use plan::Operation;
 use plan::{EngineOptions, EngineSpec, MapAdvice};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
+
+pub use plan::Operation;
 
 /// One I/O. Its data is in the buffer of its slot, from `buffer_offset` on: after a short transfer the rest is issued
 /// again from the middle of the buffer.
@@ -292,4 +293,45 @@ pub trait Engine: Sized + 'static {
     fn note(&self) -> Option<String> {
         None
     }
+}
+
+/// Addresses of the worker's buffers. This type does not access them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    base: *mut u8,
+    stride: usize,
+}
+
+impl Slots {
+    pub(crate) fn new<C>(setup: &Setup<'_, C>) -> Self {
+        Slots { base: setup.buffers, stride: setup.buffer_stride }
+    }
+
+    /// Address of the first byte of `io`.
+    #[inline]
+    pub(crate) fn address(&self, io: &Io) -> *mut u8 {
+        debug_assert!(io.buffer_offset as usize + io.length as usize <= self.stride || io.length == 0);
+        self.base.wrapping_add(io.slot as usize * self.stride + io.buffer_offset as usize)
+    }
+
+    /// Memory of `io` as an iovec.
+    #[inline]
+    pub(crate) fn vector(&self, io: &Io) -> libc::iovec {
+        libc::iovec { iov_base: self.address(io).cast(), iov_len: io.length as usize }
+    }
+
+    /// Address of the first byte of a slot.
+    pub(crate) fn start(&self, slot: u32) -> *mut u8 {
+        self.base.wrapping_add(slot as usize * self.stride)
+    }
+
+    /// Size of a slot in bytes.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+}
+
+/// Descriptors of all targets, by index.
+pub(crate) fn descriptors(targets: &[Target]) -> Box<[RawFd]> {
+    targets.iter().map(Target::raw).collect()
 }

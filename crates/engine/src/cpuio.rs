@@ -2,8 +2,8 @@
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use measure::{Clock, Nanos, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, TimeUnit, works};
-use plan::{Capabilities, EngineSpec, Submission, Work};
+use plan::option::{Effect, Kind, OptionSpec};
+use plan::{Capabilities, EngineSpec, Submission, Work, options};
 
 const NAME: &str = "cpuio";
 
@@ -102,15 +102,10 @@ impl Cpuio {
     }
 }
 
-const OPTIONS: &[OptionSpec] = &[
-    works("cpuload", Kind::Integer { least: 0, most: i32::MAX as i64 }, None, "Share of one CPU to use, in percent"),
-    works("cpuchunks", Kind::Time(TimeUnit::Microseconds), Some("50000"), "How long it burns before it rests"),
-    works(
-        "cpumode",
-        Kind::Word(&[("noop", "spin"), ("qsort", "sort a megabyte of numbers")]),
-        Some("noop"),
-        "How it burns",
-    ),
-    works("exit_on_io_done", Kind::Bool, Some("0"), "End with the last job that does I/O, whatever runtime says")
-        .with(Effect::EndsWithOthers),
-];
+const OPTIONS: &[OptionSpec] = options! {
+    "cpuload": between(0, i32::MAX as i64); "Share of one CPU to use, in percent";
+    "cpuchunks": MICROSECONDS, "50000"; "How long it burns before it rests";
+    "cpumode": Kind::Word(&[("noop", "spin"), ("qsort", "sort a megabyte of numbers")]), "noop"; "How it burns";
+    "exit_on_io_done": BOOL, "0" => with(Effect::EndsWithOthers);
+        "End with the last job that does I/O, whatever runtime says";
+};

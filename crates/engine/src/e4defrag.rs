@@ -4,8 +4,8 @@ use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
 use crate::falloc::ON_SPACE;
 use measure::SystemClock;
-use plan::EngineSpec;
-use plan::option::{Kind, OptionSpec, works};
+use plan::option::OptionSpec;
+use plan::{EngineSpec, options};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
@@ -128,12 +128,7 @@ fn failed(operation: &'static str, errno: i32, message: &str) -> EngineError {
     EngineError { engine: NAME, operation, message: message.to_owned(), errno }
 }
 
-const OPTIONS: &[OptionSpec] = &[
-    works("donorname", Kind::Text, None, "The file whose blocks are taken; on the same file system"),
-    works(
-        "inplace",
-        Kind::Bool,
-        Some("0"),
-        "1: reserve and free the donor's blocks with each I/O; 0: all at the start",
-    ),
-];
+const OPTIONS: &[OptionSpec] = options! {
+    "donorname": TEXT; "The file whose blocks are taken; on the same file system";
+    "inplace": BOOL, "0"; "1: reserve and free the donor's blocks with each I/O; 0: all at the start";
+};

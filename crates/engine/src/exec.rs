@@ -3,8 +3,8 @@
 use crate::contract::{Completion, Engine, EngineError, Io, JobFacts, Setup, Submitted};
 use crate::cpuio::COMPANY;
 use measure::{Clock, Nanos, SystemClock};
-use plan::option::{Kind, OptionSpec, TimeUnit, works};
-use plan::{Capabilities, EngineSpec};
+use plan::option::OptionSpec;
+use plan::{Capabilities, EngineSpec, options};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::io;
@@ -181,17 +181,12 @@ fn arguments(text: &str, job: &JobFacts<'_>) -> Result<Vec<String>, EngineError>
     Ok(words)
 }
 
-const OPTIONS: &[OptionSpec] = &[
-    works("program", Kind::Text, None, "The program to run"),
-    works("arguments", Kind::Text, None, "Its arguments; %r is the runtime in seconds, %n the name of the job"),
-    works(
-        "grace_time",
-        Kind::Time(TimeUnit::Seconds),
-        Some("1"),
-        "Between SIGTERM and SIGKILL when the job ends first",
-    ),
-    works("std_redirect", Kind::Bool, Some("1"), "Its output goes to the files NAME.stdout and NAME.stderr"),
-];
+const OPTIONS: &[OptionSpec] = options! {
+    "program": TEXT; "The program to run";
+    "arguments": TEXT; "Its arguments; %r is the runtime in seconds, %n the name of the job";
+    "grace_time": SECONDS, "1"; "Between SIGTERM and SIGKILL when the job ends first";
+    "std_redirect": BOOL, "1"; "Its output goes to the files NAME.stdout and NAME.stderr";
+};
 
 #[cfg(test)]
 mod tests {

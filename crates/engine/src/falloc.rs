@@ -1,8 +1,7 @@
 //! `falloc`: fallocate(2) instead of reads, writes and trims; no data moves.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
-use crate::slots::descriptors;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, descriptors};
 use measure::SystemClock;
 use plan::{Capabilities, EngineSpec, Submission, Work};
 use std::os::fd::RawFd;

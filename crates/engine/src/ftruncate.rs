@@ -1,9 +1,8 @@
 //! `ftruncate`: ftruncate(2) to the offset of each write; no data moves.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, descriptors};
 use crate::falloc::ON_SPACE;
-use crate::slots::descriptors;
 use measure::SystemClock;
 use plan::EngineSpec;
 use std::os::fd::RawFd;

@@ -28,7 +28,6 @@ mod pvsync2;
 mod registry;
 mod sg;
 mod sim;
-mod slots;
 mod splice;
 mod sync;
 mod turns;

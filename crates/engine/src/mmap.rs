@@ -5,13 +5,11 @@
 //! was truncated, raises SIGBUS: the I/O then fails with EIO, and the window is mapped again.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Order, Setup, Submitted, Target};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Order, Setup, Slots, Submitted, Target};
 use crate::psync::SYNCHRONOUS;
-use crate::slots::Slots;
 use measure::SystemClock;
-use plan::MapAdvice;
-use plan::option::{Kind, OptionSpec, works};
-use plan::{Capabilities, EngineSpec, KeepsFiles};
+use plan::option::OptionSpec;
+use plan::{Capabilities, EngineSpec, KeepsFiles, MapAdvice, options};
 use std::os::fd::RawFd;
 use sys::processes::bus_error;
 
@@ -270,7 +268,9 @@ fn failed(target: &Target, operation: &'static str, errno: i32) -> EngineError {
     EngineError { engine: NAME, operation, message: format!("{}: {error}{advice}", target.path.display()), errno }
 }
 
-const OPTIONS: &[OptionSpec] = &[works("thp", Kind::Bool, Some("0"), "Ask for transparent huge pages (MADV_HUGEPAGE)")];
+const OPTIONS: &[OptionSpec] = options! {
+    "thp": BOOL, "0"; "Ask for transparent huge pages (MADV_HUGEPAGE)";
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,11 @@
 //! `mtd`: raw flash by its character device: pread(2), pwrite(2), and MEMERASE for trims.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, Target, descriptors};
 use crate::psync::SYNCHRONOUS;
-use crate::slots::{Slots, descriptors};
 use measure::SystemClock;
-use plan::EngineSpec;
-use plan::option::{Kind, OptionSpec, works};
+use plan::option::OptionSpec;
+use plan::{EngineSpec, options};
 use std::os::fd::RawFd;
 
 const NAME: &str = "mtd";
@@ -108,5 +107,6 @@ fn erase_size(target: &Target) -> Result<u64, EngineError> {
     Err(EngineError { engine: NAME, operation: "MEMGETINFO", message, errno: libc::ENODEV })
 }
 
-const OPTIONS: &[OptionSpec] =
-    &[works("skip_bad", Kind::Bool, Some("0"), "I/O on blocks that are marked bad counts as done")];
+const OPTIONS: &[OptionSpec] = options! {
+    "skip_bad": BOOL, "0"; "I/O on blocks that are marked bad counts as done";
+};

@@ -4,7 +4,7 @@
 use crate::call::Transfer;
 use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, Setup, Submitted};
 use measure::{Clock, Nanos, SystemClock, VirtualClock};
-use plan::option::{Kind, OptionSpec, works};
+use plan::option::{OptionSpec, kind};
 use plan::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,8 +15,8 @@ pub const AFTER_NS: &str = "after_ns";
 pub const SPIN_NS: &str = "spin_ns";
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    works(AFTER_NS, Kind::Integer { least: 0, most: i64::MAX }, Some("0"), "Nanoseconds until an I/O is due"),
-    works(SPIN_NS, Kind::Integer { least: 0, most: i64::MAX }, Some("0"), "Nanoseconds of CPU time wasted per I/O"),
+    OptionSpec::new(AFTER_NS, &[], kind::between(0, i64::MAX), "Nanoseconds until an I/O is due").default("0"),
+    OptionSpec::new(SPIN_NS, &[], kind::between(0, i64::MAX), "Nanoseconds of CPU time wasted per I/O").default("0"),
 ];
 
 /// Capabilities of the engines that do nothing.

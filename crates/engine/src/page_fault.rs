@@ -1,7 +1,6 @@
 //! `page_fault`: accesses anonymous memory that has no pages yet; an I/O is the page faults of its block.
 
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
-use crate::slots::Slots;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted};
 use measure::SystemClock;
 use plan::{Capabilities, EngineSpec, Submission, Work};
 use std::ptr::NonNull;

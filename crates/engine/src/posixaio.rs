@@ -2,9 +2,8 @@
 //! one I/O at a time per descriptor.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use crate::libaio::ASYNCHRONOUS;
-use crate::slots::{Slots, descriptors};
 use libc::aiocb;
 use measure::{Nanos, SystemClock};
 use plan::{Capabilities, EngineSpec};

@@ -5,8 +5,8 @@
 
 use crate::contract::{EngineError, Io, Operation, Setup};
 use measure::SplitMix;
-use plan::EngineOptions;
-use plan::option::{Effect, Kind, OptionSpec, works};
+use plan::option::{Effect, OptionSpec};
+use plan::{EngineOptions, options};
 
 /// Maximum number of different priorities of a job's I/Os.
 const MOST: usize = 16;
@@ -173,20 +173,15 @@ fn size_entry(text: &str, raised: u16, values: &mut Vec<u16>) -> Result<Entry, S
 }
 
 /// The options for I/O priorities.
-pub(crate) const PRIORITY_OPTIONS: [OptionSpec; 5] = [
-    works("cmdprio_percentage", Kind::ThreeWay, None, "Share of I/Os with a raised priority, for reads and writes")
-        .with(Effect::RaisesPriority),
-    works("cmdprio_class", Kind::ThreeWay, Some("1"), "Priority class of the raised I/Os"),
-    works("cmdprio_hint", Kind::ThreeWay, Some("0"), "Priority hint of the raised I/Os"),
-    works("cmdprio", Kind::ThreeWay, Some("0"), "Priority level of the raised I/Os"),
-    works(
-        "cmdprio_bssplit",
-        Kind::Text,
-        None,
-        "Share of raised I/Os by block size: size/percent[/class/level[/hint]]:..., for reads and writes",
-    )
-    .with(Effect::RaisesPriority),
-];
+pub(crate) const PRIORITY_OPTIONS: [OptionSpec; 5] = *options! {
+    "cmdprio_percentage": THREE => with(Effect::RaisesPriority);
+        "Share of I/Os with a raised priority, for reads and writes";
+    "cmdprio_class": THREE, "1"; "Priority class of the raised I/Os";
+    "cmdprio_hint": THREE, "0"; "Priority hint of the raised I/Os";
+    "cmdprio": THREE, "0"; "Priority level of the raised I/Os";
+    "cmdprio_bssplit": TEXT => with(Effect::RaisesPriority);
+        "Share of raised I/Os by block size: size/percent[/class/level[/hint]]:..., for reads and writes";
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,7 @@
 //! `psync`: one pread(2) or pwrite(2) per I/O.
 
 use crate::call::{self, Transfer};
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
-use crate::slots::{Slots, descriptors};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use measure::SystemClock;
 use plan::{Capabilities, EngineSpec, Submission, Work};
 use std::os::fd::RawFd;

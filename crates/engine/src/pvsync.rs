@@ -1,9 +1,8 @@
 //! `pvsync`: one preadv(2) or pwritev(2) with one iovec per I/O.
 
 use crate::call::{self, Transfer};
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use crate::psync::SYNCHRONOUS;
-use crate::slots::{Slots, descriptors};
 use measure::SystemClock;
 use plan::EngineSpec;
 use std::os::fd::RawFd;

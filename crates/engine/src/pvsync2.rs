@@ -1,12 +1,11 @@
 //! `pvsync2`: one preadv2(2) or pwritev2(2) per I/O, with flags from the options.
 
 use crate::call::{self, Transfer};
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use crate::psync::SYNCHRONOUS;
-use crate::slots::{Slots, descriptors};
 use measure::{SplitMix, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, works};
-use plan::{Capabilities, EngineSpec};
+use plan::option::{Effect, OptionSpec};
+use plan::{Capabilities, EngineSpec, options};
 use std::os::fd::RawFd;
 
 /// The preadv2(2) and pwritev2(2) engine.
@@ -95,14 +94,9 @@ impl Pvsync2 {
     }
 }
 
-const OPTIONS: &[OptionSpec] = &[
-    works("hipri", Kind::Flag, Some("0"), "RWF_HIPRI: poll the device for the completion").with(Effect::Polls),
-    works(
-        "hipri_percentage",
-        Kind::Integer { least: 0, most: 100 },
-        Some("100"),
-        "Share of I/Os that hipri polls, in percent",
-    ),
-    works("nowait", Kind::Bool, Some("0"), "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
-    works("uncached", Kind::Bool, Some("0"), "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache"),
-];
+const OPTIONS: &[OptionSpec] = options! {
+    "hipri": FLAG, "0" => with(Effect::Polls); "RWF_HIPRI: poll the device for the completion";
+    "hipri_percentage": between(0, 100), "100"; "Share of I/Os that hipri polls, in percent";
+    "nowait": BOOL, "0"; "RWF_NOWAIT: an I/O that would block ends with EAGAIN";
+    "uncached": BOOL, "0"; "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache";
+};

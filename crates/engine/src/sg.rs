@@ -1,12 +1,11 @@
 //! `sg`: SCSI commands with SG_IO on a generic device (/dev/sgN) or a SCSI disk, one at a time.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, Target};
 use crate::psync::SYNCHRONOUS;
-use crate::slots::Slots;
 use measure::SystemClock;
-use plan::option::{Effect, Kind, OptionSpec, works};
-use plan::{Capabilities, EngineSpec};
+use plan::option::{Effect, Kind, OptionSpec};
+use plan::{Capabilities, EngineSpec, options};
 use std::os::fd::RawFd;
 
 const NAME: &str = "sg";
@@ -191,29 +190,23 @@ fn look_at(target: &Target) -> Result<Device, EngineError> {
 /// Reason for commands that are known but never sent.
 const NO_DEVICE: &str = "no device was at hand to prove this command on";
 
-const OPTIONS: &[OptionSpec] = &[
-    works("hipri", Kind::Flag, Some("0"), "Poll for completions")
-        .refused("SG_IO waits in the kernel and cannot be polled"),
-    works("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
-    works("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)")
-        .with(Effect::DurableWrites),
-    works(
-        "sg_write_mode",
-        Kind::Word(&[
-            ("write", "WRITE"),
-            ("write_and_verify", "WRITE AND VERIFY"),
-            ("verify", "the same, its old name"),
-            ("write_same", "WRITE SAME (refused when it would run, as all below)"),
-            ("same", "the same, its old name"),
-            ("write_same_ndob", "WRITE SAME(16) without data"),
-            ("verify_bytchk_00", "VERIFY, the medium alone"),
-            ("verify_bytchk_01", "VERIFY, against the data"),
-            ("verify_bytchk_11", "VERIFY, each block against the same data"),
-            ("write_stream", "WRITE STREAM(16)"),
-        ]),
-        Some("write"),
-        "The command that writes",
-    ),
-    works("stream_id", Kind::Integer { least: 0, most: u16::MAX as i64 }, Some("0"), "The stream of WRITE STREAM")
-        .refused(NO_DEVICE),
-];
+const WRITE_MODES: Kind = Kind::Word(&[
+    ("write", "WRITE"),
+    ("write_and_verify", "WRITE AND VERIFY"),
+    ("verify", "the same, its old name"),
+    ("write_same", "WRITE SAME (refused when it would run, as all below)"),
+    ("same", "the same, its old name"),
+    ("write_same_ndob", "WRITE SAME(16) without data"),
+    ("verify_bytchk_00", "VERIFY, the medium alone"),
+    ("verify_bytchk_01", "VERIFY, against the data"),
+    ("verify_bytchk_11", "VERIFY, each block against the same data"),
+    ("write_stream", "WRITE STREAM(16)"),
+]);
+
+const OPTIONS: &[OptionSpec] = options! {
+    "hipri": FLAG, "0" => refused("SG_IO waits in the kernel and cannot be polled"); "Poll for completions";
+    "readfua": BOOL, "0"; "Reads come from the medium, not from the device's cache (FUA)";
+    "writefua": BOOL, "0" => with(Effect::DurableWrites); "Writes reach the medium before they are done (FUA)";
+    "sg_write_mode": WRITE_MODES, "write"; "The command that writes";
+    "stream_id": between(0, u16::MAX as i64), "0" => refused(NO_DEVICE); "The stream of WRITE STREAM";
+};

@@ -4,9 +4,8 @@
 //! file into the pipe, and reads the pipe with read(2), a copy, because pages cannot be moved into user memory.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use crate::psync::SYNCHRONOUS;
-use crate::slots::{Slots, descriptors};
 use measure::SystemClock;
 use plan::EngineSpec;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -1,9 +1,8 @@
 //! `sync`: lseek(2) unless the file position is right already, then read(2) or write(2).
 
 use crate::call::{self, Transfer};
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use crate::psync::SYNCHRONOUS;
-use crate::slots::{Slots, descriptors};
 use measure::SystemClock;
 use plan::{Capabilities, EngineSpec, KeepsFiles};
 use std::os::fd::RawFd;

@@ -5,9 +5,8 @@
 //! completes in submit.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use crate::psync::SYNCHRONOUS;
-use crate::slots::{Slots, descriptors};
 use crate::sync::Positions;
 use measure::SystemClock;
 use plan::{Capabilities, EngineSpec, KeepsFiles, Submission};

@@ -11,7 +11,6 @@ mod error;
 mod jobs;
 mod known_engines;
 mod options;
-pub mod outside_effects;
 mod parser;
 mod sections;
 mod surroundings;

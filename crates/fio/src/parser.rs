@@ -11,8 +11,7 @@ use crate::options::table;
 use crate::sections::{self, Section, SectionKind};
 use crate::surroundings::Surroundings;
 use crate::untrusted::{self, Trust};
-use plan::EngineSpec;
-use plan::Subject;
+use plan::{EngineSpec, Subject};
 
 /// Parser for fio's command line and job files, with a given set of engines.
 ///

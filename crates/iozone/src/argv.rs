@@ -2,12 +2,10 @@
 //!
 //! Leaves the table of options to `settings`, and parsing of values to `values`.
 
-use crate::modes::{Data, Mapping, Member, Mode, Unit};
-use crate::refusal::Refusal;
+use crate::modes::{Data, Mapping, Member, Mode, Test, Unit};
 use crate::settings::{Children, Does, Printed, Row, Settings, find};
-use crate::test::Test;
-use crate::untrusted::{self, FromFiles};
-use crate::values::number;
+use crate::values::{Refusal, number};
+use fio::untrusted::leads_outside;
 use std::path::{Path, PathBuf};
 use sys::files::read_limited;
 
@@ -43,7 +41,7 @@ pub fn read(program: &str, words: &[String]) -> Result<Settings, Refusal> {
     reader.read()?;
     if reader.given.untrusted {
         let from = FromFiles { members: reader.given.cluster, names: reader.given.names_from_file };
-        untrusted::check(&reader.settings, from)?;
+        check(&reader.settings, from)?;
     }
     reader.finish()
 }
@@ -423,6 +421,31 @@ pub const MACHINE: &str = "\0machine";
 /// Placeholder in the splash for the line about CPUs (-P), whose number only the caller knows.
 pub const BINDING: &str = "\0binding";
 
+/// The parts of a command line that were read from files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FromFiles {
+    /// True if the cluster machines came from a file.
+    pub(crate) members: bool,
+    /// True if the names of the children's files came from a file.
+    pub(crate) names: bool,
+}
+
+/// Rejects cluster machines from a file, and file names from a file that point outside of the current directory.
+pub(crate) fn check(settings: &Settings, from: FromFiles) -> Result<(), Refusal> {
+    if from.members {
+        let why =
+            "--untrusted: the file of -+m names programs that are run on other machines; leave one of the two out";
+        return Err(Refusal::NotBuilt(why.to_owned()));
+    }
+    let outside = |path: &&std::path::PathBuf| leads_outside(&path.to_string_lossy());
+    match settings.files.iter().find(outside).filter(|_| from.names) {
+        Some(path) => Err(Refusal::NotBuilt(format!(
+            "--untrusted: the file of -+R names {path:?}, which leads out of this directory; name files in it or below it"
+        ))),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -500,5 +523,35 @@ mod tests {
     fn garbage_falls_back_to_the_defaults() {
         let settings = words("-s abc -r 0 -t 0").unwrap();
         assert_eq!((settings.sizes_kb, settings.records_kb, settings.children), (vec![512], vec![4], vec![8]));
+    }
+}
+
+#[cfg(test)]
+mod untrusted_tests {
+    use super::*;
+
+    fn read_words(text: &str) -> Result<Settings, Refusal> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        crate::argv::read("iozone", &words)
+    }
+
+    #[test]
+    fn files_from_others_name_no_machines_and_nothing_outside() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            folder.path().join(name).display().to_string()
+        };
+        let (hosts, names) = (file("hosts", "node1 /data /bin/plumb\n"), file("names", "a\n../b\n"));
+        for text in [format!("--untrusted -+m {hosts} -t 1 -i 0"), format!("-t 2 -+R {names} -i 0 --untrusted")] {
+            let refused = read_words(&text);
+            assert!(
+                matches!(&refused, Err(Refusal::NotBuilt(why)) if why.starts_with("--untrusted: ")),
+                "{text}: {refused:?}"
+            );
+        }
+        let harmless = file("harmless", "a\nsub/b\n");
+        assert!(read_words(&format!("--untrusted -t 2 -+R {harmless} -i 0")).is_ok());
+        assert!(read_words("--untrusted -i 0 -t 1 -F /data/of/my/own").is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! A failed pass: iozone's message and exit status, and the kernel's error.
 
+use crate::modes::Test;
 use crate::passes::Pass;
-use crate::test::Test;
 use model::JobError;
 use plan::JobPlan;
 

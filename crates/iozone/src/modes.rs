@@ -16,10 +16,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Parses a list of members, one per line.
-    ///
-    /// # Errors
-    /// Number of the first invalid line.
+    /// Parses a list of members, one per line. The error names the first line that is none.
     pub(crate) fn all(path: &str, text: &str) -> Result<Vec<Member>, String> {
         let mut members = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -114,4 +111,73 @@ pub enum ShownColumns {
     All,
     /// The first two tests only: the obsolete option -A.
     FirstTwoTests,
+}
+
+/// A test; `-i` selects it by its number.
+///
+/// ```
+/// use iozone::Test;
+/// assert_eq!(Test::of_number(3), Some(Test::Backward));
+/// assert_eq!(Test::Backward.number(), 3);
+/// assert_eq!(Test::of_number(12), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Test {
+    /// Write and rewrite a file.
+    Write,
+    /// Read and reread a file.
+    Read,
+    /// Random reads and random writes.
+    Random,
+    /// Read backwards.
+    Backward,
+    /// Rewrite the same record repeatedly.
+    Rewrite,
+    /// Read with a stride.
+    Stride,
+    /// fwrite(3).
+    Fwrite,
+    /// fread(3).
+    Fread,
+    /// Random readers and random writers at the same time.
+    Mix,
+    /// pwrite(2).
+    Pwrite,
+    /// pread(2).
+    Pread,
+    /// Number 11: iozone accepts the number, but has no such test. A run of it measures nothing.
+    Nothing,
+}
+
+impl Test {
+    /// All tests, by number.
+    const ALL: [Test; 12] = [
+        Test::Write,
+        Test::Read,
+        Test::Random,
+        Test::Backward,
+        Test::Rewrite,
+        Test::Stride,
+        Test::Fwrite,
+        Test::Fread,
+        Test::Mix,
+        Test::Pwrite,
+        Test::Pread,
+        Test::Nothing,
+    ];
+
+    /// Returns the test with this number.
+    pub fn of_number(number: i64) -> Option<Test> {
+        Self::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// Number of the test.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// True if it uses stdio.
+    pub(crate) fn is_stdio(self) -> bool {
+        matches!(self, Test::Fwrite | Test::Fread)
+    }
 }

@@ -1,15 +1,13 @@
 //! A test's pass as a Plan: order of I/Os, flags for opening the file, and the part that is measured.
 
 use crate::matrix::Sizes;
-use crate::modes::{Data, Mapping};
+use crate::modes::{Data, Mapping, Test};
 use crate::settings::Settings;
-use crate::test::Test;
 use crate::{rare, telemetry};
 use measure::{Direction, Nanos, PerDirection};
-use plan::Plan;
 use plan::{
     Access, AccessAdvice, Allocate, BlockSize, BufferPlan, Creation, DepthPlan, Extent, Fill, Isolation, JobPlan,
-    Marks, Mix, PassPlan, Race, RecordOrder, SyncMode,
+    Marks, Mix, PassPlan, Plan, Race, RecordOrder, SyncMode,
 };
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Rarely used options: record locks, multiple buffers, extra reads, madvise(2), data for deduplication tests, per-byte
 //! verification.
 
+use crate::modes::Test;
 use crate::telemetry;
-use crate::test::Test;
 use plan::{ExtraReads, Listed, MapAdvice, PlacedBytes, PlacedCheck, RecordExtras};
 
 /// Size of the memory area cycled through with -m, in bytes.

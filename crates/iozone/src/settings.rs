@@ -6,12 +6,10 @@
 
 use crate::argv::{BINDING, MACHINE, Reader};
 use crate::figures::Computing;
-use crate::modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Unit};
+use crate::modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Test, Unit};
 use crate::rare::{self, Rare};
-use crate::refusal::Refusal;
 use crate::telemetry;
-use crate::test::Test;
-use crate::values::{burst, clamped, depth, kilobytes, number, seconds};
+use crate::values::{Refusal, burst, clamped, depth, kilobytes, number, seconds};
 use measure::{Direction, Nanos};
 use plan::Listed;
 use smart_default::SmartDefault;

@@ -12,10 +12,8 @@ const LONGEST: u32 = 16 << 20;
 /// Largest telemetry file in bytes: some 60 million records.
 const LARGEST: u64 = 1 << 30;
 
-/// Reads the records of a file, in order.
-///
-/// # Errors
-/// The file cannot be read, or a line is invalid; the message names file and line.
+/// Reads the records of a file, in order. Fails if the file cannot be read or a line is invalid; the message names file
+/// and line.
 pub(crate) fn read(path: &Path) -> Result<Arc<[Listed]>, String> {
     let shown = path.display();
     let text = sys::files::read_limited::read_text(path, LARGEST)

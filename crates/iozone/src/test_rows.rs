@@ -1,9 +1,8 @@
 //! The tests of a run: their passes, their names in iozone's tables, and which of them the settings select.
 
-use crate::modes::ShownColumns;
+use crate::modes::{ShownColumns, Test};
 use crate::passes::Pass;
 use crate::settings::Settings;
-use crate::test::Test;
 
 /// A test as the rows of single, list and automatic mode show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! Option values in iozone's syntax: numbers as with atoi(3), sizes in kB.
 
-use crate::refusal::Refusal;
 use measure::Nanos;
 
 /// Parses the time of an option: whole seconds, up to a day; `None` for 0.
@@ -47,4 +46,26 @@ pub(crate) fn kilobytes(text: &str) -> u64 {
 /// Clamps a number to 32 bits: a negative one and one that is too large become 0.
 pub(crate) fn clamped(number: i64) -> u32 {
     u32::try_from(number.max(0)).unwrap_or(0)
+}
+
+/// Why nothing is run, or what is printed instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// iozone's own words to standard output, and getopt's to standard error, with a status.
+    Original {
+        /// The status.
+        status: u8,
+        /// To standard output.
+        out: String,
+        /// To standard error.
+        err: String,
+    },
+    /// plumb does not do it: a message.
+    NotBuilt(String),
+    /// This process is a member of a cluster: the rest comes through standard input.
+    Member,
+    /// The help was asked for.
+    Help,
+    /// The version was asked for.
+    Version,
 }

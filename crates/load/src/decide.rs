@@ -5,16 +5,14 @@
 
 mod ahead;
 
-use super::flushes::Flushes;
 use super::limits::Limits;
 use super::next_file::FileSelector;
 use super::next_offset::{self, Offer, Targets};
-use super::pace::Pace;
+use super::pace::{Pace, Think, Verdict};
 use super::random::{Purpose, Random, stream_seed};
 use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
-use super::syncs::Syncs;
-use super::think::{Think, Verdict};
+use super::syncs::{Flushes, Syncs};
 use super::verify_resume::Skips;
 use super::walk::Walk;
 use super::{LoadError, LoadSetup, Next, Region, Request};

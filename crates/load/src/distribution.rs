@@ -3,7 +3,7 @@
 //! For zipf, pareto and normal a rank is drawn (0 is the hottest) and then mapped to a block by a permutation, so that
 //! hot blocks are not adjacent. The hottest block is at the centre that the job asks for.
 
-use super::permutation::Permutation;
+use super::lfsr::Permutation;
 use super::random::Random;
 use measure::{Direction, PerDirection, float};
 use plan::Distribution;

@@ -11,15 +11,12 @@
 pub mod content;
 mod decide;
 mod distribution;
-mod flushes;
 mod lfsr;
 mod limits;
 mod map;
 mod next_file;
 mod next_offset;
 mod pace;
-mod permutation;
-mod position_pattern;
 mod random;
 mod replay;
 mod review;
@@ -27,8 +24,6 @@ mod shared_zones;
 mod sizes;
 mod sprandom;
 mod syncs;
-mod tausworthe;
-mod think;
 pub mod verify;
 mod verify_resume;
 mod walk;
@@ -38,15 +33,14 @@ mod zones;
 #[cfg(test)]
 mod tests;
 
+pub use content::Mismatch;
 pub use decide::Load;
 pub use next_offset::draws_wide;
-pub use position_pattern::Mismatch;
 pub use replay::{RecordFailure, Recording, TimedRequest, Witness};
 pub use shared_zones::{SharedWords, SharedZones};
 
 use measure::{Direction, Nanos};
-use plan::JobPlan;
-use plan::Operation;
+use plan::{JobPlan, Operation};
 use std::num::NonZeroU64;
 
 /// The part of a target that a worker uses, in bytes.

@@ -1,25 +1,20 @@
 //! The position of the next I/O: sequential positions, random blocks, and the rest of each target in this pass.
 
 use super::distribution::Skew;
-use super::lfsr::{self, Lfsr};
+use super::lfsr::{self, Lfsr, Permutation};
 use super::limits::is_time_based;
 use super::map::BlockMap;
-use super::permutation::Permutation;
-use super::random::{Purpose, Random, stream_seed};
+use super::random::{Purpose, Random, Tausworthe, stream_seed};
 use super::shared_zones::SharedZones;
 use super::sizes::{SizeSteps, Sizes};
 use super::sprandom::Sprandom;
-use super::tausworthe::Tausworthe;
 use super::windows::Strided;
 use super::zones::{Course, Rewrites, ZoneMap};
 use super::{LoadError, LoadSetup, Reach, Region};
 use measure::{Direction, PerDirection, split_mix};
 use plan::{Distribution, Generator, LoadPlan, Step, ZonePlan};
 
-/// Checks that there is a block to do I/O on.
-///
-/// # Errors
-/// If there is none.
+/// Checks that there is a block to do I/O on. Fails if there is none.
 pub(super) fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
     let job = setup.job.name.clone();
     let origin = setup.job.origin.clone();

@@ -7,8 +7,7 @@ use super::random::{Purpose, Random, stream_seed};
 use super::verify::state::State;
 use super::{Expects, Load, Next, Request};
 use measure::{Direction, Nanos};
-use plan::Operation;
-use plan::{Distribution, JobPlan, Mix, Step, TrimPlan, VerifyPlan, VerifyPolicy, ZonePlan};
+use plan::{Distribution, JobPlan, Mix, Operation, Step, TrimPlan, VerifyPlan, VerifyPolicy, ZonePlan};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The verify state of a job.

@@ -2,8 +2,7 @@
 
 use super::{Load, LoadSetup, Next, Reach, Region, Request};
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
-use plan::Operation;
-use plan::{BlockSize, BufferPlan, Distribution, Extent, Generator, JobPlan, Mix, RateStep, Step};
+use plan::{BlockSize, BufferPlan, Distribution, Extent, Generator, JobPlan, Mix, Operation, RateStep, Step};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 

@@ -3,8 +3,7 @@
 use super::replay::{RecordFailure, Recording, TimedRequest};
 use super::{LoadSetup, Region, Request};
 use measure::{Direction, Nanos};
-use plan::Operation;
-use plan::{Listed, Mix, RecordOrder};
+use plan::{Listed, Mix, Operation, RecordOrder};
 use std::sync::Arc;
 
 /// A walk over the records of one target; each follows as soon as the previous one is complete.

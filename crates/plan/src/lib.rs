@@ -7,46 +7,42 @@
 #![forbid(unsafe_code)]
 
 mod buffers;
-mod debug;
 mod engine;
 mod files;
-mod handling;
 mod load;
-mod operation;
 pub mod option;
 mod pace;
 mod pass;
-mod pattern;
 mod place;
 mod record;
 mod replay;
-mod steer;
 mod verify;
 mod workload;
-mod written;
-mod zones;
 
 pub use buffers::{BufferPlan, Fill, Memory, PlacedBytes, PlacedCheck, WorkingSet};
-pub use debug::{DebugPlan, Subject};
 pub use engine::{Capabilities, DEFAULT_ENGINE, EngineOptions, EngineSpec, KeepsFiles, Submission, Work};
-pub use files::{AccessAdvice, Allocate, Extent, FilePlan, LaidOutBy, Part, SyncMode};
-pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
-pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, SprandomPlan, Step};
-pub use operation::Operation;
-pub use pace::{DepthPlan, PacePlan, RateStep, ThinkCount};
+pub use files::{
+    AccessAdvice, Allocate, Extent, FileHandling, FileLock, FilePlan, FileService, FileType, LaidOutBy, Part, SyncMode,
+    WriteHint,
+};
+pub use load::{
+    BlockSize, Distribution, Gap, Generator, LoadPlan, Mix, Operation, RangeSync, RwPattern, SprandomPlan, Step,
+    Strides, ZONE_BYTES_MAX, ZonePlan, Zoned,
+};
+pub use option::{Placing, WrittenOption, WrittenValue};
+pub use pace::{
+    DepthPlan, FlowPlan, LatencyPlan, PacePlan, RateStep, SteadyCriterion, SteadyMeasure, SteadyPlan, ThinkCount,
+};
 pub use pass::{Access, Creation, ExtraReads, Listed, MapAdvice, Marks, PassPlan, Race, RecordExtras, RecordOrder};
-pub use pattern::RwPattern;
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
-pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
+pub use record::{DebugPlan, LogPlan, PERCENTILES, RecordPlan, Subject, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
-pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
 pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 pub use workload::{CacheStart, Contents, Filling, Flushes, Order, Pace, Start, Workload};
-pub use written::{Placing, WrittenOption, WrittenValue};
-pub use zones::{Gap, Strides, ZONE_BYTES_MAX, ZonePlan, Zoned};
 
 use measure::Nanos;
 use smart_default::SmartDefault;
+
 /// All jobs of one invocation.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {

@@ -1,6 +1,5 @@
 //! The load of a job: I/O direction, block sizes, offsets and syncs.
 
-use super::ZonePlan;
 use measure::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
@@ -244,4 +243,152 @@ pub enum Generator {
     Tausworthe64,
     /// Linear-feedback shift register: a permutation, which needs no random map.
     Lfsr,
+}
+
+/// The operation of a single I/O.
+///
+/// ```
+/// use measure::Direction;
+/// use plan::Operation;
+///
+/// assert_eq!(Operation::of(Direction::Write), Operation::Write);
+/// assert_eq!(Operation::Sync.direction(), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Operation {
+    /// Device to memory.
+    Read,
+    /// Memory to device.
+    Write,
+    /// Discard the range.
+    Trim,
+    /// fsync(2) of the file.
+    Sync,
+    /// fdatasync(2) of the file.
+    DataSync,
+}
+
+impl Operation {
+    /// The operation that moves data in this direction.
+    #[inline]
+    pub const fn of(direction: Direction) -> Self {
+        match direction {
+            Direction::Read => Operation::Read,
+            Direction::Write => Operation::Write,
+            Direction::Trim => Operation::Trim,
+        }
+    }
+
+    /// The direction in which the I/O is counted; `None` for syncs.
+    #[inline]
+    pub const fn direction(self) -> Option<Direction> {
+        match self {
+            Operation::Read => Some(Direction::Read),
+            Operation::Write => Some(Direction::Write),
+            Operation::Trim => Some(Direction::Trim),
+            Operation::Sync | Operation::DataSync => None,
+        }
+    }
+}
+
+/// An access pattern: the directions of I/O, and sequential or random offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RwPattern {
+    /// I/O directions.
+    pub mix: Mix,
+    /// Offsets are random instead of sequential.
+    pub random: bool,
+}
+
+const fn sequential(mix: Mix) -> RwPattern {
+    RwPattern { mix, random: false }
+}
+
+const fn random(mix: Mix) -> RwPattern {
+    RwPattern { mix, random: true }
+}
+
+/// All words. Of two with the same meaning the preferred one comes first.
+const WORDS: [(&str, RwPattern); 11] = [
+    ("read", sequential(Mix::Only(Direction::Read))),
+    ("write", sequential(Mix::Only(Direction::Write))),
+    ("trim", sequential(Mix::Only(Direction::Trim))),
+    ("randread", random(Mix::Only(Direction::Read))),
+    ("randwrite", random(Mix::Only(Direction::Write))),
+    ("randtrim", random(Mix::Only(Direction::Trim))),
+    ("rw", sequential(Mix::ReadWrite)),
+    ("readwrite", sequential(Mix::ReadWrite)),
+    ("randrw", random(Mix::ReadWrite)),
+    ("trimwrite", sequential(Mix::TrimWrite)),
+    ("randtrimwrite", random(Mix::TrimWrite)),
+];
+
+impl RwPattern {
+    /// Returns the pattern with this name; `None` for any other text.
+    pub fn parse(word: &str) -> Option<Self> {
+        WORDS.iter().find(|(known, _)| *known == word).map(|&(_, pattern)| pattern)
+    }
+
+    /// Name of the pattern, such as `randread`.
+    pub fn name(self) -> &'static str {
+        WORDS.iter().find(|(_, pattern)| *pattern == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// Zone mode of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ZonePlan {
+    /// No zones.
+    #[default]
+    None,
+    /// Windows with gaps between them.
+    Strided(Strides),
+    /// Zones that are written sequentially and reset as a whole.
+    Zoned(Zoned),
+}
+
+/// Windows with gaps between them: after `amount` bytes of I/O in a window, the next window follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strides {
+    /// Bytes of I/O per window.
+    pub amount: u64,
+    /// Size of a window in bytes.
+    pub window: u64,
+    /// Gap between two windows.
+    pub skip: Gap,
+}
+
+/// Size of a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Bytes.
+    Bytes(u64),
+    /// Percent of the region.
+    Percent(u32),
+}
+
+/// Zones are smaller than this, in bytes (16 TiB).
+pub const ZONE_BYTES_MAX: u64 = 1 << 44;
+
+/// Zones that are written sequentially and reset as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, SmartDefault)]
+pub struct Zoned {
+    /// Size of a zone in bytes.
+    pub size: u64,
+    /// Writable bytes of a zone.
+    pub capacity: u64,
+    /// Maximum number of zones of a file or device that all jobs may have open (partly written); `None` for no limit.
+    pub open_most: Option<u32>,
+    /// Maximum number of zones that this job may have open; `None` for no limit.
+    pub opened_by_job_most: Option<u32>,
+    /// Reads may go beyond the write pointer.
+    pub reads_anywhere: bool,
+    /// Fraction of the region after which resets begin; `None` to reset a zone only when it is written again.
+    pub reset_threshold: Option<f64>,
+    /// Fraction of writes that are preceded by a reset, beyond the threshold.
+    #[default(1.0)]
+    pub reset_frequency: f64,
+    /// The remainder of a zone that is smaller than a block is written, too.
+    pub writes_remainder: bool,
 }

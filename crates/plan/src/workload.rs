@@ -4,7 +4,9 @@
 //! run.
 
 use crate::option::Effect;
-use crate::{Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, RateStep, Step, SyncMode, Work};
+use crate::{
+    Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, RateStep, RwPattern, Step, SyncMode, Work,
+};
 use measure::{BytesPerSecond, Nanos, PerDirection};
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +169,11 @@ pub enum Start {
 }
 
 impl Workload {
+    /// Name of the access pattern, such as `randread`.
+    pub fn pattern(&self) -> &'static str {
+        RwPattern { mix: self.mix, random: !self.is_sequential() }.name()
+    }
+
     /// The workload of a job with this engine.
     pub fn of(job: &JobPlan, engine: &EngineSpec) -> Self {
         let (load, files, buffers) = (&job.load, &job.files, &job.buffers);

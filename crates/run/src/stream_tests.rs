@@ -7,9 +7,9 @@
 use engine::{Completion, ENGINES, Engine, EngineError, Io, Setup, Submitted};
 use measure::{Direction, Nanos, PerDirection};
 use plan::{
-    BlockSize, Distribution, Extent, FileService, Gap, Isolation, JobPlan, Mix, Step, Strides, ZonePlan, Zoned,
+    BlockSize, Distribution, EngineSpec, Extent, FileService, Gap, Isolation, JobPlan, Mix, Plan, Step, Strides, Work,
+    ZonePlan, Zoned,
 };
-use plan::{EngineSpec, Plan, Work};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::error::SurveyError;
 use crate::parse_values;
-use fio::outside_effects;
+use fio::untrusted;
 
 /// An option and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Axis {
 /// The option is controlled by the survey, unknown, or has an invalid value; the message gives the alternative.
 pub(crate) fn may_be_set(name: &str, value: &str) -> Result<(), SurveyError> {
     may_be_named(name)?;
-    match outside_effects::outside_effect(name, value) {
+    match untrusted::outside_effect(name, value) {
         Some(how) => Err(SurveyError::Value(format!(
             "`{name}={value}` cannot be swept: it {how}, and a survey touches nothing but its target; leave it out, or \
              give it to plumb fio"
@@ -114,7 +114,7 @@ fn may_be_named(name: &str) -> Result<(), SurveyError> {
             "`{name}` is not an option; write it like bs=512..16m or iodepth=1,2,4..64"
         )));
     }
-    let main = outside_effects::main_name(name);
+    let main = untrusted::main_name(name);
     if OURS.contains(&main) || main.ends_with("_log") || main.starts_with("verify") {
         return Err(SurveyError::Value(format!(
             "`{name}` cannot be swept: the survey sets it itself; any other option that plumb fio --cmdhelp=all \
@@ -147,7 +147,7 @@ mod tests {
             assert!(Axis::parse(text).is_err(), "{text}");
         }
         for name in OURS {
-            assert_eq!(outside_effects::main_name(name), *name, "an alias would be looked for in vain");
+            assert_eq!(untrusted::main_name(name), *name, "an alias would be looked for in vain");
         }
         for alias in ["wait_for_previous=1", "fill_fs=1", "readwrite=write"] {
             assert!(Axis::parse(alias).unwrap_err().to_string().contains("sets it itself"), "{alias}");

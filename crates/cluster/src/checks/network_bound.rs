@@ -1,17 +1,18 @@
-//! Rates that are the speed of a network link all the time: that of a machine's own link, or of one like theirs at the storage.
+//! Rates that are the speed of a network link all the time: that of a machine's own link, or of one like theirs at the
+//! storage.
 
-use super::{Limits, by_machine, ranks};
+use super::{by_machine, limited, ranks};
 use crate::member_result::MemberResult;
 use crate::message::Link;
-use measure::Nanos;
-use measure::text;
-use model::{Grade, Note};
+use measure::{Nanos, text};
+use model::Note;
 
 pub(super) const ID: &str = "network bound";
 
 /// Share of a link's speed that each interval reaches. Ethernet, IP and TCP need 5 to 6 % of it.
 const LEAST: f64 = 0.90;
-/// Share that none exceeds: more bytes than a link carries did not go through it. Amounts between two reports of a member are interpolated.
+/// Share that none exceeds: more bytes than a link carries did not go through it. Amounts between two reports of a
+/// member are interpolated.
 const MOST: f64 = 1.05;
 /// Least number of intervals, and their length.
 const INTERVALS: usize = 3;
@@ -19,7 +20,7 @@ const INTERVAL: Nanos = Nanos::SECOND;
 /// File systems in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-pub(super) fn note(members: &[MemberResult], _limits: Limits) -> Option<Note> {
+pub(super) fn note(members: &[MemberResult]) -> Option<Note> {
     let machines = by_machine(members);
     for of_machine in machines.values() {
         let Some(link) = of_machine.first().and_then(|member| link(member)) else { continue };
@@ -66,10 +67,9 @@ struct Full {
 
 impl Full {
     fn note(&self, whose: &str, link: &str) -> Note {
-        Note {
-            check: ID.to_owned(),
-            grade: Grade::ValidWithLimits,
-            sentence: format!(
+        limited(
+            ID,
+            format!(
                 "the {} of {whose} came to {}, {} of the speed of {link}, in each of {} seconds {} or more: if the storage is behind a network, this \
                  is the rate of the link",
                 self.word,
@@ -78,13 +78,13 @@ impl Full {
                 self.intervals,
                 text::percent((100.0 * self.least).floor() / 100.0)
             ),
-            evidence: vec![
-                ("bytes_per_second".to_owned(), self.bytes_per_second),
-                ("share_of_link".to_owned(), self.share),
-                ("least_share_of_link".to_owned(), self.least),
-                ("intervals".to_owned(), self.intervals as f64),
+            &[
+                ("bytes_per_second", self.bytes_per_second),
+                ("share_of_link", self.share),
+                ("least_share_of_link", self.least),
+                ("intervals", self.intervals as f64),
             ],
-        }
+        )
     }
 }
 
@@ -143,7 +143,8 @@ mod tests {
     use super::*;
     use crate::sample_members::{at_work, with_samples};
 
-    /// A member of this machine with a link of 1 Gbit/s (125 MB/s), that writes this number of bytes in each half second.
+    /// A member of this machine with a link of 1 Gbit/s (125 MB/s), that writes this number of bytes in each half
+    /// second.
     fn member(rank: u32, machine: u32, amounts: &[u64]) -> MemberResult {
         let mut member = at_work(rank, 1 << 30, (0, 10_000));
         let facts = member.facts.as_mut().unwrap();
@@ -162,7 +163,7 @@ mod tests {
     }
 
     fn found(members: &[MemberResult]) -> Option<Note> {
-        note(members, Limits { start_within: Nanos::MILLISECOND })
+        note(members)
     }
 
     /// Bytes of half a second at a share of the link.

@@ -3,7 +3,6 @@
 //! If io_uring is forbidden (containers, `kernel.io_uring_disabled`), the engine uses libaio instead, or psync if that
 //! is forbidden too, and says so in its note. Options that only io_uring supports make this an error.
 
-mod completions;
 mod entry;
 mod mapping;
 mod nothing;
@@ -12,7 +11,6 @@ mod ring;
 mod settings;
 mod setup;
 mod shared_ring;
-mod submissions;
 mod waits;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
@@ -21,8 +19,8 @@ use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
 use measure::{Nanos, SystemClock};
 pub(crate) use nothing::{Nops, Timeouts};
-use plan::option::{Effect, Kind, OptionSpec, TimeUnit, works};
-use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles};
+use plan::option::{Effect, Kind, OptionSpec};
+use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles, options};
 use ring::Ring;
 use settings::TaskWork;
 pub(crate) use shared_ring::SharedRing;
@@ -245,81 +243,35 @@ fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
     }
 }
 
-/// Options of protection information and passthrough commands, which plain reads and writes of a block device lack.
-const fn of_commands(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    let why = "it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd";
-    works(name, Kind::Text, default, help).refused(why)
-}
+/// Reason to refuse options of protection information and passthrough commands, which plain reads and writes of a block
+/// device lack.
+const OF_COMMANDS: &str = "it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd";
 
-const OPTIONS: &[OptionSpec] = &[
-    works("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL); direct I/O only")
-        .with(Effect::Polls),
-    works(
-        "fixedbufs",
-        Kind::Flag,
-        Some("0"),
-        "Register the buffers with the kernel once instead of mapping them per I/O",
-    ),
-    works(
-        "registerfiles",
-        Kind::Flag,
-        Some("0"),
-        "Register the files with the kernel once instead of finding them per I/O",
-    ),
-    works("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit")
-        .with(Effect::Polls),
-    works(
-        "sqthread_poll_cpu",
-        Kind::Integer { least: 0, most: 1 << 20 },
-        None,
-        "The CPU of that kernel thread; without it any",
-    ),
-    works(
-        "nonvectored",
-        Kind::Integer { least: -1, most: 1 },
-        Some("-1"),
-        "Read and write without vectors: 1 always, 0 never, -1 where the kernel can",
-    ),
-    works("hipri_hybrid", Kind::Flag, Some("0"), "With hipri: sleep for a part of the latency, then poll (Linux 6.13)"),
-    works(
-        "submit_and_wait",
-        Kind::Flag,
-        Some("0"),
-        "The call that waits submits the last batch before it; latencies are total only",
-    ),
-    works(
-        "batch_wait",
-        Kind::Time(TimeUnit::Microseconds),
-        Some("0"),
-        "Longest wait for iodepth_batch_complete_min, then one is enough (Linux 6.12); 0 for no end",
-    ),
-    works(
-        "busy_poll",
-        Kind::Time(TimeUnit::Microseconds),
-        Some("0"),
-        "Poll for completions for this time before a wait sleeps; 0 to sleep at once",
-    )
-    .with(Effect::Polls),
-    works("registerwaits", Kind::Flag, Some("0"), "Register the times of waits with the kernel once (Linux 6.13)"),
-    works("registerring", Kind::Bool, Some("1"), "Register the ring with the thread instead of finding it per call"),
-    works("taskrun", Kind::Word(TaskWork::WORDS), Some("latest"), "Where the kernel finishes I/Os of the device"),
-    works("uncached", Kind::Bool, Some("0"), "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache"),
-    works("nowait", Kind::Bool, Some("0"), "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
-    works(
-        "force_async",
-        Kind::Integer { least: 0, most: i32::MAX as i64 },
-        Some("0"),
-        "Set IOSQE_ASYNC on every Nth I/O, which a kernel worker then issues at once; 0 for none",
-    ),
-    of_commands("md_per_io_size", Some("0"), "Bytes of metadata with each I/O"),
-    of_commands("pi_act", Some("1"), "The device makes and takes away protection information itself"),
-    of_commands("pi_chk", None, "What of the protection information is checked"),
-    of_commands("apptag", Some("0x1234"), "Application tag of the protection information"),
-    of_commands("apptag_mask", Some("0xffff"), "Which bits of it count"),
-    of_commands("cmd_type", Some("nvme"), "Kind of commands"),
-    PRIORITY_OPTIONS[0],
-    PRIORITY_OPTIONS[1],
-    PRIORITY_OPTIONS[2],
-    PRIORITY_OPTIONS[3],
-    PRIORITY_OPTIONS[4],
-];
+const OPTIONS: &[OptionSpec] = options! {
+    "hipri": FLAG, "0" => with(Effect::Polls); "Poll the device for completions (IORING_SETUP_IOPOLL); direct I/O only";
+    "fixedbufs": FLAG, "0"; "Register the buffers with the kernel once instead of mapping them per I/O";
+    "registerfiles": FLAG, "0"; "Register the files with the kernel once instead of finding them per I/O";
+    "sqthread_poll": FLAG, "0" => with(Effect::Polls); "A kernel thread takes submissions: no system call to submit";
+    "sqthread_poll_cpu": between(0, 1 << 20); "The CPU of that kernel thread; without it any";
+    "nonvectored": between(-1, 1), "-1"; "Read and write without vectors: 1 always, 0 never, -1 where the kernel can";
+    "hipri_hybrid": FLAG, "0"; "With hipri: sleep for a part of the latency, then poll (Linux 6.13)";
+    "submit_and_wait": FLAG, "0"; "The call that waits submits the last batch before it; latencies are total only";
+    "batch_wait": MICROSECONDS, "0";
+        "Longest wait for iodepth_batch_complete_min, then one is enough (Linux 6.12); 0 for no end";
+    "busy_poll": MICROSECONDS, "0" => with(Effect::Polls);
+        "Poll for completions for this time before a wait sleeps; 0 to sleep at once";
+    "registerwaits": FLAG, "0"; "Register the times of waits with the kernel once (Linux 6.13)";
+    "registerring": BOOL, "1"; "Register the ring with the thread instead of finding it per call";
+    "taskrun": Kind::Word(TaskWork::WORDS), "latest"; "Where the kernel finishes I/Os of the device";
+    "uncached": BOOL, "0"; "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache";
+    "nowait": BOOL, "0"; "RWF_NOWAIT: an I/O that would block ends with EAGAIN";
+    "force_async": between(0, i32::MAX as i64), "0";
+        "Set IOSQE_ASYNC on every Nth I/O, which a kernel worker then issues at once; 0 for none";
+    "md_per_io_size": TEXT, "0" => refused(OF_COMMANDS); "Bytes of metadata with each I/O";
+    "pi_act": TEXT, "1" => refused(OF_COMMANDS); "The device makes and takes away protection information itself";
+    "pi_chk": TEXT => refused(OF_COMMANDS); "What of the protection information is checked";
+    "apptag": TEXT, "0x1234" => refused(OF_COMMANDS); "Application tag of the protection information";
+    "apptag_mask": TEXT, "0xffff" => refused(OF_COMMANDS); "Which bits of it count";
+    "cmd_type": TEXT, "nvme" => refused(OF_COMMANDS); "Kind of commands";
+    with PRIORITY_OPTIONS[0], PRIORITY_OPTIONS[1], PRIORITY_OPTIONS[2], PRIORITY_OPTIONS[3], PRIORITY_OPTIONS[4];
+};

@@ -3,9 +3,8 @@
 
 use super::{NAME, entry, setup};
 use crate::call;
-use crate::contract::{Completion, EngineError, Io, Operation, Setup};
+use crate::contract::{Completion, EngineError, Io, Operation, Setup, Slots, descriptors};
 use crate::priority::Priorities;
-use crate::slots::{Slots, descriptors};
 use ::io_uring::squeue::{Entry, Flags};
 use ::io_uring::types::{Fd, FsyncFlags};
 use ::io_uring::{IoUring, opcode};

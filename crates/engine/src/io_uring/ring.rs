@@ -1,11 +1,10 @@
 //! Drives a ring: submits entries and reaps completions with as few system calls as possible.
 
 use super::NAME;
-use super::completions::Completions;
+use super::mapping::{Completions, Submissions};
 use super::requests::{Registered, Requests, Transfer};
 use super::settings::RingSettings;
 use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle};
-use super::submissions::Submissions;
 use super::waits::{Until, Waits};
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
 use ::io_uring::IoUring;

@@ -64,10 +64,7 @@ impl TaskWork {
 }
 
 impl RingSettings {
-    /// Reads the options.
-    ///
-    /// # Errors
-    /// If two of them exclude each other.
+    /// Reads the options. Fails if two of them exclude each other.
     pub(super) fn from_options(options: &EngineOptions) -> Result<Self, EngineError> {
         let batch_ns = options.integer("batch_wait").and_then(|wait| u64::try_from(wait).ok()).unwrap_or(0);
         let Ok(batch_us) = u32::try_from(batch_ns.div_ceil(1000)) else {

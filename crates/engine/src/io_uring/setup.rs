@@ -4,11 +4,11 @@ use super::NAME;
 use super::settings::{RingSettings, TaskWork};
 use super::waits::Waits;
 use crate::call;
-use crate::contract::{EngineError, Setup};
-use crate::slots::{Slots, descriptors};
+use crate::contract::{EngineError, Setup, Slots, descriptors};
 use ::io_uring::{IoUring, Parameters, Probe, opcode};
 use measure::Nanos;
-use rustix::io_uring::{IoringEnterFlags, IoringSetupFlags, io_uring_enter, io_uring_params, io_uring_setup};
+use rustix::io_uring::IoringSetupFlags as Flags;
+use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_params, io_uring_setup};
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
@@ -18,41 +18,39 @@ pub(super) const SETUP: &str = "io_uring_setup";
 /// The kernel's polling thread sleeps after this time without work.
 const POLLER_IDLE_MS: u32 = 1000;
 
-/// A set of setup flags. The tables below are ordered from the newest kernel to the oldest.
-#[derive(Clone, Copy, Debug)]
-struct Flags {
-    single_issuer: bool,
-    defer_taskrun: bool,
-    coop_taskrun: bool,
-    no_sqarray: bool,
-    submit_all: bool,
-}
+/// The kernel does the work of completions in calls of the worker, and says in the ring that there is some.
+const DEFER: Flags = Flags::DEFER_TASKRUN.union(Flags::TASKRUN_FLAG);
+const COOP: Flags = Flags::COOP_TASKRUN.union(Flags::TASKRUN_FLAG);
+/// IORING_SETUP_HYBRID_IOPOLL (Linux 6.13).
+const HYBRID_IOPOLL: Flags = Flags::from_bits_retain(1 << 17);
 
-const NONE: Flags =
-    Flags { single_issuer: false, defer_taskrun: false, coop_taskrun: false, no_sqarray: false, submit_all: false };
+/// What the newest kernels take, and what those before them do.
+const ONE: Flags = Flags::SUBMIT_ALL.union(Flags::SINGLE_ISSUER);
+const NEWEST: Flags = ONE.union(Flags::NO_SQARRAY);
 
 /// Rings whose I/Os are finished when the worker submits or waits; first supported in Linux 6.6 and 6.1.
-const DEFERRED: &[Flags] = &[
-    Flags { single_issuer: true, defer_taskrun: true, no_sqarray: true, submit_all: true, ..NONE },
-    Flags { single_issuer: true, defer_taskrun: true, submit_all: true, ..NONE },
-];
+const DEFERRED: &[Flags] = &[NEWEST.union(DEFER), ONE.union(DEFER)];
 
 /// Rings whose I/Os are finished in any system call of the worker; Linux 6.6, 6.0 and 5.19.
-const COOPERATIVE: &[Flags] = &[
-    Flags { single_issuer: true, coop_taskrun: true, no_sqarray: true, submit_all: true, ..NONE },
-    Flags { single_issuer: true, coop_taskrun: true, submit_all: true, ..NONE },
-    Flags { coop_taskrun: true, submit_all: true, ..NONE },
-];
+const COOPERATIVE: &[Flags] = &[NEWEST.union(COOP), ONE.union(COOP), Flags::SUBMIT_ALL.union(COOP)];
 
 /// Rings whose I/Os are finished at once, or by a polling thread; Linux 6.6, 6.0, 5.18, and any.
-const INTERRUPTING: &[Flags] = &[
-    Flags { single_issuer: true, no_sqarray: true, submit_all: true, ..NONE },
-    Flags { single_issuer: true, submit_all: true, ..NONE },
-    Flags { submit_all: true, ..NONE },
-    NONE,
+const INTERRUPTING: &[Flags] = &[NEWEST, ONE, Flags::SUBMIT_ALL, Flags::empty()];
+
+/// Flags that notes name.
+const NAMES: [(Flags, &str); 9] = [
+    (Flags::IOPOLL, "IOPOLL"),
+    (HYBRID_IOPOLL, "HYBRID_IOPOLL"),
+    (Flags::SQPOLL, "SQPOLL"),
+    (Flags::SQ_AFF, "SQ_AFF"),
+    (Flags::SINGLE_ISSUER, "SINGLE_ISSUER"),
+    (Flags::DEFER_TASKRUN, "DEFER_TASKRUN"),
+    (Flags::COOP_TASKRUN, "COOP_TASKRUN"),
+    (Flags::NO_SQARRAY, "NO_SQARRAY"),
+    (Flags::SUBMIT_ALL, "SUBMIT_ALL"),
 ];
 
-/// The sets of flags to try, and an error for a kernel that has none of them.
+/// The sets of flags to try, from the newest kernel to the oldest, and an error for a kernel that has none of them.
 fn candidates(settings: &RingSettings) -> (Vec<Flags>, &'static str) {
     let any = "the kernel does not know what the options ask for";
     match settings.task_work {
@@ -71,10 +69,8 @@ pub(super) struct Built {
     pub(super) waits: Waits,
 }
 
-/// Builds the best ring that the kernel supports.
-///
-/// # Errors
-/// If the kernel has no rings, forbids them, or lacks what an option asks for.
+/// Builds the best ring that the kernel supports. Fails if the kernel has no rings, forbids them, or lacks what an
+/// option asks for.
 pub(super) fn build(depth: u32, settings: &RingSettings) -> Result<Built, EngineError> {
     // The polling thread takes entries at its own pace: with room for just the depth, the queue would sometimes be
     // full.
@@ -82,8 +78,9 @@ pub(super) fn build(depth: u32, settings: &RingSettings) -> Result<Built, Engine
     let mut errno = libc::EINVAL;
     let (candidates, too_old) = candidates(settings);
     for flags in candidates {
+        let flags = flags | asked(settings);
         match build_with(entries, settings, flags) {
-            Ok(ring) => return enabled(ring, names(settings, flags), settings),
+            Ok(ring) => return enabled(ring, names(flags), settings),
             Err(error) => errno = error.raw_os_error().unwrap_or(libc::EIO),
         }
         // EINVAL: the kernel is too old for one of the flags. Fewer flags do not help against any other error.
@@ -114,60 +111,26 @@ fn enabled(ring: IoUring, flags: String, settings: &RingSettings) -> Result<Buil
     Ok(Built { ring, flags, waits })
 }
 
-fn build_with(entries: u32, settings: &RingSettings, flags: Flags) -> std::io::Result<IoUring> {
-    if settings.hybrid {
-        return build_hybrid(entries, settings, flags);
-    }
-    let mut builder = IoUring::builder();
-    builder.dontfork().setup_clamp();
-    if settings.polled {
-        builder.setup_iopoll();
-    }
-    if settings.poller {
-        builder.setup_sqpoll(POLLER_IDLE_MS);
-    }
-    if let Some(cpu) = settings.poller_cpu.filter(|_| settings.poller) {
-        builder.setup_sqpoll_cpu(cpu);
-    }
-    // Memory for waits is registered before the ring is enabled.
-    if settings.registered_waits {
-        builder.setup_r_disabled();
-    }
-    if flags.single_issuer {
-        builder.setup_single_issuer();
-    }
-    if flags.defer_taskrun {
-        builder.setup_defer_taskrun().setup_taskrun_flag();
-    }
-    if flags.coop_taskrun {
-        builder.setup_coop_taskrun().setup_taskrun_flag();
-    }
-    if flags.no_sqarray {
-        builder.setup_no_sqarray();
-    }
-    if flags.submit_all {
-        builder.setup_submit_all();
-    }
-    builder.build(entries)
+/// The flags that the options ask for.
+fn asked(settings: &RingSettings) -> Flags {
+    let asked = [
+        (settings.polled, Flags::IOPOLL),
+        (settings.hybrid, HYBRID_IOPOLL),
+        (settings.poller, Flags::SQPOLL),
+        (settings.poller && settings.poller_cpu.is_some(), Flags::SQ_AFF),
+        // Memory for waits is registered before the ring is enabled.
+        (settings.registered_waits, Flags::R_DISABLED),
+    ];
+    asked.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect()
 }
 
-/// The same with IORING_SETUP_HYBRID_IOPOLL, which the builder of the io-uring crate does not have.
-fn build_hybrid(entries: u32, settings: &RingSettings, flags: Flags) -> std::io::Result<IoUring> {
-    const HYBRID_IOPOLL: IoringSetupFlags = IoringSetupFlags::from_bits_retain(1 << 17);
-    let wanted = [
-        (true, IoringSetupFlags::CLAMP | IoringSetupFlags::IOPOLL | HYBRID_IOPOLL),
-        (settings.poller, IoringSetupFlags::SQPOLL),
-        (settings.poller && settings.poller_cpu.is_some(), IoringSetupFlags::SQ_AFF),
-        (settings.registered_waits, IoringSetupFlags::R_DISABLED),
-        (flags.single_issuer, IoringSetupFlags::SINGLE_ISSUER),
-        (flags.defer_taskrun, IoringSetupFlags::DEFER_TASKRUN | IoringSetupFlags::TASKRUN_FLAG),
-        (flags.coop_taskrun, IoringSetupFlags::COOP_TASKRUN | IoringSetupFlags::TASKRUN_FLAG),
-        (flags.no_sqarray, IoringSetupFlags::NO_SQARRAY),
-        (flags.submit_all, IoringSetupFlags::SUBMIT_ALL),
-    ];
+/// The builder of the io-uring crate does not have all flags, so the ring comes from its system call.
+fn build_with(entries: u32, settings: &RingSettings, flags: Flags) -> std::io::Result<IoUring> {
     let mut params = io_uring_params::default();
-    params.flags = wanted.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
-    (params.sq_thread_idle, params.sq_thread_cpu) = (POLLER_IDLE_MS, settings.poller_cpu.unwrap_or(0));
+    params.flags = flags | Flags::CLAMP;
+    if settings.poller {
+        (params.sq_thread_idle, params.sq_thread_cpu) = (POLLER_IDLE_MS, settings.poller_cpu.unwrap_or(0));
+    }
     // SAFETY: no memory is given to the kernel other than the parameters.
     let descriptor = unsafe { io_uring_setup(entries, &mut params) }?;
     // SAFETY: both are the kernel's `struct io_uring_params`, plain integers, as the kernel filled it in.
@@ -176,19 +139,8 @@ fn build_hybrid(entries: u32, settings: &RingSettings, flags: Flags) -> std::io:
     unsafe { IoUring::from_fd(descriptor.into_raw_fd(), params) }
 }
 
-fn names(settings: &RingSettings, flags: Flags) -> String {
-    let all = [
-        (settings.polled, "IOPOLL"),
-        (settings.hybrid, "HYBRID_IOPOLL"),
-        (settings.poller, "SQPOLL"),
-        (settings.poller && settings.poller_cpu.is_some(), "SQ_AFF"),
-        (flags.single_issuer, "SINGLE_ISSUER"),
-        (flags.defer_taskrun, "DEFER_TASKRUN"),
-        (flags.coop_taskrun, "COOP_TASKRUN"),
-        (flags.no_sqarray, "NO_SQARRAY"),
-        (flags.submit_all, "SUBMIT_ALL"),
-    ];
-    let set: Vec<&str> = all.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect();
+fn names(flags: Flags) -> String {
+    let set: Vec<&str> = NAMES.iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, name)| *name).collect();
     if set.is_empty() { "no setup flags".to_owned() } else { set.join("|") }
 }
 

@@ -1,11 +1,11 @@
 //! One ring for the jobs of a thread: one io_uring_enter(2) submits the I/Os of all of them and waits for the first
 //! completion.
 
+use super::mapping::Submissions;
 use super::requests::{Registered, Requests, Transfer};
 use super::ring::broken;
 use super::settings::RingSettings;
 use super::setup::{self, Built, ENTER_GETEVENTS, Handle};
-use super::submissions::Submissions;
 use super::waits::{Until, Waits};
 use super::{IoUring as Alone, NAME};
 use crate::contract::{Engine, EngineError, Io, Operation, Setup, Submitted};

@@ -103,10 +103,8 @@ impl Waits {
         Waits { times, registered: None }
     }
 
-    /// Registers memory for the times with a ring that is not enabled yet.
-    ///
-    /// # Errors
-    /// EINVAL before Linux 6.13; ENOMEM if too little memory may be locked.
+    /// Registers memory for the times with a ring that is not enabled yet. Fails: eINVAL before Linux 6.13; ENOMEM if
+    /// too little memory may be locked.
     pub(super) fn register(&mut self, ring: &IoUring) -> Result<(), EngineError> {
         let page = rustix::param::page_size();
         let memory = Arena::new(&Source::Private, 1, page, page)

@@ -4,17 +4,16 @@
 mod command;
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, Target, descriptors};
 use crate::libaio::ASYNCHRONOUS;
-use crate::slots::{Slots, descriptors};
 use ::io_uring::cqueue::Entry32;
 use ::io_uring::squeue::Entry128;
 use ::io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use ::io_uring::{IoUring, opcode};
 use command::{FUA, Namespace, Range, URING_IO};
 use measure::{Nanos, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, works};
-use plan::{Capabilities, EngineSpec};
+use plan::option::{Effect, Kind, OptionSpec};
+use plan::{Capabilities, EngineSpec, options};
 use std::os::fd::RawFd;
 
 const NAME: &str = "io_uring_cmd";
@@ -235,40 +234,29 @@ fn failed(operation: &'static str, message: String, errno: i32) -> EngineError {
 const NO_DEVICE: &str =
     "plain reads, writes, trims and flushes are all that is sent: no device was at hand to prove more on";
 
-const fn refused(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    works(name, kind, default, help).refused(NO_DEVICE)
-}
-
-const COUNT: Kind = Kind::Integer { least: 0, most: u32::MAX as i64 };
+const COMMANDS: Kind = Kind::Word(&[("nvme", "NVMe commands"), ("bsg", "SCSI commands (refused when they would run)")]);
 
 const VERIFY_MODE: Kind = Kind::Word(&[("read", "Read"), ("compare", "Compare")]);
 
-const OPTIONS: &[OptionSpec] = &[
-    works("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL)").with(Effect::Polls),
-    works("registerfiles", Kind::Flag, Some("0"), "Register the files with the kernel once"),
-    works("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit")
-        .with(Effect::Polls),
-    works("sqthread_poll_cpu", Kind::Integer { least: 0, most: 1 << 20 }, None, "The CPU of that kernel thread"),
-    works("nonvectored", Kind::Integer { least: -1, most: 1 }, Some("-1"), "A command has one buffer: 1, or -1"),
-    works(
-        "cmd_type",
-        Kind::Word(&[("nvme", "NVMe commands"), ("bsg", "SCSI commands (refused when they would run)")]),
-        Some("nvme"),
-        "Kind of commands",
-    ),
-    works("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
-    works("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)")
-        .with(Effect::DurableWrites),
-    refused("fixedbufs", Kind::Flag, Some("0"), "Register the buffers with the kernel once"),
-    refused("cdb_len", COUNT, Some("0"), "Length of SCSI commands"),
-    refused("write_mode", Kind::Text, Some("write"), "The command that writes"),
-    refused("read_mode", Kind::Text, Some("read"), "The command that reads"),
-    refused("verify_mode", VERIFY_MODE, Some("read"), "The command that verifies"),
-    refused("verify_bytchk", COUNT, None, "What a SCSI VERIFY compares"),
-    refused("deac", Kind::Bool, Some("0"), "Deallocate with Write Zeroes"),
-    refused("md_per_io_size", COUNT, Some("0"), "Bytes of metadata with each I/O"),
-    refused("pi_act", Kind::Bool, Some("1"), "The device makes and takes away protection information itself"),
-    refused("pi_chk", Kind::Text, None, "What of the protection information is checked"),
-    refused("apptag", COUNT, Some("0x1234"), "Application tag of the protection information"),
-    refused("apptag_mask", COUNT, Some("0xffff"), "Which bits of it count"),
-];
+const OPTIONS: &[OptionSpec] = options! {
+    "hipri": FLAG, "0" => with(Effect::Polls); "Poll the device for completions (IORING_SETUP_IOPOLL)";
+    "registerfiles": FLAG, "0"; "Register the files with the kernel once";
+    "sqthread_poll": FLAG, "0" => with(Effect::Polls); "A kernel thread takes submissions: no system call to submit";
+    "sqthread_poll_cpu": between(0, 1 << 20); "The CPU of that kernel thread";
+    "nonvectored": between(-1, 1), "-1"; "A command has one buffer: 1, or -1";
+    "cmd_type": COMMANDS, "nvme"; "Kind of commands";
+    "readfua": BOOL, "0"; "Reads come from the medium, not from the device's cache (FUA)";
+    "writefua": BOOL, "0" => with(Effect::DurableWrites); "Writes reach the medium before they are done (FUA)";
+    "fixedbufs": FLAG, "0" => refused(NO_DEVICE); "Register the buffers with the kernel once";
+    "cdb_len": COUNT, "0" => refused(NO_DEVICE); "Length of SCSI commands";
+    "write_mode": TEXT, "write" => refused(NO_DEVICE); "The command that writes";
+    "read_mode": TEXT, "read" => refused(NO_DEVICE); "The command that reads";
+    "verify_mode": VERIFY_MODE, "read" => refused(NO_DEVICE); "The command that verifies";
+    "verify_bytchk": COUNT => refused(NO_DEVICE); "What a SCSI VERIFY compares";
+    "deac": BOOL, "0" => refused(NO_DEVICE); "Deallocate with Write Zeroes";
+    "md_per_io_size": COUNT, "0" => refused(NO_DEVICE); "Bytes of metadata with each I/O";
+    "pi_act": BOOL, "1" => refused(NO_DEVICE); "The device makes and takes away protection information itself";
+    "pi_chk": TEXT => refused(NO_DEVICE); "What of the protection information is checked";
+    "apptag": COUNT, "0x1234" => refused(NO_DEVICE); "Application tag of the protection information";
+    "apptag_mask": COUNT, "0xffff" => refused(NO_DEVICE); "Which bits of it count";
+};

@@ -6,12 +6,11 @@
 //! wait for more.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, descriptors};
 use crate::priority::{PRIORITY_OPTIONS, Priorities};
-use crate::slots::{Slots, descriptors};
 use measure::{Nanos, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, works};
-use plan::{Capabilities, EngineSpec, Submission, Work};
+use plan::option::{Effect, OptionSpec};
+use plan::{Capabilities, EngineSpec, Submission, Work, options};
 use ring::{Context, Event, HAS_PRIORITY, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
@@ -268,24 +267,10 @@ impl Libaio {
     }
 }
 
-const OPTIONS: &[OptionSpec] = &[
-    works(
-        "userspace_reap",
-        Kind::Flag,
-        Some("0"),
-        "Take completions from the ring in the process's memory; a system call only to wait for more",
-    )
-    .with(Effect::Polls),
-    works("nowait", Kind::Bool, Some("0"), "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
-    works(
-        "libaio_vectored",
-        Kind::Bool,
-        Some("0"),
-        "Submit vectored reads and writes (IOCB_CMD_PREADV, IOCB_CMD_PWRITEV)",
-    ),
-    PRIORITY_OPTIONS[0],
-    PRIORITY_OPTIONS[1],
-    PRIORITY_OPTIONS[2],
-    PRIORITY_OPTIONS[3],
-    PRIORITY_OPTIONS[4],
-];
+const OPTIONS: &[OptionSpec] = options! {
+    "userspace_reap": FLAG, "0" => with(Effect::Polls);
+        "Take completions from the ring in the process's memory; a system call only to wait for more";
+    "nowait": BOOL, "0"; "RWF_NOWAIT: an I/O that would block ends with EAGAIN";
+    "libaio_vectored": BOOL, "0"; "Submit vectored reads and writes (IOCB_CMD_PREADV, IOCB_CMD_PWRITEV)";
+    with PRIORITY_OPTIONS[0], PRIORITY_OPTIONS[1], PRIORITY_OPTIONS[2], PRIORITY_OPTIONS[3], PRIORITY_OPTIONS[4];
+};

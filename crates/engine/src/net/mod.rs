@@ -4,15 +4,13 @@
 //! end waits for the other. The connection is made after all workers are set up and before the first I/O, so no I/O
 //! waits for it. When the other end closes it, the job ends normally with the data that was transferred.
 
-mod datagram;
 mod socket;
 
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
-use crate::slots::Slots;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted};
 use crate::splice::Pipe;
 use measure::SystemClock;
-use plan::option::{Kind, OptionSpec, works};
-use plan::{Capabilities, EngineSpec, Submission, Work};
+use plan::option::{Kind, OptionSpec};
+use plan::{Capabilities, EngineSpec, Submission, Work, options};
 use socket::End;
 pub(crate) use socket::Way;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -182,10 +180,10 @@ impl<C: Carrier> Connection<C> {
 
     /// Returns the bytes of a data message, or 0 for a message about the connection.
     fn judge_message(&mut self, message: &[u8]) -> i64 {
-        match datagram::Word::of(message) {
+        match socket::Word::of(message) {
             None => i64::try_from(message.len()).unwrap_or(i64::MAX),
-            Some(datagram::Word::Open) => 0,
-            Some(datagram::Word::Close) => {
+            Some(socket::Word::Open) => 0,
+            Some(socket::Word::Close) => {
                 self.over = true;
                 0
             }
@@ -205,30 +203,24 @@ impl<C: Carrier> Connection<C> {
     }
 }
 
-const OPTIONS: &[OptionSpec] = &[
-    works("hostname", Kind::Text, None, "The other end: a name or an address; with protocol=unix a path"),
-    works("port", Kind::Integer { least: 1, most: 65_535 }, None, "The port of the end that listens"),
-    OptionSpec {
-        aliases: &["proto"],
-        ..works(
-            "protocol",
-            Kind::Word(&[
-                ("tcp", "TCP over IPv4"),
-                ("tcpv6", "TCP over IPv6"),
-                ("udp", "UDP over IPv4"),
-                ("udpv6", "UDP over IPv6"),
-                ("unix", "a Unix stream socket"),
-                ("vsock", "between a virtual machine and its host; refused when it comes to it"),
-            ]),
-            Some("tcp"),
-            "How the ends speak",
-        )
-    },
-    works("nodelay", Kind::Bool, Some("0"), "TCP_NODELAY: send at once, however little"),
-    works("listen", Kind::Flag, Some("0"), "Wait for the other end instead of calling it"),
-    works("pingpong", Kind::Flag, Some("0"), "Each I/O is answered with one of the same size"),
-    works("interface", Kind::Text, None, "Address of the interface for multicast, IPv4"),
-    works("ttl", Kind::Integer { least: 0, most: 255 }, Some("1"), "How many routers a multicast may cross"),
-    works("window_size", Kind::Size { percent: false }, None, "Size of the socket's buffers (SO_RCVBUF, SO_SNDBUF)"),
-    works("mss", Kind::Integer { least: 0, most: 65_535 }, None, "Largest segment of TCP (TCP_MAXSEG)"),
-];
+const PROTOCOLS: Kind = Kind::Word(&[
+    ("tcp", "TCP over IPv4"),
+    ("tcpv6", "TCP over IPv6"),
+    ("udp", "UDP over IPv4"),
+    ("udpv6", "UDP over IPv6"),
+    ("unix", "a Unix stream socket"),
+    ("vsock", "between a virtual machine and its host; refused when it comes to it"),
+]);
+
+const OPTIONS: &[OptionSpec] = options! {
+    "hostname": TEXT; "The other end: a name or an address; with protocol=unix a path";
+    "port": between(1, 65_535); "The port of the end that listens";
+    "protocol" | "proto": PROTOCOLS, "tcp"; "How the ends speak";
+    "nodelay": BOOL, "0"; "TCP_NODELAY: send at once, however little";
+    "listen": FLAG, "0"; "Wait for the other end instead of calling it";
+    "pingpong": FLAG, "0"; "Each I/O is answered with one of the same size";
+    "interface": TEXT; "Address of the interface for multicast, IPv4";
+    "ttl": between(0, 255), "1"; "How many routers a multicast may cross";
+    "window_size": BYTES; "Size of the socket's buffers (SO_RCVBUF, SO_SNDBUF)";
+    "mss": between(0, 65_535); "Largest segment of TCP (TCP_MAXSEG)";
+};

@@ -1,12 +1,13 @@
 //! One end of a connection: its socket and socket options, and how it connects to the other end.
 
-use super::datagram::Word;
 use crate::contract::{EngineError, Setup};
 use plan::EngineOptions;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::sockopt::Timeout;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, sockopt,
+};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -356,4 +357,51 @@ fn failure(engine: &'static str, operation: &'static str, error: Errno, address:
     let between = if address.is_empty() { "" } else { ": " };
     let message = format!("{address}{between}{}{advice}", std::io::Error::from(error));
     EngineError { engine, operation, message, errno: error.raw_os_error() }
+}
+
+/// A message about the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// The sender is ready.
+    Open,
+    /// The sender sends no more data.
+    Close,
+}
+
+const OPEN: [u8; 8] = *b"link\0\0\0\x98";
+const CLOSE: [u8; 8] = *b"knil\x89\0\0\0";
+
+impl Word {
+    /// Decodes a datagram; `None` for data.
+    #[inline]
+    pub(super) fn of(message: &[u8]) -> Option<Word> {
+        match message.first_chunk::<8>() {
+            Some(bytes) if message.len() == 8 && *bytes == OPEN => Some(Word::Open),
+            Some(bytes) if message.len() == 8 && *bytes == CLOSE => Some(Word::Close),
+            _ => None,
+        }
+    }
+
+    /// Encodes the message.
+    pub(super) fn bytes(self) -> [u8; 8] {
+        match self {
+            Word::Open => OPEN,
+            Word::Close => CLOSE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_eight_bytes_alone_and_data_is_not_a_word() {
+        for word in [Word::Open, Word::Close] {
+            assert_eq!(Word::of(&word.bytes()), Some(word));
+            assert_eq!(Word::of(&[&word.bytes()[..], b"x"].concat()), None);
+        }
+        assert_eq!(Word::of(b"link"), None);
+        assert_eq!(Word::of(&[0; 4096]), None);
+    }
 }

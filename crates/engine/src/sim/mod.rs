@@ -11,21 +11,22 @@
 //! than others.
 
 mod faults;
-mod journal;
 mod noise;
 mod regime;
 mod service;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use faults::FaultPlan;
-use journal::Journal;
 use measure::{Clock, Nanos, VirtualClock};
-use plan::option::{Kind, OptionSpec, TimeUnit, works};
-use plan::{Capabilities, EngineSpec, Submission, Work};
+use plan::option::{Kind, OptionSpec};
+use plan::{Capabilities, EngineSpec, Submission, Work, options};
 use regime::Regime;
 use service::ServiceTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{BufWriter, Error, Read, Write};
+use std::path::Path;
 
 const NAME: &str = "sim";
 
@@ -172,115 +173,125 @@ fn wrong_options(message: String) -> EngineError {
     EngineError { engine: NAME, operation: "options", message, errno: libc::EINVAL }
 }
 
-const OPTIONS: &[OptionSpec] = &[
-    works(
-        "sim_service_time",
-        Kind::Time(TimeUnit::Microseconds),
-        Some("100"),
-        "Time a server takes for one I/O, before any transfer time; 1 ns at least",
-    ),
-    works(
-        "sim_distribution",
-        Kind::Word(&[
-            ("fixed", "Always the service time"),
-            ("uniform", "Anything between 0 and twice the service time"),
-            ("exponential", "Exponential with the service time as its mean"),
-            ("lognormal", "Lognormal with the service time as its mean and sim_sigma as its spread"),
-        ]),
-        Some("fixed"),
-        "How service times are spread",
-    ),
-    works(
-        "sim_seed",
-        Kind::Integer { least: 0, most: i64::MAX },
-        Some("1"),
-        "Seed of the service times that are drawn",
-    ),
-    works(
-        "sim_sigma",
-        Kind::Floats { most: 1 },
-        Some("0.5"),
-        "Spread of lognormal service times: the deviation of their logarithm",
-    ),
-    works(
-        "sim_noise",
-        Kind::Floats { most: 3 },
-        None,
-        "Slow and fast intervals of a run, DEVIATION:CORRELATION:SECONDS like 0.03:0.8:0.5: a factor on the service time, the \
-         logarithm of which is an AR(1) process over intervals of this length (0.5)",
-    ),
-    works(
-        "sim_run",
-        Kind::Integer { least: 1, most: 100_000 },
-        Some("1"),
-        "Number of this run in a series: its service times are drawn separately, and sim_level and sim_drift are of this run",
-    ),
-    works(
-        "sim_level",
-        Kind::Floats { most: 2 },
-        None,
-        "Slow and fast runs of a series, DEVIATION:CORRELATION like 0.02:0.9: a factor on the service time of run sim_run, the \
-         logarithm of which is an AR(1) process over runs",
-    ),
-    works(
-        "sim_drift",
-        Kind::Floats { most: 1 },
-        None,
-        "Share by which each run of a series is slower than the one before, like 0.002; below 0 if it is faster",
-    ),
-    works(
-        "sim_parallelism",
-        Kind::Integer { least: 1, most: 1 << 20 },
-        None,
-        "I/Os served at the same time; without it all that are in flight",
-    ),
-    works(
-        "sim_rate",
-        Kind::Size { percent: false },
-        None,
-        "Bytes per second at which a server moves data, after the service time; without it at once",
-    ),
-    works(
-        "sim_settling",
-        Kind::Time(TimeUnit::Seconds),
-        None,
-        "The service time begins at twice its value and falls evenly to it over so long",
-    ),
-    works(
-        "sim_bucket",
-        Kind::Floats { most: 2 },
-        None,
+const DISTRIBUTIONS: Kind = Kind::Word(&[
+    ("fixed", "Always the service time"),
+    ("uniform", "Anything between 0 and twice the service time"),
+    ("exponential", "Exponential with the service time as its mean"),
+    ("lognormal", "Lognormal with the service time as its mean and sim_sigma as its spread"),
+]);
+
+const OPTIONS: &[OptionSpec] = options! {
+    "sim_service_time": MICROSECONDS, "100"; "Time a server takes for one I/O, before any transfer time; 1 ns at least";
+    "sim_distribution": DISTRIBUTIONS, "fixed"; "How service times are spread";
+    "sim_seed": between(0, i64::MAX), "1"; "Seed of the service times that are drawn";
+    "sim_sigma": floats(1), "0.5"; "Spread of lognormal service times: the deviation of their logarithm";
+    "sim_noise": floats(3);
+        "Slow and fast intervals of a run, DEVIATION:CORRELATION:SECONDS like 0.03:0.8:0.5: a factor on the \
+         service time, the logarithm of which is an AR(1) process over intervals of this length (0.5)";
+    "sim_run": between(1, 100_000), "1";
+        "Number of this run in a series: its service times are drawn separately, and sim_level and sim_drift are of \
+         this run";
+    "sim_level": floats(2);
+        "Slow and fast runs of a series, DEVIATION:CORRELATION like 0.02:0.9: a factor on the service time of run \
+         sim_run, the logarithm of which is an AR(1) process over runs";
+    "sim_drift": floats(1);
+        "Share by which each run of a series is slower than the one before, like 0.002; below 0 if it is faster";
+    "sim_parallelism": between(1, 1 << 20); "I/Os served at the same time; without it all that are in flight";
+    "sim_rate": BYTES; "Bytes per second at which a server moves data, after the service time; without it at once";
+    "sim_settling": SECONDS; "The service time begins at twice its value and falls evenly to it over so long";
+    "sim_bucket": floats(2);
         "Credits, IOS:RATE like 54000:300: each I/O takes one of IOS, and waits for one if there are none; RATE return \
-         per second",
-    ),
-    works(
-        "sim_cliff",
-        Kind::Floats { most: 2 },
-        None,
-        "Write cache, BYTES:FACTOR like 1073741824:4: once a worker has written BYTES, its writes take FACTOR times as long",
-    ),
-    works(
-        "sim_stall",
-        Kind::Floats { most: 2 },
-        None,
-        "Stalls, EVERY:FOR in seconds like 10:2: nothing begins in the last 2 of each 10 s",
-    ),
-    works(
-        "sim_change",
-        Kind::Floats { most: 2 },
-        None,
-        "A change of the device, AT:FACTOR like 60:1.5: from second AT on an I/O takes FACTOR times as long",
-    ),
-    works(
-        "sim_faults",
-        Kind::Text,
-        None,
-        "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS, several with commas",
-    ),
-    works(
-        "sim_journal",
-        Kind::Text,
-        None,
-        "File to write one line to for each flush (submit COUNT) and reap (reap MIN MAX COUNT)",
-    ),
-];
+         per second";
+    "sim_cliff": floats(2);
+        "Write cache, BYTES:FACTOR like 1073741824:4: once a worker has written BYTES, its writes take FACTOR \
+         times as long";
+    "sim_stall": floats(2); "Stalls, EVERY:FOR in seconds like 10:2: nothing begins in the last 2 of each 10 s";
+    "sim_change": floats(2);
+        "A change of the device, AT:FACTOR like 60:1.5: from second AT on an I/O takes FACTOR times as long";
+    "sim_faults": TEXT;
+        "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS, several with \
+         commas";
+    "sim_journal": TEXT; "File to write one line to for each flush (submit COUNT) and reap (reap MIN MAX COUNT)";
+};
+
+/// Writes one line per flush and reap. Dropping the engine writes what is still buffered.
+#[derive(Debug)]
+struct Journal {
+    file: BufWriter<File>,
+}
+
+impl Journal {
+    fn create(path: &str) -> Result<Self, EngineError> {
+        let not_created = |error: Error| broken(&format!("cannot create {path}"), &error);
+        let there = Path::new(path);
+        if there.is_file() && !File::open(there).and_then(|file| is_journal(&file)).map_err(not_created)? {
+            let what = format!("{path} holds something else than a journal; name another file or move it away");
+            return Err(broken(&what, &Error::from_raw_os_error(libc::EEXIST)));
+        }
+        let file = sys::files::output_file::create(there).map_err(not_created)?;
+        Ok(Journal { file: BufWriter::new(file) })
+    }
+
+    fn submitted(&mut self, count: u32) -> Result<(), EngineError> {
+        writeln!(self.file, "submit {count}").map_err(|error| broken("cannot write", &error))
+    }
+
+    fn reaped(&mut self, min: u32, max: u32, count: u32) -> Result<(), EngineError> {
+        writeln!(self.file, "reap {min} {max} {count}").map_err(|error| broken("cannot write", &error))
+    }
+}
+
+/// True if a file is empty or begins like an earlier journal: other files are not overwritten.
+fn is_journal(mut file: &File) -> std::io::Result<bool> {
+    const LOOKED_AT: u64 = 4096;
+    let mut head = Vec::new();
+    Read::by_ref(&mut file).take(LOOKED_AT).read_to_end(&mut head)?;
+    // The last line may continue past the bytes read, or may be incomplete.
+    let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let Ok(lines) = std::str::from_utf8(&head[..whole]) else { return Ok(false) };
+    let entry = |line: &str| {
+        let mut words = line.split(' ');
+        let numbers = match words.next() {
+            Some("submit") => 1,
+            Some("reap") => 3,
+            _ => return false,
+        };
+        let words: Vec<&str> = words.collect();
+        words.len() == numbers && words.iter().all(|word| word.parse::<u32>().is_ok())
+    };
+    Ok(head.is_empty() || whole > 0 && lines.lines().all(entry))
+}
+
+fn broken(what: &str, error: &Error) -> EngineError {
+    EngineError {
+        engine: NAME,
+        operation: "sim_journal",
+        message: format!("{what}: {error}"),
+        errno: sys::files::output_file::errno(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_empty_file_or_an_earlier_journal_is_written_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("journal");
+        let shown = path.to_str().unwrap();
+        for round in 1..=2 {
+            let mut journal = Journal::create(shown).unwrap();
+            journal.submitted(round).unwrap();
+            journal.reaped(1, 4, round).unwrap();
+            drop(journal);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("submit {round}\nreap 1 4 {round}\n"));
+        }
+        for text in ["my thesis\n", "my thesis", "submit 1\nmy thesis\n", "submit\n", "reap 1 2\n", "\n"] {
+            std::fs::write(&path, text).unwrap();
+            let error = Journal::create(shown).unwrap_err();
+            assert!(error.message.contains("something else than a journal"), "{text}: {error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+}

@@ -43,10 +43,7 @@ struct SlowNoise {
 }
 
 impl Noise {
-    /// Reads the options.
-    ///
-    /// # Errors
-    /// The option with its value, and a form that works.
+    /// Reads the options. Errors: the option with its value, and a form that works.
     pub(super) fn new(options: &EngineOptions) -> Result<Self, String> {
         let (seed, run) = (seed(options), run(options));
         let level = pair(options, "sim_level")?.map_or(0.0, |(deviation, correlation)| {
@@ -158,10 +155,7 @@ fn pair(options: &EngineOptions, name: &str) -> Result<Option<(f64, f64)>, Strin
     Ok(Some((deviation, correlation)))
 }
 
-/// Two numbers above 0; `works` is a form that works.
-///
-/// # Errors
-/// The option with its values, and that form.
+/// Two numbers above 0; `works` is a form that works. Errors: the option with its values, and that form.
 pub(super) fn pair_of(options: &EngineOptions, name: &str, works: &str) -> Result<Option<(f64, f64)>, String> {
     match floats(options, name) {
         [] => Ok(None),

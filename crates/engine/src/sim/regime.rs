@@ -38,10 +38,7 @@ struct Cliff {
 }
 
 impl Regime {
-    /// Reads the options.
-    ///
-    /// # Errors
-    /// The option with its values, and a form that works.
+    /// Reads the options. Errors: the option with its values, and a form that works.
     pub(super) fn new(options: &EngineOptions) -> Result<Self, String> {
         let of = |name: &str, works: &str| pair_of(options, name, works);
         let bucket = of("sim_bucket", "54000:300")?;

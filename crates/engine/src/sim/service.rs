@@ -34,10 +34,7 @@ enum Distribution {
 }
 
 impl ServiceTime {
-    /// Reads the options.
-    ///
-    /// # Errors
-    /// The option with its value, and a form that works.
+    /// Reads the options. Errors: the option with its value, and a form that works.
     pub(super) fn new(options: &EngineOptions) -> Result<Self, String> {
         let positive = |name: &str| options.integer(name).and_then(|value| u64::try_from(value).ok());
         let given = noise::first(options, "sim_sigma");

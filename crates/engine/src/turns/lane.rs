@@ -1,7 +1,7 @@
 //! One job's part of a shared queue, as an engine; and a clock on which a wait ends the job's turn.
 
-use super::queue::{SharedQueue, Tag};
 use super::thread::{Thread, TurnEnd, current};
+use super::{SharedQueue, Tag};
 use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, Setup, Submitted};
 use measure::{Clock, Nanos, SystemClock};
 use plan::EngineSpec;

@@ -1,8 +1,8 @@
 //! `--debug`: the subjects that a run can report, and the dump of parsed options.
 
 use crate::options::table;
-use crate::outside_effects::main_name;
 use crate::sections::{Assignment, Section, SectionKind};
+use crate::untrusted::main_name;
 use plan::{DebugPlan, SteadyMeasure, SteadyPlan, Subject};
 
 /// Debug subjects of fio on which plumb prints no messages. They must not stop a run, so their announcement says so.

@@ -2,6 +2,5 @@
 
 pub(crate) mod applier;
 pub(crate) mod draft;
-mod errno;
 pub(crate) mod table;
 pub(crate) mod values;

@@ -17,8 +17,8 @@ const OPTION_NAMES: &[(&str, &str)] = &[
     ("crates/run/src/", "names the option at fault in messages; the plan that it carries out is typed"),
     ("crates/session/src/publish/metrics.rs", "labels of plumb_run_info"),
     ("crates/cli/src/generate/", "words of completion scripts"),
-    ("crates/plan/src/debug.rs", "subjects of --debug"),
-    ("crates/plan/src/pattern.rs", "words of patterns"),
+    ("crates/plan/src/record.rs", "subjects of --debug"),
+    ("crates/plan/src/load.rs", "words of patterns"),
 ];
 
 /// Names of options that mean something else as well, and what.

@@ -12,7 +12,7 @@ const EXAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("an engine whose queue jobs of a thread can share", &["SharedNull"], &["engine/src/null.rs", "engine/src/registry.rs"]),
     ("an engine", &["E4Defrag", "e4defrag"], &["engine/src/e4defrag.rs", "engine/src/lib.rs", "engine/src/registry.rs"]),
     ("an engine of the calibration", &["Timeouts", "TIMEOUTS"], &["engine/src/io_uring/mod.rs", "engine/src/io_uring/nothing.rs", "engine/src/registry.rs", "run/src/calibration/setups.rs"]),
-    ("an option", &["rate_cycle", "ratecycle"], &["fio/src/options/table/pace.rs", "plan/src/pace.rs", "run/src/drive/minimum_rate.rs"]),
+    ("an option", &["rate_cycle", "ratecycle"], &["fio/src/options/table/pace.rs", "plan/src/pace.rs", "run/src/drive/constraints.rs"]),
     ("an option of iozone", &["no_stonewall"], &["iozone/src/passes.rs", "iozone/src/settings.rs"]),
     ("a format that is written", &["terse::write"], &["formats/src/fio/clients.rs", "formats/src/lib.rs"]),
     ("a family of metrics", &["plumb_io_errors"], &["formats/src/openmetrics.rs"]),

@@ -2,9 +2,9 @@
 //! rate or in order, of one direction and one size.
 
 use super::Load;
+use crate::lfsr::Permutation;
 use crate::next_offset::{self, Order};
 use crate::pace::Pace;
-use crate::permutation::Permutation;
 use crate::walk::Walk;
 use crate::{LoadSetup, Request};
 use measure::{Direction, Nanos};

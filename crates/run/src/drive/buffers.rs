@@ -43,9 +43,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Allocates memory of the kind the job asks for (`iomem`), for `depth` I/Os, or takes what an earlier worker left.
-    ///
-    /// # Errors
-    /// If there is not enough memory of that kind.
+    /// Fails if there is not enough memory of that kind.
     pub(crate) fn new(job: &JobPlan, depth: u32, spare: &SpareBuffers) -> Result<Self, JobError> {
         let size = usize::try_from(largest_block(job)).unwrap_or(usize::MAX);
         let (slots, align) = (depth as usize, job.buffers.align as usize);

@@ -4,8 +4,7 @@ use super::calls::Calls;
 use super::job_loop::Drive;
 use engine::{Completion, EngineError, Io, Submitted};
 use load::Request;
-use plan::ContinueOnError;
-use plan::Operation;
+use plan::{ContinueOnError, Operation};
 use std::io::Error;
 
 /// The result of an I/O that did not fail but moved no byte.

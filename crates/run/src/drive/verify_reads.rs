@@ -4,14 +4,12 @@
 use super::calls::Calls;
 use super::faults;
 use super::job_loop::Drive;
-use super::verify::dump;
-use super::verify_state as state;
+use super::verify::{dump, state_of, state_path};
 use crate::WorkerState;
 use engine::EngineError;
 use load::{Expects, Request};
 use measure::Clock;
-use plan::ContinueOnError;
-use plan::Operation;
+use plan::{ContinueOnError, Operation};
 
 impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Ends the job at once if its verify threads could not be started.
@@ -116,11 +114,11 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if !self.job.keeps_state() {
             return;
         }
-        let mut state = state::describe(self.job, checker.number);
+        let mut state = state_of(self.job, checker.number);
         state.writes = self.load.durable_writes().unwrap_or(checker.writes);
         state.completed = checker.last_writes(state.writes);
         let name = load::verify::state::State::file_name(&state.name, state.index);
-        let name = state::path(self.job, &name);
+        let name = state_path(self.job, &name);
         if let Err(error) = sys::files::output_file::write(&name, &state.to_bytes(checker.plan.format)) {
             self.statistics.control.notices.send(&format!(
                 "fio: {}: {error}: how far the writes came is not kept (verify_state_save=0 does not try)",

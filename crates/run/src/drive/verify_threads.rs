@@ -33,10 +33,8 @@ pub(super) struct VerifyThreads {
 const BUFFERS: usize = 2;
 
 impl VerifyThreads {
-    /// Starts the threads; `largest` is the size of the largest block.
-    ///
-    /// # Errors
-    /// If the kernel refuses a thread, or its CPU affinity.
+    /// Starts the threads; `largest` is the size of the largest block. Fails if the kernel refuses a thread, or its CPU
+    /// affinity.
     pub(super) fn start(plan: &VerifyPlan, checker: &BlockChecker, largest: usize) -> Result<Self, JobError> {
         let threads = plan.threads.max(1) as usize;
         let buffers = threads * BUFFERS;

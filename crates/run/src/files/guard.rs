@@ -8,8 +8,7 @@ use crate::error::job_refusal;
 use engine::ENGINES;
 use measure::Direction;
 use model::JobError;
-use plan::Work;
-use plan::{JobPlan, Mix};
+use plan::{JobPlan, Mix, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::SysError;
@@ -39,10 +38,8 @@ impl<'root> Guard<'root> {
 
     /// Rejects a job that would write to a block device which is in use or holds data, unless the job names this very
     /// device by a persistent identity (`write_consent`). `by_number` are devices that the user did not name: a trace
-    /// holds their device numbers on the machine where it was recorded.
-    ///
-    /// # Errors
-    /// The refusal, or an error if a device cannot be examined.
+    /// holds their device numbers on the machine where it was recorded. Errors: the refusal, or an error if a device
+    /// cannot be examined.
     pub(crate) fn check(
         &mut self,
         job: &JobPlan,

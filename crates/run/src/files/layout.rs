@@ -13,8 +13,7 @@ use load::content::Content;
 use measure::text::rounded_size;
 use measure::{Direction, Nanos, float};
 use model::JobError;
-use plan::Operation;
-use plan::{Allocate, JobPlan, LaidOutBy, Mix, Part};
+use plan::{Allocate, JobPlan, LaidOutBy, Mix, Operation, Part};
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ftruncate};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,10 +30,8 @@ const LARGEST_CHUNK: usize = 64 << 20;
 /// Receives [`Event::Layout`] and [`Event::LayoutProgress`].
 pub(crate) type LayoutObserver<'a> = &'a mut dyn FnMut(Event<'_>);
 
-/// Creates the files of all clones of one job. `go_on` is called between writes; `false` ends the layout.
-///
-/// # Errors
-/// If a file cannot be created; the job cannot run then, others can.
+/// Creates the files of all clones of one job. `go_on` is called between writes; `false` ends the layout. Fails if a
+/// file cannot be created; the job cannot run then, others can.
 pub(crate) fn lay_out(
     job: &JobPlan,
     clones: &[Vec<PlannedFile>],

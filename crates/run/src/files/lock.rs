@@ -6,8 +6,7 @@
 use super::regions::{FileKind, PlannedFile};
 use crate::error::file_error;
 use model::JobError;
-use plan::FileLock;
-use plan::Operation;
+use plan::{FileLock, Operation};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -33,10 +32,7 @@ impl FileLocks {
         Ok(Some(FileLocks { kind, files: files.iter().map(open).collect::<Result<_, _>>()? }))
     }
 
-    /// Takes the lock that this operation on the file needs; waits for it.
-    ///
-    /// # Errors
-    /// If the kernel refuses the lock.
+    /// Takes the lock that this operation on the file needs; waits for it. Fails if the kernel refuses the lock.
     pub(crate) fn acquire(&self, file: u32, operation: Operation) -> Result<(), Errno> {
         let how = match (self.kind, operation) {
             (FileLock::ReadWrite, Operation::Read) => FlockOperation::LockShared,

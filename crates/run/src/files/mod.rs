@@ -3,7 +3,6 @@
 mod guard;
 mod layout;
 mod lock;
-mod names;
 mod open;
 mod regions;
 

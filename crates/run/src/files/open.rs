@@ -6,8 +6,7 @@ use crate::shared::control::Control;
 use engine::{Order, Target};
 use measure::Direction;
 use model::JobError;
-use plan::Work;
-use plan::{Access, AccessAdvice, Creation, JobPlan, Mix, RangeSync, SyncMode};
+use plan::{Access, AccessAdvice, Creation, JobPlan, Mix, RangeSync, SyncMode, Work};
 use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, fcntl_lock};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -29,10 +28,8 @@ pub(crate) struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Opens `files`, and drops their pages from the cache if the job says so.
-    ///
-    /// # Errors
-    /// If a file cannot be opened as the job asks for.
+    /// Opens `files`, and drops their pages from the cache if the job says so. Fails if a file cannot be opened as the
+    /// job asks for.
     pub(crate) fn open(job: &JobPlan, files: &[PlannedFile], control: &Control) -> Result<Self, JobError> {
         let mut open = OpenFiles {
             descriptors: Vec::new(),
@@ -73,10 +70,7 @@ impl OpenFiles {
     }
 
     /// Replaces the file of a target by another, which is opened; the old one is closed. dup3(2) keeps the descriptor
-    /// number, so that the engine does not notice.
-    ///
-    /// # Errors
-    /// If the file cannot be opened as the job asks for.
+    /// number, so that the engine does not notice. Fails if the file cannot be opened as the job asks for.
     pub(crate) fn replace(&mut self, job: &JobPlan, target: usize, file: usize) -> Result<(), JobError> {
         let (Some(planned), Some(descriptor)) = (self.files.get(file), self.descriptors.get_mut(target)) else {
             return Ok(());
@@ -93,10 +87,7 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes the files and creates them again, between two passes.
-    ///
-    /// # Errors
-    /// If one cannot be removed or opened again.
+    /// Removes the files and creates them again, between two passes. Fails if one cannot be removed or opened again.
     pub(crate) fn recreate(&mut self, job: &JobPlan) -> Result<(), JobError> {
         super::unlink(&self.files);
         for target in 0..self.opened.len() {
@@ -158,10 +149,7 @@ impl OpenFiles {
     }
 
     /// Reads the first record of each file once, so that the extra cost of a first read is not part of the measured
-    /// time.
-    ///
-    /// # Errors
-    /// If a record cannot be read in full.
+    /// time. Fails if a record cannot be read in full.
     pub(crate) fn prime(&self, record: &mut [u8]) -> Result<(), JobError> {
         for (descriptor, path) in self.descriptors.iter().zip(&self.paths) {
             let read =
@@ -175,10 +163,7 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Writes to the beginning of each file.
-    ///
-    /// # Errors
-    /// If not all bytes could be written.
+    /// Writes to the beginning of each file. Fails if not all bytes could be written.
     pub(crate) fn touch(&self, page: &[u8]) -> Result<(), JobError> {
         for (descriptor, path) in self.descriptors.iter().zip(&self.paths) {
             let written =
@@ -190,10 +175,7 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Reads from a target without its engine; returns the number of bytes.
-    ///
-    /// # Errors
-    /// As pread(2).
+    /// Reads from a target without its engine; returns the number of bytes. Errors: as pread(2).
     pub(crate) fn peek(&self, target: u32, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
         match self.descriptors.get(target as usize) {
             Some(descriptor) => Ok(rustix::io::pread(descriptor, buffer, offset)?),
@@ -201,10 +183,7 @@ impl OpenFiles {
         }
     }
 
-    /// Applies this lock to a byte range of a target; waits until it is granted.
-    ///
-    /// # Errors
-    /// As fcntl(2).
+    /// Applies this lock to a byte range of a target; waits until it is granted. Errors: as fcntl(2).
     pub(crate) fn lock_bytes(&self, target: u32, lock: RangeLock, offset: u64, length: u64) -> std::io::Result<()> {
         match self.descriptors.get(target as usize) {
             Some(descriptor) => lock_range(descriptor.as_fd(), lock, offset, length),

@@ -1,12 +1,10 @@
 //! The files of a worker: names, actual sizes, and the region of each that it works on.
 
-use super::names;
 use crate::error::{file_error, job_refusal, refusal};
 use crate::shared::capabilities::needs_files;
 use load::{Reach, Region};
 use model::JobError;
-use plan::Work;
-use plan::{Extent, FileType, JobPlan, Part, ZonePlan, Zoned};
+use plan::{Extent, FileType, JobPlan, Part, Work, ZonePlan, Zoned};
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
@@ -50,10 +48,8 @@ pub(crate) fn clone_index(clone: u32, clones: u32) -> u32 {
     if clone == 0 { 0 } else { clones - clone }
 }
 
-/// The files of one worker.
-///
-/// # Errors
-/// If a size is missing, too small or out of range, or the size of a device cannot be determined.
+/// The files of one worker. Fails if a size is missing, too small or out of range, or the size of a device cannot be
+/// determined.
 pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, JobError> {
     if job.work == Work::Background {
         return Ok(vec![endless()]);
@@ -112,7 +108,7 @@ fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
     if !files.names.is_empty() || !files.handling.below.is_empty() {
         let mut paths: Vec<PathBuf> = files.names.iter().map(|name| place(name)).collect();
         for directory in &files.handling.below {
-            names::below(directory, &mut paths)?;
+            add_below(directory, &mut paths)?;
         }
         return Ok(paths);
     }
@@ -125,7 +121,7 @@ fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
     let format = files.handling.name_format.as_deref();
     let name = |number: u32| match format {
         None => format!("{}.{index}.{number}", job.name),
-        Some(format) => names::generated(format, &job.name, index, number),
+        Some(format) => generated(format, &job.name, index, number),
     };
     Ok((0..files.count.max(1)).map(|number| place(Path::new(&name(number)))).collect())
 }
@@ -148,10 +144,7 @@ fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
     })
 }
 
-/// File type and size of a path.
-///
-/// # Errors
-/// If it cannot be examined, or is a directory.
+/// File type and size of a path. Fails if it cannot be examined, or is a directory.
 pub(crate) fn kind_and_size(path: &Path) -> Result<(FileKind, u64), JobError> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
@@ -314,4 +307,90 @@ fn whole_zones(job: &JobPlan, zones: &Zoned, file: &PlannedFile) -> Result<Regio
         return refuse(format!("no whole zone of {} bytes lies between offset and end of the region", zones.size));
     }
     Ok(Region { start, end, reach: Reach::Part })
+}
+
+/// A generated file name: the variables of `format` are replaced, in any case. The job's name may be a path. Otherwise
+/// a replacement never leads to another directory than the format says: a path component that becomes `.` or `..` by
+/// replacement is written as underscores, and one that becomes empty is omitted.
+fn generated(format: &str, job: &str, clone: u32, file: u32) -> String {
+    let (clone, file) = (clone.to_string(), file.to_string());
+    // There is no client without a server, so `$clientuid` is replaced by nothing.
+    let words = [("$jobname", job), ("$jobnum", clone.as_str()), ("$filenum", file.as_str()), ("$clientuid", "")];
+    let parts = format.split('/').filter_map(|part| match replaced(part, &words) {
+        name if name == part => Some(name),
+        name if name.is_empty() => None,
+        name if name == "." || name == ".." => Some("_".repeat(name.len())),
+        name => Some(name),
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+fn replaced(part: &str, words: &[(&str, &str)]) -> String {
+    let mut name = String::new();
+    let mut rest = part;
+    while let Some(letter) = rest.chars().next() {
+        let word =
+            words.iter().find(|(word, _)| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)));
+        match word {
+            Some((word, meaning)) => {
+                name.push_str(meaning);
+                rest = &rest[word.len()..];
+            }
+            None => {
+                name.push(letter);
+                rest = &rest[letter.len_utf8()..];
+            }
+        }
+    }
+    name
+}
+
+/// Adds every regular file below a directory, in the order of their names. Symbolic links are not followed: they may
+/// lead anywhere, and form loops.
+fn add_below(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<(), JobError> {
+    let wrong = |error: std::io::Error| file_error("read the directory", directory, error, "");
+    let mut entries = std::fs::read_dir(directory).map_err(wrong)?.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    entries.sort_by_cached_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let kind = entry.file_type().map_err(wrong)?;
+        if kind.is_dir() {
+            add_below(&entry.path(), paths)?;
+        } else if kind.is_file() {
+            paths.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::generated;
+
+    #[test]
+    fn the_words_of_a_format_are_replaced_whatever_their_case() {
+        for (format, expected) in [
+            ("$jobname.$jobnum.$filenum", "a.2.7"),
+            ("$JOBNAME/x$JobNum_$filenum", "a/x2_7"),
+            ("$clientuid$jobnames$other$", "as$other$"),
+            ("\u{e4}$\u{e4}", "\u{e4}$\u{e4}"),
+        ] {
+            assert_eq!(generated(format, "a", 2, 7), expected, "{format}");
+        }
+    }
+
+    #[test]
+    fn what_a_word_stands_for_leads_nowhere() {
+        for (format, job, expected) in [
+            ("$jobname/x", "..", "__/x"),
+            ("$jobname/$jobname/x.$filenum", "..", "__/__/x.7"),
+            (".$clientuid./x", "a", "__/x"),
+            (".$jobname/x", ".", "__/x"),
+            ("$clientuid/etc/x", "a", "etc/x"),
+            ("$clientuid.$jobname", ".", "__"),
+            ("../$jobname", "a", "../a"),
+            ("/data//$jobname", "..a", "/data//..a"),
+        ] {
+            assert_eq!(generated(format, job, 2, 7), expected, "{format}");
+        }
+    }
 }

@@ -10,10 +10,8 @@ mod recorder;
 mod resolve;
 mod source;
 
-mod traces;
-
 pub(crate) use log_contents::ReplayLog;
 pub(crate) use player::Player;
 pub(crate) use recorder::Recorder;
+pub use resolve::merge_traces;
 pub(crate) use resolve::{Replays, resolve};
-pub use traces::merge_traces;

@@ -30,10 +30,7 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    /// Opens the log and reads its first I/Os.
-    ///
-    /// # Errors
-    /// If the log cannot be read, or has changed since it was examined.
+    /// Opens the log and reads its first I/Os. Fails if the log cannot be read, or has changed since it was examined.
     pub(crate) fn new(plan: &ReplayPlan, replayed: &ReplayLog) -> Result<Player, RecordFailure> {
         let room = if plan.hold == Hold::Pieces { PIECE } else { AHEAD };
         let (plan, replayed) = (plan.clone(), replayed.clone());

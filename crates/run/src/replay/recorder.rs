@@ -30,10 +30,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens the job's I/O log for appending; `None` if it asks for none.
-    ///
-    /// # Errors
-    /// If it cannot be opened, or the format cannot represent a file name.
+    /// Opens the job's I/O log for appending; `None` if it asks for none. Fails if it cannot be opened, or the format
+    /// cannot represent a file name.
     pub(crate) fn open(job: &JobPlan, targets: &[Target]) -> Result<Option<Box<Recorder>>, JobError> {
         let Some(path) = &job.record.iolog else { return Ok(None) };
         let mut names = Vec::with_capacity(targets.len());

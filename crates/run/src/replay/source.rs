@@ -41,10 +41,7 @@ impl Read for SourceReader {
 
 impl Source {
     /// Opens the file, connects to the Unix socket, or reads standard input (`-`), a pipe or a character device to its
-    /// end.
-    ///
-    /// # Errors
-    /// If it cannot be opened or read, or if a stream is not an I/O log.
+    /// end. Fails if it cannot be opened or read, or if a stream is not an I/O log.
     pub(crate) fn open(job: &JobPlan, path: &Path) -> Result<Source, JobError> {
         let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
         let file = match Source::lasting(path).map_err(|error| file_error("read_iolog", path, error, ""))? {

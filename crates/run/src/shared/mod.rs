@@ -5,10 +5,8 @@
 mod block_record;
 pub(crate) mod capabilities;
 pub(crate) mod control;
-pub(crate) mod divided_usage;
 pub(crate) mod gate;
 pub(crate) mod group_state;
-pub(crate) mod notices;
 pub(crate) mod priorities;
 pub(crate) mod record;
 pub(crate) mod steady;

@@ -8,10 +8,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use sys::devices::identity::BlockDevice;
 
-/// Sets the scheduler of the devices of all clones of a job, and checks their zone model.
-///
-/// # Errors
-/// If the scheduler of a device cannot be set, or the device does not fit the job.
+/// Sets the scheduler of the devices of all clones of a job, and checks their zone model. Fails if the scheduler of a
+/// device cannot be set, or the device does not fit the job.
 pub(super) fn prepare(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
     if let Some(scheduler) = &job.files.handling.scheduler {
         let paths: BTreeSet<&Path> = clones.iter().flatten().map(|file| file.path.as_path()).collect();

@@ -137,10 +137,7 @@ impl<'run> EventLoop<'run> {
     }
 
     /// Starts the workers that are due at once, whose gates are then open. A thread that would have to sleep at its
-    /// gate is woken where other work has been in the caches meanwhile.
-    ///
-    /// # Errors
-    /// If a worker cannot be started.
+    /// gate is woken where other work has been in the caches meanwhile. Fails if a worker cannot be started.
     pub(crate) fn begin<'scope>(
         &mut self,
         pool: &mut WorkerPool<'run, 'scope>,
@@ -157,10 +154,8 @@ impl<'run> EventLoop<'run> {
         self.start(pool, scope, observer)
     }
 
-    /// Runs until all workers have ended; [`EventLoop::begin`] comes first.
-    ///
-    /// # Errors
-    /// If a worker cannot be started or waited for.
+    /// Runs until all workers have ended; [`EventLoop::begin`] comes first. Fails if a worker cannot be started or
+    /// waited for.
     pub(crate) fn run<'scope>(
         mut self,
         pool: &mut WorkerPool<'run, 'scope>,

@@ -11,8 +11,7 @@ use load::verify::Verifier;
 use measure::Direction;
 use model::JobError;
 use monitor::Target;
-use plan::Plan;
-use plan::{JobPlan, Mix, WorkerPlan};
+use plan::{JobPlan, Mix, Plan, WorkerPlan};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -69,10 +68,7 @@ fn smallest_checked_block(job: &JobPlan) -> Option<usize> {
 }
 
 /// Plans and lays out the files of all jobs, in the order of the jobs, before any of them starts. An error becomes the
-/// result of that job's workers; the other jobs run.
-///
-/// # Errors
-/// If a layout is stuck, and the run is ended by force.
+/// result of that job's workers; the other jobs run. Fails if a layout is stuck, and the run is ended by force.
 pub(crate) fn prepare(
     plan: &Plan,
     workers: &[WorkerPlan<'_>],

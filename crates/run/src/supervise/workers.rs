@@ -185,10 +185,8 @@ pub(crate) enum WorkerEnd {
 
 impl<'run, 'scope> WorkerPool<'run, 'scope> {
     /// Forks all process workers at once, before this process has any threads: a fork copies only the calling thread,
-    /// so a lock that another thread holds would stay locked in the child. The processes wait at their gates.
-    ///
-    /// # Errors
-    /// If the kernel refuses a process; those that were forked already are ended.
+    /// so a lock that another thread holds would stay locked in the child. The processes wait at their gates. Fails if
+    /// the kernel refuses a process; those that were forked already are ended.
     pub(crate) fn fork(run: RunInputs<'run>) -> Result<Self, SysError> {
         let system_seed = super::prepare::system_seed();
         let mut pool =
@@ -305,10 +303,7 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
         }
     }
 
-    /// Waits for a worker's process that was asked to end.
-    ///
-    /// # Errors
-    /// If the process does not exist any more.
+    /// Waits for a worker's process that was asked to end. Fails if the process does not exist any more.
     pub(crate) fn wait(&mut self, index: usize) -> Result<(), SysError> {
         let is_waited_for = matches!(self.handles[index], WorkerHandle::Shared(host) if self.hosts[host].end.is_some());
         let handle = self.handle_of(index);
@@ -321,10 +316,7 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
         Ok(())
     }
 
-    /// Reaps a worker if it has ended.
-    ///
-    /// # Errors
-    /// If the process does not exist any more.
+    /// Reaps a worker if it has ended. Fails if the process does not exist any more.
     pub(crate) fn collect(&mut self, index: usize) -> Result<Option<WorkerEnd>, SysError> {
         if let WorkerHandle::Shared(host) = self.handles[index] {
             return self.collect_from(host, index);

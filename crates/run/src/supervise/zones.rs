@@ -60,10 +60,8 @@ struct Needs {
 type Place = (usize, usize, (Identity, u64));
 
 /// Maps the zones that the workers share: one entry per worker and file; none for files without zones. `files` has one
-/// entry per worker.
-///
-/// # Errors
-/// If jobs that write to one file with a reset threshold have different regions, or there is no memory.
+/// entry per worker. Fails if jobs that write to one file with a reset threshold have different regions, or there is no
+/// memory.
 pub(crate) fn share(
     workers: &[WorkerPlan<'_>],
     files: &[&[PlannedFile]],

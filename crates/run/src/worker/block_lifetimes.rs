@@ -40,10 +40,8 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// The blocks of a worker, if the job tracks them, in their initial state.
-    ///
-    /// # Errors
-    /// If the job has several files, or too many blocks.
+    /// The blocks of a worker, if the job tracks them, in their initial state. Fails if the job has several files, or
+    /// too many blocks.
     pub(super) fn of(setup: &WorkerSetup<'_>) -> Result<Option<Arc<Blocks>>, JobError> {
         let job = setup.plan.job;
         if !job.record.block_lives || !job.load.mix.contains(Direction::Trim) {

@@ -25,10 +25,8 @@ impl Hook {
     }
 }
 
-/// Runs the job's command, if it has one; its output goes to `NAME.prerun.txt` or `NAME.postrun.txt`.
-///
-/// # Errors
-/// If it cannot be run, or exits with a nonzero status.
+/// Runs the job's command, if it has one; its output goes to `NAME.prerun.txt` or `NAME.postrun.txt`. Fails if it
+/// cannot be run, or exits with a nonzero status.
 pub(crate) fn run(job: &JobPlan, hook: Hook) -> Result<(), JobError> {
     let command = match hook {
         Hook::Before => &job.start.before,

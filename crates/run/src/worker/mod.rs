@@ -2,15 +2,9 @@
 //! its I/O, and leaves its record.
 
 mod block_lifetimes;
-mod both_witnesses;
-mod cpu_cache_purge;
 mod debug_lines;
 mod hook;
 mod place;
-mod together;
-
-pub(crate) use debug_lines::DebugLog;
-pub(crate) use together::{Together, Turn};
 
 use crate::WorkerState;
 use crate::drive::{
@@ -27,10 +21,9 @@ use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Mailbox, Record};
 use crate::shared::wakeup;
 use block_lifetimes::{BlockTracker, Blocks};
-use both_witnesses::Both;
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use load::content::Content;
-use load::{Load, LoadSetup, RecordFailure, Region, SharedZones, Witness};
+use load::{Load, LoadSetup, RecordFailure, Region, Request, SharedZones, Witness};
 use measure::{Clock, Nanos, SystemClock};
 use model::JobError;
 use plan::{Isolation, JobPlan, WorkerPlan};
@@ -39,6 +32,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use sys::machine::shared_memory::SharedBlocks;
+
+pub(crate) use debug_lines::DebugLog;
+pub(crate) use place::{Together, Turn};
 
 /// Everything that a worker is given.
 #[derive(Clone, Copy)]
@@ -200,7 +196,7 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Bloc
     }
     let load = load.map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
     if let Some(bytes) = job.pass.as_ref().and_then(|pass| pass.purge_bytes) {
-        return Ok(load.witnessed(Box::new(cpu_cache_purge::Purge::new(bytes))));
+        return Ok(load.witnessed(Box::new(Purge::new(bytes))));
     }
     let recorder = Recorder::open(job, &open.targets)?;
     let mut witnesses: Vec<Box<dyn Witness>> = Vec::new();
@@ -324,4 +320,77 @@ fn engine_error(job: &JobPlan, error: &EngineError) -> JobError {
 /// A failure to read or write an I/O log, as the job's error.
 fn record_error(failure: RecordFailure) -> JobError {
     refusal(failure.errno, failure.operation, failure.message)
+}
+
+/// Passes every call on to both.
+#[derive(Debug)]
+struct Both(Box<dyn Witness>, Box<dyn Witness>);
+
+impl Both {
+    fn each(&mut self, call: impl Fn(&mut dyn Witness)) {
+        call(self.0.as_mut());
+        call(self.1.as_mut());
+    }
+}
+
+impl Witness for Both {
+    fn begin(&mut self, now: Nanos) {
+        self.each(|witness| witness.begin(now));
+    }
+
+    fn issued(&mut self, now: Nanos, request: &Request) {
+        self.each(|witness| witness.issued(now, request));
+    }
+
+    fn reviewed(&mut self, now: Nanos, request: &Request) {
+        self.each(|witness| witness.reviewed(now, request));
+    }
+
+    fn completed(&mut self, request: &Request) {
+        self.each(|witness| witness.completed(request));
+    }
+
+    fn failed(&mut self, request: &Request) {
+        self.each(|witness| witness.failed(request));
+    }
+
+    fn waits(&mut self, now: Nanos, until: Nanos) {
+        self.each(|witness| witness.waits(now, until));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.each(|witness| witness.note(text));
+    }
+
+    fn finish(&mut self, now: Nanos) -> Result<(), RecordFailure> {
+        let first = self.0.finish(now);
+        self.1.finish(now).and(first)
+    }
+}
+
+/// Memory that is written before each I/O.
+#[derive(Debug)]
+pub(crate) struct Purge {
+    memory: Box<[u8]>,
+    turn: u8,
+}
+
+impl Purge {
+    pub(crate) fn new(bytes: usize) -> Purge {
+        Purge { memory: vec![0; bytes].into_boxed_slice(), turn: 0 }
+    }
+}
+
+impl Witness for Purge {
+    fn begin(&mut self, _now: Nanos) {}
+
+    fn issued(&mut self, _now: Nanos, _request: &Request) {
+        self.turn = self.turn.wrapping_add(1);
+        self.memory.fill(std::hint::black_box(self.turn));
+        std::hint::black_box(&mut self.memory);
+    }
+
+    fn finish(&mut self, _now: Nanos) -> Result<(), RecordFailure> {
+        Ok(())
+    }
 }

@@ -1,21 +1,22 @@
 //! Placement of a worker: CPUs, NUMA nodes, priorities, user and group, cgroups, locked memory, and its clock.
 
 use crate::error::job_refusal;
-use crate::shared::usage::clock_ms;
+use crate::shared::usage::{DividedUsage, TurnPlace, clock_ms};
 use measure::{SystemClock, unix_ms};
 use model::JobError;
 use plan::{ClockChoice, Isolation, JobPlan, MemoryPolicy, PlacePlan};
+use std::cell::OnceCell;
 use std::path::Path;
 use sys::SysError;
 use sys::machine::numa::{Policy, run_on, take_memory};
 use sys::processes::io_group::IoGroup;
-use sys::processes::placement::{IoClass, LockedMemory, lock_memory, set_affinity, sharpen_timers};
-use sys::processes::placement::{become_group, become_user, set_hinted_io_priority, set_name, set_nice};
+use sys::processes::placement::{
+    IoClass, LockedMemory, become_group, become_user, lock_memory, set_affinity, set_hinted_io_priority, set_name,
+    set_nice, sharpen_timers,
+};
 
 /// Applies the placement of a job to the calling thread. The returned memory lock must live as long as the worker.
-///
-/// # Errors
-/// If the kernel refuses a setting.
+/// Fails if the kernel refuses a setting.
 pub(crate) fn take(job: &JobPlan, clone: u32, root: &Path) -> Result<Option<LockedMemory>, JobError> {
     let place = &job.place;
     let refused = |option: &str, error: SysError, advice: &str| {
@@ -80,10 +81,7 @@ fn change_rights(place: &PlacePlan) -> Result<(), SysError> {
     place.user.map_or(Ok(()), become_user)
 }
 
-/// The clock that the job asks for (`clocksource`).
-///
-/// # Errors
-/// If it asks for the TSC and the TSC is not reliable here.
+/// The clock that the job asks for (`clocksource`). Fails if it asks for the TSC and the TSC is not reliable here.
 pub(crate) fn clock(job: &JobPlan, clock: SystemClock) -> Result<SystemClock, JobError> {
     match (job.place.clock, clock.report().why_not_tsc) {
         (None, _) | (Some(ClockChoice::Counter), None) => Ok(clock),
@@ -95,10 +93,8 @@ pub(crate) fn clock(job: &JobPlan, clock: SystemClock) -> Result<SystemClock, Jo
     }
 }
 
-/// The start time in ms on the clock that the job asks for (`job_start_clock_id`); since 1970 UTC by default.
-///
-/// # Errors
-/// If there is no such clock.
+/// The start time in ms on the clock that the job asks for (`job_start_clock_id`); since 1970 UTC by default. Fails if
+/// there is no such clock.
 pub(crate) fn start_ms(job: &JobPlan) -> Result<u64, JobError> {
     let Some(id) = job.start.clock_id else { return Ok(unix_ms()) };
     clock_ms(id).ok_or_else(|| {
@@ -106,6 +102,48 @@ pub(crate) fn start_ms(job: &JobPlan) -> Result<u64, JobError> {
         let what = format_args!("job_start_clock_id={id} is not a clock: {known}");
         job_refusal(job, libc::EINVAL, "job_start_clock_id", what)
     })
+}
+
+/// State that the workers of a process or thread share.
+#[derive(Debug)]
+pub(crate) struct Together {
+    usage: DividedUsage,
+    /// Its placement, which the first worker makes; with the memory that it locked.
+    placed: OnceCell<Result<Option<LockedMemory>, JobError>>,
+}
+
+/// One of several workers of a process or thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn<'a> {
+    together: &'a Together,
+    /// Its number among them, from 0.
+    number: u32,
+}
+
+impl Together {
+    pub(crate) fn new(isolation: Isolation, workers: u32) -> Together {
+        Together { usage: DividedUsage::new(isolation, workers), placed: OnceCell::new() }
+    }
+
+    pub(crate) fn turn(&self, number: u32) -> Turn<'_> {
+        Turn { together: self, number }
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// Applies the placement of the job to the thread, once for all of its workers. Fails if the kernel refused it, to
+    /// this worker or to the first.
+    pub(super) fn in_place(
+        self,
+        take: impl FnOnce() -> Result<Option<LockedMemory>, JobError>,
+    ) -> Result<(), JobError> {
+        self.together.placed.get_or_init(take).as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    /// Its part of the usage of the thread.
+    pub(super) fn place(self) -> TurnPlace<'a> {
+        self.together.usage.place(self.number)
+    }
 }
 
 #[cfg(test)]

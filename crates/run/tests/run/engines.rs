@@ -1,4 +1,5 @@
-//! Engines that do something else than plain reads and writes, through `execute`: which jobs end together, what is counted.
+//! Engines that do something else than plain reads and writes, through `execute`: which jobs end together, what is
+//! counted.
 
 use crate::support::{job, run_jobs, run_one};
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};

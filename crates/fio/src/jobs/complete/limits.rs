@@ -1,8 +1,9 @@
-//! When a job ends, and which errors it continues after.
+//! When a job ends: limits, a latency target, a steady state; and which errors it continues after.
 
 use super::Findings;
 use crate::options::draft::Draft;
-use plan::{ContinueOnError, EngineSpec, Limits, Work};
+use measure::Nanos;
+use plan::{ContinueOnError, EngineSpec, LatencyPlan, Limits, SteadyPlan, Work};
 
 /// Builds the limits of a draft.
 pub(super) fn plan(draft: &Draft) -> Limits {
@@ -43,4 +44,46 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<
         let what = format!("engine {} moves no bytes, and a ramp of bytes would never end", engine.name);
         findings.reject(&["ramp_size", "ioengine"], what, "give ramp_time");
     }
+}
+
+/// Window of each step of a latency search if `latency_window` is not set.
+const LATENCY_WINDOW: Nanos = Nanos::SECOND;
+
+/// Builds the latency plan: a limit per I/O, or a search for the depth that meets a target.
+pub(super) fn latency(draft: &Draft) -> LatencyPlan {
+    let window = if draft.job.latency.window.is_zero() { LATENCY_WINDOW } else { draft.job.latency.window };
+    match draft.job.latency.target {
+        Some(_) => LatencyPlan { window, ..draft.job.latency.clone() },
+        None => draft.job.latency.clone(),
+    }
+}
+
+/// Warns about a search without a window.
+pub(super) fn check_latency(draft: &Draft, findings: &mut Findings<'_>) {
+    if draft.job.latency.target.is_some() && draft.job.latency.window.is_zero() {
+        let what = "latency_target without latency_window: each step of the search lasts a second";
+        findings.warn(&["latency_target"], what, "set latency_window");
+    }
+}
+
+/// Builds the plan for steady-state detection; `None` if it is off.
+pub(super) fn steady(draft: &Draft, findings: &mut Findings<'_>) -> Option<SteadyPlan> {
+    let steady = &draft.steady;
+    if steady.duration.is_zero() {
+        if draft.given("steadystate") {
+            let what = "steadystate without steadystate_duration has no effect";
+            findings.warn(&["steadystate"], what, "set steadystate_duration, like 30s");
+        }
+        return None;
+    }
+    let options = ["steadystate_duration", "steadystate_check_interval"];
+    if !steady.duration.get().is_multiple_of(steady.interval.get()) {
+        let what = "steadystate_duration is not a multiple of steadystate_check_interval";
+        findings.reject(&options, what, "make the duration a multiple of the interval");
+    }
+    if steady.intervals() as u64 > SteadyPlan::MOST_INTERVALS {
+        let what = format!("the window has {} samples; {} is the most", steady.intervals(), SteadyPlan::MOST_INTERVALS);
+        findings.reject(&options, what, "make steadystate_check_interval longer");
+    }
+    Some(*steady)
 }

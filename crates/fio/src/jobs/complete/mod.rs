@@ -3,15 +3,12 @@
 mod buffers;
 mod depth;
 mod files;
-mod latency;
 mod limits;
 mod load;
 mod pace;
 mod place;
 mod record;
 mod replay;
-mod sharing;
-mod steady;
 mod verify;
 mod zones;
 
@@ -85,9 +82,9 @@ pub(crate) fn job_plan(engine: &'static EngineSpec, findings: &mut Findings<'_>)
     record::check(draft, findings);
     zones::check(draft, &load, findings);
     replay::check(draft, findings);
-    latency::check(draft, findings);
+    limits::check_latency(draft, findings);
     place::check(draft, findings);
-    sharing::check(draft, engine, findings);
+    place::check_sharing(draft, engine, findings);
     check_effect(draft, findings);
     JobPlan {
         limits: limits::plan(draft),
@@ -96,8 +93,8 @@ pub(crate) fn job_plan(engine: &'static EngineSpec, findings: &mut Findings<'_>)
         files: files::plan(draft, load.mix),
         depth: depth::plan(draft, engine, findings),
         pace: pace::plan(draft),
-        latency: latency::plan(draft),
-        steady: steady::plan(draft, findings),
+        latency: limits::latency(draft),
+        steady: limits::steady(draft, findings),
         buffers: buffers::plan(draft),
         place: place::plan(draft),
         verify: verify::plan(draft, &load),

@@ -25,8 +25,7 @@ fn engine(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
 }
 
 rows! {
-    "ioengine": TEXT, DEFAULT_ENGINE => Text(fn engine);
-        "I/O engine";
+    "ioengine": TEXT, DEFAULT_ENGINE => Text(fn engine); "I/O engine";
     "iodepth": POSITIVE, "1" => Count(job.depth.depth); "Number of I/Os to keep in flight";
     "iodepth_batch" | "iodepth_batch_submit": COUNT, "1" => Count(job.depth.batch);
         "Maximum number of I/Os per submission; 0 for iodepth";
@@ -34,8 +33,7 @@ rows! {
         "Minimum number of completions to wait for; 0 polls without waiting";
     "iodepth_batch_complete_max": COUNT => Count(reap_max); "Maximum number of completions to retrieve at once";
     "iodepth_low": COUNT => Count(low); "Number of I/Os in flight at which a full queue is filled again";
-    "serialize_overlap": BOOL, "0" => Switch(job.depth.serialises_overlap);
-        "Delay an I/O that overlaps one in flight";
+    "serialize_overlap": BOOL, "0" => Switch(job.depth.serialises_overlap); "Delay an I/O that overlaps one in flight";
     "io_submit_mode": SUBMISSION, "inline" => Word(job.depth.offload, |word| word == "offload");
         "Which thread submits I/Os";
     "fdp": BOOL, "0" => Refused(PLACEMENT); "Flexible data placement";

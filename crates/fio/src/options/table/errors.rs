@@ -2,7 +2,6 @@
 
 use super::row::rows;
 use crate::error::Complaint;
-use crate::options::errno;
 use plan::option::Kind;
 use plan::{ContinueOnError, IgnoredErrors};
 
@@ -55,10 +54,60 @@ fn ignored(text: &str) -> Result<IgnoredErrors, Complaint> {
 
 fn one_error(word: &str) -> Result<i32, Complaint> {
     let number = word.parse().ok().filter(|number| *number > 0);
-    number.or_else(|| errno::number(word)).ok_or_else(|| {
+    number.or_else(|| errno(word)).ok_or_else(|| {
         Complaint::new(format!("names an unknown error `{word}`"), "write it like EIO:ENOSPC or by number, 5:28")
     })
 }
+
+/// Returns the number of the error with this name, such as `EIO`.
+fn errno(name: &str) -> Option<i32> {
+    ERRORS.iter().find(|error| error.1 == name).map(|error| error.0)
+}
+
+/// Errors of I/O and file operations, with the generic Linux numbers (errno(3)); a few architectures use others.
+const ERRORS: &[(i32, &str)] = &[
+    (1, "EPERM"),
+    (2, "ENOENT"),
+    (4, "EINTR"),
+    (5, "EIO"),
+    (6, "ENXIO"),
+    (7, "E2BIG"),
+    (9, "EBADF"),
+    (11, "EAGAIN"),
+    (12, "ENOMEM"),
+    (13, "EACCES"),
+    (14, "EFAULT"),
+    (15, "ENOTBLK"),
+    (16, "EBUSY"),
+    (17, "EEXIST"),
+    (18, "EXDEV"),
+    (19, "ENODEV"),
+    (20, "ENOTDIR"),
+    (21, "EISDIR"),
+    (22, "EINVAL"),
+    (23, "ENFILE"),
+    (24, "EMFILE"),
+    (25, "ENOTTY"),
+    (26, "ETXTBSY"),
+    (27, "EFBIG"),
+    (28, "ENOSPC"),
+    (29, "ESPIPE"),
+    (30, "EROFS"),
+    (32, "EPIPE"),
+    (34, "ERANGE"),
+    (61, "ENODATA"),
+    (62, "ETIME"),
+    (71, "EPROTO"),
+    (74, "EBADMSG"),
+    (75, "EOVERFLOW"),
+    (84, "EILSEQ"),
+    (95, "EOPNOTSUPP"),
+    (110, "ETIMEDOUT"),
+    (116, "ESTALE"),
+    (121, "EREMOTEIO"),
+    (122, "EDQUOT"),
+    (125, "ECANCELED"),
+];
 
 #[cfg(test)]
 mod tests {

@@ -85,6 +85,5 @@ rows! {
         "Number of writes after which to fdatasync; 0 for never";
     "end_fsync": BOOL, "0" => Switch(job.load.end_fsync); "fsync the files at the end of the job";
     "fsync_on_close": BOOL, "0" => Switch(job.load.fsync_on_close); "fsync a file when it is closed";
-    "write_barrier": COUNT, "0" => Refused(BARRIER);
-        "Number of writes after which one is a barrier";
+    "write_barrier": COUNT, "0" => Refused(BARRIER); "Number of writes after which one is a barrier";
 }

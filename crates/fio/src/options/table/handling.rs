@@ -126,13 +126,11 @@ rows! {
         "Format of generated file names";
     "filetype": FILE_TYPE, "none" => Word(job.files.handling.file_type, file_type);
         "Type of the files, instead of looking it up";
-    "opendir": TEXT => Text(fn open_below);
-        "Use all files in this directory and below";
+    "opendir": TEXT => Text(fn open_below); "Use all files in this directory and below";
     "lockfile": LOCK, "none" => Word(job.files.handling.lock, lock), first; "How workers lock files during I/O";
     "openfiles": COUNT => Count(job.files.handling.open_at_once, |count| (count > 0).then_some(count));
         "Maximum number of files open at the same time; all without it";
-    "file_service_type": SERVICE, "roundrobin" => Word(fn choose_files);
-        "How to choose the file of the next I/O";
+    "file_service_type": SERVICE, "roundrobin" => Word(fn choose_files); "How to choose the file of the next I/O";
     "ioscheduler": TEXT => Text(job.files.handling.scheduler, scheduler);
         "Switch the devices to this I/O scheduler, which remains set after the run";
     "create_serialize": BOOL, "1" => Switch(job.files.handling.laid_out_first);
@@ -143,8 +141,7 @@ rows! {
         "Remove the files after each loop except the last";
     "write_hint": HINT => Word(job.files.handling.write_hint, |word| Some(hint(word)?));
         "Expected lifetime of the written data";
-    "fill_device" | "fill_fs": BOOL, "0" => Switch(job.files.handling.fill);
-        "Write until the space runs out (ENOSPC)";
+    "fill_device" | "fill_fs": BOOL, "0" => Switch(job.files.handling.fill); "Write until the space runs out (ENOSPC)";
     "file_append": BOOL, "0" => Switch(job.files.handling.append); "Write after the end of each file";
     "end_syncfs": BOOL, "0" => Switch(job.load.end_syncfs); "syncfs at the end of the job";
     "sync_file_range": TEXT => Text(job.load.range_sync, |text| Some(range_sync(text)?));

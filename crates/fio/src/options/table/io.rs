@@ -74,20 +74,17 @@ fn over_provisioning(text: &str) -> Result<f64, Complaint> {
 }
 
 rows! {
-    "rw" | "readwrite": MOVEMENT, "read" => Word(fn movement);
-        "Type of I/O pattern";
+    "rw" | "readwrite": MOVEMENT, "read" => Word(fn movement); "Type of I/O pattern";
     "rw_sequencer": SEQUENCER, "sequential" => Word(identical, |word| word == "identical");
         "How the N of rw=rand..:N modifies offsets";
     "rwmixread": PERCENT, "50" => Small(job.load.read_percent); "Percentage of a mixed workload that is reads";
     "rwmixwrite": PERCENT, "50" => Small(job.load.read_percent, |percent| 100 - percent);
         "Percentage of a mixed workload that is writes; the last of the two given applies";
-    "rwmixcycle": TEXT => Never("withdrawn: the mix is drawn for each I/O");
-        "Interval over which the mix is balanced";
+    "rwmixcycle": TEXT => Never("withdrawn: the mix is drawn for each I/O"); "Interval over which the mix is balanced";
     "randrepeat" | "allrandrepeat": BOOL, "1" => Switch(job.load.repeat_per_loop);
         "Use the same random sequence in every run";
     "randseed": BYTES, "0x89" => Number(job.load.seed); "Seed of the random generators";
-    "random_generator": GENERATOR, "tausworthe" => Word(job.load.generator, generator);
-        "Random generator for offsets";
+    "random_generator": GENERATOR, "tausworthe" => Word(job.load.generator, generator); "Random generator for offsets";
     "random_distribution": TEXT, "random"
         => Text(job.load.distribution, |text, context| distribution(text, context.unit_base)?);
         "Distribution of random offsets";

@@ -3,7 +3,6 @@
 //! The rows are split over files by their heading in help. An option that is known but not implemented has a row with
 //! `Refused` or `Never`; to enable it, give it a setter.
 
-mod block;
 mod buffers;
 mod depth;
 mod description;
@@ -12,7 +11,6 @@ mod files;
 mod handling;
 mod io;
 mod latency;
-mod logs;
 mod pace;
 mod place;
 mod records;
@@ -22,7 +20,6 @@ mod size;
 mod steady;
 #[cfg(test)]
 mod tests;
-mod time;
 mod verify;
 mod zones;
 
@@ -36,10 +33,8 @@ const GROUPS: &[&[Row]] = &[
     files::ROWS,
     handling::ROWS,
     io::ROWS,
-    block::ROWS,
     size::ROWS,
     depth::ROWS,
-    time::ROWS,
     pace::ROWS,
     latency::ROWS,
     buffers::ROWS,
@@ -48,7 +43,6 @@ const GROUPS: &[&[Row]] = &[
     replay::ROWS,
     place::ROWS,
     records::ROWS,
-    logs::ROWS,
     steady::ROWS,
     errors::ROWS,
 ];

@@ -57,10 +57,8 @@ fn control_group(text: &str) -> Result<String, Complaint> {
 rows! {
     "comm": TEXT => Text(job.place.name); "Process name of the worker";
     "nice": between(-20, 19), "0" => Signed(job.place.nice); "Increment of the nice value";
-    "prio": between(0, 7) => Small(place.io_level);
-        "I/O priority level within its class; 0 is the highest";
-    "prioclass": between(0, 3) => Small(place.io_class);
-        "I/O priority class: 1 realtime, 2 best effort, 3 idle";
+    "prio": between(0, 7) => Small(place.io_level); "I/O priority level within its class; 0 is the highest";
+    "prioclass": between(0, 3) => Small(place.io_class); "I/O priority class: 1 realtime, 2 best effort, 3 idle";
     "priohint": between(0, 1023)
         => Count(job.place.io_hint, |hint| u16::try_from(hint).unwrap_or(0));
         "I/O priority hint";
@@ -70,14 +68,12 @@ rows! {
         "CPUs that the job may use: 0,2,4-7";
     "cpus_allowed_policy": DISTRIBUTION => Word(job.place.split_cpus, |word| word == "split");
         "Distribution of cpus_allowed over clones";
-    "numa_cpu_nodes": TEXT => Text(job.place.nodes, nodes);
-        "Run on the CPUs of these NUMA nodes: 0,2-3";
+    "numa_cpu_nodes": TEXT => Text(job.place.nodes, nodes); "Run on the CPUs of these NUMA nodes: 0,2-3";
     "numa_mem_policy": TEXT => Text(job.place.memory, |text| Some(memory_policy(text)?));
         "NUMA memory policy: default, local, prefer:N, bind:LIST or interleave:LIST";
     "cgroup": TEXT => Text(place.cgroup.name, control_group);
         "Add the job to this control group, which is created if it does not exist";
-    "cgroup_weight": between(100, 1000) => Count(place.cgroup.weight);
-        "I/O weight of the control group";
+    "cgroup_weight": between(100, 1000) => Count(place.cgroup.weight); "I/O weight of the control group";
     "cgroup_nodelete": BOOL, "0" => Switch(place.cgroup.keep); "Do not delete the control group after the run";
     "uid": COUNT => Count(job.place.user); "Run as this user ID";
     "gid": COUNT => Count(job.place.group); "Run as this group ID";

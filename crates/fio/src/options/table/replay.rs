@@ -55,12 +55,10 @@ fn scalars(list: &str) -> Result<Vec<f64>, Complaint> {
 }
 
 rows! {
-    "write_iolog": TEXT => Text(job.record.iolog, iolog);
-        "Write the issued I/O pattern to this file";
+    "write_iolog": TEXT => Text(job.record.iolog, iolog); "Write the issued I/O pattern to this file";
     "read_iolog": TEXT => Text(replay.plan.logs, logs);
         "Replay this log of fio (v2, v3) or blktrace; several separated by `:`, one per clone; - for standard input";
-    "read_iolog_chunked": BOOL, "0" => Switch(replay.plan.hold, |pieces| held(pieces));
-        "Read the log in small chunks";
+    "read_iolog_chunked": BOOL, "0" => Switch(replay.plan.hold, |pieces| held(pieces)); "Read the log in small chunks";
     "merge_blktrace_file": TEXT => Text(replay.merge.file, |path| path.into());
         "Merge the traces of read_iolog into this file, and replay it";
     "merge_blktrace_scalars": floats(64) => Text(replay.merge.scalars, scalars);
@@ -71,11 +69,9 @@ rows! {
     "replay_time_scale": POSITIVE, "100" => Count(replay.plan.timing, |percent| Timing::Percent(percent));
         "Replay speed in percent of the recorded speed";
     "replay_redirect": TEXT => Text(replay.plan.redirect); "Replay all I/Os to this file or device";
-    "replay_align": COUNT => Count(replay.plan.align, alignment);
-        "Alignment of replayed offsets, a power of two";
+    "replay_align": COUNT => Count(replay.plan.align, alignment); "Alignment of replayed offsets, a power of two";
     "replay_scale": POSITIVE, "1" => Count(replay.plan.scale); "Divisor of replayed offsets";
-    "replay_skip": TEXT => Text(fn skip);
-        "Types of I/O to skip in the replay: read, write, trim, sync";
+    "replay_skip": TEXT => Text(fn skip); "Types of I/O to skip in the replay: read, write, trim, sync";
 }
 
 /// Parses numbers of repetitions separated by `:`, such as `2:1`.

@@ -4,7 +4,7 @@ use crate::error::{Complaint, did_you_mean};
 use crate::options::draft::Draft;
 use crate::options::values::{Amount, Triple, UnitBase, amount, count, integer, ranges, span_of_time, triple};
 use measure::{Nanos, PerDirection};
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec};
 
 /// Facts about the machine that a value may refer to.
 pub(crate) struct Context<'a> {
@@ -64,25 +64,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// An option with this effect; its name, kind and help come from the table.
-    pub(super) const fn new(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Self {
-        let support = match set {
-            Set::Refused(reason) | Set::Never(reason) => Support::Refused(reason),
-            _ => Support::Works,
-        };
-        Row { spec: OptionSpec { name, aliases: &[], kind, default: None, help, support, effect: None }, set, order: 1 }
-    }
-
-    /// Sets the default.
-    pub(crate) const fn default(mut self, text: &'static str) -> Self {
-        self.spec.default = Some(text);
-        self
-    }
-
-    /// Sets other names.
-    pub(crate) const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
-        self.spec.aliases = aliases;
-        self
+    /// An option with this effect.
+    pub(super) const fn new(spec: OptionSpec, set: Set) -> Self {
+        match set {
+            Set::Refused(reason) | Set::Never(reason) => Row { spec: spec.refused(reason), set, order: 1 },
+            _ => Row { spec, set, order: 1 },
+        }
     }
 
     /// Applies the option before the others of its section.
@@ -224,12 +211,15 @@ macro_rules! rows {
         $(, $order:ident)?; $help:expr;)*) => {
         pub(super) const ROWS: &[$crate::options::table::Row] = {
             #[allow(unused_imports, reason = "no file has options of all kinds")]
-            use $crate::options::table::row::{Row, Set, kind::*, place, set};
+            use {
+                $crate::options::table::row::{Row, Set, place, set},
+                plan::option::{OptionSpec, kind::*},
+            };
             &[$(
-                Row::new($name, $kind, set!($set: $($how)*), $help)
-                    .alias(&[$($alias),*])
-                    $(.default($default))?
-                    $(.$order())?
+                Row::new(
+                    OptionSpec::new($name, &[$($alias),*], $kind, $help)$(.default($default))?,
+                    set!($set: $($how)*),
+                )$(.$order())?
             ),*]
         };
     };
@@ -284,38 +274,3 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
-
-/// Kinds that many rows share.
-pub(crate) mod kind {
-    use plan::option::{Kind, TimeUnit};
-
-    pub(crate) const TEXT: Kind = Kind::Text;
-    pub(crate) const BOOL: Kind = Kind::Bool;
-    pub(crate) const FLAG: Kind = Kind::Flag;
-    pub(crate) const THREE: Kind = Kind::ThreeWay;
-    pub(crate) const RANGE: Kind = Kind::Range;
-    /// Times whose numbers without a unit are seconds.
-    pub(crate) const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
-    /// Times whose numbers without a unit are microseconds.
-    pub(crate) const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
-    /// 0 to 2^32 - 1.
-    pub(crate) const COUNT: Kind = between(0, u32::MAX as i64);
-    /// 1 to 2^32 - 1.
-    pub(crate) const POSITIVE: Kind = between(1, u32::MAX as i64);
-    /// 0 to 100.
-    pub(crate) const PERCENT: Kind = between(0, 100);
-    /// Bytes; percentages are not accepted.
-    pub(crate) const BYTES: Kind = Kind::Size { percent: false };
-    /// Bytes or a percentage of the file.
-    pub(crate) const SHARE: Kind = Kind::Size { percent: true };
-
-    /// A whole number between two bounds, inclusive.
-    pub(crate) const fn between(least: i64, most: i64) -> Kind {
-        Kind::Integer { least, most }
-    }
-
-    /// Up to this many fractions separated by `:`.
-    pub(crate) const fn floats(most: usize) -> Kind {
-        Kind::Floats { most }
-    }
-}

@@ -78,8 +78,7 @@ rows! {
         "Number of written blocks after which to verify, instead of at the end";
     "verify_backlog_batch": COUNT => Count(verify.plan.backlog_batch, |blocks| (blocks > 0).then_some(blocks.into()));
         "Number of blocks to verify at a time";
-    "verify_state_save": BOOL, "1" => Switch(verify.plan.state_save);
-        "Save the progress of the writes in a state file";
+    "verify_state_save": BOOL, "1" => Switch(verify.plan.state_save); "Save the progress of the writes in a state file";
     "verify_state_load": BOOL => Switch(verify.plan.state_load); "Verify only the writes that a state file lists";
     "experimental_verify": BOOL => Switch(verify.plan.replay);
         "Generate the sequence of writes again instead of remembering it";

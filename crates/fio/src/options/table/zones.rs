@@ -36,8 +36,7 @@ rows! {
     "zonerange": BYTES, "0" => Number(zones.range); "Size of a window of strided zones";
     "zonesize": BYTES, "0" => Number(zones.size); "Bytes of I/O per window, or size of a zone";
     "zonecapacity": BYTES, "0" => Number(zones.zoned.capacity); "Writable bytes of a zone";
-    "zoneskip": SHARE, "0" => Amount(zones.skip, gap);
-        "Gap after a window of strided zones";
+    "zoneskip": SHARE, "0" => Amount(zones.skip, gap); "Gap after a window of strided zones";
     "read_beyond_wp": BOOL, "0" => Switch(zones.zoned.reads_anywhere); "Allow reads beyond the write pointer";
     "max_open_zones": between(0, OPEN_MOST), "0" => Count(zones.zoned.open_most, |most| (most > 0).then_some(most));
         "Maximum number of open zones; 0 for no limit";

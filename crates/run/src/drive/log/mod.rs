@@ -253,10 +253,7 @@ impl Logs {
         }
     }
 
-    /// Writes the remaining rows and waits until they are in the file.
-    ///
-    /// # Errors
-    /// The first row that could not be written.
+    /// Writes the remaining rows and waits until they are in the file. Errors: the first row that could not be written.
     pub(super) fn finish(mut self, now: Nanos) -> Result<(), JobError> {
         if !self.window.length.is_zero() && now > self.window.began {
             self.close_window(now);
