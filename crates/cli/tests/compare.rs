@@ -117,7 +117,8 @@ fn a_loss_next_to_a_neighbour_decides_nothing() {
     let new = write_noted(directory.path(), "beset", &OLD, (2, &neighbour));
     // no loss in spite of a neighbour
     gate(&format!("{new} --against {old}")).succeeds();
-    // Another program had the processors: the same. A worker that computes would do so again: no answer about the storage.
+    // Another program had the processors: the same. A worker that computes would do so again: no answer about the
+    // storage.
     let taken = of("client CPU", "not_a_storage_result", json!([["run_delay_percent", 40.0]]));
     let new = write_noted(directory.path(), "taken", &slow, (5, &taken));
     gate(&format!("{new} --against {old}")).exits(2);

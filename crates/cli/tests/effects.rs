@@ -1,9 +1,9 @@
-//! No option is accepted and ignored: every option of a job that works has a case of the comparison with fio that notices
-//! when it does nothing, or a test that is named here; every other one is refused by name.
+//! No option is accepted and ignored: every option of a job that works has a case of the comparison with fio that
+//! notices when it does nothing, or a test that is named here; every other one is refused by name.
 //!
-//! The cases are the rows of `NOTICED` in `differential/omitted.rs`, where each is tried: the program under test gets the
-//! case once more without the option, and must differ from fio. An option that fio 3.33 does not know, or whose effect
-//! shows neither in a report nor in I/Os, calls and files, has its test in [`TESTS`]: the test must exist.
+//! The cases are the rows of `NOTICED` in `differential/omitted.rs`, where each is tried: the program under test gets
+//! the case once more without the option, and must differ from fio. An option that fio 3.33 does not know, or whose
+//! effect shows neither in a report nor in I/Os, calls and files, has its test in [`TESTS`]: the test must exist.
 
 use crate::context::fio;
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! `--metrics`, `--metrics-listen` and `plumb parse --format openmetrics`. What Prometheus' own programs make of them is in tools/metrics.
+//! `--metrics`, `--metrics-listen` and `plumb parse --format openmetrics`. What Prometheus' own programs make of them
+//! is in tools/metrics.
 
 use crate::context::{self, place};
 use house::{Process, Run, Words};

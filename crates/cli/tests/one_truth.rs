@@ -1,7 +1,8 @@
-//! One result, one truth: results of every origin, made here by the real tools, read by every command that reads results.
+//! One result, one truth: results of every origin, made here by the real tools, read by every command that reads
+//! results.
 //!
-//! Owns the table of what each command shows of each origin. A cell is a part of the output: the fact, or the reason why
-//! it is not there.
+//! Owns the table of what each command shows of each origin. A cell is a part of the output: the fact, or the reason
+//! why it is not there.
 
 use crate::context::{PLUMB, place};
 use house::Run;
@@ -50,8 +51,8 @@ const NO_JOBS: &str = "states rates or times without the jobs that they are of";
 /// Grades are of levels that these short runs do not have.
 const NO_LEVELS: &str = "there is no run of randread 8K by 16";
 
-/// Parts of the output, all of which must be there, or with `!` must not. `{p95}` is a number in the column of the 95 % percentile,
-/// `{finding}` each finding that the result holds, `{system}` facts about the machine.
+/// Parts of the output, all of which must be there, or with `!` must not. `{p95}` is a number in the column of the 95 %
+/// percentile, `{finding}` each finding that the result holds, `{system}` facts about the machine.
 type Cell = (Shown, &'static [&'static str]);
 
 const TABLE: &[(Origin, [Cell; 7])] = &[

@@ -1,4 +1,5 @@
-//! `plumb store`, `plumb history`, `plumb trend`: what is kept and when, how runs are found again, and what is said of them.
+//! `plumb store`, `plumb history`, `plumb trend`: what is kept and when, how runs are found again, and what is said of
+//! them.
 
 use crate::context::{place, plumb};
 use house::{Place, Run, Transcript};

@@ -1,4 +1,5 @@
-//! `--stream`: the lines that a command writes while it measures, their schema, their sums, and readers that do not read.
+//! `--stream`: the lines that a command writes while it measures, their schema, their sums, and readers that do not
+//! read.
 
 use crate::context::{self, PLUMB, place};
 use house::{Run, Words};

@@ -1,4 +1,5 @@
-//! Text as wide as the terminal, by the environment variable COLUMNS as by a terminal itself; in a pipe a finding is a line.
+//! Text as wide as the terminal, by the environment variable COLUMNS as by a terminal itself; in a pipe a finding is a
+//! line.
 
 use crate::context::{place, plumb};
 use house::Place;

@@ -200,7 +200,8 @@ fn ten_minutes_of_a_thousand_jobs_are_less_than_5_mb() {
     }
 }
 
-/// Written by plumb before histograms were packed: 3 of the 65 jobs of `--ioengine=null --rw=randrw --size=256k --rate_iops=2000`.
+/// Written by plumb before histograms were packed: 3 of the 65 jobs of `--ioengine=null --rw=randrw --size=256k
+/// --rate_iops=2000`.
 #[test]
 fn a_mistake_in_a_result_of_many_jobs_is_refused_with_its_job() {
     let text = native::write(&many_jobs(65, Rate::None)).unwrap();

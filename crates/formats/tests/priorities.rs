@@ -1,4 +1,5 @@
-//! Latencies per priority: what Debian's fio printed of one run as text and as JSON is the same, and none of it is lost.
+//! Latencies per priority: what Debian's fio printed of one run as text and as JSON is the same, and none of it is
+//! lost.
 
 use formats::result_as_reading;
 use formats::stream::{Event, Parser, parse};

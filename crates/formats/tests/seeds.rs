@@ -1,6 +1,6 @@
-//! The outputs in five web pages of 2012 to 2021: every number that fio, fioparse.sh, R, iozone and iostat printed there
-//! is extracted, and nothing that is not there. `NAME.numbers` lists them, one per line: which output of the page, which
-//! field, and its value in base units.
+//! The outputs in five web pages of 2012 to 2021: every number that fio, fioparse.sh, R, iozone and iostat printed
+//! there is extracted, and nothing that is not there. `NAME.numbers` lists them, one per line: which output of the
+//! page, which field, and its value in base units.
 
 use formats::stream::parse;
 use formats::sweep::{measurements, r_head, r_row, r_tail};
@@ -94,7 +94,8 @@ fn every_number_of_fio_2_0_8_and_iostat_is_read() {
     check("fio_2.0.8_iostat", &[14]);
 }
 
-/// The columns of `m`, 31 of them those of fio_scripts, from the reports of fio 2.0.13: what fioparse.sh would have made of them, without its defects.
+/// The columns of `m`, 31 of them those of fio_scripts, from the reports of fio 2.0.13: what fioparse.sh would have
+/// made of them, without its defects.
 #[test]
 fn the_r_matrix_of_the_raw_reports_has_what_fioparse_lost() {
     let (readings, _) = parse(&page("fio_2.0.13"));

@@ -1,4 +1,5 @@
-//! Text tables with their histogram: cells of a share of 0 are blank, and stand in their columns unless blanks were squeezed.
+//! Text tables with their histogram: cells of a share of 0 are blank, and stand in their columns unless blanks were
+//! squeezed.
 
 use formats::stream;
 use formats::sweep::{Detail, Layout};

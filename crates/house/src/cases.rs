@@ -50,8 +50,8 @@ impl Cases {
         Cases { name, at_once, load: Load::Busy, tests: Vec::new() }
     }
 
-    /// The same for tests that mostly wait for a program that sleeps. They run while the other groups do, and their lines
-    /// are printed together at the end.
+    /// The same for tests that mostly wait for a program that sleeps. They run while the other groups do, and their
+    /// lines are printed together at the end.
     pub fn waiting(name: &'static str, at_once: usize) -> Self {
         Cases { load: Load::Waiting, ..Cases::new(name, at_once) }
     }

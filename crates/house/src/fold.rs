@@ -5,8 +5,8 @@
 //! part of a report (notes, advice) are marked as messages, and plumb may not print one if fio prints none; amounts of
 //! I/O and depth percentages are compared exactly if the workload determines them; lines of bandwidth samples are
 //! compared if the run is long enough to always have them. Two additions of fio 3.42 over the reference version 3.33
-//! are removed: `sectors=` in disk statistics and `/syncfs` in the heading of sync latencies. A latency target has units
-//! as in 3.42.
+//! are removed: `sectors=` in disk statistics and `/syncfs` in the heading of sync latencies. A latency target has
+//! units as in 3.42.
 
 /// Comparison of amounts of I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

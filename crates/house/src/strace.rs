@@ -29,8 +29,8 @@ pub fn traced(calls: &str, more: &[&str], (program, words): (&[&str], &[&str]), 
     logs.iter().map(|(_, path)| std::fs::read_to_string(path).expect("a log")).collect()
 }
 
-/// Index of the oldest of sorted thread ids. After pid_max, which can be as low as 32,768, they begin again at a low id: then
-/// the oldest is not the lowest, but the one before which most ids are missing.
+/// Index of the oldest of sorted thread ids. After pid_max, which can be as low as 32,768, they begin again at a low
+/// id: then the oldest is not the lowest, but the one before which most ids are missing.
 fn first_after_the_largest_gap(ids: &[u32]) -> usize {
     let around = ids.first().zip(ids.last()).map_or(0, |(first, last)| PID_MAX_LEAST.saturating_sub(last - first));
     let gaps = ids.windows(2).map(|pair| pair[1] - pair[0]);

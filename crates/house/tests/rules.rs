@@ -101,8 +101,8 @@ fn listed(manifest: &str, section: &str) -> Vec<String> {
         .collect()
 }
 
-/// The rows of a Markdown table whose head starts with these two cells. Fails where there are none, because a rule about
-/// no rows cannot be broken.
+/// The rows of a Markdown table whose head starts with these two cells. Fails where there are none, because a rule
+/// about no rows cannot be broken.
 fn table(document: &str, first: &str, second: &str) -> Vec<Vec<String>> {
     let cells = |line: &str| -> Vec<String> {
         // A bar that is part of a cell is written with a backslash.
@@ -308,7 +308,8 @@ fn the_readme_shows_every_command() {
     check(names.filter(|name| *name != "generate" && !shown(name)).map(str::to_owned).collect());
 }
 
-/// Who may open files for writing without `sys::files::output_file`, and why no block device is met there, or why it may be.
+/// Who may open files for writing without `sys::files::output_file`, and why no block device is met there, or why it
+/// may be.
 const OPEN_FOR_WRITING: &[(&str, &str)] = &[
     ("session/src/safe_files.rs", "looks at the descriptor, and replaces only what plumb made"),
     ("survey/src/work_file.rs", "recreates the work file and its mark next to it"),

@@ -4,8 +4,8 @@ use super::words::said;
 use report::Theme;
 use resvg::usvg::roxmltree::Document;
 
-/// Colours that carry nothing: grid, axes, the paper, the veil below a label, the area between two lines, the box of a legend,
-/// which is not drawn.
+/// Colours that carry nothing: grid, axes, the paper, the veil below a label, the area between two lines, the box of a
+/// legend, which is not drawn.
 const DECORATION: [&str; 14] = [
     "none",
     "#b7b9be",

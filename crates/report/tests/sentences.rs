@@ -1,5 +1,5 @@
-//! Every sentence about generated results of random shape is checked against the rows, by code that shares nothing with the code that writes
-//! them. A sentence of a shape that is not known here fails, too.
+//! Every sentence about generated results of random shape is checked against the rows, by code that shares nothing with
+//! the code that writes them. A sentence of a shape that is not known here fails, too.
 
 use formats::sweep::{csv_head, csv_row};
 use model::Measurement;
@@ -208,7 +208,8 @@ fn axis_of(label: &str) -> &'static str {
     }
 }
 
-/// The rows as levels of an axis, in its order. All that is not on the axis must be equal: otherwise the subject does not say enough.
+/// The rows as levels of an axis, in its order. All that is not on the axis must be equal: otherwise the subject does
+/// not say enough.
 fn levels<'a>(axis: &str, rows: &[&'a Fact], sentence: &str) -> Vec<(String, Level<'a>)> {
     let mut found: Vec<(String, Level<'a>)> = Vec::new();
     let mut rows = rows.to_vec();
@@ -236,7 +237,8 @@ fn levels<'a>(axis: &str, rows: &[&'a Fact], sentence: &str) -> Vec<(String, Lev
     found
 }
 
-/// Half of the last of three significant digits of a printed number; a number from 1,000 on has all digits before its point.
+/// Half of the last of three significant digits of a printed number; a number from 1,000 on has all digits before its
+/// point.
 fn half_a_digit(printed: f64) -> f64 {
     let step = match printed.abs() {
         size if size >= 100.0 => 1.0,
@@ -456,7 +458,8 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// True if `random read 8 KiB, depth 4, libaio, 2 users` is this row; what it leaves out must be the same in all rows of the test.
+/// True if `random read 8 KiB, depth 4, libaio, 2 users` is this row; what it leaves out must be the same in all rows
+/// of the test.
 fn is_named(name: &str, fact: &Fact, all: &[&Fact]) -> bool {
     let parts: Vec<&str> = name.split(", ").collect();
     let of_test: Vec<&&Fact> = all.iter().filter(|other| other.test == fact.test).collect();

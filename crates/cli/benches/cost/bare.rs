@@ -1,6 +1,6 @@
-//! The bare loops: the same I/O as plumb and fio do in the bench, with no accounting at all. They read the processor's counter
-//! where a latency needs it: before and after an I/O, or after a batch was submitted and after some of it have completed.
-//! What is left is what the kernel and the processor ask for; no program can be cheaper.
+//! The bare loops: the same I/O as plumb and fio do in the bench, with no accounting at all. They read the processor's
+//! counter where a latency needs it: before and after an I/O, or after a batch was submitted and after some of it have
+//! completed. What is left is what the kernel and the processor ask for; no program can be cheaper.
 //!
 //! They run in a separate process (`cost --bare KIND PATH IOS`), so that their CPU time is counted as the others'.
 //! `unsafe` here is the system call itself; the engines of the program are not used, they are what is measured.
@@ -100,8 +100,8 @@ fn wait_for_loads() {
 }
 
 /// Copies from a mapped file. The second read of the counter waits for the copy: without that the
-/// processor begins the next copy before this one has ended, which takes 100 ns off 4 KiB and which no loop can have that
-/// does a hundred instructions in between.
+/// processor begins the next copy before this one has ended, which takes 100 ns off 4 KiB and which no loop can have
+/// that does a hundred instructions in between.
 fn mmap(file: &File, mut offsets: Offsets, ios: u64, block: usize) -> io::Result<()> {
     let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
     let mut buffer = vec![0_u8; block];
@@ -126,7 +126,8 @@ fn mmap(file: &File, mut offsets: Offsets, ios: u64, block: usize) -> io::Result
     Ok(())
 }
 
-/// Eight in flight through the C library, which does those of one file in their order: waits for the oldest, then starts another.
+/// Eight in flight through the C library, which does those of one file in their order: waits for the oldest, then
+/// starts another.
 fn posixaio(file: &File, mut offsets: Offsets, ios: u64) -> io::Result<()> {
     let mut buffers = Buffers::new();
     // SAFETY: aiocb is a C structure of integers and pointers, for which zeros are valid.

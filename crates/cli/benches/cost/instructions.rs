@@ -1,4 +1,5 @@
-//! Instructions and allocations per I/O under callgrind: the figures about the loop that a busy machine does not change.
+//! Instructions and allocations per I/O under callgrind: the figures about the loop that a busy machine does not
+//! change.
 //!
 //! A run of many I/Os less a run of few, so that starting up does not count. What the kernel does is not in it.
 

@@ -1,20 +1,21 @@
 //! What measuring costs: CPU time per I/O of plumb, of fio and of the bare loop, in alternating rounds.
 //!
-//! Random I/O with all latencies on, without a random map, as plumb and fio take the same words: engines, distributions,
-//! sizes, buffers and digests (`rows.rs`). User and
-//! system time come from the kernel's account of the whole process tree (wait4), once for many I/Os and once for few;
-//! the difference, divided by the I/Os, is free of what starting up costs. Kernels that share out time by what they
-//! find at each tick (250 or 1,000 a second) make one short round inexact, so a mean over all rounds is judged, with the
-//! interval that its rounds leave it. Wall-clock time is shown and not judged: on a shared machine it proves nothing.
+//! Random I/O with all latencies on, without a random map, as plumb and fio take the same words: engines,
+//! distributions, sizes, buffers and digests (`rows.rs`). User and system time come from the kernel's account of the
+//! whole process tree (wait4), once for many I/Os and once for few; the difference, divided by the I/Os, is free of
+//! what starting up costs. Kernels that share out time by what they find at each tick (250 or 1,000 a second) make one
+//! short round inexact, so a mean over all rounds is judged, with the interval that its rounds leave it. Wall-clock
+//! time is shown and not judged: on a shared machine it proves nothing.
 //!
-//! With the times come the instructions per I/O and the allocations in the loop under callgrind, which no neighbour changes.
+//! With the times come the instructions per I/O and the allocations in the loop under callgrind, which no neighbour
+//! changes.
 //!
-//! Then come pauses and rates: how late I/Os are and what waiting takes of a processor (`pauses.rs`, `--only waiting`). Last
-//! comes what the monitor of a run takes of one.
+//! Then come pauses and rates: how late I/Os are and what waiting takes of a processor (`pauses.rs`, `--only waiting`).
+//! Last comes what the monitor of a run takes of one.
 //!
-//! `--short` judges: fewer I/Os, and a failure when plumb certainly takes more user time per I/O than its budget, by what
-//! fio and the bare loop take in the same rounds, when a row takes more instructions than it may, or when it cannot be
-//! measured at all. `--only WORD` measures the rows whose name contains the word.
+//! `--short` judges: fewer I/Os, and a failure when plumb certainly takes more user time per I/O than its budget, by
+//! what fio and the bare loop take in the same rounds, when a row takes more instructions than it may, or when it
+//! cannot be measured at all. `--only WORD` measures the rows whose name contains the word.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
 

@@ -1,8 +1,9 @@
-//! What waiting costs: how late the I/Os of a job with a rate are and how long pauses last, with the CPU time that it takes.
+//! What waiting costs: how late the I/Os of a job with a rate are and how long pauses last, with the CPU time that it
+//! takes.
 //!
-//! A sleep ends late by what the timer and the scheduler of the machine take, and costs what they cost: no program can undo that. A
-//! bare loop that sleeps until each I/O is due and reads says in the same run how much that is. What is judged may be twice as
-//! late as the bare loop, and take a quarter more CPU time, where that is more than the limit.
+//! A sleep ends late by what the timer and the scheduler of the machine take, and costs what they cost: no program can
+//! undo that. A bare loop that sleeps until each I/O is due and reads says in the same run how much that is. What is
+//! judged may be twice as late as the bare loop, and take a quarter more CPU time, where that is more than the limit.
 
 use super::{counted, plumb};
 use measure::Histogram;

@@ -12,7 +12,8 @@ pub(super) struct Row {
     pub(super) budget: Budget,
     /// The bare loop to compare with.
     pub(super) bare: Option<&'static str>,
-    /// Instructions per I/O that plumb may take at most, batches of the kernel's choice included; `None` if they are not counted.
+    /// Instructions per I/O that plumb may take at most, batches of the kernel's choice included; `None` if they are
+    /// not counted.
     pub(super) instructions: Option<f64>,
     /// I/Os of a round in full form.
     pub(super) ios: u64,
@@ -28,11 +29,12 @@ pub(super) enum Place {
     Device,
 }
 
-/// User time per I/O that plumb may take. Where a row has a bare loop and [`NEAR`] times its time is more, that is what counts:
-/// no program is faster.
+/// User time per I/O that plumb may take. Where a row has a bare loop and [`NEAR`] times its time is more, that is what
+/// counts: no program is faster.
 #[derive(Clone, Copy)]
 pub(super) enum Budget {
-    /// These ns on the machine on which the budget was set, where fio took `fio`: processors differ, their ratio does much less.
+    /// These ns on the machine on which the budget was set, where fio took `fio`: processors differ, their ratio does
+    /// much less.
     Scaled { ns: f64, fio: f64 },
     /// By the bare loop alone.
     NearBare,

@@ -4,12 +4,13 @@
 //! the process tree (user and system), of a run of a large file less one of a small file, so that starting up does not
 //! count. Instructions per record are callgrind's, in user space, which no neighbour changes; one child as a thread.
 //!
-//! `--short` judges: fewer rounds, and a failure when plumb certainly takes more CPU time per record or is slower in a test than it
-//! may be, or takes too many instructions per record. The rates of short passes come from the automatic runs: for each file
-//! size the middle of all tests and records. iozone takes the resolution of its clock, which it prints, off the time of
-//! each pass: 1 us of 3 for 64 KiB in one record. That is added again here. Rates and CPU time are compared within each round, and the middle of
-//! the ratios counts: the speed of memory on a shared machine varies by a factor of two between rounds, and much less
-//! within one. Both print their tables only; then plumb, too, does not measure the latencies of single records.
+//! `--short` judges: fewer rounds, and a failure when plumb certainly takes more CPU time per record or is slower in a
+//! test than it may be, or takes too many instructions per record. The rates of short passes come from the automatic
+//! runs: for each file size the middle of all tests and records. iozone takes the resolution of its clock, which it
+//! prints, off the time of each pass: 1 us of 3 for 64 KiB in one record. That is added again here. Rates and CPU time
+//! are compared within each round, and the middle of the ratios counts: the speed of memory on a shared machine varies
+//! by a factor of two between rounds, and much less within one. Both print their tables only; then plumb, too, does not
+//! measure the latencies of single records.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
 
@@ -138,8 +139,8 @@ impl Pair {
         middle(&self.ratios())
     }
 
-    /// The interval in which the middle of many rounds would be (95 %): the ratios that are the square root of their number away from
-    /// the middle one.
+    /// The interval in which the middle of many rounds would be (95 %): the ratios that are the square root of their
+    /// number away from the middle one.
     fn between(&self) -> (f64, f64) {
         let mut ratios = self.ratios();
         ratios.sort_by(f64::total_cmp);

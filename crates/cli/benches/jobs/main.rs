@@ -1,11 +1,12 @@
 //! Many jobs and many files: time, CPU time and memory of plumb and of fio, in alternating rounds on tmpfs.
 //!
-//! Time is from the start of a program to its end; where each job reads one block, starting and ending are all of it. CPU time is the kernel's account of the
-//! process tree. Memory is the most that all processes of a run have together, each page once (PSS), while its jobs read at a
-//! low rate. fio takes 2,048 jobs at most, so plumb's 4,096 are shown with fio's 1,000.
+//! Time is from the start of a program to its end; where each job reads one block, starting and ending are all of it.
+//! CPU time is the kernel's account of the process tree. Memory is the most that all processes of a run have together,
+//! each page once (PSS), while its jobs read at a low rate. fio takes 2,048 jobs at most, so plumb's 4,096 are shown
+//! with fio's 1,000.
 //!
-//! `--short` judges: fewer rounds, and a failure when plumb takes more than a row allows, as a part of what fio takes in the same
-//! round, or when the CPU time per file grows with the number of files.
+//! `--short` judges: fewer rounds, and a failure when plumb takes more than a row allows, as a part of what fio takes
+//! in the same round, or when the CPU time per file grows with the number of files.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
 

@@ -1,9 +1,9 @@
-//! How fast and in how much memory `plumb parse` reads 2 GiB of text: reports, JSON and terse lines of fio, a log in which there are few
-//! reports, and logs of fio's, with a line per I/O and with histograms.
+//! How fast and in how much memory `plumb parse` reads 2 GiB of text: reports, JSON and terse lines of fio, a log in
+//! which there are few reports, and logs of fio's, with a line per I/O and with histograms.
 //!
-//! JSON and terse lines are those that the installed fio prints of four jobs, repeated with other digits, so that each is another run.
-//! Judged are the memory, and MB per second of processor time: on a machine that others use, the time that passes says
-//! little. `--short` reads a smaller file and judges the memory alone.
+//! JSON and terse lines are those that the installed fio prints of four jobs, repeated with other digits, so that each
+//! is another run. Judged are the memory, and MB per second of processor time: on a machine that others use, the time
+//! that passes says little. `--short` reads a smaller file and judges the memory alone.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
 
@@ -78,8 +78,8 @@ fn printed(format: &str) -> io::Result<String> {
     Ok((0..RUNS).map(|run| with_other_digits(&text, run)).collect())
 }
 
-/// The text with other last digits in each number of four digits or more that is not a percentage: the names of percentiles
-/// are the same in all runs.
+/// The text with other last digits in each number of four digits or more that is not a percentage: the names of
+/// percentiles are the same in all runs.
 fn with_other_digits(text: &str, run: u64) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let (mut digits, mut words) = (0, measure::SplitMix::new(run));

@@ -1,4 +1,5 @@
-//! What the bench reads: results as plumb writes them, with made-up numbers, job files, directories and records of I/Os.
+//! What the bench reads: results as plumb writes them, with made-up numbers, job files, directories and records of
+//! I/Os.
 
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection};
 use model::{Interval, JobResult, LatencyStatistics, Monitored, RunResult, WorkerGain};

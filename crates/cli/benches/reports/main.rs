@@ -1,8 +1,10 @@
-//! What reports of many results take, how large the result of many jobs is, and how time grows with what there is to read.
+//! What reports of many results take, how large the result of many jobs is, and how time grows with what there is to
+//! read.
 //!
-//! Reports are of 100 results (ten systems, ten workloads, each with its series). The time is that of the clock, because they are drawn on all
-//! processors; next to it is the processor time. Growth is the exponent of the user time over four sizes: 1 is twice the time for twice as
-//! much. Judged is what `LIMITS` and `MOST_EXPONENT` say. `--short` draws 20 results, reads less, and judges sizes alone.
+//! Reports are of 100 results (ten systems, ten workloads, each with its series). The time is that of the clock,
+//! because they are drawn on all processors; next to it is the processor time. Growth is the exponent of the user time
+//! over four sizes: 1 is twice the time for twice as much. Judged is what `LIMITS` and `MOST_EXPONENT` say. `--short`
+//! draws 20 results, reads less, and judges sizes alone.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
 
@@ -222,8 +224,8 @@ fn growth(directory: &Path, extent: Extent) -> io::Result<Vec<String>> {
 
 /// The slope of a straight line through the logarithms, by least squares.
 #[expect(clippy::cast_precision_loss, reason = "sizes of a bench")]
-/// The mean user time of `rounds` runs, or of as many as take half a second together, because the kernel counts it by ticks: of a run of 30 ms
-/// it may see 10.
+/// The mean user time of `rounds` runs, or of as many as take half a second together, because the kernel counts it by
+/// ticks: of a run of 30 ms it may see 10.
 fn mean_user_seconds(rounds: usize, run: impl Fn() -> io::Result<Cost>) -> io::Result<f64> {
     const ENOUGH: f64 = 0.5;
     const MOST: usize = 20;

@@ -51,7 +51,8 @@ fn the_scripts_that_debian_ships_find_every_number() {
 fn throughput_is_found_by_phrases_as_wrappers_look_for_them() {
     let place = place();
     let said = iozone("-t 2 -s 256 -i 0 -i 1", &place).stdout();
-    // After squeezing blanks: word 5 is the number of children, the next ones the test's name, the last but one the value.
+    // After squeezing blanks: word 5 is the number of children, the next ones the test's name, the last but one the
+    // value.
     let mut names = Vec::new();
     for line in said.lines().filter(|line| line.contains("Children see throughput for")) {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -47,8 +47,8 @@ fn take_pids(result: &mut model::RunResult, report: &str) {
     }
 }
 
-/// Folds what 3.42 prints and 3.33 does not, zone resets of jobs without zones, which 3.33 prints, places in fio's own source, and the date of a block, which fio takes
-/// again for its text and may be a second after the JSON's.
+/// Folds what 3.42 prints and 3.33 does not, zone resets of jobs without zones, which 3.33 prints, places in fio's own
+/// source, and the date of a block, which fio takes again for its text and may be a second after the JSON's.
 fn folded(line: &str) -> String {
     let line = line.strip_suffix("; 0 zone resets").unwrap_or(line);
     // Times of a latency target have units in 3.42; no kept output has one.

@@ -19,7 +19,8 @@ pub(super) fn documents() -> Vec<(String, String)> {
     names.into_iter().map(|name| (name.clone(), text(name))).collect()
 }
 
-/// The words in backquotes that are paths of this repository, braces and stars spelled out as far as they have a folder.
+/// The words in backquotes that are paths of this repository, braces and stars spelled out as far as they have a
+/// folder.
 fn paths(document: &str) -> Vec<String> {
     let quoted = document.split('`').skip(1).step_by(2);
     let is_path = |word: &&str| {

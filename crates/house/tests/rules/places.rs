@@ -1,5 +1,5 @@
-//! House rule "one place each": all that the table of ARCHITECTURE.md names exists, and for most kinds of additions a thing that
-//! exists is named by exactly the files that its row promises, so that adding another one needs no more.
+//! House rule "one place each": all that the table of ARCHITECTURE.md names exists, and for most kinds of additions a
+//! thing that exists is named by exactly the files that its row promises, so that adding another one needs no more.
 
 use super::language::production;
 use super::{check, root, sources, text};

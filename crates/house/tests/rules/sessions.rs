@@ -10,13 +10,14 @@ const EDGE: &[&str] = &["crates/session/", "crates/cli/", "crates/house/"];
 const OF_THE_EDGE: &[&str] =
     &["io::stdout()", "io::stderr()", "env::var", "env::args", "env::current_dir", "process::exit"];
 
-/// What has one place, the files or folders that may have it, and how many lines elsewhere still have it. `formats` reads the words of documents, which no run follows.
+/// What has one place, the files or folders that may have it, and how many lines elsewhere still have it. `formats`
+/// reads the words of documents, which no run follows.
 const ONE_PLACE: &[(&str, &[&str], usize)] = &[
     ("Parser::new(engine::ENGINES)", &["crates/session/src/machine.rs", "crates/formats/src/echoed.rs"], 0),
     ("run::execute(", &["crates/session/src/session.rs"], 0),
     ("Runner::new(", &["crates/run/src/", "crates/session/src/session.rs"], 0),
-    // Commands that read documents judge what they read. iozone judges the children of a pass, which was published as it was, as
-    // one job.
+    // Commands that read documents judge what they read. iozone judges the children of a pass, which was published as
+    // it was, as one job.
     (
         "analysis::judge(",
         &[

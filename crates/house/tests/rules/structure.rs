@@ -4,8 +4,9 @@ use super::check;
 use super::source::{Kind, Named, Path, Source, production_sources, read_all};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest circle of files in a crate (files that all import each other, directly or through others; that a `mod.rs` uses
-/// its own files counts), and the largest circle of its folders, in which all files of a folder are one. The numbers fall.
+/// The largest circle of files in a crate (files that all import each other, directly or through others; that a
+/// `mod.rs` uses its own files counts), and the largest circle of its folders, in which all files of a folder are one.
+/// The numbers fall.
 const CIRCLES: &[(&str, usize, usize)] = &[
     ("analysis", 44, 7),
     ("cli", 5, 2),
@@ -63,8 +64,8 @@ fn module_of(file: &str) -> Path {
 /// The modules of one crate: each file with the path of its module.
 struct Modules<'s> {
     files: BTreeMap<Path, &'s Source>,
-    /// Names that a module imports, for itself or others, with the full path of what they stand for; `None` for what is of another
-    /// crate.
+    /// Names that a module imports, for itself or others, with the full path of what they stand for; `None` for what is
+    /// of another crate.
     passed_on: BTreeMap<Path, Option<Path>>,
 }
 
@@ -203,7 +204,8 @@ fn functions_that_take_tuples_become_fewer() {
     check(found.into_iter().filter(|(name, found)| found.len() > most(name)).flat_map(|(_, found)| found).collect());
 }
 
-/// Calls of functions with a parameter of type `bool` in which it is `true` or `false`: what it means is not seen there.
+/// Calls of functions with a parameter of type `bool` in which it is `true` or `false`: what it means is not seen
+/// there.
 fn nameless_bools(sources: &[Source]) -> Vec<String> {
     let takes_bool = |parameters: &[(String, Kind)]| parameters.iter().any(|(_, kind)| *kind == Kind::Bool);
     let functions = sources.iter().flat_map(|source| &source.functions);

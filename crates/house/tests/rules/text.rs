@@ -22,12 +22,13 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("crates/report/src/page/text_pages.rs", "coordinates of a drawing"),
 ];
 
-/// Functions that make a `String` of one of these have at most this number; it falls. What is left builds sentences around
-/// numbers, or bars.
+/// Functions that make a `String` of one of these have at most this number; it falls. What is left builds sentences
+/// around numbers, or bars.
 const FUNCTIONS: usize = 17;
 const NUMBERS: [&str; 6] = ["f64", "Nanos", "Bytes", "BytesPerSecond", "Duration", "Ratio"];
 
-/// Numbers in braces with a fixed count of decimals, `{ms:.1}`: at most this many; it falls. Without decimals they are counts.
+/// Numbers in braces with a fixed count of decimals, `{ms:.1}`: at most this many; it falls. Without decimals they are
+/// counts.
 const DECIMALS: usize = 17;
 
 fn is_elsewhere(path: &str) -> bool {

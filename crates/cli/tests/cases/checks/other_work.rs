@@ -31,9 +31,9 @@ impl std::fmt::Display for Others {
     }
 }
 
-/// Counters of the machine without those of our children: the processor time in user mode and steal, and the bytes read from
-/// disks. Kernel threads do the I/O of a loop device, so time in the kernel does not count; they write journals, so writes
-/// do not count.
+/// Counters of the machine without those of our children: the processor time in user mode and steal, and the bytes read
+/// from disks. Kernel threads do the I/O of a loop device, so time in the kernel does not count; they write journals,
+/// so writes do not count.
 pub(super) struct OtherWork {
     started: Instant,
     seconds: f64,
@@ -65,8 +65,8 @@ fn seconds() -> f64 {
     // Ticks of 10 ms, as on all of Linux's usual machines (USER_HZ is 100).
     let (all, own) = (read("/proc/stat"), read("/proc/self/stat"));
     let own = own.rsplit(") ").next().unwrap_or_default();
-    // user, nice and steal of all processors; utime and cutime, the 14th and 16th field, of ours: the name and the number
-    // are cut off.
+    // user, nice and steal of all processors; utime and cutime, the 14th and 16th field, of ours: the name and the
+    // number are cut off.
     (number(&all, 1) + number(&all, 2) + number(&all, 8) - number(own, 11) - number(own, 13)) / 100.0
 }
 

@@ -1,8 +1,9 @@
-//! The detector as a detector: of the set-ups in which a number is not what it seems, how many are found by their cause;
-//! of honest runs and genuine reports, how many are accused. By class, with the time that each took.
+//! The detector as a detector: of the set-ups in which a number is not what it seems, how many are found by their
+//! cause; of honest runs and genuine reports, how many are accused. By class, with the time that each took.
 //!
-//! A row that is wrong while other processes are at work is repeated. A set-up that is missed then, too, is missed. An honest
-//! run of which only is said what is true of a busy machine is disturbed: it counts neither as silent nor as accused.
+//! A row that is wrong while other processes are at work is repeated. A set-up that is missed then, too, is missed. An
+//! honest run of which only is said what is true of a busy machine is disturbed: it counts neither as silent nor as
+//! accused.
 
 use super::other_work::{Tried, retried};
 use super::setups::{Rig, Setup};
@@ -97,8 +98,8 @@ enum Verdict {
 #[derive(Default)]
 struct Table {
     classes: [Counts; Class::ALL.len()],
-    /// Honest runs that were judged, those of them that were accused, those that were not judged, and the time of all. A
-    /// run that is accused by checks of two classes is in both, and one run here.
+    /// Honest runs that were judged, those of them that were accused, those that were not judged, and the time of all.
+    /// A run that is accused by checks of two classes is in both, and one run here.
     honest: usize,
     accused: usize,
     disturbed: usize,

@@ -1,7 +1,8 @@
 //! Cases of logs and of reports in between, and how logs over windows are compared.
 //!
 //! A log of single I/Os has as many rows of as many fields on both sides. Where rows are windows their number hangs on
-//! the moment at which a helper of fio's looks: it may differ by a few, and every value stays below what the pace allows.
+//! the moment at which a helper of fio's looks: it may differ by a few, and every value stays below what the pace
+//! allows.
 
 use super::case::Case;
 use std::collections::BTreeSet;

@@ -1,8 +1,9 @@
 //! Whether the comparison would notice an option that is accepted and ignored.
 //!
-//! For each row of [`NOTICED`] the program under test gets the case once more without the option, and the answer is held
-//! to fio's with it: there must be a difference, not only in the echo of the options themselves. So a row means that the
-//! option's effect is looked at, and `effects.rs` asks for a row, or for a separate test, for each option that works.
+//! For each row of [`NOTICED`] the program under test gets the case once more without the option, and the answer is
+//! held to fio's with it: there must be a difference, not only in the echo of the options themselves. So a row means
+//! that the option's effect is looked at, and `effects.rs` asks for a row, or for a separate test, for each option that
+//! works.
 //!
 //! `search::NAME`, on request, tries all options of a case and prints which it notices.
 

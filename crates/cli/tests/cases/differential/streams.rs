@@ -1,9 +1,9 @@
 //! What shows only in the I/Os themselves or in what the kernel is asked for, held against fio.
 //!
-//! The I/Os come from `--debug=io`, one `queue:` line each. Where a workload fixes them, both programs issue the same, in
-//! the same order or as a set; where chance draws them, both issue as many, and their shares agree: by place, by size,
-//! by direction, by file, of those that go on where the last one ended, and of the most frequent places. What the kernel
-//! is asked for comes from strace: as many lines with the same words.
+//! The I/Os come from `--debug=io`, one `queue:` line each. Where a workload fixes them, both programs issue the same,
+//! in the same order or as a set; where chance draws them, both issue as many, and their shares agree: by place, by
+//! size, by direction, by file, of those that go on where the last one ended, and of the most frequent places. What the
+//! kernel is asked for comes from strace: as many lines with the same words.
 
 use super::case::Case;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,9 @@
 //! Terse lines: cases, and how two of them are compared.
 //!
 //! The same number of lines and of fields, the same place among the other formats; every field the same after folding:
-//! what is measured keeps its spelling (digits after the point, `%`, the name of a percentile), and names, group, error,
-//! percentiles' names, disks, forgiven errors and description stay as they are. Amounts and depths are held as in text.
+//! what is measured keeps its spelling (digits after the point, `%`, the name of a percentile), and names, group,
+//! error, percentiles' names, disks, forgiven errors and description stay as they are. Amounts and depths are held as
+//! in text.
 
 use super::case::Case;
 use house::{Amounts, Depths, TextRules};

@@ -12,8 +12,8 @@ const fn load(name: &'static str, words: &'static str) -> Load {
 }
 
 impl Load {
-    /// True of remarks that say what the load really is: in memory it is a load of the processors, and some engines move
-    /// no data. What is read from files in a page cache does not come from their disk.
+    /// True of remarks that say what the load really is: in memory it is a load of the processors, and some engines
+    /// move no data. What is read from files in a page cache does not come from their disk.
     pub(super) fn is_true_of(&self, line: &str) -> bool {
         let moves_nothing =
             ["null", "cpuio", "falloc"].iter().any(|engine| self.words.contains(&format!("ioengine={engine}")));

@@ -57,8 +57,8 @@ fn status(jobs: &[Value], file: &str, status: Option<i32>) -> Result<(), String>
     }
 }
 
-/// Whether each I/O of a job's engine is an I/O on data: names are counted once per block of their file, as fio does it,
-/// and engines that keep others company count none of theirs. A group that is shown as one job is all of its jobs.
+/// Whether each I/O of a job's engine is an I/O on data: names are counted once per block of their file, as fio does
+/// it, and engines that keep others company count none of theirs. A group that is shown as one job is all of its jobs.
 fn counts_ios(job: &Value, file: &str) -> bool {
     let name = job["jobname"].as_str().unwrap_or_default();
     let own = file.split_once(&format!("\n[{name}]\n")).and_then(|(_, rest)| rest.split("\n[").next());

@@ -156,7 +156,8 @@ const POOLS: &[(&str, &[&str])] = &[
     ("sim_drift", &["0", "0.001", "-0.0001"]),
     ("sim_parallelism", &["1", "2", "64"]),
     ("sim_rate", &["1m", "1g", "1"]),
-    // None at all is a nanosecond of virtual time per I/O, and 300 ms of that are minutes of ours: found.rs has a short one.
+    // None at all is a nanosecond of virtual time per I/O, and 300 ms of that are minutes of ours: found.rs has a short
+    // one.
     ("sim_service_time", &["1", "100", "10ms"]),
     ("sim_bucket", &["1000:5000", "1000000:10000"]),
     ("sim_cliff", &["65536:2", "1:1.5"]),
