@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         a_failed_test_that_no_line_names_fails_the_gate,
         six_failed_tests_and_a_binary_that_dies_run_once,
         a_test_that_waits_for_ever_is_ended_and_runs_again_alone,
+        a_test_that_waits_for_ever_alone_too_fails_the_gate,
         a_broken_row_of_a_table_fails_the_gate,
         a_row_that_breaks_once_is_named,
         a_filter_that_selects_no_row_is_an_error,
@@ -62,12 +63,21 @@ fn program(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// How long the gate waits for the end of a test, in seconds: longer than any test here takes on a busy machine.
+const LONG: &str = "120";
+/// The same where a test never ends: long enough to start a shell and what it calls.
+const SHORT: &str = "5";
+
 /// The gate over a binary whose `all` is what it does without a name, and `alone` what it does with one.
 fn gate(all: &str, alone: &str) -> (Output, String) {
+    patient_gate(all, alone, LONG)
+}
+
+fn patient_gate(all: &str, alone: &str, patience: &str) -> (Output, String) {
     let root = TempDir::new().unwrap();
     let binary = format!("#!/bin/bash\nif [ \"$1\" = --exact ]; then\n{alone}\nelse\n{all}\nfi\n");
     program(&root.path().join("units-1"), &binary);
-    run_gate(&root, "units-1", "")
+    run_gate(&root, "units-1", &[("PLUMB_TEST_PATIENCE", patience)])
 }
 
 /// The gate over the other table of this program.
@@ -76,10 +86,10 @@ fn gate_over_rows(broken: &str) -> (Output, String) {
     std::os::unix::fs::symlink(std::env::current_exe().unwrap(), root.path().join("cases-1")).unwrap();
     let broken = broken.replace("FILE", &root.path().join("once").display().to_string());
     std::fs::write(root.path().join("once"), "").unwrap();
-    run_gate(&root, "cases-1", &broken)
+    run_gate(&root, "cases-1", &[("PLUMB_TEST_PATIENCE", LONG), (BROKEN_ROW, &broken)])
 }
 
-fn run_gate(root: &TempDir, binary: &str, broken: &str) -> (Output, String) {
+fn run_gate(root: &TempDir, binary: &str, variables: &[(&str, &str)]) -> (Output, String) {
     program(&root.path().join("tools/gate"), &std::fs::read_to_string(GATE).unwrap());
     program(&root.path().join("bin/cargo"), &cargo(binary));
     let path = format!("{}:{}", root.path().join("bin").display(), std::env::var("PATH").unwrap());
@@ -88,7 +98,7 @@ fn run_gate(root: &TempDir, binary: &str, broken: &str) -> (Output, String) {
     for name in ["CARGO_TARGET_DIR", "PLUMB_TEST_TIMES", "RUST_TEST_THREADS"] {
         command.env_remove(name);
     }
-    command.env("PLUMB_TEST_PATIENCE", "2").env(BROKEN_ROW, broken);
+    command.envs(variables.iter().copied());
     let output = command.arg("--workspace").env("PATH", path).current_dir(root.path()).output().unwrap();
     let said = String::from_utf8(output.stdout.clone()).unwrap();
     (output, said)
@@ -148,13 +158,15 @@ const ONE_IS_STUCK: &str = "if [ \"$1\" = --list ]; then echo 'right: test'; ech
 
 fn a_test_that_waits_for_ever_is_ended_and_runs_again_alone() {
     let waits = "[ $2 = stuck ] && [ -s child ] && while kill -0 $(cat child); do sleep 0.1; done";
-    let (output, said) = gate(ONE_IS_STUCK, &format!("{waits}; {ONE_PASSED}"));
+    let (output, said) = patient_gate(ONE_IS_STUCK, &format!("{waits}; {ONE_PASSED}"), SHORT);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains(" has ended for 2 s; its threads:\nunits-1: system call "), "{said}");
+    assert!(said.contains(&format!(" has ended for {SHORT} s; its threads:\nunits-1: system call ")), "{said}");
     let failed: Vec<&str> = said.lines().filter(|line| line.starts_with("failed")).collect();
     assert!(failed.len() == 1 && failed[0].ends_with("::stuck"), "{said}");
+}
 
-    let (output, said) = gate(ONE_IS_STUCK, "sleep 600");
+fn a_test_that_waits_for_ever_alone_too_fails_the_gate() {
+    let (output, said) = patient_gate(ONE_IS_STUCK, "sleep 600", SHORT);
     assert!(!output.status.success() && said.contains("\nfailed: ") && said.ends_with("::stuck\n"), "{said}");
 }
 
