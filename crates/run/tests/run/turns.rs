@@ -177,7 +177,7 @@ fn what_jobs_wrote_in_turns_is_read_back_and_checked() {
 #[test]
 fn all_jobs_of_a_killed_process_say_so_and_no_other() {
     let directory = tempfile::tempdir().unwrap();
-    let mut plan = for_ms(clones(directory.path(), "null", 4, 2), 1000);
+    let mut plan = for_ms(clones(directory.path(), "null", 4, 2), 3000);
     plan.name = "turn".into();
     plan.place.name = Some("turn-to-kill".into());
     plan.pace.iops = PerDirection::all(Some(1000));
