@@ -1,10 +1,9 @@
 //! `plumb ask`: answers by published limits, profiles of users, and which files stay.
 
-use crate::context::{self, plumb};
+use crate::context::{self, plumb, wait_for_interval};
 use house::{Place, Run, Transcript, names, oracle};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::time::Duration;
 
 /// Writes with a limit that every disk keeps, one that none keeps, and one that is advice only.
 const PROFILE: &str = r#"
@@ -219,10 +218,11 @@ fn mistakes_are_named_before_anything_is_measured() {
 #[test]
 fn a_signal_ends_it_with_the_rounds_so_far_without_its_files() {
     let place = place(PROFILE);
-    let words = "--profile mine.toml disk --time 1s --rounds 100 --accept cache,backing,nothing-moved";
+    let words =
+        "--profile mine.toml disk --time 1s --rounds 100 --accept cache,backing,nothing-moved --stream s.ndjson";
     let running = ask(&place, words).start();
     // A round takes two seconds with its warm-up.
-    std::thread::sleep(Duration::from_millis(3500));
+    wait_for_interval(&place.file("s.ndjson"), 2);
     running.signal(Signal::INT);
     let end = running.end().exits(130).prints("No answer, on disk for 1 vCPU: it was ended after 1 of 100 runs");
     end.prints("  write ").prints(" IOPS, ");

@@ -1,13 +1,13 @@
-//! `plumb capacity` on the simulated device: a queue whose capacity is a closed formula, in virtual time with fixed seeds.
+//! `plumb capacity` on the simulated device: a queue whose capacity is a closed formula, in virtual time with fixed
+//! seeds.
 
-use crate::context::{self, plumb};
+use crate::context::{self, plumb, wait_for_interval};
 use house::{Place, Run};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::time::Duration;
 
-/// One server with exponential service of 100 µs: M/M/1, of which 1 % of the I/Os take longer than T at 10,000 + ln(0.01) ÷ T per
-/// second.
+/// One server with exponential service of 100 µs: M/M/1, of which 1 % of the I/Os take longer than T at 10,000 +
+/// ln(0.01) ÷ T per second.
 const QUEUE: &str =
     "--engine sim --size 16M --with sim_distribution=exponential --with sim_seed={run} --with sim_parallelism=1";
 
@@ -18,7 +18,7 @@ fn place() -> Place {
 }
 
 fn capacity(place: &Place, options: &[&str]) -> Run {
-    plumb(place, "capacity disk").words(QUEUE).words(options).env("PLUMB_STORE", "off")
+    plumb(place, "capacity disk").words(QUEUE).words(options)
 }
 
 /// The result as JSON, and the exit status if it were of a storage.
@@ -124,8 +124,8 @@ fn of_a_mix_the_limit_that_is_reached_first_counts() {
 #[test]
 fn limits_writes_even_arrivals_and_block_sizes_are_searched() {
     let place = place();
-    // Even arrivals wait less than random ones, so the capacity is above that of M/M/1, and below the 10,000 of its server. With
-    // σ = e^(−μ(1−σ)/λ) (D/M/1), 5 % of the I/Os take longer than T where μ(1−σ)T = ln 20.
+    // Even arrivals wait less than random ones, so the capacity is above that of M/M/1, and below the 10,000 of its
+    // server. With σ = e^(−μ(1−σ)/λ) (D/M/1), 5 % of the I/Os take longer than T where μ(1−σ)T = ln 20.
     let slos = [
         "--slo",
         "p95<2ms",
@@ -156,9 +156,10 @@ fn limits_writes_even_arrivals_and_block_sizes_are_searched() {
 fn an_interrupt_keeps_the_trials() {
     let place = place();
     // The null engine runs in real time; its rate is kept, so that the search lasts until the largest rate.
-    let options = "--engine null --size 16M --slo p99<1s --from 50 --no-report -o r.json";
-    let running = plumb(&place, "capacity disk").words(options).env("PLUMB_STORE", "off").start();
-    std::thread::sleep(Duration::from_millis(700));
+    let options = "--engine null --size 16M --slo p99<1s --from 50 --no-report -o r.json --stream s.ndjson";
+    let running = plumb(&place, "capacity disk").words(options).start();
+    // The first run fills the work file.
+    wait_for_interval(&place.file("s.ndjson"), 2);
     running.signal(Signal::INT);
     running.end().exits(130);
     let saved = place.json("r.json");

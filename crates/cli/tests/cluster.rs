@@ -1,103 +1,54 @@
 //! `plumb cluster` with real processes: equal amounts, one start, deaths, silence, interrupts, and members by ssh.
 
+use crate::context::{PLUMB, SIMULATED_JOB, cluster, fio, place, plumb};
 use crate::iozone::ssh::Server;
-use rustix::process::{Pid, Signal, kill_process};
+use house::{Place, Process, Run, bytes_read, descendants, names, signal, wait_for, wait_for_end_of};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
-pub(crate) const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 /// Random reads of a file for this time.
 const READS: &str = "--name=r --rw=randread --bs=4k --size=4m --time_based --runtime=";
 
-pub(crate) fn place() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-pub(crate) fn cluster(directory: &Path, words: &str) -> Command {
-    let mut command = Command::new(PLUMB);
-    command.current_dir(directory).arg("cluster").args(words.split_whitespace()).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-pub(crate) fn run(directory: &Path, words: &str) -> (i32, String, String) {
-    shown(&cluster(directory, words).output().unwrap())
-}
+/// Less than the minute of the jobs that are ended, and more than a machine that does other work needs for it.
+const SOON: Duration = Duration::from_secs(30);
 
 /// Runs plumb cluster with the words of each row, which it refuses with this text.
-pub(crate) fn check_refusals(directory: &Path, rows: &[(&str, &str)]) {
+pub(crate) fn check_refusals(place: &Place, rows: &[(&str, &str)]) {
     for (words, says) in rows {
-        let (status, text, error) = run(directory, words);
-        assert!(status != 0 && error.contains(says) && text.is_empty(), "{words}: {status}: {text}{error}");
+        let run = cluster(place, words).fails().complains(says);
+        assert!(run.stdout.is_empty(), "{run}");
     }
 }
 
-pub(crate) fn shown(output: &Output) -> (i32, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+/// True for a worker of [`READS`] that has been measuring for a while: neither its start nor a calibration reads as
+/// much.
+fn is_reading(pid: u32) -> bool {
+    bytes_read(pid) > 16 << 20
 }
 
-pub(crate) fn document(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+/// The members of a leader, once each of them is reading.
+fn members(leader: &Process, count: usize) -> Vec<u32> {
+    wait_for("members that read", || {
+        let found = house::children(leader.id());
+        let is_at_work = |member: &u32| descendants(*member).into_iter().any(is_reading);
+        (found.len() == count && found.iter().all(is_at_work)).then_some(found)
+    })
 }
 
-/// The processes below another one, however deep.
-fn below(pid: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let children: Vec<u32> = children.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    children.iter().flat_map(|&child| std::iter::once(child).chain(below(child))).collect()
-}
-
-/// The members of a leader, once all of them have this number of workers.
-fn members(leader: &Child, count: usize, workers: usize) -> Vec<u32> {
-    let begun = Instant::now();
-    loop {
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", leader.id())).unwrap_or_default();
-        let found: Vec<u32> = children.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        if found.len() == count && found.iter().all(|&member| below(member).len() >= workers) {
-            return found;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(30), "the members did not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-pub(crate) fn signal(pid: u32, signal: Signal) {
-    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
-}
-
-/// True if a process has gone, or is a zombie that no one reaps.
-fn is_gone(pid: u32) -> bool {
-    let state = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-    state.is_none_or(|text| text.rsplit(')').next().unwrap_or_default().trim().starts_with('Z'))
-}
-
-fn all_gone(processes: &[u32]) {
-    let begun = Instant::now();
-    while !processes.iter().all(|&pid| is_gone(pid)) {
-        assert!(begun.elapsed() < Duration::from_secs(10), "orphans: {processes:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+/// These processes and all below them.
+pub(crate) fn with_all_below(members: &[u32]) -> Vec<u32> {
+    members.iter().flat_map(|&member| std::iter::once(member).chain(descendants(member))).collect()
 }
 
 #[test]
 fn three_members_do_as_much_as_three_runs_by_hand() {
     let place = place();
     let job = "--name=w --rw=write --bs=16k --size=3m --nrfiles=2 --numjobs=2";
-    let (status, text, error) = run(place.path(), &format!("--local 3 --json fio {job}"));
-    assert_eq!(status, 0, "{text}{error}");
-    let all = document(&text);
-    let by_hand = Command::new(PLUMB)
-        .current_dir(place.path())
-        .args(["fio", "--result=-"])
-        .args(job.split(' '))
-        .output()
-        .unwrap();
-    let one = document(&shown(&by_hand).1);
+    let all = cluster(&place, format!("--local 3 --json fio {job}")).json();
+    let one = fio(&place, "--result=-").words(job).json();
     let sum = |document: &Value, key: &str| -> u64 {
         let jobs = document["result"]["jobs"].as_array().unwrap();
         jobs.iter().map(|job| job["directions"]["write"][key].as_u64().unwrap()).sum()
@@ -111,25 +62,15 @@ fn three_members_do_as_much_as_three_runs_by_hand() {
     }
     assert!(summary["start"]["clock_error_ns"].as_u64().unwrap() < 100_000_000, "{}", summary["start"]);
     // Each has its own files, whose names the job does not give.
-    let own = |rank: u32| names_of(place.path()).iter().filter(|name| name.contains(&format!(".{rank}.w."))).count();
-    assert_eq!((own(0), own(1), own(2)), (4, 4, 4), "{:?}", names_of(place.path()));
-}
-
-pub(crate) fn names_of(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
+    let own = |rank: u32| place.names().iter().filter(|name| name.contains(&format!(".{rank}.w."))).count();
+    assert_eq!((own(0), own(1), own(2)), (4, 4, 4), "{:?}", place.names());
 }
 
 #[test]
 fn simulated_members_add_up_and_keep_the_percentiles_of_one() {
     let place = place();
-    let job = "--name=s --ioengine=sim --rw=randread --bs=4k --size=1g --iodepth=4 --sim_service_time=100us \
-               --sim_parallelism=4 --time_based --runtime=1";
-    let (status, text, error) = run(place.path(), &format!("--local 4 --json fio {job}"));
-    assert_eq!(status, 0, "{text}{error}");
-    let all = document(&text);
+    let job = format!("{SIMULATED_JOB} --iodepth=4 --sim_parallelism=4");
+    let all = cluster(&place, format!("--local 4 --json fio {job}")).json();
     let rates = &all["cluster"]["rates"][0];
     let sum = rates["sum_iops"].as_f64().unwrap();
     assert!((sum - 160_000.0).abs() < 1.0, "{sum}");
@@ -146,9 +87,8 @@ fn a_percentile_is_shown_only_if_there_are_enough_ios_for_it() {
     let place = place();
     for (reads, shown, hidden) in [(1, vec!["max "], vec!["p50 ", "p99 "]), (400, vec!["p50 ", "max "], vec!["p99 "])] {
         let words = format!("--local 1 --per member fio --name=r --rw=read --bs=4k --size={}k", 4 * reads);
-        let (status, text, error) = run(place.path(), &words);
-        let line =
-            text.lines().find(|line| line.starts_with("read")).unwrap_or_else(|| panic!("{status} {text}{error}"));
+        let text = cluster(&place, &words).stdout();
+        let line = text.lines().find(|line| line.starts_with("read")).expect(&text);
         assert!(shown.iter().all(|word| line.contains(word)), "{reads}: {line}");
         assert!(hidden.iter().all(|word| !line.contains(word)), "{reads}: {line}");
         assert!(text.lines().any(|line| line.starts_with("member 0") && line.contains("  -  ")), "{text}");
@@ -158,170 +98,133 @@ fn a_percentile_is_shown_only_if_there_are_enough_ios_for_it() {
 #[test]
 fn job_files_are_read_by_the_leader_and_know_their_member() {
     let place = place();
-    fs::create_dir(place.path().join("there")).unwrap();
+    place.directory("there");
     let job = "[w]\nrw=write\nbs=4k\nsize=${AMOUNT}\nfilename=f.${PLUMB_RANK}.of.${PLUMB_MEMBERS}.${PLUMB_RANK_ON_HOST}.${PLUMB_HOSTS}.${PLUMB_SHIFTED_RANK}\n";
-    fs::write(place.path().join("job.fio"), job).unwrap();
-    let output = cluster(place.path(), "--local 2 --shift 1 --directory there fio job.fio")
-        .env("AMOUNT", "64k")
-        .output()
-        .unwrap();
-    let (status, text, error) = shown(&output);
-    assert_eq!(status, 0, "{text}{error}");
-    assert_eq!(names_of(&place.path().join("there")), ["f.0.of.2.0.1.1", "f.1.of.2.1.1.0"]);
-    assert_eq!(fs::metadata(place.path().join("there/f.0.of.2.0.1.1")).unwrap().len(), 64 << 10);
+    place.write("job.fio", job);
+    cluster(&place, "--local 2 --shift 1 --directory there fio job.fio").env("AMOUNT", "64k").succeeds();
+    assert_eq!(names(&place.file("there")), ["f.0.of.2.0.1.1", "f.1.of.2.1.1.0"]);
+    assert_eq!(fs::metadata(place.file("there/f.0.of.2.0.1.1")).unwrap().len(), 64 << 10);
     // A shift that nothing uses would be a setting that does nothing.
-    let (status, _, error) = run(place.path(), "--local 2 --shift 1 fio --name=a --size=4k --filename=g");
-    assert!(status == 1 && error.contains("PLUMB_SHIFTED_RANK"), "{error}");
+    cluster(&place, "--local 2 --shift 1 fio --name=a --size=4k --filename=g").exits(1).complains("PLUMB_SHIFTED_RANK");
     // All on one host: there is no other one to shift to.
-    let (status, _, error) = run(place.path(), "--local 2 --shift host fio job.fio");
-    assert!(status == 1 && error.contains("--shift host"), "{error}");
+    cluster(&place, "--local 2 --shift host fio job.fio").exits(1).complains("--shift host");
 }
 
 #[test]
 fn a_killed_member_ends_the_run_and_other_results_are_merged() {
     let place = place();
-    let leader = cluster(place.path(), &format!("--local 3 --silence 3s fio {READS}60")).spawn().unwrap();
-    let found = members(&leader, 3, 1);
-    std::thread::sleep(Duration::from_millis(900));
-    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    let leader = cluster(&place, format!("--local 3 --silence 3s fio {READS}60")).start();
+    let found = members(&leader, 3);
+    let all = with_all_below(&found);
     signal(found[1], Signal::KILL);
     let begun = Instant::now();
-    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
-    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
-    assert_eq!(status, 1, "{text}{error}");
-    assert!(error.contains("plumb: cluster: member 1 (local): it was ended by signal 9"), "{error}");
-    assert!(text.contains("INCOMPLETE: 1 of 3 members") && !text.contains("read    all"), "no rate of all: {text}");
-    all_gone(&all);
-    let kept = place.path().join("plumb-cluster-001");
-    assert_eq!(names_of(&kept), ["member-000.json", "member-002.json"]);
+    let run = leader.end().exits(1).complains("plumb: cluster: member 1 (local): it was ended by signal 9");
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    let run = run.prints("INCOMPLETE: 1 of 3 members");
+    assert!(!run.stdout.contains("read    all"), "no rate of all: {run}");
+    wait_for_end_of(&all);
+    assert_eq!(names(&place.file("plumb-cluster-001")), ["member-000.json", "member-002.json"]);
     let files = "plumb-cluster-001/member-000.json plumb-cluster-001/member-002.json";
-    let (status, text, _) = run(place.path(), &format!("merge {files}"));
-    assert!(status == 1 && text.contains("INCOMPLETE") && text.contains("member 1: there is no file of it"), "{text}");
-    let (status, text, _) = run(place.path(), &format!("merge --partial {files}"));
-    assert!(status == 0 && text.contains("PARTIAL") && text.contains("read    all"), "{text}");
+    let run = cluster(&place, format!("merge {files}")).exits(1);
+    run.prints("INCOMPLETE").prints("member 1: there is no file of it");
+    cluster(&place, format!("merge --partial {files}")).succeeds().prints("PARTIAL").prints("read    all");
 }
 
 #[test]
 fn with_partial_others_finish_without_a_stopped_member() {
     let place = place();
-    let leader =
-        cluster(place.path(), &format!("--local 3 --silence 3s --partial --json fio {READS}5")).spawn().unwrap();
-    let found = members(&leader, 3, 1);
-    std::thread::sleep(Duration::from_millis(900));
-    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    let leader = cluster(&place, format!("--local 3 --silence 3s --partial --json fio {READS}5")).start();
+    let found = members(&leader, 3);
+    let all = with_all_below(&found);
     signal(found[2], Signal::STOP);
     let begun = Instant::now();
-    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
-    // Five seconds of reads, and a machine that does other work.
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
-    assert_eq!(status, 0, "{text}{error}");
-    assert!(error.contains("member 2 (local): it said nothing for 3s"), "{error}");
-    let found = document(&text);
+    let run = leader.end().exits(0).complains("member 2 (local): it said nothing for 3s");
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    let found = run.json();
     let each = found["cluster"]["each"].as_array().unwrap();
     assert_eq!(found["cluster"]["completeness"], "partial");
     assert!(each[2]["lost"].is_string() && each[2]["ios"] == 0, "{}", each[2]);
     for member in &each[..2] {
         assert!(member["elapsed_s"].as_f64().unwrap() > 4.9, "the others went on to their end: {member}");
     }
-    all_gone(&all);
+    wait_for_end_of(&all);
 }
 
 #[test]
 fn a_stopped_member_without_partial_ends_the_run() {
     let place = place();
-    let leader = cluster(place.path(), &format!("--local 2 --silence 2s fio {READS}60")).spawn().unwrap();
-    let found = members(&leader, 2, 1);
-    std::thread::sleep(Duration::from_millis(500));
-    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    let leader = cluster(&place, format!("--local 2 --silence 2s fio {READS}60")).start();
+    let found = members(&leader, 2);
+    let all = with_all_below(&found);
     signal(found[0], Signal::STOP);
     let begun = Instant::now();
-    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
-    assert!(begun.elapsed() < Duration::from_secs(2 + 3), "{:?}", begun.elapsed());
-    assert!(status == 1 && error.contains("member 0 (local): it said nothing for 2s"), "{text}{error}");
-    all_gone(&all);
+    leader.end().exits(1).complains("member 0 (local): it said nothing for 2s");
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    wait_for_end_of(&all);
 }
 
 #[test]
 fn an_interrupt_ends_all_members_and_keeps_their_results() {
     let place = place();
-    let leader = cluster(place.path(), &format!("--local 3 --json --keep kept fio {READS}60")).spawn().unwrap();
-    let found = members(&leader, 3, 1);
-    std::thread::sleep(Duration::from_millis(900));
-    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
+    let leader = cluster(&place, format!("--local 3 --json --keep kept fio {READS}60")).start();
+    let found = members(&leader, 3);
+    let all = with_all_below(&found);
     signal(leader.id(), Signal::INT);
     let begun = Instant::now();
-    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    assert_eq!(status, 130, "{text}{error}");
-    let found = document(&text);
+    let found = leader.end().exits(130).json();
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     let each = found["cluster"]["each"].as_array().unwrap();
     assert!(each.iter().all(|member| member["ios"].as_u64().unwrap() > 0), "{each:?}");
-    assert_eq!(names_of(&place.path().join("kept")).len(), 3);
-    all_gone(&all);
+    assert_eq!(names(&place.file("kept")).len(), 3);
+    wait_for_end_of(&all);
 }
 
 #[test]
 fn a_dead_leader_has_no_members_and_results_can_be_merged() {
     let place = place();
-    let mut leader = cluster(place.path(), &format!("--local 2 fio {READS}60")).spawn().unwrap();
-    let found = members(&leader, 2, 1);
-    let all: Vec<u32> = found.iter().flat_map(|&member| below(member)).chain(found.clone()).collect();
-    std::thread::sleep(Duration::from_millis(900));
-    leader.kill().unwrap();
-    leader.wait().unwrap();
-    all_gone(&all);
-    let (status, text, error) =
-        run(place.path(), "merge plumb-cluster-member-000-001.json plumb-cluster-member-001-001.json");
-    assert!(status == 0 && text.contains("read    sum"), "{text}{error}");
+    let leader = cluster(&place, format!("--local 2 fio {READS}60")).start();
+    let all = with_all_below(&members(&leader, 2));
+    leader.signal(Signal::KILL);
+    wait_for_end_of(&all);
+    cluster(&place, "merge plumb-cluster-member-000-001.json plumb-cluster-member-001-001.json")
+        .succeeds()
+        .prints("read    sum");
 }
 
 #[test]
 fn results_of_members_are_merged_again_from_their_files() {
     let place = place();
-    let (status, text, error) =
-        run(place.path(), &format!("--local 3 --json --keep kept --page page.html fio {READS}2"));
-    assert_eq!(status, 0, "{text}{error}");
+    let run = cluster(&place, format!("--local 3 --json --keep kept --page page.html fio {READS}2")).succeeds();
     let files = ["kept/member-002.json", "kept/member-000.json", "kept/member-001.json"].join(" ");
-    let (status, again, error) = run(place.path(), &format!("merge --json {files}"));
-    assert_eq!(status, 0, "{error}");
-    let (first, second) = (document(&text), document(&again));
+    let (first, second) = (run.json(), cluster(&place, format!("merge --json {files}")).json());
     for key in ["rates", "each", "start", "members", "complete"] {
         assert_eq!(first["cluster"][key], second["cluster"][key], "{key}");
     }
     assert_eq!(first["result"]["jobs"], second["result"]["jobs"]);
-    let page = fs::read_to_string(place.path().join("page.html")).unwrap();
+    let page = place.read("page.html");
     assert!(page.contains("Members over time"));
     // The result is one like any other: other commands read it.
-    fs::write(place.path().join("all.json"), &text).unwrap();
-    let parsed = Command::new(PLUMB).current_dir(place.path()).args(["parse", "all.json"]).output().unwrap();
-    assert!(shown(&parsed).1.contains("4K"), "{:?}", shown(&parsed));
+    place.write("all.json", &run.stdout);
+    plumb(&place, "parse all.json").end().prints("4K");
     // A result of one machine alone is a member whose times are not known: there is only a sum.
     for name in ["a.json", "b.json"] {
-        let words = format!("fio {READS}1 --result={name}");
-        assert!(
-            Command::new(PLUMB).current_dir(place.path()).args(words.split(' ')).output().unwrap().status.success()
-        );
+        fio(&place, format!("{READS}1 --result={name}")).succeeds();
     }
-    let (status, text, error) = run(place.path(), "merge a.json b.json");
-    assert!(status == 0 && text.contains("read    sum"), "{text}{error}");
-    let (status, _, error) = run(place.path(), "merge a.json kept/member-000.json");
-    assert!(status == 1 && error.contains("is of another run"), "{error}");
-    let (status, _, error) = run(place.path(), "merge kept/member-000.json kept/member-000.json");
-    assert!(status == 1 && error.contains("which another file has"), "{error}");
+    cluster(&place, "merge a.json b.json").succeeds().prints("read    sum");
+    cluster(&place, "merge a.json kept/member-000.json").exits(1).complains("is of another run");
+    cluster(&place, "merge kept/member-000.json kept/member-000.json").exits(1).complains("which another file has");
 }
 
 #[test]
 fn the_kept_file_of_a_member_accuses_none_of_its_machine() {
     let place = place();
     let job = "--name=r --rw=randread --bs=64k --size=16m --time_based --runtime=3 --direct=1 --invalidate=1";
-    let (status, text, error) = run(place.path(), &format!("--local 3 --keep kept fio {job}"));
-    assert_eq!(status, 0, "{text}{error}");
+    cluster(&place, format!("--local 3 --keep kept fio {job}")).succeeds();
     for rank in 0..3 {
         let path = format!("kept/member-00{rank}.json");
-        let kept = document(&fs::read_to_string(place.path().join(&path)).unwrap());
+        let kept = place.json(&path);
         assert_eq!(kept["result"]["environment"]["other_members"], 2);
-        let check = Command::new(PLUMB).current_dir(place.path()).args(["check", "--json", &path]).output().unwrap();
-        let text = shown(&check).1;
+        let text = plumb(&place, ["check", "--json", &path]).end().stdout;
         assert!(!text.contains("other programs made"), "{text}");
     }
 }
@@ -329,10 +232,8 @@ fn the_kept_file_of_a_member_accuses_none_of_its_machine() {
 #[test]
 fn a_table_of_members_or_hosts_has_rates_and_latencies() {
     let place = place();
-    let job = "--name=s --ioengine=sim --rw=randread --bs=4k --size=1g --iodepth=4 --sim_service_time=100us \
-               --sim_parallelism=4 --time_based --runtime=1";
-    let (status, text, error) = run(place.path(), &format!("--local 3 --per member --keep kept fio {job}"));
-    assert_eq!(status, 0, "{text}{error}");
+    let job = format!("{SIMULATED_JOB} --iodepth=4 --sim_parallelism=4");
+    let text = cluster(&place, format!("--local 3 --per member --keep kept fio {job}")).stdout();
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("member ")).collect();
     assert_eq!(rows.len(), 3, "{text}");
     for (rank, row) in rows.iter().enumerate() {
@@ -345,8 +246,7 @@ fn a_table_of_members_or_hosts_has_rates_and_latencies() {
     }
     // Their histograms together: equal members have the percentiles of one.
     let files = ["kept/member-000.json", "kept/member-001.json"].join(" ");
-    let (status, text, error) = run(place.path(), &format!("merge --partial --per host {files}"));
-    assert_eq!(status, 0, "{text}{error}");
+    let text = cluster(&place, format!("merge --partial --per host {files}")).stdout();
     let row = text.lines().find(|line| line.starts_with("host ") && line.contains("2 members")).expect(&text);
     assert!(row.contains("80,000") && row.contains("312 MiB/s"), "{row}");
     assert!(
@@ -358,15 +258,13 @@ fn a_table_of_members_or_hosts_has_rates_and_latencies() {
 #[test]
 fn nothing_begins_if_one_member_cannot() {
     let place = place();
-    fs::create_dir(place.path().join("d.0")).unwrap();
+    place.directory("d.0");
     let words = "--local 2 fio --name=w --rw=write --size=64k --directory=d.${PLUMB_RANK}";
-    let (status, text, error) = run(place.path(), words);
-    assert_eq!(status, 1, "{text}{error}");
-    assert!(error.contains("member 1 (local)") && error.contains("d.1"), "{error}");
-    assert!(text.contains("INCOMPLETE: nothing began"), "{text}");
-    assert_eq!(names_of(place.path()), ["d.0"], "no results are kept of what never began");
-    let (status, _, error) = run(place.path(), "--local 2 --directory /does/not/exist fio --name=w --size=4k");
-    assert!(status == 1 && error.contains("/does/not/exist") && error.contains("--directory"), "{error}");
+    let run = cluster(&place, words).exits(1).complains("member 1 (local)").complains("d.1");
+    run.prints("INCOMPLETE: nothing began");
+    assert_eq!(place.names(), ["d.0"], "no results are kept of what never began");
+    let run = cluster(&place, "--local 2 --directory /does/not/exist fio --name=w --size=4k").exits(1);
+    run.complains("/does/not/exist").complains("--directory");
 }
 
 #[test]
@@ -388,58 +286,50 @@ fn what_is_not_for_members_is_refused_by_name() {
         ("--local 2 --start-within soon fio --name=a --size=4k", "not a time"),
         ("--local 2 --page x.txt fio --name=a --size=4k", "x.txt"),
     ];
-    check_refusals(place.path(), &rows);
-    assert!(names_of(place.path()).is_empty(), "nothing was started: {:?}", names_of(place.path()));
+    check_refusals(&place, &rows);
+    assert!(place.names().is_empty(), "nothing was started: {:?}", place.names());
 }
 
 #[test]
 fn the_manifest_for_slurm_is_a_script_with_the_given_words() {
     let place = place();
     let words = ["--silence", "30s", "fio", "--name=w", "--size=4k", "--filename=f of ${PLUMB_RANK}'s"];
-    let mut command = cluster(place.path(), "manifest --slurm --members 64 --nodes 8 --");
-    let (status, script, error) = shown(&command.args(words).output().unwrap());
-    assert_eq!(status, 0, "{error}");
+    let script = cluster(&place, "manifest --slurm --members 64 --nodes 8 --").words(words).stdout();
     assert!(script.contains("#SBATCH --ntasks=64\n#SBATCH --nodes=8\n"), "{script}");
     // A shell that starts another srun: its words are these.
-    let program = place.path().join("srun");
-    fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    fs::write(place.path().join("run.sh"), &script).unwrap();
+    place.program("srun", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+    place.write("run.sh", &script);
     let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
-    let started = Command::new("bash").arg(place.path().join("run.sh")).env("PATH", path).output().unwrap();
+    let started = Run::new("bash", &place).words("run.sh").env("PATH", path).stdout();
     let expected = ["--mpi=pmix", "--cpu-bind=none", "plumb", "cluster", "--mpi"].into_iter().chain(words);
-    assert_eq!(shown(&started).1.lines().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    assert_eq!(started.lines().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     for words in
         ["survey --quick /scratch", "knee --most 8 /scratch", "iozone -i 0 -s 1m", "--directory /scratch iozone -i 0"]
     {
-        let (status, script, error) = run(place.path(), &format!("manifest --slurm --members 2 -- {words}"));
-        assert!(status == 0 && script.contains(&format!("plumb cluster --mpi {words}\n")), "{script}{error}");
+        let run = cluster(&place, format!("manifest --slurm --members 2 -- {words}")).succeeds();
+        run.prints(&format!("plumb cluster --mpi {words}\n"));
     }
-    let (status, script, _) = run(place.path(), "manifest --slurm --members 2 -- fio --name=a --size=4k");
-    assert!(status == 0 && !script.contains("--nodes"), "{script}");
+    let script = cluster(&place, "manifest --slurm --members 2 -- fio --name=a --size=4k").stdout();
+    assert!(!script.contains("--nodes"), "{script}");
 }
 
 /// Reads YAML by PyYAML, which reads what Kubernetes reads, into JSON.
 pub(super) fn yaml(text: &str) -> Vec<Value> {
     let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
     let program = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))";
-    let mut reader =
-        Command::new(python).args(["-c", program]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    std::io::Write::write_all(&mut reader.stdin.take().unwrap(), text.as_bytes()).unwrap();
-    let output = reader.wait_with_output().unwrap();
-    document(&shown(&output).1).as_array().unwrap().clone()
+    let read = Run::new(python, &std::env::temp_dir()).words(["-c", program]).input(text).json();
+    read.as_array().unwrap().clone()
 }
 
 #[test]
 fn the_manifest_for_kubernetes_holds_the_job_file_and_runs() {
     let place = place();
     let job = "; a \"job\" of two: \\ lines\n[w]\nrw=write\nsize=4k\nfilename=f.${PLUMB_RANK}\n";
-    fs::write(place.path().join("job.fio"), job).unwrap();
+    place.write("job.fio", job);
     let words = "manifest --mpijob --members 8 --nodes 4 --image r/plumb:1 --claim shared -- --shift host fio job.fio";
-    let (status, _, error) = run(place.path(), words);
-    assert!(status == 1 && error.contains("PLUMB_SHIFTED_RANK"), "the words are read: {error}");
-    let (status, text, error) = run(place.path(), &words.replace("--shift host ", ""));
-    assert_eq!(status, 0, "{error}");
+    // The words are read.
+    cluster(&place, words).exits(1).complains("PLUMB_SHIFTED_RANK");
+    let text = cluster(&place, words.replace("--shift host ", "")).stdout();
     let found = yaml(&text);
     let [map, mpi] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!((&map["kind"], &map["data"]["job.fio"]), (&"ConfigMap".into(), &job.into()));
@@ -465,8 +355,7 @@ fn the_manifest_for_kubernetes_holds_the_job_file_and_runs() {
     assert_eq!(pod["volumes"][1]["persistentVolumeClaim"]["claimName"], "shared");
     // Without a job file the map is empty, and with a directory of the user that is the members'.
     let words = "manifest --mpijob --members 2 --image i --claim c -- --directory /scratch fio --name=a --size=4k";
-    let (status, text, error) = run(place.path(), words);
-    assert_eq!(status, 0, "{error}");
+    let text = cluster(&place, words).stdout();
     let found = yaml(&text);
     assert_eq!(found[0]["data"], serde_json::json!({}));
     assert!(!text.contains("\"/data\"") && text.contains("\"/scratch\""), "{text}");
@@ -475,8 +364,8 @@ fn the_manifest_for_kubernetes_holds_the_job_file_and_runs() {
 #[test]
 fn a_manifest_that_could_not_run_is_refused() {
     let place = place();
-    fs::create_dir(place.path().join("jobs")).unwrap();
-    fs::write(place.path().join("jobs/a.fio"), "[w]\nrw=write\nsize=4k\n").unwrap();
+    place.directory("jobs");
+    place.write("jobs/a.fio", "[w]\nrw=write\nsize=4k\n");
     let rows = [
         ("manifest --members 2 -- fio --name=a --size=4k", "--slurm"),
         ("manifest --slurm -- fio --name=a --size=4k", "--members"),
@@ -499,7 +388,7 @@ fn a_manifest_that_could_not_run_is_refused() {
         ("manifest --mpijob --members 2 --image i --claim c -- fio jobs/a.fio", "call it by its name"),
         ("--silence 3s manifest --slurm --members 2 -- fio --name=a --size=4k", "have theirs after it"),
     ];
-    check_refusals(place.path(), &rows);
+    check_refusals(&place, &rows);
 }
 
 #[test]
@@ -512,52 +401,37 @@ fn a_member_of_another_version_is_refused_with_both() {
             "it runs plumb 9.9.9",
         ),
     ] {
-        let shell = place.path().join("shell");
-        fs::write(&shell, format!("#!/bin/sh\necho Welcome\necho '{greeting}'\nexec cat >/dev/null\n")).unwrap();
-        fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let output = cluster(place.path(), "--hosts other fio --name=a --size=4k").env("RSH", &shell).output().unwrap();
-        let (status, text, error) = shown(&output);
-        assert_eq!(status, 1, "{text}{error}");
-        assert!(
-            error.contains("member 0 (other)") && error.contains(expected) && error.contains("one version of plumb"),
-            "{error}"
-        );
+        let text = format!("#!/bin/sh\necho Welcome\necho '{greeting}'\nexec cat >/dev/null\n");
+        let shell = place.program("shell", text);
+        let run = cluster(&place, "--hosts other fio --name=a --size=4k").env("RSH", &shell).exits(1);
+        run.complains("member 0 (other)").complains(expected).complains("one version of plumb");
     }
 }
 
 #[test]
 fn a_member_bound_to_one_core_is_named() {
     let place = place();
-    let wrapper = shell(place.path(), "taskset -c 0");
+    let wrapper = shell(&place, "taskset -c 0");
     let words = format!("--hosts one --program {PLUMB} --json fio {READS}1 --numjobs=4");
-    let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", &wrapper).output().unwrap());
-    assert_eq!(status, 0, "{text}{error}");
-    let notes = document(&text)["cluster"]["notes"].clone();
+    let notes = cluster(&place, words).env("RSH", wrapper).json()["cluster"]["notes"].clone();
     let cpus = std::thread::available_parallelism().unwrap().get();
     let is_bound = notes.as_array().unwrap().iter().any(|note| note["check"] == "bound");
     assert_eq!(is_bound, cpus > 1, "{notes}");
 }
 
 /// A remote shell that runs the command here, in this way.
-fn shell(place: &Path, way: &str) -> std::path::PathBuf {
-    let script = place.join("shell");
-    fs::write(&script, format!("#!/bin/sh\nshift\nexec {way} sh -c \"$1\"\n")).unwrap();
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    script
+fn shell(place: &Place, way: &str) -> PathBuf {
+    place.program("shell", format!("#!/bin/sh\nshift\nexec {way} sh -c \"$1\"\n"))
 }
 
 #[test]
 fn clocks_that_are_a_quarter_of_an_hour_apart_begin_together() {
     let place = place();
     // Host a is in a time namespace whose monotonic clock is 1000 s ahead.
-    let script = place.path().join("shell");
     let text = "#!/bin/sh\n[ $1 = a ] && exec unshare --time --monotonic 1000 --fork sh -c \"$2\"\nexec sh -c \"$2\"\n";
-    fs::write(&script, text).unwrap();
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = place.program("shell", text);
     let words = format!("--hosts a,b --program {PLUMB} --json fio {READS}2");
-    let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", &script).output().unwrap());
-    assert_eq!(status, 0, "{text}{error}");
-    let found = document(&text);
+    let found = cluster(&place, words).env("RSH", script).json();
     let skew = found["cluster"]["start"]["skew_ns"].as_u64().unwrap();
     // Milliseconds where nothing else runs; a machine that does other work is later.
     assert!(skew < 1_000_000_000, "{skew}");
@@ -575,10 +449,8 @@ fn clocks_that_are_a_quarter_of_an_hour_apart_begin_together() {
 fn a_member_of_half_the_rate_is_named_with_three_true_rates() {
     let place = place();
     let job = "[r]\nrw=randread\nbs=4k\nsize=4m\nrate_iops=(400-(${PLUMB_RANK}/3)*200)\nnumber_ios=800\n";
-    fs::write(place.path().join("job.fio"), job).unwrap();
-    let (status, text, error) = run(place.path(), "--local 4 --json fio job.fio");
-    assert_eq!(status, 0, "{text}{error}");
-    let found = document(&text);
+    place.write("job.fio", job);
+    let found = cluster(&place, "--local 4 --json fio job.fio").json();
     let slow = found["cluster"]["stragglers"].as_array().unwrap();
     assert_eq!((slow.len(), &slow[0]["ranks"], &slow[0]["reason"]), (1, &serde_json::json!([3]), &"elapsed".into()));
     let rates = &found["cluster"]["rates"][0];
@@ -592,9 +464,9 @@ fn a_member_of_half_the_rate_is_named_with_three_true_rates() {
     let truth = 1400.0 * 4096.0;
     assert!(number(&window["low"]) < truth * 1.02 && number(&window["high"]) > truth * 0.98, "{rates}");
     assert!(number(&window["low"]) > truth * 0.7, "the range is of use: {rates}");
-    let (_, text, _) = run(place.path(), "--local 4 fio job.fio");
-    assert!(text.contains("slow    member 3 on ") && text.contains("while all were at work"), "{text}");
-    assert!(text.contains("remark  the members' own rates of reads add up to"), "{text}");
+    let run = cluster(&place, "--local 4 fio job.fio").end();
+    let run = run.prints("slow    member 3 on ").prints("while all were at work");
+    run.prints("remark  the members' own rates of reads add up to");
 }
 
 #[test]
@@ -604,29 +476,24 @@ fn members_are_led_over_ssh() {
     let words = format!(
         "--hosts near:2,far --program {PLUMB} --json fio --name=w --rw=write --bs=4k --size=256k --filename=f.${{PLUMB_RANK}}"
     );
-    let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", server.shell()).output().unwrap());
-    assert_eq!(status, 0, "{text}{error}");
-    let found = document(&text);
+    let found = cluster(&place, words).env("RSH", server.shell()).json();
     let summary = &found["cluster"];
     assert_eq!((&summary["carrier"], &summary["members"]), (&"ssh".into(), &3.into()));
     assert_eq!(summary["rates"][0]["bytes"], 3 * (256 << 10));
     let notes = summary["notes"].as_array().unwrap();
     assert!(notes.iter().any(|note| note["check"] == "one machine"), "two names of this machine: {notes:?}");
-    assert_eq!(names_of(place.path()), ["f.0", "f.1", "f.2"]);
+    assert_eq!(place.names(), ["f.0", "f.1", "f.2"]);
     // A host that cannot be reached, and one whose key is refused.
     for host in ["closed", "shut"] {
         let words = format!(
             "--hosts near,{host} --program {PLUMB} fio --name=w --rw=write --size=4k --filename=g.${{PLUMB_RANK}}"
         );
         let begun = Instant::now();
-        let (status, text, error) = shown(&cluster(place.path(), &words).env("RSH", server.shell()).output().unwrap());
-        assert!(
-            status == 1 && error.contains(&format!("member 1 ({host}): it ended with status 255")),
-            "{text}{error}"
-        );
-        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        let run = cluster(&place, words).env("RSH", server.shell()).exits(1);
+        run.complains(&format!("member 1 ({host}): it ended with status 255"));
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     }
-    assert_eq!(names_of(place.path()), ["f.0", "f.1", "f.2"], "nothing began");
+    assert_eq!(place.names(), ["f.0", "f.1", "f.2"], "nothing began");
 }
 
 #[test]
@@ -634,25 +501,19 @@ fn a_remote_member_that_is_killed_is_named_and_leaves_nothing() {
     let server = Server::start();
     let place = place();
     let words = format!("--hosts near,far --program {PLUMB} --silence 5s fio {READS}60");
-    let mut command = cluster(place.path(), &words);
-    let leader = command.env("RSH", server.shell()).spawn().unwrap();
+    let leader = cluster(&place, words).env("RSH", server.shell()).start();
     // The members are processes of sshd, in the directory of this test.
-    let begun = Instant::now();
     let here = place.path().canonicalize().unwrap();
-    while processes_in(&here, leader.id()).len() < 4 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the members did not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    // They wait for their start, and calibrations have workers, too.
-    std::thread::sleep(Duration::from_millis(1500));
-    let found = processes_in(&here, leader.id());
-    let is_member = |pid: &&u32| below(**pid).len() == 1;
+    let found = wait_for("two members that read", || {
+        let found = processes_in(&here, leader.id());
+        (found.iter().filter(|&&pid| is_reading(pid)).count() == 2).then_some(found)
+    });
+    let is_member = |pid: &&u32| descendants(**pid).len() == 1;
     signal(*found.iter().find(is_member).expect("a member with its worker"), Signal::KILL);
     let begun = Instant::now();
-    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
-    assert!(status == 1 && text.contains("INCOMPLETE: 1 of 2"), "{text}{error}");
-    all_gone(&found);
+    leader.end().exits(1).prints("INCOMPLETE: 1 of 2");
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    wait_for_end_of(&found);
 }
 
 /// The processes of plumb whose current directory is this one.

@@ -1,6 +1,7 @@
 //! `plumb cluster ... iozone`: a member for each child, iozone's output, no file that stays.
 
-use crate::cluster::{check_refusals, names_of, place, run};
+use crate::cluster::check_refusals;
+use crate::context::{cluster, place};
 use std::fs;
 
 /// Two tests on small files, with the amounts of each child.
@@ -9,8 +10,7 @@ const WORDS: &str = "iozone -i 0 -i 1 -s 256 -r 4 -C -+n";
 #[test]
 fn each_member_is_a_child_and_the_files_are_gone_at_the_end() {
     let place = place();
-    let (status, text, error) = run(place.path(), &format!("--local 3 {WORDS}"));
-    assert_eq!(status, 0, "{text}{error}");
+    let text = cluster(&place, format!("--local 3 {WORDS}")).stdout();
     for line in ["Children see throughput for  3 initial writers", "Children see throughput for  3 readers"] {
         assert!(text.contains(line), "{line}: {text}");
     }
@@ -18,19 +18,17 @@ fn each_member_is_a_child_and_the_files_are_gone_at_the_end() {
         text.lines().filter(|line| line.contains("Child[") && line.contains("xfer count")).collect();
     assert_eq!(amounts.len(), 6, "{text}");
     assert!(text.contains("Test cleanup:") && text.ends_with("iozone test complete.\n"), "{text}");
-    assert!(names_of(place.path()).is_empty(), "{:?}", names_of(place.path()));
+    assert!(place.names().is_empty(), "{:?}", place.names());
 }
 
 #[test]
 fn files_are_kept_on_request_and_earlier_ones_stay() {
     let place = place();
-    let (status, text, error) = run(place.path(), &format!("--local 2 {WORDS} -w -t 2"));
-    assert_eq!(status, 0, "{text}{error}");
-    assert_eq!(names_of(place.path()), ["iozone.DUMMY.0", "iozone.DUMMY.1"]);
-    assert_eq!(fs::metadata(place.path().join("iozone.DUMMY.1")).unwrap().len(), 256 << 10);
-    let (status, text, error) = run(place.path(), &format!("--local 2 {WORDS}"));
-    assert_eq!(status, 0, "{text}{error}");
-    assert_eq!(names_of(place.path()), ["iozone.DUMMY.0", "iozone.DUMMY.1"]);
+    cluster(&place, format!("--local 2 {WORDS} -w -t 2")).succeeds();
+    assert_eq!(place.names(), ["iozone.DUMMY.0", "iozone.DUMMY.1"]);
+    assert_eq!(fs::metadata(place.file("iozone.DUMMY.1")).unwrap().len(), 256 << 10);
+    cluster(&place, format!("--local 2 {WORDS}")).succeeds();
+    assert_eq!(place.names(), ["iozone.DUMMY.0", "iozone.DUMMY.1"]);
 }
 
 #[test]
@@ -44,9 +42,9 @@ fn what_members_cannot_do_is_refused_by_name() {
         ("--local 2 --wear-out iozone -i 0", "--wear-out is not for iozone"),
         ("--local 2 --json iozone -i 0", "after its name"),
     ];
-    check_refusals(place.path(), &rows);
+    check_refusals(&place, &rows);
     // Only members see that the directory is not there: iozone's heading is printed by then.
-    let (status, _, error) = run(place.path(), "--local 2 --directory /does/not/exist iozone -i 0 -s 64");
-    assert!(status == 1 && error.contains("/does/not/exist"), "{status}: {error}");
-    assert!(names_of(place.path()).is_empty(), "{:?}", names_of(place.path()));
+    let words = "--local 2 --directory /does/not/exist iozone -i 0 -s 64";
+    cluster(&place, words).exits(1).complains("/does/not/exist");
+    assert!(place.names().is_empty(), "{:?}", place.names());
 }

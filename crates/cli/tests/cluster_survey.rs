@@ -1,16 +1,18 @@
-//! `plumb cluster ... survey` and `knee`: rows of known rates by all members, an interrupted one that goes on, a member that dies.
+//! `plumb cluster ... survey` and `knee`: rows of known rates by all members, an interrupted one that goes on, a member
+//! that dies.
 
-use crate::cluster::{PLUMB, check_refusals, cluster, names_of, place, run, shown, signal};
+use crate::cluster::check_refusals;
+use crate::context::{SIMULATED_SURVEY, cluster, place, plumb};
+use house::{children, signal, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
-/// Tests of a simulated disk: each user does 10,000 IOPS.
-const SIMULATED: &str = "--tests randread --time 1 --warm-up 0 --size 16M --engine sim --vary sim_service_time=100us \
-                         --no-store --quiet -o s.json .";
+/// A survey of the simulated disk with nothing around it.
+fn simulated() -> String {
+    format!("{SIMULATED_SURVEY} --no-store --quiet -o s.json .")
+}
 
 fn tests(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_default();
@@ -19,25 +21,15 @@ fn tests(path: &Path) -> Vec<Value> {
 
 /// Waits until a survey has saved some tests.
 fn wait_for_tests(path: &Path, count: usize) {
-    let begun = Instant::now();
-    while tests(path).len() < count {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the tests do not end");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn children(leader: &Child) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", leader.id())).unwrap_or_default();
-    children.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    wait_for("the end of some tests", || (tests(path).len() >= count).then_some(()));
 }
 
 #[test]
 fn a_survey_by_three_members_has_all_rates_in_each_row() {
     let place = place();
-    let (status, text, error) = run(place.path(), &format!("--local 3 survey --users 1,4 {SIMULATED}"));
-    assert_eq!(status, 0, "{text}{error}");
+    let text = cluster(&place, format!("--local 3 survey --users 1,4 {}", simulated())).stdout();
     assert!(text.contains("By 3 members on 1 host (local)"), "{text}");
-    let rows = tests(&place.path().join("s.json"));
+    let rows = tests(&place.file("s.json"));
     for (row, users) in rows.iter().zip([1, 4]) {
         let sum = row["cluster"]["rates"][0]["sum_iops"].as_f64().unwrap();
         let expected = 30_000.0 * f64::from(users);
@@ -52,10 +44,9 @@ fn a_survey_by_three_members_has_all_rates_in_each_row() {
     }
     assert_eq!(rows.len(), 2);
     // The members' own work files are gone; the result and its page are there.
-    assert_eq!(names_of(place.path()), ["s.html", "s.json"]);
+    assert_eq!(place.names(), ["s.html", "s.json"]);
     // What members found by their samples, which are not in the result.
-    let graded = Command::new(PLUMB).current_dir(place.path()).args(["check", "s.json"]).output().unwrap();
-    let graded = shown(&graded).1;
+    let graded = plumb(&place, "check s.json").end().stdout;
     assert!(
         graded.contains("nothing moved: members 0, 1, 2: engine `sim`") && !graded.contains("throttled"),
         "{graded}"
@@ -65,34 +56,30 @@ fn a_survey_by_three_members_has_all_rates_in_each_row() {
 #[test]
 fn an_interrupted_survey_by_members_resumes_where_it_ended() {
     let place = place();
-    let words = format!("--local 2 survey --users 1,2,4 --repeat 3 --no-report {SIMULATED}");
-    let leader = cluster(place.path(), &words).spawn().unwrap();
-    let file = place.path().join("s.json");
+    let words = format!("--local 2 survey --users 1,2,4 --repeat 3 --no-report {}", simulated());
+    let leader = cluster(&place, &words).start();
+    let file = place.file("s.json");
     wait_for_tests(&file, 2);
-    signal(leader.id(), Signal::INT);
-    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
+    leader.signal(Signal::INT);
+    leader.end().exits(130);
     let before: Vec<Value> = tests(&file).into_iter().filter(|test| test.get("under_way").is_none()).collect();
-    assert_eq!(status, 130, "{text}{error}");
     assert!((2..9).contains(&before.len()), "{}", before.len());
-    let (status, text, error) = run(place.path(), "--local 2 survey --resume s.json --no-report --no-store --quiet");
-    assert_eq!(status, 0, "{text}{error}");
+    cluster(&place, "--local 2 survey --resume s.json --no-report --no-store --quiet").succeeds();
     let rows = tests(&file);
     assert!(rows.iter().all(|row| row["cluster"]["members"] == 2), "those of before, too");
     assert_eq!((rows.len(), &rows[0]["cluster"]["rates"]), (9, &before[0]["cluster"]["rates"]));
-    assert_eq!(names_of(place.path()), ["s.json"]);
+    assert_eq!(place.names(), ["s.json"]);
 }
 
 #[test]
 fn a_member_that_dies_ends_a_survey_that_keeps_its_tests() {
     let place = place();
-    let words = format!("--local 2 survey --users 1,2,4 --repeat 20 --no-report {SIMULATED}");
-    let leader = cluster(place.path(), &words).spawn().unwrap();
-    let file = place.path().join("s.json");
+    let words = format!("--local 2 survey --users 1,2,4 --repeat 20 --no-report {}", simulated());
+    let leader = cluster(&place, &words).start();
+    let file = place.file("s.json");
     wait_for_tests(&file, 2);
-    signal(children(&leader)[1], Signal::KILL);
-    let (status, text, error) = shown(&leader.wait_with_output().unwrap());
-    assert_eq!(status, 1, "{text}{error}");
-    assert!(error.contains("member 1 (local)") && error.contains("the tests before it are kept"), "{error}");
+    signal(children(leader.id())[1], Signal::KILL);
+    leader.end().exits(1).complains("member 1 (local)").complains("the tests before it are kept");
     assert!((2..60).contains(&tests(&file).len()), "{}", tests(&file).len());
 }
 
@@ -100,10 +87,8 @@ fn a_member_that_dies_ends_a_survey_that_keeps_its_tests() {
 fn the_knee_of_members_is_found_with_the_same_levels_for_each() {
     let place = place();
     let words = "--local 2 knee --time 1 --most 2 --size 16M --no-store --no-report -o k.json .";
-    let (status, text, error) = run(place.path(), words);
-    assert_eq!(status, 0, "{text}{error}");
-    let users: Vec<u64> =
-        tests(&place.path().join("k.json")).iter().map(|row| row["users"].as_u64().unwrap()).collect();
+    let text = cluster(&place, words).stdout();
+    let users: Vec<u64> = tests(&place.file("k.json")).iter().map(|row| row["users"].as_u64().unwrap()).collect();
     assert_eq!(users, [2, 4], "those of both");
     assert!(text.contains("By 2 members on 1 host"), "{text}");
 }
@@ -126,8 +111,7 @@ fn what_is_not_for_a_survey_by_members_is_refused_by_name() {
         ("--local 2 knee --iozone -i 0", "-+m"),
         ("--local 2 survey /does/not/exist", "/does/not/exist"),
     ];
-    check_refusals(place.path(), &rows);
-    assert!(names_of(place.path()).is_empty(), "nothing was begun: {:?}", names_of(place.path()));
-    let (status, text, _) = run(place.path(), "--local 2 survey --dry-run --quick .");
-    assert!(status == 0 && text.contains("Dry run"), "{text}");
+    check_refusals(&place, &rows);
+    assert!(place.names().is_empty(), "nothing was begun: {:?}", place.names());
+    cluster(&place, "--local 2 survey --dry-run --quick .").succeeds().prints("Dry run");
 }

@@ -1,13 +1,13 @@
-//! Numbers as large as words can say: sizes of 2^64-1 bytes, offsets of 2^63, rates of 10^12, and what comes of adding and
-//! multiplying them. Every one ends in a result or in an error that names it; none in a panic, and none silently in a
-//! small number. Tests are compiled with checks of overflow, so that an overlooked sum is a panic here.
+//! Numbers as large as words can say: sizes of 2^64-1 bytes, offsets of 2^63, rates of 10^12, and what comes of adding
+//! and multiplying them. Every one ends in a result or in an error that names it; none in a panic, and none silently in
+//! a small number. Tests are compiled with checks of overflow, so that an overlooked sum is a panic here.
 
+use crate::context;
 use fio::{Parser, RealFiles, Surroundings};
-use house::Tmpfs;
+use house::{Tmpfs, Transcript, Words};
 use plan::option::{Kind, OptionSpec, Support, TimeUnit};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Whole numbers at the ends of their types, and beyond.
@@ -40,17 +40,13 @@ const REAL: &[(&str, &str)] = &[
 /// No run may take longer: the simulated device takes no time, and the null device 20 ms.
 const LONGEST: Duration = Duration::from_secs(20);
 
-fn plumb(words: &[&str], directory: &Path) -> Output {
-    let mut command = Command::new("prlimit");
-    // What is too large must fail to get its memory, not take that of the machine.
-    command.args(["--as=4294967296", env!("CARGO_BIN_EXE_plumb")]).args(words).current_dir(directory);
+fn plumb(words: impl Words, directory: &Path) -> Transcript {
     let begun = Instant::now();
-    let output = command.stdin(Stdio::null()).output().expect("prlimit (util-linux) runs");
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(!message.contains("panicked"), "{words:?}: {message}");
-    assert!(output.status.code().is_some(), "{words:?}: {}: {message}", output.status);
-    assert!(begun.elapsed() < LONGEST, "{words:?} took {:?}", begun.elapsed());
-    output
+    // What is too large must fail to get its memory, not take that of the machine.
+    let run = context::plumb(directory, words).under("prlimit --as=4294967296").end();
+    assert!(!run.stderr.contains("panicked") && run.status.is_some(), "{run}");
+    assert!(begun.elapsed() < LONGEST, "it took {:?}: {run}", begun.elapsed());
+    run
 }
 
 fn values(kind: Kind) -> Vec<String> {
@@ -100,8 +96,8 @@ fn every_option_takes_or_refuses_the_largest_numbers() {
         for (index, some) in jobs.chunks(48).enumerate() {
             let name = format!("{engine}-{index}.fio");
             std::fs::write(place.path().join(&name), some.concat()).expect("a file");
-            let output = plumb(&["fio", "--output-format=json", "--output=out.json", &name], place.path());
-            let message = String::from_utf8_lossy(&output.stderr);
+            let run = plumb(["fio", "--output-format=json", "--output=out.json", &name], place.path());
+            let message = &run.stderr;
             let report = std::fs::read_to_string(place.path().join("out.json")).unwrap_or_default();
             let begun = report.find("{\n").and_then(|at| serde_json::from_str::<Value>(&report[at..]).ok());
             let ran = begun.as_ref().and_then(|json| json["jobs"].as_array()).map_or(0, Vec::len);
@@ -170,15 +166,15 @@ fn sums_and_products_of_large_numbers_do_not_wrap() {
                 // In earnest it would run that long.
                 words.push("--runtime=20ms");
             }
-            let output = plumb(&words, place.path());
-            let message = String::from_utf8_lossy(&output.stderr);
+            let run = plumb(&words, place.path());
+            let (message, succeeded) = (&run.stderr, run.status == Some(0));
             // Real files of these sizes have no room here, which is only found out behind all arithmetic.
             let no_room = engine == "psync" && message.contains("fallocate j.");
             let as_stated = match refusal {
-                "" => output.status.success() || no_room,
-                word => !output.status.success() && message.contains(word),
+                "" => succeeded || no_room,
+                word => !succeeded && message.contains(word),
             };
-            assert!(as_stated, "{words:?}: {}, where `{refusal}` was to be said: {message}", output.status);
+            assert!(as_stated, "`{refusal}` was to be said: {run}");
         }
     }
 }
@@ -219,10 +215,8 @@ fn iozone_the_survey_and_iostat_take_them_or_say_what_is_wrong() {
     let shown = place.path().display().to_string();
     for line in OTHERS {
         let line = line.replace("{}", &shown);
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let output = plumb(&words, place.path());
-        let message = [output.stderr, output.stdout].concat();
-        assert!(output.status.success() || !message.is_empty(), "{line}: {} without a word", output.status);
+        let run = plumb(line, place.path());
+        assert!(run.status == Some(0) || !run.both().is_empty(), "without a word: {run}");
     }
 }
 
@@ -255,7 +249,7 @@ fn results_of_others_may_hold_the_largest_numbers() {
     let place = Tmpfs::new(32 << 20).expect("a tmpfs (needs root)");
     let words = "fio --output-format=json+ --output=fio.json --result=own.json --runtime=600ms --time_based --size=1m \
                  --name=a --rw=randrw --name=b --rw=read --ioengine=libaio --iodepth=4";
-    plumb(&words.split_whitespace().collect::<Vec<_>>(), place.path());
+    plumb(words, place.path());
     let mut state = 1;
     for (name, round) in ["fio.json", "own.json"].iter().flat_map(|&name| (0..8).map(move |round| (name, round))) {
         let text = std::fs::read_to_string(place.path().join(name)).expect("a result");
@@ -263,8 +257,7 @@ fn results_of_others_may_hold_the_largest_numbers() {
         swell(&mut document, [2, 5, 20, 80][round % 4], &mut state);
         std::fs::write(place.path().join("large.json"), document.to_string()).expect("a file");
         for words in ["check", "explain", "model", "parse --format csv", "report -o page.html"] {
-            let words: Vec<&str> = words.split(' ').chain(["large.json"]).collect();
-            plumb(&words, place.path());
+            plumb(format!("{words} large.json"), place.path());
         }
     }
 }

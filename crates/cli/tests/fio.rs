@@ -1,8 +1,8 @@
 //! `plumb fio` from outside: what goes where, in which order, and the exit status.
 
-use crate::context::{PLUMB, fio, place, plumb};
-use house::{Process, Run, Transcript, Words, children, wait_for};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::context::{PLUMB, fio, job_file, place, plumb};
+use house::{Process, Run, Transcript, Words, catches, children, processor_ticks, signal, wait_for};
+use rustix::process::Signal;
 use std::path::Path;
 use std::time::Duration;
 
@@ -145,17 +145,17 @@ fn the_status_counts_failed_jobs_and_never_wraps_to_success() {
     }
 }
 
-/// A run that has been measuring for a second: its worker is there.
-fn begun(words: impl Words) -> Process {
-    let running = run(words).start();
-    wait_for("its worker", || (!children(running.id()).is_empty()).then_some(()));
-    std::thread::sleep(Duration::from_secs(1));
+/// A run whose worker has computed for a while.
+fn begun(run: Run) -> Process {
+    let running = run.start();
+    let is_at_work = || children(running.id()).into_iter().any(|worker| processor_ticks(worker) > 20);
+    wait_for("a worker that computes", || is_at_work().then_some(()));
     running
 }
 
 #[test]
 fn an_interrupt_still_reports_and_ends_with_128() {
-    let running = begun("--name=a --ioengine=null --size=1t --time_based --runtime=60");
+    let running = begun(run("--name=a --ioengine=null --size=1t --time_based --runtime=60"));
     running.signal(Signal::INT);
     let shown = running.end().exits(128).stdout;
     let found = places(&shown, ["Starting 1 process", "fio: terminating on signal 2", "Run status group 0"]);
@@ -177,15 +177,14 @@ fn a_full_disk_under_the_results_is_reported() {
 
 #[test]
 fn a_job_file_is_run_section_by_section() {
-    let directory = place();
-    let path = directory.path().join("two.fio");
-    std::fs::write(&path, "[global]\nioengine=null\nsize=1m\n[first]\nrw=read\n[second]\nrw=randwrite\n").unwrap();
-    let shown = run([&path]).stdout();
+    let place = place();
+    let text = "[global]\nioengine=null\nsize=1m\n[first]\nrw=read\n[second]\nrw=randwrite\n";
+    let shown = job_file(&place, text, "").stdout();
     places(
         &shown,
         ["first: (g=0)", "second: (g=0)", "Starting 2 processes", "first: (groupid=0", "second: (groupid=0"],
     );
-    let shown = run("--section=second").words([&path]).end().stdout;
+    let shown = job_file(&place, text, "--section=second").end().stdout;
     assert!(!shown.contains("first: (g=0)") && shown.contains("second: (groupid=0"), "{shown}");
 }
 
@@ -292,18 +291,15 @@ fn a_job_name_does_not_steer_the_terminal() {
 
 #[test]
 fn neither_showcmd_nor_debug_steers_the_terminal() {
-    let directory = place();
-    let path = directory.path().join("strange.fio");
-    std::fs::write(&path, "[a\x1b[31m\u{202e}]\nsize=4k\nioengine=null\ndescription=b\x07\n").unwrap();
-    let file = path.to_str().unwrap();
-    let shown = run(["--untrusted", "--showcmd", file]).end().stdout;
+    let (place, text) = (place(), "[a\x1b[31m\u{202e}]\nsize=4k\nioengine=null\ndescription=b\x07\n");
+    let shown = job_file(&place, text, "--untrusted --showcmd").end().stdout;
     for word in [r"--name=$'a\033[31m\342\200\256' ", r"--description=$'b\007'"] {
         assert!(shown.contains(word), "{shown}");
     }
     assert!(!shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown}");
     for subjects in ["parse", "all"] {
         let Transcript { stdout: shown, stderr: message, .. } =
-            run(["--untrusted", &format!("--debug={subjects}"), file])
+            job_file(&place, text, ["--untrusted", &format!("--debug={subjects}")])
                 .succeeds()
                 .prints("ptr=a␛[31m\u{fffd}")
                 .prints("ptr=b␇");
@@ -316,7 +312,7 @@ fn neither_showcmd_nor_debug_steers_the_terminal() {
 fn a_signal_ends_company_within_a_cycle_of_many_years() {
     for mode in ["noop", "qsort"] {
         let words = ["--name=a", "--ioengine=cpuio", "--cpuload=50", "--cpuchunks=9223372036854775us", "--runtime=600"];
-        let running = begun([&words[..], &[&format!("--cpumode={mode}")]].concat());
+        let running = begun(run(words).words([format!("--cpumode={mode}")]));
         let signalled = std::time::Instant::now();
         running.signal(Signal::TERM);
         running.end().exits(128).prints("fio: terminating on signal 15").prints("Run status group 0");
@@ -354,10 +350,8 @@ fn the_help_fits_a_terminal_of_80_columns() {
 #[test]
 fn a_terminal_that_hangs_up_ends_the_run_with_its_report() {
     // nohup makes all processes below it ignore the signal; this one is to end.
-    let words =
-        format!("--default-signal=HUP {PLUMB} fio --name=a --ioengine=null --size=1t --time_based --runtime=20");
-    let running = Run::new("env", place()).words(words).start();
-    std::thread::sleep(Duration::from_secs(1));
+    let run = run("--name=a --ioengine=null --size=1t --time_based --runtime=60").under("env --default-signal=HUP");
+    let running = begun(run);
     running.signal(Signal::HUP);
     running.end().exits(128).prints("terminating on signal 1").prints("read: IOPS=");
 }
@@ -369,12 +363,13 @@ fn a_second_interrupt_ends_a_run_whose_thread_is_stuck() {
     Run::new("mkfifo", &folder).words([&pipe]).succeeds();
     // No process writes to the pipe, so opening it waits forever.
     let name = format!("--filename={}", pipe.display());
-    let mut running = run("--name=stuck --size=4k --thread").words([name]).start();
+    let running = run("--name=stuck --size=4k --thread").words([name]).start();
+    wait_for("its handler", || catches(running.id(), Signal::INT).then_some(()));
     for _ in 0..2 {
+        // Its thread opens the pipe a moment after that, and two signals at once are one.
         std::thread::sleep(Duration::from_millis(700));
         running.signal(Signal::INT);
     }
-    wait_for("its end", || running.has_ended().then_some(()));
     running.end().exits(128).prints("terminating on signal 2");
 }
 
@@ -414,11 +409,11 @@ fn a_run_that_waits_for_a_regime_says_how_it_ended() {
 fn no_trigger_fires_after_a_signal_to_a_worker() {
     let folder = place();
     // The trigger falls due while the worker, which was ended by its signal, still runs its last command.
-    let words = ["--trigger-timeout=2", "--trigger=touch mark", "--exec_postrun=sleep 3", "--runtime=30"];
-    let running = fio(&folder, words).words("--time_based --rate_iops=100").words(JOB).start();
-    std::thread::sleep(Duration::from_millis(700));
-    let worker = i32::try_from(children(running.id())[0]).unwrap();
-    kill_process(Pid::from_raw(worker).unwrap(), Signal::TERM).unwrap();
+    let words = ["--trigger-timeout=5", "--trigger=touch mark", "--exec_postrun=sleep 6", "--runtime=30"];
+    let running = fio(&folder, words).words("--time_based").words(JOB).start();
+    let is_at_work = |worker: &u32| processor_ticks(*worker) > 20;
+    let worker = wait_for("a worker that computes", || children(running.id()).into_iter().find(is_at_work));
+    signal(worker, Signal::TERM);
     running.end();
     assert!(folder.has("a.postrun.txt") && !folder.has("mark"));
 }

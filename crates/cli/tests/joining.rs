@@ -1,8 +1,9 @@
-//! `plumb cluster --lead` and `--join` with real processes: who is taken and who is refused by name, what a leader may do, deaths and silence.
+//! `plumb cluster --lead` and `--join` with real processes: who is taken and who is refused by name, what a leader may
+//! do, deaths and silence.
 
-use crate::context::{self, place};
-use house::{Directory, Place, Process, Run, Transcript, Words, children, wait_for, wait_for_end_of};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::context::{SIMULATED_JOB, SIMULATED_SURVEY, cluster, place};
+use house::{Place, Process, Transcript, bytes_read, children, signal, wait_for, wait_for_end_of};
+use rustix::process::Signal;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,16 +13,14 @@ use std::time::{Duration, Instant};
 const WRITES: &str = "--name=w --rw=write --bs=16k --size=256k";
 const READS: &str = "--name=r --rw=randread --bs=4k --size=4m --rate_iops=200 --time_based --runtime=60";
 
+/// How long a leader waits for members that come.
+const TIME_TO_JOIN: &str = "60s";
+
+/// Less than the minute of the jobs that are ended, and more than a machine that does other work needs for it.
+const SOON: Duration = Duration::from_secs(30);
+
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-fn plumb(directory: impl Directory, words: impl Words) -> Run {
-    context::plumb(directory, "cluster").words(words).without_env("PLUMB_SECRET_FILE")
-}
-
-fn signal(pid: u32, signal: Signal) {
-    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
 }
 
 /// A leader that waits for members.
@@ -34,7 +33,7 @@ struct Waiting {
 impl Waiting {
     /// Starts `--lead` with these options and words, and returns once it listens.
     fn start(options: &str, words: &str) -> Waiting {
-        Waiting::start_within("20s", options, words)
+        Waiting::start_within(TIME_TO_JOIN, options, words)
     }
 
     fn start_within(within: &str, options: &str, words: &str) -> Waiting {
@@ -49,12 +48,8 @@ impl Waiting {
             .chain(options.split_whitespace())
             .chain(words.split_whitespace())
             .collect();
-        let process = plumb(place.path(), &words).start();
-        let begun = Instant::now();
-        while TcpStream::connect(&listen).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the leader does not listen");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let process = cluster(place.path(), &words).start();
+        wait_for("a leader that listens", || TcpStream::connect(&listen).ok());
         Waiting { process, place, port }
     }
 
@@ -63,7 +58,7 @@ impl Waiting {
     }
 
     fn member(&self, directory: &Path, more: &[&str]) -> Process {
-        plumb(directory, [&["--join", &self.address()], more].concat()).start()
+        cluster(directory, [&["--join", &self.address()], more].concat()).start()
     }
 
     /// The answer to these bytes.
@@ -83,24 +78,33 @@ fn below(pid: u32, depth: usize) -> u32 {
     wait_for("a process below it", || (0..depth).try_fold(pid, |pid, _| child(pid)))
 }
 
+/// The worker of a member that runs [`READS`], once it has read a hundred blocks: the moment at which all begin is
+/// past.
+fn reading(member: &Process) -> u32 {
+    wait_for("a worker that reads", || {
+        let worker = below(member.id(), 2);
+        (bytes_read(worker) > 100 * 4096).then_some(worker)
+    })
+}
+
 #[test]
 fn members_join_in_any_order_and_one_too_many_is_refused() {
     let (first, second, port) = (place(), place(), free_port());
     let (leader, place) = (format!("127.0.0.1:{port}"), place());
-    let early = plumb(first.path(), ["--join", &leader, "--rank", "1"]).start();
-    std::thread::sleep(Duration::from_millis(200));
+    let mut early = cluster(first.path(), ["--join", &leader, "--rank", "1"]).start();
+    early.line_with("yet (Connection refused");
     let words = format!("--lead 2 --listen {leader} --json fio {WRITES} --time_based --runtime=1 --rate_iops=200");
-    let leading = plumb(place.path(), words).start();
-    let late = plumb(second.path(), ["--join", &leader]).start();
+    let leading = cluster(place.path(), words).start();
+    let late = cluster(second.path(), ["--join", &leader]).start();
     // Both are at work.
     below(early.id(), 2);
     below(late.id(), 2);
-    let third = plumb(place.path(), ["--join", &leader]).end();
+    let third = cluster(place.path(), ["--join", &leader]).end();
     third.exits(1).complains("all 2 members of this run are there already");
     let found = leading.end().exits(0).json();
     assert_eq!((&found["cluster"]["carrier"], &found["cluster"]["members"]), (&"tcp".into(), &2.into()));
     let (early, late) = (early.end(), late.end());
-    early.exits(0).complains("yet (Connection refused").complains("member 1 of 2, led from");
+    early.exits(0).complains("member 1 of 2, led from");
     late.exits(0).complains("member 0 of 2");
     // Each worked where it was started, with its number in the names.
     for (directory, rank) in [(&first, ".1.w.0.0"), (&second, ".0.w.0.0")] {
@@ -114,9 +118,10 @@ fn one_command_for_all_machines_leads_and_joins_on_the_first() {
     let (places, port) = ([place(), place(), place()], free_port());
     let command = |rank: usize| {
         let words = format!(
-            "--lead 3 --listen :{port} --join 127.0.0.1:{port} --rank {rank} --trust-leader --join-within 20s --json fio {WRITES}"
+            "--lead 3 --listen :{port} --join 127.0.0.1:{port} --rank {rank} --trust-leader \
+             --join-within {TIME_TO_JOIN} --json fio {WRITES}"
         );
-        plumb(places[rank].path(), words).start()
+        cluster(places[rank].path(), words).start()
     };
     let all = [2, 0, 1].map(command).map(Process::end);
     let all = all.map(|run| run.exits(0));
@@ -147,9 +152,9 @@ fn leader_and_member_prove_their_secret_and_mistakes_are_named() {
     let lead = |more: &[&str]| {
         let options = [&["--lead", "1", "--listen", &address, "--json"], more, &["fio"]].concat();
         let all: Vec<&str> = options.into_iter().chain(words.iter().map(String::as_str)).collect();
-        plumb(place.path(), &all).start()
+        cluster(place.path(), &all).start()
     };
-    let join = |more: &[&str]| plumb(place.path(), [&["--join", &address], more].concat()).end();
+    let join = |more: &[&str]| cluster(place.path(), [&["--join", &address], more].concat()).end();
     let leader = lead(&["--secret-file", &right]);
     for (secret, complaint) in [
         (&["--secret-file", &wrong][..], "the secret of the member is not that of this leader"),
@@ -212,13 +217,13 @@ fn too_few_members_end_the_wait_with_missing_and_refused_names() {
     }
     // Three say nothing, and the fourth is served.
     let mute: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(leader.address()).unwrap()).collect();
-    let again = plumb(here.path(), ["--join", &leader.address(), "--rank", "1"]).end();
+    let again = cluster(here.path(), ["--join", &leader.address(), "--rank", "1"]).end();
     again.exits(1).complains("member 1 is there already, from 127.0.0.1");
     leader.process.end().exits(1).complains("1 of 3 members joined within 2s, missing: 0, 2; refused were 127.0.0.1: ");
     drop(mute);
     member.end().exits(1);
     // The other way round.
-    plumb(here.path(), ["--join", &format!("127.0.0.1:{}", free_port()), "--join-within", "1s"])
+    cluster(here.path(), ["--join", &format!("127.0.0.1:{}", free_port()), "--join-within", "1s"])
         .end()
         .exits(1)
         .complains("no leader within 1s: Connection refused");
@@ -226,14 +231,14 @@ fn too_few_members_end_the_wait_with_missing_and_refused_names() {
 
 #[test]
 fn a_member_that_leaves_early_makes_room_for_another() {
-    let leader = Waiting::start("--lead 2 --json", WRITES);
+    let mut leader = Waiting::start("--lead 2 --json", WRITES);
     let here = place();
     let mut leaves = leader.member(here.path(), &["--rank", "0"]);
     leaves.line_with(", led from ");
     drop(leaves);
-    std::thread::sleep(Duration::from_millis(200));
+    leader.process.line_with("member 0 (127.0.0.1) has gone: its connection ended");
     let others = ["0", "1"].map(|rank| leader.member(here.path(), &["--rank", rank]));
-    let end = leader.process.end().exits(0).complains("member 0 (127.0.0.1) has gone: its connection ended");
+    let end = leader.process.end().exits(0);
     assert_eq!(end.json()["cluster"]["rates"][0]["ios"], 32);
     others.into_iter().for_each(|other| drop(other.end().exits(0)));
 }
@@ -243,12 +248,11 @@ fn dead_members_are_named_and_a_dead_leader_has_no_processes() {
     // Killed: the connection ends at once.
     let (leader, here) = (Waiting::start("--lead 2 --silence 2s", READS), place());
     let members = [leader.member(here.path(), &["--rank", "0"]), leader.member(here.path(), &["--rank", "1"])];
-    let workers = members.each_ref().map(|member| below(member.id(), 2));
-    std::thread::sleep(Duration::from_secs(2));
+    let workers = members.each_ref().map(reading);
     signal(members[1].id(), Signal::KILL);
     let begun = Instant::now();
     let Transcript { status, stdout: text, stderr: error, .. } = leader.process.end();
-    assert!(status == Some(1) && begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(status == Some(1) && begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert!(error.contains("member 1 (") && error.contains("its connection ended"), "{error}");
     assert!(text.contains("INCOMPLETE: 1 of 2 members"), "{text}");
     members.into_iter().for_each(|member| drop(member.end()));
@@ -257,12 +261,11 @@ fn dead_members_are_named_and_a_dead_leader_has_no_processes() {
     let leader = Waiting::start("--lead 2 --silence 2s", READS);
     let members = [leader.member(here.path(), &["--rank", "0"]), leader.member(here.path(), &["--rank", "1"])];
     let stopped = below(members[1].id(), 1);
-    let workers = members.each_ref().map(|member| below(member.id(), 2));
-    std::thread::sleep(Duration::from_secs(2));
+    let workers = members.each_ref().map(reading);
     signal(stopped, Signal::STOP);
     let begun = Instant::now();
     let Transcript { status, stderr: error, .. } = leader.process.end();
-    assert!(status == Some(1) && begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(status == Some(1) && begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert!(error.contains("it said nothing for 2s"), "{error}");
     // It ends when it goes on.
     signal(stopped, Signal::CONT);
@@ -272,21 +275,18 @@ fn dead_members_are_named_and_a_dead_leader_has_no_processes() {
     // Without their leader members end in order, and keep what they measured.
     let leader = Waiting::start("--lead 1", READS);
     let member = leader.member(leader.place.path(), &[]);
-    let worker = below(member.id(), 2);
-    std::thread::sleep(Duration::from_millis(900));
+    let worker = reading(&member);
     signal(leader.process.id(), Signal::KILL);
     member.end().exits(1).complains("member 0: the leader is gone");
     wait_for_end_of(&[worker]);
-    plumb(&leader.place, "merge plumb-cluster-member-000-001.json").end().prints("read    sum");
+    cluster(&leader.place, "merge plumb-cluster-member-000-001.json").end().prints("read    sum");
 }
 
 #[test]
 fn a_signal_to_a_member_ends_its_jobs_with_its_result() {
     let (leader, here) = (Waiting::start("--lead 1 --json", READS), place());
     let member = leader.member(here.path(), &[]);
-    below(member.id(), 2);
-    // On a busy machine the moment at which all begin is later than its processes.
-    std::thread::sleep(Duration::from_secs(2));
+    reading(&member);
     signal(member.id(), Signal::TERM);
     let end = leader.process.end();
     assert!(end.json()["cluster"]["rates"][0]["ios"].as_u64().unwrap() > 50, "{end}");
@@ -309,7 +309,7 @@ fn options_that_have_no_meaning_together_are_refused() {
         ("--join a --allow / --secret-file s", "s: "),
         ("--quiet", "which command?"),
     ] {
-        plumb(&here, words).fails().complains(says);
+        cluster(&here, words).fails().complains(says);
     }
 }
 
@@ -322,23 +322,22 @@ fn what_answers_and_does_not_lead_is_named() {
         socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         let _ = socket.read(&mut [0; 512]);
     });
-    let run = plumb(place(), ["--join", &address]).end();
+    let run = cluster(place(), ["--join", &address]).end();
     other.join().unwrap();
     run.exits(1).complains("it is not plumb: its first bytes are `HTTP/1.1 400");
 }
 
 #[test]
 fn members_that_have_joined_run_what_takes_several_rounds() {
-    let simulated = "survey --tests randread --users 1,2 --time 1 --warm-up 0 --size 16M --engine sim --vary sim_service_time=100us \
-         --no-store --no-report -o all.json .";
-    let job = "fio --name=r --ioengine=sim --sim_service_time=100us --rw=randread --size=1g --time_based --runtime=1";
+    let survey = format!("survey --users 1,2 {SIMULATED_SURVEY} --no-store --no-report -o all.json .");
+    let job = format!("fio {SIMULATED_JOB}");
     let led = [
-        ("--repeat 2 --json -o all.json", job),
-        ("", simulated),
+        ("--repeat 2 --json -o all.json", job.as_str()),
+        ("", &survey),
         ("", "knee --time 1 --most 1 --size 16M --no-store --no-report -o all.json ."),
         ("", "iozone -i 0 -i 1 -s 256k -r 64k"),
     ]
-    .map(|(options, words)| Waiting::leading("20s", &format!("--lead 2 {options}"), words));
+    .map(|(options, words)| Waiting::leading(TIME_TO_JOIN, &format!("--lead 2 {options}"), words));
     let places = led.each_ref().map(|_| [place(), place()]);
     let members: Vec<Process> = led
         .iter()

@@ -11,6 +11,7 @@ mod cluster_iozone;
 mod cluster_repeat;
 mod cluster_survey;
 mod compare;
+#[allow(dead_code, reason = "the other test program uses the rest")]
 mod context;
 mod corpus;
 mod cost;

@@ -1,10 +1,9 @@
 //! Outputs in addition to and between the reports: the run so far, logs of all jobs, compressed logs.
 
 use crate::context::{fio, place};
-use house::{Run, Words, oracle, sum_over_time};
+use house::{Run, Words, bytes_written, children, oracle, sum_over_time, wait_for};
 use serde_json::{Deserializer, Value};
 use std::path::Path;
-use std::time::Duration;
 
 /// A run of `plumb fio` whose files of requests are in its directory.
 fn run(directory: &Path, words: impl Words) -> Run {
@@ -50,7 +49,8 @@ fn json_once_a_second_is_a_sequence_of_documents() {
 fn the_file_that_asks_for_a_report_is_removed_and_answered() {
     let directory = place();
     let running = run(directory.path(), format!("--minimal {PACED}")).start();
-    std::thread::sleep(Duration::from_millis(800));
+    let is_writing = || children(running.id()).into_iter().any(|worker| bytes_written(worker) > 100 * 4096);
+    wait_for("a worker that writes", || is_writing().then_some(()));
     let request = directory.path().join("fio-dump-status");
     std::fs::write(&request, "").unwrap();
     let text = running.end().exits(0).stdout;

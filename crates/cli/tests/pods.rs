@@ -1,23 +1,13 @@
-//! `plumb cluster manifest --kubernetes`: an Indexed Job that Kubernetes can read, with the job file, a secret and a volume. Its command runs in `make cluster`.
+//! `plumb cluster manifest --kubernetes`: an Indexed Job that Kubernetes can read, with the job file, a secret and a
+//! volume. Its command runs in `make cluster`.
 
 use crate::cluster::yaml;
+use crate::context::{cluster, place};
+use house::{Place, Run};
 use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
-
-fn manifest(directory: &Path, words: &str) -> (i32, String, String) {
-    let output = Command::new(PLUMB)
-        .current_dir(directory)
-        .args(["cluster", "manifest", "--kubernetes"])
-        .args(words.split(' '))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+fn manifest(directory: &Place, words: &str) -> Run {
+    cluster(directory, "manifest --kubernetes").words(words)
 }
 
 fn parts(text: &str) -> [Value; 4] {
@@ -27,19 +17,18 @@ fn parts(text: &str) -> [Value; 4] {
 
 #[test]
 fn pods_are_an_indexed_job_with_the_secret_and_a_named_leader() {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = place();
     let job = "; a \"job\": \\ \n[w]\nrw=write\nsize=4k\nfilename=f.${PLUMB_RANK}\n";
-    fs::write(place.path().join("job.fio"), job).unwrap();
+    place.write("job.fio", job);
     let words = "--members 4 --image r/plumb:1 --volume fast:20Gi -- --json fio job.fio --description=$(RANK)";
-    let (status, text, error) = manifest(place.path(), words);
-    assert_eq!(status, 0, "{error}");
+    let text = manifest(&place, words).stdout();
     let [map, secret, service, run] = parts(&text);
     let kinds = [&map, &secret, &service, &run].map(|part| format!("{} {}", part["apiVersion"], part["kind"]));
     assert_eq!(kinds, ["\"v1\" \"ConfigMap\"", "\"v1\" \"Secret\"", "\"v1\" \"Service\"", "\"batch/v1\" \"Job\""]);
     assert_eq!(map["data"]["job.fio"], job);
     let drawn = secret["stringData"]["secret"].as_str().unwrap();
     assert!(drawn.len() == 64 && drawn.bytes().all(|byte| byte.is_ascii_hexdigit()), "{drawn}");
-    assert!(!manifest(place.path(), words).1.contains(drawn), "each manifest has another one");
+    assert!(!manifest(&place, words).stdout().contains(drawn), "each manifest has another one");
     let spec = &run["spec"];
     assert_eq!(
         (&spec["completionMode"], &spec["completions"], &spec["parallelism"], &spec["backoffLimit"]),
@@ -73,10 +62,9 @@ fn pods_are_an_indexed_job_with_the_secret_and_a_named_leader() {
 
 #[test]
 fn a_volume_is_a_device_or_a_claim_of_all_pods_as_asked() {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = place();
     let device = "--members 2 --image i --volume c:1Gi --block -- fio --name=a --size=4k --filename=/dev/plumb-volume";
-    let (status, text, error) = manifest(place.path(), device);
-    assert_eq!(status, 0, "{error}");
+    let text = manifest(&place, device).stdout();
     let [map, _, _, run] = parts(&text);
     assert_eq!(map["data"], json!({}));
     let pod = &run["spec"]["template"]["spec"];
@@ -84,8 +72,7 @@ fn a_volume_is_a_device_or_a_claim_of_all_pods_as_asked() {
     assert_eq!(pod["volumes"][2]["ephemeral"]["volumeClaimTemplate"]["spec"]["volumeMode"], "Block");
     assert!(text.contains("wipefs"), "{text}");
     let claim = "--members 2 --image i --claim shared -- --directory /data/sub fio --name=a --size=4k";
-    let (status, text, error) = manifest(place.path(), claim);
-    assert_eq!(status, 0, "{error}");
+    let text = manifest(&place, claim).stdout();
     let [.., run] = parts(&text);
     let pod = &run["spec"]["template"]["spec"];
     assert_eq!(pod["volumes"][2]["persistentVolumeClaim"]["claimName"], "shared");
@@ -96,7 +83,7 @@ fn a_volume_is_a_device_or_a_claim_of_all_pods_as_asked() {
 
 #[test]
 fn a_manifest_of_pods_that_could_not_run_is_refused() {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = place();
     for (words, says) in [
         ("--members 2 --volume c:1Gi -- fio --name=a --size=4k", "--image IMAGE"),
         ("--members 2 --image i -- fio --name=a --size=4k", "--volume CLASS:SIZE"),
@@ -108,7 +95,7 @@ fn a_manifest_of_pods_that_could_not_run_is_refused() {
         ("--members 2 --image i --claim c -- --secret-file s fio --name=a --size=4k", "in the manifest already"),
         ("--members 2 --image i --claim c -- fio --name=a --bs=4q", "bs=4q"),
     ] {
-        let (status, text, error) = manifest(place.path(), words);
-        assert!(status != 0 && error.contains(says) && text.is_empty(), "{words}: {status}: {text}{error}");
+        let run = manifest(&place, words).fails().complains(says);
+        assert!(run.stdout.is_empty(), "{run}");
     }
 }

@@ -1,5 +1,7 @@
 //! The Python module of the wheel against the program that is tested: under every Python that is found, and its types.
 
+use crate::context::PLUMB;
+use house::Run;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,12 +35,9 @@ fn pythons() -> BTreeMap<(u32, u32), PathBuf> {
 
 /// Runs the tests of the module; asserts that there were some, and that all passed.
 fn passes(python: &Path) {
-    let mut command = Command::new(python);
-    command.args(["-W", "error", "-m", "unittest", "discover", "-s", "tests"]).current_dir(MODULE);
-    command.env("PYTHONPATH", ".").env("PYTHONDONTWRITEBYTECODE", "1");
-    let output = command.env("PLUMB", env!("CARGO_BIN_EXE_plumb")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("Ran 9 tests"), "{}\n{said}", python.display());
+    let run = Run::new(python, Path::new(MODULE)).words("-W error -m unittest discover -s tests");
+    let run = run.env("PYTHONPATH", ".").env("PYTHONDONTWRITEBYTECODE", "1").env("PLUMB", PLUMB);
+    run.succeeds().complains("Ran 9 tests");
 }
 
 #[test]
@@ -58,9 +57,7 @@ fn the_module_makes_frames_where_pandas_is() {
 
 #[test]
 fn the_types_of_the_module_are_consistent() {
-    let mut mypy = Command::new(of_readers());
-    mypy.args(["-m", "mypy", "--strict", "--cache-dir=/dev/null", "plumb_bench"]).current_dir(MODULE);
-    let output = mypy.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("no issues found in 3 source files"), "{said}");
+    let words = "-m mypy --strict --cache-dir=/dev/null plumb_bench";
+    let run = Run::new(of_readers(), Path::new(MODULE)).words(words).succeeds();
+    run.prints("no issues found in 3 source files");
 }

@@ -2,12 +2,11 @@
 //!
 //! Owns the table of commands and exit statuses, which is compared with that of docs/scripts.md.
 
+use crate::context::{place, plumb};
+use house::{Place, Run, Transcript};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
-use tempfile::TempDir;
 
 /// A sweep over users in which everyone is busy: IOPS × latency is the number of users.
 const SWEEP: &str = "name,users,bs,MB,lat,min,max,std,iops\n\
@@ -147,41 +146,31 @@ const REASONS: [&str; 2] = [
 ];
 
 /// A directory with the files of the table.
-fn stage() -> TempDir {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
-    write("sweep.csv", SWEEP);
-    write("idle.csv", IDLE);
-    write("part.csv", &format!("{SWEEP}randread,64,8K,many,3,1,2,3,4\n"));
-    write("none.txt", "hello\n");
-    std::fs::create_dir(place.path().join("disk")).unwrap();
+fn stage() -> Place {
+    let place = place();
+    place.write("sweep.csv", SWEEP);
+    place.write("idle.csv", IDLE);
+    place.write("part.csv", format!("{SWEEP}randread,64,8K,many,3,1,2,3,4\n"));
+    place.write("none.txt", "hello\n");
+    place.directory("disk");
     place
 }
 
-fn plumb(place: &Path, command: &str, words: &str) -> Command {
-    let mut plumb = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    plumb.current_dir(place).args(command.split_whitespace()).args(words.split_whitespace()).stdin(Stdio::null());
-    // The store of the person who runs the tests may have results.
-    plumb.env("XDG_DATA_HOME", place.join("data"));
-    plumb
+/// A run whose store is in the directory.
+fn start(place: &Place, command: &str, words: &str) -> Run {
+    plumb(place, command).words(words).env("XDG_DATA_HOME", place.file("data"))
 }
 
-fn run(place: &Path, command: &str, words: &str) -> Output {
-    plumb(place, command, words).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn run(place: &Place, command: &str, words: &str) -> Transcript {
+    start(place, command, words).end()
 }
 
 #[test]
 fn every_command_ends_with_its_documented_statuses() {
     let place = stage();
     for &(command, words, status) in STATUSES {
-        let output = run(place.path(), command, words);
-        let shown = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(status), "plumb {command} {words}\n{shown}");
-        assert!(status == 0 || status == 4 || !output.stderr.is_empty(), "plumb {command} {words} does not say why");
+        let run = run(&place, command, words).exits(status);
+        assert!(status == 0 || status == 4 || !run.stderr.is_empty(), "it does not say why: {run}");
     }
 }
 
@@ -216,41 +205,41 @@ fn documented_cells() -> Vec<(String, Vec<bool>)> {
 }
 
 /// The files of [`stage`], six results of two sets, a store and one result that is not in it.
-fn stage_with_store() -> TempDir {
+fn stage_with_store() -> Place {
     static STORE: std::sync::LazyLock<(Vec<u8>, Vec<u8>)> = std::sync::LazyLock::new(crate::store::eight_nights);
     let place = stage();
     crate::compare::write(place.path(), "old", &crate::compare::OLD, 1_700_000_000);
     crate::compare::write(place.path(), "new", &crate::compare::OLD, 1_700_000_050);
-    std::fs::write(place.path().join("plumb.db"), &STORE.0).unwrap();
-    std::fs::write(place.path().join("more.json"), &STORE.1).unwrap();
+    place.write("plumb.db", &STORE.0);
+    place.write("more.json", &STORE.1);
     place
 }
 
 /// Says what is wrong with a cell, if anything is.
 fn wrong_with(words: &str, option: &str, works: bool) -> Option<String> {
     let place = stage_with_store();
-    let output = run(place.path(), "", &words.replace("{}", option));
-    let (shown, error) = (text(&output.stdout), text(&output.stderr));
-    let complaint = |why: &str| Some(format!("plumb {words}, {option}: {why}\n{shown}\n{error}"));
+    let run = run(&place, "", &words.replace("{}", option));
+    let Transcript { status, stdout: shown, stderr: error, .. } = &run;
+    let complaint = |why: &str| Some(format!("{why}: {run}"));
     if !works {
         let has_reason = REASONS.iter().any(|reason| error.contains(reason));
         // 1 would be an answer of `versus`.
         let refused = if ["versus", "gate", "ask"].iter().any(|name| words.starts_with(name)) { 3 } else { 1 };
-        return if output.status.code() == Some(refused) && has_reason { None } else { complaint("no reason") };
+        return if *status == Some(refused) && has_reason { None } else { complaint("no reason") };
     }
-    if output.status.code() != Some(0) {
+    if *status != Some(0) {
         return complaint("it fails");
     }
     let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
-    let is_written = |name: &str| std::fs::metadata(place.path().join(name)).is_ok_and(|file| file.len() > 0);
+    let is_written = |name: &str| std::fs::metadata(place.file(name)).is_ok_and(|file| file.len() > 0);
     match option {
-        "--json" if !is_json(&shown) => complaint("no JSON"),
+        "--json" if !is_json(shown) => complaint("no JSON"),
         "-o out.txt" | "-o out.svg" if !is_written(&option[3..]) => complaint("no file"),
         "--quiet" if QUIET_CHANGES.iter().any(|name| words.starts_with(name)) && !shown.is_empty() => {
             complaint("it is not quiet")
         }
-        "-o -" if shown.is_empty() || place.path().join("-").exists() => complaint("a file called -"),
-        "-o -" if ["survey", "knee", "capacity"].iter().any(|name| words.starts_with(name)) && !is_json(&shown) => {
+        "-o -" if shown.is_empty() || place.has("-") => complaint("a file called -"),
+        "-o -" if ["survey", "knee", "capacity"].iter().any(|name| words.starts_with(name)) && !is_json(shown) => {
             complaint("not the result alone")
         }
         _ => None,
@@ -290,35 +279,30 @@ fn every_shared_option_works_as_documented_or_is_refused() {
 #[test]
 fn a_result_of_fio_and_iozone_goes_into_a_pipe_alone() {
     let place = stage();
-    let before = std::fs::read_dir(place.path()).unwrap().count();
+    let before = place.names();
     let fio = "--name=a --ioengine=null --size=1m --result=-";
     let iozone = "-i 0 -s 64k -r 4k -f disk/f";
     for (command, words) in
         [("fio", fio), ("fio", &format!("{fio} --eta=always --debug=io")), ("iozone", &format!("{iozone} --json -"))]
     {
-        let output = run(place.path(), command, words);
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let value: Value =
-            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stdout)));
+        let run = run(&place, command, words).exits(0);
+        let value = run.json();
         assert!(value["result"]["jobs"].is_array() || value["tests"].is_array(), "{value}");
-        assert_eq!(text(&output.stderr).is_empty(), !words.contains("--debug"), "debug lines of workers stay visible");
+        assert_eq!(run.stderr.is_empty(), !words.contains("--debug"), "debug lines of workers stay visible");
     }
     // fio's own output stays where it was asked for.
-    let output = run(place.path(), "fio", &format!("{fio} --output=fio.txt"));
-    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
-    let report = std::fs::read_to_string(place.path().join("fio.txt")).unwrap();
+    run(&place, "fio", &format!("{fio} --output=fio.txt")).json();
+    let report = place.read("fio.txt");
     assert!(report.contains("Run status group 0"), "{report}");
-    std::fs::remove_file(place.path().join("fio.txt")).unwrap();
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), before, "no file called -");
+    std::fs::remove_file(place.file("fio.txt")).unwrap();
+    assert_eq!(place.names(), before, "no file called -");
     // What went through the pipe is a result like any other.
-    let piped = run(place.path(), "iozone", &format!("{iozone} --json -"));
-    std::fs::write(place.path().join("piped.json"), &piped.stdout).unwrap();
-    let parsed = text(&run(place.path(), "parse", "piped.json").stdout);
+    place.write("piped.json", run(&place, "iozone", &format!("{iozone} --json -")).stdout);
+    let parsed = run(&place, "parse", "piped.json").stdout;
     assert_eq!(parsed.lines().filter(|line| line.contains(" 4K w ")).count(), 2, "write and rewrite: {parsed}");
     // A failure is stated, and is not a result.
-    let output = run(place.path(), "iozone", "-i 0 -s 64k -r 4k -f /does/not/exist --json -");
-    assert_ne!(output.status.code(), Some(0));
-    assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{}", text(&output.stdout));
+    let failed = run(&place, "iozone", "-i 0 -s 64k -r 4k -f /does/not/exist --json -").fails();
+    assert!(failed.stdout.is_empty() && !failed.stderr.is_empty(), "{failed}");
 }
 
 #[test]
@@ -329,22 +313,17 @@ fn a_signal_is_in_the_status() {
         ("watch", "--json --interval 0.1"),
         ("model", "--run disk --size 64M --time 5s"),
     ] {
-        let mut child =
-            plumb(place.path(), command, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut first = [0];
-        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).expect("it has begun");
-        std::thread::sleep(Duration::from_millis(300));
-        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(143), "plumb {command}: {}", text(&output.stderr));
+        let mut running = start(&place, command, words).start();
+        assert!(!running.line().is_empty(), "it has begun");
+        running.signal(Signal::TERM);
+        running.end().exits(143);
     }
 }
 
 #[test]
 fn a_closed_pipe_ends_every_command_quietly() {
     let place = stage();
-    for &(command, words, status) in STATUSES.iter().filter(|(.., status)| *status == 0) {
+    for &(command, words, _) in STATUSES.iter().filter(|(.., status)| *status == 0) {
         for form in ["", "--json"] {
             let words = match (command, form) {
                 ("watch", _) => words.to_owned(),
@@ -353,12 +332,9 @@ fn a_closed_pipe_ends_every_command_quietly() {
             };
             let (reader, writer) = std::io::pipe().unwrap();
             drop(reader);
-            let output = plumb(place.path(), command, &words).stdout(writer).output().unwrap();
-            let error = text(&output.stderr);
+            let run = start(&place, command, &words).output_to(writer).exits(1);
             // A survey has said what it will write before it meets the pipe.
-            let said: Vec<&str> = error.lines().filter(|line| !line.starts_with("plumb: Wear: ")).collect();
-            assert_eq!(said, [""; 0], "plumb {command} {words}");
-            assert_eq!((output.status.code(), status), (Some(1), 0), "plumb {command} {words}");
+            assert!(run.stderr.lines().all(|line| line.starts_with("plumb: Wear: ")), "{run}");
         }
     }
 }
@@ -380,10 +356,7 @@ fn json_is_alone_on_standard_output() {
         ("watch", "--count 1 --interval 0.1", "devices"),
     ] {
         let target = if ["survey", "knee"].contains(&command) { "disk" } else { "" };
-        let output = run(place.path(), command, &format!("--json {words} {target}"));
-        assert_eq!(output.status.code(), Some(0), "{command}: {}", text(&output.stderr));
-        let value: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("{command}: {error}: {}", text(&output.stdout)));
+        let value = run(&place, command, &format!("--json {words} {target}")).exits(0).json();
         let shown = &value[key];
         assert!(
             shown.is_object() || shown.as_array().is_some_and(|list| !list.is_empty() || command == "watch"),
@@ -395,71 +368,56 @@ fn json_is_alone_on_standard_output() {
 #[test]
 fn a_result_goes_into_a_pipe_without_a_file() {
     let place = stage();
-    let disk = place.path().join("disk");
-    let output = run(place.path(), "survey", &format!("{SIMULATED} -o - {}", disk.display()));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(value["tests"].as_array().map(Vec::len), Some(1));
-    let mut left: Vec<String> = std::fs::read_dir(place.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .collect();
-    left.sort();
-    assert_eq!(left, ["disk", "idle.csv", "none.txt", "part.csv", "sweep.csv"], "no result, no page, no file called -");
-    let error = text(&output.stderr);
+    let survey = run(&place, "survey", &format!("{SIMULATED} -o - {}", place.word("disk"))).exits(0);
+    assert_eq!(survey.json()["tests"].as_array().map(Vec::len), Some(1));
+    let before = ["disk", "idle.csv", "none.txt", "part.csv", "sweep.csv"];
+    assert_eq!(place.names(), before, "no result, no page, no file called -");
+    let error = &survey.stderr;
     assert!(
         error.starts_with("plumb: Wear: 16M are written before the first test") && error.lines().count() == 1,
         "{error}"
     );
     // What came through the pipe is a result like any other.
-    std::fs::write(place.path().join("s.json"), &output.stdout).unwrap();
-    let parsed = text(&run(place.path(), "parse", "s.json").stdout);
-    assert!(parsed.contains("randread"), "{parsed}");
+    place.write("s.json", &survey.stdout);
+    run(&place, "parse", "s.json").prints("randread");
 }
 
 #[test]
 fn quiet_is_the_result_and_nothing_else() {
     let place = stage();
-    let quiet = run(place.path(), "survey", &format!("--quiet --no-report {SIMULATED} disk"));
-    let shown = text(&quiet.stdout);
-    assert_eq!((quiet.status.code(), text(&quiet.stderr).as_str()), (Some(0), ""));
+    let quiet = run(&place, "survey", &format!("--quiet --no-report {SIMULATED} disk")).exits(0).silent();
+    let shown = &quiet.stdout;
     assert!(shown.trim_start().starts_with("test "), "the table is first: {shown}");
     assert!(!shown.contains("Survey of") && !shown.contains("Result:") && !shown.contains("Report:"), "{shown}");
-    let usual = text(&run(place.path(), "survey", &format!("--no-report {SIMULATED} disk")).stdout);
-    assert!(usual.contains("Wear: 16M are written before the first test") && usual.contains("Result:"), "{usual}");
-    let pages = std::fs::read_dir(place.path()).unwrap();
-    let pages = pages.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "html"));
-    assert_eq!(pages.count(), 0, "--no-report");
+    let usual = run(&place, "survey", &format!("--no-report {SIMULATED} disk"));
+    usual.prints("Wear: 16M are written before the first test").prints("Result:");
+    assert!(!place.names().iter().any(|name| name.ends_with(".html")), "--no-report");
 
     // The same run as JSON and as text: one of the two counts, and a remark says so.
     let words = "--name=a --ioengine=null --size=1m --output-format=json,normal --output=twice.txt";
-    assert!(run(place.path(), "fio", words).status.success());
+    run(&place, "fio", words).exits(0);
     for command in ["parse", "check", "explain"] {
-        let loud = run(place.path(), command, "twice.txt");
-        let still = run(place.path(), command, "--quiet twice.txt");
-        assert!(text(&loud.stderr).contains("twice.txt:"), "{command}: {}", text(&loud.stderr));
-        assert_eq!(text(&still.stderr), "", "{command}");
-        assert_eq!(still.status.code(), loud.status.code());
+        let loud = run(&place, command, "twice.txt").complains("twice.txt:");
+        let still = run(&place, command, "--quiet twice.txt").silent();
+        assert_eq!(still.status, loud.status);
     }
-    let summed = text(&run(place.path(), "check", "twice.txt").stdout);
-    let findings = text(&run(place.path(), "check", "--quiet twice.txt").stdout);
-    assert!(summed.contains("1 result judged") && summed.starts_with(&findings) && !findings.is_empty(), "{findings}");
+    let summed = run(&place, "check", "twice.txt").prints("1 result judged").stdout;
+    let findings = run(&place, "check", "--quiet twice.txt").stdout;
+    assert!(summed.starts_with(&findings) && !findings.is_empty(), "{findings}");
 }
 
 #[test]
 fn output_goes_to_a_file_or_to_standard_output() {
     let place = stage();
     for command in ["parse", "grade", "check", "explain"] {
-        let plain = run(place.path(), command, "sweep.csv");
-        let dash = run(place.path(), command, "-o - sweep.csv");
-        assert_eq!(text(&dash.stdout), text(&plain.stdout), "{command}");
-        let file = run(place.path(), command, "-o out.txt sweep.csv");
-        assert_eq!(text(&file.stdout), "", "{command}");
-        assert_eq!(std::fs::read_to_string(place.path().join("out.txt")).unwrap(), text(&plain.stdout), "{command}");
+        let plain = run(&place, command, "sweep.csv").stdout;
+        assert_eq!(run(&place, command, "-o - sweep.csv").stdout, plain, "{command}");
+        assert_eq!(run(&place, command, "-o out.txt sweep.csv").stdout, "", "{command}");
+        assert_eq!(place.read("out.txt"), plain, "{command}");
     }
-    let svg = text(&run(place.path(), "plot", "sweep.csv -o -").stdout);
+    let svg = run(&place, "plot", "sweep.csv -o -").stdout;
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{}", &svg[..svg.len().min(200)]);
-    let page = text(&run(place.path(), "report", "sweep.csv -o -").stdout);
+    let page = run(&place, "report", "sweep.csv -o -").stdout;
     assert!(page.to_lowercase().starts_with("<!doctype html>"), "{}", &page[..page.len().min(200)]);
 }
 
@@ -469,8 +427,7 @@ fn a_host_has_its_own_name_unless_another_is_asked_for() {
     // Not simulated: rounds of equal numbers would count as one report that was copied.
     let saved = |words: &str| -> Value {
         let tests = "--tests randread --users 1 --time 1 --warm-up 0 --size 16M";
-        let output = run(place.path(), "survey", &format!("{tests} -o - -q {words} disk"));
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+        run(&place, "survey", &format!("{tests} -o - -q {words} disk")).json()
     };
     let host = |value: &Value| value["tests"][0]["result"]["environment"]["host"].clone();
     assert_eq!(host(&saved("--host=")), Value::Null);
@@ -478,22 +435,19 @@ fn a_host_has_its_own_name_unless_another_is_asked_for() {
     assert_eq!(host(&saved("")), own.trim());
     let named = saved("--host=rack-7 --repeat 2");
     assert_eq!(host(&named), "rack-7");
-    std::fs::write(place.path().join("named.json"), named.to_string()).unwrap();
-    let table = text(&run(place.path(), "parse", "-l named.json").stdout);
+    place.write("named.json", named.to_string());
+    let table = run(&place, "parse", "-l named.json").stdout;
     let heads: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
     assert_eq!(heads[..7], ["test", "host", "round", "time", "source", "users", "depth"], "{table}");
     let rounds: Vec<&str> = table.lines().skip(2).map(|line| line.split_whitespace().nth(2).unwrap()).collect();
     assert_eq!(rounds, ["1", "2"], "{table}");
     for (format, cells) in [("csv", ",rack-7,20"), ("markdown", "| rack-7 | 2 | 20"), ("r", "\"rack-7\", \"20")] {
-        let shown = text(&run(place.path(), "parse", &format!("-l -f {format} named.json")).stdout);
-        assert!(shown.contains(cells), "{format}: {shown}");
+        run(&place, "parse", &format!("-l -f {format} named.json")).prints(cells);
     }
-    let sheet = run(place.path(), "parse", "-f xlsx -o a.xlsx named.json");
-    assert!(sheet.status.success(), "{}", text(&sheet.stderr));
+    run(&place, "parse", "-f xlsx -o a.xlsx named.json").exits(0);
     let script = "import zipfile; print(zipfile.ZipFile('a.xlsx').read('xl/sharedStrings.xml').decode())";
-    let cells = Command::new("python3").args(["-c", script]).current_dir(place.path()).output().unwrap();
-    let cells = text(&cells.stdout);
-    assert!(cells.contains(">host<") && cells.contains(">rack-7<") && cells.contains(">mib_per_second<"), "{cells}");
-    let page = text(&run(place.path(), "report", "named.json -o -").stdout);
-    assert!(page.contains("rack-7"), "the page has the host among its facts");
+    let cells = Run::new("python3", &place).words(["-c", script]).succeeds();
+    cells.prints(">host<").prints(">rack-7<").prints(">mib_per_second<");
+    // The page has the host among its facts.
+    run(&place, "report", "named.json -o -").prints("rack-7");
 }

@@ -1,23 +1,24 @@
-//! `plumb fio --client` and `--server` with real processes: what is broken in fio's (docs/fio.md), deaths, silence, who may do what.
+//! `plumb fio --client` and `--server` with real processes: what is broken in fio's (docs/fio.md), deaths, silence, who
+//! may do what.
 
-use rustix::process::{Pid, Signal, kill_process};
+use crate::cluster::with_all_below;
+use crate::context::{fio, place};
+use house::{
+    Place, Process, Run, Transcript, bytes_read, children, descendants, oracle, signal, wait_for, wait_for_end_of,
+};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 /// Reads for a time at a known rate.
 const READS: &str = "[r]\nrw=randread\nsize=64k\nrate_iops=200\ntime_based\nruntime=";
 
-pub(crate) fn place() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
+/// Less than the minute of the jobs that are ended, and more than a machine that does other work needs for it.
+const SOON: Duration = Duration::from_secs(30);
 
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -25,33 +26,17 @@ pub(crate) fn free_port() -> u16 {
 
 /// A server that ends with the test.
 pub(crate) struct Server {
-    process: Child,
-    pub(crate) place: TempDir,
+    process: Process,
+    pub(crate) place: Place,
     port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 impl Server {
     pub(crate) fn start(words: &[&str]) -> Server {
         let (place, port) = (place(), free_port());
-        let mut process = Command::new(PLUMB)
-            .current_dir(place.path())
-            .args(["fio", &format!("--server=127.0.0.1,{port}")])
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(fs::File::create(place.path().join("said")).unwrap())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, format!("fio: server listening on 127.0.0.1,{port}\n"));
+        let run = fio(&place, format!("--server=127.0.0.1,{port}")).words(words);
+        let mut process = run.errors_to(fs::File::create(place.file("said")).unwrap()).start();
+        assert_eq!(process.line(), format!("fio: server listening on 127.0.0.1,{port}\n"));
         Server { process, place, port }
     }
 
@@ -61,70 +46,29 @@ impl Server {
 
     /// What it printed on standard error.
     fn said(&self) -> String {
-        fs::read_to_string(self.place.path().join("said")).unwrap()
+        self.place.read("said")
     }
 
-    /// Its members, once one has this number of workers.
-    fn members(&self, workers: usize) -> Vec<u32> {
-        let begun = Instant::now();
-        loop {
+    /// Its members, once each has a worker of [`READS`] that has read fifty blocks.
+    fn members(&self) -> Vec<u32> {
+        wait_for("members that read", || {
             let found = children(self.process.id());
-            if !found.is_empty() && found.iter().all(|&member| below(member).len() >= workers) {
-                return found;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(30), "the jobs did not begin");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+            let is_reading = |member: &u32| descendants(*member).into_iter().any(|pid| bytes_read(pid) > 50 * 4096);
+            (!found.is_empty() && found.iter().all(is_reading)).then_some(found)
+        })
     }
 }
 
-/// Children of all threads of a process.
-fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let of = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-    threads.map(of).collect::<String>().split_whitespace().filter_map(|word| word.parse().ok()).collect()
+/// A client's run in a directory with this job file, `x.fio`.
+pub(crate) fn client(directory: &Place, job: &str, words: &[&str]) -> Run {
+    directory.write("x.fio", job);
+    fio(directory, words).env("PLUMB_REMARKS", "never")
 }
 
-fn below(pid: u32) -> Vec<u32> {
-    children(pid).iter().flat_map(|&child| std::iter::once(child).chain(below(child))).collect()
-}
-
-fn all_gone(processes: &[u32]) {
-    let is_gone = |pid: &u32| {
-        let state = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-        state.is_none_or(|text| text.rsplit(')').next().unwrap_or_default().trim().starts_with('Z'))
-    };
-    let begun = Instant::now();
-    while !processes.iter().all(is_gone) {
-        assert!(begun.elapsed() < Duration::from_secs(10), "orphans: {processes:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn signal(pid: u32, signal: Signal) {
-    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
-}
-
-/// A client's command in a directory with this job file, `x.fio`.
-pub(crate) fn client(directory: &Path, job: &str, words: &[&str]) -> Command {
-    fs::write(directory.join("x.fio"), job).unwrap();
-    let mut command = Command::new(PLUMB);
-    command.current_dir(directory).arg("fio").args(words).env("PLUMB_REMARKS", "never").stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-pub(crate) fn shown(output: &Output) -> (i32, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
-}
-
-fn run(job: &str, words: &[&str]) -> (i32, String, String) {
-    shown(&client(place().path(), job, words).output().unwrap())
-}
-
-pub(crate) fn document(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+/// The same in a new directory, to its end.
+fn run(job: &str, words: &[&str]) -> Transcript {
+    let place = place();
+    client(&place, job, words).end()
 }
 
 fn documents(text: &str) -> Vec<Value> {
@@ -137,52 +81,41 @@ fn a_missing_server_is_named_unless_it_may_be_left_out() {
     let (job, missing) = ("[w]\nrw=write\nsize=64k\n", format!("--client=127.0.0.1,{}", free_port()));
     let words = [server.client(), "x.fio".to_owned(), missing.clone(), "x.fio".to_owned()];
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (status, text, error) = run(job, &words);
-    assert_eq!((status, text.as_str()), (1, ""), "{error}");
     let name = missing.trim_start_matches("--client=").replace(',', ":");
-    assert!(
-        error.contains(&format!("client <{name}>: cannot connect")) && error.contains("nothing was begun"),
-        "{error}"
-    );
-    assert!(!server.place.path().join("w.0.0").exists());
-    let (status, text, error) = run(job, &[&words[..], &["--partial", "--output-format=json"]].concat());
-    assert_eq!(status, 0, "{error}");
-    assert!(error.contains(&name), "{error}");
-    assert_eq!(document(&text)["client_stats"][0]["write"]["total_ios"], 16);
+    let refused = run(job, &words).exits(1).complains(&format!("client <{name}>: cannot connect"));
+    assert_eq!(refused.complains("nothing was begun").stdout, "");
+    assert!(!server.place.has("w.0.0"));
+    let run = run(job, &[&words[..], &["--partial", "--output-format=json"]].concat()).exits(0).complains(&name);
+    assert_eq!(run.json()["client_stats"][0]["write"]["total_ios"], 16);
 }
 
 #[test]
 fn the_document_is_alone_on_standard_output_whatever_fails() {
     let server = Server::start(&["--trust-clients"]);
-    let (status, text, error) =
-        run("[w]\nrw=write\nsize=64k\nfilename=/dev/full\n", &[&server.client(), "x.fio", "--output-format=json"]);
-    assert_eq!((status, &document(&text)["client_stats"][0]["error"]), (1, &28.into()), "{error}");
-    assert!(error.contains("exited with error 1") || error.contains("No space left"), "{error}");
-    let begins = [&server.client(), "x.fio", "--output-format=json"];
-    let (status, text, error) = run("[r]\nrw=read\nsize=64k\nfilename=nowhere\nallow_file_create=0\n", &begins);
-    assert_eq!((status, &document(&text)["client_stats"]), (1, &Value::Array(Vec::new())), "{error}");
-    assert!(error.contains("allow_file_create=0"), "{error}");
+    let words = [&server.client(), "x.fio", "--output-format=json"];
+    let full = run("[w]\nrw=write\nsize=64k\nfilename=/dev/full\n", &words).exits(1);
+    assert_eq!(full.json()["client_stats"][0]["error"], 28, "{full}");
+    assert!(full.stderr.contains("exited with error 1") || full.stderr.contains("No space left"), "{full}");
+    let none = run("[r]\nrw=read\nsize=64k\nfilename=nowhere\nallow_file_create=0\n", &words).exits(1);
+    assert_eq!(none.json()["client_stats"], Value::Array(Vec::new()), "{none}");
+    none.complains("allow_file_create=0");
 }
 
 #[test]
 fn nothing_begins_on_any_server_if_a_job_cannot_begin_on_one() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let place = place();
-    fs::write(place.path().join("bad.fio"), "[r]\nrw=read\nsize=64k\nfilename=nowhere\nallow_file_create=0\n").unwrap();
+    place.write("bad.fio", "[r]\nrw=read\nsize=64k\nfilename=nowhere\nallow_file_create=0\n");
     let words = [&other.client(), "x.fio", &one.client(), "bad.fio"];
     let job = "[w]\nrw=write\nsize=64k\nwrite_iolog=trace\n";
-    let (status, text, error) = shown(&client(place.path(), job, &words).output().unwrap());
-    assert_eq!(status, 1, "{text}");
-    assert!(
-        error.contains(&format!("client <127.0.0.1:{}>: ", one.port)) && error.contains("allow_file_create"),
-        "{error}"
-    );
-    assert!(error.contains("2 of 2 servers have no result") && !text.contains("All clients"), "{text}{error}");
+    let refused = client(&place, job, &words).exits(1).complains(&format!("client <127.0.0.1:{}>: ", one.port));
+    let refused = refused.complains("allow_file_create").complains("2 of 2 servers have no result");
+    assert!(!refused.stdout.contains("All clients"), "{refused}");
     // A trace has a line for each I/O.
-    let trace = fs::read_to_string(other.place.path().join("trace")).unwrap_or_default();
+    let trace = fs::read_to_string(other.place.file("trace")).unwrap_or_default();
     assert!(!trace.contains(" write "), "{trace}");
-    assert_eq!(run(job, &[&other.client(), "x.fio"]).0, 0);
-    assert!(fs::read_to_string(other.place.path().join("trace")).unwrap().contains(" write "));
+    run(job, &[&other.client(), "x.fio"]).exits(0);
+    assert!(other.place.read("trace").contains(" write "));
 }
 
 #[test]
@@ -190,12 +123,8 @@ fn benchmark_wrapper_and_k8s_io_find_what_they_look_for() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let job = "[global]\nrw=write\nsize=64k\nbs=4k\ngroup_reporting\n[w]\nnumjobs=2\n";
     let place = place();
-    fs::write(place.path().join("hosts"), format!("127.0.0.1,{}\n\n127.0.0.1,{} # two\n", one.port, other.port))
-        .unwrap();
-    let output = client(place.path(), job, &["--client=hosts", "x.fio", "--output-format=json"]).output().unwrap();
-    let (status, text, error) = shown(&output);
-    assert_eq!(status, 0, "{error}");
-    let found = document(&text);
+    place.write("hosts", format!("127.0.0.1,{}\n\n127.0.0.1,{} # two\n", one.port, other.port));
+    let found = client(&place, job, &["--client=hosts", "x.fio", "--output-format=json"]).json();
     assert_eq!(found["global options"]["rw"], "write");
     let stats = found["client_stats"].as_array().unwrap();
     let jobs: Vec<&Value> = stats.iter().filter(|entry| entry["jobname"] != "All clients").collect();
@@ -211,16 +140,13 @@ fn benchmark_wrapper_and_k8s_io_find_what_they_look_for() {
 fn interim_reports_are_documents_with_growing_amounts() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let words = [&one.client(), "x.fio", &other.client(), "x.fio", "--status-interval=500ms", "--output-format=json"];
-    let (status, text, error) = run(&format!("{READS}1600ms\n"), &words);
-    assert_eq!(status, 0, "{error}");
-    let found = documents(&text);
+    let found = documents(&run(&format!("{READS}1600ms\n"), &words).exits(0).stdout);
     assert!(found.len() >= 3, "{}", found.len());
     let amounts: Vec<u64> =
         found.iter().map(|one| one["client_stats"][2]["read"]["total_ios"].as_u64().unwrap()).collect();
     assert!(amounts.is_sorted() && amounts[0] > 0 && amounts[0] < amounts[amounts.len() - 1], "{amounts:?}");
     let words = [&one.client(), "x.fio", &other.client(), "x.fio", "--eta=always", "--eta-interval=250ms"];
-    let (_, text, error) = run(&format!("{READS}1200ms\n"), &words);
-    assert!(text.contains("Jobs: 2 (f=2), 0-400 IOPS"), "{text}{error}");
+    let text = run(&format!("{READS}1200ms\n"), &words).prints("Jobs: 2 (f=2), 0-400 IOPS").stdout;
     let host = text.split_once("hostname=").unwrap().1.split(',').next().unwrap();
     for port in [one.port, other.port] {
         assert!(text.contains(&format!("<{host}:{port}> r: (g=0): rw=randread")), "{text}");
@@ -233,41 +159,36 @@ fn interim_reports_are_documents_with_growing_amounts() {
 fn logs_of_two_servers_on_a_host_do_not_overwrite_each_other() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let place = place();
-    fs::create_dir(place.path().join("logs")).unwrap();
+    place.directory("logs");
     let job = "[w]\nrw=write\nsize=64k\nwrite_bw_log=logs/l\nwrite_lat_log=l\n";
     let words = [&one.client(), "x.fio", &other.client(), "x.fio"];
-    let (status, _, error) = shown(&client(place.path(), job, &words).output().unwrap());
-    assert_eq!(status, 0, "{error}");
+    client(&place, job, &words).exits(0);
     for port in [one.port, other.port] {
         for name in ["logs/l_bw.1.log", "l_lat.1.log", "l_clat.1.log"] {
-            let path = place.path().join(format!("{name}.127.0.0.1,{port}"));
-            let rows = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let rows = place.read(format!("{name}.127.0.0.1,{port}"));
             assert_eq!(rows.lines().count(), 16, "{rows}");
         }
     }
     // A server that is missing is on the host, too: the next run finds and names files as the one before.
-    fs::remove_file(place.path().join(format!("l_lat.1.log.127.0.0.1,{}", one.port))).unwrap();
+    fs::remove_file(place.file(format!("l_lat.1.log.127.0.0.1,{}", one.port))).unwrap();
     let missing = format!("--client=127.0.0.1,{}", free_port());
     let words = [&words[..2], &[&missing, "x.fio", "--partial"]].concat();
-    let (status, _, error) = shown(&client(place.path(), job, &words).output().unwrap());
-    assert_eq!(status, 0, "{error}");
-    assert!(place.path().join(format!("l_lat.1.log.127.0.0.1,{}", one.port)).exists());
-    assert!(!place.path().join("l_lat.1.log.127.0.0.1").exists());
+    client(&place, job, &words).exits(0);
+    assert!(place.has(format!("l_lat.1.log.127.0.0.1,{}", one.port)));
+    assert!(!place.has("l_lat.1.log.127.0.0.1"));
     // One alone is named as in fio, and nothing stays on the server.
-    let (status, _, error) = shown(&client(place.path(), job, &words[..2]).output().unwrap());
-    assert_eq!(status, 0, "{error}");
-    assert!(place.path().join("logs/l_bw.1.log.127.0.0.1").exists());
-    let left: Vec<_> = fs::read_dir(one.place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(left.iter().all(|name| ["said", "w.0.0"].contains(&name.to_str().unwrap())), "{left:?}");
+    client(&place, job, &words[..2]).exits(0);
+    assert!(place.has("logs/l_bw.1.log.127.0.0.1"));
+    let left = one.place.names();
+    assert!(left.iter().all(|name| ["said", "w.0.0"].contains(&name.as_str())), "{left:?}");
 }
 
 #[test]
 fn latencies_of_flushes_and_verified_blocks_are_in_the_sum() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let words = [&one.client(), "x.fio", &other.client(), "x.fio", "--output-format=json"];
-    let (status, text, error) = run("[w]\nrw=write\nsize=64k\nfsync=4\nverify=crc32c\n", &words);
-    assert_eq!(status, 0, "{error}");
-    let sum = &document(&text)["client_stats"][2];
+    let found = run("[w]\nrw=write\nsize=64k\nfsync=4\nverify=crc32c\n", &words).exits(0).json();
+    let sum = &found["client_stats"][2];
     assert_eq!((&sum["sync"]["lat_ns"]["N"], &sum["read"]["total_ios"]), (&6.into(), &32.into()), "{sum}");
 }
 
@@ -277,12 +198,12 @@ fn a_sum_that_is_not_what_was_moved_in_the_time_has_a_remark() {
     let place = place();
     let half = "rw=randread\nsize=64k\nrate_iops=200\ntime_based\nruntime=700ms\n";
     let job = format!("[a]\n{half}[b]\nstonewall\n{half}");
-    let mut command = client(place.path(), &job, &[&server.client(), "x.fio"]);
-    let (status, _, error) = shown(&command.env("PLUMB_REMARKS", "always").output().unwrap());
+    let words = [&server.client(), "x.fio"];
+    let error = client(&place, &job, &words).env("PLUMB_REMARKS", "always").exits(0).stderr;
     let remark = error.lines().find(|line| line.contains("plumb: remark: All clients: reads at 1."));
     let over_all = remark.and_then(|line| line.split("it was ").nth(1)?.strip_suffix(" KiB/s")?.parse::<u64>().ok());
     // 400 reads of 4 KiB per second, one half after the other.
-    assert!(status == 0 && over_all.is_some_and(|rate| (400..=800).contains(&rate)), "{error}");
+    assert!(over_all.is_some_and(|rate| (400..=800).contains(&rate)), "{error}");
 }
 
 /// The quickest of three times: other tests run at the same time.
@@ -298,27 +219,18 @@ fn quickest<T>(work: impl Fn() -> T) -> (Duration, T) {
 #[test]
 fn a_real_fio_at_either_end_is_named_in_less_than_a_second() {
     let (place, port) = (place(), free_port());
-    let mut fio = Command::new("fio")
-        .arg(format!("--server=127.0.0.1,{port}"))
-        .current_dir(place.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let fio = Run::new("fio", &place).words(format!("--server=127.0.0.1,{port}")).start();
+    wait_for("fio's server", || TcpStream::connect(("127.0.0.1", port)).ok());
     let words = [&format!("--client=127.0.0.1,{port}"), "x.fio"];
-    let (elapsed, (status, _, error)) = quickest(|| run("[w]\nrw=write\nsize=64k\n", &words));
-    let _ = fio.kill();
-    let _ = fio.wait();
-    assert!(status == 1 && elapsed < Duration::from_secs(1), "{status} {elapsed:?}");
-    assert!(error.contains(&format!("127.0.0.1:{port}>: it is a real fio (its protocol, version 97)")), "{error}");
+    let (elapsed, refused) = quickest(|| run("[w]\nrw=write\nsize=64k\n", &words));
+    drop(fio);
+    assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+    refused.exits(1).complains(&format!("127.0.0.1:{port}>: it is a real fio (its protocol, version 97)"));
     let server = Server::start(&[]);
-    fs::write(place.path().join("x.fio"), "[w]\nrw=write\nsize=64k\n").unwrap();
-    let client = || Command::new("fio").current_dir(place.path()).args([&server.client(), "x.fio"]).output().unwrap();
-    let (elapsed, output) = quickest(client);
-    assert!(!output.status.success() && elapsed < Duration::from_secs(1), "{elapsed:?}");
+    place.write("x.fio", "[w]\nrw=write\nsize=64k\n");
+    let client = || oracle(&place, [&server.client(), "x.fio"]);
+    let (elapsed, refused) = quickest(client);
+    assert!(refused.status != Some(0) && elapsed < Duration::from_secs(1), "{elapsed:?}: {refused}");
     assert!(
         server.said().contains("127.0.0.1: the client is a real fio (its protocol, version 97)"),
         "{}",
@@ -355,15 +267,11 @@ fn another_version_or_program_is_refused_by_name() {
         socket.write_all(b"{\"hello\":{\"protocol\":77,\"program\":\"plumb 9.9\"}}\n").unwrap();
         let _ = socket.read(&mut [0]);
     });
-    let (status, _, error) = run("[w]\nrw=write\nsize=64k\n", &[&format!("--client=127.0.0.1,{port}"), "x.fio"]);
+    let refused = run("[w]\nrw=write\nsize=64k\n", &[&format!("--client=127.0.0.1,{port}"), "x.fio"]).exits(1);
     greeter.join().unwrap();
-    assert_eq!(status, 1);
-    assert!(
-        error.contains("plumb 9.9") && error.contains("protocol 77") && error.contains(&format!("protocol {ours}")),
-        "{error}"
-    );
+    refused.complains("plumb 9.9").complains("protocol 77").complains(&format!("protocol {ours}"));
     // After all that it serves.
-    assert_eq!(run("[w]\nrw=write\nsize=64k\n", &[&server.client(), "x.fio"]).0, 0);
+    run("[w]\nrw=write\nsize=64k\n", &[&server.client(), "x.fio"]).exits(0);
 }
 
 #[test]
@@ -371,44 +279,41 @@ fn a_stopped_server_is_named_and_the_other_result_is_kept() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let place = place();
     let words = [&one.client(), "x.fio", &other.client(), "x.fio", "--silence=2", "--output-format=json"];
-    let running = client(place.path(), &format!("{READS}60\n"), &words).spawn().unwrap();
-    let (stopped, members) = (one.members(1), other.members(1));
-    std::thread::sleep(Duration::from_millis(700));
+    let running = client(&place, &format!("{READS}60\n"), &words).start();
+    let (stopped, members) = (one.members(), other.members());
     stopped.iter().for_each(|&member| signal(member, Signal::STOP));
     let begun = Instant::now();
-    let (status, text, error) = shown(&running.wait_with_output().unwrap());
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
-    assert_eq!(status, 1, "{error}");
-    assert!(error.contains(&format!("client <127.0.0.1:{}>: it said nothing for 2s", one.port)), "{error}");
-    let stats = document(&text)["client_stats"].as_array().unwrap().clone();
+    let ended = running.end().exits(1);
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    let ended = ended.complains(&format!("client <127.0.0.1:{}>: it said nothing for 2s", one.port));
+    let stats = ended.json()["client_stats"].as_array().unwrap().clone();
     assert_eq!((stats.len(), &stats[0]["port"]), (1, &other.port.into()), "no sum of all");
-    all_gone(&members);
+    wait_for_end_of(&members);
     // A server that is stopped before anyone connects accepts connections, by its kernel.
     signal(one.process.id(), Signal::STOP);
-    let (status, _, error) = run(&format!("{READS}1\n"), &[&one.client(), "x.fio", "--silence=1"]);
+    let silent = run(&format!("{READS}1\n"), &[&one.client(), "x.fio", "--silence=1"]);
     signal(one.process.id(), Signal::CONT);
-    assert!(status == 1 && error.contains("said nothing for 1s"), "{error}");
+    silent.exits(1).complains("said nothing for 1s");
     stopped.iter().for_each(|&member| signal(member, Signal::CONT));
-    all_gone(&stopped);
+    wait_for_end_of(&stopped);
 }
 
 #[test]
 fn a_killed_server_is_named_at_once_and_leaves_no_process() {
-    let (mut one, other) = (Server::start(&[]), Server::start(&[]));
+    let (one, other) = (Server::start(&[]), Server::start(&[]));
     let place = place();
     let words = [&one.client(), "x.fio", &other.client(), "x.fio", "--output-format=json"];
-    let running = client(place.path(), &format!("{READS}60\n"), &words).spawn().unwrap();
-    let (members, others) = (one.members(1), other.members(1));
-    let processes: Vec<u32> = members.iter().flat_map(|&member| [vec![member], below(member)].concat()).collect();
-    std::thread::sleep(Duration::from_millis(600));
-    one.process.kill().unwrap();
+    let running = client(&place, &format!("{READS}60\n"), &words).start();
+    let (members, others) = (one.members(), other.members());
+    let processes = with_all_below(&members);
+    one.process.signal(Signal::KILL);
     let begun = Instant::now();
-    let (status, text, error) = shown(&running.wait_with_output().unwrap());
-    assert!(status == 1 && begun.elapsed() < Duration::from_secs(8), "{error}");
-    assert!(error.contains(&format!("client <127.0.0.1:{}>: the server closed the connection", one.port)), "{error}");
-    assert_eq!(document(&text)["client_stats"][0]["port"], other.port);
-    all_gone(&processes);
-    all_gone(&others);
+    let ended = running.end().exits(1);
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    let ended = ended.complains(&format!("client <127.0.0.1:{}>: the server closed the connection", one.port));
+    assert_eq!(ended.json()["client_stats"][0]["port"], other.port);
+    wait_for_end_of(&processes);
+    wait_for_end_of(&others);
 }
 
 #[test]
@@ -416,70 +321,58 @@ fn partial_goes_on_without_a_lost_server() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
     let place = place();
     let words = [&one.client(), "x.fio", &other.client(), "x.fio", "--partial", "--output-format=json"];
-    let running = client(place.path(), &format!("{READS}1500ms\n"), &words).spawn().unwrap();
-    let members = one.members(1);
-    other.members(1);
-    std::thread::sleep(Duration::from_millis(700));
+    // Long enough to be met at work on a machine that does other work.
+    let running = client(&place, &format!("{READS}3\n"), &words).start();
+    let members = one.members();
+    other.members();
     members.iter().for_each(|&member| signal(member, Signal::KILL));
-    let (status, text, error) = shown(&running.wait_with_output().unwrap());
-    assert_eq!(status, 0, "{error}");
-    let found = document(&text);
+    let ended = running.end().exits(0).complains("1 of 2 servers have no result");
+    let found = ended.json();
     let ios = found["client_stats"][0]["read"]["total_ios"].as_u64().unwrap();
-    assert!((200..=310).contains(&ios) && found["client_stats"][0]["port"] == other.port, "{text}");
-    assert!(error.contains("1 of 2 servers have no result"), "{error}");
+    assert!((400..=620).contains(&ios) && found["client_stats"][0]["port"] == other.port, "{ended}");
 }
 
 #[test]
 fn a_server_ends_the_jobs_of_a_killed_client_and_serves_on() {
     let server = Server::start(&[]);
     let place = place();
-    let mut running = client(place.path(), &format!("{READS}60\n"), &[&server.client(), "x.fio"]).spawn().unwrap();
-    let members = server.members(1);
-    let processes: Vec<u32> = members.iter().flat_map(|&member| [vec![member], below(member)].concat()).collect();
-    std::thread::sleep(Duration::from_millis(500));
-    running.kill().unwrap();
-    running.wait().unwrap();
-    all_gone(&processes);
-    let (status, text, error) = run("[w]\nrw=write\nsize=64k\n", &[&server.client(), "x.fio"]);
-    assert!(status == 0 && text.contains("issued rwts: total=0,16,0,0"), "{error}");
+    let running = client(&place, &format!("{READS}60\n"), &[&server.client(), "x.fio"]).start();
+    let processes = with_all_below(&server.members());
+    running.signal(Signal::KILL);
+    wait_for_end_of(&processes);
+    let run = run("[w]\nrw=write\nsize=64k\n", &[&server.client(), "x.fio"]);
+    run.exits(0).prints("issued rwts: total=0,16,0,0");
 }
 
 #[test]
 fn logs_of_a_killed_member_do_not_stay() {
     let server = Server::start(&[]);
     let (place, job) = (place(), format!("{READS}60\nwrite_lat_log=l\n"));
-    let running = client(place.path(), &job, &[&server.client(), "x.fio"]).spawn().unwrap();
-    let member = server.members(1)[0];
+    let running = client(&place, &job, &[&server.client(), "x.fio"]).start();
+    let member = server.members()[0];
     let folder = std::env::temp_dir().join(format!("plumb-logs-{member}-0"));
     assert!(folder.exists());
     signal(member, Signal::KILL);
-    assert_eq!(shown(&running.wait_with_output().unwrap()).0, 1);
-    let begun = Instant::now();
-    while folder.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "{}", folder.display());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    running.end().exits(1);
+    wait_for("the end of the folder of its logs", || (!folder.exists()).then_some(()));
 }
 
 #[test]
 fn a_second_client_is_refused_with_the_name_of_the_first() {
     let server = Server::start(&[]);
     let place = place();
-    let running = client(place.path(), &format!("{READS}60\n"), &[&server.client(), "x.fio"]).spawn().unwrap();
-    server.members(1);
-    let (status, _, error) = run(&format!("{READS}1\n"), &[&server.client(), "x.fio"]);
-    assert!(status == 1 && error.contains("the client 127.0.0.1 has been running jobs for"), "{error}");
-    signal(running.id(), Signal::INT);
-    let (status, text, error) = shown(&running.wait_with_output().unwrap());
-    assert_eq!(status, 128, "{error}");
-    assert!(text.contains("r: (groupid=0, jobs=1): err= 0"), "{text}{error}");
+    let running = client(&place, &format!("{READS}60\n"), &[&server.client(), "x.fio"]).start();
+    server.members();
+    let second = run(&format!("{READS}1\n"), &[&server.client(), "x.fio"]);
+    second.exits(1).complains("the client 127.0.0.1 has been running jobs for");
+    running.signal(Signal::INT);
+    running.end().exits(128).prints("r: (groupid=0, jobs=1): err= 0");
 }
 
 #[test]
 fn untrusted_clients_are_held_to_what_the_server_allows() {
     let outside = place();
-    let allowed = outside.path().join("allowed");
-    fs::create_dir(&allowed).unwrap();
+    let allowed = outside.directory("allowed");
     let server = Server::start(&[&format!("--allow={}", allowed.display())]);
     assert!(
         server.said().contains("clients without the secret may do what --untrusted lets a job file do"),
@@ -487,7 +380,7 @@ fn untrusted_clients_are_held_to_what_the_server_allows() {
         server.said()
     );
     let job = |more: &str| format!("[w]\nrw=write\nsize=16k\n{more}\n");
-    let touched = outside.path().join("touched");
+    let touched = outside.file("touched");
     for (more, complaint) in [
         (format!("exec_prerun=touch {}", touched.display()), "runs a command"),
         (format!("filename={}/f", outside.path().display()), "leads out of this directory"),
@@ -495,45 +388,40 @@ fn untrusted_clients_are_held_to_what_the_server_allows() {
         (format!("write_iolog={}/l", outside.path().display()), "leads out of this directory"),
         ("filename=/dev/null".to_owned(), "leads out of this directory"),
     ] {
-        let (status, _, error) = run(&job(&more), &[&server.client(), "x.fio"]);
-        assert!(status == 1 && error.contains(complaint) && error.contains("--allow PATH"), "{more}: {error}");
+        let refused = run(&job(&more), &[&server.client(), "x.fio"]).exits(1);
+        refused.complains(complaint).complains("--allow PATH");
     }
     assert!(!touched.exists());
-    let (status, _, error) = run(&job(&format!("filename={}/f", allowed.display())), &[&server.client(), "x.fio"]);
-    assert!(status == 0 && allowed.join("f").exists(), "{error}");
+    run(&job(&format!("filename={}/f", allowed.display())), &[&server.client(), "x.fio"]).exits(0);
+    assert!(allowed.join("f").exists());
     // A job file of the server's machine.
     for (path, complaint) in [("/etc/hostname", "an untrusted client may name files"), ("../x", "an untrusted client")]
     {
-        let (status, _, error) = run("", &[&server.client(), &format!("--remote-config={path}")]);
-        assert!(status == 1 && error.contains(complaint), "{error}");
+        run("", &[&server.client(), &format!("--remote-config={path}")]).exits(1).complains(complaint);
     }
-    fs::write(server.place.path().join("own.fio"), job("")).unwrap();
-    assert_eq!(run("", &[&server.client(), "--remote-config=own.fio"]).0, 0);
+    server.place.write("own.fio", job(""));
+    run("", &[&server.client(), "--remote-config=own.fio"]).exits(0);
     // Trusted clients may.
     let trusting = Server::start(&["--trust-clients"]);
     let more = format!("exec_prerun=touch {}", touched.display());
-    let (status, _, error) = run(&job(&more), &[&trusting.client(), "x.fio"]);
-    assert!(status == 0 && touched.exists(), "{error}");
+    run(&job(&more), &[&trusting.client(), "x.fio"]).exits(0);
+    assert!(touched.exists());
 }
 
 #[test]
 fn clients_with_the_secret_are_trusted_others_are_refused() {
     let files = place();
-    let file = |name: &str, text: &str| {
-        fs::write(files.path().join(name), text).unwrap();
-        format!("--secret-file={}", files.path().join(name).display())
-    };
+    let file = |name: &str, text: &str| format!("--secret-file={}", files.write(name, text).display());
     let right = file("right", "0123456789abcdef0123456789abcdef");
     let wrong = file("wrong", "another secret of at least 32 letters");
     let short = file("short", "secret");
     let server = Server::start(&[&right]);
-    let touched = files.path().join("touched");
+    let touched = files.file("touched");
     let job =
         format!("[w]\nrw=write\nsize=256k\nnumjobs=4\nexec_prerun=touch {}\nwrite_lat_log=l\n", touched.display());
     let client_words = [&server.client(), "x.fio", "--output-format=json"];
-    let (status, text, error) = run(&job, &[&client_words[..], &[&right]].concat());
-    assert_eq!(status, 0, "{error}");
-    assert_eq!(document(&text)["client_stats"][4]["write"]["total_ios"], 256);
+    let found = run(&job, &[&client_words[..], &[&right]].concat()).exits(0).json();
+    assert_eq!(found["client_stats"][4]["write"]["total_ios"], 256);
     assert!(touched.exists());
     for (secret, complaint) in [
         (Some(&wrong), "the secret of the client is not that of this server"),
@@ -541,12 +429,11 @@ fn clients_with_the_secret_are_trusted_others_are_refused() {
         (None, "runs a command"),
     ] {
         let words: Vec<&str> = client_words.iter().copied().chain(secret.map(String::as_str)).collect();
-        let (status, _, error) = run(&job, &words);
-        assert!(status == 1 && error.contains(complaint), "{secret:?}: {error}");
+        run(&job, &words).exits(1).complains(complaint);
     }
     let without = Server::start(&[]);
-    let (status, _, error) = run(&job, &[&without.client(), "x.fio", &right]);
-    assert!(status == 1 && error.contains("this server was started without --secret-file"), "{error}");
+    let refused = run(&job, &[&without.client(), "x.fio", &right]);
+    refused.exits(1).complains("this server was started without --secret-file");
     // A server that does not prove the secret gets nothing.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -557,8 +444,8 @@ fn clients_with_the_secret_are_trusted_others_are_refused() {
         let _ = socket.take(4096).read_to_string(&mut got);
         got
     });
-    let (status, _, error) = run(&job, &[&format!("--client=127.0.0.1,{port}"), "x.fio", &right]);
-    assert!(status == 1 && error.contains("it answered without the secret"), "{error}");
+    let refused = run(&job, &[&format!("--client=127.0.0.1,{port}"), "x.fio", &right]);
+    refused.exits(1).complains("it answered without the secret");
     assert!(!impostor.join().unwrap().contains("prepare"));
 }
 
@@ -566,7 +453,7 @@ fn clients_with_the_secret_are_trusted_others_are_refused() {
 fn a_leader_with_other_words_or_another_command_is_refused() {
     let server = Server::start(&[]);
     let place = place();
-    let outside = place.path().join("made");
+    let outside = place.file("made");
     let task = |words: Vec<String>, command: ::cluster::LeaderCommand| ::cluster::Task {
         words,
         command,
@@ -608,50 +495,41 @@ fn a_leader_with_other_words_or_another_command_is_refused() {
 #[test]
 fn a_socket_in_the_file_system_is_trusted_and_for_its_user() {
     let place = place();
-    let path = place.path().join("s");
+    let path = place.file("s");
     let address = format!("sock:{}", path.display());
-    let mut server = Command::new(PLUMB)
-        .current_dir(place.path())
-        .args(["fio", &format!("--server={address}")])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    BufReader::new(server.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let mut server = fio(&place, format!("--server={address}")).start();
+    server.line();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    let file = place.path().join("f");
-    let job = format!("[w]\nrw=write\nsize=16k\nfilename={}\n", file.display());
-    let (status, text, error) = run(&job, &[&format!("--client={address}"), "x.fio", "--output-format=json"]);
-    assert_eq!(status, 0, "{error}");
-    assert_eq!(document(&text)["client_stats"][0]["hostname"], path.to_str().unwrap());
-    signal(server.id(), Signal::TERM);
-    assert_eq!(server.wait().unwrap().code(), Some(128));
+    let job = format!("[w]\nrw=write\nsize=16k\nfilename={}\n", place.file("f").display());
+    let found = run(&job, &[&format!("--client={address}"), "x.fio", "--output-format=json"]).exits(0).json();
+    assert_eq!(found["client_stats"][0]["hostname"], path.to_str().unwrap());
+    server.signal(Signal::TERM);
+    server.end().exits(128);
     assert!(!path.exists());
 }
 
 #[test]
 fn a_server_in_the_background_listens_when_the_command_returns() {
     let (place, port) = (place(), free_port());
-    let pid_file = place.path().join("pid");
-    let start = |file: &Path| {
-        let words = [format!("--server=127.0.0.1,{port}"), format!("--daemonize={}", file.display())];
-        shown(&Command::new(PLUMB).arg("fio").args(words).current_dir(place.path()).output().unwrap())
+    let start = |file: &str| {
+        fio(&place, [format!("--server=127.0.0.1,{port}"), format!("--daemonize={}", place.word(file))]).end()
     };
-    let (status, text, error) = start(&pid_file);
-    assert_eq!((status, text.as_str()), (0, ""), "{error}");
-    let pid: u32 = fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+    assert_eq!(start("pid").exits(0).stdout, "");
+    let pid: u32 = place.read("pid").trim().parse().unwrap();
     let served = run("[w]\nrw=write\nsize=64k\n", &[&format!("--client=127.0.0.1,{port}"), "x.fio"]);
-    let again = start(&place.path().join("other"));
+    let again = start("other");
     signal(pid, Signal::TERM);
-    assert_eq!(served.0, 0, "{}", served.2);
-    assert!(again.0 == 1 && again.2.contains("in use") && !place.path().join("other").exists(), "{}", again.2);
-    all_gone(&[pid]);
+    served.exits(0);
+    again.exits(1).complains("in use");
+    assert!(!place.has("other"));
+    wait_for_end_of(&[pid]);
 }
 
 #[test]
 fn command_lines_without_a_job_or_server_are_refused() {
     let place = place();
-    fs::write(place.path().join("x.fio"), "[w]\nrw=write\nsize=64k\n").unwrap();
-    fs::write(place.path().join("empty"), "# none\n").unwrap();
+    place.write("x.fio", "[w]\nrw=write\nsize=64k\n");
+    place.write("empty", "# none\n");
     for (words, complaint) in [
         ("--client=a", "there is no job file for this server"),
         ("--client=a --client=b x.fio", "client=a: there is no job file"),
@@ -683,9 +561,6 @@ fn command_lines_without_a_job_or_server_are_refused() {
         ("--partial --name=a --size=1m", "--partial is an option of --client"),
         ("--client=a x.fio --silence=10ms", "too short"),
     ] {
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let output = Command::new(PLUMB).current_dir(place.path()).arg("fio").args(&words).output().unwrap();
-        let (status, _, error) = shown(&output);
-        assert!(status == 1 && error.contains(complaint), "{words:?}: {status} {error}");
+        fio(&place, words).exits(1).complains(complaint);
     }
 }

@@ -1,12 +1,11 @@
 //! The survey from outside: what it leaves behind, what it refuses, and how it ends.
 
-use crate::context::{PLUMB, place, plumb};
-use house::{LoopDevice, Place, Run, Words, children, oracle, wait_for};
+use crate::context::{PLUMB, place, plumb, wait_for_interval};
+use house::{LoopDevice, Place, Run, Words, oracle};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const WORK_FILE: &str = "plumb-survey.dat";
 
@@ -131,11 +130,11 @@ fn places_that_cannot_be_surveyed_are_named() {
 #[test]
 fn an_interrupt_keeps_what_is_done() {
     let stage = Stage::new();
-    let mut running = stage.survey("--size 16M --time 2").start();
-    running.line_with("[1/9]");
-    wait_for("the workers of the second test", || (!children(running.id()).is_empty()).then_some(()));
-    // Its warm-up takes 0.2 s.
-    std::thread::sleep(Duration::from_millis(600));
+    let streamed = place();
+    let words = format!("--size 16M --time 2 --stream {}", streamed.word("s.ndjson"));
+    let running = stage.survey(words).start();
+    // The first run fills the work file; the third one is the second test.
+    wait_for_interval(&streamed.file("s.ndjson"), 3);
     running.signal(Signal::INT);
     let shown = running.end().exits(130).prints("Cut short by signal 2").stdout;
     let saved = stage.saved();

@@ -1,13 +1,12 @@
 //! Verification from outside: blocks that fio wrote are checked by us and the other way round, damage is named, and
-//! state files are exchanged. fio is Debian's 3.33, which writes and reads headers of 40 bytes; the newest that Debian has
-//! writes those of plumb.
+//! state files are exchanged. fio is Debian's 3.33, which writes and reads headers of 40 bytes; the newest that Debian
+//! has writes those of plumb.
 
-use crate::context::fio;
+use crate::context::{fio, plumb};
 use house::{LoopDevice, Run, oracle};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -324,12 +323,7 @@ fn no_check_takes_writes_that_were_walked_through_for_done() {
             let file = format!("{format}.out");
             good(who, directory.path(), &format!("{base} --verify_only --output-format={format} --output={file}"));
             for command in ["check", "explain"] {
-                let output = Command::new(env!("CARGO_BIN_EXE_plumb"))
-                    .current_dir(directory.path())
-                    .args([command, &file])
-                    .output()
-                    .unwrap();
-                let said = String::from_utf8(output.stdout).unwrap();
+                let said = plumb(directory.path(), [command, &file]).end().stdout;
                 assert!(said.contains("job v") || said.contains("job w"), "{who:?} {format} {command}\n{said}");
                 for word in ["written bytes", ", write", "contradict"] {
                     assert!(!said.contains(word), "{who:?} {format} {command}: {word}\n{said}");

@@ -1,16 +1,17 @@
 //! `plumb versus` on the simulated device, whose truth is known: virtual time, fixed seeds.
 
 use crate::context::{place, plumb};
-use house::{Directory, Run, Words, names, wait_for};
-use rustix::process::{Pid, Signal, kill_process};
+use house::{Directory, Run, Words, names, signal, wait_for};
+use rustix::process::Signal;
 use serde_json::Value;
 
-/// A job on the simulated device with noise between runs of 3 %, and a percent of the noise within them: the same machine for both sides.
+/// A job on the simulated device with noise between runs of 3 %, and a percent of the noise within them: the same
+/// machine for both sides.
 const JOB: &str = "--name=reads --ioengine=sim --rw=randread --bs=4k --size=1g --runtime=1 --time_based --sim_run={run} \
                    --sim_distribution=lognormal --sim_level=0.03 --sim_noise=0.02:0.5:0.1";
 
 fn versus(directory: impl Directory, options: impl Words, job: &str) -> Run {
-    let run = plumb(directory, "versus --rest 0").words(options).env("PLUMB_STORE", "off");
+    let run = plumb(directory, "versus --rest 0").words(options);
     if job.is_empty() { run } else { run.words("--").words(job) }
 }
 
@@ -133,7 +134,7 @@ fn an_interrupt_keeps_the_complete_rounds() {
     let shell = wait_for("the third round", || std::fs::read_to_string(place.file("pid")).ok()?.trim().parse().ok());
     // As a terminal does: to all of them.
     running.signal(Signal::INT);
-    kill_process(Pid::from_raw(shell).unwrap(), Signal::INT).unwrap();
+    signal(shell, Signal::INT);
     running.end().exits(130).prints("Cut short by signal 2 after 2 complete rounds.");
     let found = names(&place.path().join("plumb-versus-001"));
     assert_eq!(found, ["a-001.json", "a-002.json", "b-001.json", "b-002.json", "versus.json"]);

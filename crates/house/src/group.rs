@@ -1,9 +1,10 @@
 //! Temporary control groups (cgroups) for tests, version 1 or 2, removed when dropped.
 
+use crate::Run;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A control group, by its directory.
 #[derive(Debug)]
@@ -126,12 +127,11 @@ impl Group {
         self.0.file_name().expect("as made").to_string_lossy().into_owned()
     }
 
-    /// Returns the command changed to start inside the group.
-    pub fn inside(&self, command: Command) -> Command {
-        let mut inside = Command::new("sh");
-        inside.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(self.0.join("cgroup.procs"));
-        inside.arg(command.get_program()).args(command.get_args());
-        inside
+    /// The run, started inside the group.
+    pub fn inside(&self, run: Run) -> Run {
+        let procs = self.0.join("cgroup.procs");
+        let enter = ["sh", "-c", "echo $$ > \"$0\" && exec \"$@\""].map(OsStr::new);
+        run.under(enter.into_iter().chain([procs.as_os_str()]).collect::<Vec<_>>())
     }
 }
 

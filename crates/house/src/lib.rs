@@ -15,6 +15,7 @@ mod logs;
 mod neighbour;
 mod own_process;
 mod place;
+mod processes;
 mod run;
 mod scene;
 mod strace;
@@ -28,7 +29,10 @@ pub use logs::sum_over_time;
 pub use neighbour::Neighbour;
 pub use own_process::in_own_process;
 pub use place::{Place, names};
-pub use run::{Directory, Process, Run, Transcript, Words, children, oracle, wait_for, wait_for_end_of};
+pub use processes::{
+    bytes_read, bytes_written, catches, children, descendants, processor_ticks, signal, wait_for_end_of,
+};
+pub use run::{Directory, Process, Run, Transcript, Words, oracle, oracle_run, wait_for};
 pub use scene::{Call, End, Outcome, Program, Scene};
 pub use strace::traced;
 pub use tree::{Counts, compare_results, split_output};

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A temporary directory. Its functions fail the test with the name of the file.
@@ -47,6 +48,18 @@ impl Place {
     pub fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.file(name);
         fs::write(&path, content).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        path
+    }
+
+    /// Writes a program that can be executed and returns its path.
+    ///
+    /// # Panics
+    /// It cannot be written.
+    #[track_caller]
+    pub fn program(&self, name: impl AsRef<Path>, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.write(name, text);
+        let executable = PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&path, executable).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         path
     }
 

@@ -9,7 +9,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -89,8 +90,16 @@ impl Directory for Place {
 pub struct Run {
     command: Command,
     place: Option<Place>,
-    input: String,
+    input: Vec<u8>,
+    streams: Streams,
+}
+
+/// The descriptors that a test has given to a program instead of pipes.
+#[derive(Debug, Default)]
+struct Streams {
+    input: Option<OwnedFd>,
     output: Option<OwnedFd>,
+    errors: Option<OwnedFd>,
 }
 
 impl Run {
@@ -98,7 +107,29 @@ impl Run {
     pub fn new(program: impl AsRef<OsStr>, directory: impl Directory) -> Self {
         let mut command = Command::new(program);
         command.current_dir(directory.as_path());
-        Run { command, place: directory.into_place(), input: String::new(), output: None }
+        Run { command, place: directory.into_place(), input: Vec::new(), streams: Streams::default() }
+    }
+
+    /// Puts a program and its words in front, which starts this one: `prlimit --as=4294967296`, `taskset -c 0`.
+    ///
+    /// # Panics
+    /// There are no words.
+    #[must_use]
+    pub fn under(self, words: impl Words) -> Self {
+        // The words of a command cannot be changed, but they can be read.
+        let mut front = Command::new("");
+        words.add_to(&mut front);
+        let mut front = front.get_args();
+        let mut command = Command::new(front.next().expect("the words of a program"));
+        command.args(front).arg(self.command.get_program()).args(self.command.get_args());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.current_dir(self.command.get_current_dir().expect("set by `new`"));
+        Run { command, ..self }
     }
 
     /// Adds arguments.
@@ -122,17 +153,31 @@ impl Run {
         self
     }
 
-    /// Sets the text of its standard input.
+    /// Sets what it reads from its standard input.
     #[must_use]
-    pub fn input(mut self, text: impl Into<String>) -> Self {
-        self.input = text.into();
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
+        self
+    }
+
+    /// Has it read its standard input from a descriptor.
+    #[must_use]
+    pub fn input_from(mut self, descriptor: impl Into<OwnedFd>) -> Self {
+        self.streams.input = Some(descriptor.into());
         self
     }
 
     /// Gives its standard output to a descriptor instead of the transcript.
     #[must_use]
     pub fn output_to(mut self, descriptor: impl Into<OwnedFd>) -> Self {
-        self.output = Some(descriptor.into());
+        self.streams.output = Some(descriptor.into());
+        self
+    }
+
+    /// Gives its standard error to a descriptor instead of the transcript.
+    #[must_use]
+    pub fn errors_to(mut self, descriptor: impl Into<OwnedFd>) -> Self {
+        self.streams.errors = Some(descriptor.into());
         self
     }
 
@@ -144,19 +189,23 @@ impl Run {
     pub fn start(mut self) -> Process {
         let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
         let name = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
-        let stdout = self.output.map_or_else(Stdio::piped, Stdio::from);
-        let started = self.command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).process_group(0).spawn();
+        let Streams { input, output, errors } = self.streams;
+        let without = if self.input.is_empty() { Stdio::null } else { Stdio::piped };
+        let stdin = input.map_or_else(without, Stdio::from);
+        let stdout = output.map_or_else(Stdio::piped, Stdio::from);
+        let stderr = errors.map_or_else(Stdio::piped, Stdio::from);
+        let started = self.command.stdin(stdin).stdout(stdout).stderr(stderr).process_group(0).spawn();
         let mut child = started.unwrap_or_else(|error| panic!("{name}: {error}"));
         // Its copy of a descriptor would keep a pipe open.
         drop(self.command);
+        let output = child.stdout.take().map(BufReader::new);
         let errors = child.stderr.take().map(BufReader::new);
         if let Some(mut stdin) = child.stdin.take() {
             let input = self.input;
             // A program may end without reading all of it.
-            thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+            thread::spawn(move || drop(stdin.write_all(&input)));
         }
-        Process { child, errors, name, _place: self.place }
+        Process { child, output, errors, name, _place: self.place }
     }
 
     /// Runs it to its end, whatever its status.
@@ -227,6 +276,7 @@ impl Run {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    output: Option<BufReader<ChildStdout>>,
     errors: Option<BufReader<ChildStderr>>,
     name: String,
     /// Removed after its end.
@@ -274,6 +324,17 @@ impl Process {
         }
     }
 
+    /// Reads the next line of its standard output, which is empty if it has ended.
+    ///
+    /// # Panics
+    /// Its standard output goes elsewhere, or is not text.
+    #[track_caller]
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.as_mut().expect("kept until the end").read_line(&mut line).expect("text");
+        line
+    }
+
     /// Waits for its end.
     ///
     /// # Panics
@@ -284,11 +345,14 @@ impl Process {
         self.end_within(PATIENCE).unwrap_or_else(|| panic!("{name} has not ended after {PATIENCE:?}"))
     }
 
-    /// Waits for its end; none if it has not ended in time, and then it is killed with all that it started.
-    fn end_within(mut self, limit: Duration) -> Option<Transcript> {
-        let read = |stream: Option<Box<dyn Read + Send>>| thread::spawn(|| stream.map(text_of).unwrap_or_default());
-        let stdout = read(self.child.stdout.take().map(|stream| Box::new(stream) as _));
-        let stderr = read(self.errors.take().map(|stream| Box::new(stream) as _));
+    /// Waits for its end; none if it has not ended in time, or if a process that it started keeps its output open. What
+    /// has not ended is killed with all that it started.
+    ///
+    /// # Panics
+    /// Its output is not that of a pipe.
+    pub fn end_within(mut self, limit: Duration) -> Option<Transcript> {
+        let stdout = self.output.take().map(text_of);
+        let stderr = self.errors.take().map(text_of);
         let begun = Instant::now();
         let end = loop {
             if let Some(end) = self.child.try_wait().expect("our own child") {
@@ -299,7 +363,10 @@ impl Process {
             }
             thread::sleep(Duration::from_millis(5));
         };
-        let (stdout, stderr) = (stdout.join().expect("text"), stderr.join().expect("text"));
+        let left = || limit.saturating_sub(begun.elapsed());
+        let whole =
+            |text: Option<Receiver<String>>| text.map_or(Some(String::new()), |text| text.recv_timeout(left()).ok());
+        let (stdout, stderr) = (whole(stdout)?, whole(stderr)?);
         Some(Transcript { command: self.name.clone(), status: end.code(), end, stdout, stderr })
     }
 }
@@ -319,21 +386,32 @@ const PATIENCE: Duration = Duration::from_mins(4);
 /// How long a run of fio may take. Its jobs in tests take a few seconds.
 const PATIENCE_WITH_FIO: Duration = Duration::from_secs(40);
 
-/// Runs the real fio to its end. A run that hangs is killed and made again, twice at most: threads of fio 3.33 wait for
-/// each other now and then.
+/// Runs the real fio to its end.
 ///
 /// # Panics
-/// fio cannot be started, or hangs each time.
+/// fio cannot be started, or hangs in each of three tries.
 #[track_caller]
 pub fn oracle(directory: impl AsRef<Path>, words: impl Words) -> Transcript {
-    let end = |_| Run::new("fio", directory.as_ref()).words(&words).start().end_within(PATIENCE_WITH_FIO);
-    (0..3).find_map(end).expect("fio ends in one of three tries")
+    oracle_run(|| Run::new("fio", directory.as_ref()).words(&words)).expect("fio ends in one of three tries")
 }
 
-fn text_of(mut stream: impl Read) -> String {
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).expect("a pipe");
-    String::from_utf8_lossy(&bytes).into_owned()
+/// Ends a run of the real fio, which another program may start. One that hangs is killed and made again, twice at most:
+/// threads of fio 3.33 wait for each other now and then. None if it hangs each time.
+#[track_caller]
+pub fn oracle_run(run: impl Fn() -> Run) -> Option<Transcript> {
+    (0..3).find_map(|_| run().start().end_within(PATIENCE_WITH_FIO))
+}
+
+/// Reads a stream to its end in another thread.
+fn text_of(mut stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (text, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("a pipe");
+        // The test may have given up.
+        let _ = text.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receiver
 }
 
 /// A run that has ended: its command, exit status and both streams. Displayed, it is all of them.
@@ -423,7 +501,7 @@ impl fmt::Display for Transcript {
     }
 }
 
-/// Waits up to 30 s until `found` is something, and returns it.
+/// Waits up to a minute until `found` is something, and returns it.
 ///
 /// # Panics
 /// It is not in time; the message contains `what`.
@@ -434,29 +512,9 @@ pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = found() {
             return found;
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
+        assert!(begun.elapsed() < Duration::from_mins(1), "not within a minute: {what}");
         thread::sleep(Duration::from_millis(10));
     }
-}
-
-/// The processes that the threads of a process have started.
-pub fn children(pid: u32) -> Vec<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let of = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-    threads.map(of).collect::<String>().split_whitespace().filter_map(|word| word.parse().ok()).collect()
-}
-
-/// Waits until these processes have ended.
-///
-/// # Panics
-/// One of them has not ended after 30 s.
-#[track_caller]
-pub fn wait_for_end_of(processes: &[u32]) {
-    let has_ended = |pid: &u32| {
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-        state.is_none_or(|text| text.rsplit(')').next().unwrap_or_default().trim().starts_with('Z'))
-    };
-    wait_for(&format!("the end of {processes:?}"), || processes.iter().all(has_ended).then_some(()));
 }
 
 #[cfg(test)]
@@ -486,9 +544,16 @@ mod tests {
     }
 
     #[test]
+    fn a_program_in_front_starts_it_with_its_words_and_surroundings() {
+        let run = shell("echo $0 $A; pwd").words(["a b"]).env("A", "c").under("env --unset=A");
+        assert_eq!(run.stdout(), format!("a b\n{}\n", std::env::temp_dir().display()));
+    }
+
+    #[test]
     fn input_lines_and_signals_reach_the_program() {
         assert_eq!(shell("cat").input("{\"a\": 1}").succeeds().silent().json()["a"], 1);
-        let mut process = shell("echo one >&2; echo two >&2; exec sleep 60").start();
+        let mut process = shell("echo out; echo one >&2; echo two >&2; exec sleep 60").start();
+        assert_eq!(process.line(), "out\n");
         assert_eq!(process.line_with("tw"), "two\n");
         assert!(!process.has_ended());
         process.signal(Signal::TERM);

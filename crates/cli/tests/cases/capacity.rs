@@ -2,9 +2,10 @@
 //!
 //! `capacity::full::NAME` (`--ignored`, `make store`); wants a quiet machine, and takes about five minutes.
 
+use crate::context::{measured_plumb, place};
 use house::{Cases, Group, LoopDevice, Tmpfs};
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Reads per second of the limit.
 const LIMIT: u32 = 3_000;
@@ -25,21 +26,19 @@ fn limit_is_found() -> Result<(), String> {
     let device = LoopDevice::new(memory.path(), 512 << 20).map_err(said)?;
     let name = device.path().file_name().ok_or("a device has a name")?.to_string_lossy().into_owned();
     let group = Group::with_read_iops(&name, LIMIT).map_err(said)?;
-    let mut command =
-        Command::new(std::env::var_os("PLUMB_LOAD_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_plumb").into()));
-    command.args(["capacity", "--slo", "p99<50ms", "--seed", "1", "--accept", "backing", "-o", "-"]);
-    command.arg(device.path());
-    let output = group.inside(command).env("PLUMB_STORE", "off").stdin(Stdio::null()).output().map_err(said)?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let found: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {errors}"))?;
+    let words = "capacity --slo p99<50ms --seed 1 --accept backing -o -";
+    // It takes minutes.
+    let run = group.inside(measured_plumb(place(), words).words([device.path()])).start();
+    let ended = run.end_within(Duration::from_mins(20)).ok_or("it has not ended")?;
+    let found: Value = serde_json::from_str(&ended.stdout).map_err(|error| format!("{error}: {ended}"))?;
     println!("{}", found["sentences"]);
     let text = |key: &str| found[key].as_str().unwrap_or_default();
     let capacity = found["capacity"].as_f64().unwrap_or_default();
-    let is_right = output.status.success()
+    let is_right = ended.status == Some(0)
         && text("answer") == "holds"
         && ANSWERS.contains(&capacity)
         && text("limited_by").contains("3,000 reads/s")
         && text("engine") == "libaio"
         && text("engine_because").contains("limits");
-    if is_right { Ok(()) } else { Err(format!("{} {errors} {found:#}", output.status)) }
+    if is_right { Ok(()) } else { Err(format!("{found:#} {}", ended.stderr)) }
 }

@@ -1,10 +1,10 @@
 //! `plumb gate` on a real device: a loop device that a control group slows down by 5 %, and one that it does not.
 //!
-//! `gate::full::NAME` (`--ignored`, `make store`); wants a quiet machine. Each decision takes pairs of runs in random order, and asks after each from the fourth on.
+//! `gate::full::NAME` (`--ignored`, `make store`); wants a quiet machine. Each decision takes pairs of runs in random
+//! order, and asks after each from the fourth on.
 
-use house::{Cases, Group, LoopDevice};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use crate::context::{measured_plumb, place};
+use house::{Cases, Group, LoopDevice, Place};
 
 /// Decisions of each kind.
 const DECISIONS: u64 = 20;
@@ -41,13 +41,9 @@ fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn program() -> std::ffi::OsString {
-    std::env::var_os("PLUMB_LOAD_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_plumb").into())
-}
-
 /// The exit status of each decision on a device with this rate against the usual one.
 fn decisions(rate: u32) -> Result<Vec<i32>, String> {
-    let place = tempfile::Builder::new().prefix("gate-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(said)?;
+    let place = place();
     let device = LoopDevice::direct(place.path(), 64 << 20).map_err(said)?;
     let name = device.path().file_name().ok_or("a device has a name")?.to_string_lossy().into_owned();
     let group = Group::with_read_iops(&name, USUAL).map_err(said)?;
@@ -63,12 +59,12 @@ fn decisions(rate: u32) -> Result<Vec<i32>, String> {
             }
             for (side, iops) in sides {
                 group.limit_reads(&name, iops).map_err(said)?;
-                run(&group, &device, &place.path().join(format!("{side}-{pair}.json")))?;
+                run(&place, &group, &device, &format!("{side}-{pair}.json"))?;
             }
             if pair < FEWEST_PAIRS {
                 continue;
             }
-            let (status, line) = gate(place.path(), pair)?;
+            let (status, line) = gate(&place, pair)?;
             if status == 2 && line.contains("measure it again") && tries < MOST_TRIES {
                 println!("{rate} of {USUAL} reads/s, {decision}, {pair} pairs: {line}");
                 (pair, tries) = (0, tries + 1);
@@ -85,36 +81,21 @@ fn decisions(rate: u32) -> Result<Vec<i32>, String> {
 }
 
 /// The answer after this number of pairs: the exit status and the last line.
-fn gate(place: &Path, pairs: u64) -> Result<(i32, String), String> {
+fn gate(place: &Place, pairs: u64) -> Result<(i32, String), String> {
     let list = |side: &str| (1..=pairs).map(|pair| format!("{side}-{pair}.json")).collect::<Vec<_>>().join(",");
-    let mut gate = Command::new(program());
-    gate.args([
-        "gate",
-        "--pairs",
-        "--numbers",
-        "iops",
-        "--tolerance",
-        TOLERANCE,
-        &list("new"),
-        "--against",
-        &list("old"),
-    ]);
-    let output = gate.current_dir(place).output().map_err(said)?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let status = output.status.code().ok_or("the gate was killed")?;
-    Ok((status, text.lines().last().unwrap_or_default().to_owned()))
+    let words =
+        format!("gate --pairs --numbers iops --tolerance {TOLERANCE} {} --against {}", list("new"), list("old"));
+    let ended = measured_plumb(place, words).end();
+    let status = ended.status.ok_or("the gate was killed")?;
+    Ok((status, ended.stdout.lines().last().unwrap_or_default().to_owned()))
 }
 
 /// One run within the group.
-fn run(group: &Group, device: &LoopDevice, result: &Path) -> Result<(), String> {
-    let mut command = Command::new(program());
-    command.args(["fio", "--name=a", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio", "--iodepth=4"]);
-    command.args(["--ramp_time=200ms", "--runtime=1", "--time_based", "--output=/dev/null"]);
-    command.arg(format!("--filename={}", device.path().display())).arg(format!("--result={}", result.display()));
-    command.env("PLUMB_STORE", "off").stdin(Stdio::null());
-    let output = group.inside(command).output().map_err(said)?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))),
-    }
+fn run(place: &Place, group: &Group, device: &LoopDevice, result: &str) -> Result<(), String> {
+    let words = "fio --name=a --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --ramp_time=200ms \
+                 --runtime=1 --time_based --output=/dev/null";
+    let run = measured_plumb(place, words);
+    let run = run.words([format!("--filename={}", device.path().display()), format!("--result={result}")]);
+    let ended = group.inside(run).end();
+    if ended.status == Some(0) { Ok(()) } else { Err(ended.to_string()) }
 }

@@ -12,6 +12,9 @@
 
 mod capacity;
 mod checks;
+#[path = "../context.rs"]
+#[allow(dead_code, reason = "the other test program uses the rest")]
+mod context;
 mod device;
 mod differential;
 mod elsewhere;

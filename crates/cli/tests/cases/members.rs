@@ -1,6 +1,7 @@
-//! Members of `plumb cluster` in network namespaces, each with a name, an address and an sshd, led by ssh and by MPI; and 256 members that are simulated.
-//! On request only: `make cluster` runs it, as root.
+//! Members of `plumb cluster` in network namespaces, each with a name, an address and an sshd, led by ssh and by MPI;
+//! and 256 members that are simulated. On request only: `make cluster` runs it, as root.
 
+use crate::context::PLUMB;
 use house::Cases;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 /// The network between the namespaces and the leader.
 const NETWORK: &str = "10.213.77";
 /// The bridge that connects them.
@@ -225,7 +225,8 @@ fn twenty_equal_runs() {
     }
 }
 
-/// A job that pauses between its I/Os, and one that never does, whose eight workers need the two processors all the time.
+/// A job that pauses between its I/Os, and one that never does, whose eight workers need the two processors all the
+/// time.
 const PACED: &str = "--name=r --ioengine=null --rw=randread --bs=4k --size=16m --rate_iops=200 --number_ios=20";
 const BUSY: &str = "--name=r --ioengine=null --rw=randread --bs=4k --size=16m --time_based --runtime=300ms";
 
@@ -233,7 +234,8 @@ fn nanoseconds(of: &Value) -> u64 {
     of.as_u64().unwrap_or_else(|| panic!("{of} are no nanoseconds"))
 }
 
-/// Several runs, because a machine that does other work begins later; one of them has to be as good as this. The offset is right in all of them.
+/// Several runs, because a machine that does other work begins later; one of them has to be as good as this. The offset
+/// is right in all of them.
 fn far_clock() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let shell = place.path().join("shell");
@@ -300,7 +302,8 @@ fn ranks_of_mpi() {
     assert!(found["cluster"]["library"].as_str().unwrap().starts_with("Open MPI"));
 }
 
-/// A root directory with the places of a pod, in which a command of words in `$@` is run: JOB, SECRET and DATA are directories of this machine.
+/// A root directory with the places of a pod, in which a command of words in `$@` is run: JOB, SECRET and DATA are
+/// directories of this machine.
 const POD: &str = r#"set -eu
 root=$1 data=$2
 shift 2

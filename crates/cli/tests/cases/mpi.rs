@@ -1,6 +1,8 @@
-//! `plumb cluster --mpi` under real launchers: the same job under every MPI, and the death and silence of each of its processes. With Debian's Open MPI in
-//! every gate as far as it takes seconds; all of it on request: `make mpi` installs four MPIs and runs it.
+//! `plumb cluster --mpi` under real launchers: the same job under every MPI, and the death and silence of each of its
+//! processes. With Debian's Open MPI in every gate as far as it takes seconds; all of it on request: `make mpi`
+//! installs four MPIs and runs it.
 
+use crate::context::{PLUMB, SIMULATED_JOB, SIMULATED_SURVEY};
 use house::Cases;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -10,13 +12,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 /// Longest silence of a member or of the leader in these runs.
 const SILENCE: Duration = Duration::from_secs(3);
-/// Time that may follow it.
-const THEN: Duration = Duration::from_secs(3);
-/// System calls of a relay in a second of measuring, with those of the MPI library's threads. It looks 50 times a second, with 3 to 5 calls each (159 to 286 were
-/// counted under four MPIs); twice that is not a storm, but 1 ms between looks, as before the start, would be 3000.
+/// Time that may follow it, on a machine that does other work, too.
+const THEN: Duration = Duration::from_secs(10);
+/// System calls of a relay in a second of measuring, with those of the MPI library's threads. It looks 50 times a
+/// second, with 3 to 5 calls each (159 to 286 were counted under four MPIs); twice that is not a storm, but 1 ms
+/// between looks, as before the start, would be 3000.
 const MOST_CALLS: f64 = 500.0;
 /// Random reads of a file for this time.
 const READS: &str = "--name=r --rw=randread --bs=4k --size=4m --time_based --runtime=";
@@ -226,7 +228,8 @@ fn equal_bytes_and_ios(mpi: Mpi) {
         assert_eq!((&member["bytes"], &member["ios"]), (&(2 << 20).into(), &128.into()), "{member}");
     }
     assert_eq!(summary["rates"][0]["bytes"], 3 * (2 << 20));
-    // The bound of clocks is the round trip through two relays, each of which may wait for a processor on a machine that does other work.
+    // The bound of clocks is the round trip through two relays, each of which may wait for a processor on a machine
+    // that does other work.
     assert!(summary["start"]["clock_error_ns"].as_u64().unwrap() < 1_000_000_000, "{}", summary["start"]);
     assert_eq!(fs::read_dir(place.path().join("kept")).unwrap().count(), 3);
     let (status, text, error) = mpi.run(place.path(), 2, "fio --name=a --size=4k --bs=4q");
@@ -251,9 +254,8 @@ fn written(mpi: Mpi, words: &str) -> Value {
 }
 
 fn repetitions(mpi: Mpi) {
-    let job = "--name=r --ioengine=sim --sim_service_time=100us --rw=randread --size=1g --time_based --runtime=1";
     let place = place();
-    let (status, text, error) = mpi.run(place.path(), 3, &format!("--json --repeat 2 fio {job}"));
+    let (status, text, error) = mpi.run(place.path(), 3, &format!("--json --repeat 2 fio {SIMULATED_JOB}"));
     assert_eq!(status, 0, "{text}{error}");
     let found = document(&text);
     assert_eq!((&found["repetitions"]["counted"], &found["tests"][1]["cluster"]["members"]), (&2.into(), &3.into()));
@@ -262,8 +264,7 @@ fn repetitions(mpi: Mpi) {
 }
 
 fn survey(mpi: Mpi) {
-    let simulated = "--tests randread --time 1 --warm-up 0 --size 16M --engine sim --vary sim_service_time=100us";
-    let found = written(mpi, &format!("survey --users 1,4 {simulated} --no-store --no-report"));
+    let found = written(mpi, &format!("survey --users 1,4 {SIMULATED_SURVEY} --no-store --no-report"));
     for (test, users) in found["tests"].as_array().unwrap().iter().zip([3, 12]) {
         let rate = test["cluster"]["rates"][0]["sum_iops"].as_f64().unwrap();
         assert!(test["users"] == users && (rate - 10_000.0 * f64::from(users)).abs() < 1.0, "{users}: {rate}");

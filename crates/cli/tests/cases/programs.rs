@@ -1,6 +1,7 @@
-//! The logs of the real etcd and PostgreSQL under strace, against the I/O of their profiles in `plumb ask`. On request only:
-//! `make programs` installs the programs of Debian and runs it.
+//! The logs of the real etcd and PostgreSQL under strace, against the I/O of their profiles in `plumb ask`. On request
+//! only: `make programs` installs the programs of Debian and runs it.
 
+use crate::context::{place, plumb};
 use house::Cases;
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Largest total variation between the writes of a program and those of its profile.
 const MOST: f64 = 0.05;
-/// Two sizes that differ by less are the same: etcd fills its records up to 8 bytes, and the number of a key has digits.
+/// Two sizes that differ by less are the same: etcd fills its records up to 8 bytes, and the number of a key has
+/// digits.
 const SAME: f64 = 0.01;
 /// Values with which etcd writes the 2,300 bytes of its profile: a record has about 92 bytes more, with a short key.
 const VALUE: usize = 2208;
@@ -151,8 +153,7 @@ fn calls(trace: &str, folder: &str) -> Vec<Call> {
 
 /// Sizes of the writes of a profile's first test, with their shares.
 fn sizes_of(profile: &str) -> Vec<(f64, f64)> {
-    let shown = run(Command::new(env!("CARGO_BIN_EXE_plumb")).args(["ask", "--show", profile])).stdout;
-    let shown = String::from_utf8(shown).unwrap();
+    let shown = plumb(place(), ["ask", "--show", profile]).stdout();
     let bytes = |text: &str| match text.strip_suffix('k') {
         Some(kibibytes) => kibibytes.parse::<f64>().unwrap() * 1024.0,
         None => text.parse().unwrap(),

@@ -4,6 +4,7 @@
 //! Shortened here (64 MiB, 2 s); on request (`--ignored`) also at 256 MiB and 5 s, and fio against itself. The
 //! identities: io = bw × runt, io = iops × bs × runt, issued = iops × runt.
 
+use crate::context::PLUMB;
 use house::{
     Amounts, Call, Cases, Depths, End, Outcome, Program, Samples, Scene, TextRules, compare_text, split_output,
 };
@@ -111,7 +112,7 @@ fn findings(seed: &Seed, oracle: &Outcome, ours: &Outcome) -> Vec<String> {
 /// A run is a test: `seeds::NAME`; on request `seeds::full::NAME` and `seeds::fio_itself::NAME`.
 pub(super) fn groups() -> Vec<Cases> {
     let fio = || Program { path: "fio".into(), first: Vec::new() };
-    let ours = || Program { path: env!("CARGO_BIN_EXE_plumb").into(), first: vec!["fio".into()] };
+    let ours = || Program { path: PLUMB.into(), first: vec!["fio".into()] };
     let mut cases = Cases::new("seeds", 1);
     for ((short, full), itself) in seeds().into_iter().zip(seeds()).zip(seeds()) {
         cases = cases.case(short.name, move || agrees(&short, &fio(), &ours(), SHORT));

@@ -1,18 +1,17 @@
-//! `fio --client` with two servers: Debian's fio and plumb, each client with two servers of the same program, which stay up over the table.
+//! `fio --client` with two servers: Debian's fio and plumb, each client with two servers of the same program, which
+//! stay up over the table.
 //!
-//! Both must end with the same exit status, leave files of the same names on the servers, and print a document with the same keys in the same
-//! order and the same counts. What is better here is named where it is taken out: `normal`.
+//! Both must end with the same exit status, leave files of the same names on the servers, and print a document with the
+//! same keys in the same order and the same counts. What is better here is named where it is taken out: `normal`.
 
-use house::{Amounts, Cases, compare_results, split_output};
+use crate::context::{PLUMB, place};
+use house::{Amounts, Cases, Place, Process, Run, compare_results, names, split_output, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// How the servers are named to the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -116,8 +115,8 @@ struct Side {
     program: &'static [&'static str],
     /// For the servers.
     words: &'static [&'static str],
-    place: TempDir,
-    servers: Vec<(Child, u16)>,
+    place: Place,
+    servers: Vec<(Process, u16)>,
 }
 
 /// Two servers of each program.
@@ -126,44 +125,28 @@ struct Rig {
     ours: Side,
 }
 
-impl Drop for Side {
-    fn drop(&mut self) {
-        for (server, _) in &mut self.servers {
-            let _ = server.kill();
-            let _ = server.wait();
-        }
-    }
-}
-
 impl Side {
     fn start(program: &'static [&'static str], words: &'static [&'static str]) -> Side {
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let place = place();
         let mut side = Side { program, words, place, servers: Vec::new() };
         for number in 0..2 {
             let port = free_port();
             let directory = side.directory(number);
             fs::create_dir(&directory).unwrap();
-            let mut server = side.command();
-            server.arg(format!("--server=127.0.0.1,{port}")).args(words).current_dir(&directory);
-            let server = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            side.servers.push((server, port));
-            let begun = Instant::now();
-            while TcpStream::connect(("127.0.0.1", port)).is_err() {
-                assert!(begun.elapsed() < Duration::from_secs(20), "no server listens on {port}");
-                std::thread::sleep(Duration::from_millis(10));
-            }
+            let server = side.run_in(&directory).words([format!("--server=127.0.0.1,{port}")]).words(words);
+            let nowhere = || fs::File::options().write(true).open("/dev/null").unwrap();
+            side.servers.push((server.output_to(nowhere()).errors_to(nowhere()).start(), port));
+            wait_for("a server that listens", || TcpStream::connect(("127.0.0.1", port)).ok());
         }
         side
     }
 
-    fn command(&self) -> Command {
-        let mut command = Command::new(self.program[0]);
-        command.args(&self.program[1..]).stdin(Stdio::null());
-        command
+    fn run_in(&self, directory: &Path) -> Run {
+        Run::new(self.program[0], directory).words(&self.program[1..])
     }
 
     fn directory(&self, number: usize) -> PathBuf {
-        self.place.path().join(format!("server{number}"))
+        self.place.file(format!("server{number}"))
     }
 
     /// Runs a row: the exit status, the document, and the names of the files on the servers.
@@ -173,8 +156,7 @@ impl Side {
                 fs::remove_file(entry.unwrap().path()).unwrap();
             }
         }
-        let job = self.place.path().join("x.fio");
-        fs::write(&job, row.job).unwrap();
+        let job = self.place.write("x.fio", row.job);
         let addresses = self.servers.iter().map(|(_, port)| format!("127.0.0.1,{port}"));
         let clients = addresses.map(|address| format!("--client={address}")).collect::<Vec<_>>();
         let words: Vec<String> = match row.named {
@@ -182,7 +164,7 @@ impl Side {
             Named::One => vec![clients[0].clone(), "x.fio".to_owned()],
             Named::HostFile => {
                 let lines: String = self.servers.iter().map(|(_, port)| format!("127.0.0.1,{port}\n")).collect();
-                fs::write(self.place.path().join("hosts"), lines).unwrap();
+                self.place.write("hosts", lines);
                 vec!["--client=hosts".to_owned(), "x.fio".to_owned()]
             }
             Named::RemoteConfig => {
@@ -190,17 +172,11 @@ impl Side {
                 clients.iter().flat_map(|client| [client.clone(), remote.clone()]).collect()
             }
         };
-        let mut client = self.command();
-        client.current_dir(self.place.path()).args(words).arg("--output-format=json");
-        client.args(row.words.split_whitespace());
-        let output = client.output().map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let (document, _) = split_output(&text).map_err(|error| format!("{error}: {text}"))?;
-        let document = document.ok_or_else(|| {
-            let (name, status) = (self.program.join(" "), output.status);
-            format!("{name}: no document, {status}: {text}{}", String::from_utf8_lossy(&output.stderr))
-        })?;
-        Ok((output.status.code(), self.with_numbers(document), self.files()))
+        let client = self.run_in(self.place.path()).words(words).words("--output-format=json").words(row.words);
+        let ended = client.end();
+        let (document, _) = split_output(&ended.stdout).map_err(|error| format!("{error}: {ended}"))?;
+        let document = document.ok_or_else(|| format!("no document: {ended}"))?;
+        Ok((ended.status, self.with_numbers(document), self.files()))
     }
 
     /// The numbers of the servers in place of their ports.
@@ -215,12 +191,7 @@ impl Side {
     }
 
     fn files(&self) -> Vec<String> {
-        let of = |number: usize| {
-            let mut names: Vec<String> =
-                names(&self.directory(number)).into_iter().map(|name| format!("{number}/{name}")).collect();
-            names.sort();
-            names
-        };
+        let of = |number: usize| names(&self.directory(number)).into_iter().map(move |name| format!("{number}/{name}"));
         (0..2).flat_map(of).collect()
     }
 }
@@ -237,24 +208,17 @@ fn free_port() -> u16 {
     }
 }
 
-fn names(directory: &Path) -> Vec<String> {
-    fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-}
-
 fn is_sum(entry: &Value) -> bool {
     entry["jobname"] == "All clients"
 }
 
 impl Rig {
     fn start() -> Rig {
-        Rig {
-            oracle: Side::start(&["fio"], &[]),
-            ours: Side::start(&[env!("CARGO_BIN_EXE_plumb"), "fio"], &["--trust-clients"]),
-        }
+        Rig { oracle: Side::start(&["fio"], &[]), ours: Side::start(&[PLUMB, "fio"], &["--trust-clients"]) }
     }
 
-    /// With busy processors a server of fio may stop to answer: it closes each connection, and the client ends without a word. Such
-    /// servers are replaced.
+    /// With busy processors a server of fio may stop to answer: it closes each connection, and the client ends without
+    /// a word. Such servers are replaced.
     fn oracle(&mut self, row: &Row) -> Result<(Option<i32>, Value, Vec<String>), String> {
         const MOST: usize = 3;
         for _ in 1..MOST {

@@ -1,13 +1,14 @@
 //! The store under bad conditions and with many runs: killed while it writes, on a full disk, with two writers.
 //!
-//! `store::NAME` is a slice, `store::full::NAME` (`--ignored`, `make store`) all of it. `PLUMB_LOAD_PROGRAM` names the release
-//! build, which the limits of time are for.
+//! `store::NAME` is a slice, `store::full::NAME` (`--ignored`, `make store`) all of it. `PLUMB_LOAD_PROGRAM` names the
+//! release build, which the limits of time are for.
 
-use house::{Cases, Tmpfs};
+use crate::context::{measured_plumb, place};
+use house::{Cases, Place, Run, Tmpfs, Words};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Bytes of the store for each run of a short survey of simulated tests: 300 MB for 10,000.
@@ -55,59 +56,30 @@ fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn program() -> PathBuf {
-    std::env::var_os("PLUMB_LOAD_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_plumb").into()).into()
+fn plumb(store: &Path, words: impl Words) -> Run {
+    measured_plumb(&std::env::temp_dir(), words).env("PLUMB_STORE", store)
 }
 
-fn plumb(store: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(program());
-    command.args(words).env("PLUMB_STORE", store).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn answer(store: &Path, words: &[&str]) -> Result<Output, String> {
-    plumb(store, words).output().map_err(said)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn add(store: &Path, document: &Path) -> Run {
+    plumb(store, "store add").words([document])
 }
 
 /// Fails unless the command ends with status 0; returns what it printed.
-fn good(store: &Path, words: &[&str]) -> Result<String, String> {
-    let output = answer(store, words)?;
-    match output.status.success() {
-        true => Ok(text(&output.stdout)),
-        false => Err(format!("{words:?}: {}: {}", output.status, text(&output.stderr))),
-    }
-}
-
-fn place() -> Result<tempfile::TempDir, String> {
-    tempfile::Builder::new().prefix("store-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(said)
+fn good(run: Run) -> Result<String, String> {
+    let ended = run.end();
+    if ended.status == Some(0) { Ok(ended.stdout) } else { Err(ended.to_string()) }
 }
 
 /// A run that was measured here, in half a second.
-fn measured(place: &Path) -> Result<Value, String> {
-    let result = place.join("one.json");
-    let mut command = Command::new(program());
-    command.args([
-        "fio",
-        "--name=a",
-        "--rw=randread",
-        "--size=1m",
-        "--runtime=500ms",
-        "--time_based",
-        "--output=/dev/null",
-    ]);
-    command.arg(format!("--result={}", result.display())).current_dir(place).env_remove("PLUMB_STORE");
-    let status = command.status().map_err(said)?;
-    if !status.success() {
-        return Err(format!("the run: {status}"));
-    }
-    serde_json::from_str(&std::fs::read_to_string(result).map_err(said)?).map_err(said)
+fn measured(place: &Place) -> Result<Value, String> {
+    let words =
+        "fio --name=a --rw=randread --size=1m --runtime=500ms --time_based --output=/dev/null --result=one.json";
+    good(measured_plumb(place, words).without_env("PLUMB_STORE"))?;
+    Ok(place.json("one.json"))
 }
 
-/// A short survey of nine tests of four seconds: the run with other numbers of users, and each interval with other counts.
+/// A short survey of nine tests of four seconds: the run with other numbers of users, and each interval with other
+/// counts.
 fn survey(one: &Value, number: u64) -> Value {
     let mut random = measure::SplitMix::new(number);
     let began = 1_700_000_000_000_u64 + number * 86_400_000;
@@ -143,28 +115,28 @@ fn document(place: &Path, number: u64, one: &Value) -> Result<PathBuf, String> {
 
 /// The number of runs, after a check of the whole store.
 fn sound(store: &Path) -> Result<usize, String> {
-    good(store, &["store", "check"])?;
-    Ok(good(store, &["store", "list"])?.lines().count())
+    good(plumb(store, "store check"))?;
+    Ok(good(plumb(store, "store list"))?.lines().count())
 }
 
 /// A program that is killed at any moment of adding leaves whole runs or none.
 fn killed(tries: u64) -> Result<String, String> {
-    let place = place()?;
-    let store = place.path().join("plumb.db");
-    let one = measured(place.path())?;
+    let place = place();
+    let store = place.file("plumb.db");
+    let one = measured(&place)?;
     let begun = Instant::now();
     let first = document(place.path(), 0, &one)?;
-    good(&store, &["store", "add", &first.to_string_lossy()])?;
+    good(add(&store, &first))?;
     let usual = begun.elapsed().as_micros().max(1);
     let mut random = measure::SplitMix::new(11);
     let mut ended = 0;
     for number in 1..=tries {
         let path = document(place.path(), number, &one)?;
-        let mut child = plumb(&store, &["store", "add", &path.to_string_lossy()]).spawn().map_err(said)?;
+        let running = add(&store, &path).start();
         let after = u64::try_from(u128::from(random.next_word()) % (usual * 5 / 4)).unwrap_or(0);
         std::thread::sleep(Duration::from_micros(after));
-        let _ = child.kill();
-        ended += usize::from(child.wait().map_err(said)?.success());
+        running.signal(Signal::KILL);
+        ended += usize::from(running.end().status == Some(0));
         std::fs::remove_file(path).map_err(said)?;
         if number % 20 == 0 {
             sound(&store)?;
@@ -174,14 +146,14 @@ fn killed(tries: u64) -> Result<String, String> {
     if runs <= ended {
         return Err(format!("{runs} runs, but {ended} and the first were added"));
     }
-    good(&store, &["history", "/data"])?;
+    good(plumb(&store, "history /data"))?;
     Ok(format!("{tries} kills, {ended} too late, {runs} whole runs"))
 }
 
 /// On a full disk a run is refused by name, the others stay, and there is room again when one is forgotten.
 fn full_disk(times: u64) -> Result<String, String> {
-    let place = place()?;
-    let one = measured(place.path())?;
+    let place = place();
+    let one = measured(&place)?;
     let mut kept = 0;
     for time in 0..times {
         let disk = Tmpfs::new((1 << 20) + time * 300_000).map_err(said)?;
@@ -189,9 +161,9 @@ fn full_disk(times: u64) -> Result<String, String> {
         let mut added = 0;
         let refusal = loop {
             let path = document(place.path(), added, &one)?;
-            let output = answer(&store, &["store", "add", &path.to_string_lossy()])?;
-            if !output.status.success() {
-                break text(&output.stderr);
+            let ended = add(&store, &path).end();
+            if ended.status != Some(0) {
+                break ended.stderr;
             }
             added += 1;
             if added > 1000 {
@@ -209,12 +181,10 @@ fn full_disk(times: u64) -> Result<String, String> {
         // A measurement does not fail because of it, with no room even for a small result.
         let ballast = std::fs::File::create(disk.path().join("ballast")).map_err(said)?;
         while (&ballast).write_all(&[0; 512]).is_ok() {}
-        let mut survey =
-            plumb(&store, &["survey", "--size", "16M", "--time", "1", "--tests", "randread", "--users", "1"]);
-        let output = survey.arg("--output").arg(place.path().join(format!("s-{time}.json"))).arg(place.path()).output();
-        let output = output.map_err(said)?;
-        if !output.status.success() || !text(&output.stderr).contains("the result is not in the store") {
-            return Err(format!("a survey with a full store: {}: {}", output.status, text(&output.stderr)));
+        let survey = plumb(&store, "survey --size 16M --time 1 --tests randread --users 1 --output");
+        let ended = survey.words([place.file(format!("s-{time}.json")).as_path(), place.path()]).end();
+        if ended.status != Some(0) || !ended.stderr.contains("the result is not in the store") {
+            return Err(format!("a survey with a full store: {ended}"));
         }
     }
     Ok(format!("{kept} runs on {times} full disks"))
@@ -222,17 +192,13 @@ fn full_disk(times: u64) -> Result<String, String> {
 
 /// Two programs that add at the same time both succeed.
 fn two_writers(each: u64) -> Result<String, String> {
-    let place = place()?;
-    let store = place.path().join("plumb.db");
-    let one = measured(place.path())?;
+    let place = place();
+    let store = place.file("plumb.db");
+    let one = measured(&place)?;
     for number in 0..each {
         let paths = [document(place.path(), 2 * number, &one)?, document(place.path(), 2 * number + 1, &one)?];
-        let start = |path: &PathBuf| plumb(&store, &["store", "add", &path.to_string_lossy()]).spawn().map_err(said);
-        for child in paths.iter().map(start).collect::<Result<Vec<_>, _>>()? {
-            let output = child.wait_with_output().map_err(said)?;
-            if !output.status.success() {
-                return Err(text(&output.stderr));
-            }
+        for running in paths.map(|path| add(&store, &path).start()) {
+            running.end().exits(0);
         }
     }
     let runs = sound(&store)?;
@@ -241,29 +207,22 @@ fn two_writers(each: u64) -> Result<String, String> {
 
 /// Many surveys of nine tests with one job each.
 fn many_surveys(count: u64) -> Result<String, String> {
-    let place = place()?;
-    let one = measured(place.path())?;
+    let place = place();
+    let one = measured(&place)?;
     many(count, place.path(), ("random reads 4k, 9 users", BYTES_PER_RUN), |number| survey(&one, number))
 }
 
-/// Many quick surveys of up to 64 users, as they were measured here: one, whose I/Os differ by a tenth from run to run; all else is noise already. The slice
-/// has one test of a second with 64.
+/// Many quick surveys of up to 64 users, as they were measured here: one, whose I/Os differ by a tenth from run to run;
+/// all else is noise already. The slice has one test of a second with 64.
 fn many_real_surveys(count: u64) -> Result<String, String> {
-    let place = place()?;
-    let file = place.path().join("real.json");
-    let mut command = Command::new(program());
-    command.args(["survey", "--quick", "--size=64M", "--no-report", "--no-store", "--output"]);
-    command.arg(&file).current_dir(place.path());
-    let (words, bytes): (&[&str], u64) = match count {
-        ..100 => (&["--users=64", "--time=1", "--warm-up=0", "--tests=randread"], BYTES_PER_TEST),
-        _ => (&[], BYTES_PER_QUICK_SURVEY),
+    let place = place();
+    let (words, bytes) = match count {
+        ..100 => ("--users=64 --time=1 --warm-up=0 --tests=randread", BYTES_PER_TEST),
+        _ => ("", BYTES_PER_QUICK_SURVEY),
     };
-    command.args(words);
-    let output = command.arg(".").output().map_err(said)?;
-    if !output.status.success() {
-        return Err(format!("the survey: {}: {}", output.status, text(&output.stderr)));
-    }
-    let real: Value = serde_json::from_str(&std::fs::read_to_string(&file).map_err(said)?).map_err(said)?;
+    let survey = measured_plumb(&place, "survey --quick --size=64M --no-report --no-store --output real.json .");
+    good(survey.words(words))?;
+    let real = place.json("real.json");
     many(count, place.path(), ("random reads 8k, 64 users", bytes), |number| {
         let mut random = measure::SplitMix::new(number);
         let mut survey = real.clone();
@@ -304,12 +263,12 @@ fn many(
         return Err(format!("{each} bytes of each of {count} surveys, {most_bytes} are allowed"));
     }
     let mut longest = Duration::ZERO;
-    for words in [&["history"][..], &["history", "--last", "100"]] {
+    for words in ["history", "history --last 100"] {
         // Other tests may have the processors at one look; the work takes the same time at each.
         let mut shortest = Duration::MAX;
         for _ in 0..3 {
             let begun = Instant::now();
-            let shown = good(&path, words)?;
+            let shown = good(plumb(&path, words))?;
             shortest = shortest.min(begun.elapsed());
             if !shown.contains(shows) {
                 return Err(shown);

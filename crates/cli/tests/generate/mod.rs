@@ -1,25 +1,20 @@
-//! Man pages and completions: all options are in them, other programs accept them, and three shells offer what they should.
+//! Man pages and completions: all options are in them, other programs accept them, and three shells offer what they
+//! should.
 
+use crate::context::{self, PLUMB, place};
+use house::{Place, Run, Words};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// Runs a program; returns its standard output. It must succeed and be silent on standard error.
-fn output(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && error.is_empty(), "{command:?}: {}\n{error}", output.status);
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn plumb(words: &[&str]) -> String {
-    output(Command::new(env!("CARGO_BIN_EXE_plumb")).args(words))
+/// The output of plumb, which must succeed and be silent on standard error.
+fn plumb(words: impl Words) -> String {
+    context::plumb(&std::env::temp_dir(), words).succeeds().silent().stdout
 }
 
 /// A directory with links to the program, and what it generates: man pages, and the completion for each shell.
 struct Made {
-    directory: tempfile::TempDir,
+    directory: Place,
 }
 
 /// The programs that links to plumb are.
@@ -28,22 +23,22 @@ const LINKS: [&str; 4] = ["fio", "fio.sh", "iozone", "iostat"];
 const SHELLS: [(&str, &str); 3] = [("bash", "plumb"), ("zsh", "_plumb"), ("fish", "plumb.fish")];
 
 static MADE: LazyLock<Made> = LazyLock::new(|| {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    std::fs::create_dir(directory.path().join("bin")).unwrap();
+    let directory = place();
+    let programs = directory.directory("bin");
     for link in LINKS.iter().chain(&["plumb"]) {
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumb"), directory.path().join("bin").join(link)).unwrap();
+        std::os::unix::fs::symlink(PLUMB, programs.join(link)).unwrap();
     }
     for what in ["man", "bash", "zsh", "fish"] {
-        plumb(&["--generate", what, "--into", directory.path().join(what).to_str().unwrap()]);
+        plumb(["--generate", what, "--into", &directory.word(what)]);
     }
-    std::fs::write(directory.path().join("results.json"), "").unwrap();
-    std::fs::create_dir(directory.path().join("results")).unwrap();
+    directory.write("results.json", "");
+    directory.directory("results");
     Made { directory }
 });
 
 impl Made {
     fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+        self.directory.file(name)
     }
 
     /// Returns what a shell offers for each line. The shell stands in the directory, and finds the links first.
@@ -56,10 +51,10 @@ impl Made {
             _ => "--no-config",
         };
         let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
-        let mut command = Command::new(shell);
-        command.arg(plain).arg(script).arg(self.path(shell).join(file)).args(lines);
-        command.env("PATH", path).env("HOME", self.directory.path()).env("TERM", "xterm");
-        let text = output(command.current_dir(self.directory.path()));
+        let file = self.directory.word(format!("{shell}/{file}"));
+        let run = Run::new(shell, &self.directory).words([plain, &script, &file]).words(lines);
+        let run = run.env("PATH", path).env("HOME", self.directory.path()).env("TERM", "xterm");
+        let text = run.succeeds().silent().stdout;
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (line, word) in text.lines().filter_map(|line| line.split_once('\t')) {
             found.entry(line.to_owned()).or_default().insert(word.to_owned());
@@ -79,7 +74,7 @@ fn native() -> BTreeMap<String, BTreeSet<String>> {
     let mut found = BTreeMap::new();
     let mut open = vec!["plumb".to_owned()];
     while let Some(words) = open.pop() {
-        let help = plumb(&words.split(' ').skip(1).chain(["--help"]).collect::<Vec<_>>());
+        let help = plumb(format!("{} --help", words.trim_start_matches("plumb")));
         let mut options: BTreeSet<String> = BTreeSet::new();
         for line in help.split("\nExamples").next().unwrap_or_default().lines() {
             if line.trim_start().starts_with('-') {
@@ -101,13 +96,13 @@ fn native() -> BTreeMap<String, BTreeSet<String>> {
 
 /// All options of the programs that plumb replaces, as their helps print them.
 fn replaced() -> BTreeMap<String, BTreeSet<String>> {
-    let of_help = |words: &[&str]| -> BTreeSet<String> {
+    let of_help = |words: &str| -> BTreeSet<String> {
         let help = plumb(words);
         help.lines().filter(|line| line.starts_with("  ")).flat_map(options_of_line).collect()
     };
     let mut fio = BTreeSet::new();
     // The usage names letters and refused options in running text.
-    for word in plumb(&["fio", "--help"]).split_whitespace().filter(|word| word.starts_with('-')) {
+    for word in plumb("fio --help").split_whitespace().filter(|word| word.starts_with('-')) {
         fio.extend(options_of_line(word));
     }
     assert!(fio.remove("--option"), "the usage explains `--option=value` no longer");
@@ -118,9 +113,9 @@ fn replaced() -> BTreeMap<String, BTreeSet<String>> {
     }
     BTreeMap::from([
         ("plumb fio".to_owned(), fio),
-        ("plumb iozone".to_owned(), of_help(&["iozone", "-h"])),
-        ("plumb iostat".to_owned(), of_help(&["iostat", "--help"])),
-        ("plumb fio.sh".to_owned(), of_help(&["fio.sh", "-h"])),
+        ("plumb iozone".to_owned(), of_help("iozone -h")),
+        ("plumb iostat".to_owned(), of_help("iostat --help")),
+        ("plumb fio.sh".to_owned(), of_help("fio.sh -h")),
     ])
 }
 
@@ -154,7 +149,7 @@ fn every_option_of_every_help_is_in_its_man_page() {
 fn every_help_has_an_example() {
     let help = |words: &str| {
         let ask = if ["plumb iozone", "plumb fio.sh"].contains(&words) { "-h" } else { "--help" };
-        plumb(&words.split(' ').skip(1).chain([ask]).collect::<Vec<_>>())
+        plumb(format!("{} {ask}", words.trim_start_matches("plumb")))
     };
     let has_one = |words: &str| help(words).lines().any(|line| line.trim_start().starts_with("Example"));
     let without: Vec<&String> = HELPS.keys().filter(|words| !has_one(words)).collect();
@@ -235,16 +230,14 @@ fn three_shells_offer_commands_options_and_values() {
 
 #[test]
 fn a_program_that_is_not_plumb_keeps_its_own_completion() {
-    let place = tempfile::tempdir().unwrap();
+    let place = place();
     for name in LINKS {
-        std::fs::write(place.path().join(name), "#!/bin/sh\n").unwrap();
-        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(place.path().join(name), executable).unwrap();
+        place.program(name, "#!/bin/sh\n");
     }
     let script = format!("source {}; complete -p", MADE.path("bash").join("plumb").display());
     let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
-    let shown = output(Command::new("bash").args(["--norc", "-c", &script]).env("PATH", path));
-    assert_eq!(shown, "complete -F _plumb plumb\n");
+    let run = Run::new("bash", &place).words(["--norc", "-c", &script]).env("PATH", path).succeeds().silent();
+    assert_eq!(run.stdout, "complete -F _plumb plumb\n");
 }
 
 fn pages() -> Vec<PathBuf> {
@@ -258,22 +251,19 @@ fn pages() -> Vec<PathBuf> {
 #[test]
 fn man_and_mandoc_have_no_complaint() {
     for page in pages() {
-        let mut man = Command::new("man");
-        man.args(["--warnings", "--encoding=UTF-8", "--local-file"])
-            .arg(&page)
-            .env("MANWIDTH", "80")
-            .env("LC_ALL", "C.UTF-8");
-        let shown = output(&mut man);
-        assert!(shown.contains("SYNOPSIS") && shown.contains("SEE ALSO"), "{}\n{shown}", page.display());
-        assert_eq!(output(Command::new("mandoc").args(["-T", "lint"]).arg(&page)), "", "{}", page.display());
+        let man = Run::new("man", &MADE.directory).words("--warnings --encoding=UTF-8 --local-file").words([&page]);
+        let man = man.env("MANWIDTH", "80").env("LC_ALL", "C.UTF-8").succeeds().silent();
+        man.prints("SYNOPSIS").prints("SEE ALSO");
+        let lint = Run::new("mandoc", &MADE.directory).words("-T lint").words([&page]).succeeds().silent();
+        assert_eq!(lint.stdout, "", "{lint}");
     }
 }
 
 #[test]
 fn two_times_the_same_date_is_the_same_page() {
     let page = |date: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-        output(command.args(["--generate", "man", "--page", "plumb-fio"]).env("SOURCE_DATE_EPOCH", date))
+        let run = context::plumb(&MADE.directory, "--generate man --page plumb-fio").env("SOURCE_DATE_EPOCH", date);
+        run.succeeds().silent().stdout
     };
     assert_eq!(page("86400"), page("86401"));
     assert!(page("86400").contains(".TH PLUMB-FIO 1 1970-01-02 "), "{}", &page("86400")[..200]);
@@ -284,20 +274,15 @@ fn two_times_the_same_date_is_the_same_page() {
 fn mistakes_are_refused_by_name() {
     let occupied = MADE.path("results.json");
     for (words, says) in [
-        (&["--generate", "tcsh"][..], "[possible values: man, bash, zsh, fish]"),
-        (&["--generate"], "[possible values: man, bash, zsh, fish]"),
-        (
-            &["--generate", "man", "--page", "plumb-nothing"],
-            "there is no page `plumb-nothing`; there are plumb, plumb-survey",
-        ),
-        (&["--generate", "zsh", "--page", "plumb"], "--page is of man pages"),
-        (&["--generate", "man", "--into", occupied.to_str().unwrap()], "cannot be created"),
-        (&["--page", "plumb"], "--generate <WHAT>"),
+        ("--generate tcsh", "[possible values: man, bash, zsh, fish]"),
+        ("--generate", "[possible values: man, bash, zsh, fish]"),
+        ("--generate man --page plumb-nothing", "there is no page `plumb-nothing`; there are plumb, plumb-survey"),
+        ("--generate zsh --page plumb", "--page is of man pages"),
+        (&format!("--generate man --into {}", occupied.display()), "cannot be created"),
+        ("--page plumb", "--generate <WHAT>"),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_plumb")).args(words).output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{words:?}\n{error}");
-        assert!(error.contains(says), "{words:?}\n{error}");
+        let run = context::plumb(&MADE.directory, words).exits(1).complains(says);
+        assert!(run.stdout.is_empty(), "{run}");
     }
-    assert!(Path::new(&occupied).is_file());
+    assert!(occupied.is_file());
 }

@@ -2,8 +2,8 @@
 
 use super::iozone;
 use crate::context::place;
-use house::{children, wait_for};
-use rustix::process::{Pid, Signal, kill_process};
+use house::{children, signal, wait_for};
+use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -16,7 +16,7 @@ fn a_killed_child_ends_the_run_with_its_name_and_no_files() {
         let grown = std::fs::metadata(place.file("iozone.DUMMY.1")).is_ok_and(|file| file.len() >= 8192);
         children(run.id()).last().copied().filter(|_| grown)
     });
-    kill_process(Pid::from_raw(i32::try_from(victim).expect("a pid")).expect("a pid"), Signal::KILL).expect("it runs");
+    signal(victim, Signal::KILL);
     let run = run.end().exits(1).complains("SIGKILL");
     assert!(!run.stdout.contains("iozone test complete"), "{run}");
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());

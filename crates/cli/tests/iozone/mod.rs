@@ -178,17 +178,22 @@ fn tables_are_drawn_where_a_report_is_asked_for() {
 
 #[test]
 fn passes_of_some_microseconds_have_a_utilisation() {
-    let place = place();
-    let said = iozone("-+u -R -a -n 64k -g 64k -i 0", &place).stdout();
-    let row = |report: &str| -> Vec<f64> {
-        let row = report.lines().find_map(|line| line.strip_prefix("\"64\"")).expect("the row of 64 KiB");
-        row.split_whitespace().map(|percent| percent.parse().expect("a number")).collect()
+    let memory = Tmpfs::new(8 << 20).expect("a tmpfs (needs root)");
+    let utilisations = |_| -> Vec<f64> {
+        let said = iozone("-+u -R -a -n 64k -g 64k -i 0", &memory).stdout();
+        let row = |report: &str| -> Vec<f64> {
+            let row = report.lines().find_map(|line| line.strip_prefix("\"64\"")).expect("the row of 64 KiB");
+            row.split_whitespace().map(|percent| percent.parse().expect("a number")).collect()
+        };
+        let rows: Vec<Vec<f64>> = said.split("CPU utilization report").skip(1).map(row).collect();
+        assert_eq!(rows.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5], "{said}");
+        rows.concat()
     };
-    let rows: Vec<Vec<f64>> = said.split("CPU utilization report").skip(1).map(row).collect();
-    assert_eq!(rows.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5], "{said}");
-    let is_used = |percent: &&f64| (1.0..=100.0).contains(*percent);
-    assert!(rows.iter().flatten().filter(is_used).count() >= 8, "waits for a disk apart: {rows:?}");
-    assert!(rows.iter().flatten().all(|percent| *percent <= 100.0), "{rows:?}");
+    // A pass of microseconds whose processor others take has next to none: one of some runs has to be undisturbed.
+    let runs: Vec<Vec<f64>> = (0..5).map(utilisations).collect();
+    let is_used = |percent: &&f64| **percent >= 1.0;
+    assert!(runs.iter().any(|run| run.iter().filter(is_used).count() >= 8), "{runs:?}");
+    assert!(runs.iter().flatten().all(|percent| *percent <= 100.0), "{runs:?}");
 }
 
 #[test]

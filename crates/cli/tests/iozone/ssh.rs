@@ -1,30 +1,23 @@
 //! A cluster over ssh: our own sshd on 127.0.0.1, with keys made for the test, and plumb at both ends.
 
-use crate::context::PLUMB;
-use house::{Run, Transcript, names};
+use crate::context::{PLUMB, plumb};
+use house::{Place, Process, Run, Transcript, names, wait_for};
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A server that ends with the test.
 pub(crate) struct Server {
-    directory: tempfile::TempDir,
-    sshd: Child,
+    directory: Place,
+    /// Ends when dropped.
+    _sshd: Process,
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.sshd.kill();
-        let _ = self.sshd.wait();
-    }
-}
-
-fn key(path: &Path) -> String {
-    let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path).status();
-    assert!(made.expect("ssh-keygen, which tools/oracles installs").success());
-    fs::read_to_string(path.with_extension("pub")).expect("the public half")
+/// A new pair of keys; returns the public half.
+fn key(directory: &Place, name: &str) -> String {
+    Run::new("ssh-keygen", directory).words(["-q", "-t", "ed25519", "-N", "", "-f", name]).succeeds();
+    directory.read(format!("{name}.pub"))
 }
 
 /// A port on which no process listens.
@@ -35,24 +28,23 @@ fn free_port() -> u16 {
 
 impl Server {
     pub(crate) fn start() -> Server {
-        let directory = tempfile::tempdir().expect("a directory");
-        let at = |name: &str| directory.path().join(name);
-        let host_key = key(&at("host"));
-        fs::write(at("authorized"), key(&at("user"))).expect("a file");
-        key(&at("unknown"));
+        let directory = Place::below(std::env::temp_dir());
+        let host_key = key(&directory, "host");
+        directory.write("authorized", key(&directory, "user"));
+        key(&directory, "unknown");
         // Without this directory of the system sshd does not start as root.
         fs::create_dir_all("/run/sshd").expect("a directory (needs root)");
         let port = free_port();
-        let shown = |name: &str| at(name).display().to_string();
+        let shown = |name: &str| directory.word(name);
         let config = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
              UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nUseDNS no\n",
             shown("host"),
             shown("authorized")
         );
-        fs::write(at("sshd_config"), config).expect("a file");
+        directory.write("sshd_config", config);
         let (kind, rest) = host_key.split_once(' ').expect("kind, key, name");
-        fs::write(at("known"), format!("[127.0.0.1]:{port} {kind} {rest}")).expect("a file");
+        directory.write("known", format!("[127.0.0.1]:{port} {kind} {rest}"));
         let host = |name: &str, port: u16, key: &str| {
             format!(
                 "Host {name}\nHostName 127.0.0.1\nPort {port}\nIdentityFile {}\nIdentitiesOnly yes\n\
@@ -63,28 +55,16 @@ impl Server {
         };
         let hosts =
             host("near far", port, "user") + &host("closed", free_port(), "user") + &host("shut", port, "unknown");
-        fs::write(at("ssh_config"), hosts).expect("a file");
-        let log = fs::File::create(at("log")).expect("a file");
-        let sshd = Command::new("/usr/sbin/sshd")
-            .args(["-D", "-e", "-f"])
-            .arg(at("sshd_config"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("sshd, which tools/oracles installs");
-        let server = Server { directory, sshd };
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let log = fs::read_to_string(server.at("log")).unwrap_or_default();
-            assert!(begun.elapsed() < Duration::from_secs(20), "sshd does not listen: {log}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        server
+        directory.write("ssh_config", hosts);
+        let log = fs::File::create(directory.file("log")).expect("a file");
+        let sshd = Run::new("/usr/sbin/sshd", &directory).words("-D -e -f").words([directory.file("sshd_config")]);
+        let sshd = sshd.errors_to(log).start();
+        wait_for("sshd, whose log is in the directory", || TcpStream::connect(("127.0.0.1", port)).ok());
+        Server { directory, _sshd: sshd }
     }
 
     pub(crate) fn at(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+        self.directory.file(name)
     }
 
     /// The remote shell that reaches it by the names `near` and `far`.
@@ -101,9 +81,8 @@ impl Server {
             }
             hosts += &format!("{host} {} {PLUMB}\n", self.at(directory).display());
         }
-        fs::write(self.at("hosts"), hosts).expect("a file");
-        let run = Run::new(PLUMB, self.directory.path()).words("iozone -+m hosts -t 2").words(words);
-        run.env("RSH", self.shell()).end()
+        self.directory.write("hosts", hosts);
+        plumb(&self.directory, "iozone -+m hosts -t 2").words(words).env("RSH", self.shell()).end()
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod inputs;
 
+use crate::context::PLUMB;
 use house::{Call, End, Outcome, Program, Scene};
 use inputs::{Input, all_inputs};
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ fn given(input: &Input) -> Outcome {
         files: input.files.iter().map(|(name, text)| ((*name).to_owned(), text.to_string())).collect(),
         ..Call::default()
     };
-    let program = Program { path: env!("CARGO_BIN_EXE_plumb").into(), first: vec![input.command.to_owned()] };
+    let program = Program { path: PLUMB.into(), first: vec![input.command.to_owned()] };
     scene.run(&program, &call).expect("the program starts")
 }
 

@@ -1,9 +1,10 @@
 //! Other people's readers of fio's output, given ours: bench-fio drives a link named `fio`, fio-plot draws what came
 //! out, pandas reads results and logs. `tools/oracles` installs them in the versions that tools/readers.txt pins.
 
+use crate::context::{PLUMB, place, plumb};
+use house::{Place, Run, Transcript};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 /// A program of the readers' own environment.
 fn reader(name: &str) -> PathBuf {
@@ -12,48 +13,38 @@ fn reader(name: &str) -> PathBuf {
     path
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Ends a run that must succeed and must not complain.
+fn ends_well(run: Run) -> Transcript {
+    let run = run.succeeds();
+    assert!(!run.both().contains("Traceback") && !run.both().contains("error occurred"), "{run}");
+    run
 }
 
-/// Runs a program that must end well and must not complain.
-fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{command:?} ends with {}: {said}", output.status);
-    assert!(!said.contains("Traceback") && !said.contains("error occurred"), "{command:?}: {said}");
-    output
-}
-
-fn place() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+/// What a Python script prints, by the readers' own environment.
+fn python(place: &Place, script: &str) -> String {
+    ends_well(Run::new(reader("python"), place).words(["-c", script])).stdout
 }
 
 /// A PATH in which `fio` is ours.
-fn path_with_our_fio(directory: &Path) -> std::ffi::OsString {
-    let programs = directory.join("programs");
-    std::fs::create_dir(&programs).expect("a directory");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumb"), programs.join("fio")).expect("a link");
+fn path_with_our_fio(place: &Place) -> std::ffi::OsString {
+    let programs = place.directory("programs");
+    std::os::unix::fs::symlink(PLUMB, programs.join("fio")).expect("a link");
     let known = std::env::var_os("PATH").unwrap_or_default();
     let all = std::iter::once(programs).chain(std::env::split_paths(&known));
     std::env::join_paths(all).expect("a PATH")
 }
 
 /// Drives plumb through bench-fio; the results are in the directory that is returned.
-fn measured(place: &Path) -> PathBuf {
-    let target = tempfile::Builder::new().prefix("target-").tempdir_in(place).expect("a directory");
+fn measured(place: &Place) -> PathBuf {
+    let target = tempfile::Builder::new().prefix("target-").tempdir_in(place.path()).expect("a directory");
     let name = target.path().file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
     let words = "--type directory --size 1m --mode randread --iodepth 1 4 --numjobs 1 2 --runtime 1 --time-based \
                  --loginterval 100 --engine libaio --quiet --output results --target";
-    let bench = reader("bench-fio");
-    run(Command::new(bench)
-        .args(words.split_whitespace())
-        .arg(target.path())
-        .env("PATH", path_with_our_fio(place))
-        .current_dir(place));
+    let bench = Run::new(reader("bench-fio"), place).words(words).words([target.path()]);
+    ends_well(bench.env("PATH", path_with_our_fio(place)));
     // It leaves its job file there.
     let _ = std::fs::remove_file(Path::new("/tmp").join(format!("{name}-tmpjobfile.fio")));
-    place.join("results").join(name).join("4k")
+    place.file("results").join(name).join("4k")
 }
 
 /// Every chart that fio-plot has.
@@ -69,7 +60,7 @@ const CHARTS: &[&[&str]] = &[
 #[test]
 fn bench_fio_drives_plumb_and_fio_plot_draws_what_it_found() {
     let place = place();
-    let results = measured(place.path());
+    let results = measured(&place);
     for (depth, jobs) in [(1, 1), (1, 2), (4, 1), (4, 2)] {
         let file = results.join(format!("randread-{depth}-{jobs}.json"));
         let result: Value = serde_json::from_slice(&std::fs::read(&file).expect("a result")).expect("JSON");
@@ -80,18 +71,15 @@ fn bench_fio_drives_plumb_and_fio_plot_draws_what_it_found() {
     let plot = reader("fio-plot");
     std::thread::scope(|scope| {
         for (half, charts) in CHARTS.chunks(CHARTS.len() / 2).enumerate() {
-            let (plot, place, results) = (&plot, place.path(), &results);
+            let (plot, place, results) = (&plot, &place, &results);
             scope.spawn(move || {
                 for (number, chart) in charts.iter().enumerate() {
-                    let picture = place.join(format!("{half}-{number}.png"));
-                    let mut command = Command::new(plot);
-                    command.args(["-T", "title", "-s", "source", "-r", "randread", "-i"]).arg(results);
+                    let picture = format!("{half}-{number}.png");
                     // A comparison needs two of them.
-                    if chart.contains(&"-C") {
-                        command.arg(results);
-                    }
-                    run(command.args(*chart).arg("-o").arg(&picture).env("MPLBACKEND", "agg").current_dir(place));
-                    let bytes = std::fs::read(&picture).unwrap_or_else(|error| panic!("{chart:?}: {error}"));
+                    let compared = vec![results; if chart.contains(&"-C") { 2 } else { 1 }];
+                    let run = Run::new(plot, place).words("-T title -s source -r randread -i").words(compared);
+                    ends_well(run.words(*chart).words(["-o", &picture]).env("MPLBACKEND", "agg"));
+                    let bytes = place.bytes(&picture);
                     assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{chart:?}: {}", bytes.len());
                 }
             });
@@ -131,9 +119,8 @@ fn pandas_reads_results_and_logs() {
     let place = place();
     let words = "fio --output-format=json+ --output=result.json --ioengine=psync --size=1m --write_lat_log=log \
                  --write_iolog=record.log --name=a --rw=read --name=b --rw=randwrite";
-    run(Command::new(env!("CARGO_BIN_EXE_plumb")).args(words.split_whitespace()).current_dir(place.path()));
-    let result: Value =
-        serde_json::from_slice(&std::fs::read(place.path().join("result.json")).expect("a result")).expect("JSON");
+    ends_well(plumb(&place, words));
+    let result = place.json("result.json");
     let mut script = String::from("import json, pandas as pd\nresult = json.load(open('result.json'))\n");
     for (line, _) in LINES {
         script.push_str(&format!("print({line})\n"));
@@ -141,25 +128,23 @@ fn pandas_reads_results_and_logs() {
     // A log: one row per I/O, whose values are the latencies of the result.
     script.push_str("log = pd.read_csv('log_clat.2.log', header=None, skipinitialspace=True)\n");
     script.push_str("print(*log.shape, log[1].max(), log[3].sum())\n");
-    let output = run(Command::new(reader("python")).args(["-c", &script]).current_dir(place.path()));
+    let printed = python(&place, &script);
     let latency = &result["jobs"][1]["write"]["clat_ns"];
     let mut expected: Vec<String> = LINES.iter().map(|(_, answer)| answer(&result)).collect();
     expected.push(format!("256 5 {} 1048576", latency["max"]));
-    assert_eq!(text(&output.stdout).lines().collect::<Vec<_>>(), expected);
+    assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]
 fn pandas_duckdb_and_polars_read_surveys_of_two_targets() {
     let place = place();
     let device = house::LoopDevice::new(Path::new(env!("CARGO_TARGET_TMPDIR")), 64 << 20).expect("a loop device");
-    let disk = place.path().join("disk");
-    std::fs::create_dir(&disk).expect("a directory");
+    let disk = place.directory("disk");
     for target in [disk.as_path(), device.path()] {
-        let plumb = || Command::new(env!("CARGO_BIN_EXE_plumb"));
         let words = "survey --tests randread --users 1,2,4 --size 64M --time 1 --output s.json";
-        run(plumb().args(words.split(' ')).arg(target).current_dir(place.path()));
-        run(plumb().args(["parse", "--format", "parquet", "-o", "s.parquet", "s.json"]).current_dir(place.path()));
-        run(plumb().args(["parse", "--format", "csv", "-o", "s.csv", "s.json"]).current_dir(place.path()));
+        ends_well(plumb(&place, words).words([target]));
+        ends_well(plumb(&place, "parse --format parquet -o s.parquet s.json"));
+        ends_well(plumb(&place, "parse --format csv -o s.csv s.json"));
         // All four readers find the numbers of the result itself.
         let script = "
 import json, duckdb, pandas as pd, polars
@@ -176,8 +161,7 @@ for read in rows:
         assert abs(float(iops) / true - 1) < 0.02, (iops, true)
 print(len(rows))
 ";
-        let output = run(Command::new(reader("python")).args(["-c", script]).current_dir(place.path()));
-        assert_eq!(text(&output.stdout), "4\n");
+        assert_eq!(python(&place, script), "4\n");
     }
 }
 
@@ -231,10 +215,8 @@ fn spreadsheets_of_iozone_open_elsewhere_and_hold_its_numbers() {
     let place = place();
     for sheet in ["x.xls", "x.xlsx"] {
         let words = format!("iozone -a -n 64 -g 128 -i 0 -i 1 -b {sheet} --csv={sheet}.csv");
-        let output = run(Command::new(env!("CARGO_BIN_EXE_plumb")).args(words.split(' ')).current_dir(place.path()));
-        std::fs::write(place.path().join(format!("{sheet}.out")), output.stdout).expect("a file");
+        place.write(format!("{sheet}.out"), ends_well(plumb(&place, words)).stdout);
     }
-    let output = run(Command::new(reader("python")).args(["-c", SHEETS]).current_dir(place.path()));
     // Four passes over eleven pairs of sizes.
-    assert_eq!(text(&output.stdout), "x.xls 44\nx.xlsx 44\n");
+    assert_eq!(python(&place, SHEETS), "x.xls 44\nx.xlsx 44\n");
 }

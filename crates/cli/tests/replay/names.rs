@@ -6,7 +6,6 @@ use house::oracle;
 use std::io::Write;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 const LOG: &str = "fio version 3 iolog\n0 a add\n0 a open\n0 a read 0 4096\n0 a write 8192 4096\n0 a trim 4096 4096\n\
                    0 a sync 0 0\n0 a datasync 0 0\n0 a read 12288 8192\n0 a close\n";
@@ -66,15 +65,8 @@ fn records_are_appended_and_a_second_follows_the_first() {
 fn standard_input_and_a_socket_are_records_too() {
     let place = place();
     let run = |log: &str, input: &str| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_plumb"))
-            .args(["fio", "--name=x", "--ioengine=null", "--write_iolog=out", &format!("--read_iolog={log}")])
-            .current_dir(place.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("plumb runs");
-        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("written");
-        assert!(child.wait().expect("ended").success());
+        let words = format!("--name=x --ioengine=null --write_iolog=out --read_iolog={log}");
+        fio(&place, words).input(input).succeeds();
         let found = ios(place.path(), "out");
         std::fs::remove_file(place.path().join("out")).expect("removed");
         found
@@ -94,26 +86,20 @@ fn standard_input_and_a_socket_are_records_too() {
 fn a_stream_without_records_is_refused_before_the_disk_fills() {
     let place = place();
     let run = |record: &str| {
-        let mut command = Command::new("prlimit");
-        command.args(["--fsize=67108864", env!("CARGO_BIN_EXE_plumb"), "fio", "--name=x", "--ioengine=null"]);
-        command.arg(format!("--read_iolog={record}")).current_dir(place.path());
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("plumb runs")
+        let run = fio(&place, format!("--name=x --ioengine=null --read_iolog={record}"));
+        run.under("prlimit --fsize=67108864")
     };
-    let zeros = run("/dev/zero").wait_with_output().expect("ended");
-    let message = String::from_utf8_lossy(&zeros.stderr);
-    assert!(!zeros.status.success() && message.contains("/dev/zero:1: is not a record of I/Os"), "{message}");
+    run("/dev/zero").fails().complains("/dev/zero:1: is not a record of I/Os");
     for (begins, expected) in
         [("", "standard input:1: is not a record of I/Os"), ("fio version 3 iolog\n", "standard input:2: ")]
     {
-        let mut child = run("-");
-        let mut input = child.stdin.take().expect("a pipe");
+        let (reader, mut input) = std::io::pipe().expect("a pipe");
+        let running = run("-").input_from(reader).start();
         input.write_all(begins.as_bytes()).expect("written");
         let lines = b"aaaa\n".repeat(1 << 12);
         let written = (0..6400).take_while(|_| input.write_all(&lines).is_ok()).count();
         drop(input);
-        let message = child.wait_with_output().expect("ended").stderr;
-        let message = String::from_utf8_lossy(&message);
-        assert!(message.contains(expected), "{message}");
+        running.end().complains(expected);
         assert!(written < 100, "{written} pieces of 20 KiB were taken");
     }
 }

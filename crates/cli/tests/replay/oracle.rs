@@ -2,9 +2,8 @@
 
 use super::{ios, succeed};
 use crate::context::place;
-use house::oracle;
+use house::{Run, oracle, oracle_run};
 use std::path::Path;
-use std::process::Command;
 
 fn fio(directory: &Path, words: &[&str]) {
     oracle(directory, words).exits(0);
@@ -35,13 +34,8 @@ fn what_fio_recorded_is_replayed_io_by_io() {
 /// The I/Os that a run of fio does on the files called `a.*`, as a record would name them.
 fn traced(directory: &Path, words: &[&str]) -> Vec<String> {
     let calls = "trace=pread64,pwrite64,fsync,fdatasync";
-    let output = Command::new("strace")
-        .args(["-f", "-y", "-s", "0", "-o", "calls", "-e", calls, "fio"])
-        .args(words)
-        .current_dir(directory)
-        .output()
-        .expect("strace is installed");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let strace = ["strace", "-f", "-y", "-s", "0", "-o", "calls", "-e", calls];
+    oracle_run(|| Run::new("fio", directory).words(words).under(strace)).expect("fio ends").exits(0);
     let text = std::fs::read_to_string(directory.join("calls")).expect("the calls");
     text.lines().filter_map(call_as_io).collect()
 }

@@ -1,8 +1,19 @@
-//! House rule about the names of tests: a fact that fits into a line of a log.
+//! House rules about tests: a name is a fact that fits into a line of a log, and programs are started in one way.
 
 use super::{check, sources};
 
 const LONGEST_NAME: usize = 60;
+
+/// Tests of the program that start programs without `house::Run`: launchers and servers in namespaces or under strace, a
+/// group of processes that is interrupted before it is killed, and interpreters that may not be there.
+const START_THEMSELVES: &[&str] = &[
+    "crates/cli/tests/cases/members.rs",
+    "crates/cli/tests/cases/mpi.rs",
+    "crates/cli/tests/cases/programs.rs",
+    "crates/cli/tests/cases/soak/case.rs",
+    "crates/cli/tests/python.rs",
+    "crates/cli/tests/sessions.rs",
+];
 
 /// The names of functions with `#[test]`, and of those that `tests!` puts into a table.
 fn names(text: &str) -> Vec<String> {
@@ -37,6 +48,16 @@ fn a_test_has_a_name_of_at_most_60_characters() {
     }
     assert!(count > 2000, "only {count} tests were found");
     check(findings);
+}
+
+#[test]
+fn tests_of_the_program_start_it_by_their_context() {
+    let own = |text: &str| text.contains("Command::new") || text.contains("CARGO_BIN_EXE");
+    let tests = sources().into_iter().filter(|(path, _)| path.starts_with("crates/cli/tests/"));
+    let tests: Vec<_> = tests.filter(|(path, _)| path != "crates/cli/tests/context.rs").collect();
+    assert!(tests.len() > 100, "only {} files of tests were found", tests.len());
+    let found = tests.into_iter().filter(|(path, text)| own(text) && !START_THEMSELVES.contains(&path.as_str()));
+    check(found.map(|(path, _)| format!("{path}: a run is `context::plumb` or `house::Run`")).collect());
 }
 
 #[test]

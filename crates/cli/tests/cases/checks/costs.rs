@@ -1,22 +1,14 @@
 //! `plumb check` over reports whose rates do not follow from their counts, and `plumb model` over its own sweeps.
 
+use super::fio;
 use super::setups::Rig;
-use super::{PLUMB, fio};
-use std::path::Path;
-use std::process::Command;
-
-fn plumb(words: &[&str], file: &Path) -> (Option<i32>, String) {
-    let outcome = Command::new(PLUMB).args(words).arg(file).output().expect("plumb runs");
-    (outcome.status.code(), String::from_utf8(outcome.stdout).expect("text"))
-}
+use crate::context::{self, place, plumb};
 
 pub(super) fn a_printed_rate_is_checked_against_its_counts_in_all_forms() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let file = folder.path().join("report");
+    let place = place();
     let sim = |format: &str| {
-        let words = ["fio", "--name=a", "--ioengine=sim", "--rw=randread", "--bs=4k", "--size=64m", "--iodepth=4"];
-        let outcome = Command::new(PLUMB).args(words).arg(format!("--output-format={format}")).output();
-        String::from_utf8(outcome.expect("plumb runs").stdout).expect("text")
+        let words = "--name=a --ioengine=sim --rw=randread --bs=4k --size=64m --iodepth=4";
+        context::fio(&place, words).words([format!("--output-format={format}")]).end().stdout
     };
     let table = include_str!("sweeps/data_colorado.csv").lines().take(2).map(|line| format!("{line}\n"));
     let table: String = table.collect();
@@ -28,37 +20,31 @@ pub(super) fn a_printed_rate_is_checked_against_its_counts_in_all_forms() {
         (table, "1.163,", "2.326,".to_owned(), "io = iops × bs × runtime"),
     ] {
         assert!(report.contains(from), "{report}");
-        std::fs::write(&file, &report).expect("as made just before");
-        let (status, clean) = plumb(&["check", "--strict"], &file);
-        assert!(!clean.contains("contradiction"), "{status:?} {clean}");
-        std::fs::write(&file, report.replacen(from, &to, 1)).expect("as made just before");
-        let (status, message) = plumb(&["check", "--strict"], &file);
-        assert_eq!(status, Some(4), "{message}");
+        place.write("report", &report);
+        let clean = plumb(&place, "check --strict report").end();
+        assert!(!clean.stdout.contains("contradiction"), "{clean}");
+        place.write("report", report.replacen(from, &to, 1));
+        let message = plumb(&place, "check --strict report").exits(4).stdout;
         let line =
             message.lines().find(|line| line.contains(": contradiction: ")).unwrap_or_else(|| panic!("{message}"));
         assert!(line.contains(broken) && line.ends_with("[NOT A STORAGE RESULT]"), "{line}");
-        let (_, explained) = plumb(&["explain"], &file);
-        assert!(explained.contains("BROKEN"), "{explained}");
+        plumb(&place, "explain report").end().prints("BROKEN");
         if report.starts_with('{') {
-            let page = folder.path().join("page.html");
-            let (_, message) = plumb(&["report", "-o", page.to_str().expect("text")], &file);
-            let page = std::fs::read_to_string(page).expect(&message);
-            assert!(page.contains("the printed numbers are not of one run"), "{message}");
+            let run = plumb(&place, "report -o page.html report").end();
+            assert!(place.read("page.html").contains("the printed numbers are not of one run"), "{run}");
         }
     }
 }
 
 pub(super) fn a_block_size_sweep_of_a_device_is_fitted_with_its_errors() {
     let rig = Rig::new();
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let costs = folder.path().join("costs");
-    let words = ["model", "--size", "64M", "--time", "30ms", "--run", &rig.device(), "--output"];
-    // Where other programs take the processors, the device is not faster than the cache, and a mixture of both has no fit.
+    let place = place();
+    let words = format!("model --size 64M --time 30ms --run {} --output costs", rig.device());
+    // Where other programs take the processors, the device is not faster than the cache, and a mixture of both has no
+    // fit.
     let sweep = || {
-        let (status, message) = plumb(&words, &costs);
-        assert_eq!(status, Some(0), "{message}");
-        let (_, mixture) = plumb(&["model"], &costs.join("mixture.json"));
-        (message, mixture)
+        let message = plumb(&place, &words).exits(0).stdout;
+        (message, plumb(&place, "model costs/mixture.json").end().stdout)
     };
     let fits = |(_, mixture): &(String, String)| mixture.contains("from cold to cached");
     let mut sweeps = std::iter::repeat_with(sweep).take(3);
@@ -87,8 +73,7 @@ pub(super) fn a_block_size_sweep_of_a_device_is_fitted_with_its_errors() {
         words.iter().for_each(|word| assert!(part.iter().any(|line| line.contains(word)), "{word}: {message}"));
     }
     // What was kept fits to the same numbers.
-    let (status, again) = plumb(&["model"], &costs.join("device.json"));
-    assert_eq!(status, Some(0));
+    let again = plumb(&place, "model costs/device.json").exits(0).stdout;
     let access = |text: &str| text.lines().find(|line| line.contains("access time")).map(str::to_owned);
     assert_eq!(access(&again), access(&message), "{again}");
     assert!(mixture_again.contains("cached from"), "{mixture_again}");
@@ -96,16 +81,11 @@ pub(super) fn a_block_size_sweep_of_a_device_is_fitted_with_its_errors() {
 
 pub(super) fn what_jobs_and_device_say_of_the_same_stands_side_by_side() {
     let rig = Rig::new();
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let file = folder.path().join("run.json");
+    let place = place();
     let words = "--name=a --rw=randread --bs=16k --direct=1 --ioengine=libaio --iodepth=4 --size=64m --loops=4";
-    let found = fio(&format!("{words} --filename={}", rig.device()))
-        .arg("--output-format=json-full")
-        .output()
-        .expect("plumb runs")
-        .stdout;
-    std::fs::write(&file, found).expect("as made just before");
-    let (_, message) = plumb(&["explain"], &file);
+    let run = fio(&format!("{words} --filename={}", rig.device())).words("--output-format=json-full");
+    place.write("run.json", run.end().stdout);
+    let message = plumb(&place, "explain run.json").end().stdout;
     let row = |column: &str| -> (f64, f64) {
         let line =
             message.lines().find(|line| line.ends_with(&format!("  {column}"))).unwrap_or_else(|| panic!("{message}"));
@@ -120,20 +100,17 @@ pub(super) fn what_jobs_and_device_say_of_the_same_stands_side_by_side() {
 }
 
 pub(super) fn a_sweep_that_cannot_be_measured_names_why() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let fails = |words: &[&str], why: &str| {
-        let outcome = Command::new(PLUMB).arg("model").args(words).output().expect("plumb runs");
-        let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
-        assert!(outcome.status.code().is_some_and(|status| status != 0) && said.contains(why), "{words:?}: {said}");
-    };
-    fails(&["--run", "/nowhere"], "/nowhere");
-    fails(&["--run", "/dev/null"], "/dev/null");
-    fails(&["--run", ".", "--time", "soon"], "500ms");
-    fails(&["--run", ".", "a.json"], "--run");
-    fails(&["--strict", "a.json"], "--run");
-    fails(&[], "FILES");
-    let empty = folder.path().join("empty");
-    std::fs::write(&empty, fio("--name=a --ioengine=null --rw=read --size=1m").output().expect("plumb runs").stdout)
-        .expect("written");
-    fails(&[empty.to_str().expect("text")], "no model can be fitted");
+    let place = place();
+    for (words, why) in [
+        ("model --run /nowhere", "/nowhere"),
+        ("model --run /dev/null", "/dev/null"),
+        ("model --run . --time soon", "500ms"),
+        ("model --run . a.json", "--run"),
+        ("model --strict a.json", "--run"),
+        ("model", "FILES"),
+    ] {
+        plumb(&place, words).fails().complains(why);
+    }
+    place.write("empty", fio("--name=a --ioengine=null --rw=read --size=1m").end().stdout);
+    plumb(&place, "model empty").fails().complains("no model can be fitted");
 }

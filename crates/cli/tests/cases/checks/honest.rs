@@ -5,10 +5,9 @@
 
 use super::other_work::{OtherWork, Tried, retried};
 use super::setups::{self, shell};
-use super::{Finding, PLUMB, findings, findings_of_tests, fio};
+use super::{Finding, findings, findings_of_tests, fio};
 use house::{Cases, LoopDevice, Mounted, Tmpfs};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// Where an honest run has its target.
@@ -217,10 +216,7 @@ impl Made {
             }
             false => {
                 let _ = std::fs::remove_file(&json);
-                let outcome = Command::new(PLUMB).args(words.split_whitespace()).output().expect("plumb runs");
-                let text = std::fs::read(&json)
-                    .unwrap_or_else(|error| panic!("{words}: {error}: {}", String::from_utf8_lossy(&outcome.stderr)));
-                findings_of_tests(&text)
+                findings_of_tests(&words, &json)
             }
         };
         self.clear();
@@ -228,8 +224,8 @@ impl Made {
     }
 }
 
-/// The findings that accuse an honest run: all, but that memory is memory, which must be said, and that it is as fast as
-/// the tester; and that btrfs, which writes its trees with each flush, writes ten times what it was given.
+/// The findings that accuse an honest run: all, but that memory is memory, which must be said, and that it is as fast
+/// as the tester; and that btrfs, which writes its trees with each flush, writes ten times what it was given.
 pub(super) fn accusations(place: Place, found: &[Finding]) -> Vec<Finding> {
     let in_memory = matches!(place, LoopOverMemory | Place::Tmpfs);
     let says_so = |(check, sentence): &Finding| check == "backing" && sentence.contains("memory");
@@ -277,8 +273,8 @@ fn is_true_when_busy(place: Place, check: &str) -> bool {
         || (matches!(place, Disk | Overlay) && of_counters.contains(&check))
 }
 
-/// In the gate, which passes on a machine that does other work, remarks that are true of a busy machine accuse it only if it
-/// was quiet. A disk may be shared with other machines.
+/// In the gate, which passes on a machine that does other work, remarks that are true of a busy machine accuse it only
+/// if it was quiet. A disk may be shared with other machines.
 fn gate_run(run: Run) -> Result<(), String> {
     let made = Made::new(run.place);
     for attempt in 1.. {

@@ -1,14 +1,13 @@
 //! Runs whose bottleneck is known because it was made: is it named? `make checks` prints the table.
 
+use super::fio;
 use super::honest::{Made, Place};
 use super::other_work::{Tried, retried};
 use super::seldom::{Burner, on_processor, with_setting, without_groups};
 use super::setups::{Rig, on_a_slow_link, shell};
-use super::{fio, json};
 use crate::faults::SlowFuse;
-use house::{Cases, Group, GroupLimit, Neighbour};
+use house::{Cases, Group, GroupLimit, Neighbour, Run};
 use serde_json::Value;
-use std::process::Command;
 use std::time::Duration;
 
 /// Fewer verdicts than these are not enough, of all.
@@ -26,9 +25,8 @@ struct Known {
 }
 
 /// The verdict of a run.
-fn said(mut command: Command) -> Value {
-    let outcome = command.output().expect("plumb runs");
-    json(&outcome.stdout)["plumb"]["limited_by"].clone()
+fn said(run: Run) -> Value {
+    run.end().json()["plumb"]["limited_by"].clone()
 }
 
 fn on_device(rig: &Rig, words: &str) -> Value {
@@ -86,8 +84,8 @@ const KNOWN: &[Known] = &[
     known("a group of 20 MB read/s", (CAP, "20,000,000 bytes read/s"), |rig| in_group(rig, GroupLimit::BytesRead, 20_000_000, "--rw=read --bs=64k --ioengine=libaio --iodepth=4")),
     known("a group of 5 MB written/s", (CAP, "5,000,000 bytes written/s"), |rig| in_group(rig, GroupLimit::BytesWritten, 5_000_000, "--rw=write --bs=16k --ioengine=psync")),
     known("2,300 reads/s, out of sight", (CAP, "a limit"), |rig| {
-        let command = rig.on_device(&format!("{LIBAIO} --ramp_time=1 --runtime=6 --time_based"));
-        said(limited(rig, GroupLimit::Reads, 2_300).inside(without_groups(&command)))
+        let run = rig.on_device(&format!("{LIBAIO} --ramp_time=1 --runtime=6 --time_based"));
+        said(limited(rig, GroupLimit::Reads, 2_300).inside(without_groups(run)))
     }),
     known("a quota of 5 % of a processor", (CPU, "quota"), |_| {
         let group = Group::with_processor_percent(5).expect("a control group with a processor quota");
@@ -96,7 +94,7 @@ const KNOWN: &[Known] = &[
     // Of processors and memory.
     known("one processor, shared with a burner", (CPU, "processor"), |rig| {
         let _burner = Burner::on("0");
-        said(on_processor("0", &rig.on_device(&timed(&format!("{PSYNC} --numjobs=2")))))
+        said(on_processor("0", rig.on_device(&timed(&format!("{PSYNC} --numjobs=2")))))
     }),
     known("checksums", (CPU, "processor"), |rig| on_device(rig, "--rw=write --bs=64k --ioengine=psync --verify=sha3-512 --verify_backlog=16 --verify_state_save=0")),
     known("the null engine", (CPU, "processor"), |_| said(fio("--name=a --ioengine=null --rw=randread --bs=4k --size=1t --runtime=3 --time_based"))),
@@ -123,7 +121,7 @@ const KNOWN: &[Known] = &[
         on_device(rig, "--rw=randread --bs=64k --ioengine=libaio --iodepth=32")
     })),
     known("a link of 250 MB/s", (&["link"], "250 MB/s"), |rig| {
-        said(on_a_slow_link(rig, &rig.on_device(&timed("--rw=read --bs=1m --ioengine=libaio --iodepth=8"))))
+        said(on_a_slow_link(rig, rig.on_device(&timed("--rw=read --bs=1m --ioengine=libaio --iodepth=8"))))
     }),
     known("another program at the device", (&["neighbour"], "other programs"), |rig| {
         let other = rig.on_device("--rw=randread --bs=256k --ioengine=libaio --iodepth=32 --runtime=60 --time_based");

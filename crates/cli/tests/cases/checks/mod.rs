@@ -1,9 +1,9 @@
 //! Each check fires on a set-up made for it, stays silent over clean runs, and judges what others measured.
 //!
 //! Needs root, loop devices, tmpfs and control groups. A set-up is a test, `checks::CHECK::HOW`, and so are five clean
-//! runs, `checks::clean::PLACE::LOAD`, of which may be said what is true of a busy machine. On request (`make checks`) two
-//! tables over all set-ups and all honest runs, which want a quiet machine: `checks::detector::table` (is what is wrong
-//! found, and what is right left alone?) and `checks::detector::limits` (is the bottleneck named?).
+//! runs, `checks::clean::PLACE::LOAD`, of which may be said what is true of a busy machine. On request (`make checks`)
+//! two tables over all set-ups and all honest runs, which want a quiet machine: `checks::detector::table` (is what is
+//! wrong found, and what is right left alone?) and `checks::detector::limits` (is the bottleneck named?).
 
 mod costs;
 mod honest;
@@ -15,13 +15,12 @@ mod setups;
 mod sweeps;
 mod table;
 
-use house::Cases;
+use crate::context::{self, place};
+use house::{Cases, Run, Transcript};
 use plan_setups::{LONG_PLAN_SETUPS, PLAN_SETUPS};
 use serde_json::Value;
 use setups::{LONG_SETUPS, Rig, SETUPS, Setup};
-use std::process::Command;
-
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+use std::path::Path;
 
 /// What a check found: its name, and its sentence.
 type Finding = (String, String);
@@ -42,32 +41,27 @@ enum Demand {
     OnRequest,
 }
 
-fn fio(words: &str) -> Command {
-    let mut command = Command::new(PLUMB);
-    command.arg("fio").args(words.split_whitespace()).arg("--output-format=json");
-    command
+fn fio(words: &str) -> Run {
+    context::fio(place(), words).words("--output-format=json")
 }
 
 /// The notes of a finished run: (check, sentence), without those that could not be made.
-fn findings(mut command: Command) -> Vec<Finding> {
-    let outcome = command.output().expect("plumb runs");
-    findings_in(&outcome.stdout)
+fn findings(run: Run) -> Vec<Finding> {
+    findings_in(&run.end())
 }
 
-fn findings_in(stdout: &[u8]) -> Vec<Finding> {
-    of_notes(&json(stdout)["plumb"]["notes"])
+fn findings_in(run: &Transcript) -> Vec<Finding> {
+    of_notes(&run.json()["plumb"]["notes"])
 }
 
-/// The notes of all tests of a survey or of iozone.
-fn findings_of_tests(file: &[u8]) -> Vec<Finding> {
-    let all = json(file);
+/// The notes of all tests of a survey or of iozone, which writes its result into this file.
+fn findings_of_tests(words: &str, file: &Path) -> Vec<Finding> {
+    let run = context::plumb(place(), words).end();
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{error}: {run}"));
+    let all: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let tests = all["tests"].as_array().expect("tests");
     assert!(!tests.is_empty(), "no test was made");
     tests.iter().flat_map(|test| of_notes(&test["result"]["notes"])).collect()
-}
-
-fn json(text: &[u8]) -> Value {
-    serde_json::from_slice(text).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(text)))
 }
 
 fn of_notes(notes: &Value) -> Vec<Finding> {
@@ -108,10 +102,10 @@ pub(super) fn groups() -> Vec<Cases> {
     )]
 }
 
-/// A machine that is busy with other work may hide what a set-up does to it: three tries.
+/// A machine that is busy with other work may hide what a set-up does to it: five tries.
 fn fires(setup: &Setup) -> Result<(), String> {
     let mut found = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..5 {
         found = (setup.run)(&Rig::new());
         if let Some((_, sentence)) = found.iter().find(|(check, _)| check == setup.check) {
             println!("{:<22} {:<34} {sentence}", setup.check, setup.how);
@@ -136,18 +130,15 @@ fn every_check_has_a_setup_and_a_class() {
 fn findings_are_printed_on_standard_error_and_fail_strict_runs() {
     let run = |strict: &str| {
         let words = format!("--name=a --ioengine=null --rw=read --bs=4k --size=64m {strict}");
-        fio(&words).env("PLUMB_REMARKS", "always").output().expect("plumb runs")
+        fio(&words).env("PLUMB_REMARKS", "always").end()
     };
-    let plain = run("");
-    let said = String::from_utf8_lossy(&plain.stderr).into_owned();
-    assert_eq!(plain.status.code(), Some(0), "{said}");
-    assert!(said.lines().any(|line| line.starts_with("plumb: check: ") && line.ends_with(']')), "{said}");
-    assert_eq!(run("--strict=too-short").status.code(), Some(4));
-    assert_eq!(run("--strict").status.code(), Some(4));
-    assert_eq!(run("--strict=cache,limiter").status.code(), Some(0), "other checks found something");
-    let unknown = run("--strict=cash");
-    assert_eq!((unknown.status.code(), unknown.stdout.len()), (Some(1), 0));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("--strict=cash: `cash` is neither a check nor a grade"));
-    let quiet = fio("--name=a --ioengine=null --rw=read --size=64m").env("PLUMB_REMARKS", "never").output();
-    assert!(quiet.expect("plumb runs").stderr.is_empty());
+    let plain = run("").exits(0);
+    assert!(plain.stderr.lines().any(|line| line.starts_with("plumb: check: ") && line.ends_with(']')), "{plain}");
+    run("--strict=too-short").exits(4);
+    run("--strict").exits(4);
+    // Other checks found something.
+    run("--strict=cache,limiter").exits(0);
+    let unknown = run("--strict=cash").exits(1).complains("--strict=cash: `cash` is neither a check nor a grade");
+    assert_eq!(unknown.stdout, "");
+    fio("--name=a --ioengine=null --rw=read --size=64m").env("PLUMB_REMARKS", "never").end().silent();
 }

@@ -1,11 +1,12 @@
-//! Set-ups whose plan is not what happens: a ramp that takes all, a verification that does not come about, one file by two
-//! names, writes that wait for each other, short stalls. Next to each, an honest run that is like it and stays silent.
+//! Set-ups whose plan is not what happens: a ramp that takes all, a verification that does not come about, one file by
+//! two names, writes that wait for each other, short stalls. Next to each, an honest run that is like it and stays
+//! silent.
 
 use super::setups::{Rig, Setup, shell};
 use super::{findings, findings_in, fio};
-use house::{Cases, Group, LoopDevice};
+use house::{Cases, Group, LoopDevice, Run, children, signal};
+use rustix::process::Signal;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The remarks (check, sentence) of a run.
@@ -85,18 +86,17 @@ pub(super) const LONG_PLAN_SETUPS: &[Setup] = &[Setup {
     how: "a worker stopped for 60 ms of each second",
     run: |rig| {
         let words = "--rw=randread --bs=4k --ioengine=psync --runtime=12 --time_based";
-        let mut command = rig.on_device(words);
-        let run = command.stdout(Stdio::piped()).spawn().expect("plumb runs");
+        let run = rig.on_device(words).start();
         std::thread::sleep(Duration::from_millis(700));
         for worker in children(run.id()) {
             for _ in 0..11 {
-                send(worker, rustix::process::Signal::STOP);
+                signal(worker, Signal::STOP);
                 std::thread::sleep(Duration::from_millis(60));
-                send(worker, rustix::process::Signal::CONT);
+                signal(worker, Signal::CONT);
                 std::thread::sleep(Duration::from_millis(940));
             }
         }
-        saying(findings_in(&run.wait_with_output().expect("a child").stdout), "closed loop: a stall of about")
+        saying(findings_in(&run.end()), "closed loop: a stall of about")
     },
 }];
 
@@ -163,11 +163,9 @@ const HONEST: &[Honest] = &[
             }
             let below = above.join("below");
             std::fs::create_dir(&below).expect("a control group");
-            let mut inside = Command::new("sh");
-            inside.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(below.join("cgroup.procs"));
+            let procs = below.join("cgroup.procs").display().to_string();
             let run = rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=3 --time_based");
-            inside.arg(run.get_program()).args(run.get_args());
-            let found = findings(inside);
+            let found = findings(run.under(["sh", "-c", "echo $$ > \"$0\" && exec \"$@\"", &procs]));
             std::fs::remove_dir(&below).expect("its processes have ended");
             found
         },
@@ -194,18 +192,8 @@ fn two_names(rig: &Rig) -> [PathBuf; 2] {
 }
 
 /// Two jobs that write 16 MiB each, the second with these options.
-fn two_writers(files: [&Path; 2], second: &str) -> Command {
+fn two_writers(files: [&Path; 2], second: &str) -> Run {
     let common = "--rw=write --bs=64k --size=16m --direct=1 --ioengine=psync --end_fsync=1";
     let [one, other] = files.map(Path::display);
     fio(&format!("--name=a --filename={one} {common} --name=b --filename={other} {common} {second}"))
-}
-
-fn children(of: u32) -> Vec<i32> {
-    let found = Command::new("pgrep").arg("-P").arg(of.to_string()).output().expect("pgrep");
-    String::from_utf8_lossy(&found.stdout).split_whitespace().filter_map(|id| id.parse().ok()).collect()
-}
-
-fn send(process: i32, signal: rustix::process::Signal) {
-    let process = rustix::process::Pid::from_raw(process).expect("not 0");
-    rustix::process::kill_process(process, signal).expect("it runs");
 }

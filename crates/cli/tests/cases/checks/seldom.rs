@@ -1,10 +1,10 @@
 //! Further set-ups for the classes of the table, which run on request: other ways to the same causes.
 
 use super::setups::{Rig, Setup, on_mounted, shell, throttled_by_turns};
-use super::{Finding, PLUMB, findings, findings_in, findings_of_tests, fio};
-use house::{Group, GroupLimit, LoopDevice, Mounted, Neighbour};
+use super::{Finding, findings, findings_in, findings_of_tests, fio};
+use house::{Group, GroupLimit, LoopDevice, Mounted, Neighbour, Process, Run, children, signal};
+use rustix::process::Signal;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const fn setup(check: &'static str, how: &'static str, run: fn(&Rig) -> Vec<Finding>) -> Setup {
@@ -33,9 +33,7 @@ fn on_sparse(directory: &Path, mebibytes: u64, command: &str, options: &str) -> 
 fn of_command(rig: &Rig, words: &str) -> Vec<Finding> {
     let json = rig.folder().join("result.json");
     let words = words.replace("{json}", &json.display().to_string());
-    let outcome = Command::new(PLUMB).args(words.split_whitespace()).output().expect("plumb runs");
-    let text = std::fs::read(&json).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&outcome.stderr)));
-    findings_of_tests(&text)
+    findings_of_tests(&words, &json)
 }
 
 /// A file of random bytes on the disk, and a run on it.
@@ -48,10 +46,10 @@ fn on_random_file(rig: &Rig, mebibytes: u32, words: &str) -> Vec<Finding> {
 fn limited(rig: &Rig, limit: GroupLimit, per_second: u64, sight: Sight, words: &str) -> Vec<Finding> {
     let group = Group::unlimited().expect("a control group with I/O limits");
     group.limit(&rig.name(), limit, per_second).expect("a control group with I/O limits");
-    let command = rig.on_device(words);
+    let run = rig.on_device(words);
     findings(match sight {
-        Sight::Free => group.inside(command),
-        Sight::Hidden => group.inside(without_groups(&command)),
+        Sight::Free => group.inside(run),
+        Sight::Hidden => group.inside(without_groups(run)),
     })
 }
 
@@ -62,12 +60,9 @@ pub(super) enum Sight {
     Hidden,
 }
 
-/// The command where the files of control groups are covered, as in many containers.
-pub(super) fn without_groups(command: &Command) -> Command {
-    let mut inside = Command::new("unshare");
-    inside.args(["--mount", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"", "sh"]);
-    inside.arg(command.get_program()).args(command.get_args());
-    inside
+/// The run where the files of control groups are covered, as in many containers.
+pub(super) fn without_groups(run: Run) -> Run {
+    run.under(["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"", "sh"])
 }
 
 /// A run on the device next to another program's.
@@ -79,19 +74,14 @@ fn next_to(rig: &Rig, other: &str, ours: &str) -> Vec<Finding> {
 
 /// A run whose workers are stopped for some time.
 fn stopped_for(rig: &Rig, milliseconds: u64, words: &str) -> Vec<Finding> {
-    let run = rig.on_device(&format!("--runtime=3 --time_based {words}")).stdout(Stdio::piped()).spawn();
-    let run = run.expect("plumb runs");
+    let run = rig.on_device(&format!("--runtime=3 --time_based {words}")).start();
     std::thread::sleep(Duration::from_millis(1200));
-    let workers = Command::new("pgrep").arg("-P").arg(run.id().to_string()).output().expect("pgrep");
-    let workers = String::from_utf8_lossy(&workers.stdout).into_owned();
-    let send = |signal: &str| {
-        let status = Command::new("kill").arg(signal).args(workers.split_whitespace()).status();
-        assert!(status.expect("kill").success(), "{signal} {workers}");
-    };
-    send("-STOP");
+    let workers = children(run.id());
+    assert!(!workers.is_empty(), "no worker after more than a second");
+    workers.iter().for_each(|&worker| signal(worker, Signal::STOP));
     std::thread::sleep(Duration::from_millis(milliseconds));
-    send("-CONT");
-    findings_in(&run.wait_with_output().expect("a child").stdout)
+    workers.iter().for_each(|&worker| signal(worker, Signal::CONT));
+    findings_in(&run.end())
 }
 
 /// Buffered reads of a file of which a part is in memory.
@@ -113,27 +103,18 @@ pub(super) fn with_setting<T>(rig: &Rig, file: &str, value: &str, run: impl FnOn
 }
 
 /// A process that computes without end on one processor, until it is dropped.
-pub(super) struct Burner(std::process::Child);
+pub(super) struct Burner(#[expect(dead_code, reason = "it ends when dropped")] Process);
 
 impl Burner {
     pub(super) fn on(processor: &str) -> Self {
-        let words = ["-c", processor, "sh", "-c", "while :; do :; done"];
-        Burner(Command::new("taskset").args(words).spawn().expect("taskset"))
+        let run = Run::new("sh", &std::env::temp_dir()).words(["-c", "while :; do :; done"]);
+        Burner(run.under(["taskset", "-c", processor]).start())
     }
 }
 
-impl Drop for Burner {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// The command on one processor.
-pub(super) fn on_processor(processor: &str, command: &Command) -> Command {
-    let mut pinned = Command::new("taskset");
-    pinned.args(["-c", processor]).arg(command.get_program()).args(command.get_args());
-    pinned
+/// The run on one processor.
+pub(super) fn on_processor(processor: &str, run: Run) -> Run {
+    run.under(["taskset", "-c", processor])
 }
 
 /// The set-ups, in the order of the classes.
@@ -263,10 +244,10 @@ pub(super) const SETUPS: &[Setup] = &[
     setup("not steady", "writes of 1 MB/s from the middle on", |rig| {
         let group = Group::unlimited().expect("a control group with I/O limits");
         let words = format!("--rw=randwrite --bs=16k --ioengine=psync --fsync=64 --runtime=6 --time_based --cgroup_nodelete=1 --cgroup={}", group.name());
-        let run = rig.on_device(&words).stdout(Stdio::piped()).spawn().expect("plumb runs");
+        let run = rig.on_device(&words).start();
         std::thread::sleep(Duration::from_millis(3200));
         group.limit(&rig.name(), GroupLimit::BytesWritten, 1_000_000).expect("a control group with I/O limits");
-        findings_in(&run.wait_with_output().expect("a child").stdout)
+        findings_in(&run.end())
     }),
     setup("two latencies", "a quarter of a file is cached, io_uring", |rig| partly_cached(rig, 4, "--ioengine=io_uring --iodepth=1")),
     setup("two latencies", "most of a file is cached", |rig| partly_cached(rig, 12, "--ioengine=psync")),
@@ -283,7 +264,7 @@ pub(super) const SETUPS: &[Setup] = &[
     }),
     setup("client CPU", "a burner on the only processor of the workers", |rig| {
         let _burner = Burner::on("0");
-        findings(on_processor("0", &rig.on_device("--rw=randread --bs=4k --ioengine=psync --numjobs=2 --runtime=3 --time_based")))
+        findings(on_processor("0", rig.on_device("--rw=randread --bs=4k --ioengine=psync --numjobs=2 --runtime=3 --time_based")))
     }),
     // Neighbours.
     setup("neighbour", "another program reads and writes", |rig| next_to(rig, "--rw=randrw --bs=64k --ioengine=libaio --iodepth=8", "--rw=randread --bs=4k --ioengine=libaio --iodepth=2")),

@@ -1,9 +1,10 @@
 //! The set-ups: what makes each check fire.
 
 use super::{findings, findings_in, fio};
-use house::{Group, LoopDevice, Mounted, Tmpfs};
+use crate::context::{self, place};
+use house::{Group, LoopDevice, Mounted, Run, Tmpfs, children, signal};
+use rustix::process::Signal;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// One way to make a check fire.
@@ -42,23 +43,22 @@ impl Rig {
         self.device.path().file_name().expect("a name").to_string_lossy().into_owned()
     }
 
-    pub(super) fn on_device(&self, words: &str) -> Command {
+    pub(super) fn on_device(&self, words: &str) -> Run {
         fio(&format!("--name=a --filename={} --direct=1 {words}", self.device()))
     }
 
-    pub(super) fn on_file(&self, name: &str, words: &str) -> Command {
+    pub(super) fn on_file(&self, name: &str, words: &str) -> Run {
         fio(&format!("--name=a --filename={} {words}", self.folder.path().join(name).display()))
     }
 }
 
 pub(super) fn shell(command: &str, at: &Path) {
-    let status = Command::new("sh").args(["-c", command, "sh"]).arg(at).status().expect("a shell");
-    assert!(status.success(), "{command}");
+    Run::new("sh", &std::env::temp_dir()).words(["-c", command, "sh"]).words([at]).succeeds();
 }
 
-/// The command on a machine whose sysfs says of the device that it is on a PCIe link of one lane of the first generation
+/// The run on a machine whose sysfs says of the device that it is on a PCIe link of one lane of the first generation
 /// (250 MB/s), in a separate mount namespace. All other files of the device are the kernel's: its counters are true.
-pub(super) fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
+pub(super) fn on_a_slow_link(rig: &Rig, run: Run) -> Run {
     const SCRIPT: &str = "set -e; real=$(realpath /sys/block/$1); mine=$2; shift 2; mount -t tmpfs none $mine
         for file in dev stat size queue loop; do
             if test -d $real/$file; then mkdir $mine/$file; else touch $mine/$file; fi
@@ -70,25 +70,19 @@ pub(super) fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
         mount --rbind $mine $real; exec \"$@\"";
     let place = rig.folder.path().join("link");
     std::fs::create_dir_all(&place).expect("a directory");
-    let mut inside = Command::new("unshare");
-    inside.args(["--mount", "sh", "-c", SCRIPT, "sh", &rig.name()]).arg(place);
-    inside.arg(command.get_program()).args(command.get_args());
-    inside
+    run.under(["unshare", "--mount", "sh", "-c", SCRIPT, "sh", &rig.name(), &place.to_string_lossy()])
 }
 
 /// A job on the file `file` of a mounted file system.
-pub(super) fn on_mounted(place: &Mounted, words: &str) -> Command {
+pub(super) fn on_mounted(place: &Mounted, words: &str) -> Run {
     fio(&format!("--name=a --filename={} {words}", place.path().join("file").display()))
 }
 
-/// The command under a filter of system calls that lets fsync and fdatasync do nothing.
-fn without_flushes(command: &Command) -> Command {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/faults/filtered_calls.py");
-    let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
-    let mut inside = Command::new(python);
-    inside.arg(script).arg("0").arg(format!("{},{}", libc::SYS_fsync, libc::SYS_fdatasync));
-    inside.arg(command.get_program()).args(command.get_args());
-    inside
+/// The run under a filter of system calls that lets fsync and fdatasync do nothing.
+fn without_flushes(run: Run) -> Run {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/faults/filtered_calls.py");
+    let python = concat!(env!("CARGO_TARGET_TMPDIR"), "/../oracles/readers/bin/python");
+    run.under([python, script, "0", &format!("{},{}", libc::SYS_fsync, libc::SYS_fdatasync)])
 }
 
 /// An overlay with a lower directory, and with the upper one in another place.
@@ -108,8 +102,7 @@ const RANDOM: &str = "--rw=randread --bs=4k --ioengine=psync --runtime=1 --time_
 /// What `plumb check` says of a report: (check, the rest of the line).
 fn judged_elsewhere(file: &Path, report: &str) -> Vec<(String, String)> {
     std::fs::write(file, report).expect("as made just before");
-    let outcome = Command::new(super::PLUMB).arg("check").arg(file).output().expect("plumb runs");
-    let said = String::from_utf8(outcome.stdout).expect("text");
+    let said = context::plumb(place(), "check").words([file]).end().stdout;
     let checks = analysis::CHECKS.iter().map(|check| check.id);
     let message = |line: &str| {
         checks.clone().find_map(|id| line.split_once(&format!(": {id}: ")).map(|(_, rest)| (id.into(), rest.into())))
@@ -133,9 +126,8 @@ pub(crate) const SETUPS: &[Setup] = &[
         check: "contradiction",
         how: "a report of fio with another bandwidth",
         run: |rig| {
-            let words = "fio --name=a --ioengine=sim --rw=randread --bs=4k --size=64m";
-            let outcome = Command::new(super::PLUMB).args(words.split_whitespace()).output().expect("plumb runs");
-            let report = String::from_utf8(outcome.stdout).expect("text");
+            let words = "--name=a --ioengine=sim --rw=randread --bs=4k --size=64m";
+            let report = context::fio(place(), words).end().stdout;
             judged_elsewhere(&rig.folder.path().join("report"), &report.replacen("BW=", "BW=9", 1))
         },
     },
@@ -254,7 +246,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         how: "a device on a link of 250 MB/s",
         run: |rig| {
             let words = "--rw=read --bs=1m --ioengine=libaio --iodepth=8 --runtime=1 --time_based";
-            findings(on_a_slow_link(rig, &rig.on_device(words)))
+            findings(on_a_slow_link(rig, rig.on_device(words)))
         },
     },
     Setup {
@@ -331,10 +323,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         run: |rig| {
             let job =
                 rig.on_file("traced", "--rw=randread --bs=4k --size=16m --direct=1 --ioengine=psync --io_size=4m");
-            let mut traced = Command::new("strace");
-            traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64"]);
-            traced.arg(job.get_program()).args(job.get_args());
-            findings(traced)
+            findings(job.under("strace -f -qq -o /dev/null -e trace=pread64"))
         },
     },
     Setup {
@@ -362,11 +351,10 @@ pub(crate) const SETUPS: &[Setup] = &[
         run: |rig| {
             let group = Group::unlimited().expect("a control group with I/O limits");
             let words = "--rw=randread --bs=4k --ioengine=psync --runtime=6 --time_based --cgroup_nodelete=1 --cgroup";
-            let mut run = rig.on_device(&format!("{words}={}", group.name()));
-            let run = run.stdout(Stdio::piped()).spawn().expect("plumb runs");
+            let run = rig.on_device(&format!("{words}={}", group.name())).start();
             std::thread::sleep(Duration::from_millis(3200));
             group.limit_reads(&rig.name(), 25).expect("a control group with I/O limits");
-            findings_in(&run.wait_with_output().expect("a child").stdout)
+            findings_in(&run.end())
         },
     },
     Setup {
@@ -391,17 +379,14 @@ pub(crate) const SETUPS: &[Setup] = &[
         check: "coordinated omission",
         how: "a worker stopped for half a second",
         run: |rig| {
-            let mut command = rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=3 --time_based");
-            let run = command.stdout(Stdio::piped()).spawn().expect("plumb runs");
+            let run = rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=3 --time_based").start();
             std::thread::sleep(Duration::from_millis(1200));
-            let workers = Command::new("pgrep").arg("-P").arg(run.id().to_string()).output().expect("pgrep");
-            for worker in String::from_utf8_lossy(&workers.stdout).split_whitespace() {
-                let send = |signal: &str| Command::new("kill").args([signal, worker]).status().expect("kill");
-                send("-STOP");
+            for worker in children(run.id()) {
+                signal(worker, Signal::STOP);
                 std::thread::sleep(Duration::from_millis(600));
-                send("-CONT");
+                signal(worker, Signal::CONT);
             }
-            findings_in(&run.wait_with_output().expect("a child").stdout)
+            findings_in(&run.end())
         },
     },
     Setup {
@@ -462,7 +447,7 @@ pub(crate) const SETUPS: &[Setup] = &[
         how: "a filter of system calls answers fsync",
         run: |rig| {
             findings(without_flushes(
-                &rig.on_file("swallowed", "--rw=randwrite --bs=4k --size=8m --fsync=1 --ioengine=psync"),
+                rig.on_file("swallowed", "--rw=randwrite --bs=4k --size=8m --fsync=1 --ioengine=psync"),
             ))
         },
     },
@@ -556,11 +541,10 @@ pub(crate) const LONG_SETUPS: &[Setup] = &[
 pub(super) fn throttled_by_turns(rig: &Rig, seconds: u64, turns: &[(u64, u32)]) -> Vec<(String, String)> {
     let group = Group::unlimited().expect("a control group with I/O limits");
     let words = "--rw=randread --bs=4k --ioengine=psync --time_based --cgroup_nodelete=1 --cgroup";
-    let mut run = rig.on_device(&format!("--runtime={seconds} {words}={}", group.name()));
-    let run = run.stdout(Stdio::piped()).spawn().expect("plumb runs");
+    let run = rig.on_device(&format!("--runtime={seconds} {words}={}", group.name())).start();
     for &(milliseconds, reads) in turns {
         std::thread::sleep(Duration::from_millis(milliseconds));
         group.limit_reads(&rig.name(), reads).expect("a control group with I/O limits");
     }
-    findings_in(&run.wait_with_output().expect("a child").stdout)
+    findings_in(&run.end())
 }

@@ -1,9 +1,9 @@
 //! `plumb check` over sweeps published in 2012 and 2013: exactly the rows whose IOPS × latency is not their users.
 
-use super::PLUMB;
+use super::fio;
+use crate::context::{place, plumb};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A row is reported when the users at work are fewer than 85 % of those asked for, or more than 115 %.
 fn contradicts(line: &str) -> bool {
@@ -30,8 +30,7 @@ pub(super) fn exactly_the_rows_that_do_not_match_their_users_are_reported() {
             }
         }
     }
-    let outcome = Command::new(PLUMB).args(["check", "--remarks"]).args(&files).output().expect("plumb runs");
-    let text = String::from_utf8(outcome.stdout).expect("text");
+    let text = plumb(place(), "check --remarks").words(&files).exits(0).stdout;
     let message: BTreeSet<(String, usize)> = text
         .lines()
         .filter(|line| line.contains(": busy users: "))
@@ -44,30 +43,18 @@ pub(super) fn exactly_the_rows_that_do_not_match_their_users_are_reported() {
     assert_eq!(message, expected);
     assert_eq!((reported_multi, multi, message.len()), (100, 110, 101), "reads and writes, and one random read");
     assert!(text.contains("242 results judged, 101 with a finding"), "{text}");
-    assert_eq!(outcome.status.code(), Some(0), "{}", String::from_utf8_lossy(&outcome.stderr));
-    let short = Command::new(PLUMB).arg("check").args(&files).output().expect("plumb runs");
-    let short = String::from_utf8(short.stdout).expect("text");
+    let short = plumb(place(), "check").words(&files).end().stdout;
     assert!(short.lines().count() <= 6 * files.len() + 2, "five lines of a file: {short}");
     assert!(short.contains(" results: busy users: ") && short.contains("(of these results: users busy "), "{short}");
     assert!(short.contains("242 results judged, 101 with a finding"), "{short}");
-    let strict = Command::new(PLUMB).args(["check", "--strict"]).args(&files).output().expect("plumb runs");
-    assert_eq!(strict.status.code(), Some(4));
+    plumb(place(), "check --strict").words(&files).exits(4);
 }
 
 pub(super) fn explain_puts_the_numbers_in_and_says_which_equation_breaks() {
-    let fio = |words: &str| {
-        let mut command = Command::new(PLUMB);
-        command.arg("fio").args(words.split_whitespace()).arg("--output-format=json").output().expect("plumb runs")
-    };
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let file = folder.path().join("run.json");
+    let place = place();
     let words = "--name=a --ioengine=sim --rw=randread --bs=4k --size=64m --iodepth=4";
-    std::fs::write(&file, fio(words).stdout).expect("written");
-    let explain = || {
-        let outcome = Command::new(PLUMB).arg("explain").arg(&file).output().expect("plumb runs");
-        assert_eq!(outcome.status.code(), Some(0), "{}", String::from_utf8_lossy(&outcome.stderr));
-        String::from_utf8(outcome.stdout).expect("text")
-    };
+    place.write("run.json", fio(words).end().stdout);
+    let explain = || plumb(&place, "explain run.json").exits(0).stdout;
     let message = explain();
     assert!(message.contains("holds       io = bw × runtime"), "{message}");
     assert!(
@@ -75,26 +62,19 @@ pub(super) fn explain_puts_the_numbers_in_and_says_which_equation_breaks() {
         "{message}"
     );
     assert!(!message.contains("BROKEN"), "{message}");
-    let text =
-        std::fs::read_to_string(&file).expect("readable").replace("\"io_bytes\" : 67108864", "\"io_bytes\" : 33554432");
-    std::fs::write(&file, text).expect("written");
+    let text = place.read("run.json").replace("\"io_bytes\" : 67108864", "\"io_bytes\" : 33554432");
+    place.write("run.json", text);
     assert!(explain().contains("BROKEN      io = iops × bs × runtime"));
 }
 
 pub(super) fn the_model_of_a_known_device_is_within_one_percent() {
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let file = folder.path().join("sweep.json");
-    let mut command = Command::new(PLUMB);
-    command.args(["fio", "--ioengine=sim", "--sim_service_time=100us", "--sim_rate=500000000", "--rw=randread"]);
-    command.args(["--size=256m", "--number_ios=100", "--output-format=json"]);
-    for size in ["512", "4k", "32k", "256k", "2m", "16m"] {
-        command.args([format!("--name=b{size}"), format!("--bs={size}"), "--stonewall".to_owned()]);
-    }
-    let outcome = command.output().expect("plumb runs");
-    assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
-    std::fs::write(&file, outcome.stdout).expect("written");
-    let outcome = Command::new(PLUMB).arg("model").arg(&file).output().expect("plumb runs");
-    let text = String::from_utf8(outcome.stdout).expect("text");
+    let place = place();
+    let sizes = ["512", "4k", "32k", "256k", "2m", "16m"];
+    let jobs = sizes.map(|size| format!("--name=b{size} --bs={size} --stonewall")).join(" ");
+    let disk =
+        "--ioengine=sim --sim_service_time=100us --sim_rate=500000000 --rw=randread --size=256m --number_ios=100";
+    place.write("sweep.json", fio(&format!("{disk} {jobs}")).stdout());
+    let text = plumb(&place, "model sweep.json").end().stdout;
     let number = |name: &str| -> f64 {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_else(|| panic!("{text}"));
         line.split_whitespace().next().expect("a number").parse().expect("a number")

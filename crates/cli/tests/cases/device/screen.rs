@@ -1,6 +1,7 @@
 //! `plumb watch` on a real terminal: it shows, obeys keys, and leaves the terminal as it was, also after a signal.
 
-use std::process::Command;
+use crate::context::{PLUMB, place, plumb};
+use house::{Run, Transcript, wait_for};
 use std::time::{Duration, Instant};
 
 /// A terminal of 80 × 24 in a separate tmux server.
@@ -18,10 +19,19 @@ impl Terminal {
         terminal
     }
 
+    /// A command of tmux (`make oracles` installs it) to its server.
+    fn command(&self, words: &[&str]) -> Transcript {
+        Run::new("tmux", &std::env::temp_dir()).words(["-L", &self.0]).words(words).end()
+    }
+
     fn tmux(&self, words: &[&str]) -> String {
-        let outcome = Command::new("tmux").args(["-L", &self.0]).args(words).output().expect("tmux: make oracles");
-        assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
-        String::from_utf8_lossy(&outcome.stdout).into_owned()
+        self.command(words).exits(0).stdout
+    }
+
+    /// Sends plumb a signal, which runs under the terminal's shell.
+    fn signal_plumb(&self) {
+        let pane = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
+        Run::new("pkill", &std::env::temp_dir()).words(["-TERM", "-P", pane.trim(), "plumb"]).succeeds();
     }
 
     fn shown(&self) -> String {
@@ -30,15 +40,7 @@ impl Terminal {
 
     /// Waits until the screen shows the text.
     fn wait_for(&self, text: &str) -> String {
-        let began = Instant::now();
-        loop {
-            let shown = self.shown();
-            if shown.contains(text) {
-                return shown;
-            }
-            assert!(began.elapsed() < Duration::from_secs(20), "{text:?} never came:\n{shown}");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        wait_for(&format!("{text:?} on the screen"), || Some(self.shown()).filter(|shown| shown.contains(text)))
     }
 
     fn press(&self, key: &str) {
@@ -56,12 +58,12 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        let _ = Command::new("tmux").args(["-L", &self.0, "kill-server"]).status();
+        self.command(&["kill-server"]);
     }
 }
 
 pub(super) fn the_screen_obeys_keys_and_restores_the_terminal() {
-    let terminal = Terminal::running(&format!("{} watch --interval 0.3", super::PLUMB));
+    let terminal = Terminal::running(&format!("{} watch --interval 0.3", PLUMB));
     let shown = terminal.wait_for("CPU  user");
     for word in ["plumb watch", "Device", "await", "Process", "q quit"] {
         assert!(shown.contains(word), "{word:?} is missing:\n{shown}");
@@ -76,30 +78,27 @@ pub(super) fn the_screen_obeys_keys_and_restores_the_terminal() {
 }
 
 pub(super) fn a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was() {
-    let terminal = Terminal::running(&format!("sh -c 'echo $$ > /dev/null; exec {} watch'", super::PLUMB));
+    let terminal = Terminal::running(&format!("sh -c 'echo $$ > /dev/null; exec {} watch'", PLUMB));
     terminal.wait_for("q quit");
-    let pane = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
-    let outcome = Command::new("pkill").args(["-TERM", "-P", pane.trim(), "plumb"]).status().expect("pkill");
-    assert!(outcome.success(), "no plumb under the terminal's shell");
+    terminal.signal_plumb();
     terminal.check_restored("143");
 }
 
 /// Closes the terminal under `plumb watch`; it must be gone soon, and must not burn the processor until then.
 fn check_gone_with_its_terminal(start: &str) {
-    let terminal = Terminal::running(&format!("{start} {} watch", super::PLUMB));
+    let terminal = Terminal::running(&format!("{start} {} watch", PLUMB));
     terminal.wait_for("q quit");
     let pane = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
-    let found = Command::new("pgrep").args(["-P", pane.trim(), "plumb"]).output().expect("pgrep");
-    let pid = String::from_utf8_lossy(&found.stdout).trim().to_owned();
-    assert!(!pid.is_empty(), "no plumb under the terminal's shell");
+    let found = Run::new("pgrep", &std::env::temp_dir()).words(["-P", pane.trim(), "plumb"]).stdout();
+    let pid: u32 = found.trim().parse().expect("one plumb under the terminal's shell");
     // The process that is looked at is this very one, not another that got its number.
     let started = || std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?.split(' ').nth(21).map(str::to_owned);
     let before = started();
     drop(terminal);
     let closed = Instant::now();
     while before.is_some() && started() == before {
-        if closed.elapsed() > Duration::from_secs(3) {
-            let _ = Command::new("kill").args(["-KILL", &pid]).status();
+        if closed.elapsed() > Duration::from_secs(10) {
+            house::signal(pid, rustix::process::Signal::KILL);
             panic!("plumb watch lives on without its terminal ({start:?})");
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -115,21 +114,16 @@ pub(super) fn the_screen_ends_with_its_terminal_where_sighup_is_ignored() {
 }
 
 pub(super) fn a_signal_ends_the_screen_in_the_middle_of_a_keys_sequence() {
-    let terminal = Terminal::running(&format!("{} watch", super::PLUMB));
+    let terminal = Terminal::running(&format!("{} watch", PLUMB));
     terminal.wait_for("q quit");
     terminal.tmux(&["send-keys", "-H", "1b", "5b"]);
     std::thread::sleep(Duration::from_millis(300));
-    let pane = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
-    let outcome = Command::new("pkill").args(["-TERM", "-P", pane.trim(), "plumb"]).status().expect("pkill");
-    assert!(outcome.success(), "no plumb under the terminal's shell");
+    terminal.signal_plumb();
     terminal.check_restored("143");
 }
 
 pub(super) fn without_a_terminal_another_way_is_named() {
-    let outcome = Command::new(super::PLUMB).arg("watch").output().expect("plumb runs");
-    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
-    assert_eq!((outcome.status.code(), outcome.stdout.len()), (Some(1), 0));
-    assert!(said.contains("needs a terminal") && said.contains("plumb iostat"), "{said}");
-    let outcome = Command::new(super::PLUMB).args(["watch", "nosuch"]).output().expect("plumb runs");
-    assert!(String::from_utf8_lossy(&outcome.stderr).contains("nosuch: there is no such block device"));
+    let run = plumb(place(), "watch").exits(1).complains("needs a terminal").complains("plumb iostat");
+    assert_eq!(run.stdout, "");
+    plumb(place(), "watch nosuch").end().complains("nosuch: there is no such block device");
 }

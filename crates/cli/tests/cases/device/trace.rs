@@ -1,10 +1,10 @@
 //! The block layer's tracepoints of one device, recorded in an instance of tracefs that is the test's own.
 
+use house::Run;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A recording under way.
 pub(crate) struct Trace {
@@ -32,9 +32,9 @@ impl Trace {
         let parse = |text: &str| text.parse::<u64>().map_err(io::Error::other);
         let filter = format!("dev == {}", parse(major)? << 20 | parse(minor)?);
         let mount = tempfile::tempdir()?;
-        let mounted = Command::new("mount").args(["-t", "tracefs", "tracefs"]).arg(mount.path()).status()?;
-        if !mounted.success() {
-            return Err(io::Error::other("tracefs cannot be mounted: are we root, and has the kernel it?"));
+        let mounted = Run::new("mount", mount.path()).words("-t tracefs tracefs").words([mount.path()]).end();
+        if mounted.status != Some(0) {
+            return Err(io::Error::other(format!("are we root, and has the kernel tracefs? {mounted}")));
         }
         let instance = mount.path().join("instances").join(format!("plumb-test-{}", std::process::id()));
         let trace = Trace { instance, mount, device: format!("{major},{minor}") };
@@ -83,7 +83,7 @@ impl Trace {
 impl Drop for Trace {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.instance);
-        let _ = Command::new("umount").arg(self.mount.path()).status();
+        Run::new("umount", &std::env::temp_dir()).words([self.mount.path()]).end();
     }
 }
 

@@ -4,8 +4,8 @@
 //! the same I/O where the workload fixes it, reach a given rate within 2 %, and print the same lines of text after
 //! folding (the rules stand in `house::fold`). What one refuses the other refuses.
 //!
-//! The newest fio that Debian has answers them, too: `newest_fio::NAME`, but for those that [`newest::DIFFERS`] lists with
-//! the reason. Cases that both fio know are compared with the newest on request (`make test-full`).
+//! The newest fio that Debian has answers them, too: `newest_fio::NAME`, but for those that [`newest::DIFFERS`] lists
+//! with the reason. Cases that both fio know are compared with the newest on request (`make test-full`).
 //!
 //! Each case is a test, `differential::NAME`, and so is each option that a case shows to work,
 //! `differential::NAME::without_OPTION`. On request (`--ignored`): `fio_itself::NAME` compares fio with itself, which
@@ -26,6 +26,7 @@ mod terse;
 mod timing;
 mod words;
 
+use crate::context::PLUMB;
 use case::{Case, Held, Rate};
 use house::{
     Amounts, Cases, Counts, End, LoopDevice, Outcome, Program, Scene, compare_results, compare_text, split_output,
@@ -69,7 +70,7 @@ fn fio() -> Program {
 }
 
 fn ours() -> Program {
-    Program { path: env!("CARGO_BIN_EXE_plumb").into(), first: vec!["fio".into()] }
+    Program { path: PLUMB.into(), first: vec!["fio".into()] }
 }
 
 /// fio's answer to a case: asked for once, by the first test that needs it.
@@ -161,7 +162,8 @@ fn differences_that_stay(case: &Case, fio: &Program, oracle: &Answer) -> Result<
     Ok(found)
 }
 
-/// The differences between fio's answer and that of the program, which runs in its own directory in the target directory.
+/// The differences between fio's answer and that of the program, which runs in its own directory in the target
+/// directory.
 fn differences(case: &Case, oracle: &Answer, program: &Program) -> Result<Vec<String>, String> {
     let ours = answer(case, program)?;
     let mut differences = compare(case, oracle, &ours)?;

@@ -1,9 +1,9 @@
 //! Genuine reports of fio in which one number is changed to what no run can print.
 
-use super::{PLUMB, said_of};
+use super::said_of;
+use crate::context::{place, plumb};
 use serde_json::{Map, Value, json};
 use std::path::Path;
-use std::process::Command;
 
 /// A kept report, the change, and what `plumb check` says of it then.
 #[derive(Clone, Copy, Debug)]
@@ -111,22 +111,20 @@ impl Doctored {
         if genuine.contains(&id) {
             return Err(format!("without the change: {genuine}"));
         }
-        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-        let file = directory.path().join("report");
-        std::fs::write(&file, text.replacen(self.from, self.to, 1)).expect("as made just before");
-        let outcome = Command::new(PLUMB).args(["check", "--strict"]).arg(&file).output().expect("plumb runs");
-        let said = String::from_utf8(outcome.stdout).expect("text");
+        let place = place();
+        place.write("report", text.replacen(self.from, self.to, 1));
+        let ended = plumb(&place, "check --strict report").end();
         let is_line =
             |line: &str| line.contains(&id) && line.contains(self.says) && line.ends_with("[NOT A STORAGE RESULT]");
-        match said.lines().any(is_line) && outcome.status.code() == Some(4) {
+        match ended.stdout.lines().any(is_line) && ended.status == Some(4) {
             true => Ok(()),
-            false => Err(format!("{:?}: {said}", outcome.status.code())),
+            false => Err(ended.to_string()),
         }
     }
 }
 
-/// A document of fio 3 in the form of fio 2: latencies in microseconds, sizes in KiB, without options, counts of latencies
-/// and sectors of disks.
+/// A document of fio 3 in the form of fio 2: latencies in microseconds, sizes in KiB, without options, counts of
+/// latencies and sectors of disks.
 pub(super) fn as_of_fio_2(text: &str) -> String {
     const NOT_YET: [&str; 12] = [
         "job options",

@@ -7,16 +7,14 @@
 mod doctored;
 mod loads;
 
+use crate::context::{place, plumb};
 use doctored::DOCTORED;
-use house::{Cases, Tmpfs};
+use house::{Cases, Run, Tmpfs, oracle_run};
 use loads::{Load, OFTEN, SELDOM};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
-
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 
 /// The forms of a report, by the words that ask for them.
 const FORMS: [&[&str]; 8] = [
@@ -47,8 +45,7 @@ pub(super) fn groups() -> Vec<Cases> {
 
 /// What `plumb check` prints of a report.
 fn said_of(file: &Path) -> String {
-    let outcome = Command::new(PLUMB).arg("check").arg(file).output().expect("plumb runs");
-    String::from_utf8(outcome.stdout).expect("text")
+    plumb(place(), "check").words([file]).end().stdout
 }
 
 /// The lines that call a report false. What a load really does is not an accusation: see [`Load::is_true_of`].
@@ -59,24 +56,17 @@ fn accusations(said: &str, load: Option<&Load>) -> Vec<String> {
 
 /// The report of a load, in a file of `directory`; the words that ask for direct I/O are for disks.
 fn report(fio: &Path, load: &Load, direct: &str, form: &[&str], directory: &Path) -> Result<PathBuf, String> {
-    // Some versions of fio do not end under some loads.
-    let mut command = Command::new("timeout");
-    command
-        .args(["--signal=KILL", "20"])
-        .arg(fio)
-        .arg(format!("--directory={}", directory.display()))
-        .current_dir(directory);
     let words = load.words.replace("{direct}", direct);
-    if !words.contains("--name=") {
-        command.arg("--name=job");
-    }
-    command.args(words.split_whitespace()).args(form);
-    let outcome = command.output().map_err(|error| format!("{}: {error}", fio.display()))?;
-    if outcome.stdout.is_empty() {
-        return Err(format!("{command:?}: {}", String::from_utf8_lossy(&outcome.stderr)));
+    let name = if words.contains("--name=") { "" } else { "--name=job" };
+    let place = format!("--directory={}", directory.display());
+    // Some versions of fio do not end under some loads.
+    let run = || Run::new(fio, directory).words([&place]).words(name).words(&words).words(form);
+    let ended = oracle_run(run).ok_or_else(|| format!("{} does not end: {words}", fio.display()))?;
+    if ended.stdout.is_empty() {
+        return Err(ended.to_string());
     }
     let file = directory.join("report");
-    std::fs::write(&file, outcome.stdout).map_err(|error| format!("{}: {error}", file.display()))?;
+    std::fs::write(&file, ended.stdout).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(file)
 }
 
@@ -152,9 +142,8 @@ fn programs() -> Vec<(String, PathBuf)> {
     let all = [PathBuf::from("fio"), newest].into_iter().chain(std::env::split_paths(&more));
     all.filter(|program| !program.as_os_str().is_empty())
         .map(|program| {
-            let outcome = Command::new(&program).arg("--version").output();
-            let version = outcome.unwrap_or_else(|error| panic!("{}: {error}", program.display())).stdout;
-            (String::from_utf8_lossy(&version).trim().to_owned(), program)
+            let version = Run::new(&program, &std::env::temp_dir()).words("--version").end().stdout;
+            (version.trim().to_owned(), program)
         })
         .collect()
 }

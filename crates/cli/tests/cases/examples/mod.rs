@@ -2,14 +2,15 @@
 //!
 //! `tools/oracles` unpacks them (package fio-examples). What cannot run here stands in lists: [`ELSEWHERE`], files that
 //! need hardware, a service, a library or what another run left; [`DOOMED`], files that fail in fio, too;
-//! [`RACES`], files that may end either way; [`UNRUN`], those that are only read. A file that works although it is listed fails the test: take it off the list.
+//! [`RACES`], files that may end either way; [`UNRUN`], those that are only read. A file that works although it is
+//! listed fails the test: take it off the list.
 
 mod reduced;
 
-use house::Cases;
+use crate::context::{fio, job_file, place};
+use house::{Cases, Run, Transcript, oracle};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Files that need what no test machine has, each with the word that our refusal must hold.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -60,15 +61,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// Files whose jobs cannot come out well, in fio neither, each with a word of what is said: trims of a regular file.
 const DOOMED: &[(&str, &str)] = &[("enospc-pressure", "Inappropriate ioctl")];
 
-/// Files whose jobs race, in fio as well: several verify a file that all of them write and one moves. They come out well,
-/// or one of these words is said.
+/// Files whose jobs race, in fio as well: several verify a file that all of them write and one moves. They come out
+/// well, or one of these words is said.
 const RACES: &[(&str, [&str; 2])] = &[
     ("e4defrag", ["bad header", "Device or resource busy"]),
     ("e4defrag2", ["bad header", "Device or resource busy"]),
 ];
 
-/// A file that is read and not run: two of its jobs answer each other in a multicast, which plumb refuses, and the third
-/// waits for them.
+/// A file that is read and not run: two of its jobs answer each other in a multicast, which plumb refuses, and the
+/// third waits for them.
 const UNRUN: &[&str] = &["netio_multicast"];
 
 /// Every example by its name, in order.
@@ -115,45 +116,17 @@ fn elsewhere(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().chain(DOOMED).find(|(listed, _)| *listed == name).map(|&(_, word)| word)
 }
 
-fn place() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
-}
-
 /// The longest that a reduced example may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs `plumb fio` in a directory; a run that does not end is ended.
-fn plumb(directory: &Path, words: &[&str]) -> Result<Output, String> {
-    let (out, err) = (directory.join("said"), directory.join("complained"));
-    let file = |path: &Path| std::fs::File::create(path).expect("a file");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_plumb"))
-        .arg("fio")
-        .args(words)
-        .current_dir(directory)
-        .stdin(Stdio::null())
-        .stdout(file(&out))
-        .stderr(file(&err))
-        .spawn()
-        .expect("plumb runs");
-    let started = Instant::now();
-    let status = loop {
-        match child.try_wait().expect("a child") {
-            Some(status) => break status,
-            None if started.elapsed() > PATIENCE => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("still running after {PATIENCE:?}"));
-            }
-            None => std::thread::sleep(Duration::from_millis(10)),
-        }
-    };
-    let read = |path: &Path| std::fs::read(path).expect("what was said");
-    Ok(Output { status, stdout: read(&out), stderr: read(&err) })
+/// Ends a run; one that does not end is killed.
+fn ended(run: Run) -> Result<Transcript, String> {
+    run.start().end_within(PATIENCE).ok_or_else(|| format!("still running after {PATIENCE:?}"))
 }
 
 /// The words of a command line, sorted, without quotes.
-fn words_of(shown: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(shown).replace(['"', '\''], "");
+fn words_of(shown: &str) -> Vec<String> {
+    let text = shown.replace(['"', '\''], "");
     let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     words.retain(|word| word != "plumb" && word != "fio");
     words.sort();
@@ -167,16 +140,14 @@ fn is_read_as_by_fio(name: &str, path: &Path) -> Verdict {
     }
     let text = path.to_str().expect("a path in text");
     let place = place();
-    let theirs = Command::new("fio").args(["--showcmd", text]).current_dir(place.path()).output();
-    let theirs = theirs.expect("the real fio is installed");
-    let ours = plumb(place.path(), &["--showcmd", text])?;
-    if ours.status.code() != theirs.status.code() {
-        let errors = String::from_utf8_lossy(&ours.stderr);
-        return Err(format!("fio ends with {}, plumb with {}: {errors}", theirs.status, ours.status));
+    let theirs = oracle(&place, ["--showcmd", text]);
+    let ours = ended(fio(&place, ["--showcmd", text]))?;
+    if ours.status != theirs.status {
+        return Err(format!("fio ends with {:?}, and this: {ours}", theirs.status));
     }
-    let parsed = plumb(place.path(), &["--parse-only", text])?;
-    if parsed.status.code() != ours.status.code() {
-        return Err(format!("--parse-only ends with {}", parsed.status));
+    let parsed = ended(fio(&place, ["--parse-only", text]))?;
+    if parsed.status != ours.status {
+        return Err(parsed.to_string());
     }
     // fio shows a `name=` inside of a section as one more `--name`, which would open another job.
     let mut expected = words_of(&theirs.stdout);
@@ -197,22 +168,21 @@ fn runs_or_is_refused(name: &str, path: &Path) -> Verdict {
     }
     let place = place();
     let text = std::fs::read_to_string(path).expect("the example");
-    std::fs::write(place.path().join("job.fio"), reduced::reduced(&text)).expect("written");
-    let output = plumb(place.path(), &["--output-format=json", "job.fio"])?;
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let run = ended(job_file(&place, &reduced::reduced(&text), "--output-format=json"))?;
+    let (errors, succeeded) = (&run.stderr, run.status == Some(0));
     if errors.contains("panicked") {
-        return Err(errors);
+        return Err(run.to_string());
     }
     if let Some((_, ends)) = RACES.iter().find(|(listed, _)| *listed == name) {
-        let known = output.status.success() || ends.iter().any(|end| errors.contains(end));
+        let known = succeeded || ends.iter().any(|end| errors.contains(end));
         return if known { Ok(()) } else { Err(format!("ends as no race of its does: {errors}")) };
     }
-    match (output.status.success(), elsewhere(name)) {
-        (true, None) => has_moved(&output.stdout),
+    match (succeeded, elsewhere(name)) {
+        (true, None) => has_moved(&run.stdout),
         (true, Some(_)) => Err("it works: take it off the list in crates/cli/tests/cases/examples/mod.rs".to_owned()),
         (false, Some(word)) if errors.contains(word) => Ok(()),
         (false, Some(word)) => Err(format!("is refused without `{word}`: {errors}")),
-        (false, None) => Err(format!("ends with {}: {errors}", output.status)),
+        (false, None) => Err(run.to_string()),
     }
 }
 
@@ -220,15 +190,13 @@ fn fails_in_fio_too(name: &str) -> Verdict {
     let place = place();
     let (_, path) = examples().into_iter().find(|(listed, _)| listed == name).ok_or("it is not an example")?;
     let text = std::fs::read_to_string(path).expect("the example");
-    std::fs::write(place.path().join("job.fio"), reduced::reduced(&text)).expect("written");
-    let theirs = Command::new("fio").arg("job.fio").current_dir(place.path()).stdin(Stdio::null()).output();
-    let theirs = theirs.expect("the real fio is installed");
-    if theirs.status.success() { Err("it works in fio".to_owned()) } else { Ok(()) }
+    place.write("job.fio", reduced::reduced(&text));
+    if oracle(&place, "job.fio").status == Some(0) { Err("it works in fio".to_owned()) } else { Ok(()) }
 }
 
 /// The report of a run in which every job did some I/O.
-fn has_moved(report: &[u8]) -> Verdict {
-    let result: serde_json::Value = serde_json::from_slice(report).map_err(|error| format!("its JSON: {error}"))?;
+fn has_moved(report: &str) -> Verdict {
+    let result: serde_json::Value = serde_json::from_str(report).map_err(|error| format!("its JSON: {error}"))?;
     let jobs = result["jobs"].as_array().filter(|jobs| !jobs.is_empty()).ok_or("no job reported")?;
     for job in jobs {
         let ios: u64 = ["read", "write", "trim"].iter().filter_map(|name| job[*name]["total_ios"].as_u64()).sum();

@@ -2,6 +2,7 @@
 //! is detached while it is used.
 
 use super::{Bench, Row, Shown, run_tool};
+use crate::context;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let device = Device::over(bench, 8 << 20, |_| Ok(()))?;
             run_tool("truncate", &["--size=1M", &device.backing.display().to_string()])?;
             let words = format!("--name=a --filename={} --rw=read --bs=64k --direct=1", device.name());
-            let ran = bench.run(&mut bench.fio(&words))?;
+            let ran = bench.run(bench.fio(&words))?;
             let shown = ran.expect(1, &["at offset 1048576", "Input/output error"])?;
             ran.expect_ios("read", 17..=17)?;
             Ok(shown)
@@ -78,7 +79,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let words =
                 format!("--name=a --filename={} --rw=randread --time_based --runtime=1 --rate_iops=100", device.name());
             let name = device.name();
-            let ran = bench.run_with(&mut bench.fio(&words), move |_| {
+            let ran = bench.run_with(bench.fio(&words), move |_| {
                 std::thread::sleep(Duration::from_millis(300));
                 let _ = run_tool("losetup", &["--detach", &name]);
             })?;
@@ -88,14 +89,14 @@ pub(crate) fn rows() -> Vec<Row> {
             Ok(shown)
         }),
         Row::new("device that is not there", "filename=/dev/null/x", |bench| {
-            let ran = bench.run(&mut bench.fio("--name=a --filename=/dev/null/x --rw=write --size=1m"))?;
+            let ran = bench.run(bench.fio("--name=a --filename=/dev/null/x --rw=write --size=1m"))?;
             ran.expect(1, &["/dev/null/x"])
         }),
         Row::new("full file system", "tmpfs of 256 KiB", |bench| {
             let tmpfs = house::Tmpfs::new(256 << 10).map_err(|error| error.to_string())?;
             let words =
                 format!("--name=a --directory={} --rw=write --size=1m --fallocate=none", tmpfs.path().display());
-            let ran = bench.run(&mut bench.fio(&words))?;
+            let ran = bench.run(bench.fio(&words))?;
             let shown = ran.expect(1, &["No space left"])?;
             ran.expect_ios("write", 60..=65)?;
             Ok(shown)
@@ -104,7 +105,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let tmpfs = house::Tmpfs::new(256 << 10).map_err(|error| error.to_string())?;
             let words =
                 format!("--name=a --directory={} --rw=write --fill_fs=1 --fallocate=none", tmpfs.path().display());
-            let ran = bench.run(&mut bench.fio(&words))?;
+            let ran = bench.run(bench.fio(&words))?;
             let shown = ran.expect(0, &[])?;
             ran.expect_ios("write", 60..=65)?;
             Ok(shown)
@@ -113,7 +114,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let tmpfs = house::Tmpfs::new(1 << 20).map_err(|error| error.to_string())?;
             run_tool("mount", &["-o", "remount,ro", &tmpfs.path().display().to_string()])?;
             let words = format!("--name=a --directory={} --rw=write --size=64k", tmpfs.path().display());
-            let ran = bench.run(&mut bench.fio(&words))?;
+            let ran = bench.run(bench.fio(&words))?;
             ran.expect(1, &["Read-only"])
         }),
         Row::new("full disk under iozone -Q", "tmpfs of 64 KiB", full_under_latencies),
@@ -121,7 +122,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let tmpfs = house::Tmpfs::new(64 << 10).map_err(|error| error.to_string())?;
             let words =
                 format!("--name=a --ioengine=null --rw=read --size=64m --write_lat_log={}/l", tmpfs.path().display());
-            let ran = bench.run(&mut bench.fio(&words))?;
+            let ran = bench.run(bench.fio(&words))?;
             let shown = ran.expect(1, &["No space left", "l_"])?;
             ran.expect_ios("read", 16384..=16384)?;
             Ok(shown)
@@ -132,10 +133,8 @@ pub(crate) fn rows() -> Vec<Row> {
 /// The log that a worker of plumb writes on the way to iozone's own file goes away when it cannot be written.
 fn full_under_latencies(bench: &Bench) -> Result<Shown, String> {
     let tmpfs = house::Tmpfs::new(64 << 10).map_err(|error| error.to_string())?;
-    let file = bench.file("z").display().to_string();
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.args(["iozone", "-Q", "-i", "0", "-s", "16m", "-r", "4", "-f", &file]).current_dir(tmpfs.path());
-    let ran = bench.run(&mut command)?;
+    let words = format!("iozone -Q -i 0 -s 16m -r 4 -f {}", bench.file("z").display());
+    let ran = bench.run(context::plumb(tmpfs.path(), words))?;
     let left: Vec<_> = std::fs::read_dir(tmpfs.path()).map_err(|error| error.to_string())?.flatten().collect();
     if !left.is_empty() || ran.status == Some(0) {
         return Err(format!("status {:?}, left {left:?}: {}", ran.status, ran.stderr));

@@ -3,9 +3,10 @@
 use super::devices::Device;
 use super::killed::{has_numbers, plumb};
 use super::{Bench, Row, Shown, run_tool};
+use house::{Process, Run};
+use rustix::process::Signal;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A separate ext4 on a loop device. Thawed and unmounted when dropped, whatever happened: what hangs on it ends then.
@@ -49,42 +50,52 @@ impl Drop for Frozen {
     }
 }
 
-/// A run that is left alone: what it says goes to files, for its workers may hold a pipe longer than it lives.
-struct Alone(Child);
+/// A run that is left alone: what it says goes to files, for its workers may hold a pipe longer than it lives. Until
+/// its end.
+struct Alone(Option<Process>);
 
 impl Alone {
-    fn start(bench: &Bench, mut command: Command) -> Result<Self, String> {
+    fn start(bench: &Bench, run: Run) -> Result<Self, String> {
         let file = |name: &str| File::create(bench.file(name)).map_err(|error| error.to_string());
-        command.stdin(Stdio::null()).stdout(file("said")?).stderr(file("complained")?);
-        command.spawn().map(Alone).map_err(|error| error.to_string())
+        Ok(Alone(Some(run.output_to(file("said")?).errors_to(file("complained")?).start())))
     }
 
-    fn interrupt(&self) -> Result<(), String> {
-        run_tool("kill", &["-INT", &self.0.id().to_string()]).map(drop)
+    fn process(&mut self) -> Result<&mut Process, String> {
+        self.0.as_mut().ok_or_else(|| "it has ended".to_owned())
+    }
+
+    fn interrupt(&mut self) -> Result<(), String> {
+        self.process().map(|process| process.signal(Signal::INT))
     }
 
     /// An error if it is over.
     fn goes_on(&mut self) -> Result<(), String> {
-        let ended = self.0.try_wait().map_err(|error| error.to_string())?;
-        ended.map_or(Ok(()), |status| Err(format!("was over before it could be frozen: {status}")))
+        if self.process()?.has_ended() { Err("was over before it could be frozen".to_owned()) } else { Ok(()) }
     }
 
     /// Waits for its end, not longer than this.
     fn end(&mut self, longest: Duration) -> Result<i32, String> {
         let began = Instant::now();
-        loop {
-            match self.0.try_wait().map_err(|error| error.to_string())? {
-                Some(status) => return status.code().ok_or_else(|| format!("{status}")),
-                None if began.elapsed() > longest => return Err(format!("not over after {longest:?}")),
-                None => std::thread::sleep(Duration::from_millis(20)),
+        while !self.process()?.has_ended() {
+            if began.elapsed() > longest {
+                return Err(format!("not over after {longest:?}"));
             }
+            pause(20);
         }
+        let ended = self.0.take().map(Process::end).ok_or("it has ended")?;
+        ended.status.ok_or_else(|| ended.to_string())
     }
 }
 
 impl Drop for Alone {
+    /// Does not wait: what is stuck ends when the file system is thawed, which comes after this.
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        if let Some(mut process) = self.0.take() {
+            if !process.has_ended() {
+                process.signal(Signal::KILL);
+            }
+            std::mem::forget(process);
+        }
     }
 }
 
@@ -154,8 +165,8 @@ fn named(bench: &Bench, words: &str, file: &str, frozen_after: u64) -> Result<Sh
     frozen_and_thawed(bench, &frozen, run, file)
 }
 
-/// The same for a run of iozone, which lasts three seconds from its first record on: on a busy machine one that is waited for is over before it
-/// can be frozen.
+/// The same for a run of iozone, which lasts three seconds from its first record on: on a busy machine one that is
+/// waited for is over before it can be frozen.
 fn named_by_iozone(bench: &Bench, words: &str) -> Result<Shown, String> {
     let frozen = Frozen::mount(bench)?;
     let mut run = Alone::start(bench, plumb(bench, words)?)?;
@@ -184,7 +195,7 @@ const FIO: &str = "fio --output-format=json --output=out.json --name=a --filenam
 /// Freezes under a run and signals it twice to end; how it goes on is for the caller to see.
 fn signalled_twice(bench: &Bench, words: &str, frozen_after: u64) -> Result<(Frozen, Alone), String> {
     let frozen = Frozen::mount(bench)?;
-    let run = Alone::start(bench, plumb(bench, words)?)?;
+    let mut run = Alone::start(bench, plumb(bench, words)?)?;
     let_it_run(bench, frozen_after);
     frozen.freeze()?;
     pause(500);
@@ -251,9 +262,9 @@ fn layout(bench: &Bench) -> Result<Shown, String> {
     }
 }
 
-/// Interrupts a run twice, which then says that it leaves something in the kernel, and thaws the file system: a process ends with the last
-/// of its threads.
-fn give_up(bench: &Bench, frozen: &Frozen, run: &Alone, said: &str) -> Result<(), String> {
+/// Interrupts a run twice, which then says that it leaves something in the kernel, and thaws the file system: a process
+/// ends with the last of its threads.
+fn give_up(bench: &Bench, frozen: &Frozen, run: &mut Alone, said: &str) -> Result<(), String> {
     run.interrupt()?;
     pause(500);
     run.interrupt()?;
@@ -263,7 +274,7 @@ fn give_up(bench: &Bench, frozen: &Frozen, run: &Alone, said: &str) -> Result<()
 
 fn layout_signalled_twice(bench: &Bench) -> Result<Shown, String> {
     let (frozen, mut run) = stuck_layout(bench)?;
-    give_up(bench, &frozen, &run, "left in the kernel: the layout of its files")?;
+    give_up(bench, &frozen, &mut run, "left in the kernel: the layout of its files")?;
     match run.end(AT_ONCE)? {
         1 => Ok(Shown { kept: "no job had begun".into(), ..expect(bench, 1, &["left in the kernel"])? }),
         status => Err(format!("status {status}; {}", complained(bench))),
@@ -315,7 +326,7 @@ fn iozone_alone(bench: &Bench) -> Result<Shown, String> {
     until_written(bench, &mut run, "frozen/z")?;
     frozen.freeze()?;
     wait_for(bench, "frozen/z has not completed for")?;
-    give_up(bench, &frozen, &run, "left in the kernel: pid")?;
+    give_up(bench, &frozen, &mut run, "left in the kernel: pid")?;
     match run.end(AT_ONCE)? {
         130 => Ok(Shown { kept: "nothing: it only prints".into(), ..expect(bench, 130, &["I/O is stuck: "])? }),
         status => Err(format!("status {status}; {}", complained(bench))),

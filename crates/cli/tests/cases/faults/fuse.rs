@@ -1,14 +1,13 @@
 //! A file system whose every answer is scripted: one file, `f`, served over /dev/fuse.
 //!
-//! The kernel asks in the protocol of linux/fuse.h (version 7.31); what it asks of a file of fixed size is little enough
-//! to answer here. The file is opened with FOPEN_DIRECT_IO, so that each I/O of plumb is one request and short answers
-//! stay short.
+//! The kernel asks in the protocol of linux/fuse.h (version 7.31); what it asks of a file of fixed size is little
+//! enough to answer here. The file is opened with FOPEN_DIRECT_IO, so that each I/O of plumb is one request and short
+//! answers stay short.
 
 use super::{Bench, Row, Shown, run_tool};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -76,12 +75,10 @@ impl Fuse {
         // mount(8) hands the descriptor to the kernel; until then it must not close at exec.
         rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::empty()).map_err(|error| error.to_string())?;
         let options = format!("fd={number},rootmode=40000,user_id=0,group_id=0,allow_other");
-        let output = Command::new("mount").args(["-i", "-t", "fuse", "-o", &options, "scripted"]).arg(&point).output();
-        let output = output.map_err(|error| error.to_string())?;
+        let point_text = point.display().to_string();
+        let mounted = run_tool("mount", &["-i", "-t", "fuse", "-o", &options, "scripted", &point_text]);
         rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::CLOEXEC).map_err(|error| error.to_string())?;
-        if !output.status.success() {
-            return Err(format!("mount -t fuse: {}", String::from_utf8_lossy(&output.stderr).trim()));
-        }
+        mounted?;
         let data = Arc::new(Mutex::new(vec![7; BYTES]));
         let shared = Arc::clone(&data);
         let server = std::thread::spawn(move || Server { device, data: shared, script, seen: 0 }.serve());
@@ -275,7 +272,7 @@ fn names_what_it_cannot_see(bench: &Bench) -> Result<Shown, String> {
 fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
     let fuse = Fuse::mount(bench, case.script)?;
     let words = format!("--name=a --filename={} --size=64k --fallocate=none {}", fuse.file(), case.words);
-    let ran = bench.run(&mut bench.fio(&words))?;
+    let ran = bench.run(bench.fio(&words))?;
     let shown = ran.expect(case.status, case.says)?;
     let (direction, least, most) = case.counted;
     ran.expect_ios(direction, least..=most)?;

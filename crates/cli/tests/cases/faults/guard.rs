@@ -1,10 +1,11 @@
-//! Devices that must not be written to: not a byte of them changes, whatever the words are, unless they name the device.
+//! Devices that must not be written to: not a byte of them changes, whatever the words are, unless they name the
+//! device.
 
 use super::devices::Device;
 use super::{Bench, Row, Shown, run_tool};
+use house::Run;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 const MIB: u64 = 1 << 20;
@@ -59,16 +60,8 @@ fn mbr(path: &Path) -> Result<(), String> {
 }
 
 fn table(path: &Path, script: &str) -> Result<(), String> {
-    let mut tool = Command::new("sfdisk")
-        .args(["--quiet", &text(path)])
-        .stdin(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("sfdisk: {error}"))?;
-    let mut input = tool.stdin.take().ok_or("sfdisk's input")?;
-    input.write_all(script.as_bytes()).map_err(|error| error.to_string())?;
-    drop(input);
-    let status = tool.wait().map_err(|error| error.to_string())?;
-    if status.success() { Ok(()) } else { Err(format!("sfdisk: {status}")) }
+    let ended = Run::new("sfdisk", &std::env::temp_dir()).words(["--quiet", &text(path)]).input(script).end();
+    if ended.status == Some(0) { Ok(()) } else { Err(ended.to_string()) }
 }
 
 fn put(path: &Path, offset: u64, bytes: &[u8]) -> Result<(), String> {
@@ -106,7 +99,8 @@ fn luks(path: &Path) -> Result<(), String> {
     put(path, 0, &head)
 }
 
-/// A boot sector (Microsoft's FAT specification of 2000): sectors of 512 bytes, clusters of 2 KiB, two FATs of 32 sectors.
+/// A boot sector (Microsoft's FAT specification of 2000): sectors of 512 bytes, clusters of 2 KiB, two FATs of 32
+/// sectors.
 fn fat(path: &Path) -> Result<(), String> {
     let mut sector = vec![0; 512];
     sector[..11].copy_from_slice(b"\xeb\x3c\x90mkfs.fat");
@@ -160,7 +154,7 @@ fn refused(bench: &Bench, device: &Device, target: &str, ways: &[&str], says: &[
     let mut shown = None;
     for way in ways {
         let words = format!("--name=a --filename={target} --size=1m {way}");
-        let ran = bench.run(&mut bench.fio(&words))?;
+        let ran = bench.run(bench.fio(&words))?;
         let mut said = ran.expect(1, says).map_err(|why| format!("{way}: {why}"))?;
         for direction in ["write", "trim"] {
             ran.expect_ios(direction, 0..=0)?;
@@ -190,7 +184,7 @@ fn marked(bench: &Bench, mark: &Mark) -> Result<Shown, String> {
     let device = Device::over(bench, mark.bytes, mark.put)?;
     let consent = format!("write_consent={}", mark.bytes);
     let shown = refused(bench, &device, &device.name(), WAYS, &[mark.called, &consent])?;
-    let ran = bench.run(&mut bench.fio(&format!("--name=a --filename={} --size=1m --rw=read", device.name())))?;
+    let ran = bench.run(bench.fio(&format!("--name=a --filename={} --size=1m --rw=read", device.name())))?;
     ran.expect(0, &[])?;
     Ok(shown)
 }
@@ -287,23 +281,17 @@ fn used() -> Vec<Row> {
             let point = bench.file("mnt");
             std::fs::create_dir_all(&point).map_err(|error| error.to_string())?;
             let script = format!("mount -o ro,noload {} {} && echo mounted && cat", device.name(), text(&point));
-            let mut other = Command::new("unshare")
-                .args(["--mount", "--propagation", "private", "sh", "-c", &script])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .map_err(|error| error.to_string())?;
-            let mut line = String::new();
-            let output = other.stdout.take().ok_or("its output")?;
-            std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line)
-                .map_err(|error| error.to_string())?;
+            let (waits, ends) = std::io::pipe().map_err(|error| error.to_string())?;
+            let other = Run::new("sh", bench.path()).words(["-c", &script]).input_from(waits);
+            let mut other = other.under("unshare --mount --propagation private").start();
+            let line = other.line();
             let shown = if line.trim() == "mounted" {
                 refused(bench, &device, &device.name(), WAYS, &["in the mount namespace of process"])
             } else {
                 Err("the other namespace has not mounted it".to_owned())
             };
-            drop(other.stdin.take());
-            let _ = other.wait();
+            drop(ends);
+            other.end();
             shown
         }),
         Row::new("guard: held", "open with O_EXCL", |bench| {
@@ -346,7 +334,7 @@ fn otherwise() -> Vec<Row> {
             let device = Device::over(bench, 16 * MIB, ext4)?;
             let before = device.hash()?;
             let words = format!("--name=a --filename={} --ioengine=filedelete --size=4k", device.name());
-            let mut shown = bench.run(&mut bench.fio(&words))?.expect(1, &["is not a regular file"])?;
+            let mut shown = bench.run(bench.fio(&words))?.expect(1, &["is not a regular file"])?;
             if device.hash()? != before {
                 return Err("it was written to".into());
             }
@@ -398,13 +386,13 @@ fn named() -> Vec<Row> {
             let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
             bench.write("t.bin", trace(&device)?)?;
             let before = device.hash()?;
-            let ran = bench.run(&mut bench.fio("--name=a --read_iolog=t.bin"))?;
+            let ran = bench.run(bench.fio("--name=a --read_iolog=t.bin"))?;
             let mut shown = ran.expect(1, &["replay_redirect=", "write_consent="])?;
             if device.hash()? != before {
                 return Err("the trace was played on this machine's device".into());
             }
             for words in [format!("--replay_redirect={}", device.name()), format!("--write_consent={}", 16 * MIB)] {
-                let ran = bench.run(&mut bench.fio(&format!("--name=a --read_iolog=t.bin {words}")))?;
+                let ran = bench.run(bench.fio(&format!("--name=a --read_iolog=t.bin {words}")))?;
                 ran.expect(0, &[])?;
                 ran.expect_ios("write", 1..=1)?;
             }
@@ -416,9 +404,9 @@ fn named() -> Vec<Row> {
             let before = device.hash()?;
             let name = device.name();
             let words = format!("--name=a --size=64k --rw=read --write_iolog={name}");
-            let mut shown = bench.run(&mut bench.fio(&words))?.expect(1, &["is a block device"])?;
+            let mut shown = bench.run(bench.fio(&words))?.expect(1, &["is a block device"])?;
             let words = format!("--output={name} --name=a --size=64k --rw=read");
-            bench.run(&mut bench.fio(&words))?.expect(1, &["is a block device"])?;
+            bench.run(bench.fio(&words))?.expect(1, &["is a block device"])?;
             if device.hash()? != before {
                 return Err("the report overwrote the device".into());
             }
@@ -438,7 +426,7 @@ fn named() -> Vec<Row> {
             strace.push("inject=execve:error=ENOENT:when=1+".into());
             let words = format!("--name=a --filename={} --rw=write --size=1m", device.name());
             // strace counts per process, and its own start of plumb is not counted.
-            let ran = bench.run(&mut bench.fio_under(&strace, &words))?;
+            let ran = bench.run(bench.fio_under(&strace, &words))?;
             let mut shown = ran.expect(1, &["wipefs"])?;
             if device.hash()? != before {
                 return Err("it was written to".into());
@@ -457,7 +445,7 @@ fn allowed() -> Vec<Row> {
             let before = device.hash()?;
             let words =
                 format!("--name=a --filename={} --size=1m --rw=write --write_consent=x,{}", device.name(), 16 * MIB);
-            let ran = bench.run(&mut bench.fio(&words))?;
+            let ran = bench.run(bench.fio(&words))?;
             let shown = ran.expect(0, &[])?;
             ran.expect_ios("write", 256..=256)?;
             if device.hash()? == before { Err("nothing was written".into()) } else { Ok(shown) }
@@ -465,7 +453,7 @@ fn allowed() -> Vec<Row> {
         Row::new("guard: a fresh device", "losetup, nothing on it", |bench| {
             let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
             let words = format!("--name=a --filename={} --size=1m --rw=write", device.name());
-            let ran = bench.run(&mut bench.fio(&words))?;
+            let ran = bench.run(bench.fio(&words))?;
             let shown = ran.expect(0, &[])?;
             ran.expect_ios("write", 256..=256)?;
             Ok(shown)

@@ -3,7 +3,6 @@
 use super::devices::Device;
 use super::guard::ext4;
 use super::{Bench, Row, Shown, run_tool};
-use std::process::{Command, Stdio};
 
 /// A command that would write to a device; `{device}` and `{record}` are its words' places.
 pub(super) struct Case {
@@ -55,7 +54,7 @@ pub(crate) fn rows() -> Vec<Row> {
         let device = Device::over(bench, 16 << 20, |_| Ok(()))?;
         let upper = run_tool("losetup", &["--find", "--show", &device.name()])?;
         let before = device.hash()?;
-        let ran = bench.run(&mut bench.fio(&format!("--name=a --filename={} --rw=write --size=1m", device.name())));
+        let ran = bench.run(bench.fio(&format!("--name=a --filename={} --rw=write --size=1m", device.name())));
         run_tool("losetup", &["--detach", &upper])?;
         let mut shown = ran?.expect(1, &["is built on it"])?;
         unchanged(&device, &before)?;
@@ -88,16 +87,14 @@ fn over_a_file() -> Row {
             for name in ["thesis", "thesis.html", "thesis.svg"] {
                 std::fs::write(bench.file(name), "years of work\n").map_err(failed)?;
             }
-            let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-            command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null());
-            let output = command.output().map_err(failed)?;
-            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            let ended = bench.plumb(words).end();
+            let message = &ended.stderr;
             let whole = |name: &str| std::fs::read(bench.file(name)).is_ok_and(|text| text == b"years of work\n");
             if !["thesis", "thesis.html", "thesis.svg"].into_iter().all(whole) {
-                return Err(format!("plumb {words}: the file is gone: {message}"));
+                return Err(format!("the file is gone: {ended}"));
             }
-            if output.status.code() != Some(1) || !message.contains("thesis") {
-                return Err(format!("plumb {words}: {}: {message}", output.status));
+            if ended.status != Some(1) || !message.contains("thesis") {
+                return Err(ended.to_string());
             }
             shown = shown.or_else(|| message.lines().next().map(str::to_owned));
         }
@@ -122,14 +119,12 @@ pub(super) fn run(bench: &Bench, case: &Case, link: Option<&str>) -> Result<Show
     for (name, text) in [("record", record(&device.name())), ("other", record("x")), ("empty.json", "{}".to_owned())] {
         bench.write(name, text)?;
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.args(case.words.replace("{device}", &device.name()).split_whitespace()).current_dir(bench.path());
-    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-    let message = format!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    let ended = bench.plumb(&case.words.replace("{device}", &device.name())).end();
+    let message = format!("{}{}", ended.stderr, ended.stdout);
     unchanged(&device, &before).map_err(|why| format!("{why}: {message}"))?;
     let says = case.says.replace("{device}", &device.name());
-    if output.status.code() != Some(case.status) || !message.contains(&says) || message.contains("panicked") {
-        return Err(format!("{}: {message}", output.status));
+    if ended.status != Some(case.status) || !message.contains(&says) || message.contains("panicked") {
+        return Err(ended.to_string());
     }
     let line = message.lines().find(|line| !case.says.is_empty() && line.contains(&says)).unwrap_or("it was only read");
     Ok(Shown { did: line.to_owned(), status: case.status.to_string(), kept: "not a byte changed (sha256)".into() })

@@ -129,7 +129,7 @@ fn run(bench: &Bench, answer: &Answer) -> Result<Shown, String> {
         let absolute = bench.file(file).display().to_string();
         strace.extend(["-P".to_owned(), file.to_owned(), "-P".to_owned(), absolute]);
     }
-    let ran = bench.run(&mut bench.fio_under(&strace, answer.words))?;
+    let ran = bench.run(bench.fio_under(&strace, answer.words))?;
     let trace = std::fs::read_to_string(bench.file("trace.txt")).unwrap_or_default();
     if !trace.contains("INJECTED") && !trace.contains("DELAYED") {
         return Err(format!("the fault was never met: {trace}"));

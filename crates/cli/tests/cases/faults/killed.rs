@@ -1,8 +1,9 @@
 //! Runs that are killed: what they had measured is on disk, and is shown.
 
 use super::{Bench, Row, SOON, Shown, run_tool};
+use house::{Run, wait_for};
+use rustix::process::Signal;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// One command whose result is kept while it runs.
@@ -13,6 +14,9 @@ struct Case {
 
 /// After this long there is a result of the run so far, for it is written every 5 s.
 const UNTIL: Duration = Duration::from_secs(9);
+
+/// From the first file of a run on: some of its I/Os are done, and most are not.
+const A_WHILE: Duration = Duration::from_millis(700);
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -28,7 +32,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> = CASES.iter().map(row).collect();
     rows.push(Row::new("Ctrl-C, iozone", "SIGINT after 0.7 s", |bench| {
         let (status, took, message) =
-            interrupted(bench, "iozone --json=kept.json -i 0 -s 8m -r 4 -J 20 -f data/z", Duration::from_millis(700))?;
+            interrupted(bench, "iozone --json=kept.json -i 0 -s 8m -r 4 -J 20 -f data/z", "data/z", A_WHILE)?;
         let nothing_left = !bench.file("data/z").exists();
         let kept = has_numbers(&bench.file("kept.json"));
         if status != Some(130) || took > SOON || !nothing_left || !kept {
@@ -44,7 +48,7 @@ pub(crate) fn rows() -> Vec<Row> {
         let words = format!(
             "fio --name=a --size=1m --rw=randread --time_based --runtime=20 --rate_iops=100 --cgroup={group} --output=out"
         );
-        let (status, took, message) = interrupted(bench, &words, Duration::from_millis(700))?;
+        let (status, took, message) = interrupted(bench, &words, "a.0.0", A_WHILE)?;
         let left = run_tool("find", &["/sys/fs/cgroup", "-maxdepth", "3", "-name", &group])?;
         if status != Some(128) || took > SOON || !left.is_empty() {
             return Err(format!("status {status:?} after {took:?}, groups left: {left:?}; {message}"));
@@ -54,11 +58,11 @@ pub(crate) fn rows() -> Vec<Row> {
     }));
     rows.push(Row::new("Ctrl-C, survey", "SIGINT after 1 s, or when its work file is filled", |bench| {
         let words = "survey --output kept.json --size 16M --time 30 --tests randread --users 1 --buffered data";
-        let mut found = interrupted(bench, words, Duration::from_secs(1))?;
+        let mut found = interrupted(bench, words, "data", Duration::from_secs(1))?;
         // On a busy machine the work file takes longer, and before the first I/O there is nothing to keep.
         for seconds in [3, 9] {
             if !has_numbers(&bench.file("kept.json")) {
-                found = interrupted(bench, words, Duration::from_secs(seconds))?;
+                found = interrupted(bench, words, "data", Duration::from_secs(seconds))?;
             }
         }
         let (status, took, message) = found;
@@ -74,40 +78,46 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 /// `plumb` with these words, next to a directory for its files.
-pub(crate) fn plumb(bench: &Bench, words: &str) -> Result<Command, String> {
+pub(crate) fn plumb(bench: &Bench, words: &str) -> Result<Run, String> {
     std::fs::create_dir_all(bench.file("data")).map_err(|error| error.to_string())?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    Ok(command)
+    Ok(bench.plumb(words))
 }
 
-fn interrupted(bench: &Bench, words: &str, after: Duration) -> Result<(Option<i32>, Duration, String), String> {
-    let child = plumb(bench, words)?.spawn().map_err(|error| error.to_string())?;
+/// Status, time from the signal to the end, and standard error of a run that is interrupted a while after it has this
+/// file.
+fn interrupted(
+    bench: &Bench,
+    words: &str,
+    file: &str,
+    after: Duration,
+) -> Result<(Option<i32>, Duration, String), String> {
+    let running = plumb(bench, words)?.start();
+    wait_for("its file", || bench.file(file).exists().then_some(()));
     std::thread::sleep(after);
     let at = Instant::now();
-    run_tool("kill", &["-INT", &child.id().to_string()])?;
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    Ok((output.status.code(), at.elapsed(), String::from_utf8_lossy(&output.stderr).into_owned()))
+    running.signal(Signal::INT);
+    let ended = running.end();
+    Ok((ended.status, at.elapsed(), ended.stderr))
 }
 
 fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
-    let mut child = plumb(bench, case.words)?.spawn().map_err(|error| error.to_string())?;
+    let running = plumb(bench, case.words)?.start();
     let (path, begun) = (bench.file("kept.json"), Instant::now());
     while !has_numbers(&path) && begun.elapsed() < UNTIL {
         std::thread::sleep(Duration::from_millis(50));
     }
     let waited = begun.elapsed();
-    child.kill().and_then(|()| child.wait()).map_err(|error| error.to_string())?;
+    running.signal(Signal::KILL);
+    running.end();
     if !has_numbers(&path) {
         return Err(format!("nothing is kept after {waited:?}"));
     }
-    let parsed = shown(bench, &["parse", "--format", "json", "kept.json"])?;
+    let parsed = shown(bench, "parse --format json kept.json")?;
     let ios: u64 = numbers_after(&parsed, "\"ios\"").into_iter().sum();
     if ios == 0 {
         return Err(format!("no I/Os are shown: {parsed}"));
     }
-    shown(bench, &["report", "kept.json", "--output", "page.html"])?;
+    shown(bench, "report kept.json --output page.html")?;
     let page = std::fs::read_to_string(bench.file("page.html")).map_err(|error| error.to_string())?;
     if !page.contains("had not ended when this was written") {
         return Err("the report does not say that the run had not ended".into());
@@ -133,11 +143,7 @@ fn numbers_after(text: &str, key: &str) -> Vec<u64> {
     text.split(key).skip(1).filter_map(number).collect()
 }
 
-fn shown(bench: &Bench, words: &[&str]) -> Result<String, String> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    let output = command.args(words).current_dir(bench.path()).output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(format!("plumb {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr)))
+fn shown(bench: &Bench, words: &str) -> Result<String, String> {
+    let ended = bench.plumb(words).end();
+    if ended.status == Some(0) { Ok(ended.stdout) } else { Err(ended.to_string()) }
 }

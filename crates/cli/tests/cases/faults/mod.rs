@@ -15,12 +15,12 @@ mod personalities;
 mod surroundings;
 mod untrusted;
 
+use crate::context;
 pub(super) use fuse::SlowFuse;
-use house::Cases;
+use house::{Cases, Run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One fault and what is to come of it.
 struct Row {
@@ -88,52 +88,39 @@ impl Bench {
         std::fs::write(self.file(name), contents).map_err(|error| format!("{name}: {error}"))
     }
 
+    /// plumb with these words.
+    fn plumb(&self, words: &str) -> Run {
+        context::plumb(self.path(), words)
+    }
+
     /// `plumb fio` with these words, its JSON going to a file.
-    fn fio(&self, words: &str) -> Command {
-        self.fio_under(&[], words)
+    fn fio(&self, words: &str) -> Run {
+        self.plumb("fio --output-format=json --output=out.json").words(words)
     }
 
     /// The same, started by another program.
-    fn fio_under(&self, starter: &[String], words: &str) -> Command {
-        let plumb = env!("CARGO_BIN_EXE_plumb").to_owned();
-        let mut line: Vec<String> = starter.to_vec();
-        line.extend([plumb, "fio".into(), "--output-format=json".into(), "--output=out.json".into()]);
-        line.extend(words.split_whitespace().map(str::to_owned));
-        let mut command = Command::new(&line[0]);
-        command.args(&line[1..]).current_dir(self.path()).stdin(Stdio::null());
-        command
+    fn fio_under(&self, starter: &[String], words: &str) -> Run {
+        self.fio(words).under(starter)
     }
 
     /// Runs to the end; a run that hangs is killed and is an error.
-    fn run(&self, command: &mut Command) -> Result<Ran, String> {
-        self.run_with(command, |_| {})
+    fn run(&self, run: Run) -> Result<Ran, String> {
+        self.run_with(run, |_| {})
     }
 
     /// The same, with something done to it meanwhile.
-    fn run_with(&self, command: &mut Command, meanwhile: impl FnOnce(u32)) -> Result<Ran, String> {
-        let started = Instant::now();
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
-        let id = child.id();
-        let waiter = std::thread::spawn(move || child.wait_with_output());
-        meanwhile(id);
-        while !waiter.is_finished() {
-            if started.elapsed() > LONGEST {
-                run_tool("kill", &["-KILL", &id.to_string()])?;
-                return Err(format!("hangs: not over after {LONGEST:?}"));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let Output { status, stdout: _, stderr } =
-            waiter.join().map_err(|_| "the waiting thread")?.map_err(|error| error.to_string())?;
+    fn run_with(&self, run: Run, meanwhile: impl FnOnce(u32)) -> Result<Ran, String> {
+        let running = run.start();
+        meanwhile(running.id());
+        let ended = running.end_within(LONGEST).ok_or_else(|| format!("hangs: not over after {LONGEST:?}"))?;
         // As with fio, lines about failed jobs stand before the document.
         let text = std::fs::read_to_string(self.file("out.json")).unwrap_or_default();
         let json = text.find("{\n").map(|at| serde_json::from_str(&text[at..]));
         let json = json.map(|read| read.map_err(|error| format!("out.json: {error}")));
-        let stderr = String::from_utf8_lossy(&stderr).into_owned();
-        if stderr.contains("panicked") {
-            return Err(format!("panics: {stderr}"));
+        if ended.stderr.contains("panicked") {
+            return Err(format!("panics: {ended}"));
         }
-        Ok(Ran { status: status.code(), stderr, json: json.transpose()? })
+        Ok(Ran { status: ended.status, stderr: ended.stderr, json: json.transpose()? })
     }
 }
 
@@ -181,13 +168,8 @@ impl Ran {
 
 /// Runs a tool that must work; what it printed.
 fn run_tool(tool: &str, words: &[&str]) -> Result<String, String> {
-    let output = Command::new(tool).args(words).output().map_err(|error| format!("{tool}: {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if output.status.success() {
-        Ok(text(&output.stdout))
-    } else {
-        Err(format!("{tool} {}: {}", words.join(" "), text(&output.stderr)))
-    }
+    let ended = Run::new(tool, &std::env::temp_dir()).words(words).end();
+    if ended.status == Some(0) { Ok(ended.stdout.trim().to_owned()) } else { Err(ended.to_string()) }
 }
 
 fn rows() -> Vec<Row> {

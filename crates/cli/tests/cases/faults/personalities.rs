@@ -3,9 +3,9 @@
 
 use super::fuse::{self, Fuse, Script};
 use super::{Bench, LONGEST, Row, Shown};
+use house::{Run, Transcript};
 use std::fs::File;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is done to a command. `{}` in its words stands for the place that is meant.
 #[derive(Clone, Copy)]
@@ -181,61 +181,40 @@ fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
     };
     let place = tmpfs.as_ref().map(|tmpfs| tmpfs.path().display().to_string());
     let place = place.or_else(|| fuse.as_ref().map(Fuse::file)).unwrap_or_default();
-    let mut line = starter(bench, case.inject);
-    line.push(env!("CARGO_BIN_EXE_plumb").to_owned());
-    line.extend(case.words.replace("{}", &place).split_whitespace().map(str::to_owned));
-    let mut command = Command::new(&line[0]);
-    command.args(&line[1..]).current_dir(bench.path()).stdin(Stdio::null());
-    let (code, out, err) = carry_out(bench, &mut command, case)?;
+    let run = bench.plumb(&case.words.replace("{}", &place));
+    let starter = starter(bench, case.inject);
+    let run = if starter.is_empty() { run } else { run.under(starter) };
+    let ended = carry_out(run, case)?;
     let trace = std::fs::read_to_string(bench.file("trace.txt")).unwrap_or_default();
     if matches!(case.inject, Fault::Answer(..)) && !trace.contains("INJECTED") {
         return Err(format!("the fault was never met: {trace}"));
     }
-    judge(case, code, &out, &err)
+    judge(case, &ended)
 }
 
-/// Its status, standard output and standard error.
-fn carry_out(bench: &Bench, command: &mut Command, case: &Case) -> Result<(Option<i32>, String, String), String> {
+fn carry_out(run: Run, case: &Case) -> Result<Transcript, String> {
     let failed = |error: std::io::Error| error.to_string();
-    let out = bench.file("stdout.txt");
-    match case.inject {
-        Fault::FullOutput => command.stdout(File::options().write(true).open("/dev/full").map_err(failed)?),
-        Fault::ReaderGone => {
-            let (reader, writer) = std::io::pipe().map_err(failed)?;
-            drop(reader);
-            command.stdout(writer)
-        }
-        _ => command.stdout(File::create(&out).map_err(failed)?),
+    let running = match case.inject {
+        Fault::FullOutput => run.output_to(File::options().write(true).open("/dev/full").map_err(failed)?),
+        Fault::ReaderGone => run.output_to(std::io::pipe().map_err(failed)?.1),
+        _ => run,
     };
-    let begun = Instant::now();
-    let mut child = command.stderr(File::create(bench.file("stderr.txt")).map_err(failed)?).spawn().map_err(failed)?;
+    let running = running.start();
     if let Fault::Signal(name, after, times) = case.inject {
         std::thread::sleep(Duration::from_millis(after));
         for _ in 0..times {
-            super::run_tool("kill", &[&format!("-{name}"), &child.id().to_string()])?;
+            super::run_tool("kill", &[&format!("-{name}"), &running.id().to_string()])?;
             std::thread::sleep(Duration::from_millis(100));
         }
     }
-    let status = loop {
-        match child.try_wait().map_err(failed)? {
-            Some(status) => break status,
-            None if begun.elapsed() > LONGEST => {
-                let _ = child.kill().and_then(|()| child.wait());
-                return Err(format!("hangs: not over after {LONGEST:?}"));
-            }
-            None => std::thread::sleep(Duration::from_millis(10)),
-        }
-    };
-    let text = |name: &str| {
-        std::fs::read(bench.file(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
-    };
-    Ok((status.code(), text("stdout.txt"), text("stderr.txt")))
+    running.end_within(LONGEST).ok_or_else(|| format!("hangs: not over after {LONGEST:?}"))
 }
 
-fn judge(case: &Case, code: Option<i32>, out: &str, err: &str) -> Result<Shown, String> {
+fn judge(case: &Case, ended: &Transcript) -> Result<Shown, String> {
+    let Transcript { status, stdout: out, stderr: err, .. } = ended;
     let message = format!("{err}{out}");
-    if message.contains("panicked") || code != Some(case.status) {
-        return Err(format!("exit status {code:?}, not {}: {message}", case.status));
+    if message.contains("panicked") || *status != Some(case.status) {
+        return Err(format!("exit status {status:?}, not {}: {message}", case.status));
     }
     if let Some(word) = case.says.iter().find(|word| !message.contains(**word)) {
         return Err(format!("does not say `{word}`: {message}"));

@@ -2,7 +2,6 @@
 //! or terminal takes a name for more than text.
 
 use super::{Bench, Row, Shown};
-use std::process::{Command, Stdio};
 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = files();
@@ -19,9 +18,7 @@ fn files() -> Vec<Row> {
             let mut shown = None;
             for line in ["[../../x]", "[/x]", "[./x]\nfilename_format=.$jobname", "[a]\nname=../../x"] {
                 bench.write("in/side/j.fio", format!("{line}\nsize=64k\nrw=read\nwrite_bw_log\nwrite_lat_log=\n"))?;
-                let mut command = bench.fio("--untrusted j.fio");
-                command.current_dir(bench.file("in/side"));
-                let ran = bench.run(&mut command)?;
+                let ran = bench.run(bench.fio("--untrusted j.fio").under("env --chdir=in/side"))?;
                 shown = shown.or(Some(ran.expect(1, &["--untrusted: "]).map_err(|why| format!("{line}: {why}"))?));
             }
             shown.ok_or_else(|| "no line".into())
@@ -42,11 +39,11 @@ fn files() -> Vec<Row> {
             let mut shown = None;
             for line in lines {
                 bench.write("j.fio", format!("[a]\nsize=64k\nrw=read\n{line}\n"))?;
-                let ran = bench.run(&mut bench.fio("--untrusted j.fio"))?;
+                let ran = bench.run(bench.fio("--untrusted j.fio"))?;
                 shown = shown.or(Some(ran.expect(1, &["--untrusted: "]).map_err(|why| format!("{line}: {why}"))?));
             }
             bench.write("j.fio", "[a]\nsize=64k\nrw=read\ndescription=/x\nbssplit=4k/50:8k/50\n")?;
-            bench.run(&mut bench.fio("--untrusted j.fio"))?.expect(0, &[])?;
+            bench.run(bench.fio("--untrusted j.fio"))?.expect(0, &[])?;
             if marker.exists() { Err("the command ran".into()) } else { shown.ok_or_else(|| "no line".into()) }
         }),
     ]
@@ -127,11 +124,8 @@ fn refused(bench: &Bench, text: &str, words: &str, status: i32) -> Result<Shown,
 
 /// Status, and all that was said.
 fn plumb(bench: &Bench, words: &str) -> Result<(Option<i32>, String), String> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    let output = command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| error.to_string())?;
-    let message = [output.stderr, output.stdout].concat();
-    Ok((output.status.code(), String::from_utf8_lossy(&message).into_owned()))
+    let ended = bench.plumb(words).end();
+    Ok((ended.status, format!("{}{}", ended.stderr, ended.stdout)))
 }
 
 /// Untrusted names of jobs.
@@ -182,7 +176,7 @@ fn names() -> Vec<Row> {
         }),
         Row::new("a file with a control sequence in a name", "name=ESC[2J", |bench| {
             bench.write("j.fio", "[\u{1b}[2Jx]\nsize=64k\nrw=read\nallow_file_create=0\n")?;
-            let ran = bench.run(&mut bench.fio("j.fio"))?;
+            let ran = bench.run(bench.fio("j.fio"))?;
             if ran.stderr.contains('\u{1b}') {
                 return Err(format!("a control sequence reaches the terminal: {:?}", ran.stderr));
             }

@@ -5,11 +5,12 @@
 
 mod recording;
 
-use house::Cases;
+use crate::context::{PLUMB, fio, place, plumb};
+use house::{Cases, Process, Run, Transcript, bytes_read, children, wait_for};
 use recording::Moment;
-use std::io::Read;
+use rustix::process::Signal;
+use std::io::{PipeReader, Read};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// Variables and their values.
@@ -96,8 +97,8 @@ const LOCALES: &[(&str, Variables)] = &[
     ("-t", &[("LC_ALL", "no_SUCH.UTF-8")]),
 ];
 
-/// Words and variables over the server's recording, where sysstat 12.7.5 differs from Debian 12's version. Its output is
-/// kept in `golden/iostat-12.7.5`; `--compat=12.8` is left out for it.
+/// Words and variables over the server's recording, where sysstat 12.7.5 differs from Debian 12's version. Its output
+/// is kept in `golden/iostat-12.7.5`; `--compat=12.8` is left out for it.
 const NEWEST: &[(&str, Variables, &str)] = &[
     ("--compat=12.8 -x sda sdb nvme0n1 loop0 1 3", &[("S_COLORS", "always")], "colours.txt"),
     (
@@ -228,10 +229,8 @@ const REFUSED: &[&str] = &[
     "-f /mnt +f /mnt",
 ];
 
-fn ours(root: &Path, words: &str, variables: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-    command.arg("iostat").args(words.split_whitespace()).env("PLUMB_ROOT", root);
-    clean(&mut command).envs(variables.iter().copied()).output().expect("plumb runs")
+fn ours(root: &Path, words: &str, variables: &[(&str, &str)]) -> Transcript {
+    clean(plumb(place(), "iostat").words(words).env("PLUMB_ROOT", root), variables).end()
 }
 
 /// The directory of the locales of [`LOCALES`]. Minimal machines have only C.
@@ -243,22 +242,22 @@ fn compile_locales() {
     ONCE.call_once(|| {
         std::fs::create_dir_all(LOCALE_DIRECTORY).expect("our own directory");
         for language in ["en_US", "de_DE"] {
-            let mut command = Command::new("localedef");
-            command.args(["-i", language, "-f", "UTF-8", &format!("{LOCALE_DIRECTORY}/{language}.UTF-8")]);
-            let outcome = command.output().expect("localedef is there");
-            assert!(outcome.status.success(), "Debian's package `locales` is needed: {outcome:?}");
+            // Of Debian's package `locales`.
+            let words = format!("-i {language} -f UTF-8 {LOCALE_DIRECTORY}/{language}.UTF-8");
+            Run::new("localedef", Path::new(LOCALE_DIRECTORY)).words(words).succeeds();
         }
     });
 }
 
 /// Nothing of the developer's own environment may change what is shown.
-fn clean(command: &mut Command) -> &mut Command {
-    command
-        .env("LOCPATH", LOCALE_DIRECTORY)
-        .env("LC_ALL", "C")
-        .env("TZ", "UTC")
-        .env_remove("S_COLORS")
-        .stdin(Stdio::null())
+fn clean(run: Run, variables: &[(&str, &str)]) -> Run {
+    let run = run.env("LOCPATH", LOCALE_DIRECTORY).env("LC_ALL", "C").env("TZ", "UTC").without_env("S_COLORS");
+    variables.iter().fold(run, |run, (name, value)| run.env(name, value))
+}
+
+/// Debian's iostat.
+fn iostat(words: &str) -> Run {
+    clean(Run::new("iostat", place()).words(words), &[])
 }
 
 /// The real iostat over a recording: the tree in its place is changed after each report.
@@ -268,11 +267,10 @@ fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str
                          exec \"$@\"";
     let live = tempfile::tempdir().expect("a directory");
     moments[0].record(live.path());
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", BINDS]).arg(live.path()).arg(program).args(words.split_whitespace());
-    clean(&mut command).envs(variables.iter().copied());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("unshare is there");
-    let mut pipe = child.stdout.take().expect("piped");
+    let run = clean(Run::new(program, live.path()).words(words), variables);
+    let (mut pipe, writer) = std::io::pipe().expect("a pipe");
+    let run = run.under(["unshare", "--mount", "sh", "-c", BINDS, &live.path().to_string_lossy()]);
+    let child = run.output_to(writer).start();
     let (mut text, mut buffer, mut later) = (Vec::new(), [0; 65536], moments[1..].iter());
     loop {
         let read = pipe.read(&mut buffer).expect("a pipe");
@@ -288,12 +286,12 @@ fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str
         }
         if let (Rest::None, Some(moment)) = (end, later.next()) {
             // It sees all of the next moment or nothing; its alarm waits.
-            signal(&child, rustix::process::Signal::STOP);
+            child.signal(Signal::STOP);
             moment.record(live.path());
-            signal(&child, rustix::process::Signal::CONT);
+            child.signal(Signal::CONT);
         }
     }
-    let status = child.wait().expect("a child").code();
+    let status = child.end().status;
     assert_ne!(status, Some(99), "the recorded tree could not be put over /proc and /sys: are we root?");
     (status, String::from_utf8(text).expect("text"))
 }
@@ -309,12 +307,6 @@ fn sleeps(id: u32) -> bool {
     before && waits()
 }
 
-fn signal(child: &std::process::Child, signal: rustix::process::Signal) {
-    let number = i32::try_from(child.id()).expect("a process number");
-    let process = rustix::process::Pid::from_raw(number).expect("a process number");
-    rustix::process::kill_process(process, signal).expect("our own child");
-}
-
 /// What a pipe held: something, nothing, or its end.
 #[derive(PartialEq)]
 enum Rest {
@@ -324,7 +316,7 @@ enum Rest {
 }
 
 /// Takes what the pipe holds.
-fn drain(pipe: &mut std::process::ChildStdout, text: &mut Vec<u8>) -> Rest {
+fn drain(pipe: &mut PipeReader, text: &mut Vec<u8>) -> Rest {
     let before = text.len();
     let flags = rustix::fs::fcntl_getfl(&*pipe).expect("a pipe");
     rustix::fs::fcntl_setfl(&*pipe, flags | rustix::fs::OFlags::NONBLOCK).expect("a pipe");
@@ -369,7 +361,7 @@ fn first_difference(expected: &str, found: &str) -> Option<String> {
 }
 
 /// The drop-in over a recording.
-fn recorded(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Output {
+fn recorded(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Transcript {
     let root = tempfile::tempdir().expect("a directory");
     for (number, moment) in moments.iter().enumerate() {
         moment.record(&root.path().join(number.to_string()));
@@ -389,19 +381,15 @@ fn newest(words: &str, variables: &[(&str, &str)], file: &str) -> Result<(), Str
     }
     let kept = std::fs::read_to_string(&path).expect("a golden file");
     let found = recorded(&recording::server(), words, variables);
-    first_difference(&kept, &after_host(&String::from_utf8_lossy(&found.stdout))).map_or(Ok(()), Err)
+    first_difference(&kept, &after_host(&found.stdout)).map_or(Ok(()), Err)
 }
 
 fn replay(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Option<String> {
     let (status, expected) = real("iostat", moments, words, variables);
     let found = recorded(moments, words, variables);
-    let shown = String::from_utf8_lossy(&found.stdout).into_owned();
-    if status != found.status.code() {
-        return Some(format!(
-            "status {status:?}, ours {:?}: {}",
-            found.status.code(),
-            String::from_utf8_lossy(&found.stderr)
-        ));
+    let shown = found.stdout;
+    if status != found.status {
+        return Some(format!("status {status:?}, ours {:?}: {}", found.status, found.stderr));
     }
     first_difference(&without_moments(&expected), &without_moments(&shown))
 }
@@ -428,7 +416,7 @@ pub(super) fn groups() -> Vec<Cases> {
     }
     for &(words, lines) in NEW_OPTIONS {
         cases = cases.case(&format!("new_options::{words}"), move || {
-            let shown = String::from_utf8(recorded(&recording::server(), words, &[]).stdout).expect("text");
+            let shown = recorded(&recording::server(), words, &[]).stdout;
             let missing = lines.iter().find(|line| !shown.contains(*line));
             missing.map_or(Ok(()), |line| Err(format!("no {line:?} in\n{shown}")))
         });
@@ -470,11 +458,9 @@ const MANY_DISKS: &[(&str, Variables)] =
     &[("-x 1 2", &[]), ("-d -p ALL 1 2", &[]), ("-hx 1 2", &[("S_COLORS", "always")])];
 
 fn is_refused(words: &str) -> Result<(), String> {
-    let theirs = Command::new("iostat").args(words.split_whitespace()).output().expect("iostat is there");
-    let found = ours(Path::new("/"), words, &[]);
-    for (who, outcome) in [("iostat", &theirs), ("ours", &found)] {
-        if (outcome.status.code(), outcome.stdout.len()) != (Some(1), 0) || outcome.stderr.is_empty() {
-            return Err(format!("{who}: {outcome:?}"));
+    for ended in [iostat(words).end(), ours(Path::new("/"), words, &[])] {
+        if (ended.status, ended.stdout.len()) != (Some(1), 0) || ended.stderr.is_empty() {
+            return Err(ended.to_string());
         }
     }
     Ok(())
@@ -498,10 +484,9 @@ fn numbers(text: &str) -> (String, Vec<f64>) {
 
 fn this_machine_since_boot_is_the_same_to_both() {
     for words in ["", "-x", "-dm", "-xs", "-c", "-d -p ALL", "-d ALL", "-s", "-dx -p", "-d 1 1"] {
-        let theirs = clean(Command::new("iostat").args(words.split_whitespace())).output().expect("iostat is there");
+        let theirs = iostat(words).end();
         let found = ours(Path::new("/"), words, &[]);
-        let text = |outcome: &Output| String::from_utf8(outcome.stdout.clone()).expect("text");
-        let ((shape, expected), (our_shape, found)) = (numbers(&text(&theirs)), numbers(&text(&found)));
+        let ((shape, expected), (our_shape, found)) = (numbers(&theirs.stdout), numbers(&found.stdout));
         assert_eq!(shape, our_shape, "{words}");
         for (one, other) in expected.iter().zip(&found) {
             // Others may use the machine between the two looks: what happened since boot moves little in that time.
@@ -511,7 +496,8 @@ fn this_machine_since_boot_is_the_same_to_both() {
 }
 
 fn a_loop_device_at_work_is_the_same_to_both_within_3_percent() {
-    // The two begin some milliseconds apart, between which a busy machine may put more: then they are compared once more.
+    // The two begin some milliseconds apart, between which a busy machine may put more: then they are compared once
+    // more.
     let found: Vec<_> = (0..3).map_while(|_| differences_at_work().err()).collect();
     assert!(found.len() < 3, "{found:?}");
 }
@@ -522,26 +508,21 @@ fn differences_at_work() -> Result<(), String> {
     let device = house::LoopDevice::new(directory.path(), 64 << 20).expect("a loop device: are we root?");
     let node = device.path().to_str().expect("a plain name").to_owned();
     let load = format!(
-        "fio --name=load --filename={node} --rw=randread --bs=8k --direct=1 --ioengine=psync --rate_iops=100 \
-         --runtime=9 --time_based"
+        "--name=load --filename={node} --rw=randread --bs=8k --direct=1 --ioengine=psync --rate_iops=100 \
+         --runtime=12 --time_based"
     );
-    let mut load = Command::new(env!("CARGO_BIN_EXE_plumb"))
-        .args(load.split_whitespace())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("plumb runs");
-    std::thread::sleep(Duration::from_secs(2));
-    let words = ["-dxy", &node, "6", "1"];
-    let start = |command: &mut Command| clean(command).stdout(Stdio::piped()).spawn().expect("it is there");
-    let theirs = start(Command::new("iostat").args(words));
-    let found = start(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("iostat").args(words));
-    let read = |child: std::process::Child| {
-        let outcome = child.wait_with_output().expect("a child");
-        let text = String::from_utf8(outcome.stdout).expect("text");
-        numbers(text.lines().find(|line| line.starts_with("loop")).unwrap_or_default()).1
+    let load = fio(directory.path(), load).start();
+    let is_at_work = || children(load.id()).into_iter().any(|worker| bytes_read(worker) > 100 << 13);
+    wait_for("a load at work", || is_at_work().then_some(()));
+    let words = format!("-dxy {node} 6 1");
+    let theirs = iostat(&words).start();
+    let found = clean(plumb(place(), "iostat").words(&words), &[]).start();
+    let read = |process: Process| {
+        let ended = process.end();
+        numbers(ended.stdout.lines().find(|line| line.starts_with("loop")).unwrap_or_default()).1
     };
     let (expected, found) = (read(theirs), read(found));
-    load.wait().expect("a child");
+    load.end();
     assert_eq!((expected.len(), found.len()), (22, 22));
     // Short requests are busy time by whole jiffies, if one falls on them at all: the last column jumps.
     let step = |column| if column == 21 { 0.5 } else { 0.05 };
@@ -556,30 +537,23 @@ fn differences_at_work() -> Result<(), String> {
 
 fn a_signal_ends_the_loop_and_closes_json() {
     for (words, end) in [("-d 5", "\n\n\n"), ("-o JSON 5", "\t]\n}}\n")] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
-        let command = command.arg("iostat").args(words.split_whitespace()).stdout(Stdio::piped());
-        let child = command.spawn().expect("plumb runs");
-        std::thread::sleep(Duration::from_millis(1500));
-        signal(&child, rustix::process::Signal::INT);
-        let outcome = child.wait_with_output().expect("a child");
-        let text = String::from_utf8(outcome.stdout).expect("text");
-        assert_eq!(outcome.status.code(), Some(0), "{words}");
-        assert!(text.ends_with(end), "{words}: {text:?}");
+        let mut running = plumb(place(), "iostat").words(words).start();
+        assert!(!running.line().is_empty(), "it has begun");
+        wait_for("its pause", || sleeps(running.id()).then_some(()));
+        running.signal(Signal::INT);
+        let ended = running.end().exits(0);
+        assert!(ended.stdout.ends_with(end), "{:?}", ended.stdout);
     }
 }
 
 fn a_link_named_iostat_is_iostat_and_the_old_columns_are_there() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let link = directory.path().join("iostat");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumb"), &link).expect("a link");
+    let place = place();
+    std::os::unix::fs::symlink(PLUMB, place.file("iostat")).expect("a link");
     for (number, moment) in recording::server().iter().enumerate() {
-        moment.record(&directory.path().join(number.to_string()));
+        moment.record(&place.file(number.to_string()));
     }
-    let root = format!("--root={}", directory.path().display());
-    let mut command = Command::new(&link);
-    let outcome =
-        clean(command.args(["-dx", "--compat=9", "-y", "sdb", "1", "2", &root])).output().expect("plumb runs");
-    let text = String::from_utf8(outcome.stdout).expect("text");
+    let run = Run::new(place.file("iostat"), &place).words("-dx --compat=9 -y sdb 1 2 --root=.");
+    let text = clean(run, &[]).end().stdout;
     // From 100 to 350 in 10.37 s: 500 writes of 1024 sectors, 2250 ms busy.
     let expected = "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\n\
                     sdb               0.00     0.00    0.00   48.22     0.00 24686.60  1024.00     0.00    0.00    0.00    0.00   4.50  21.70\n";
@@ -591,7 +565,7 @@ fn seconds_since_the_epoch_replace_the_time_of_a_report() {
     for words in ["-d -U", "-tU -d", "-o JSON -dU"] {
         let before = now();
         let found = recorded(&recording::server(), words, &[("S_TIME_FORMAT", "ISO")]);
-        let text = String::from_utf8(found.stdout).expect("text");
+        let text = found.stdout;
         let seconds = text.lines().find_map(|line| {
             let line = line.trim();
             let line = line.strip_prefix("\"timestamp\": \"").map_or(Some(line), |rest| rest.strip_suffix("\","))?;
@@ -603,14 +577,12 @@ fn seconds_since_the_epoch_replace_the_time_of_a_report() {
 
 fn help_is_shown_and_our_refusals_name_a_way() {
     let help = ours(Path::new("/"), "--help", &[]);
-    assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).starts_with("Usage: iostat"));
+    assert!(help.status == Some(0) && help.stdout.starts_with("Usage: iostat"), "{help}");
     for (words, part) in [
         ("-j nosuch", "/dev/disk/by-nosuch"),
         ("-f /nosuch", "no such directory"),
         ("-f /mnt +f /mnt", "one directory"),
     ] {
-        let outcome = ours(Path::new("/"), words, &[]);
-        assert_eq!(outcome.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&outcome.stderr).contains(part), "{words}");
+        ours(Path::new("/"), words, &[]).exits(1).complains(part);
     }
 }

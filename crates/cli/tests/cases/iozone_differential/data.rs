@@ -1,8 +1,8 @@
 //! What the files hold that deduplication is to find, and what the original's hold.
 
 use super::{PLUMB, Place, scratch};
+use house::Run;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// Bytes of a record.
 const RECORD: usize = 16 << 10;
@@ -12,15 +12,7 @@ const PIECE: usize = RECORD / 64;
 /// The files that a run keeps.
 fn written(program: &[&str], words: &str, place: &Path, names: &[&str]) -> Vec<Vec<u8>> {
     std::fs::create_dir_all(place).expect("as made just before");
-    let status = Command::new(program[0])
-        .args(&program[1..])
-        .args(words.split_whitespace())
-        .current_dir(place)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .status()
-        .expect("it runs");
-    assert!(status.success(), "{program:?} {words}: {status}");
+    Run::new(program[0], place).words(&program[1..]).words(words).succeeds();
     names.iter().map(|name| std::fs::read(place.join(name)).expect("kept by -w")).collect()
 }
 

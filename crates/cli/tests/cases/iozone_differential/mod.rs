@@ -5,12 +5,10 @@
 mod data;
 mod trace;
 
-use house::Cases;
+use crate::context::PLUMB;
+use house::{Cases, Run};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 
 /// Command lines that end alike, one per line.
 const ALIKE: &str = "
@@ -341,20 +339,14 @@ fn run(program: &[&str], words: &str, place: &Path) -> Seen {
     for name in OTHERS {
         std::fs::write(place.join(name), others_data()).expect("a file");
     }
-    let output = Command::new(program[0])
-        .args(&program[1..])
-        .args(words.split_whitespace())
-        .current_dir(place)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|error| panic!("{}: {error}", program[0]));
-    let text = String::from_utf8_lossy(&output.stdout);
+    let ended = Run::new(program[0], place).words(&program[1..]).words(words).end();
+    let text = &ended.stdout;
     let files = std::fs::read_dir(place).expect("as made just before").map(|entry| {
         let entry = entry.expect("as made just before");
         (entry.file_name().to_string_lossy().into_owned(), left(&entry.path()))
     });
-    let status = output.status.code().unwrap_or(-1);
-    Seen { head: head(&text), lines: folded(&text), status, files: files.collect() }
+    let status = ended.status.unwrap_or(-1);
+    Seen { head: head(text), lines: folded(text), status, files: files.collect() }
 }
 
 /// What a run left in a file: its permissions and length, or what of its contents does not depend on times.
@@ -529,22 +521,15 @@ fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
     std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is ours");
     let line = |directory: &str| format!("localhost {}/{directory} {member}\n", place.display());
     std::fs::write(place.join("hosts"), format!("# two members\n{}{}", line("a"), line("b"))).expect("a file");
-    let output = Command::new(program[0])
-        .args(&program[1..])
-        .args("-+m hosts -+h localhost -t 2 -s 64 -r 4 -i 0 -i 1 -i 2".split(' '))
-        .current_dir(place)
-        .env("RSH", &shell)
-        .stdin(Stdio::null())
-        .output()
-        .expect("it runs");
+    let words = "-+m hosts -+h localhost -t 2 -s 64 -r 4 -i 0 -i 1 -i 2";
+    let ended = Run::new(program[0], place).words(&program[1..]).words(words).env("RSH", &shell).end();
     let mut files = BTreeMap::new();
     for directory in ["a", "b"] {
         for entry in std::fs::read_dir(place.join(directory)).expect("a directory").flatten() {
             files.insert(format!("{directory}/{}", entry.file_name().to_string_lossy()), String::new());
         }
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Seen { head: Vec::new(), lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
+    Seen { head: Vec::new(), lines: folded(&ended.stdout), status: ended.status.unwrap_or(-1), files }
 }
 
 fn clusters_print_the_same_lines_and_members_keep_no_files() {

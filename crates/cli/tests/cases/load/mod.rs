@@ -1,13 +1,13 @@
-//! Much of everything: jobs, files, hours, rows of a log. Each row says what it took in time and memory, and how much it
-//! may take; memory must not grow with the length of a run.
+//! Much of everything: jobs, files, hours, rows of a log. Each row says what it took in time and memory, and how much
+//! it may take; memory must not grow with the length of a run.
 //!
 //! Each row is a test: `load::NAME` with a slice of the amount, and on request (`--ignored`, `make load`)
 //! `load::full::NAME` with all of it. `PLUMB_LOAD_PROGRAM` names the release build, which the full amounts want.
 
+use crate::context::{measured_plumb, place};
 use house::Cases;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
@@ -107,32 +107,27 @@ fn memory_of(group: &str) -> u64 {
 }
 
 fn run(row: &Row, amount: u64, most_mib: u64) -> Result<String, String> {
-    let place = tempfile::Builder::new().prefix("load-").tempdir_in(env!("CARGO_TARGET_TMPDIR"));
-    let place = place.map_err(|error| error.to_string())?;
-    std::fs::create_dir(place.path().join("files")).map_err(|error| error.to_string())?;
-    let program = std::env::var_os("PLUMB_LOAD_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_plumb").into());
-    let mut command = Command::new(program);
-    command.args(["fio", "--output-format=json", "--output=out.json"]);
-    command.args(row.words.replace("{n}", &amount.to_string()).split_whitespace()).current_dir(place.path());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let place = place();
+    place.directory("files");
+    let run = measured_plumb(&place, "fio --output-format=json --output=out.json");
     let begun = Instant::now();
-    let child = command.spawn().map_err(|error| error.to_string())?;
-    let group = child.id().to_string();
-    let waiter = std::thread::spawn(move || child.wait_with_output());
+    let running = run.words(row.words.replace("{n}", &amount.to_string())).start();
+    let group = running.id().to_string();
+    let waiter = std::thread::spawn({
+        let longest = row.longest;
+        move || running.end_within(longest)
+    });
     let mut most = 0;
     while !waiter.is_finished() {
         most = most.max(memory_of(&group));
-        if begun.elapsed() > row.longest {
-            let _ = Command::new("kill").args(["-KILL", "--", &format!("-{group}")]).status();
-        }
         std::thread::sleep(Duration::from_millis(20));
     }
     let took = begun.elapsed();
-    let output = waiter.join().map_err(|_| "the waiting thread")?.map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).chars().take(2000).collect::<String>();
-        return Err(format!("{} after {took:?}: {said}", output.status));
+    let ended = waiter.join().map_err(|_| "the waiting thread")?;
+    let ended = ended.ok_or_else(|| format!("it has not ended after {took:?}"))?;
+    if ended.status != Some(0) {
+        let said = ended.to_string().chars().take(2000).collect::<String>();
+        return Err(format!("after {took:?}: {said}"));
     }
     let text = std::fs::read_to_string(place.path().join("out.json")).map_err(|error| error.to_string())?;
     let json = serde_json::from_str(&text).map_err(|error| format!("out.json: {error}"))?;

@@ -2,6 +2,7 @@
 
 use super::draw::Draw;
 use super::{invariants, values};
+use crate::context::PLUMB;
 use fio::{Files, Parser, Surroundings};
 use house::{LoopDevice, Tmpfs};
 use std::collections::BTreeSet;
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A case lasts a few hundred milliseconds, but for a ramp of many bytes at few bytes a second and the like: one that takes
-/// longer than this is interrupted.
+/// A case lasts a few hundred milliseconds, but for a ramp of many bytes at few bytes a second and the like: one that
+/// takes longer than this is interrupted.
 const LONGEST: Duration = Duration::from_secs(20);
 /// One that takes longer than this to end then hangs.
 const LONGEST_END: Duration = Duration::from_secs(10);
@@ -300,7 +301,7 @@ pub(crate) struct Ran {
 fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
     let mut command = Command::new("prlimit");
     // A depth or a block that is too large must fail to get its memory, not take that of the machine.
-    command.args(["--as=6442450944", env!("CARGO_BIN_EXE_plumb"), "fio"]);
+    command.args(["--as=6442450944", PLUMB, "fio"]);
     command.args(["--output-format=json-full", "--output=out.json"]).args(words).arg("soak.fio").current_dir(directory);
     // Not in the place of the case, which a case may fill.
     let mut said = tempfile::tempfile().map_err(|error| error.to_string())?;
