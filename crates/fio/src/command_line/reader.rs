@@ -5,7 +5,7 @@ use crate::command_line::invocation::{
     TriggerRequest,
 };
 use crate::command_line::network::{ClientTrust, LostServer, Needs, NetworkWords, ServerJobs, ServerRequest};
-use crate::command_line::options::{Argument, CommandOption, Effect, LETTERS, OPTIONS};
+use crate::command_line::options::{Argument, CommandOption, LETTERS, OPTIONS};
 use crate::command_line::{debug, help};
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
 use crate::options::table;
@@ -233,8 +233,7 @@ impl<'a> Reader<'a> {
     /// Finds an option by name: an exact match, or the only option that starts with `name`. One of plumb's sessions gives way to
     /// the only option of fio that starts with its name: `host` of an engine with `hostname`.
     fn find(&self, name: &str, place: &Place) -> Result<KnownOption, Problem> {
-        let of_session =
-            |found: &KnownOption| matches!(found, KnownOption::Command(option) if option.effect == Effect::Session);
+        let of_session = |found: &KnownOption| matches!(found, KnownOption::Command(option) if option.of_session);
         let mut matching: Vec<(&'static str, KnownOption)> = Vec::new();
         for (called, found) in self.all_options() {
             if called == name && !of_session(&found) {
@@ -315,77 +314,69 @@ impl<'a> Reader<'a> {
             return;
         }
         let text = value.unwrap_or_default();
-        match option.effect {
-            Effect::Output => self.result.output.file = Some(PathBuf::from(text)),
-            Effect::OutputFormat => self.output_format(text, &place),
-            Effect::Minimal => self.result.output.formats = vec![OutputFormat::TERSE],
-            Effect::AppendTerse => self.append_terse(),
-            Effect::TerseVersion => self.terse_version(text, place),
-            Effect::Version => self.answer(Action::Version(format!("{}\n", help::VERSION))),
-            Effect::Help => self.answer(Action::Help(help::usage(self.formats))),
-            Effect::CommandHelp => self.answer(Action::CmdHelp(help::options(value))),
-            Effect::EngineHelp => self.engine_help(value, place),
-            Effect::ShowCommand => self.result.show_command = true,
-            Effect::MergeOnly => self.result.merge_only = true,
-            Effect::ParseOnly => self.result.parse_only = true,
-            Effect::Untrusted => self.result.trust = Trust::None,
-            Effect::ReadOnly => self.result.read_only = true,
-            Effect::Section => self.section(text, place),
-            Effect::Eta => self.eta(text, place),
-            Effect::EtaNewline => self.result.eta.newline = self.positive_time(option, text, place),
-            Effect::EtaInterval => self.eta_interval(option, text, place),
-            Effect::StatusInterval => self.result.side.status_interval = self.positive_time(option, text, place),
-            Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
-            Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
-            Effect::Session => {
+        match option.name {
+            "output" => self.result.output.file = Some(PathBuf::from(text)),
+            "output-format" => self.output_format(text, &place),
+            "minimal" => self.result.output.formats = vec![OutputFormat::TERSE],
+            "append-terse" => self.append_terse(),
+            "terse-version" => self.terse_version(text, place),
+            "version" => self.answer(Action::Version(format!("{}\n", help::VERSION))),
+            "help" => self.answer(Action::Help(help::usage(self.formats))),
+            "cmdhelp" => self.answer(Action::CmdHelp(help::options(value))),
+            "enghelp" => self.engine_help(value, place),
+            "showcmd" => self.result.show_command = true,
+            "merge-blktrace-only" => self.result.merge_only = true,
+            "parse-only" => self.result.parse_only = true,
+            "untrusted" => self.result.trust = Trust::None,
+            "readonly" => self.result.read_only = true,
+            "section" => self.section(text, place),
+            "eta" => self.eta(text, place),
+            "eta-newline" => self.result.eta.newline = self.positive_time(option, text, place),
+            "eta-interval" => self.eta_interval(option, text, place),
+            "status-interval" => self.result.side.status_interval = self.positive_time(option, text, place),
+            "bandwidth-log" => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
+            "result" => self.result.side.result = Some(PathBuf::from(text)),
+            _ if option.of_session => {
                 let value = value.map(|value| format!("={value}")).unwrap_or_default();
                 self.result.side.session.push(format!("--{}{value}", option.name));
             }
-            Effect::UntilRegime => self.result.side.until_regime = Some(text.to_owned()),
-            Effect::InflateLog => self.answer(Action::InflateLog(PathBuf::from(text))),
-            Effect::WarningsFatal => self.result.warnings_fatal = true,
-            Effect::MaxJobs => {
+            "until-regime" => self.result.side.until_regime = Some(text.to_owned()),
+            "inflate-log" => self.answer(Action::InflateLog(PathBuf::from(text))),
+            "warnings-fatal" => self.result.warnings_fatal = true,
+            "max-jobs" => {
                 if text.parse::<u32>().is_err() {
                     let what = format!("max-jobs={text} is not a number");
                     self.problems.push(Problem::at(place, what, Some("write it like 64".to_owned())));
                 }
             }
-            Effect::IdleProfile => self.idle_profile(text, place),
-            Effect::TriggerFile => self.result.trigger.file = Some(PathBuf::from(text)),
-            Effect::TriggerTimeout => {
+            "idle-prof" => self.idle_profile(text, place),
+            "trigger-file" => self.result.trigger.file = Some(PathBuf::from(text)),
+            "trigger-timeout" => {
                 self.result.trigger.timeout = self.time(option, text, TimeUnit::Seconds, place);
             }
-            Effect::Trigger => self.result.trigger.command = Some(text.to_owned()),
-            Effect::AuxPath => self.result.states_in = Some(PathBuf::from(text)),
-            Effect::Debug => self.debug(text, &place),
-            Effect::TimeDigests => self.trial(text, &place, Trial::digests),
-            Effect::TimeCopies => self.trial(text, &place, Trial::copies),
-            Effect::CheckClock => self.answer(Action::Try(Trial::Clock)),
-            Effect::Client
-            | Effect::RemoteConfig
-            | Effect::Partial
-            | Effect::Silence
-            | Effect::TriggerRemote
-            | Effect::Server
-            | Effect::Daemonize
-            | Effect::Allow
-            | Effect::SecretFile
-            | Effect::TrustClients => self.network(option, value, place),
-            Effect::Refuse => {}
+            "trigger" => self.result.trigger.command = Some(text.to_owned()),
+            "aux-path" => self.result.states_in = Some(PathBuf::from(text)),
+            "debug" => self.debug(text, &place),
+            "crctest" => self.trial(text, &place, Trial::digests),
+            "memcpytest" => self.trial(text, &place, Trial::copies),
+            "cpuclock-test" => self.answer(Action::Try(Trial::Clock)),
+            "client" | "remote-config" | "partial" | "silence" | "trigger-remote" | "server" | "daemonize"
+            | "allow" | "secret-file" | "trust-clients" => self.network(option, value, place),
+            name => self.problems.push(Problem::at(place, format!("option `--{name}` has no effect"), None)),
         }
     }
 
     /// Applies an option of clients and servers.
     fn network(&mut self, option: &'static CommandOption, value: Option<&str>, place: Place) {
         let text = value.unwrap_or_default().to_owned();
-        let needs = match option.effect {
-            Effect::RemoteConfig | Effect::Partial | Effect::Silence | Effect::TriggerRemote => Some(Needs::Client),
-            Effect::Daemonize | Effect::Allow | Effect::TrustClients => Some(Needs::Server),
-            Effect::SecretFile => Some(Needs::Either),
+        let needs = match option.name {
+            "remote-config" | "partial" | "silence" | "trigger-remote" => Some(Needs::Client),
+            "daemonize" | "allow" | "trust-clients" => Some(Needs::Server),
+            "secret-file" => Some(Needs::Either),
             _ => None,
         };
-        let silence = match option.effect {
-            Effect::Silence => self.time(option, &text, TimeUnit::Seconds, place.clone()),
+        let silence = match option.name {
+            "silence" => self.time(option, &text, TimeUnit::Seconds, place.clone()),
             _ => None,
         };
         if silence.is_some_and(|silence| silence < Nanos::SECOND) {
@@ -394,24 +385,24 @@ impl<'a> Reader<'a> {
         }
         let network = &mut self.result.network;
         network.needs.extend(needs.map(|needs| (option.name, needs, place.clone())));
-        match option.effect {
-            Effect::Client => {
+        match option.name {
+            "client" => {
                 network.servers.push((ServerJobs { address: text, ..ServerJobs::default() }, place));
             }
-            Effect::RemoteConfig => match network.current() {
+            "remote-config" => match network.current() {
                 Some(server) => server.remote_config = Some(text),
                 None => network.remote_config = Some(text),
             },
-            Effect::Partial => network.lost = LostServer::IsLeftOut,
-            Effect::Silence => network.silence = silence,
-            Effect::TriggerRemote => network.trigger_command = Some(text),
-            Effect::Server => {
+            "partial" => network.lost = LostServer::IsLeftOut,
+            "silence" => network.silence = silence,
+            "trigger-remote" => network.trigger_command = Some(text),
+            "server" => {
                 let address = value.map(str::to_owned).filter(|address| !address.is_empty());
                 network.server = Some((ServerRequest { address, ..ServerRequest::default() }, place));
             }
-            Effect::Daemonize => network.daemonize = Some(PathBuf::from(text)),
-            Effect::SecretFile => network.secret = Some(PathBuf::from(text)),
-            Effect::Allow => network.allowed.push(PathBuf::from(text)),
+            "daemonize" => network.daemonize = Some(PathBuf::from(text)),
+            "secret-file" => network.secret = Some(PathBuf::from(text)),
+            "allow" => network.allowed.push(PathBuf::from(text)),
             _ => network.trust = ClientTrust::Full,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::command_line::help;
 use crate::command_line::invocation::OutputFormat;
-use crate::command_line::options::{Argument, CommandOption, Effect, LETTERS, OPTIONS};
+use crate::command_line::options::{Argument, CommandOption, LETTERS, OPTIONS};
 use crate::options::table;
 use plan::option::{Kind, OptionSpec, Support};
 use plan::{EngineSpec, Placing, WrittenOption, WrittenValue};
@@ -31,11 +31,11 @@ pub(crate) fn options(engines: &[EngineSpec], formats: &[OutputFormat]) -> Vec<W
 
 fn of_command(option: &CommandOption, formats: &[OutputFormat]) -> WrittenOption {
     let formats = OutputFormat::words(formats);
-    let words: &[&str] = match option.effect {
-        Effect::OutputFormat => &formats,
-        Effect::Eta => &["always", "never", "auto"],
-        Effect::TerseVersion => &["2", "3", "4", "5"],
-        Effect::IdleProfile => &["system", "percpu", "calibrate"],
+    let words: &[&str] = match option.name {
+        "output-format" => &formats,
+        "eta" => &["always", "never", "auto"],
+        "terse-version" => &["2", "3", "4", "5"],
+        "idle-prof" => &["system", "percpu", "calibrate"],
         _ => &[],
     };
     let value = match option.argument {
