@@ -81,45 +81,6 @@ pub enum Foreign {
     Other(String),
 }
 
-/// The first line of a client that is not served.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum OpeningError {
-    /// Another program.
-    #[error("the client is {0}")]
-    Foreign(#[from] Foreign),
-    /// Another version of plumb.
-    #[error(
-        "the client is {program} with protocol {theirs}, and this server has protocol {PROTOCOL}; use one version of plumb at both ends"
-    )]
-    OtherProtocol {
-        /// Its number.
-        theirs: u32,
-        /// Program and version of the client.
-        program: String,
-    },
-}
-
-/// The first line of a connection to a leader that is not from a member.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum JoiningError {
-    /// Another program.
-    #[error("it is {0}")]
-    Foreign(#[from] Foreign),
-    /// A client of fio's servers.
-    #[error("it is a client of plumb fio --server, and this is the leader of plumb cluster --lead")]
-    Client,
-    /// Another version of plumb.
-    #[error(
-        "it is {program} with protocol {theirs}, and this leader has protocol {PROTOCOL}; use one version of plumb on all machines"
-    )]
-    OtherProtocol {
-        /// Its number.
-        theirs: u32,
-        /// Program and version of the member.
-        program: String,
-    },
-}
-
 #[derive(Deserialize, Serialize)]
 struct JoiningLine {
     member: Joining,
@@ -144,27 +105,37 @@ struct RefusalLine {
 ///
 /// # Errors
 /// Another program or version.
-pub fn opening(line: &[u8]) -> Result<Opening, OpeningError> {
-    let OpeningLine { client } = serde_json::from_slice(line).map_err(|_| Foreign::of(line))?;
-    match client.protocol {
-        PROTOCOL => Ok(client),
-        theirs => Err(OpeningError::OtherProtocol { theirs, program: client.program }),
+pub fn opening(line: &[u8]) -> Result<Opening, String> {
+    let wrong = |_| format!("the client is {}", Foreign::of(line));
+    let OpeningLine { client } = serde_json::from_slice(line).map_err(wrong)?;
+    let Opening { protocol, program, .. } = &client;
+    if *protocol != PROTOCOL {
+        return Err(format!(
+            "the client is {program} with protocol {protocol}, and this server has protocol {PROTOCOL}; use one \
+             version of plumb at both ends"
+        ));
     }
+    Ok(client)
 }
 
 /// Reads the first line of a member that joins.
 ///
 /// # Errors
 /// Another program or version.
-pub fn joining(line: &[u8]) -> Result<Joining, JoiningError> {
+pub fn joining(line: &[u8]) -> Result<Joining, String> {
     if serde_json::from_slice::<OpeningLine>(line).is_ok() {
-        return Err(JoiningError::Client);
+        return Err("it is a client of plumb fio --server, and this is the leader of plumb cluster --lead".to_owned());
     }
-    let JoiningLine { member } = serde_json::from_slice(line).map_err(|_| Foreign::of(line))?;
-    match member.protocol {
-        PROTOCOL => Ok(member),
-        theirs => Err(JoiningError::OtherProtocol { theirs, program: member.program }),
+    let wrong = |_| format!("it is {}", Foreign::of(line));
+    let JoiningLine { member } = serde_json::from_slice(line).map_err(wrong)?;
+    let Joining { protocol, program, .. } = &member;
+    if *protocol != PROTOCOL {
+        return Err(format!(
+            "it is {program} with protocol {protocol}, and this leader has protocol {PROTOCOL}; use one version of \
+             plumb on all machines"
+        ));
     }
+    Ok(member)
 }
 
 /// Reads the answer of a leader; `None` if it is not an admission.
@@ -228,30 +199,6 @@ pub struct Roster {
     taken: Vec<Option<String>>,
 }
 
-/// The reason why a member is not taken.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Unplaced {
-    /// No place is free.
-    #[error("all {0} members of this run are there already")]
-    Full(usize),
-    /// Another member has this number.
-    #[error("member {rank} is there already, from {from}; give each member a --rank, or none of them")]
-    Taken {
-        /// The number.
-        rank: u32,
-        /// Address of the other one.
-        from: String,
-    },
-    /// The number is too large.
-    #[error("--rank {rank}: this leader has {members} members, with numbers from 0")]
-    NoSuchRank {
-        /// The number.
-        rank: u32,
-        /// Number of members.
-        members: usize,
-    },
-}
-
 impl Roster {
     /// Places for this number of members.
     pub fn new(members: usize) -> Self {
@@ -262,21 +209,21 @@ impl Roster {
     ///
     /// # Errors
     /// There is none for it.
-    pub fn place(&mut self, wanted: Option<u32>, from: &str) -> Result<usize, Unplaced> {
+    pub fn place(&mut self, wanted: Option<u32>, from: &str) -> Result<usize, String> {
         let members = self.taken.len();
-        if self.taken.iter().all(Option::is_some) {
-            return Err(Unplaced::Full(members));
-        }
-        let first_free = self.taken.iter().position(Option::is_none).unwrap_or_default();
+        let Some(first_free) = self.taken.iter().position(Option::is_none) else {
+            return Err(format!("all {members} members of this run are there already"));
+        };
         let number = wanted.map_or(first_free, |rank| rank as usize);
-        match (self.taken.get_mut(number), wanted) {
-            (Some(place @ None), _) => {
+        match self.taken.get_mut(number) {
+            Some(place @ None) => {
                 *place = Some(from.to_owned());
                 Ok(number)
             }
-            (Some(Some(other)), Some(rank)) => Err(Unplaced::Taken { rank, from: other.clone() }),
-            (None, Some(rank)) => Err(Unplaced::NoSuchRank { rank, members }),
-            (_, None) => Err(Unplaced::Full(members)),
+            Some(Some(other)) => Err(format!(
+                "member {number} is there already, from {other}; give each member a --rank, or none of them"
+            )),
+            None => Err(format!("--rank {number}: this leader has {members} members, with numbers from 0")),
         }
     }
 
@@ -333,7 +280,7 @@ mod tests {
         let admitted = Admission { rank: 3, members: 4 };
         assert_eq!(admission(admitted.line().as_bytes()), Some(admitted));
         assert_eq!(admission(Refusal::default().line().as_bytes()), None);
-        assert_eq!(joining(Opening::default().line().as_bytes()), Err(JoiningError::Client));
+        assert!(joining(Opening::default().line().as_bytes()).unwrap_err().starts_with("it is a client of plumb fio"));
         let newer = joining(br#"{"member":{"protocol":77,"program":"plumb 9.9","more":1}}"#).unwrap_err().to_string();
         assert!(
             newer.contains("plumb 9.9 with protocol 77") && newer.contains(&format!("protocol {PROTOCOL}")),
@@ -359,11 +306,11 @@ mod roster_tests {
         let mut roster = Roster::new(3);
         assert_eq!(roster.place(Some(1), "b"), Ok(1));
         assert_eq!(roster.place(None, "a"), Ok(0));
-        assert_eq!(roster.place(Some(1), "d"), Err(Unplaced::Taken { rank: 1, from: "b".to_owned() }));
-        assert_eq!(roster.place(Some(3), "d"), Err(Unplaced::NoSuchRank { rank: 3, members: 3 }));
+        assert!(roster.place(Some(1), "d").unwrap_err().starts_with("member 1 is there already, from b;"));
+        assert!(roster.place(Some(3), "d").unwrap_err().starts_with("--rank 3: this leader has 3 members"));
         assert_eq!(roster.place(None, "c"), Ok(2));
-        assert_eq!(roster.place(None, "d"), Err(Unplaced::Full(3)));
-        assert_eq!(roster.place(Some(1), "d"), Err(Unplaced::Full(3)));
+        assert!(roster.place(None, "d").unwrap_err().starts_with("all 3 members"));
+        assert!(roster.place(Some(1), "d").unwrap_err().starts_with("all 3 members"));
         assert_eq!((roster.free(1), roster.free(1), roster.free(9)), (Some("b".to_owned()), None, None));
         assert_eq!((roster.place(None, "d"), roster.from(1)), (Ok(1), Some("d")));
     }

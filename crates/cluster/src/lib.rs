@@ -28,17 +28,15 @@ pub use checks::{CHECKS, Check, findings};
 pub use clock::ClockEstimate;
 pub use frames::{Content, Frame, FrameError, Frames, Notice};
 pub use greeting::{
-    Admission, Foreign, Joining, JoiningError, Opening, OpeningError, Protection, Refusal, Roster, Unplaced, admission,
-    joining, opening, refusal,
+    Admission, Foreign, Joining, Opening, Protection, Refusal, Roster, admission, joining, opening, refusal,
 };
 pub use hosts::{Host, HostsError, hosts, hosts_file, shift_to_other_hosts};
 pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Standing};
-pub use member_result::{KeptError, Loss, MemberResult, Repetition, Sample, ending, kept};
+pub use member_result::{Loss, MemberResult, Repetition, Sample, ending, kept};
 pub use merge::{merged, over_all, remarks};
 pub use message::{
     Answer, Beat, ClientTask, Facts, Finished, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live, Order,
-    PROTOCOL, ProtocolError, Sampled, ServerTrigger, Sharing, Stage, SurveyTask, Task, VerifyState, answer, line,
-    order,
+    PROTOCOL, Sampled, ServerTrigger, Sharing, Stage, SurveyTask, Task, VerifyState, answer, line, order,
 };
 pub use rates::{CommonWindow, DirectionRates, rates};
 pub use stragglers::{Reason, Straggler, median, stragglers};

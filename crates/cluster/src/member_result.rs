@@ -6,7 +6,6 @@ use crate::message::{Facts, Finished, Sharing};
 use measure::Nanos;
 use model::{RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// The amounts of a member at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,35 +117,26 @@ struct Kept {
     result: RunResult,
 }
 
-/// A file that is not the result of a member.
-#[derive(Debug, Error)]
-pub enum KeptError {
-    /// Not such a document.
-    #[error("it is not the result of a member, as plumb cluster --keep writes it, nor of plumb fio --result: {0}")]
-    NotAResult(#[from] serde_json::Error),
-    /// It states a number of members that no run has.
-    #[error("it is of member {0} of {1}, which is not possible")]
-    Impossible(u32, u32),
-    /// Written by another version.
-    #[error("it has schema {0}, and this plumb reads {SCHEMA}")]
-    Schema(u32),
-}
-
 /// Reads the kept result of a member. The result of a run without a cluster is a member of which no times are known;
 /// `rank` and `members` are its place in the list of files.
 ///
 /// # Errors
 /// The text is not such a result.
-pub fn kept(text: &str, rank: u32, members: u32) -> Result<MemberResult, KeptError> {
-    let kept: Kept = serde_json::from_str(text)?;
+pub fn kept(text: &str, rank: u32, members: u32) -> Result<MemberResult, String> {
+    let wrong = |error| {
+        format!(
+            "it is not the result of a member, as plumb cluster --keep writes it, nor of plumb fio --result: {error}"
+        )
+    };
+    let kept: Kept = serde_json::from_str(text).map_err(|error: serde_json::Error| wrong(error))?;
     if kept.schema != SCHEMA {
-        return Err(KeptError::Schema(kept.schema));
+        return Err(format!("it has schema {}, and this plumb reads {SCHEMA}", kept.schema));
     }
     let host = kept.result.environment.host.clone().unwrap_or_default();
     let alone = || MemberResult { rank, members, place: host, ..MemberResult::default() };
     let member = kept.member.unwrap_or_else(alone);
     if member.rank >= member.members || member.members as usize > MOST_MEMBERS {
-        return Err(KeptError::Impossible(member.rank, member.members));
+        return Err(format!("it is of member {} of {}, which is not possible", member.rank, member.members));
     }
     Ok(MemberResult { result: Some(kept.result), ..member })
 }

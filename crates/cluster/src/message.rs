@@ -6,7 +6,6 @@
 use measure::Nanos;
 use model::{Interval, RunResult};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// Number of the protocol. It changes with every change of a message.
 pub const PROTOCOL: u32 = 7;
@@ -358,24 +357,6 @@ pub struct Finished {
     pub result: RunResult,
 }
 
-/// A line that does not belong to this protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ProtocolError {
-    /// The greeting of another version.
-    #[error(
-        "it is {program} with cluster protocol {theirs}, and this is protocol {PROTOCOL}; use one version of plumb on all machines"
-    )]
-    OtherProtocol {
-        /// Its number.
-        theirs: u32,
-        /// Program and version at the other end.
-        program: String,
-    },
-    /// A message that cannot be read.
-    #[error("a message of it cannot be read: {0}")]
-    Unreadable(String),
-}
-
 /// Names of the messages of a member.
 const ANSWERS: [&str; 13] = [
     "hello", "pong", "ready", "beat", "finding", "interval", "text", "live", "report", "log", "state", "done", "failed",
@@ -406,7 +387,7 @@ pub fn line<M: Serialize>(message: &M) -> Result<String, serde_json::Error> {
 ///
 /// # Errors
 /// The greeting of another protocol, or a message that is damaged.
-pub fn answer(line: &str) -> Result<Option<Answer>, ProtocolError> {
+pub fn answer(line: &str) -> Result<Option<Answer>, String> {
     let line = line.trim();
     if !line.starts_with(['{', '"']) {
         return Ok(None);
@@ -414,7 +395,11 @@ pub fn answer(line: &str) -> Result<Option<Answer>, ProtocolError> {
     if let Ok(Greeting { hello }) = serde_json::from_str::<Greeting>(line)
         && hello.protocol != PROTOCOL
     {
-        return Err(ProtocolError::OtherProtocol { theirs: hello.protocol, program: hello.program });
+        let GreetingHead { protocol, program } = hello;
+        return Err(format!(
+            "it is {program} with cluster protocol {protocol}, and this is protocol {PROTOCOL}; use one version of \
+             plumb on all machines"
+        ));
     }
     let names_a_message = |root: &serde_json::Value| {
         root.as_str()
@@ -424,7 +409,7 @@ pub fn answer(line: &str) -> Result<Option<Answer>, ProtocolError> {
     match serde_json::from_str(line) {
         Ok(answer) => Ok(Some(answer)),
         Err(error) => match serde_json::from_str(line) {
-            Ok(root) if names_a_message(&root) => Err(ProtocolError::Unreadable(error.to_string())),
+            Ok(root) if names_a_message(&root) => Err(unreadable(&error)),
             _ => Ok(None),
         },
     }
@@ -434,8 +419,12 @@ pub fn answer(line: &str) -> Result<Option<Answer>, ProtocolError> {
 ///
 /// # Errors
 /// The line is not a message of this protocol.
-pub fn order(line: &str) -> Result<Order, ProtocolError> {
-    serde_json::from_str(line).map_err(|error| ProtocolError::Unreadable(error.to_string()))
+pub fn order(line: &str) -> Result<Order, String> {
+    serde_json::from_str(line).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> String {
+    format!("a message of it cannot be read: {error}")
 }
 
 #[cfg(test)]
@@ -499,7 +488,7 @@ mod tests {
         for text in ["Welcome to Debian", "{ not json", "{\"motd\": 1}", "", "\"hi\""] {
             assert_eq!(answer(text), Ok(None), "{text}");
         }
-        assert!(matches!(answer("{\"pong\":{\"number\":true}}"), Err(ProtocolError::Unreadable(_))));
+        assert!(answer("{\"pong\":{\"number\":true}}").unwrap_err().starts_with("a message of it cannot be read"));
     }
 
     proptest! {

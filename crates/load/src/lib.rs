@@ -210,73 +210,21 @@ pub struct LoadSetup<'a> {
     pub system_seed: u64,
 }
 
-/// Errors of preparing a load.
+/// A load that cannot be prepared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LoadError {
-    /// There is no target.
-    #[error("job `{job}` ({origin}): there is no file to do I/O on; name one with filename= or give size=")]
-    NoTargets {
-        /// Name of the job.
-        job: String,
-        /// File and line of the job.
-        origin: String,
-    },
-    /// The random map does not fit into memory.
-    #[error(
-        "job `{job}` ({origin}): there is no memory for a random map of {blocks} blocks; \
-         use norandommap, softrandommap=1, or one block size"
-    )]
-    NoMap {
-        /// Name of the job.
-        job: String,
-        /// File and line of the job.
-        origin: String,
-        /// Number of blocks of the map.
-        blocks: u64,
-    },
-    /// A sequence of blocks goes beyond a region.
-    #[error(
-        "job `{job}` ({origin}): random_distribution=sequence names block {block}, and the smallest region has {blocks} \
-         blocks; give smaller numbers or a larger size="
-    )]
-    BeyondRegion {
-        /// Name of the job.
-        job: String,
-        /// File and line of the job.
-        origin: String,
-        /// Largest block of the sequence.
-        block: u64,
-        /// Number of blocks of the smallest region.
-        blocks: u64,
-    },
-    /// A region of `sprandom` is too small.
-    #[error(
-        "job `{job}` ({origin}): sprandom's {regions} regions have {bytes} bytes each, which is not more than spr_cs or \
-         less than a block; give a smaller spr_num_regions="
-    )]
-    RegionsTooSmall {
-        /// Name of the job.
-        job: String,
-        /// File and line of the job.
-        origin: String,
-        /// Number of regions.
-        regions: u32,
-        /// Size of each, in bytes.
-        bytes: u64,
-    },
-    /// No region holds a single block.
-    #[error(
-        "job `{job}` ({origin}): a block of {block} bytes fits into no file's region, the largest has {largest} bytes; \
-         use a smaller bs= or a larger size="
-    )]
-    RegionTooSmall {
-        /// Name of the job.
-        job: String,
-        /// File and line of the job.
-        origin: String,
-        /// Smallest block size of the job.
-        block: u32,
-        /// Bytes of the largest region.
-        largest: u64,
-    },
+#[error("job `{job}` ({origin}): {what}")]
+pub struct LoadError {
+    /// Name of the job.
+    pub job: String,
+    /// File and line of the job.
+    pub origin: String,
+    /// The reason, and a setting that would work.
+    pub what: String,
+}
+
+impl LoadSetup<'_> {
+    /// The error of this load.
+    fn error(&self, what: impl Into<String>) -> LoadError {
+        LoadError { job: self.job.name.clone(), origin: self.job.origin.clone(), what: what.into() }
+    }
 }

@@ -16,12 +16,13 @@ use plan::{Distribution, Generator, LoadPlan, Step, ZonePlan};
 
 /// Checks that there is a block to do I/O on. Fails if there is none.
 pub(super) fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
-    let job = setup.job.name.clone();
-    let origin = setup.job.origin.clone();
     let block = setup.job.load.smallest();
     match setup.regions.iter().map(Region::bytes).max() {
-        None => Err(LoadError::NoTargets { job, origin }),
-        Some(largest) if largest < u64::from(block) => Err(LoadError::RegionTooSmall { job, origin, block, largest }),
+        None => Err(setup.error("there is no file to do I/O on; name one with filename= or give size=")),
+        Some(largest) if largest < u64::from(block) => Err(setup.error(format!(
+            "a block of {block} bytes fits into no file's region, the largest has {largest} bytes; use a smaller bs= \
+             or a larger size="
+        ))),
         Some(largest) => check_sprandom(setup, largest).and_then(|()| check_sequence(setup)),
     }
 }
@@ -36,10 +37,10 @@ fn check_sequence(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
     let unit = plan.align.read.into_iter().chain(plan.align.write).chain([plan.smallest()]).max().unwrap_or(1);
     let blocks = setup.regions.iter().map(|region| region.bytes() / u64::from(unit)).min().unwrap_or(0);
     match list.iter().max() {
-        Some(&block) if block >= blocks => {
-            let (job, origin) = (setup.job.name.clone(), setup.job.origin.clone());
-            Err(LoadError::BeyondRegion { job, origin, block, blocks })
-        }
+        Some(&block) if block >= blocks => Err(setup.error(format!(
+            "random_distribution=sequence names block {block}, and the smallest region has {blocks} blocks; give \
+             smaller numbers or a larger size="
+        ))),
         _ => Ok(()),
     }
 }
@@ -48,8 +49,10 @@ fn check_sprandom(setup: &LoadSetup<'_>, size: u64) -> Result<(), LoadError> {
     let Some(plan) = &setup.job.load.sprandom else { return Ok(()) };
     let (bytes, regions) = (plan.region_bytes(size), plan.regions);
     if bytes <= plan.cache_bytes || bytes < u64::from(setup.job.load.smallest()) {
-        let (job, origin) = (setup.job.name.clone(), setup.job.origin.clone());
-        return Err(LoadError::RegionsTooSmall { job, origin, regions, bytes });
+        return Err(setup.error(format!(
+            "sprandom's {regions} regions have {bytes} bytes each, which is not more than spr_cs or less than a block; \
+             give a smaller spr_num_regions="
+        )));
     }
     Ok(())
 }
@@ -232,10 +235,11 @@ impl Targets {
                 Target::new(plan, *region, shared, &rules, key)
             })
             .collect::<Result<Vec<Target>, NoMap>>();
-        let each = each.map_err(|NoMap { blocks }| LoadError::NoMap {
-            job: setup.job.name.clone(),
-            origin: setup.job.origin.clone(),
-            blocks,
+        let each = each.map_err(|NoMap { blocks }| {
+            setup.error(format!(
+                "there is no memory for a random map of {blocks} blocks; use norandommap, softrandommap=1, or one \
+                 block size"
+            ))
         })?;
         Ok(Targets { each, draws: rules.draws(), rules })
     }

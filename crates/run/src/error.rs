@@ -9,15 +9,7 @@ use std::path::Path;
 /// A run that could not take place.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The plan writes, and the caller forbade it.
-    #[error("job `{job}` ({origin}): it would write, and --readonly forbids that")]
-    ReadOnly {
-        /// Name of the job.
-        job: String,
-        /// File and line of the job.
-        origin: String,
-    },
-    /// The plan asks for something this version cannot do.
+    /// The plan asks for something that the caller forbade, or that this version cannot do.
     #[error("job `{job}` ({origin}): {what}")]
     Unsupported {
         /// Name of the job.

@@ -1,65 +1,44 @@
 //! Errors of system calls, with messages.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// A system call that failed, or a text of the kernel that cannot be parsed.
+/// A system call that failed, a text of the kernel that cannot be parsed, or a request that this machine cannot
+/// satisfy.
 #[derive(Debug, thiserror::Error)]
-pub enum SysError {
-    /// A call on a file or device failed.
-    #[error("{path}: {call}: {source}")]
-    Path {
-        /// Name of the call, such as `fallocate`.
-        call: &'static str,
-        /// Its file or device.
-        path: PathBuf,
-        /// Error of the kernel.
-        source: io::Error,
-    },
-    /// A call without a file failed.
-    #[error("{call}: {source}{advice}")]
-    Call {
-        /// Name of the call, such as `mmap`.
-        call: &'static str,
-        /// Error of the kernel.
-        source: io::Error,
-        /// Advice, after a colon and a space; empty if there is none.
-        advice: String,
-    },
-    /// The text of a file in /proc or /sys cannot be parsed.
-    #[error("{path}: {problem}")]
-    Text {
-        /// Path of the file.
-        path: PathBuf,
-        /// The problem with its text.
-        problem: String,
-    },
-    /// The request cannot be satisfied on this machine.
-    #[error("{0}")]
-    Impossible(String),
+#[error("{message}")]
+pub struct SysError {
+    message: String,
+    errno: Option<i32>,
 }
 
 impl SysError {
     /// A failed call on `path`.
-    pub(crate) fn path(call: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
-        SysError::Path { call, path: path.to_owned(), source: source.into() }
+    pub(crate) fn path(call: &str, path: &Path, source: impl Into<io::Error>) -> Self {
+        let source = source.into();
+        let message = format!("{}: {call}: {source}", path.display());
+        SysError { message, errno: source.raw_os_error() }
     }
 
     /// A failed call without a file.
-    pub(crate) fn call(call: &'static str, source: impl Into<io::Error>) -> Self {
-        SysError::Call { call, source: source.into(), advice: String::new() }
+    pub(crate) fn call(call: &str, source: impl Into<io::Error>) -> Self {
+        let source = source.into();
+        SysError { message: format!("{call}: {source}"), errno: source.raw_os_error() }
     }
 
     /// A failed call without a file, with advice.
-    pub(crate) fn call_but(call: &'static str, source: impl Into<io::Error>, advice: &str) -> Self {
-        SysError::Call { call, source: source.into(), advice: format!(": {advice}") }
+    pub(crate) fn call_but(call: &str, source: impl Into<io::Error>, advice: &str) -> Self {
+        let SysError { message, errno } = Self::call(call, source);
+        SysError { message: format!("{message}: {advice}"), errno }
+    }
+
+    /// A request that this machine cannot satisfy.
+    pub fn impossible(message: impl Into<String>) -> Self {
+        SysError { message: message.into(), errno: None }
     }
 
     /// errno; `None` if no call failed.
     pub fn errno(&self) -> Option<i32> {
-        match self {
-            SysError::Path { source, .. } | SysError::Call { source, .. } => source.raw_os_error(),
-            SysError::Text { .. } | SysError::Impossible(_) => None,
-        }
+        self.errno
     }
 }

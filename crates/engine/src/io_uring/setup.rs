@@ -18,13 +18,13 @@ pub(super) const SETUP: &str = "io_uring_setup";
 /// The kernel's polling thread sleeps after this time without work.
 const POLLER_IDLE_MS: u32 = 1000;
 
-/// The kernel does the work of completions in calls of the worker, and says in the ring that there is some.
+/// Work of completions that is done in calls of the worker; the ring says that there is some.
 const DEFER: Flags = Flags::DEFER_TASKRUN.union(Flags::TASKRUN_FLAG);
 const COOP: Flags = Flags::COOP_TASKRUN.union(Flags::TASKRUN_FLAG);
 /// IORING_SETUP_HYBRID_IOPOLL (Linux 6.13).
 const HYBRID_IOPOLL: Flags = Flags::from_bits_retain(1 << 17);
 
-/// What the newest kernels take, and what those before them do.
+/// The flags of all rings of newer kernels, and those of the newest.
 const ONE: Flags = Flags::SUBMIT_ALL.union(Flags::SINGLE_ISSUER);
 const NEWEST: Flags = ONE.union(Flags::NO_SQARRAY);
 

@@ -1,7 +1,7 @@
 //! Checks of the data that reads return, and everything else that must see each completed I/O.
 
+use super::pass::TimedPass;
 use super::statistics::Statistics;
-use super::timed_pass::TimedPass;
 use super::verify::Verification;
 use crate::shared::control::Control;
 use plan::JobPlan;

@@ -14,6 +14,7 @@ mod faults;
 mod handling;
 mod job_loop;
 mod log;
+mod pass;
 mod pause;
 mod queued;
 mod search;

@@ -76,7 +76,7 @@ impl<'root> Guard<'root> {
         };
         let number = sys::devices::identity::number_under(path).map_err(unknown)?;
         let device = BlockDevice::by_number(self.root, number)
-            .ok_or_else(|| unknown(SysError::Impossible(format!("/sys shows no device {number}"))))?;
+            .ok_or_else(|| unknown(SysError::impossible(format!("/sys shows no device {number}"))))?;
         let claims = claims::on(self.root, path, &device).map_err(unknown)?;
         let found = DeviceState { claims, identities: claims::identities(&device) };
         self.found.insert(path.to_owned(), found.clone());

@@ -30,12 +30,12 @@ pub(crate) struct Prepared {
 /// Rejects a plan that must not or cannot be run.
 pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
     for job in &plan.jobs {
-        if options.read_only && job.load.mix != Mix::Only(Direction::Read) {
-            return Err(RunError::ReadOnly { job: job.name.clone(), origin: job.origin.clone() });
-        }
         let unsupported = |what: &str| {
             Err(RunError::Unsupported { job: job.name.clone(), origin: job.origin.clone(), what: what.to_owned() })
         };
+        if options.read_only && job.load.mix != Mix::Only(Direction::Read) {
+            return unsupported("it would write, and --readonly forbids that");
+        }
         if engine::spec(job.engine).is_none() {
             return unsupported(&format!("there is no engine `{}`", job.engine));
         }

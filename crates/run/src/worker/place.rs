@@ -71,7 +71,7 @@ fn join_group(job: &JobPlan, root: &Path) -> Result<(), SysError> {
     let group = IoGroup::make(root, &plan.name, plan.weight)?;
     if job.isolation == Isolation::Thread && !group.takes_threads() {
         let what = "only version 2 of control groups is mounted, which takes whole processes; leave `thread` out";
-        return Err(SysError::Impossible(what.to_owned()));
+        return Err(SysError::impossible(what.to_owned()));
     }
     group.join()
 }

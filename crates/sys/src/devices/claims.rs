@@ -167,7 +167,7 @@ fn signatures(path: &Path) -> Result<Vec<Claim>, SysError> {
             Ok(output) if output.status.success() => return Ok(marks(&String::from_utf8_lossy(&output.stdout))),
             Ok(output) => {
                 let said = String::from_utf8_lossy(&output.stderr);
-                return Err(SysError::Impossible(format!(
+                return Err(SysError::impossible(format!(
                     "{}: wipefs cannot say whether it holds data: {}",
                     path.display(),
                     said.trim()
@@ -175,7 +175,7 @@ fn signatures(path: &Path) -> Result<Vec<Claim>, SysError> {
             }
         }
     }
-    Err(SysError::Impossible(format!(
+    Err(SysError::impossible(format!(
         "{}: whether it holds data cannot be found out: the program wipefs is missing (install util-linux)",
         path.display()
     )))

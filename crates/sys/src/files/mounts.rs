@@ -32,7 +32,7 @@ pub fn read(root: &Path) -> Result<Vec<Mount>, SysError> {
     let path = root.join("proc/self/mountinfo");
     let text = lines(&path)?;
     let mounts = text.lines().map(|line| {
-        parse(line).ok_or_else(|| SysError::Text { path: path.clone(), problem: format!("not a mount: {line}") })
+        parse(line).ok_or_else(|| SysError::impossible(format!("{}: not a mount: {line}", path.display())))
     });
     mounts.collect()
 }

@@ -143,9 +143,9 @@ impl Room {
     fn of(slots: usize, size: usize, align: usize) -> Result<Self, SysError> {
         let align = align.max(PAGE);
         if !align.is_power_of_two() {
-            return Err(SysError::Impossible(format!("buffers cannot be aligned to {align}: not a power of two")));
+            return Err(SysError::impossible(format!("buffers cannot be aligned to {align}: not a power of two")));
         }
-        let too_large = || SysError::Impossible(format!("{slots} buffers of {size} bytes do not fit in memory"));
+        let too_large = || SysError::impossible(format!("{slots} buffers of {size} bytes do not fit in memory"));
         let stride = round_up(size.max(1), align).ok_or_else(too_large)?;
         // Memory is page-aligned; a larger alignment needs additional space.
         let slack = if align > PAGE { align } else { 0 };
@@ -173,9 +173,9 @@ impl Source {
 /// Rounds `bytes` up to whole huge pages. Also returns the page size as a power of two, as in MAP_HUGE_SHIFT flags.
 fn whole_pages(bytes: usize, page: u64) -> Result<(usize, u32), SysError> {
     let page = usize::try_from(page).ok().filter(|page| page.is_power_of_two() && *page > PAGE);
-    let page = page.ok_or_else(|| SysError::Impossible("a huge page is a power of two above 4096 bytes".to_owned()))?;
+    let page = page.ok_or_else(|| SysError::impossible("a huge page is a power of two above 4096 bytes".to_owned()))?;
     let rounded = round_up(bytes, page);
-    let rounded = rounded.ok_or_else(|| SysError::Impossible(format!("{bytes} bytes do not fit in memory")))?;
+    let rounded = rounded.ok_or_else(|| SysError::impossible(format!("{bytes} bytes do not fit in memory")))?;
     Ok((rounded, page.trailing_zeros()))
 }
 
@@ -246,7 +246,7 @@ fn segment(bytes: usize, huge: Option<u64>) -> Result<(Memory, NonNull<u8>), Sys
     // SAFETY: IPC_RMID takes no buffer.
     unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
     let start = attached.map_err(|source| SysError::call("shmat", source))?;
-    let start = NonNull::new(start).ok_or_else(|| SysError::Impossible("shmat gave address 0".to_owned()))?;
+    let start = NonNull::new(start).ok_or_else(|| SysError::impossible("shmat gave address 0".to_owned()))?;
     Ok((Memory::Attached(start), start))
 }
 

@@ -30,7 +30,7 @@ pub fn cpus(root: &Path, nodes: &[u32]) -> Result<Vec<u32>, SysError> {
     for node in nodes {
         let path = root.join(format!("sys/devices/system/node/node{node}/cpulist"));
         let text = word(&path)
-            .ok_or_else(|| SysError::Impossible(format!("NUMA node {node}: there is no {}", path.display())))?;
+            .ok_or_else(|| SysError::impossible(format!("NUMA node {node}: there is no {}", path.display())))?;
         cpus.extend(text.trim().split(',').filter_map(span).flatten());
     }
     cpus.sort_unstable();

@@ -305,7 +305,7 @@ impl Cells {
             Some((first, stride, length))
         };
         let (first, stride, length) =
-            room().ok_or_else(|| SysError::Impossible(format!("{count} shared cells of {size} bytes do not fit")))?;
+            room().ok_or_else(|| SysError::impossible(format!("{count} shared cells of {size} bytes do not fit")))?;
         let mapping = Mapping::anonymous(length, MapFlags::SHARED)
             .map_err(|errno| SysError::call_but("mmap of shared memory", errno, &format!("{length} bytes wanted")))?;
         Ok(Cells { mapping, first, stride, count })

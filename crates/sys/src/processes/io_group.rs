@@ -31,7 +31,7 @@ impl IoGroup {
         let one = mounts.iter().find(of_one).map(|mount| (mount, Version::One));
         let two = || mounts.iter().find(|mount| mount.kind == "cgroup2").map(|mount| (mount, Version::Two));
         let Some((mount, version)) = one.or_else(two) else {
-            return Err(SysError::Impossible("no control groups for I/O are mounted here".to_owned()));
+            return Err(SysError::impossible("no control groups for I/O are mounted here".to_owned()));
         };
         let top = root.join(mount.point.strip_prefix("/").unwrap_or(&mount.point));
         let group = IoGroup { folder: top.join(name), version };
@@ -52,7 +52,7 @@ impl IoGroup {
             Some(file) => {
                 fs::write(&file, format!("{weight}\n")).map_err(|error| SysError::path("write", &file, error))
             }
-            None => Err(SysError::Impossible(format!(
+            None => Err(SysError::impossible(format!(
                 "{} has none of {}: the kernel's I/O schedulers know no weights here",
                 self.folder.display(),
                 names.join(", ")

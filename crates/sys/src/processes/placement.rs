@@ -25,7 +25,7 @@ pub fn set_affinity(cpus: &[u32]) -> Result<(), SysError> {
     for &cpu in cpus {
         let index = usize::try_from(cpu).ok().filter(|&index| index < CpuSet::MAX_CPU);
         set.set(
-            index.ok_or_else(|| SysError::Impossible(format!("cpu {cpu}: numbers end at {}", CpuSet::MAX_CPU - 1)))?,
+            index.ok_or_else(|| SysError::impossible(format!("cpu {cpu}: numbers end at {}", CpuSet::MAX_CPU - 1)))?,
         );
     }
     rustix::thread::sched_setaffinity(None, &set).map_err(|errno| {
@@ -123,7 +123,7 @@ pub fn io_priority() -> Result<(u8, u8), SysError> {
 /// If the name contains a NUL.
 pub fn set_name(name: &str) -> Result<(), SysError> {
     let text =
-        std::ffi::CString::new(name).map_err(|_| SysError::Impossible(format!("the name {name:?} holds a NUL")))?;
+        std::ffi::CString::new(name).map_err(|_| SysError::impossible(format!("the name {name:?} holds a NUL")))?;
     rustix::thread::set_name(&text).map_err(|errno| SysError::call("prctl", errno))
 }
 
@@ -163,7 +163,7 @@ pub struct LockedMemory {
 /// ENOMEM or EPERM above the limit of locked memory (ulimit -l).
 pub fn lock_memory(bytes: u64) -> Result<LockedMemory, SysError> {
     let length = usize::try_from(bytes).ok().and_then(|bytes| round_up(bytes.max(1), PAGE));
-    let length = length.ok_or_else(|| SysError::Impossible(format!("{bytes} bytes do not fit in memory")))?;
+    let length = length.ok_or_else(|| SysError::impossible(format!("{bytes} bytes do not fit in memory")))?;
     let advice = format!("{bytes} bytes wanted: see ulimit -l and the memory that is free");
     let mapping = Mapping::anonymous(length, MapFlags::PRIVATE)
         .map_err(|errno| SysError::call_but("mmap of memory to lock", errno, &advice))?;

@@ -56,7 +56,7 @@ pub struct Exit {
 pub fn fork<F: FnOnce() -> u8 + Send>(root: &Path, work: F) -> Result<Child, SysError> {
     let threads = settled_thread_count(root)?;
     if threads != 1 {
-        return Err(SysError::Impossible(format!(
+        return Err(SysError::impossible(format!(
             "cannot fork: {threads} threads are running; fork before any starts"
         )));
     }
