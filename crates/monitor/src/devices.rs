@@ -4,8 +4,8 @@
 //! Leaves the time of samples to the caller, and the difference of two readings to `counters`.
 
 use crate::counters;
-use crate::heat;
 use crate::layers::{Layers, Live};
+use crate::surroundings;
 use measure::Nanos;
 use model::{DeviceFacts, DeviceGain, DeviceUsage, Layer, LowestTraffic};
 use std::collections::BTreeMap;
@@ -29,7 +29,6 @@ pub(crate) struct Devices {
 #[derive(Debug)]
 struct RecordedDevice {
     device: BlockDevice,
-    /// Its sensor of temperature.
     sensor: Option<PathBuf>,
     facts: DeviceFacts,
     /// Indices of the members of a dm or md device. Empty for a loop device, where fio's statistics stop.
@@ -101,7 +100,10 @@ impl Devices {
     /// interval starts; and the temperature now.
     pub(crate) fn end_interval(&mut self) -> Vec<DeviceGain> {
         let of_one = |one: &mut RecordedDevice| DeviceGain {
-            temperature_millidegrees: one.sensor.as_ref().and_then(|sensor| heat::millidegrees(sensor, "temp1_input")),
+            temperature_millidegrees: one
+                .sensor
+                .as_ref()
+                .and_then(|sensor| surroundings::millidegrees(sensor, "temp1_input")),
             ..std::mem::take(&mut one.since_interval)
         };
         self.recorded.iter_mut().map(of_one).collect()
@@ -189,8 +191,9 @@ fn record(root: &Path, paths: &DeviceSet, now: Nanos) -> Vec<RecordedDevice> {
         let below = paths.below(root, &device);
         below.iter().for_each(|lower| push_once(&mut known, lower.clone()));
         if let Some(last) = read_counters(&device) {
-            let sensor = heat::sensor(&device);
-            let warning_millidegrees = sensor.as_ref().and_then(|sensor| heat::millidegrees(sensor, "temp1_max"));
+            let sensor = surroundings::sensor(&device);
+            let warning_millidegrees =
+                sensor.as_ref().and_then(|sensor| surroundings::millidegrees(sensor, "temp1_max"));
             let facts = DeviceFacts { top: next < paths.tops.len(), warning_millidegrees, ..facts(&device, &below) };
             let (since_start, since_interval) = (DeviceGain::default(), DeviceGain::default());
             let members = Vec::new();

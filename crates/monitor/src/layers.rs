@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use sys::devices::identity::{BlockDevice, DeviceNumber};
 use sys::files::mounts::{self, Mount, Place};
 
-/// Most layers under one target.
 const LAYERS_MAX: usize = 64;
 
 /// File systems whose files are in the memory of this machine.
@@ -65,7 +64,6 @@ pub(crate) trait Lookup {
 /// A path that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathTarget {
-    /// A block device.
     Block(DeviceNumber),
     /// A file or directory on a file system.
     File(Place),

@@ -3,7 +3,7 @@
 //! Leaves the formats of /proc and of cgroup files to `cpu` and `sys`.
 
 use crate::cpu::CpuCounters;
-use crate::heat::Processors;
+use crate::surroundings::Processors;
 use model::{CpuTicks, GroupGain, PressureGain};
 use std::path::Path;
 use sys::machine::host::{Pressure, Resource, pressure};

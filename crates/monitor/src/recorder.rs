@@ -4,8 +4,8 @@
 //! and `workers`, the facts about targets to `targets`, and the data types to `model`.
 
 use crate::devices::Devices;
-use crate::heat::Processors;
 use crate::machine::{MachineCounters, group_counters};
+use crate::surroundings::Processors;
 use crate::targets::{self, Target};
 use crate::workers::{WorkerCounters, WorkerSeen};
 use measure::{Histogram, Nanos, unix_ms};

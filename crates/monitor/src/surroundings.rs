@@ -1,7 +1,9 @@
 //! Surroundings of a run: which machine, devices and file systems it was, and the settings that change results, read
-//! right after it.
+//! right after it; and heat: how warm NVMe devices are, and how often processors were slowed because of it.
+//!
+//! Reads what /sys gives to everyone. Of disks other than NVMe the temperature is read after a run only: their driver
+//! (drivetemp) asks by a command that waits for the I/Os in flight.
 
-use crate::heat;
 use model::{Fact, Monitored, Surroundings};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -18,7 +20,6 @@ pub const EPOCH: u32 = measures(include_bytes!("../../../CHANGELOG.md"));
 pub struct Places {
     /// Kernel names of the devices below which nothing is visible.
     leaves: BTreeSet<String>,
-    /// Mount points.
     mounts: BTreeSet<String>,
 }
 
@@ -97,20 +98,20 @@ fn hashed(text: &str) -> String {
 }
 
 /// The first line of a file without spaces around it; `None` if it cannot be read or is empty.
-pub(crate) fn word(path: &Path) -> Option<String> {
+fn word(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }
 
 /// The entries of a directory in the order of their names; none if it cannot be read.
-pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
+fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         std::fs::read_dir(directory).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
     found.sort();
     found
 }
 
-pub(crate) fn name(path: &Path) -> String {
+fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
@@ -128,7 +129,6 @@ const ONE_FILE: &[(&str, &str)] = &[
     ("mains power", "sys/class/power_supply/AC/online"),
 ];
 
-/// Settings of each processor.
 const PER_PROCESSOR: &[(&str, &str)] = &[
     ("processor governor", "cpufreq/scaling_governor"),
     ("processor driver", "cpufreq/scaling_driver"),
@@ -209,7 +209,7 @@ fn of_devices(devices: &[BlockDevice]) -> Vec<Fact> {
 
 /// The temperature of a device in degrees Celsius, after the run.
 fn temperature(device: &BlockDevice) -> Option<i64> {
-    heat::sensors(device).find_map(|sensor| heat::millidegrees(&sensor, "temp1_input")).map(|milli| milli / 1000)
+    sensors(device).find_map(|sensor| millidegrees(&sensor, "temp1_input")).map(|milli| milli / 1000)
 }
 
 /// The share of a file system that is free.
@@ -227,6 +227,63 @@ fn uuid(root: &Path, point: &Path) -> Option<String> {
     };
     let links = entries(&root.join("dev/disk/by-uuid"));
     links.iter().find(|link| std::fs::read_link(link).is_ok_and(|to| name(&to) == device)).map(|link| name(link))
+}
+
+/// Most files with counters of processors that are read per sample.
+const FILES_MAX: usize = 64;
+
+/// Counters of the times that processors were slowed because of heat.
+#[derive(Debug, Default)]
+pub(crate) struct Processors {
+    files: Vec<PathBuf>,
+}
+
+impl Processors {
+    /// Finds the counters under `root`: one of each package, and one of each core, which its threads share.
+    pub(crate) fn find(root: &Path) -> Self {
+        let all = root.join("sys/devices/system/cpu");
+        let mut known: BTreeSet<(&str, u64, u64)> = BTreeSet::new();
+        let mut files = Vec::new();
+        for cpu in entries(&all) {
+            let place = |file: &str| number(&cpu.join("topology").join(file));
+            let (Some(package), Some(core)) = (place("physical_package_id"), place("core_id")) else { continue };
+            for (counter, key) in [("package", (package, 0)), ("core", (package, core))] {
+                let file = cpu.join("thermal_throttle").join(format!("{counter}_throttle_count"));
+                if number(&file).is_some() && known.insert((counter, key.0, key.1)) {
+                    files.push(file);
+                }
+            }
+        }
+        files.truncate(FILES_MAX);
+        Processors { files }
+    }
+
+    /// Sum of the counters; `None` where the kernel has none, as on virtual machines.
+    pub(crate) fn throttles(&self) -> Option<u64> {
+        let counts = self.files.iter().filter_map(|file| number(file));
+        (!self.files.is_empty()).then(|| counts.fold(0, u64::saturating_add))
+    }
+}
+
+/// The sensor of a device, if it can be read while I/Os are in flight: that of NVMe, whose driver asks by the admin
+/// queue, at most once per second.
+pub(crate) fn sensor(device: &BlockDevice) -> Option<PathBuf> {
+    sensors(device).find(|sensor| word(&sensor.join("name")).as_deref() == Some("nvme"))
+}
+
+fn sensors(device: &BlockDevice) -> impl Iterator<Item = PathBuf> {
+    let own = device.directory().join("device");
+    let all = [entries(&own), entries(&own.join("hwmon"))].concat();
+    all.into_iter().filter(|path| name(path).starts_with("hwmon"))
+}
+
+/// A temperature of a sensor (`temp1_input`, `temp1_max`) in thousandths of a degree Celsius.
+pub(crate) fn millidegrees(sensor: &Path, file: &str) -> Option<i64> {
+    word(&sensor.join(file))?.parse().ok()
+}
+
+fn number(file: &Path) -> Option<u64> {
+    word(file)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! Facts about the files and devices of the jobs: location, unwritten parts, cached parts.
 
-use crate::identity;
 use crate::layers::{Layers, Live};
-use model::{CachedBytes, FileAttribute, GroupLimits, IoCap, MountFacts, TargetFacts};
+use model::{CachedBytes, FileAttribute, GroupLimits, IoCap, MountFacts, TargetFacts, TargetIdentity};
 use rustix::fs::IFlags;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use sys::devices::identity::BlockDevice;
+use sys::devices::identity::{BlockDevice, DeviceNumber};
+use sys::devices::ioctl::{LoopBacking, loop_backing};
 use sys::files::extents::{Extent, Extents, State};
 use sys::processes::cgroup::Groups;
 
-/// Most targets examined.
 const TARGETS_MAX: usize = 64;
 
 /// A file or block device used by a job, with the job's region. Other file types are not examined: opening a pipe would
@@ -108,7 +107,7 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
         ..TargetFacts::default()
     };
     let Some((file, nature)) = open(path) else { return facts };
-    facts.identity = identity::of(&file, path);
+    facts.identity = identity(&file, path);
     facts.size_bytes = match nature {
         Nature::Regular => file.metadata().map_or(0, |found| found.len()),
         Nature::Block => sys::devices::ioctl::size(&file, path).unwrap_or(0),
@@ -139,7 +138,7 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
 fn unwritten_behind(root: &Path, path: &Path, region: Range<u64>) -> Option<u64> {
     let device = BlockDevice::under(root, path).ok().flatten().filter(|device| !device.is_partition())?;
     let (image, skip) = (device.backing_file()?, device.backing_offset()?);
-    let holds = sys::devices::ioctl::loop_backing(&File::open(path).ok()?, path).ok()?;
+    let holds = loop_backing(&File::open(path).ok()?, path).ok()?;
     let file = File::open(&image).ok()?;
     if sys::devices::identity::number_under(&image).ok()? != holds.device {
         return None;
@@ -188,6 +187,41 @@ fn cached(file: &File, path: &Path, size: u64) -> Option<CachedBytes> {
     Some(CachedBytes { bytes: found.cached_bytes, dirty_bytes: found.dirty_bytes })
 }
 
+/// Most loop devices on top of each other.
+const LOOPS_MAX: usize = 8;
+
+/// The identity of an open target: the same for all of its names. It is that of its bytes, not of what stores them.
+fn identity(file: &File, path: &Path) -> Option<TargetIdentity> {
+    let found = file.metadata().ok()?;
+    let number = |number: u64| DeviceNumber::from_stat(number).to_string();
+    let kind = found.file_type();
+    if !kind.is_block_device() {
+        return kind.is_file().then(|| TargetIdentity::File(number(found.dev()), found.ino()));
+    }
+    match loop_backing(file, path) {
+        Ok(backing) if backing.offset == 0 => behind(backing),
+        _ => Some(TargetIdentity::Device(number(found.rdev()))),
+    }
+}
+
+/// The identity of what a loop device shows from its start, through loop devices below it.
+fn behind(mut backing: LoopBacking) -> Option<TargetIdentity> {
+    for _ in 0..LOOPS_MAX {
+        let Some(device) = backing.is_device else {
+            return Some(TargetIdentity::File(backing.device.to_string(), backing.inode));
+        };
+        let below = BlockDevice::by_number(Path::new("/"), device).and_then(|device| {
+            let path = Path::new("/dev").join(device.name());
+            loop_backing(&File::open(&path).ok()?, &path).ok()
+        });
+        match below.filter(|below| below.offset == 0) {
+            Some(below) => backing = below,
+            None => return Some(TargetIdentity::Device(device.to_string())),
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,5 +239,24 @@ mod tests {
         ] {
             assert_eq!(never_written(unwritten, seen), expected, "{unwritten} {seen:?}");
         }
+    }
+
+    fn of_path(path: &Path) -> Option<TargetIdentity> {
+        identity(&File::open(path).unwrap(), path)
+    }
+
+    #[test]
+    fn all_names_of_a_file_have_its_identity_and_a_copy_has_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, hard, soft, copy] = ["one", "hard", "soft", "copy"].map(|name| folder.path().join(name));
+        std::fs::write(&one, "x").unwrap();
+        std::fs::hard_link(&one, &hard).unwrap();
+        std::os::unix::fs::symlink(&one, &soft).unwrap();
+        std::fs::copy(&one, &copy).unwrap();
+        let first = of_path(&one);
+        assert!(matches!(first, Some(TargetIdentity::File(..))));
+        assert_eq!((of_path(&hard), of_path(&soft)), (first.clone(), first.clone()));
+        assert_ne!(of_path(&copy), first);
+        assert_eq!(of_path(folder.path()), None, "a directory is not a target");
     }
 }

@@ -30,7 +30,7 @@ const EXAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("an identity", &["users = iops × latency"], &["analysis/src/identities/job_side.rs"]),
     ("a cause of a fall", &["Quota"], &["analysis/src/regime/falls.rs", "analysis/src/regime/words.rs"]),
     ("a published rate of a volume", &["gp2"], &["analysis/src/regime/plateaus.rs"]),
-    ("an option of iostat", &["--pretty"], &["monitor/src/iostat/argv.rs", "monitor/src/iostat/options.rs"]),
+    ("an option of iostat", &["--pretty"], &["monitor/src/iostat/command_line.rs"]),
     ("an option of fio.sh", &["DTrace"], &["survey/src/fio_sh_options.rs"]),
     ("a shell", &["fish"], &["cli/src/generate/fish.rs", "cli/src/generate/mod.rs"]),
     ("a column of iostat", &["areq-sz"], &["formats/src/iostat/columns.rs"]),

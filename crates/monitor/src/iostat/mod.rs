@@ -1,15 +1,10 @@
 //! iostat: its command line, and the devices and rates of each report.
 
-mod argv;
-mod names;
-mod options;
-mod request;
-mod rows;
+mod command_line;
+mod devices;
 mod sampling;
 
-pub use argv::{Command, directory, parse};
-pub use options::{usage, written_options};
-pub use request::{Flag, Listing, Name, Request};
+pub use command_line::{Command, Flag, Listing, Name, Request, directory, parse, usage, written_options};
 pub use sampling::{Difference, Sampling, read_cpu};
 
 use std::io;

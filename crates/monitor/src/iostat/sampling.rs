@@ -1,13 +1,11 @@
 //! Reads samples from the files under a root directory. Each report is the difference from the previous sample.
 
 use super::IostatError;
-use super::names::Names;
-use super::request::{Flag, Request};
-use super::rows::{self, Block, Places};
-use crate::counters;
+use super::command_line::{Flag, Request};
+use super::devices::{self, Block, Names, Places};
+use crate::counters::{self, device_activity};
 use crate::cpu::{CpuCounters, uptime_centiseconds};
 use crate::listing::{Listed, Reading};
-use crate::rates::device_activity;
 use model::{CpuActivity, DeviceActivity, DeviceGain};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,7 +43,7 @@ impl Sampling {
         (self.uptime, self.cpu) = (uptime, cpu);
         let devices = if request.has(Flag::Devices) {
             let names = Names::read(root, request);
-            let blocks = rows::arranged(&request.device_files(root), request, &names, &mut self.places)?;
+            let blocks = devices::arranged(&request.device_files(root), request, &names, &mut self.places)?;
             self.devices(&blocks, &names, request, elapsed)
         } else {
             Vec::new()
@@ -102,7 +100,7 @@ pub fn read_cpu(root: &Path) -> Result<(u64, CpuCounters), IostatError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::argv::{self, Command};
+    use super::super::command_line::{self, Command};
     use super::*;
 
     /// A recorded root, at the uptime given, with these devices' `stat` lines.
@@ -125,7 +123,7 @@ mod tests {
 
     fn request(words: &str) -> Request {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        match argv::parse(&words) {
+        match command_line::parse(&words) {
             Ok(Command::Show(request)) => *request,
             other => panic!("{other:?}"),
         }

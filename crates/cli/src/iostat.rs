@@ -3,16 +3,15 @@
 //! Owns the loop, its timing, its end by a signal, and the environment. Leaves options and samples to `monitor::iostat`
 //! and layout to `formats::iostat`.
 
-mod surroundings;
-
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::iostat::{Columns, Host, Layout, Naming, Report, Spelling, Unit, json, text};
+use formats::iostat::{Colours, Columns, Host, Layout, Naming, Report, Spelling, Thresholds, Unit, json, text};
 use monitor::iostat::{self, Command, Flag, IostatError, Request, Sampling};
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use surroundings::Surroundings;
+use std::time::{Duration, Instant, SystemTime};
+use sys::machine::locale::Locale;
 
 /// Runs iostat's command line and returns the exit status.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
@@ -79,7 +78,7 @@ fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Resu
             output.write(if request.has(Flag::NewLook) { "" } else { "\n" })?;
         } else {
             let report = Report {
-                moment: request.has(Flag::Time).then(|| surroundings.moment()),
+                moment: request.has(Flag::Time).then(|| surroundings.now(surroundings.formats[1])),
                 cpu: request.has(Flag::Cpu).then_some(difference.cpu),
                 devices: request.has(Flag::Devices).then_some(difference.devices),
             };
@@ -157,20 +156,74 @@ fn layout(request: &Request, surroundings: &Surroundings) -> Layout {
         spelling: if request.has(Flag::Human) { Spelling::Human } else { Spelling::Plain },
         naming,
         colours: surroundings.colours.clone(),
-        decimal_point: surroundings.decimal_point(),
+        decimal_point: surroundings.locale.decimal_point(),
     }
 }
 
 /// Describes the machine of a root directory; facts that the root does not contain come from uname(2).
 fn host(root: &Path, surroundings: &Surroundings) -> Host {
     let names = rustix::system::uname();
-    let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
+    let text = |name: &CStr| name.to_string_lossy().into_owned();
     Host {
         system: text(names.sysname()),
         release: sys::machine::host::kernel(root).unwrap_or_else(|| text(names.release())),
         name: sys::machine::host::name(root).unwrap_or_else(|| text(names.nodename())),
         machine: text(names.machine()),
         cpus: monitor::cpu_count(root),
-        date: surroundings.date(),
+        date: surroundings.now(surroundings.formats[0]),
+    }
+}
+
+struct Surroundings {
+    root: Option<String>,
+    /// True if amounts are blocks of 512 bytes: `POSIXLY_CORRECT`.
+    blocks: bool,
+    /// `S_COLORS`, `S_COLORS_SGR`.
+    colours: Option<Colours>,
+    /// Formats of dates and of times.
+    formats: [&'static CStr; 2],
+    /// `LC_TIME` and `LC_NUMERIC`.
+    locale: Locale,
+}
+
+/// The locale's own: `11/20/26 11:25:04` in the C locale.
+const OF_LOCALE: [&CStr; 2] = [c"%x", c"%x %X"];
+/// `S_TIME_FORMAT=ISO`: `2026-11-20T11:25:04+0000`.
+const ISO: [&CStr; 2] = [c"%Y-%m-%d", c"%Y-%m-%dT%H:%M:%S%z"];
+
+impl Surroundings {
+    /// Reads the environment of this process; what the command line requests comes first.
+    fn of(request: &Request) -> Result<Self, Failure> {
+        let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        let coloured = match variable("S_COLORS").as_deref() {
+            Some("never") => false,
+            Some("always") => true,
+            _ => std::io::stdout().is_terminal(),
+        };
+        let thresholds = if request.has(Flag::NewLook) { Thresholds::Sysstat12_8 } else { Thresholds::Sysstat12_6 };
+        let colours = || Colours::chosen(thresholds, &variable("S_COLORS_SGR").unwrap_or_default());
+        let mut formats = if variable("S_TIME_FORMAT").as_deref() == Some("ISO") { ISO } else { OF_LOCALE };
+        if request.has(Flag::EpochSeconds) {
+            formats[1] = c"%s";
+        }
+        // As in locale(7): an empty variable counts as absent.
+        let chosen = |category| {
+            let mut names = ["LC_ALL", category, "LANG"].into_iter().filter_map(variable);
+            names.find(|name| !name.is_empty()).unwrap_or_default()
+        };
+        let locale = Locale::named(&chosen("LC_TIME"), &chosen("LC_NUMERIC"));
+        Ok(Surroundings {
+            root: variable("PLUMB_ROOT").filter(|root| !root.is_empty()),
+            blocks: variable("POSIXLY_CORRECT").is_some(),
+            colours: coloured.then(colours),
+            formats,
+            locale: locale.map_err(|error| Failure::new(format!("iostat: {error}")))?,
+        })
+    }
+
+    /// The current date, or date and time.
+    fn now(&self, format: &CStr) -> String {
+        let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.locale.time(format, i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX))
     }
 }
