@@ -111,7 +111,6 @@ pub(crate) fn kind_of(word: &str) -> FactKind {
     if word == "identity" { FactKind::Identity } else { FactKind::Condition }
 }
 
-/// The grades in the store.
 const GRADES: [(Grade, i64); 4] =
     [(Grade::NotChecked, 0), (Grade::Trusted, 1), (Grade::ValidWithLimits, 2), (Grade::NotAStorageResult, 3)];
 

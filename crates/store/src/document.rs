@@ -64,11 +64,13 @@ impl Document {
     /// # Errors
     /// The text is not a result of plumb, or there was no I/O.
     pub fn read(bytes: Vec<u8>) -> Result<Document, StoreError> {
-        let refused = |why: String| StoreError::NotAResult { why };
-        let text = std::str::from_utf8(&bytes).map_err(|error| refused(error.to_string()))?;
-        let root: Value = serde_json::from_str(text).map_err(|error| refused(error.to_string()))?;
+        fn refused(why: impl ToString) -> StoreError {
+            StoreError::NotAResult(why.to_string())
+        }
+        let text = std::str::from_utf8(&bytes).map_err(refused)?;
+        let root: Value = serde_json::from_str(text).map_err(refused)?;
         if root.get("schema").is_none() {
-            return Err(refused("it has no `schema`".to_owned()));
+            return Err(refused("it has no `schema`"));
         }
         let results = match root.get("tests").and_then(Value::as_array) {
             Some(tests) => tests
@@ -76,17 +78,16 @@ impl Document {
                 .filter(|test| test.get("under_way").and_then(Value::as_bool) != Some(true))
                 .filter_map(|test| Some(formats::native::of_value(test.get("result")?)))
                 .collect::<Result<Vec<RunResult>, _>>()
-                .map_err(|error| refused(error.to_string()))?,
-            None => vec![formats::native::read(text).map_err(|error| refused(error.to_string()))?],
+                .map_err(refused)?,
+            None => vec![formats::native::read(text).map_err(refused)?],
         };
         let stated = [root.get("surroundings"), root.pointer("/result/surroundings")].into_iter().flatten().next();
-        let surroundings =
-            stated.map(Surroundings::deserialize).transpose().map_err(|error| refused(error.to_string()))?;
+        let surroundings = stated.map(Surroundings::deserialize).transpose().map_err(refused)?;
         let target = root.pointer("/target/path").and_then(Value::as_str).filter(|path| path.starts_with('/'));
         let mut tests: Vec<TestResult> = results.iter().flat_map(|result| of_run(result, target)).collect();
         tests.retain(|test| !test.metrics.is_empty());
         if tests.is_empty() {
-            return Err(refused("there was no I/O in it".to_owned()));
+            return Err(refused("there was no I/O in it"));
         }
         Ok(Document {
             began_unix_ms: results.iter().filter_map(began).min().unwrap_or(0),
@@ -118,7 +119,6 @@ fn began(result: &RunResult) -> Option<u64> {
     monitored.filter(|&ms| ms > 0).or(jobs).or((result.ended_unix_ms > 0).then_some(result.ended_unix_ms))
 }
 
-/// The tests of one run.
 fn of_run(result: &RunResult, target: Option<&str>) -> Vec<TestResult> {
     let jobs = result.reported_jobs();
     let mut all: Vec<String> = jobs.iter().map(work).collect();

@@ -71,38 +71,28 @@ impl Decision {
 
 impl Store {
     /// All series, by place and test.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     pub fn series(&self) -> Result<Vec<Series>, StoreError> {
         let sql = "SELECT key, label, device, count(DISTINCT run), min(began_unix_ms), max(began_unix_ms),
             (SELECT path FROM test AS newest WHERE newest.series = key ORDER BY began_unix_ms DESC LIMIT 1),
             (SELECT group_concat(path, char(10)) FROM (SELECT DISTINCT path FROM test AS every WHERE every.series = key))
             FROM series JOIN test ON series = key GROUP BY key ORDER BY 7, label, key";
-        self.ask(|db| {
-            let mut statement = db.prepare(sql)?;
-            let rows = statement.query_map([], |row| {
-                let key: i64 = row.get(0)?;
-                Ok(Series {
-                    key,
-                    id: format!("{key:016x}"),
-                    label: row.get(1)?,
-                    device: row.get(2)?,
-                    runs: unsigned(row.get(3)?),
-                    first_unix_ms: unsigned(row.get(4)?),
-                    last_unix_ms: unsigned(row.get(5)?),
-                    path: row.get(6)?,
-                    paths: row.get(7)?,
-                })
-            })?;
-            rows.collect()
+        self.rows(sql, [], |row| {
+            let key: i64 = row.get(0)?;
+            Ok(Series {
+                key,
+                id: format!("{key:016x}"),
+                label: row.get(1)?,
+                device: row.get(2)?,
+                runs: unsigned(row.get(3)?),
+                first_unix_ms: unsigned(row.get(4)?),
+                last_unix_ms: unsigned(row.get(5)?),
+                path: row.get(6)?,
+                paths: row.get(7)?,
+            })
         })
     }
 
     /// The newest runs of a series, up to `most`, oldest first.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     pub fn points(&self, series: &Series, most: u32) -> Result<Vec<Point>, StoreError> {
         let key = series.key;
         let from = "SELECT began_unix_ms FROM test WHERE series = ?1 GROUP BY began_unix_ms, run
@@ -110,32 +100,23 @@ impl Store {
         let from: Option<i64> =
             self.ask(|db| db.query_row(from, params![key, most.saturating_sub(1)], |row| row.get(0)).optional())?;
         let from = from.unwrap_or(i64::MIN);
-        let mut points = self.ask(|db| {
-            let mut statement = db.prepare(
-                "SELECT number, id, test.began_unix_ms, max(test.grade), environment FROM test JOIN run ON number = test.run
-                JOIN summary ON summary.run = number WHERE series = ?1 AND test.began_unix_ms >= ?2
-                GROUP BY test.began_unix_ms, number ORDER BY test.began_unix_ms, number",
-            )?;
-            let rows = statement.query_map([key, from], |row| {
-                let point = Point {
-                    run: row.get(1)?,
-                    began_unix_ms: unsigned(row.get(2)?),
-                    grade: grade_of(row.get(3)?),
-                    values: Vec::new(),
-                    environment: row.get(4)?,
-                };
-                Ok((row.get::<_, i64>(0)?, point))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<(i64, Point)>>>()
+        let sql = "SELECT number, id, test.began_unix_ms, max(test.grade), environment FROM test JOIN run ON number = test.run
+            JOIN summary ON summary.run = number WHERE series = ?1 AND test.began_unix_ms >= ?2
+            GROUP BY test.began_unix_ms, number ORDER BY test.began_unix_ms, number";
+        let mut points = self.rows(sql, [key, from], |row| {
+            let point = Point {
+                run: row.get(1)?,
+                began_unix_ms: unsigned(row.get(2)?),
+                grade: grade_of(row.get(3)?),
+                values: Vec::new(),
+                environment: row.get(4)?,
+            };
+            Ok((row.get::<_, i64>(0)?, point))
         })?;
-        let values = self.ask(|db| {
-            let mut statement = db.prepare(
-                "SELECT run, name, value FROM metric WHERE series = ?1 AND began_unix_ms >= ?2
-                ORDER BY began_unix_ms, run, name, round",
-            )?;
-            let rows = statement.query_map([key, from], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            rows.collect::<rusqlite::Result<Vec<(i64, String, f64)>>>()
-        })?;
+        let sql = "SELECT run, name, value FROM metric WHERE series = ?1 AND began_unix_ms >= ?2
+            ORDER BY began_unix_ms, run, name, round";
+        let values: Vec<(i64, String, f64)> =
+            self.rows(sql, [key, from], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let mut rest = values.as_slice();
         for (number, point) in &mut points {
             let own = rest.iter().take_while(|(run, _, _)| run == number).count();
@@ -147,42 +128,26 @@ impl Store {
     }
 
     /// The facts about the surroundings of a run.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     pub fn facts(&self, point: &Point) -> Result<Vec<Fact>, StoreError> {
-        self.ask(|db| {
-            let mut statement = db.prepare("SELECT key, value, kind FROM fact WHERE environment = ?1 ORDER BY key")?;
-            let rows = statement.query_map([point.environment], |row| {
-                Ok(Fact { key: row.get(0)?, value: row.get(1)?, kind: kind_of(&row.get::<_, String>(2)?) })
-            })?;
-            rows.collect()
+        let sql = "SELECT key, value, kind FROM fact WHERE environment = ?1 ORDER BY key";
+        self.rows(sql, [point.environment], |row| {
+            Ok(Fact { key: row.get(0)?, value: row.get(1)?, kind: kind_of(&row.get::<_, String>(2)?) })
         })
     }
 
     /// The decisions about a series, by run.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     pub fn decisions(&self, series: &Series) -> Result<Vec<(String, Decision)>, StoreError> {
         let sql = "SELECT id, state FROM change JOIN run ON number = run WHERE series = ?1";
-        self.ask(|db| {
-            let mut statement = db.prepare(sql)?;
-            let rows = statement.query_map([series.key], |row| {
-                let state: String = row.get(1)?;
-                let accepted = state == Decision::Accepted.word();
-                Ok((row.get(0)?, if accepted { Decision::Accepted } else { Decision::Dismissed }))
-            })?;
-            rows.collect()
+        self.rows(sql, [series.key], |row| {
+            let accepted = row.get::<_, String>(1)? == Decision::Accepted.word();
+            Ok((row.get(0)?, if accepted { Decision::Accepted } else { Decision::Dismissed }))
         })
     }
 
     /// Stores a decision about the change of a series at a run.
-    ///
-    /// # Errors
-    /// There is no such run, or the store cannot be written.
+    /// Fails if there is no such run.
     pub fn decide(&mut self, series: &Series, word: &str, decision: Decision) -> Result<(), StoreError> {
-        let number = self.number(word)?;
+        let (number, _) = self.number(word)?;
         let sql = "INSERT OR REPLACE INTO change VALUES(?1, ?2, ?3)";
         self.write(|transaction| transaction.execute(sql, params![series.key, number, decision.word()])).map(drop)
     }

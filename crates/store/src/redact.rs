@@ -16,7 +16,7 @@ const ENDS: &[char] = &[' ', '\t', '\n', '"', '\'', '=', ',', ':', ';', '(', ')'
 /// # Errors
 /// The text is not JSON.
 pub fn redacted(result: &[u8], secrets: &[String]) -> Result<Vec<u8>, StoreError> {
-    let refused = |error: serde_json::Error| StoreError::NotAResult { why: error.to_string() };
+    let refused = |error: serde_json::Error| StoreError::NotAResult(error.to_string());
     let mut root: Value = serde_json::from_slice(result).map_err(refused)?;
     let mut words: BTreeSet<String> = secrets.iter().filter(|secret| secret.len() > 2).cloned().collect();
     // A target or mount point is a secret where it stands without its slash, too.

@@ -9,7 +9,6 @@ use model::Grade;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
-/// Most characters of a name.
 const LONGEST_NAME: usize = 64;
 
 /// A run that was given to the store.
@@ -38,8 +37,6 @@ pub struct RunLine {
     pub grade: Grade,
     /// A place that it measured.
     pub path: String,
-    /// Size of its result in bytes.
-    pub size: u64,
 }
 
 /// Outcome of [`Store::rebuild`].
@@ -65,12 +62,9 @@ pub struct Checked {
 impl Store {
     /// Keeps a result in one transaction. `day` is its date, like `2026-11-22`, which its ID starts with. The same
     /// result is kept once.
-    ///
-    /// # Errors
-    /// The store cannot be written; nothing has changed then.
     pub fn add(&mut self, document: &Document, day: &str) -> Result<AddedRun, StoreError> {
         let sum = Sha256::digest(&document.bytes).to_vec();
-        let failed = |message| StoreError::Database { path: self.path.clone(), message };
+        let failed = |message| StoreError::Database(self.path.clone(), message);
         let packed = pack(&document.bytes).map_err(failed)?;
         self.write(|transaction| {
             let known = transaction
@@ -97,9 +91,6 @@ impl Store {
 
     /// The ID of the run that a word stands for: an ID, a name, `last`, or `last~N` for the N-th before it; `None` if
     /// it stands for none.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     pub fn find(&self, word: &str) -> Result<Option<String>, StoreError> {
         if let Some(back) = steps_back(word) {
             let sql = "SELECT id FROM summary JOIN run ON number = run ORDER BY began_unix_ms DESC, run DESC LIMIT 1 OFFSET ?1";
@@ -110,11 +101,11 @@ impl Store {
         self.ask(|db| db.query_row(sql, [word], |row| row.get(0)).optional())
     }
 
-    /// The number of a run in the tables.
-    pub(crate) fn number(&self, word: &str) -> Result<i64, StoreError> {
-        let id =
-            self.find(word)?.ok_or_else(|| StoreError::NoRun { word: word.to_owned(), path: self.path.clone() })?;
-        self.ask(|db| db.query_row("SELECT number FROM run WHERE id = ?1", [id], |row| row.get(0)))
+    /// The number and the ID of a run.
+    pub(crate) fn number(&self, word: &str) -> Result<(i64, String), StoreError> {
+        let id = self.find(word)?.ok_or_else(|| StoreError::NoRun(self.path.clone(), word.to_owned()))?;
+        let number = self.ask(|db| db.query_row("SELECT number FROM run WHERE id = ?1", [&id], |row| row.get(0)))?;
+        Ok((number, id))
     }
 
     /// The result of a run, byte by byte as it was kept.
@@ -122,53 +113,42 @@ impl Store {
     /// # Errors
     /// There is no such run, or its checksum is another.
     pub fn export(&self, word: &str) -> Result<Vec<u8>, StoreError> {
-        let number = self.number(word)?;
-        let sql = "SELECT id, sha256, result FROM run WHERE number = ?1";
-        let (id, sum, packed): (String, Vec<u8>, Vec<u8>) =
-            self.ask(|db| db.query_row(sql, [number], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
-        unpacked(&packed, &sum).map_err(|why| StoreError::Damaged { id, why, path: self.path.clone() })
+        let (number, id) = self.number(word)?;
+        let sql = "SELECT sha256, result FROM run WHERE number = ?1";
+        let (sum, packed): (Vec<u8>, Vec<u8>) =
+            self.ask(|db| db.query_row(sql, [number], |row| Ok((row.get(0)?, row.get(1)?))))?;
+        unpacked(&packed, &sum).map_err(|why| StoreError::Damaged(self.path.clone(), id, why))
     }
 
     /// All runs, oldest first.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     pub fn runs(&self) -> Result<Vec<RunLine>, StoreError> {
         let sql =
             "SELECT id, (SELECT group_concat(name, ',') FROM name WHERE name.run = number), began_unix_ms, command,
             (SELECT count(*) FROM test WHERE test.run = number), grade,
-            coalesce((SELECT path FROM test WHERE test.run = number LIMIT 1), ''), size
+            coalesce((SELECT path FROM test WHERE test.run = number LIMIT 1), '')
             FROM run JOIN summary ON summary.run = number ORDER BY began_unix_ms, number";
-        self.ask(|db| {
-            let mut statement = db.prepare(sql)?;
-            let rows = statement.query_map([], |row| {
-                Ok(RunLine {
-                    id: row.get(0)?,
-                    names: row.get(1)?,
-                    began_unix_ms: unsigned(row.get(2)?),
-                    command: row.get(3)?,
-                    tests: unsigned(row.get(4)?),
-                    grade: grade_of(row.get(5)?),
-                    path: row.get(6)?,
-                    size: unsigned(row.get(7)?),
-                })
-            })?;
-            rows.collect()
+        self.rows(sql, [], |row| {
+            Ok(RunLine {
+                id: row.get(0)?,
+                names: row.get(1)?,
+                began_unix_ms: unsigned(row.get(2)?),
+                command: row.get(3)?,
+                tests: unsigned(row.get(4)?),
+                grade: grade_of(row.get(5)?),
+                path: row.get(6)?,
+            })
         })
     }
 
     /// Removes a run with all that was derived from it. Returns its ID.
-    ///
-    /// # Errors
-    /// There is no such run, or the store cannot be written.
+    /// Fails if there is no such run.
     pub fn forget(&mut self, word: &str) -> Result<String, StoreError> {
-        let id =
-            self.find(word)?.ok_or_else(|| StoreError::NoRun { word: word.to_owned(), path: self.path.clone() })?;
+        let (number, id) = self.number(word)?;
         self.write(|transaction| {
-            let of_run = "SELECT series, began_unix_ms, run FROM test JOIN run ON number = run WHERE id = ?1";
+            let of_run = "SELECT series, began_unix_ms, run FROM test WHERE run = ?1";
             transaction
-                .execute(&format!("DELETE FROM metric WHERE (series, began_unix_ms, run) IN ({of_run})"), [&id])?;
-            transaction.execute("DELETE FROM run WHERE id = ?1", [&id])?;
+                .execute(&format!("DELETE FROM metric WHERE (series, began_unix_ms, run) IN ({of_run})"), [number])?;
+            transaction.execute("DELETE FROM run WHERE number = ?1", [number])?;
             transaction.execute("DELETE FROM series WHERE key NOT IN (SELECT series FROM test)", [])?;
             transaction.execute("DELETE FROM fact WHERE environment NOT IN (SELECT environment FROM summary)", [])
         })?;
@@ -181,7 +161,7 @@ impl Store {
     /// # Errors
     /// There is no such run, the word cannot be a name, or the store cannot be written.
     pub fn name(&mut self, word: &str, name: &str) -> Result<(String, Option<String>), StoreError> {
-        let bad = |why| Err(StoreError::BadName { word: name.to_owned(), why });
+        let bad = |why| Err(StoreError::BadName(name.to_owned(), why));
         let plain = |letter: char| letter.is_alphanumeric() || "-_.+".contains(letter);
         if steps_back(name).is_some() || is_id(name) {
             return bad("it stands for a run already");
@@ -189,46 +169,33 @@ impl Store {
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) || name.starts_with(['-', '.']) {
             return bad("use up to 64 letters, digits, - _ . and +, and start with a letter or digit");
         }
-        let number = self.number(word)?;
+        let (number, id) = self.number(word)?;
         let earlier = self.find(name)?;
         self.write(|transaction| {
             let sql = "INSERT INTO name VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET run = excluded.run";
             transaction.execute(sql, params![name, number])
         })?;
-        let id = self.ask(|db| db.query_row("SELECT id FROM run WHERE number = ?1", [number], |row| row.get(0)))?;
         Ok((id, earlier))
     }
 
     /// Removes a name; returns false if there was none.
-    ///
-    /// # Errors
-    /// The store cannot be written.
     pub fn unname(&mut self, name: &str) -> Result<bool, StoreError> {
         self.write(|transaction| transaction.execute("DELETE FROM name WHERE name = ?1", [name])).map(|count| count > 0)
     }
 
     /// True if commands keep their results without being asked to: until [`Store::set_keeping`] says something else.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     pub fn is_keeping(&self) -> Result<bool, StoreError> {
         let sql = "SELECT count(*) FROM setting WHERE key = 'keep' AND value = 'off'";
         self.ask(|db| db.query_row(sql, [], |row| row.get::<_, i64>(0))).map(|count| count == 0)
     }
 
     /// Sets if commands keep their results: `on` or `off`.
-    ///
-    /// # Errors
-    /// The store cannot be written.
     pub fn set_keeping(&mut self, word: &str) -> Result<(), StoreError> {
         self.write(|transaction| transaction.execute("INSERT OR REPLACE INTO setting VALUES('keep', ?1)", [word]))
             .map(drop)
     }
 
     /// Makes all derived tables again.
-    ///
-    /// # Errors
-    /// The store cannot be written; nothing has changed then.
     pub fn rebuild(&mut self) -> Result<Rebuilt, StoreError> {
         self.write(|transaction| {
             clear_derived(transaction)?;
@@ -253,23 +220,12 @@ impl Store {
     }
 
     /// Checks the file, and each result against its checksum.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     pub fn check(&self) -> Result<Checked, StoreError> {
         let mut checked =
             Checked { bytes: std::fs::metadata(&self.path).map_or(0, |file| file.len()), ..Checked::default() };
-        let lines = self.ask(|db| {
-            let mut statement = db.prepare("PRAGMA integrity_check")?;
-            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
-            rows.collect::<rusqlite::Result<Vec<String>>>()
-        })?;
+        let lines = self.rows("PRAGMA integrity_check", [], |row| row.get::<_, String>(0))?;
         checked.findings.extend(lines.into_iter().filter(|line| line != "ok"));
-        let ids = self.ask(|db| {
-            let mut statement = db.prepare("SELECT id FROM run ORDER BY number")?;
-            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
-            rows.collect::<rusqlite::Result<Vec<String>>>()
-        })?;
+        let ids = self.rows("SELECT id FROM run ORDER BY number", [], |row| row.get::<_, String>(0))?;
         for id in ids {
             checked.runs += 1;
             checked.findings.extend(self.export(&id).err().map(|error| error.to_string()));

@@ -1,12 +1,12 @@
 //! The file of the store: how it is opened, its tables, and which versions of it are read and written.
 
 use crate::error::{StoreError, explained};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Number of the format of what cannot be derived (`user_version`). No release wrote the first three.
-pub(crate) const FORMAT: i64 = 4;
+/// Number of the format of what cannot be derived (`user_version`). No release wrote the first four.
+pub(crate) const FORMAT: i64 = 5;
 /// Number of the derived tables: raised when a table of [`DERIVED_TABLES`] or its contents change, so that they are
 /// made again.
 const DERIVED: i64 = 3;
@@ -48,7 +48,8 @@ CREATE TABLE fact(environment INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NO
 /// The derived tables, in the order in which they can be dropped.
 pub(crate) const DERIVED_NAMES: [&str; 5] = ["metric", "test", "series", "fact", "summary"];
 
-/// An open store.
+/// An open store. Each method fails if the file cannot be read, and one that changes it if it cannot be written: then nothing has
+/// changed.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
@@ -58,7 +59,6 @@ pub struct Store {
 /// State of a file that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Without tables.
     Empty,
     /// A store of this format, with the number of its derived tables.
     Known(i64),
@@ -80,7 +80,7 @@ impl Store {
         match store.state()? {
             State::Empty => Ok(None),
             State::Known(DERIVED) | State::Newer(_) => Ok(Some(store)),
-            State::Known(_) => Err(StoreError::OtherTables { path: path.to_owned() }),
+            State::Known(_) => Err(StoreError::OtherTables(path.to_owned())),
         }
     }
 
@@ -93,14 +93,14 @@ impl Store {
         if !is_file(path)? {
             let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
             if let Some(directory) = directory {
-                let failed = |why| StoreError::Directory { path: directory.to_owned(), why };
-                std::fs::create_dir_all(directory).map_err(failed)?;
+                std::fs::create_dir_all(directory)
+                    .map_err(|error| StoreError::Directory(directory.to_owned(), error))?;
             }
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut store = Store::connect(path, flags)?;
         match store.patiently(Store::state)? {
-            State::Newer(found) => return Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT }),
+            State::Newer(found) => return Err(StoreError::Newer(path.to_owned(), found, FORMAT)),
             State::Empty => {
                 store.patiently(Store::choose_journal)?;
                 store.create()?;
@@ -137,7 +137,7 @@ impl Store {
                 .ask(|db| db.query_row("SELECT value FROM setting WHERE key = 'derived'", [], |row| row.get(0)))
                 .map(State::Known),
             (APPLICATION, newer, _) if newer > FORMAT => Ok(State::Newer(newer)),
-            _ => Err(StoreError::NotAStore { path: self.path.clone() }),
+            _ => Err(StoreError::NotAStore(self.path.clone())),
         }
     }
 
@@ -146,7 +146,7 @@ impl Store {
         let began = Instant::now();
         loop {
             match ask(self) {
-                Err(StoreError::Busy { .. }) if began.elapsed() < PATIENCE => {
+                Err(StoreError::Busy(_)) if began.elapsed() < PATIENCE => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 answer => return answer,
@@ -178,6 +178,16 @@ impl Store {
         transaction.commit().map_err(failed)
     }
 
+    /// All rows that a statement finds.
+    pub(crate) fn rows<T>(
+        &self,
+        sql: &str,
+        with: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.ask(|db| db.prepare(sql)?.query_map(with, read)?.collect())
+    }
+
     /// Asks the database, with errors that name the file.
     pub(crate) fn ask<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         ask(&self.connection).map_err(|error| explained(&self.path, &error))
@@ -197,7 +207,7 @@ pub(crate) fn clear_derived(connection: &Connection) -> rusqlite::Result<()> {
 fn is_file(path: &Path) -> Result<bool, StoreError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => Ok(true),
-        Ok(_) => Err(StoreError::NotAStore { path: path.to_owned() }),
+        Ok(_) => Err(StoreError::NotAStore(path.to_owned())),
         Err(_) => Ok(false),
     }
 }

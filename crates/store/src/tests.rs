@@ -236,7 +236,7 @@ fn a_newer_store_is_read_and_not_written() {
     store.ask(|db| db.pragma_update(None, "user_version", FORMAT + 1)).unwrap();
     drop(store);
     let refused = Store::to_write(&path);
-    assert!(matches!(refused, Err(StoreError::Newer { found, known: FORMAT, .. }) if found == FORMAT + 1));
+    assert!(matches!(refused, Err(StoreError::Newer(_, found, FORMAT)) if found == FORMAT + 1));
     assert_eq!(Store::to_read(&path).unwrap().unwrap().runs().unwrap().len(), 1);
 }
 

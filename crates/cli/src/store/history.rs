@@ -1,18 +1,15 @@
 //! `plumb history`: the runs of each series with their numbers.
 
-use super::series::{self, SHOWN, accepted, columns, comparable, doubt, head, logarithms, shown, title};
-use super::{Names, RedactArgs, day, hashed, moment, open_answering};
+use super::series::{SHOWN, SeriesArgs, accepted, columns, comparable, doubt, head, logarithms, shown, title};
+use super::{day, moment};
 use crate::failure::Failure;
-use crate::streams::{self, Written};
+use crate::streams;
 use ::store::{Point, Series, Store};
 use analysis::statistics::{Newest, newest};
 use clap::ValueEnum;
-use formats::printable;
 use measure::text;
-use serde_json::json;
-use session::keep::store_of_option;
+use serde_json::{Map, Value, json};
 use std::fmt::Write;
-use std::path::PathBuf;
 
 /// Runs that are read for the remark about the newest one.
 const LOOKED_AT: u32 = 64;
@@ -37,22 +34,14 @@ would be in: run it once more.
 More: docs/history.md
 Exit status: 0; 1 if there is no such series")]
 pub(crate) struct HistoryArgs {
-    /// Directory, file or device that was measured, or the start of a series' ID
-    #[arg(value_name = "PATH|SERIES")]
-    what: Option<String>,
+    #[command(flatten)]
+    series: SeriesArgs,
     /// Number of runs of each series, the newest
     #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     last: u32,
     /// Format of the output
     #[arg(long, value_enum, default_value_t = Form::Table, conflicts_with = "json")]
     format: Form,
-    #[command(flatten)]
-    redact: RedactArgs,
-    /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    #[command(flatten)]
-    written: Written,
 }
 
 /// Format of the output.
@@ -66,22 +55,18 @@ enum Form {
     Json,
 }
 
-/// Prints the history.
 pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
-    let mut out = args.written.open()?;
-    let store = open_answering(&store_of_option(args.store.as_deref())?)?;
-    let series = series::selected(&store, args.what.as_deref())?;
-    let form = if args.written.streams.json { Form::Json } else { args.format };
-    let text = match form {
-        Form::Table if args.what.is_none() && series.len() > 1 => {
-            let hint = if args.written.streams.quiet { "" } else { HINT };
-            overview(&store, &series)? + hint
+    let mut found = args.series.open()?;
+    let (store, series) = (&found.store, found.series.as_slice());
+    let text = match if found.is_json { Form::Json } else { args.format } {
+        Form::Table if args.series.what.is_none() && series.len() > 1 => {
+            overview(store, series)? + if found.is_quiet { "" } else { HINT }
         }
-        Form::Table => tables(&store, &series, args.last)?,
-        Form::Csv => csv(&store, &series, args.last)?,
-        Form::Json => json(&store, &series, args.last)?,
+        Form::Table => tables(store, series, args.last)?,
+        Form::Csv => csv(store, series, args.last)?,
+        Form::Json => json(store, series, args.last)?,
     };
-    out.write(&printable::lines(&hashed(Names::of(&args.redact), text))).map(|()| 0)
+    found.print(text).map(|()| 0)
 }
 
 /// A line for each series, by place.
@@ -185,14 +170,12 @@ fn json(store: &Store, all: &[Series], last: u32) -> Result<String, Failure> {
     for series in all {
         let points = store.points(series, last)?;
         let remark = remark(store, series, &points)?;
-        let runs: Vec<serde_json::Value> = points
-            .iter()
-            .map(|point| {
-                let values: serde_json::Map<String, serde_json::Value> =
-                    point.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-                json!({ "run": point.run, "began_unix_ms": point.began_unix_ms, "grade": point.grade, "values": values })
-            })
-            .collect();
+        let run = |point: &Point| {
+            let values: Map<String, Value> =
+                point.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+            json!({ "run": point.run, "began_unix_ms": point.began_unix_ms, "grade": point.grade, "values": values })
+        };
+        let runs: Vec<Value> = points.iter().map(run).collect();
         list.push(json!({
             "series": series.id, "test": series.label, "path": series.path, "device": series.device,
             "runs_in_all": series.runs, "remark": remark, "runs": runs,

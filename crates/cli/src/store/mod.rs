@@ -3,19 +3,20 @@
 //! Owns the command lines and what is printed. Leaves the file to the crate `store`.
 
 pub(crate) mod history;
-mod keep;
 mod series;
 pub(crate) mod trend;
 
 use crate::failure::Failure;
 use crate::input;
+use crate::output::Output;
 use crate::streams::{self, Streams, Written};
 use ::store::{Document, Store};
 use formats::printable;
 use measure::text;
 use serde_json::{Value, json};
-use session::keep::{Condition, answers, store_of_option};
+use session::keep::{answers, store_of_option};
 use std::fmt::Write;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Manage the store of results: add, export, remove and name runs
@@ -52,6 +53,13 @@ pub(crate) struct RedactArgs {
     /// Replace paths, serial numbers and the name of the host by hashes
     #[arg(long)]
     redact: bool,
+}
+
+impl RedactArgs {
+    /// The text, with hashes in place of paths if that was asked for.
+    fn applied(self, text: String) -> String {
+        if self.redact { ::store::redacted_text(&text) } else { text }
+    }
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -134,13 +142,11 @@ struct StoreAnswer {
 }
 
 impl StoreAnswer {
-    /// An answer with status 0.
     fn new(text: impl Into<String>, value: Value) -> Self {
         StoreAnswer { text: text.into(), value, status: 0 }
     }
 }
 
-/// Runs `plumb store`.
 pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
     let mut out = args.written.open()?;
     let path = store_of_option(args.store.as_deref())?;
@@ -150,17 +156,13 @@ pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
     }
     let said = match &args.action {
         Action::Where => whereabouts(&path)?,
-        Action::List { redact } => list(&open(&path)?, Names::of(redact))?,
-        Action::Keep { unless_off } => {
-            let condition = if *unless_off { Condition::UnlessOff } else { Condition::Always };
-            return keep::from_input(&path, condition);
-        }
-        Action::Answer => return Ok(keep::opened(&path)),
+        Action::List { redact } => list(&open(&path)?, *redact)?,
+        Action::Keep { unless_off } => return keep_input(&path, *unless_off),
+        // The command that started this process says itself what is wrong with the first pages.
+        Action::Answer => return Ok(Store::to_read(&path).map_or(0, |_| 0)),
         Action::Add { files } => add(&path, files)?,
         // The result is JSON in any case.
-        Action::Export { run, redact } => {
-            return out.write(&export(&open(&path)?, run, Names::of(redact))?).map(|()| 0);
-        }
+        Action::Export { run, redact } => return out.write(&export(&open(&path)?, run, *redact)?).map(|()| 0),
         Action::Forget { runs } => forget(&path, runs)?,
         Action::Rebuild => rebuild(&path)?,
         Action::Check => check(&open(&path)?)?,
@@ -188,15 +190,24 @@ pub(crate) fn stored(word: &Path) -> Result<Option<Vec<u8>>, Failure> {
     Ok(store.find(word)?.map(|id| store.export(&id)).transpose()?)
 }
 
-/// The text, with hashes in place of paths if that was asked for.
-fn hashed(names: Names, text: String) -> String {
-    if names == Names::Hashed { ::store::redacted_text(&text) } else { text }
-}
-
-/// Opens the store to read, which must be there, unless its file system hangs.
-fn open_answering(path: &Path) -> Result<Store, Failure> {
-    answers(path)?;
-    open(path)
+/// Keeps the result on standard input, for a command that has measured (`session::keep`).
+fn keep_input(file: &Path, unless_off: bool) -> Result<u8, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).map_err(|error| input::unreadable(Path::new("-"), &error))?;
+    if unless_off && !Store::to_read(file)?.map_or(Ok(true), |store| store.is_keeping())? {
+        return Ok(0);
+    }
+    let document = Document::read(bytes)?;
+    let is_first = !file.exists();
+    let kept = Store::to_write(file)?.add(&document, &day(document.began_unix_ms))?;
+    let mut text = format!("Kept: {}\n", kept.id);
+    if is_first {
+        let file = file.display();
+        text += &format!(
+            "Results are kept in {file} from now on, for plumb history and plumb trend; plumb store off ends that.\n"
+        );
+    }
+    Output::stdout().write(&printable::lines(&text)).map(|()| 0)
 }
 
 /// Opens the store to read, which must be there.
@@ -216,17 +227,17 @@ fn whereabouts(path: &Path) -> Result<StoreAnswer, Failure> {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     let is_keeping = store.is_keeping()?;
     let keeps = if is_keeping { "results are kept" } else { "results are kept only when asked for" };
-    let size = measure::text::rounded_size(measure::float(bytes));
+    let size = text::rounded_size(measure::float(bytes));
     let text = format!("{file}\n{}, {size}; {keeps}\n", text::counted(runs as u64, "run"));
     Ok(StoreAnswer::new(text, json!({ "store": file, "runs": runs, "bytes": bytes, "keeps": is_keeping })))
 }
 
-fn list(store: &Store, names: Names) -> Result<StoreAnswer, Failure> {
+fn list(store: &Store, redact: RedactArgs) -> Result<StoreAnswer, Failure> {
     let (mut text, mut values) = (String::new(), Vec::new());
     for run in store.runs()? {
         values.push(json!({
             "run": run.id, "began_unix_ms": run.began_unix_ms, "command": run.command, "tests": run.tests,
-            "path": hashed(names, run.path.clone()), "grade": run.grade,
+            "path": redact.applied(run.path.clone()), "grade": run.grade,
             "names": run.names.as_deref().map(|names| names.split(", ").collect::<Vec<_>>()).unwrap_or_default(),
         }));
         let tests = text::counted(run.tests, "test");
@@ -236,7 +247,7 @@ fn list(store: &Store, names: Names) -> Result<StoreAnswer, Failure> {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{id}  {}  {command:<6}  {tests:>9}  {path}{named}{doubt}", moment(run.began_unix_ms));
     }
-    Ok(StoreAnswer::new(hashed(names, text), json!({ "runs": values })))
+    Ok(StoreAnswer::new(redact.applied(text), json!({ "runs": values })))
 }
 
 fn add(path: &Path, files: &[PathBuf]) -> Result<StoreAnswer, Failure> {
@@ -269,23 +280,9 @@ fn forget(path: &Path, runs: &[String]) -> Result<StoreAnswer, Failure> {
     Ok(StoreAnswer::new(format!("Forgotten: {}\n", forgotten.join(", ")), json!({ "forgotten": forgotten })))
 }
 
-/// Names of places and hosts in what is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Names {
-    Plain,
-    Hashed,
-}
-
-impl Names {
-    /// As the option `--redact` says.
-    fn of(redact: &RedactArgs) -> Self {
-        if redact.redact { Names::Hashed } else { Names::Plain }
-    }
-}
-
-fn export(store: &Store, run: &str, names: Names) -> Result<String, Failure> {
+fn export(store: &Store, run: &str, redact: RedactArgs) -> Result<String, Failure> {
     let mut bytes = store.export(run)?;
-    if names == Names::Hashed {
+    if redact.redact {
         let secrets: Vec<String> = sys::machine::host::name(Path::new("/")).into_iter().collect();
         bytes = ::store::redacted(&bytes, &secrets)?;
     }
@@ -314,7 +311,7 @@ fn check(store: &Store) -> Result<StoreAnswer, Failure> {
     let checked = store.check()?;
     checked.findings.iter().for_each(|finding| Failure::new(finding.clone()).print());
     let (runs, wrong) = (text::counted(checked.runs, "run"), checked.findings.len());
-    let size = measure::text::rounded_size(measure::float(checked.bytes));
+    let size = text::rounded_size(measure::float(checked.bytes));
     let verdict = if wrong == 0 { "no damage".to_owned() } else { text::counted(wrong as u64, "finding") };
     Ok(StoreAnswer {
         text: format!("{runs}, {size}: {verdict}\n"),

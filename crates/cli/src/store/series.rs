@@ -1,18 +1,68 @@
 //! The series that a word on the command line selects, and their numbers as text.
 
+use super::RedactArgs;
 use crate::failure::Failure;
+use crate::output::Output;
+use crate::streams::{Streams, Written};
 use ::store::{Point, Series, Store};
+use formats::printable;
 use measure::text;
 use model::Grade;
-use std::path::Path;
+use session::keep::{answers, store_of_option};
+use std::path::{Path, PathBuf};
 
 /// Fewest digits of a series that select it.
 const DIGITS: usize = 4;
 /// Digits of a series that are printed.
 pub(super) const SHOWN: usize = 8;
 
+/// Options of the commands that show series.
+#[derive(Debug, clap::Args)]
+pub(super) struct SeriesArgs {
+    /// Directory, file or device that was measured, or the start of a series' ID
+    #[arg(value_name = "PATH|SERIES")]
+    pub(super) what: Option<String>,
+    #[command(flatten)]
+    redact: RedactArgs,
+    /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    #[command(flatten)]
+    written: Written,
+}
+
+/// The store of a command with the series that it shows, and its output.
+pub(super) struct SelectedSeries {
+    out: Output,
+    redact: RedactArgs,
+    pub(super) is_quiet: bool,
+    pub(super) is_json: bool,
+    pub(super) store: Store,
+    pub(super) series: Vec<Series>,
+}
+
+impl SeriesArgs {
+    /// Opens output and store, which must be there.
+    pub(super) fn open(&self) -> Result<SelectedSeries, Failure> {
+        let out = self.written.open()?;
+        let path = store_of_option(self.store.as_deref())?;
+        answers(&path)?;
+        let store = super::open(&path)?;
+        let series = selected(&store, self.what.as_deref())?;
+        let Streams { json: is_json, quiet: is_quiet } = self.written.streams;
+        Ok(SelectedSeries { out, redact: self.redact, is_quiet, is_json, store, series })
+    }
+}
+
+impl SelectedSeries {
+    /// Prints what was found.
+    pub(super) fn print(&mut self, text: String) -> Result<(), Failure> {
+        self.out.write(&printable::lines(&self.redact.applied(text)))
+    }
+}
+
 /// The series of a place (a path, and all below it), with an ID that starts like this, or of a run; all without a word.
-pub(super) fn selected(store: &Store, word: Option<&str>) -> Result<Vec<Series>, Failure> {
+fn selected(store: &Store, word: Option<&str>) -> Result<Vec<Series>, Failure> {
     let all = store.series()?;
     let Some(word) = word else { return Ok(all) };
     let is_id = word.len() >= DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -62,7 +112,6 @@ pub(super) fn title(name: &str) -> String {
     }
 }
 
-/// A number with its unit.
 pub(super) fn shown(name: &str, value: f64) -> String {
     if name == "iops" { text::short_number(value) } else { text::time(value) }
 }

@@ -1,24 +1,19 @@
 //! `plumb trend`: since when a series is faster or slower, and what changed in its surroundings.
 
-use super::series::{self, accepted, columns, comparable, head, logarithms, shown, title};
-use super::{Names, RedactArgs, hashed, open_answering};
+use super::series::{SeriesArgs, accepted, columns, comparable, head, logarithms, shown, title};
 use crate::failure::Failure;
-use crate::streams::{self, Written};
+use crate::streams;
 use ::store::{Decision, Point, Series, Store, changes};
 use analysis::statistics::{Chance, FEWEST, HistoryChange, MOST, history_changes};
 use clap::ValueEnum;
-use formats::printable;
 use measure::text;
 use serde_json::{Value, json};
-use session::keep::store_of_option;
 use std::fmt::Write;
-use std::path::PathBuf;
 
 /// Exit status if a change was found.
 const FOUND: u8 = 1;
 /// Exit status if no series has enough runs.
 const CANNOT_TELL: u8 = 2;
-/// Exit status of an error.
 const ERROR: u8 = 3;
 
 /// Show since when a test is faster or slower, and what changed at that time
@@ -36,9 +31,8 @@ since the last accepted change. Runs that are NOT A STORAGE RESULT are left out.
 More: docs/history.md
 Exit status: 0 no change; 1 a change; 2 cannot tell: no series has 8 runs; 3 an error")]
 pub(crate) struct TrendArgs {
-    /// Directory, file or device that was measured, or the start of a series' ID
-    #[arg(value_name = "PATH|SERIES")]
-    what: Option<String>,
+    #[command(flatten)]
+    series: SeriesArgs,
     /// Accept the change at this run: the history starts again with it
     #[arg(long, value_name = "RUN", conflicts_with = "dismiss")]
     accept: Option<String>,
@@ -48,13 +42,6 @@ pub(crate) struct TrendArgs {
     /// Format of the output
     #[arg(long, value_enum, default_value_t = Form::Text, conflicts_with = "json")]
     format: Form,
-    #[command(flatten)]
-    redact: RedactArgs,
-    /// The store [default: PLUMB_STORE, or plumb/plumb.db in the user's directory for data]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
-    #[command(flatten)]
-    written: Written,
 }
 
 /// Format of the output.
@@ -70,13 +57,10 @@ enum Form {
 struct SeriesChange {
     name: String,
     change: HistoryChange,
-    /// The last run before it.
     before: String,
-    /// The first run after it.
     at: String,
 }
 
-/// The trend of one series.
 struct Trend {
     series: Series,
     found: Vec<SeriesChange>,
@@ -99,42 +83,36 @@ pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
 }
 
 fn answer(args: &TrendArgs) -> Result<u8, Failure> {
-    let mut out = args.written.open()?;
-    let path = store_of_option(args.store.as_deref())?;
-    let store = open_answering(&path)?;
-    let series = series::selected(&store, args.what.as_deref())?;
-    let is_json = args.written.streams.json || args.format == Form::Json;
+    let mut found = args.series.open()?;
+    let is_json = found.is_json || args.format == Form::Json;
     let decision = match (&args.accept, &args.dismiss) {
         (Some(run), _) => Some((run, Decision::Accepted)),
         (_, Some(run)) => Some((run, Decision::Dismissed)),
         _ => None,
     };
     if let Some((run, decision)) = decision {
-        let (id, decided) = decide(&mut Store::to_write(&path)?, &series, run, decision)?;
-        let text = match is_json {
-            true => streams::document(
-                "trend",
-                json!({ "run": id, "decision": decision.word(), "series": decided.iter().map(|one| &one.id).collect::<Vec<_>>() }),
-            )?,
-            false if args.written.streams.quiet => String::new(),
-            false => {
-                let heads: Vec<String> = decided.into_iter().map(head).collect();
-                format!("{} at {id}:\n  {}\n", decision.word(), heads.join("\n  "))
-            }
+        let mut store = Store::to_write(found.store.path())?;
+        let (id, decided) = decide(&mut store, &found.series, run, decision)?;
+        let text = if is_json {
+            let series: Vec<&String> = decided.iter().map(|one| &one.id).collect();
+            streams::document("trend", json!({ "run": id, "decision": decision.word(), "series": series }))?
+        } else if found.is_quiet {
+            String::new()
+        } else {
+            let heads: Vec<String> = decided.into_iter().map(head).collect();
+            format!("{} at {id}:\n  {}\n", decision.word(), heads.join("\n  "))
         };
-        return out.write(&printable::lines(&text)).map(|()| 0);
+        return found.print(text).map(|()| 0);
     }
-    let trends = series.into_iter().map(|series| trend(&store, series)).collect::<Result<Vec<Trend>, Failure>>()?;
-    let quiet = args.written.streams.quiet;
-    let text = match is_json {
-        true => {
-            streams::document("trend", json!({ "series": trends.iter().flat_map(as_json).collect::<Vec<Value>>() }))?
-        }
-        false => texts(trends.iter().filter(|trend| !quiet || !trend.found.is_empty()).collect()),
+    let trends = found.series.iter().map(|series| trend(&found.store, series)).collect::<Result<Vec<_>, Failure>>()?;
+    let text = if is_json {
+        streams::document("trend", json!({ "series": trends.iter().flat_map(as_json).collect::<Vec<Value>>() }))?
+    } else {
+        texts(trends.iter().filter(|trend| !found.is_quiet || !trend.found.is_empty()).collect())
     };
-    out.write(&printable::lines(&hashed(Names::of(&args.redact), text)))?;
     let changed = trends.iter().any(|trend| !trend.found.is_empty());
     let known = trends.iter().any(|trend| trend.cannot_tell().is_none());
+    found.print(text)?;
     Ok(if changed { FOUND } else { u8::from(!known) * CANNOT_TELL })
 }
 
@@ -160,12 +138,12 @@ fn decide<'a>(
     Ok((id, decided))
 }
 
-fn trend(store: &Store, series: Series) -> Result<Trend, Failure> {
+fn trend(store: &Store, series: &Series) -> Result<Trend, Failure> {
     // More than are looked at, because some may not be comparable.
     let most = u32::try_from(4 * MOST).unwrap_or(u32::MAX);
-    let points = store.points(&series, most)?;
-    let accepted = accepted(store, &series, &points)?;
-    let decisions = store.decisions(&series)?;
+    let points = store.points(series, most)?;
+    let accepted = accepted(store, series, &points)?;
+    let decisions = store.decisions(series)?;
     let usable = comparable(&points, accepted.as_deref());
     let is_open = |run: &str| !decisions.iter().any(|(known, _)| known == run);
     let mut found = Vec::new();
@@ -185,7 +163,7 @@ fn trend(store: &Store, series: Series) -> Result<Trend, Failure> {
             facts.push((one.at.clone(), differences(store, &usable, one)?));
         }
     }
-    Ok(Trend { series, found, facts, runs: usable.len() })
+    Ok(Trend { series: series.clone(), found, facts, runs: usable.len() })
 }
 
 fn differences(store: &Store, points: &[&Point], found: &SeriesChange) -> Result<Vec<::store::Change>, Failure> {
