@@ -14,7 +14,6 @@ pub(super) const SUFFIX: &str = ".1";
 /// An apostrophe that is not made a quotation mark, as the crate roff declares it before each of its texts.
 const APOSTROPHES: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
-/// The page of a program.
 pub(super) fn page(program: &Program, all: &[Program]) -> NamedText {
     let mut roff = Roff::new();
     let version = concat!("plumb ", env!("CARGO_PKG_VERSION"));
@@ -121,7 +120,6 @@ fn blocks_go_on(lines: &[String]) -> bool {
     lines.last().is_some_and(|line| !line.is_empty() && !line.starts_with(' '))
 }
 
-/// Lines as they are.
 fn verbatim<'a>(roff: &mut Roff, lines: impl Iterator<Item = &'a String>) {
     roff.control("nf", []);
     for line in lines {

@@ -1,15 +1,13 @@
 //! `plumb --generate`: man pages, and completions for three shells.
 //!
-//! Owns the option and the files. `programs` has what there is to say, from the tables that parse; each form is a file.
+//! Owns the option and the files. `programs` has what there is to say, from the tables that parse; `man` and `shells` write it.
 //!
 //! The completions are written here, not by clap_complete: it knows neither options like iozone's `-+n` and iostat's `+f`,
-//! nor values behind `=` as fio's have, nor links that are programs. So there is one writer for each shell, for all commands.
+//! nor values behind `=` as fio's have, nor links that are programs.
 
-mod bash;
-mod fish;
 mod man;
 mod programs;
-mod zsh;
+mod shells;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -27,6 +25,9 @@ pub(crate) struct GenerateArgs {
     /// Write all man pages, or the completion, under their usual names into this directory
     #[arg(long, value_name = "DIR", requires = "generate")]
     into: Option<PathBuf>,
+    /// The words of a command line, whose last one a completion asks for
+    #[arg(long, hide = true, num_args = 1.., allow_hyphen_values = true, conflicts_with = "generate")]
+    complete: Vec<String>,
 }
 
 /// A file with its usual name.
@@ -36,10 +37,10 @@ struct NamedText {
 }
 
 /// Writes what was asked for.
-///
-/// # Errors
-/// There is no such page, or the files cannot be written.
 pub(crate) fn run(args: &GenerateArgs, command: clap::Command) -> Result<u8, Failure> {
+    if !args.complete.is_empty() {
+        return Output::stdout().write(&shells::offers(&programs::all(command), &args.complete)).map(|()| 0);
+    }
     let what = args.generate.as_deref().unwrap_or_default();
     let files = made(what, command);
     if let Some(directory) = &args.into {
@@ -63,9 +64,9 @@ fn made(what: &str, command: clap::Command) -> Vec<NamedText> {
     let programs = programs::all(command);
     let one = |name: &str, text: String| vec![NamedText { name: name.to_owned(), text }];
     match what {
-        "bash" => one("plumb", bash::script(&programs)),
-        "zsh" => one("_plumb", zsh::script(&programs)),
-        "fish" => one("plumb.fish", fish::script(&programs)),
+        "bash" => one("plumb", shells::script(what, &programs)),
+        "zsh" => one("_plumb", shells::script(what, &programs)),
+        "fish" => one("plumb.fish", shells::script(what, &programs)),
         _ => programs.iter().map(|program| man::page(program, &programs)).collect(),
     }
 }

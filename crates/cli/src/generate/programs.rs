@@ -5,11 +5,9 @@ use plan::{Placing, WrittenOption, WrittenValue};
 
 /// A command, or a program that plumb replaces.
 pub(super) struct Program {
-    /// Its words: `plumb store add`.
     pub(super) words: String,
     /// One line on what it does.
     pub(super) about: String,
-    /// Its options.
     pub(super) options: Vec<WrittenOption>,
     /// The words that can follow: its commands, each with one line.
     pub(super) commands: Vec<(String, String)>,
@@ -21,13 +19,10 @@ pub(super) struct Program {
 
 /// The declaration of a program.
 pub(super) enum Origin {
-    /// clap's.
     Native(Box<clap::Command>),
     /// A table: the lines of its synopsis, and its examples.
     Table {
-        /// Ways to call it.
         synopsis: &'static [&'static str],
-        /// Command lines.
         examples: &'static str,
         /// Where the difference to the program that is replaced is described.
         documents: &'static [&'static str],
@@ -39,9 +34,7 @@ pub(super) enum Origin {
 pub(super) enum Content {
     /// Nothing that a shell knows.
     Free,
-    /// A path.
     File,
-    /// A directory.
     Directory,
 }
 
@@ -192,7 +185,6 @@ fn placeholder(arg: &clap::Arg) -> String {
     names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The content of an operand.
 fn content(arg: &clap::Arg) -> Content {
     match (Content::named(&placeholder(arg)), arg.get_value_hint()) {
         (Content::Free, ValueHint::AnyPath | ValueHint::FilePath) => Content::File,

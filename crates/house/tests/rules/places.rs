@@ -32,7 +32,7 @@ const EXAMPLES: &[(&str, &[&str], &[&str])] = &[
     ("a published rate of a volume", &["gp2"], &["analysis/src/regime/plateaus.rs"]),
     ("an option of iostat", &["--pretty"], &["monitor/src/iostat/command_line.rs"]),
     ("an option of fio.sh", &["DTrace"], &["survey/src/fio_sh_options.rs"]),
-    ("a shell", &["fish"], &["cli/src/generate/fish.rs", "cli/src/generate/mod.rs"]),
+    ("a shell", &["fish"], &["cli/src/generate/mod.rs", "cli/src/generate/shells.rs"]),
     ("a column of iostat", &["areq-sz"], &["formats/src/iostat/columns.rs"]),
     ("a column of the report's table", &["tool_p99_us"], &["report/src/sources/numbers.rs"]),
     ("a reason not to write to a device", &["Swap"], &["sys/src/devices/claims.rs"]),
