@@ -65,7 +65,6 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<u8, Failure> {
     Ok(u8::from(!calibrated.jobs.iter().any(is_known)))
 }
 
-/// The jobs to measure.
 fn plan(args: &CalibrateArgs) -> Result<Plan, Failure> {
     let words = match (&args.engine, args.depth) {
         _ if !args.job.is_empty() => args.job.clone(),

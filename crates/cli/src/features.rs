@@ -49,10 +49,17 @@ impl Feature {
         }
     }
 
+    /// The part that a command belongs to.
+    pub(crate) fn of_command(name: &str) -> Option<Feature> {
+        match name {
+            "report" | "plot" => Some(Feature::Report),
+            "watch" => Some(Feature::Live),
+            "store" | "history" | "trend" => Some(Feature::Store),
+            _ => None,
+        }
+    }
+
     /// Refuses `what` if this build does not have the feature.
-    ///
-    /// # Errors
-    /// If the feature is missing.
     pub(crate) fn require(self, what: &str) -> Result<(), Failure> {
         match self.row() {
             (_, true) => Ok(()),

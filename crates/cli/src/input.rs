@@ -1,6 +1,7 @@
 //! Input of commands: words as text, files or standard input, damage in results, and the exit status.
 
 use crate::failure::Failure;
+use analysis::compare::Metric;
 use analysis::report_card::{self, PROFILES, Profile};
 use formats::results::{Located, Results, results};
 use formats::stream::Repeats;
@@ -33,6 +34,21 @@ pub(crate) fn words(words: &[OsString]) -> Result<Vec<String>, Failure> {
 /// Returns the kind of values in a log, by its file name.
 pub(crate) fn log_kind(path: &Path) -> Option<LogKind> {
     LogKind::of_file(&path.file_name()?.to_string_lossy())
+}
+
+/// Parses a share that is a tolerance or a precision: `5%`, `0.5 %`. Returns 0.05.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let wrong = || format!("{text} is not a share above 0 % and below 100 %; write it like 5% or 0.5%");
+    let digits = text.strip_suffix('%').ok_or_else(wrong)?.trim_end();
+    let percent: f64 = digits.parse().map_err(|_| wrong())?;
+    if percent > 0.0 && percent < 100.0 { Ok(percent / 100.0) } else { Err(wrong()) }
+}
+
+/// Parses a number that comparisons judge.
+pub(crate) fn metric(word: &str) -> Result<Metric, String> {
+    let known = || Metric::asked_for().map(Metric::word).collect::<Vec<_>>().join(", ");
+    let found = Metric::asked_for().find(|metric| metric.word() == word);
+    found.ok_or_else(|| format!("{word} is not a number that is compared; there are {}", known()))
 }
 
 /// The profile of grades with this name.
@@ -81,6 +97,7 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     }
     match File::open(path) {
         Ok(file) => Ok(Box::new(file)),
+        #[cfg(feature = "store")]
         Err(error) if error.kind() == ErrorKind::NotFound => match crate::store::stored(path)? {
             Some(bytes) => Ok(Box::new(io::Cursor::new(bytes))),
             None => Err(unreadable(path, &error)),
@@ -152,6 +169,16 @@ pub(crate) fn status(found: usize, damaged: usize) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tolerance_is_a_share_in_percent() {
+        for (text, expected) in [("5%", 0.05), ("0.5 %", 0.005), ("99%", 0.99)] {
+            assert!(share(text).is_ok_and(|found| (found - expected).abs() < 1e-12), "{text}");
+        }
+        for text in ["", "5", "0%", "-1%", "100%", "NaN%", "x%", "inf%"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_name_belongs_to_the_files_after_it() {

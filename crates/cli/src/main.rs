@@ -10,7 +10,7 @@ mod cluster;
 mod compare;
 mod cost_model;
 mod dispatch;
-#[cfg_attr(not(feature = "report"), path = "absent/drawing.rs")]
+#[cfg_attr(not(feature = "report"), path = "drawing/absent.rs")]
 mod drawing;
 mod explain;
 mod features;
@@ -27,13 +27,14 @@ mod network;
 mod pages;
 mod parse;
 mod programs;
-#[cfg_attr(not(feature = "report"), path = "absent/report.rs")]
+#[cfg(feature = "report")]
 mod report;
-#[cfg_attr(not(feature = "store"), path = "absent/store.rs")]
+mod sides;
+#[cfg(feature = "store")]
 mod store;
 mod survey;
 mod versus;
-#[cfg_attr(not(feature = "live"), path = "absent/watch.rs")]
+#[cfg(feature = "live")]
 mod watch;
 
 // Every file names them as its own.

@@ -1,8 +1,9 @@
 //! plumb's own commands and their help.
 
 use crate::failure::Failure;
+use crate::features::Feature;
 use crate::output::{Output, print_error};
-use crate::{streams, survey, watch};
+use crate::{streams, survey};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -77,11 +78,17 @@ enum Command {
     Cluster(Box<crate::cluster::ClusterArgs>),
     Explain(crate::explain::ExplainArgs),
     Model(crate::cost_model::ModelArgs),
+    #[cfg(feature = "report")]
     Report(crate::report::ReportArgs),
+    #[cfg(feature = "report")]
     Plot(crate::report::plot::PlotArgs),
-    Watch(watch::WatchArgs),
+    #[cfg(feature = "live")]
+    Watch(crate::watch::WatchArgs),
+    #[cfg(feature = "store")]
     History(crate::store::history::HistoryArgs),
+    #[cfg(feature = "store")]
     Trend(crate::store::trend::TrendArgs),
+    #[cfg(feature = "store")]
     Store(crate::store::StoreArgs),
     // The dispatcher handles the following before clap does; the entries exist for the list of commands.
     /// Run fio command lines and job files as fio does
@@ -132,11 +139,17 @@ impl Command {
             Command::Cluster(args) => crate::cluster::run(args),
             Command::Explain(args) => crate::explain::run(args),
             Command::Model(args) => crate::cost_model::run(args),
+            #[cfg(feature = "report")]
             Command::Report(args) => crate::report::run(args),
+            #[cfg(feature = "report")]
             Command::Plot(args) => crate::report::plot::run(args),
-            Command::Watch(args) => watch::run(args),
+            #[cfg(feature = "live")]
+            Command::Watch(args) => crate::watch::run(args),
+            #[cfg(feature = "store")]
             Command::History(args) => crate::store::history::run(args),
+            #[cfg(feature = "store")]
             Command::Trend(args) => crate::store::trend::run(args),
+            #[cfg(feature = "store")]
             Command::Store(args) => crate::store::run(args),
             Command::Fio(DropInArgs { words }) => crate::fio::run(words),
             Command::Iozone(DropInArgs { words }) => crate::iozone::run(words),
@@ -177,10 +190,20 @@ fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The reason for which the command has not an option that other commands of plumb have.
-fn not_here(error: &clap::Error) -> Option<&'static str> {
-    match error.get(ContextKind::InvalidArg)? {
-        ContextValue::String(option) if error.kind() == ErrorKind::UnknownArgument => streams::not_of_all(option),
+/// The reason for which this build has not the command, or the command has not an option that other commands of plumb have.
+fn not_here(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind)? {
+        ContextValue::String(text) => Some(text.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument => streams::not_of_all(text(ContextKind::InvalidArg)?).map(str::to_owned),
+        ErrorKind::InvalidSubcommand => {
+            let command = text(ContextKind::InvalidSubcommand)?;
+            let instead = if command == "watch" { " (plumb iostat -x 1 prints the same numbers)" } else { "" };
+            let refused = Feature::of_command(command)?.require(&format!("plumb {command}{instead}"));
+            refused.err().map(|failure| failure.message().to_owned())
+        }
         _ => None,
     }
 }

@@ -1,20 +1,36 @@
 //! What all pages of commands have in common: their beginning, and the form of those to send to others.
 
 use crate::failure::Failure;
-use report::page::Page;
+use report::Chart;
+use report::page::{Column, Numbers, Page, Picture, Verdict};
+use serde::Serialize;
+use serde_json::Value;
 use std::path::Path;
 
 /// The program that makes pages.
 pub(crate) const MADE_BY: &str = concat!("plumb ", env!("CARGO_PKG_VERSION"));
 
-/// This moment, for a page.
 pub(crate) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// A page with a title, made now by this program.
-pub(crate) fn begun(title: String) -> Page {
-    Page { title, made_by: MADE_BY.to_owned(), made_at: now(), ..Page::default() }
+/// A page with a title and the answer, made now by this program.
+pub(crate) fn begun(title: String, answer: String) -> Page {
+    let verdict = Verdict { line: answer, findings: Vec::new() };
+    Page { title, verdict, made_by: MADE_BY.to_owned(), made_at: now(), ..Page::default() }
+}
+
+/// A picture of this data, with its title and the one on the page.
+pub(crate) fn picture(chart: &str, title: &str, heading: &str, data: impl Serialize) -> Result<Picture, Failure> {
+    let chart = Chart::named(chart).ok_or_else(|| Failure::new(format!("there is no chart {chart}")))?;
+    let (title, heading) = (title.to_owned(), heading.to_owned());
+    let data = serde_json::to_value(data)?;
+    Ok(Picture { chart, title, heading, mark: None, size: chart.size, paper: chart.paper, data })
+}
+
+/// A table with these columns: id, title, unit.
+pub(crate) fn numbers(columns: &[(&'static str, &'static str, &'static str)], rows: Vec<Vec<Value>>) -> Numbers {
+    Numbers { columns: columns.iter().map(|&(id, title, unit)| Column { id, title, unit }).collect(), rows }
 }
 
 /// Refuses a page of an answer that is neither HTML nor PDF, before anything is measured.

@@ -325,7 +325,7 @@ fn what_cannot_be_resumed_is_named() {
     let stage = Stage::new();
     for (text, says) in [
         ("{}", "not a survey that can be resumed"),
-        ("{\"command\":\"survey\",\"tests\":[]}", "earlier version"),
+        ("{\"command\":\"survey\",\"tests\":[]}", "missing field `request`"),
         ("not json", "not a survey that can be resumed"),
     ] {
         stage.results.write("result.json", text);

@@ -25,6 +25,7 @@ pub use command_line::network::{ClientRequest, ClientTrust, LostServer, ServerJo
 pub use error::{JobError, Warning};
 pub use jobs::EchoedJob;
 pub use parser::Parser;
+pub use sections::with_options;
 pub use surroundings::{Files, RealFiles, Surroundings};
 
 use plan::option::OptionSpec;

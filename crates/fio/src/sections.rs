@@ -53,6 +53,24 @@ impl Section {
     }
 }
 
+/// The text of a job file with these options at the end of each section.
+pub fn with_options(text: &str, added: &[String]) -> String {
+    let lines: String = added.iter().map(|option| format!("{}\n", option.trim_start_matches('-'))).collect();
+    let mut found = String::new();
+    let mut is_in_section = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with('[') {
+            if is_in_section {
+                found.push_str(&lines);
+            }
+            is_in_section = true;
+        }
+        found.push_str(line);
+        found.push('\n');
+    }
+    found + &lines
+}
+
 /// Longest line in bytes, as in fio.
 const LONGEST_LINE: usize = 8192;
 /// Longest section name, as in fio.

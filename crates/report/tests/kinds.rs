@@ -1,10 +1,11 @@
 //! Each kind of chart drawn from data with a known truth.
 
 use analysis::Load;
+use analysis::compare::Verdict;
 use measure::{Histogram, Nanos};
 use report::data::{
     Axis, Blocks, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Level, Line, NumberChange,
-    Outcome, Overlay, Panel, Quantity, Rounds, Series, Surface, Sweep, Table, Unit,
+    Overlay, Panel, Quantity, Rounds, Series, Surface, Sweep, Table, Unit,
 };
 use report::{CHARTS, Chart, ChartEngine, LatencySeries, Look, Scale, Theme, png};
 use serde::Serialize;
@@ -253,7 +254,7 @@ fn systems_of_one_level_have_a_bar_each_with_its_interval() {
 
 #[test]
 fn changes_stand_between_no_change_and_the_tolerance() {
-    let row = |name: &str, (change, low, high): (f64, f64, f64), verdict: Outcome| NumberChange {
+    let row = |name: &str, (change, low, high): (f64, f64, f64), verdict: Verdict| NumberChange {
         name: name.into(),
         unit: if name == "IOPS" { Unit::Count } else { Unit::Latency },
         old: Some(80_000.0),
@@ -264,11 +265,11 @@ fn changes_stand_between_no_change_and_the_tolerance() {
         verdict,
     };
     let rows = vec![
-        row("IOPS", (-0.116, -0.131, -0.101), Outcome::Worse),
-        row("mean", (0.01, -0.02, 0.03), Outcome::Same),
-        row("p50", (0.02, 0.01, 0.03), Outcome::Slight),
-        row("p99", (-0.3, -0.4, -0.2), Outcome::Better),
-        row("p99.9", (0.1, -0.6, 9.0), Outcome::CannotTell),
+        row("IOPS", (-0.116, -0.131, -0.101), Verdict::Worse),
+        row("mean", (0.01, -0.02, 0.03), Verdict::Same),
+        row("p50", (0.02, 0.01, 0.03), Verdict::Slight),
+        row("p99", (-0.3, -0.4, -0.2), Verdict::Better),
+        row("p99.9", (0.1, -0.6, 9.0), Verdict::CannotTell),
     ];
     let data = Changes {
         title: "before.json → after.json".into(),

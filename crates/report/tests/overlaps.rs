@@ -2,10 +2,11 @@
 //! 20 s and from 0.1 to 50,000 MiB/s. (The sweep has its own, larger test in geometry.rs.)
 
 use analysis::Load;
+use analysis::compare::Verdict;
 use report::data::{
     Axis, Band, Bin, Blocks, Capacity, Card, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Level,
-    LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Outcome, Overlay, Panel, Quantity, RateTrial,
-    ResponseLimit, Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
+    LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Overlay, Panel, Quantity, RateTrial, ResponseLimit,
+    Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
@@ -223,8 +224,8 @@ fn surfaces() {
 
 #[test]
 fn changes() {
-    const VERDICTS: [Outcome; 5] =
-        [Outcome::Worse, Outcome::Same, Outcome::Slight, Outcome::CannotTell, Outcome::Better];
+    const VERDICTS: [Verdict; 5] =
+        [Verdict::Worse, Verdict::Same, Verdict::Slight, Verdict::CannotTell, Verdict::Better];
     check("changes", |count, latency, rate| {
         let row = |at: usize| {
             // From a fiftieth to seventy times, with intervals of all widths; some without an interval, some unknown.

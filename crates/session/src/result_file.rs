@@ -5,7 +5,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::{self, AtomicFile, Durability};
-use crate::streams::is_stdout;
+use crate::streams::{Streams, is_stdout};
 use measure::Nanos;
 use model::{Environment, Grade, Monitored, Note, RunResult, Surroundings};
 use monitor::Places;
@@ -80,6 +80,42 @@ impl ResultFile {
             Some(file) => file.write(text.as_bytes(), durability),
             None => Output::stdout().write(&text),
         }
+    }
+}
+
+/// The place of a command's document: a file, and standard output if that was asked for.
+#[derive(Debug)]
+pub struct DocumentFile {
+    /// `None` if the document goes to standard output only.
+    file: Option<AtomicFile>,
+    /// True if standard output is for the document alone, which is printed at the end.
+    pub prints: bool,
+}
+
+impl DocumentFile {
+    /// Creates the file `asked`, or the first free `STEM-NNN.json` in `directory`, before anything is measured; none for `-`.
+    pub fn reserve(asked: Option<&Path>, directory: &Path, stem: &str, streams: &Streams) -> Result<Self, Failure> {
+        let file = match asked {
+            Some(path) if is_stdout(path) => return Ok(DocumentFile { file: None, prints: true }),
+            Some(path) => {
+                safe_files::check(path)?;
+                AtomicFile::at(path)?
+            }
+            None => AtomicFile::numbered(directory, stem).map_err(|error| {
+                Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
+            })?,
+        };
+        Ok(DocumentFile { file: Some(file), prints: streams.json })
+    }
+
+    /// The path of the file, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(AtomicFile::path)
+    }
+
+    /// Writes the document so far with an atomic rename.
+    pub fn write(&mut self, text: &str, durability: Durability) -> Result<(), Failure> {
+        self.file.as_mut().map_or(Ok(()), |file| file.write(text.as_bytes(), durability))
     }
 }
 

@@ -14,14 +14,9 @@ use std::path::{Path, PathBuf};
 
 const ATTRIBUTE: &str = "user.plumb.made";
 
-/// Returns true if plumb may replace `path`: nothing exists there, or an empty file, or a file of plumb's. Never for a
-/// device (the rename would replace /dev/null by a regular file) or for a file with other data.
-pub fn may_replace(path: &Path) -> io::Result<bool> {
-    may_replace_if(path, is_ours)
-}
-
-/// Same as [`may_replace`], for files that are recognised by `is_ours`.
-fn may_replace_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> io::Result<bool> {
+/// Returns true if plumb may replace `path`: nothing exists there, or an empty file, or one that is recognised by `is_ours`.
+/// Never for a device (the rename would replace /dev/null by a regular file) or for a file with other data.
+fn may_replace(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> io::Result<bool> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -33,14 +28,14 @@ fn may_replace_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> i
     Ok(found.is_file() && (found.len() == 0 || is_ours(&File::open(path)?)?))
 }
 
-/// Fails if [`may_replace`] denies this path.
+/// Fails unless plumb may replace what is at this path.
 pub fn check(path: &Path) -> Result<(), Failure> {
     check_if(path, is_ours)
 }
 
 /// Same as [`check`], for files that are recognised by `is_ours`.
 pub fn check_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> Result<(), Failure> {
-    match may_replace_if(path, is_ours) {
+    match may_replace(path, is_ours) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::at(path, FOREIGN)),
         Err(error) => Err(Failure::at(path, format!("cannot be written: {error}"))),
@@ -48,7 +43,7 @@ pub fn check_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> Res
 }
 
 /// The message about an existing file that plumb did not create.
-pub const FOREIGN: &str = "exists and plumb did not make it; name another file or move it away";
+const FOREIGN: &str = "exists and plumb did not make it; name another file or move it away";
 
 /// Opens a file for results that are written piece by piece: a new file, or one of plumb's, which is truncated. A pipe
 /// or other special file is opened for writing as it is.
@@ -108,7 +103,7 @@ pub enum Durability {
 /// A file that is written under a temporary name in the same directory and renamed into place: a reader sees the old or
 /// the new file, never a part.
 ///
-/// O_EXCL on the temporary name excludes a second writer of the same path. [`may_replace`] is not repeated before the
+/// O_EXCL on the temporary name excludes a second writer of the same path. [`check`] is not repeated before the
 /// rename, so a file that another process creates at `path` in the meantime is replaced.
 #[derive(Debug)]
 pub struct AtomicFile {
@@ -119,7 +114,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Creates the temporary file, which proves that the file can be written. The caller checks [`may_replace`].
+    /// Creates the temporary file, which proves that the file can be written. The caller calls [`check`].
     pub fn reserve(path: &Path) -> io::Result<Self> {
         let part = part_of(path);
         let pending = Some(beginning(&part)?);
@@ -191,7 +186,7 @@ impl Drop for AtomicFile {
 }
 
 /// The message if the temporary name is taken.
-pub fn part_exists(path: &Path) -> String {
+fn part_exists(path: &Path) -> String {
     format!("{} exists: remove it unless another run is writing it", part_of(path).display())
 }
 
@@ -253,7 +248,7 @@ mod tests {
     fn only_what_plumb_made_is_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r.json");
-        assert!(may_replace(&path).unwrap(), "nothing is there");
+        assert!(may_replace(&path, is_ours).unwrap(), "nothing is there");
         for (text, expected) in [
             ("", true),
             ("{\"schema\":1,\"program\":\"plumb 0.1.0\",\"command\":\"survey\"}\n", true),
@@ -263,12 +258,12 @@ mod tests {
             ("my thesis\n", false),
         ] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(may_replace(&path).unwrap(), expected, "{text}");
+            assert_eq!(may_replace(&path, is_ours).unwrap(), expected, "{text}");
             assert_eq!(stream(&path).is_ok(), expected, "{text}");
             std::fs::remove_file(&path).unwrap();
         }
-        assert!(may_replace(directory.path()).is_err());
-        assert!(!may_replace(Path::new("/dev/null")).unwrap(), "a rename would replace the device");
+        assert!(may_replace(directory.path(), is_ours).is_err());
+        assert!(!may_replace(Path::new("/dev/null"), is_ours).unwrap(), "a rename would replace the device");
     }
 
     #[test]
@@ -281,7 +276,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "table\n");
         let mut whole = AtomicFile::reserve(&path).unwrap();
         whole.put(b"whole", Durability::Synced).unwrap();
-        assert!(may_replace(&path).unwrap());
+        assert!(may_replace(&path, is_ours).unwrap());
         let copy = directory.path().join("copy");
         std::fs::write(&copy, "whole").unwrap();
         let failure = stream(&copy).unwrap_err();

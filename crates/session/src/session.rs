@@ -4,6 +4,7 @@ use crate::arguments::SessionArgs;
 use crate::failure::{Cut, Failure};
 use crate::keep::{Keeping, keep_result};
 use crate::output::Output;
+use crate::progress::Display;
 use crate::publish::Publisher;
 use crate::remarks::strict_status;
 use crate::result_file::name_host;
@@ -12,6 +13,7 @@ use model::{Note, RunResult};
 use plan::Plan;
 use run::{Calibrating, Observer, RunOptions, Runner};
 use std::path::Path;
+use survey::{OpenTarget, Preparation};
 use sys::processes::signals::Watch;
 
 /// A run to make.
@@ -135,6 +137,17 @@ impl Session {
     /// True if anybody gets the runs while they go on.
     pub fn publishes(&self) -> bool {
         self.publisher.is_fed()
+    }
+
+    /// Writes the data of a target before its first run.
+    pub fn fill(&mut self, prepared: &Preparation, open: &OpenTarget, display: &mut Display) -> Result<(), Cut> {
+        let signal = prepared.fill(open, &mut |plan| -> Result<RunResult, Failure> {
+            display.filling(open.target.total());
+            let result = self.execute(Run::new("filling", plan), display)?;
+            self.discard(&result);
+            Ok(result)
+        })?;
+        signal.or_else(|| self.caught()).map_or(Ok(()), |signal| Err(Cut::Signal(signal)))
     }
 
     /// Writes into a result how it was made: the command line, and the host if it was given a name.

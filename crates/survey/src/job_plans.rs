@@ -328,7 +328,7 @@ fn job_per_user(jobs: &[JobPlan], target: &SurveyTarget, users: u32) -> Vec<JobP
 }
 
 /// Plan that writes every byte of the target once, sequentially, with random data.
-pub fn fill_plan(target: &SurveyTarget) -> Plan {
+pub(crate) fn fill_plan(target: &SurveyTarget) -> Plan {
     let mut job = JobPlan::with_defaults("fill", "survey", plan::DEFAULT_ENGINE);
     job.files = FilePlan {
         names: target.paths.clone(),

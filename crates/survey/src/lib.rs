@@ -56,7 +56,7 @@ pub use estimate::Estimate;
 pub use finished::FinishedTest;
 pub use fio_sh_options::{FioShOptions, fio_sh_usage, fio_sh_written_options};
 pub use growth::{Knee, doubling};
-pub use job_plans::{Access, Layout, Setup, SurveyTarget, TargetKind, fill_plan, rounds_plan};
+pub use job_plans::{Access, Layout, Setup, SurveyTarget, TargetKind, rounds_plan};
 pub use kind::TestKind;
 pub use open_loop::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, OpenRun, Sending, added_option};
 pub use parse_values::{block_sizes, patience, room, seconds, short_size, size, user_counts, warm_up};

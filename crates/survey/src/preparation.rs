@@ -4,7 +4,7 @@ use crate::conclusions;
 use crate::error::SurveyError;
 use crate::finished::FinishedTest;
 use crate::growth;
-use crate::job_plans::{Access, Setup, SurveyTarget};
+use crate::job_plans::{Access, Setup, SurveyTarget, fill_plan};
 use crate::preconditioning::Precondition;
 use crate::request::{SurveyRequest, WarmUp};
 use crate::suite::{Suite, suite};
@@ -12,6 +12,8 @@ use crate::target::{FoundTarget, OpenTarget};
 use crate::test::{SurveyTest, TestTime};
 use fio::{Parser, Surroundings};
 use measure::Nanos;
+use model::RunResult;
+use plan::Plan;
 use std::collections::HashMap;
 
 /// Measured time of each test with `quick`.
@@ -88,6 +90,27 @@ impl Preparation {
     ) -> Result<(), SurveyError> {
         let mut tests = self.suite.tests.iter();
         tests.try_for_each(|test| test.plan(self.setup(target), parser, surroundings).map(|_| ()))
+    }
+
+    /// Writes the data of an open target by `write`, from start to end and as often as it is not yet written. Returns the
+    /// signal that interrupted it.
+    ///
+    /// # Errors
+    /// A file or device cannot be written; the message names it.
+    pub fn fill<E: From<SurveyError>>(
+        &self,
+        open: &OpenTarget,
+        write: &mut dyn FnMut(&Plan) -> Result<RunResult, E>,
+    ) -> Result<Option<i32>, E> {
+        let plan = self.request.patient(fill_plan(&open.target));
+        for _ in u64::from(open.is_filled())..self.found.passes(&self.request) {
+            let result = write(&plan)?;
+            if result.ended_by_signal.is_some() {
+                return Ok(result.ended_by_signal);
+            }
+            open.check_written(&result)?;
+        }
+        Ok(None)
     }
 
     /// Returns the values that all tests on this target share.

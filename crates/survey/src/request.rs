@@ -8,6 +8,8 @@ use crate::parse_values;
 use crate::preconditioning::Precondition;
 use crate::words::push_new;
 use analysis::Strictness;
+use measure::Nanos;
+use plan::Plan;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -141,6 +143,15 @@ impl SurveyRequest {
     /// The file is invalid; the message has line and column.
     pub fn from_toml(text: &str) -> Result<SurveyRequest, SurveyError> {
         toml::from_str(text).map_err(|error| SurveyError::File(error.to_string().trim_end().to_owned()))
+    }
+
+    /// The Plan with the patience of `stuck_after`.
+    pub fn patient(&self, mut plan: Plan) -> Plan {
+        if let Some(seconds) = self.stuck_after {
+            let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
+            plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
+        }
+        plan
     }
 
     /// This request, with missing settings taken from `file`.

@@ -10,6 +10,7 @@ use crate::request::SurveyRequest;
 use crate::suite::{Suite, Writes};
 use crate::work_file::{self, Afterwards, WorkFile, directory_of};
 use measure::text::rounded_size;
+use model::RunResult;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::io::{Seek, SeekFrom};
@@ -267,6 +268,16 @@ impl OpenTarget {
     /// True if there are work files, and all hold their data already.
     pub fn is_filled(&self) -> bool {
         !self.work_files.is_empty() && self.work_files.iter().all(WorkFile::is_filled)
+    }
+
+    /// Fails if a run that wrote the data of the target had an error.
+    ///
+    /// # Errors
+    /// The error, with the target and its size.
+    pub fn check_written(&self, result: &RunResult) -> Result<(), SurveyError> {
+        let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) else { return Ok(()) };
+        let size = short_size(self.target.total());
+        Err(SurveyError::Target(format!("{}: {size} cannot be written: {}", self.shown, error.message)))
     }
 
     /// Marks the work files as filled and checks that they have no holes. Returns a remark for each file whose holes

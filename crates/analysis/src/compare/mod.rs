@@ -16,7 +16,7 @@ mod within_run;
 pub use cells::table;
 pub use observation::{Metric, Missing, Observation, RequestedWork, StatedFacts, observe};
 pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
-pub use rows::{ComparedTest, Row, Verdict, compare, compare_usual, percent_of};
+pub use rows::{ComparedTest, Row, RowDocument, Verdict, compare, compare_usual, percent_of, share_of};
 pub use sentences::{Summary, summary};
 pub use surroundings::{Difference, FactSet, follows_another, moved_little};
 pub use turns::{Goal, OrderEffect, Question, Round, Standing, TurnsError, standing, turns_progress, turns_sentences};

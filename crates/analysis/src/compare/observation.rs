@@ -65,11 +65,6 @@ impl Metric {
         }
     }
 
-    /// The metric of this word; `None` if no comparison has it.
-    pub fn from_word(word: &str) -> Option<Metric> {
-        Metric::asked_for().chain(Metric::SHIFT).find(|metric| metric.word() == word)
-    }
-
     /// Name in tables.
     pub fn title(self) -> String {
         if self == Metric::Iops { "IOPS".to_owned() } else { self.word() }

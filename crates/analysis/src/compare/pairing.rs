@@ -2,6 +2,7 @@
 
 use super::observation::Settings;
 use super::{Difference, FactSet, Metric, Observation, RequestedWork};
+use serde::Serialize;
 
 /// The results of one test on one side.
 #[derive(Clone, Debug, PartialEq)]
@@ -217,7 +218,8 @@ fn differs_in(old: &RequestedWork, new: &RequestedWork) -> Option<String> {
 }
 
 /// The order in which the runs of a test were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// In turns: the n-th run of each side before the next one of both.
     Turns,

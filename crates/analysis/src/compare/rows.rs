@@ -4,9 +4,11 @@ use super::observation::Missing;
 use super::within_run::Within;
 use super::{Design, Matched, Metric, Order, Test, order_of};
 use crate::statistics::{ALPHA, Change, between_pairs, between_sets, between_watched_pairs, rejected};
+use serde::{Deserialize, Serialize};
 
 /// Verdict on one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The whole interval is within the tolerance.
     Same,
@@ -17,6 +19,7 @@ pub enum Verdict {
     /// It changed, by less than the tolerance as estimated.
     Slight,
     /// The interval holds no change and one beyond the tolerance, or there is no interval.
+    #[default]
     CannotTell,
 }
 
@@ -47,6 +50,12 @@ impl Row {
         self.change.map(|change| change.estimate).or_else(|| Some((self.new? / self.old?).ln()))
     }
 
+    /// The change as a share, and the ends of its interval.
+    pub fn shares(&self) -> [Option<f64>; 3] {
+        let ends = self.change.map(|change| change.interval(ALPHA));
+        [self.ratio(), ends.map(|ends| ends.0), ends.map(|ends| ends.1)].map(|logarithm| logarithm.and_then(share_of))
+    }
+
     /// The change counted so that negative is worse.
     pub fn gain(&self) -> Option<Change> {
         self.change.map(|change| if self.metric.grows_better() { change } else { change.reversed() })
@@ -68,6 +77,59 @@ pub struct ComparedTest {
     pub failed: [Option<String>; 2],
     /// Other programs that made runs of a side slower: `2 of 5 runs, neighbour: other programs made 40 % of this disk's traffic`.
     pub disturbed: [Option<String>; 2],
+}
+
+/// A number of a test with its verdict, as all JSON documents have it; shares in place of percent.
+#[derive(Clone, Debug, Serialize)]
+pub struct RowDocument<'a> {
+    test: &'a str,
+    metric: String,
+    unit: &'static str,
+    runs: [usize; 2],
+    order: Order,
+    old: Option<f64>,
+    new: Option<f64>,
+    change: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    p: Option<f64>,
+    differs_together: bool,
+    smallest_seen: Option<f64>,
+    verdict: Verdict,
+    reason: Option<&'a str>,
+    within_run: [Option<Within>; 2],
+}
+
+impl ComparedTest {
+    /// The documents of its numbers.
+    pub fn documents(&self) -> impl Iterator<Item = RowDocument<'_>> {
+        self.rows.iter().map(|row| {
+            let [change, low, high] = row.shares();
+            RowDocument {
+                test: &self.label,
+                metric: row.metric.word(),
+                unit: if row.metric.grows_better() { "1/s" } else { "ns" },
+                runs: self.runs,
+                order: self.order,
+                old: row.old,
+                new: row.new,
+                change,
+                low,
+                high,
+                p: row.change.map(|change| change.probability()),
+                differs_together: row.is_sure,
+                smallest_seen: row.change.and_then(|change| share_of(change.smallest_visible())),
+                verdict: row.verdict,
+                reason: row.reason.as_deref(),
+                within_run: row.within,
+            }
+        })
+    }
+}
+
+/// Logarithm → share: 0.0953 is 0.1; `None` if it is not finite.
+pub fn share_of(logarithm: f64) -> Option<f64> {
+    Some(logarithm.exp_m1()).filter(|share| share.is_finite())
 }
 
 /// Logarithm → percent: 0.0953 is 10 %.

@@ -3,6 +3,7 @@
 use measure::text;
 use measure::text::{SizeStyle, exact_size};
 use model::{DeviceFacts, JobResult, RunResult, Surroundings};
+use serde::{Serialize, Serializer};
 
 /// Facts by name with their values, in the order of their first mention.
 type Values = Vec<(String, Vec<String>)>;
@@ -25,6 +26,13 @@ pub struct Difference {
     pub old: String,
     /// Its value in the new set.
     pub new: String,
+}
+
+impl Serialize for Difference {
+    /// As `["scheduler", "none", "mq-deadline"]`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        [&self.fact, &self.old, &self.new].serialize(serializer)
+    }
 }
 
 /// Facts that the kernel changes together with another one: not shown where that one changed.

@@ -80,7 +80,7 @@ fn response_times_are_compared_where_jobs_have_a_rate() {
     assert_eq!(compare_usual(&plain, &[], 0.05, Design::AsMade)[0].rows.len(), Metric::USUAL.len());
     let rows = &compare_usual(&plain, &wanted, 0.05, Design::AsMade)[0].rows;
     assert_eq!(rows.last().unwrap().reason.as_deref(), Some("response-p99 is not stated"));
-    assert_eq!(Metric::from_word("response-p99.9"), Some(Metric::Response(99.9)));
+    assert!(Metric::asked_for().any(|metric| metric.word() == "response-p99.9"));
 }
 
 #[test]

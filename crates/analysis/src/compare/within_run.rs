@@ -4,9 +4,10 @@ use super::Metric;
 use crate::statistics::{percentile_shares, series_interval};
 use measure::{Direction, float};
 use model::{Interval, LatencyCounts, RunResult};
+use serde::Serialize;
 
 /// Ends of an interval within a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Within {
     /// Lower end.
     pub low: f64,

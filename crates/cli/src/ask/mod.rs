@@ -10,7 +10,7 @@ mod units;
 
 use crate::failure::{Failure, NOT_STORAGE};
 use crate::output::{self, Output};
-use crate::streams::{Form, is_stdout};
+use crate::streams::is_stdout;
 use analysis::question::Answer;
 use measure::text;
 use session::Session;
@@ -95,7 +95,6 @@ pub(crate) struct Question {
     added: Vec<(String, String)>,
 }
 
-/// Asks, lists or shows.
 pub(crate) fn run(args: &AskArgs) -> Result<u8, Failure> {
     let failed = |failure: Failure| failure.with_status(ERROR);
     let mut session = Session::open(&args.session).map_err(failed)?;
@@ -104,7 +103,7 @@ pub(crate) fn run(args: &AskArgs) -> Result<u8, Failure> {
 }
 
 fn answer(args: &AskArgs, session: &mut Session) -> Result<u8, Failure> {
-    let form = Form::json_if(args.session.streams.json);
+    let is_json = args.session.streams.json;
     let prints = args.output.as_deref().is_none_or(is_stdout);
     let mut out = if prints { session.stdout() } else { Output::asked(args.output.as_deref())? };
     if (args.list || args.show)
@@ -116,12 +115,12 @@ fn answer(args: &AskArgs, session: &mut Session) -> Result<u8, Failure> {
         if !args.words.is_empty() || args.profile.is_some() {
             return Err(Failure::new("--list takes no names"));
         }
-        out.write(&listed(form)?)?;
+        out.write(&listed(is_json)?)?;
         return Ok(0);
     }
     let (question, rest) = args.question()?;
     if args.show {
-        if !rest.is_empty() || form == Form::Json {
+        if !rest.is_empty() || is_json {
             return Err(Failure::new("--show prints a job file, as text, and takes no directory"));
         }
         out.write(&question.job_files()?)?;
@@ -131,19 +130,17 @@ fn answer(args: &AskArgs, session: &mut Session) -> Result<u8, Failure> {
         return Err(Failure::new(format!("name a directory on the disk: plumb ask {} PATH", question.name)));
     };
     args.page.as_deref().map(|page| page::check(page, &question)).transpose()?;
-    let mut answers = Answers { out, form, page: args.page.as_deref() };
-    measured(&question, Path::new(path), session, &mut answers)
+    measured(&question, Path::new(path), session, &mut out, args)
 }
 
-/// Where answers go.
-struct Answers<'a> {
-    out: Output,
-    form: Form,
-    /// The page to send to others.
-    page: Option<&'a Path>,
-}
-
-fn measured(question: &Question, path: &Path, session: &mut Session, answers: &mut Answers<'_>) -> Result<u8, Failure> {
+fn measured(
+    question: &Question,
+    path: &Path,
+    session: &mut Session,
+    out: &mut Output,
+    args: &AskArgs,
+) -> Result<u8, Failure> {
+    let is_json = args.session.streams.json;
     if !path.is_dir() {
         return Err(Failure::at(path, "is not a directory; name one on the disk, for new files"));
     }
@@ -154,11 +151,10 @@ fn measured(question: &Question, path: &Path, session: &mut Session, answers: &m
     }
     let place = rounds::WorkDirectory::make(path)?;
     let seconds = question.runs() * question.seconds();
-    let out = &mut answers.out;
-    if answers.form == Form::Text && !output::is_quiet() {
+    if !is_json && !output::is_quiet() {
         let what = &question.profile.load;
         let rounds = text::counted(u64::from(question.rounds), "round");
-        let all = measure::text::span(measure::float(seconds));
+        let all = text::span(measure::float(seconds));
         let all = if question.is_searched() { format!("of {all} for each number") } else { format!("{all} in all") };
         out.write(&format!("{what}; {rounds}, {all}\n"))?;
     }
@@ -166,11 +162,8 @@ fn measured(question: &Question, path: &Path, session: &mut Session, answers: &m
     drop(place);
     let report = Report { question: &asked, path, found: &found, search: search.as_ref() };
     if found.rates.iter().any(|rounds| !rounds.is_empty()) {
-        out.write(&match answers.form {
-            Form::Json => report.document()?,
-            Form::Text => report.text(),
-        })?;
-        answers.page.map(|page| page::write(page, &report)).transpose()?;
+        out.write(&if is_json { report.document()? } else { report.text() })?;
+        args.page.as_deref().map(|page| page::write(page, &report)).transpose()?;
     }
     let answer = report.answer();
     match found.cut {
@@ -297,15 +290,14 @@ fn after_the_others(jobs: &str) -> String {
     }
 }
 
-/// The programs with their questions.
-fn listed(form: Form) -> Result<String, Failure> {
+fn listed(is_json: bool) -> Result<String, Failure> {
     let mut rows = Vec::new();
     for (name, text) in PROFILES {
         let profile = Profile::from_toml(text)?;
         let judges = profile.tests.iter().any(|test| !test.rules.is_empty());
         rows.push((*name, profile.question, judges));
     }
-    if form == Form::Json {
+    if is_json {
         let row = |(name, question, judges): &(&str, String, bool)| serde_json::json!({"name": name, "question": question, "has_limits": judges});
         return crate::streams::document(
             "ask_list",

@@ -3,9 +3,9 @@
 use super::Question;
 use super::shown::Report;
 use crate::failure::Failure;
-use report::Chart;
-use report::page::{Column, Numbers, Page, Picture, Verdict};
-use serde_json::{Value, json};
+use crate::pages;
+use report::page::Page;
+use serde_json::Value;
 use std::path::Path;
 
 /// Refuses a file of no known kind, or a picture without limits to draw, before anything is measured.
@@ -25,7 +25,7 @@ pub(super) fn check(path: &Path, question: &Question) -> Result<(), Failure> {
 }
 
 /// The columns of the table: id, title, unit.
-const COLUMNS: [(&str, &str, &str); 7] = [
+const COLUMNS: &[(&str, &str, &str)] = &[
     ("test", "test", ""),
     ("number", "number", ""),
     ("lowest", "lowest round", ""),
@@ -35,39 +35,19 @@ const COLUMNS: [(&str, &str, &str); 7] = [
     ("source", "source", ""),
 ];
 
-/// Writes the page.
+/// Writes the page, with a picture of the rounds against their limits if there are any.
 pub(super) fn write(path: &Path, report: &Report<'_>) -> Result<(), Failure> {
     let [answer, rest @ ..] = &report.answers()[..] else { return Ok(()) };
     let title = format!("{} · {}", report.question.name, report.path.display());
+    let data = report.limits(&title, answer);
+    let picture = |data| pages::picture("limits", &title, "Rounds against limits", data);
+    let cell = |text: String| if text.is_empty() { Value::Null } else { Value::from(text) };
     let page = Page {
-        verdict: Verdict { line: answer.clone(), findings: Vec::new() },
         sentences: rest.to_vec(),
-        pictures: picture(report, &title, answer)?.into_iter().collect(),
-        numbers: Numbers {
-            columns: COLUMNS.map(|(id, title, unit)| Column { id, title, unit }).to_vec(),
-            rows: report.rows().into_iter().map(|row| row.into_iter().map(cell).collect()).collect(),
-        },
+        pictures: Some(data).filter(|data| !data.rules.is_empty()).map(picture).transpose()?.into_iter().collect(),
+        numbers: pages::numbers(COLUMNS, report.rows().into_iter().map(|row| row.map(cell).to_vec()).collect()),
         remarks: report.found.findings.refused.clone(),
-        ..crate::pages::begun(format!("{}: {}", report.question.name, report.path.display()))
+        ..pages::begun(format!("{}: {}", report.question.name, report.path.display()), answer.clone())
     };
     crate::drawing::drawn(path, &page)
-}
-
-/// The rounds against their limits; none without limits.
-fn picture(report: &Report<'_>, title: &str, answer: &str) -> Result<Option<Picture>, Failure> {
-    let data = report.limits(title, answer);
-    let Some(chart) = Chart::named("limits").filter(|_| !data.rules.is_empty()) else { return Ok(None) };
-    Ok(Some(Picture {
-        chart,
-        title: title.to_owned(),
-        heading: "Rounds against limits".to_owned(),
-        mark: None,
-        size: chart.size,
-        paper: chart.paper,
-        data: serde_json::to_value(data)?,
-    }))
-}
-
-fn cell(text: String) -> Value {
-    if text.is_empty() { Value::Null } else { json!(text) }
 }

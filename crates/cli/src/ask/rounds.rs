@@ -41,7 +41,7 @@ impl Drop for WorkDirectory {
 
 /// The rounds of a question.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct RoundResults {
     /// For each test: for each rule: what each round said.
     pub(crate) rules: Vec<Vec<Vec<Observed>>>,
     /// For each test: the rates that each round had.
@@ -65,12 +65,12 @@ pub(crate) struct Rate {
 }
 
 /// Measures all rounds, up to the first that is cut short.
-pub(crate) fn measure(question: &Question, directory: &Path, session: &mut Session) -> Found {
+pub(crate) fn measure(question: &Question, directory: &Path, session: &mut Session) -> RoundResults {
     let tests = &question.profile.tests;
-    let mut found = Found {
+    let mut found = RoundResults {
         rules: tests.iter().map(|test| vec![Vec::new(); test.rules.len()]).collect(),
         rates: vec![Vec::new(); tests.len()],
-        ..Found::default()
+        ..RoundResults::default()
     };
     let mut display = Display::new(Nanos::ZERO);
     let [length, all] = [1, question.runs()].map(|runs| Nanos::from_secs(runs * question.seconds()));
@@ -103,7 +103,7 @@ pub(super) fn plan(question: &Question, test: usize, number: u64, directory: &Pa
         |(option, value): &(String, String)| format!("{option}={}", value.replace("{run}", &number.to_string()));
     let mut added = vec![format!("directory={}", directory.display().to_string().replace(':', "\\:"))];
     added.extend(question.added.iter().map(written));
-    let text = crate::versus::with_options(&question.job_file(test)?, &added);
+    let text = fio::with_options(&question.job_file(test)?, &added);
     let machine = Machine::here();
     let parser = parser();
     let parsed = parser.job_file(&format!("{}, {name}", question.name), &text, &machine.surroundings());
@@ -130,7 +130,7 @@ fn rates(result: &RunResult) -> Vec<Rate> {
     [(Part::Read, Direction::Read), (Part::Write, Direction::Write)].into_iter().filter_map(rate).collect()
 }
 
-impl Found {
+impl RoundResults {
     /// Keeps what a run of a test says.
     fn keep(&mut self, question: &Question, test: usize, result: &RunResult) {
         for (rule, rounds) in question.profile.tests[test].rules.iter().zip(&mut self.rules[test]) {

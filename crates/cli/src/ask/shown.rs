@@ -1,8 +1,8 @@
 //! The answer as text and as JSON.
 
 use super::Question;
-use super::rounds::{Found, Rate};
-use super::units::{Outcome, Search};
+use super::rounds::{Rate, RoundResults};
+use super::units::{Search, TrialAnswer};
 use crate::failure::Failure;
 use analysis::question::{Answer, Number, Observed, Part, Rule, of_rounds, of_rules};
 use formats::printable;
@@ -18,34 +18,29 @@ use survey::ProfileRule;
 pub(super) struct Report<'a> {
     pub(super) question: &'a Question,
     pub(super) path: &'a Path,
-    pub(super) found: &'a Found,
+    pub(super) found: &'a RoundResults,
     /// The search for a number of units, if it was asked for.
     pub(super) search: Option<&'a Search>,
 }
 
 /// A rule with what its rounds said.
-struct Judged<'a> {
+struct RuleAnswer<'a> {
     written: &'a ProfileRule,
     rule: Rule,
     rounds: &'a [Observed],
     answer: Answer,
 }
 
-impl Report<'_> {
-    fn judged(&self, test: usize) -> Vec<Judged<'_>> {
+impl<'a> Report<'a> {
+    fn judged(&self, test: usize) -> Vec<RuleAnswer<'a>> {
         let rules = self.question.profile.tests[test].rules.iter().zip(&self.found.rules[test]);
-        let judge = |(written, rounds): (&'_ ProfileRule, &'_ Vec<Observed>)| {
+        let answered = |(written, rounds): (&'a ProfileRule, &'a Vec<Observed>)| {
             // It was read before anything was measured.
             let rule = written.rule(self.question.units()).ok()?;
             let answers: Vec<Answer> = rounds.iter().map(|round| round.answer).collect();
-            Some((rule, of_rounds(&answers)))
+            Some(RuleAnswer { written, rule, rounds, answer: of_rounds(&answers) })
         };
-        rules
-            .filter_map(|(written, rounds)| {
-                let (rule, answer) = judge((written, rounds))?;
-                Some(Judged { written, rule, rounds, answer })
-            })
-            .collect()
+        rules.filter_map(answered).collect()
     }
 
     /// The answer; `None` if the profile has no limits. To a number of units: yes if there is one.
@@ -68,7 +63,6 @@ impl Report<'_> {
         (!all.is_empty()).then(|| of_rules(&all))
     }
 
-    /// Everything as text.
     pub(super) fn text(&self) -> String {
         let mut text: String = self.tried().map(|line| format!("{line}\n")).collect();
         if self.search.is_some() {
@@ -97,7 +91,6 @@ impl Report<'_> {
         all
     }
 
-    /// The answer in sentences.
     pub(super) fn answers(&self) -> Vec<String> {
         let profile = &self.question.profile;
         let place = format!("on {}{}", self.path.display(), self.question.scale());
@@ -128,9 +121,9 @@ impl Report<'_> {
     fn tried(&self) -> impl Iterator<Item = String> + '_ {
         self.search.into_iter().flat_map(|search| &search.tried).map(|tried| {
             let what = match tried.outcome {
-                Outcome::Look(true) => "a look: keeps its limits".to_owned(),
-                Outcome::Look(false) => "a look: misses a limit".to_owned(),
-                Outcome::Rounds(answer) => {
+                TrialAnswer::Look(true) => "a look: keeps its limits".to_owned(),
+                TrialAnswer::Look(false) => "a look: misses a limit".to_owned(),
+                TrialAnswer::Rounds(answer) => {
                     format!("{}: {}", text::counted(u64::from(self.question.rounds), "round"), word(answer))
                 }
             };
@@ -184,14 +177,13 @@ impl Report<'_> {
         Some(format!("By its rates alone, this is enough for {range} {unit}s, by the slowest and the fastest round."))
     }
 
-    /// The search as JSON.
     fn search_document(&self) -> Option<Value> {
         let search = self.search?;
         let tried = search.tried.iter().map(|tried| {
             let (stage, answer) = match tried.outcome {
-                Outcome::Look(true) => ("look", "yes"),
-                Outcome::Look(false) => ("look", "no"),
-                Outcome::Rounds(answer) => ("rounds", word(answer)),
+                TrialAnswer::Look(true) => ("look", "yes"),
+                TrialAnswer::Look(false) => ("look", "no"),
+                TrialAnswer::Rounds(answer) => ("rounds", word(answer)),
             };
             json!({"units": tried.units, "seconds": tried.seconds, "stage": stage, "answer": answer})
         });
@@ -222,20 +214,13 @@ impl Report<'_> {
             }
             for direction in Direction::ALL {
                 let rates = || self.found.rates[at].iter().flatten().filter(|rate| rate.direction == direction);
-                let name = crate::capacity::name(direction);
+                let name = direction.word();
                 let mut row = |what: &str, values: Vec<f64>, shown: fn(f64) -> String| {
                     let ends = (values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max));
                     if let (Some(low), Some(high)) = ends {
-                        let blank = String::new;
-                        rows.push([
-                            test.name.clone(),
-                            format!("{name} {what}"),
-                            shown(low),
-                            shown(high),
-                            blank(),
-                            blank(),
-                            blank(),
-                        ]);
+                        let [low, high] = [low, high].map(shown);
+                        let cells = [test.name.clone(), format!("{name} {what}"), low, high];
+                        rows.push(std::array::from_fn(|at| cells.get(at).cloned().unwrap_or_default()));
                     }
                 };
                 row("iops", rates().map(|rate| rate.iops).collect(), |iops| format!("{}/s", text::number(iops)));
@@ -246,7 +231,6 @@ impl Report<'_> {
         rows
     }
 
-    /// The rounds against their limits.
     pub(super) fn limits(&self, title: &str, answer: &str) -> Limits {
         let tests = self.question.profile.tests.iter().enumerate();
         let rules = tests.flat_map(|(at, test)| self.judged(at).into_iter().map(|judged| judged.limited(&test.name)));
@@ -272,14 +256,13 @@ impl Report<'_> {
         all.join("; ")
     }
 
-    /// Everything as JSON.
     pub(super) fn document(&self) -> Result<String, Failure> {
         let test = |at: usize| {
             let rounds = self.found.rates[at].iter().map(|rates| rates.iter().map(rate_document).collect::<Vec<_>>());
             json!({
                 "name": self.question.profile.tests[at].name,
                 "rounds": rounds.collect::<Vec<_>>(),
-                "rules": self.judged(at).iter().map(Judged::document).collect::<Vec<_>>(),
+                "rules": self.judged(at).iter().map(RuleAnswer::document).collect::<Vec<_>>(),
             })
         };
         crate::streams::document(
@@ -310,7 +293,7 @@ fn beyond(rounds: &[Observed]) -> Option<String> {
     Some(format!("{} of {} beyond", text::grouped(beyond), text::number(measure::float(all))))
 }
 
-impl Judged<'_> {
+impl RuleAnswer<'_> {
     /// The number with its limit and answer in a line.
     fn line(&self) -> String {
         let ios: u64 = self.rounds.iter().map(|round| round.ios).sum();
@@ -398,12 +381,12 @@ fn number(rule: &Rule, value: f64) -> String {
 fn rate(rate: &Rate) -> String {
     let p99 = rate.p99.map(|p99| format!(", p99 {}", text::time(p99))).unwrap_or_default();
     let iops = text::number(rate.iops);
-    format!("{} {iops} IOPS, {}{p99}", crate::capacity::name(rate.direction), text::decimal_rate(rate.bytes_per_second))
+    format!("{} {iops} IOPS, {}{p99}", rate.direction.word(), text::decimal_rate(rate.bytes_per_second))
 }
 
 fn rate_document(rate: &Rate) -> Value {
     json!({
-        "direction": crate::capacity::name(rate.direction),
+        "direction": rate.direction.word(),
         "iops": rate.iops,
         "bytes_per_second": rate.bytes_per_second,
         "p99_ns": rate.p99,

@@ -1,7 +1,7 @@
 //! Measures for how many units a disk is enough: `analysis::units` says which number is next, rounds answer it.
 
 use super::Question;
-use super::rounds::{self, Found};
+use super::rounds::{self, RoundResults};
 use super::shown::Report;
 use analysis::question::{Answer, Number};
 use analysis::units::{Size, UnitSearch, UnitStep};
@@ -16,19 +16,18 @@ const NEEDED: f64 = 3.5;
 
 /// A number of units that was tried.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tried {
+pub(super) struct UnitTrial {
     pub(super) units: u32,
     /// Seconds of each test.
     pub(super) seconds: u64,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: TrialAnswer,
 }
 
 /// Result at a number of units.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Outcome {
+pub(super) enum TrialAnswer {
     /// A look: if all limits were kept.
     Look(bool),
-    /// All rounds.
     Rounds(Answer),
 }
 
@@ -36,17 +35,21 @@ pub(super) enum Outcome {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
     pub(super) size: Size,
-    pub(super) tried: Vec<Tried>,
+    pub(super) tried: Vec<UnitTrial>,
 }
 
 /// Measures a question: as it is, or for the largest number of units. Returns the question of the rounds that are shown,
 /// which are those of the largest number that is enough, or else the last ones.
-pub(super) fn measured(question: &Question, place: &Path, session: &mut Session) -> (Question, Found, Option<Search>) {
+pub(super) fn measured(
+    question: &Question,
+    place: &Path,
+    session: &mut Session,
+) -> (Question, RoundResults, Option<Search>) {
     let Some(most) = question.profile.most.filter(|_| question.is_searched()) else {
         return (question.clone(), rounds::measure(question, place, session), None);
     };
     let (mut steps, mut search) = (UnitSearch::new(most), Search::default());
-    let mut last = (question.clone(), Found::default());
+    let mut last = (question.clone(), RoundResults::default());
     let mut iops_of_a_unit = 0.0;
     loop {
         let step = steps.next_step();
@@ -67,7 +70,7 @@ pub(super) fn measured(question: &Question, place: &Path, session: &mut Session)
             iops_of_a_unit = slowest(&found) / measure::float(seconds) / f64::from(units);
             let keeps = keeps(&asked, &found);
             steps.observe_look(if keeps { Answer::Yes } else { Answer::No });
-            Outcome::Look(keeps)
+            TrialAnswer::Look(keeps)
         } else {
             let answer = Report { question: &asked, path: place, found: &found, search: None }.answer();
             let answer = answer.unwrap_or(Answer::CannotTell);
@@ -76,9 +79,9 @@ pub(super) fn measured(question: &Question, place: &Path, session: &mut Session)
                 search.size.enough_for = (answer == Answer::Yes).then_some(units);
                 last = (asked, found);
             }
-            Outcome::Rounds(answer)
+            TrialAnswer::Rounds(answer)
         };
-        search.tried.push(Tried { units, seconds, outcome });
+        search.tried.push(UnitTrial { units, seconds, outcome });
     }
 }
 
@@ -100,13 +103,13 @@ fn needed(question: &Question, iops: f64) -> u64 {
 }
 
 /// I/Os of the rule that counts the fewest.
-fn slowest(found: &Found) -> f64 {
+fn slowest(found: &RoundResults) -> f64 {
     let ios = found.rules.iter().flatten().flatten().map(|observed| observed.ios);
     measure::float(ios.min().unwrap_or(0))
 }
 
 /// True if all numbers of a look keep their limits.
-fn keeps(question: &Question, found: &Found) -> bool {
+fn keeps(question: &Question, found: &RoundResults) -> bool {
     let tests = question.profile.tests.iter().zip(&found.rules);
     let mut rules = tests.flat_map(|(test, rounds)| test.rules.iter().zip(rounds));
     rules.all(|(rule, rounds)| rule.advice || rounds.iter().all(|round| round.keeps))

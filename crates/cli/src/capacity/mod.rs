@@ -1,29 +1,29 @@
 //! `plumb capacity`: the largest rate of arrivals at which response times keep their limits.
 //!
 //! Owns the command line and the exit status. `analysis::capacity` decides which rate is tried next; `survey` makes its Plan,
-//! `search` measures, `measured` reads the result, `shown` prints.
+//! `search` measures, `numbers` reads the result, `shown` prints.
 
-mod measured;
+mod numbers;
 mod picture;
 mod search;
 mod shown;
 mod slo;
 
-use crate::failure::{Cut, Failure, NOT_STORAGE, signal_status};
-use crate::output;
-use crate::safe_files::{self, AtomicFile, Durability};
-use crate::streams::is_stdout;
-use crate::survey::Place;
+use crate::failure::{Cut, Failure, NOT_STORAGE};
+use crate::result_file::DocumentFile;
+use crate::safe_files::Durability;
+use crate::{drawing, input, output, pages};
 use analysis::capacity::Answer;
-use search::{Ending, Fallback, Found, Question};
+use measure::Nanos;
+use search::{Ending, Question, SearchResult};
 use session::Session;
 use session::arguments::SessionArgs;
-use session::machine::seed_from_clock;
+use session::machine::{Machine, parser, seed_from_clock};
+use session::progress::Display;
 use shown::Report;
 use slo::Slo;
-pub(crate) use slo::name;
 use std::path::{Path, PathBuf};
-use survey::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, SurveyRequest, TestKind, Writes};
+use survey::{Arrivals, OPEN_LOOP_ENGINES, OpenLoad, OpenTarget, Preparation, Reach, SurveyRequest, TestKind, Writes};
 
 /// Find the largest rate of I/Os at which response times keep a limit
 #[derive(Debug, clap::Args)]
@@ -54,8 +54,8 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_name = "LIMIT", value_parser = Slo::parse, required = true)]
     slo: Vec<Slo>,
     /// Bytes of an I/O
-    #[arg(long, value_name = "SIZE", value_parser = survey::block_sizes, default_value = "8k")]
-    bs: crate::survey::Numbers,
+    #[arg(long, value_name = "SIZE", value_parser = block, default_value = "8k")]
+    bs: u32,
     /// Share of reads in percent; the others are writes
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100), default_value_t = 100)]
     mix: u32,
@@ -69,7 +69,7 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_name = "RATE", value_parser = slo::rate)]
     to: Option<f64>,
     /// Half width of the interval that ends the search
-    #[arg(long, value_name = "SHARE", value_parser = crate::compare::tolerance, default_value = "3%")]
+    #[arg(long, value_name = "SHARE", value_parser = input::share, default_value = "3%")]
     precision: f64,
     /// Longest time of all trials together; with it, a trial may last longer than a minute [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = survey::seconds)]
@@ -111,6 +111,13 @@ pub(crate) struct CapacityArgs {
 /// Exit status if the answer is not known.
 const CANNOT_TELL: u8 = 2;
 
+fn block(text: &str) -> Result<u32, String> {
+    match survey::block_sizes(text).map_err(|error| error.to_string())?[..] {
+        [block] => Ok(block),
+        _ => Err("name one block size".to_owned()),
+    }
+}
+
 fn arrivals(word: &str) -> Result<Arrivals, String> {
     match word {
         "poisson" => Ok(Arrivals::Poisson),
@@ -119,7 +126,6 @@ fn arrivals(word: &str) -> Result<Arrivals, String> {
     }
 }
 
-/// Searches, saves and prints.
 pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
     let mut session = Session::open(&args.session)?;
     let searched = search(args, &mut session);
@@ -128,48 +134,54 @@ pub(crate) fn run(args: &CapacityArgs) -> Result<u8, Failure> {
 
 fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     let question = args.question()?;
-    args.picture.as_deref().map(crate::drawing::check_output).transpose()?;
-    args.page.as_deref().map(crate::pages::check_to_mail).transpose()?;
-    let mut place = Place::open(args.request())?;
-    if args.mix < 100 && place.open.writes != Writes::Allowed {
-        let shown = &place.open.shown;
+    args.picture.as_deref().map(drawing::check_output).transpose()?;
+    args.page.as_deref().map(pages::check_to_mail).transpose()?;
+    let prepared = Preparation::new(args.request(), Reach::Whole, 0)?;
+    prepared.check(&prepared.found.outlined(&prepared.request), &parser(), &Machine::here().surroundings())?;
+    let mut open = OpenTarget::open(&prepared.found, &prepared.request)?;
+    if args.mix < 100 && open.writes != Writes::Allowed {
+        let shown = &open.shown;
         return Err(Failure::new(format!("{shown}: is only read; leave out --mix, or name a directory")));
     }
-    let mut file = args.file()?;
-    let prints = args.session.streams.json || file.is_none();
+    let mut file =
+        DocumentFile::reserve(args.output.as_deref(), Path::new("."), "plumb-capacity", &args.session.streams)?;
+    let prints = file.prints;
     args.session.publish.check_stdout(prints.then_some("-o -"))?;
     let mut out = session.stdout();
-    let wear = place.bytes_to_fill();
+    let wear = if open.is_filled() { 0 } else { prepared.found.prepared_bytes(&prepared.request) };
     if wear > 0 && !prints && !output::is_quiet() {
         out.write(&format!("A work file of {} is written first.\n", survey::short_size(wear)))?;
     }
-    place.open.remarks.iter().for_each(|remark| output::print_remark(&format!("plumb: {remark}")));
-    if let Some(signal) = place.fill(session)? {
-        return Ok(signal_status(signal));
+    let remark = |remark: &String| output::print_remark(&format!("plumb: {remark}"));
+    open.remarks.iter().for_each(remark);
+    let mut display = Display::new(Nanos::ZERO);
+    let filled = session.fill(&prepared, &open, &mut display);
+    display.clear();
+    if let Err(cut) = filled {
+        return cut.outcome();
     }
-    let found = search::measure(question, &place.open.target, session);
-    let report = Report { target: &place.open.shown, found: &found };
+    open.set_filled()?.iter().for_each(remark);
+    let found = search::measure(question, &open.target, session);
+    let report = Report { target: &open.shown, found: &found };
     if found.rows.is_empty()
         && let Ending::Cut(Cut::Failed(_)) = found.ending
     {
         return status(found);
     }
     let document = report.document()?;
-    if let Some(file) = &mut file {
-        file.write(document.as_bytes(), Durability::Synced)?;
-    }
+    file.write(&document, Durability::Synced)?;
     out.write(&if prints { document } else { report.text() })?;
-    report.remarks().iter().for_each(|remark| output::print_remark(&format!("plumb: {remark}")));
+    report.remarks().iter().for_each(remark);
     let drawn = found.rows.len() > 1;
     match args.picture.as_deref() {
-        Some(path) if drawn => crate::drawing::drawn(path, &picture::page(&report)?)?,
+        Some(path) if drawn => drawing::drawn(path, &picture::page(&report)?)?,
         Some(path) => output::print_remark(&format!("plumb: {}: not drawn: there was no second trial", path.display())),
         None => {}
     }
     if let Some(path) = args.page.as_deref() {
-        crate::drawing::drawn(path, &picture::page(&report)?)?;
+        drawing::drawn(path, &picture::page(&report)?)?;
     }
-    if let Some(path) = file.as_ref().map(AtomicFile::path) {
+    if let Some(path) = file.path() {
         let page = if args.no_report || !drawn { String::new() } else { page_next_to(path, &report) };
         if !prints && !output::is_quiet() {
             out.write(&format!("Result: {}\n{page}", path.display()))?;
@@ -181,13 +193,13 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
 /// Draws the page next to the result. Returns the line that says so.
 fn page_next_to(result: &Path, report: &Report<'_>) -> String {
     let html = result.with_extension("html");
-    match picture::page(report).and_then(|page| crate::drawing::drawn(&html, &page)) {
+    match picture::page(report).and_then(|page| drawing::drawn(&html, &page)) {
         Ok(()) => format!("Report: {}\n", html.display()),
         Err(failure) => format!("No report: {}\n", failure.message()),
     }
 }
 
-fn status(found: Found) -> Result<u8, Failure> {
+fn status(found: SearchResult) -> Result<u8, Failure> {
     match found.ending {
         Ending::Concluded(_) if !found.findings.refused.is_empty() => Ok(NOT_STORAGE),
         Ending::Concluded(conclusion) => match conclusion.answer {
@@ -200,9 +212,8 @@ fn status(found: Found) -> Result<u8, Failure> {
 
 impl CapacityArgs {
     fn question(&self) -> Result<Question, Failure> {
-        let [block] = self.bs[..] else { return Err(Failure::new("--bs: name one block size")) };
         let load = OpenLoad {
-            block,
+            block: self.bs,
             read_percent: self.mix,
             arrivals: self.arrivals,
             engine: self.engine.clone().unwrap_or_else(|| OPEN_LOOP_ENGINES[0].to_owned()),
@@ -221,7 +232,7 @@ impl CapacityArgs {
         Ok(Question {
             slos: self.slo.clone(),
             load,
-            fallback: if self.engine.is_none() { Fallback::Allowed } else { Fallback::Over },
+            may_change_engine: self.engine.is_none(),
             precision: self.precision,
             between: [self.from, self.to],
             confirm: self.confirm,
@@ -234,25 +245,11 @@ impl CapacityArgs {
             targets: vec![self.target.clone()],
             tests: vec![TestKind::RandomRead],
             users: vec![1],
-            block_sizes: self.bs.clone(),
+            block_sizes: vec![self.bs],
             size: self.size,
             engine: self.engine.clone(),
             overwrite: self.overwrite.clone(),
             ..SurveyRequest::default()
-        }
-    }
-
-    /// The file of the result, made before anything is measured; none for `-`.
-    fn file(&self) -> Result<Option<AtomicFile>, Failure> {
-        match self.output.as_deref() {
-            Some(path) if is_stdout(path) => Ok(None),
-            Some(path) => {
-                safe_files::check(path)?;
-                AtomicFile::at(path).map(Some)
-            }
-            None => AtomicFile::numbered(Path::new("."), "plumb-capacity").map(Some).map_err(|error| {
-                Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
-            }),
         }
     }
 }

@@ -1,42 +1,31 @@
 //! The trials as a picture, and the page with their numbers.
 
-use super::search::{Row, stage_words};
+use super::search::{TrialRow, stage_words};
 use super::shown::Report;
 use crate::failure::Failure;
-use report::Chart;
+use crate::pages;
 use report::data::{Capacity, RateTrial, ResponseLimit};
-use report::page::{Column, Numbers, Page, Picture, Verdict};
+use report::page::{Numbers, Page};
 use serde_json::{Value, json};
 
-/// The page of a search.
 pub(super) fn page(report: &Report<'_>) -> Result<Page, Failure> {
-    let chart = Chart::named("capacity").ok_or_else(|| Failure::new("there is no chart of a capacity"))?;
     let title = format!("{} · {}", report.target, report.load());
     let sentences = report.sentences();
-    let picture = Picture {
-        chart,
-        title: title.clone(),
-        heading: "Response time over the rate".to_owned(),
-        mark: None,
-        size: chart.size,
-        paper: chart.paper,
-        data: serde_json::to_value(data(report, &title, &sentences))?,
-    };
+    let picture = pages::picture("capacity", &title, "Response time over the rate", data(report, &title, &sentences))?;
     Ok(Page {
-        verdict: Verdict { line: sentences.first().cloned().unwrap_or_default(), findings: Vec::new() },
         sentences: sentences.get(1..).unwrap_or_default().to_vec(),
         // With one I/O at a time alone there is no rate to draw.
         pictures: if report.rows().is_empty() { Vec::new() } else { vec![picture] },
         numbers: numbers(report),
         remarks: report.remarks(),
-        ..crate::pages::begun(format!("Capacity: {title}"))
+        ..pages::begun(format!("Capacity: {title}"), sentences.first().cloned().unwrap_or_default())
     })
 }
 
 fn data(report: &Report<'_>, title: &str, sentences: &[String]) -> Capacity {
     let limit = report.limit();
     let crossing = report.conclusion().and_then(|found| found.crossing);
-    let trial = |row: &&Row| {
+    let trial = |row: &&TrialRow| {
         let [p50_ns, p99_ns, p99_9_ns] = row.measured.percentiles;
         RateTrial {
             offered: row.offered,
@@ -61,7 +50,7 @@ fn data(report: &Report<'_>, title: &str, sentences: &[String]) -> Capacity {
 }
 
 /// The columns of the table: id, title, unit.
-const COLUMNS: [(&str, &str, &str); 8] = [
+const COLUMNS: &[(&str, &str, &str)] = &[
     ("stage", "stage", ""),
     ("offered", "offered", "1/s"),
     ("done", "done", "1/s"),
@@ -75,7 +64,7 @@ const COLUMNS: [(&str, &str, &str); 8] = [
 fn numbers(report: &Report<'_>) -> Numbers {
     let limit = report.limit();
     let rounded = |number: f64, digits: i32| json!((number * 10_f64.powi(digits)).round() / 10_f64.powi(digits));
-    let row = |row: &&Row| {
+    let row = |row: &&TrialRow| {
         let [p50, p99, p999] =
             row.measured.percentiles.map(|found| found.map_or(Value::Null, |ns| rounded(ns / 1e3, 1)));
         vec![
@@ -89,6 +78,5 @@ fn numbers(report: &Report<'_>) -> Numbers {
             p999,
         ]
     };
-    let columns = COLUMNS.map(|(id, title, unit)| Column { id, title, unit }).to_vec();
-    Numbers { columns, rows: report.rows().iter().map(row).collect() }
+    pages::numbers(COLUMNS, report.rows().iter().map(row).collect())
 }

@@ -1,6 +1,6 @@
 //! Measures what the search asks for, trial after trial.
 
-use super::measured::Measured;
+use super::numbers::TrialNumbers;
 use super::slo::Slo;
 use crate::failure::Cut;
 use analysis::capacity::{Conclusion, Counts, Goal, Limit, Patience, Search, Stage, Step, Trial, WARM_UP};
@@ -22,8 +22,8 @@ pub(crate) struct Question {
     /// Limits on response times; all must be kept.
     pub(crate) slos: Vec<Slo>,
     pub(crate) load: OpenLoad,
-    /// Another engine may be used than that of the load.
-    pub(crate) fallback: Fallback,
+    /// Another engine may be used if the kernel refuses that of the load: the user named none, and none has worked yet.
+    pub(crate) may_change_engine: bool,
     /// Half width of the interval that is wanted, as a share.
     pub(crate) precision: f64,
     /// First and largest rate per second.
@@ -32,15 +32,6 @@ pub(crate) struct Question {
     pub(crate) confirm: u64,
     /// Seconds of all trials; `None` for an hour, with trials of a minute at most.
     pub(crate) time: Option<u64>,
-}
-
-/// Another engine may be used than the first one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fallback {
-    /// If the kernel refuses the first one.
-    Allowed,
-    /// It was chosen by the user, or has worked.
-    Over,
 }
 
 impl Question {
@@ -61,13 +52,20 @@ impl Question {
 
 /// A trial that was measured.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct TrialRow {
     /// Stage of the search; `None` with one I/O at a time.
     pub(crate) stage: Option<Stage>,
     /// Rate of arrivals per second.
     pub(crate) offered: f64,
     pub(crate) seconds: f64,
-    pub(crate) measured: Measured,
+    pub(crate) measured: TrialNumbers,
+}
+
+impl TrialRow {
+    /// How far its rate is from another one, in logarithms.
+    pub(super) fn distance(&self, rate: f64) -> f64 {
+        (self.offered / rate).ln().abs()
+    }
 }
 
 /// The tester without the target, at a rate at which it was late.
@@ -75,7 +73,6 @@ pub(crate) struct Row {
 pub(crate) struct Sender {
     /// Rate of arrivals per second.
     pub(crate) offered: f64,
-    /// Completions per second.
     pub(crate) done: f64,
     /// Share of the I/Os that were sent late.
     pub(crate) late: f64,
@@ -94,10 +91,10 @@ pub(crate) enum Ending {
 
 /// A search that has ended, with all of its trials.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     /// The question, with the engine that was used.
     pub(crate) question: Question,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<TrialRow>,
     /// Findings that results are not of the storage.
     pub(crate) findings: Findings,
     /// The tester by itself, if it was late.
@@ -110,7 +107,7 @@ pub(crate) struct Found {
 }
 
 /// Searches the capacity of a target that has its data. All trials are kept, however it ends.
-pub(crate) fn measure(question: Question, target: &SurveyTarget, session: &mut Session) -> Found {
+pub(crate) fn measure(question: Question, target: &SurveyTarget, session: &mut Session) -> SearchResult {
     let mut measurement = Measurement {
         search: Search::new(question.goal()),
         question,
@@ -127,7 +124,7 @@ pub(crate) fn measure(question: Question, target: &SurveyTarget, session: &mut S
     let ending = measurement.all();
     measurement.display.clear();
     let Measurement { question, rows, findings, sender, engine_because, search, .. } = measurement;
-    Found { question, rows, findings, sender, engine_because, spent: search.spent(), ending }
+    SearchResult { question, rows, findings, sender, engine_because, spent: search.spent(), ending }
 }
 
 /// The search with its trials so far.
@@ -135,7 +132,7 @@ struct Measurement<'a> {
     question: Question,
     target: &'a SurveyTarget,
     session: &'a mut Session,
-    rows: Vec<Row>,
+    rows: Vec<TrialRow>,
     findings: Findings,
     sender: Option<Sender>,
     engine_because: Option<String>,
@@ -146,7 +143,6 @@ struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
-    /// Measures until the search ends.
     fn all(&mut self) -> Ending {
         loop {
             if let Some(signal) = self.session.caught() {
@@ -169,18 +165,17 @@ impl Measurement<'_> {
         let (measured, _) = self.counted("one I/O at a time", Sending::Alone, seconds)?;
         let rate = measured.mean.map_or(0.0, |mean| 1e9 / mean);
         self.search.observe_alone(rate, &measured.counts);
-        self.rows.push(Row { stage: None, offered: measured.done, seconds, measured });
+        self.rows.push(TrialRow { stage: None, offered: measured.done, seconds, measured });
         Ok(())
     }
 
-    /// Measures at a rate.
     fn trial(&mut self, rate: f64, seconds: f64, stage: Stage) -> Result<(), Cut> {
         let width =
             self.search.width().map(|width| format!(", known to ±{}", text::percent(width))).unwrap_or_default();
         let title = format!("{} at {}/s{width}", stage_words(stage), text::short_number(rate));
         let (measured, offered) = self.counted(&title, Sending::Rate(rate), seconds)?;
         self.search.observe(&observation(&measured, offered, seconds));
-        self.rows.push(Row { stage: Some(stage), offered, seconds, measured });
+        self.rows.push(TrialRow { stage: Some(stage), offered, seconds, measured });
         Ok(())
     }
 
@@ -194,7 +189,7 @@ impl Measurement<'_> {
         let trial = self.trial_of(&title, Sending::Rate(rate), seconds);
         self.question.load = load;
         let (result, offered) = trial?;
-        let measured = Measured::of(&result, &self.question.slos);
+        let measured = TrialNumbers::of(&result, &self.question.slos);
         let trial = observation(&measured, offered, seconds);
         self.search.observe_sender(&trial);
         let over = measured.counts.iter().map(Counts::share).fold(0.0, f64::max);
@@ -203,21 +198,20 @@ impl Measurement<'_> {
     }
 
     /// A trial of the target. Returns its numbers and its exact rate.
-    fn counted(&mut self, title: &str, sending: Sending, seconds: f64) -> Result<(Measured, f64), Cut> {
+    fn counted(&mut self, title: &str, sending: Sending, seconds: f64) -> Result<(TrialNumbers, f64), Cut> {
         let (result, rate) = self.trial_of(title, sending, seconds)?;
         self.findings.add(&result, &self.session.args().accept);
         self.session.count(&result.notes);
         self.session.keep(&result);
-        Ok((Measured::of(&result, &self.question.slos), rate))
+        Ok((TrialNumbers::of(&result, &self.question.slos), rate))
     }
 
     /// Makes a trial, with another engine where the usual one cannot be used. Returns its result and its exact rate.
     fn trial_of(&mut self, title: &str, sending: Sending, seconds: f64) -> Result<(RunResult, f64), Cut> {
         loop {
             let (result, rate) = self.attempt(title, sending, seconds)?;
-            let because = if self.question.fallback == Fallback::Allowed { self.refusal(&result) } else { None };
-            self.question.fallback = Fallback::Over;
-            let Some(because) = because else {
+            let may_change = std::mem::take(&mut self.question.may_change_engine);
+            let Some(because) = self.refusal(&result).filter(|_| may_change) else {
                 self.session.check(title, &result)?;
                 return Ok((result, rate));
             };
@@ -226,7 +220,6 @@ impl Measurement<'_> {
         }
     }
 
-    /// Runs a trial once.
     fn attempt(&mut self, title: &str, sending: Sending, seconds: f64) -> Result<(RunResult, f64), Cut> {
         let spent = Nanos::from_secs_f64(self.search.spent());
         let total =
@@ -259,7 +252,7 @@ impl Measurement<'_> {
 }
 
 /// The numbers of a trial as the search sees them.
-fn observation(measured: &Measured, offered: f64, seconds: f64) -> Trial {
+fn observation(measured: &TrialNumbers, offered: f64, seconds: f64) -> Trial {
     Trial {
         offered,
         done: measured.done,
@@ -273,7 +266,6 @@ fn observation(measured: &Measured, offered: f64, seconds: f64) -> Trial {
 /// Numbers of the errors with which a kernel refuses an engine: EPERM, EACCES, ENOSYS.
 const REFUSALS: [i32; 3] = [1, 13, 38];
 
-/// A stage in words.
 pub(crate) fn stage_words(stage: Stage) -> String {
     match stage {
         Stage::Ramp => "ramp".to_owned(),

@@ -1,13 +1,13 @@
 //! The result as text and as JSON.
 
-use super::search::{Ending, Found, Row, stage_words};
-use super::slo::{Slo, name};
+use super::search::{Ending, SearchResult, TrialRow, stage_words};
+use super::slo::Slo;
 use crate::failure::Cut;
 use crate::streams;
 use analysis::capacity::{Answer, Basis, Ceiling, Conclusion, Confirmation, Reason, Regime, Stage};
 use analysis::statistics::Crossing;
 use formats::printable;
-use measure::text;
+use measure::{Direction, text};
 use model::PhaseKind;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -24,11 +24,10 @@ const NEAR: f64 = 0.1;
 pub(crate) struct Report<'a> {
     /// The target as it is shown.
     pub(crate) target: &'a str,
-    pub(crate) found: &'a Found,
+    pub(crate) found: &'a SearchResult,
 }
 
 impl Report<'_> {
-    /// The workload in words.
     pub(crate) fn load(&self) -> String {
         let load = &self.found.question.load;
         let what = match load.read_percent {
@@ -44,18 +43,17 @@ impl Report<'_> {
     }
 
     /// The rows by rate, without the one of one I/O at a time.
-    pub(crate) fn rows(&self) -> Vec<&Row> {
-        let mut rows: Vec<&Row> = self.found.rows.iter().filter(|row| row.stage.is_some()).collect();
+    pub(crate) fn rows(&self) -> Vec<&TrialRow> {
+        let mut rows: Vec<&TrialRow> = self.found.rows.iter().filter(|row| row.stage.is_some()).collect();
         rows.sort_by(|one, other| one.offered.total_cmp(&other.offered));
         rows
     }
 
     /// Share of the I/Os of a row beyond the limit that counts.
-    pub(crate) fn share(row: &Row, limit: usize) -> f64 {
+    pub(crate) fn share(row: &TrialRow, limit: usize) -> f64 {
         row.measured.counts.get(limit).map_or(0.0, analysis::capacity::Counts::share)
     }
 
-    /// Everything as text.
     pub(crate) fn text(&self) -> String {
         let limit = self.limit();
         let mut text = String::new();
@@ -80,7 +78,6 @@ impl Report<'_> {
         printable::lines(&text).into_owned()
     }
 
-    /// The answer in sentences.
     pub(crate) fn sentences(&self) -> Vec<String> {
         match &self.found.ending {
             Ending::Concluded(found) => self.concluding(found),
@@ -93,46 +90,37 @@ impl Report<'_> {
         let all: Vec<String> = self.found.question.slos.iter().map(Slo::words).collect();
         let limits = all.join(" and ");
         let of_limit = found.limit.and_then(|limit| all.get(limit).cloned()).unwrap_or_else(|| limits.clone());
-        let target = &self.target;
-        match (found.answer, found.crossing) {
-            (Answer::Holds, Some(crossing)) => self.holding(found, &crossing, &limits),
+        let (target, short) = (&self.target, text::short_number);
+        vec![match (found.answer, found.crossing) {
+            (Answer::Holds, Some(crossing)) => return self.holding(found, &crossing, &limits),
+            (Answer::Holds, None) => return Vec::new(),
             (Answer::AtLeast(at, Ceiling::Largest), _) => {
-                vec![format!(
-                    "{target} holds at least {} IOPS with {limits}: no larger rate was asked for.",
-                    text::short_number(at)
-                )]
+                format!("{target} holds at least {} IOPS with {limits}: no larger rate was asked for.", short(at))
             }
-            (Answer::AtLeast(at, Ceiling::Tester), _) => vec![format!(
+            (Answer::AtLeast(at, Ceiling::Tester), _) => format!(
                 "{target} holds at least {} IOPS with {limits}; the tester was the limit: {}.",
-                text::short_number(at),
+                short(at),
                 self.by_itself()
-            )],
-            (Answer::AtLeast(at, Ceiling::Submission), _) => vec![format!(
+            ),
+            (Answer::AtLeast(at, Ceiling::Submission), _) => format!(
                 "{target} holds at least {} IOPS with {limits}; at larger rates I/Os were sent late, as their system calls or \
                  other programs took the processors: {}.",
-                text::short_number(at),
+                short(at),
                 self.by_itself()
-            )],
-            (Answer::Never(None), _) => {
-                vec![format!(
-                    "{target} does not keep {of_limit} at any rate: one I/O at a time already takes longer{}.",
-                    self.alone()
-                )]
-            }
+            ),
+            (Answer::Never(None), _) => format!(
+                "{target} does not keep {of_limit} at any rate: one I/O at a time already takes longer{}.",
+                self.alone()
+            ),
             (Answer::Never(Some(at)), _) => {
-                vec![format!(
-                    "{target} does not keep {of_limit} even at {} IOPS, the lowest rate that was tried.",
-                    text::short_number(at)
-                )]
+                format!("{target} does not keep {of_limit} even at {} IOPS, the lowest rate that was tried.", short(at))
             }
             (Answer::CannotTell(reason), crossing) => {
-                let near = crossing.map(|crossing| {
-                    format!(" It is near {} IOPS ({}).", text::short_number(crossing.rate), interval(&crossing))
-                });
-                vec![format!("Cannot tell: {}.{}", self.why(reason), near.unwrap_or_default())]
+                let near = crossing
+                    .map(|crossing| format!(" It is near {} IOPS ({}).", short(crossing.rate), interval(&crossing)));
+                format!("Cannot tell: {}.{}", self.why(reason), near.unwrap_or_default())
             }
-            (Answer::Holds, None) => Vec::new(),
-        }
+        }]
     }
 
     /// `alone, with the engine null, the tester did 380k of 400k IOPS, with 12 % over the limit and 3 % sent late`.
@@ -203,15 +191,15 @@ impl Report<'_> {
         let limit = self.limit();
         let share = run.shares.get(limit).copied().unwrap_or(0.0);
         let slo = self.found.question.slos.get(limit);
-        let reached =
-            slo.zip(self.confirmed_at(run)).map(|(slo, at)| format!(", {} {}", slo.percentile(), text::time(at)));
+        let (response, phase) = self.confirmed(run);
+        let reached = slo.zip(response).map(|(slo, at)| format!(", {} {}", slo.percentile(), text::time(at)));
         format!(
             "{} for {}{}, {} of the I/Os over the limit{}",
             text::short_number(run.rate),
             text::span(run.seconds),
             reached.unwrap_or_default(),
             text::percent(share),
-            match self.last_phase(run) {
+            match phase {
                 Some(PhaseKind::CannotTell) => ", too short to tell if the rate is settled".to_owned(),
                 Some(kind) => format!(", rate {}", kind.title()),
                 None => String::new(),
@@ -219,20 +207,12 @@ impl Report<'_> {
         )
     }
 
-    /// The row of a longer run.
-    fn row_of(&self, run: &Confirmation) -> Option<&Row> {
-        let mut rows = self.found.rows.iter().filter(|row| row.stage == Some(Stage::Confirm));
-        rows.find(|row| row.offered.total_cmp(&run.rate).is_eq())
-    }
-
-    /// Response time of a longer run at the percentile of the limit.
-    fn confirmed_at(&self, run: &Confirmation) -> Option<f64> {
-        self.row_of(run)?.measured.at_limits.get(self.limit()).copied().flatten()
-    }
-
-    /// Last phase of a longer run.
-    fn last_phase(&self, run: &Confirmation) -> Option<PhaseKind> {
-        self.row_of(run)?.measured.phases.last().map(|phase| phase.kind)
+    /// Response time of a longer run at the percentile of the limit, and its last phase.
+    fn confirmed(&self, run: &Confirmation) -> (Option<f64>, Option<PhaseKind>) {
+        let is_of_run = |row: &&TrialRow| row.stage == Some(Stage::Confirm) && row.offered.total_cmp(&run.rate).is_eq();
+        let Some(row) = self.found.rows.iter().find(is_of_run) else { return (None, None) };
+        let response = row.measured.at_limits.get(self.limit()).copied().flatten();
+        (response, row.measured.phases.last().map(|phase| phase.kind))
     }
 
     /// The limit of the trials at the capacity and above, nearest first.
@@ -311,30 +291,21 @@ impl Report<'_> {
     /// Sentence on the phases of the trial nearest to a rate that had several.
     fn change(&self, at: f64) -> Option<String> {
         let changed = self.found.rows.iter().filter(|row| row.measured.regime() != Regime::One);
-        let distance = |row: &Row| (row.offered / at).ln().abs();
-        let nearest = changed.min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
+        let nearest = changed.min_by(|one, other| one.distance(at).total_cmp(&other.distance(at)))?;
         let sentence = analysis::regime::lasting(&nearest.measured.phases)?.sentence;
         Some(sentence.trim_end_matches('.').to_owned())
     }
 
-    /// The result as JSON.
     pub(crate) fn document(&self) -> Result<String, crate::failure::Failure> {
         let load = &self.found.question.load;
         let found = self.conclusion();
         let crossing = found.and_then(|found| found.crossing);
-        let slo = |slo: &Slo| json!({"direction": slo.direction.map(name), "percentile": slo.percent, "limit_ns": slo.limit.get()});
-        let reason = found.and_then(|found| match found.answer {
-            Answer::CannotTell(reason) => Some(self.why(reason)),
-            _ => None,
-        });
-        let least = found.and_then(|found| match found.answer {
-            Answer::AtLeast(rate, _) => Some(rate),
-            _ => None,
-        });
-        let ceiling = found.and_then(|found| match found.answer {
-            Answer::AtLeast(_, ceiling) => Some(ceiling_word(ceiling)),
-            _ => None,
-        });
+        let slo = |slo: &Slo| json!({"direction": slo.direction.map(Direction::word), "percentile": slo.percent, "limit_ns": slo.limit.get()});
+        let (least, ceiling, reason) = match found.map(|found| found.answer) {
+            Some(Answer::AtLeast(rate, ceiling)) => (Some(rate), Some(ceiling_word(ceiling)), None),
+            Some(Answer::CannotTell(reason)) => (None, None, Some(self.why(reason))),
+            _ => (None, None, None),
+        };
         let confirmed = found.and_then(|found| found.confirmed.as_ref());
         streams::document(
             "capacity",
@@ -362,7 +333,7 @@ impl Report<'_> {
                 "interval": crossing.and(found).map(|found| if found.basis == Basis::Fit { "fit" } else { "cliff" }),
                 "confirmed": confirmed.map(|run| json!({
                     "rate": run.rate, "shares": run.shares, "seconds": run.seconds,
-                    "response_ns": self.confirmed_at(run), "phase": self.last_phase(run),
+                    "response_ns": self.confirmed(run).0, "phase": self.confirmed(run).1,
                 })),
                 "beyond": crossing.map(|crossing| json!({"times": BEYOND, "share": self.beyond(&crossing).1})),
                 "plan_for": crossing.map(|crossing| PLANNED * crossing.rate),
@@ -378,7 +349,7 @@ impl Report<'_> {
     }
 }
 
-fn row_document(row: &Row) -> Value {
+fn row_document(row: &TrialRow) -> Value {
     let [p50, p99, p999] = row.measured.percentiles;
     let counts = row.measured.counts.iter();
     json!({
@@ -419,13 +390,12 @@ fn interval(crossing: &Crossing) -> String {
 }
 
 /// Index of the row next to a rate, if it is of the rounds.
-fn nearest(rows: &[&Row], capacity: f64) -> Option<usize> {
+fn nearest(rows: &[&TrialRow], capacity: f64) -> Option<usize> {
     let of_rounds = rows.iter().enumerate().filter(|(_, row)| matches!(row.stage, Some(Stage::Round(_))));
-    let distance = |row: &Row| (row.offered / capacity).ln().abs();
-    of_rounds.min_by(|one, other| distance(one.1).total_cmp(&distance(other.1))).map(|(at, _)| at)
+    of_rounds.min_by(|one, other| one.1.distance(capacity).total_cmp(&other.1.distance(capacity))).map(|(at, _)| at)
 }
 
-fn cells(row: &Row, limit: usize) -> [String; 6] {
+fn cells(row: &TrialRow, limit: usize) -> [String; 6] {
     let [p50, p99, p999] = row.measured.percentiles.map(|found| found.map_or_else(|| "-".to_owned(), text::time));
     [
         text::short_number(row.offered),
@@ -439,7 +409,7 @@ fn cells(row: &Row, limit: usize) -> [String; 6] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::search::{Fallback, Question, Sender};
+    use super::super::search::{Question, Sender};
     use super::*;
     use measure::Nanos;
     use survey::OpenLoad;
@@ -458,14 +428,14 @@ mod tests {
         let question = Question {
             slos: vec![Slo::parse("p99<2ms").unwrap()],
             load,
-            fallback: Fallback::Over,
+            may_change_engine: false,
             precision: 0.03,
             between: [None, None],
             confirm: 60,
             time: None,
         };
         let conclusion = Conclusion { answer, crossing: None, basis: Basis::Fit, limit: None, confirmed: None };
-        let found = Found {
+        let found = SearchResult {
             question,
             rows: Vec::new(),
             findings: session::arguments::Findings::default(),

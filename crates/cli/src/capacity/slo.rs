@@ -16,7 +16,6 @@ pub(crate) struct Slo {
 }
 
 impl Slo {
-    /// Reads a limit.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text} is not a limit on response times; write it like p99<2ms or write.p99.9<10ms");
         let (left, right) = text.split_once('<').ok_or_else(wrong)?;
@@ -45,7 +44,7 @@ impl Slo {
 
     /// The direction and percentile: `write p99.9`.
     pub(crate) fn percentile(&self) -> String {
-        let direction = self.direction.map(|direction| format!("{} ", name(direction))).unwrap_or_default();
+        let direction = self.direction.map(|direction| format!("{} ", direction.word())).unwrap_or_default();
         direction + &self.percentile
     }
 
@@ -67,15 +66,6 @@ fn time(text: &str) -> Option<Nanos> {
     };
     let seconds = digits.trim().parse::<f64>().ok()? * factor;
     (1e-9..=3600.0).contains(&seconds).then(|| Nanos::from_secs_f64(seconds))
-}
-
-/// Name of a direction.
-pub(crate) fn name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Read => "read",
-        Direction::Write => "write",
-        Direction::Trim => "trim",
-    }
 }
 
 /// Reads a rate such as `20k`, in I/Os per second.

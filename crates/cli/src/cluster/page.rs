@@ -3,12 +3,12 @@
 use super::repeat::Repetitions;
 use super::shown::Report;
 use crate::failure::Failure;
+use crate::pages;
 use cluster::MemberResult;
 use measure::Nanos;
 use model::RunResult;
-use report::Chart;
 use report::data::{Line, Panel, Series, Unit};
-use report::page::{Column, Numbers, Page, Picture, Verdict};
+use report::page::{Page, Picture};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -36,14 +36,10 @@ pub(super) fn write(path: &Path, shown: &Report<'_>, merged: &RunResult) -> Resu
     let title = format!("{} members of a cluster", shown.summary.members);
     let verdict = rest.first().cloned().unwrap_or_else(|| head.clone());
     let page = Page {
-        verdict: Verdict { line: verdict, findings: Vec::new() },
         sentences: std::iter::once(head).chain(rest.iter().skip(1)).cloned().collect(),
         pictures: picture(shown.members, &title, head)?.into_iter().collect(),
-        numbers: Numbers {
-            columns: COLUMNS.map(|(id, title, unit)| Column { id, title, unit }).to_vec(),
-            rows: rows(shown),
-        },
-        ..crate::pages::begun(title)
+        numbers: pages::numbers(&COLUMNS, rows(shown)),
+        ..pages::begun(title, verdict)
     };
     crate::drawing::drawn(path, &page)
 }
@@ -61,16 +57,12 @@ pub(super) fn write_repeated(path: &Path, all: &Repetitions<'_>) -> Result<(), F
         let rows = rows(&run.shown(None, None)).into_iter();
         numbered.extend(rows.map(|row| std::iter::once(json!(number)).chain(row).collect::<Vec<_>>()));
     }
-    let columns = std::iter::once(("repetition", "repetition", "")).chain(COLUMNS);
+    let columns: Vec<_> = std::iter::once(("repetition", "repetition", "")).chain(COLUMNS).collect();
     let page = Page {
-        verdict: Verdict { line: sentences.first().cloned().unwrap_or_default(), findings: Vec::new() },
         sentences: all.paragraphs(),
         pictures,
-        numbers: Numbers {
-            columns: columns.map(|(id, title, unit)| Column { id, title, unit }).collect(),
-            rows: numbered,
-        },
-        ..crate::pages::begun(title)
+        numbers: pages::numbers(&columns, numbered),
+        ..pages::begun(title, sentences.first().cloned().unwrap_or_default())
     };
     crate::drawing::drawn(path, &page)
 }
@@ -97,7 +89,6 @@ fn rows(shown: &Report<'_>) -> Vec<Vec<Value>> {
 
 /// The rate of each member over time, on one clock; none without samples.
 fn picture(members: &[MemberResult], title: &str, head: &str) -> Result<Option<Picture>, Failure> {
-    let Some(chart) = Chart::named("series") else { return Ok(None) };
     let Some(begin) = members.iter().filter_map(|member| member.started.or(member.go)).min() else { return Ok(None) };
     let mut shown: Vec<&MemberResult> = members.iter().filter(|member| member.samples.len() > 1).collect();
     if shown.is_empty() {
@@ -131,15 +122,7 @@ fn picture(members: &[MemberResult], title: &str, head: &str) -> Result<Option<P
         notes,
         ..Series::default()
     };
-    Ok(Some(Picture {
-        chart,
-        title: title.to_owned(),
-        heading: "Members over time".to_owned(),
-        mark: None,
-        size: chart.size,
-        paper: chart.paper,
-        data: serde_json::to_value(data)?,
-    }))
+    pages::picture("series", title, "Members over time", data).map(Some)
 }
 
 /// The amount of a rate.

@@ -2,21 +2,17 @@
 //!
 //! Owns options, files and exit status. `analysis::compare` pairs the tests and judges them.
 
-pub(crate) mod documents;
 mod picture;
-mod read;
-pub(crate) mod text;
+mod shown;
 
 use crate::failure::Failure;
-use crate::input;
 use crate::output::Output;
+use crate::sides::{self, unpaired};
 use crate::streams::{Streams, is_stdout};
-use analysis::compare::{
-    ComparedTest, Design, Difference, Matches, Metric, Summary, compare, compare_usual, pair, summary,
-};
+use crate::{drawing, input};
+use analysis::compare::{ComparedTest, Design, Difference, Metric, Summary, compare, compare_usual, summary};
 use clap::ValueEnum;
 use formats::printable;
-pub(crate) use read::{SideResults, side};
 use session::arguments::AcceptArgs;
 use std::path::PathBuf;
 
@@ -51,7 +47,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "old")]
     new: Vec<PathBuf>,
     /// Largest change that counts as the same, like 5% or 0.5%
-    #[arg(long, default_value = "5%", value_parser = tolerance, value_name = "SHARE")]
+    #[arg(long, default_value = "5%", value_parser = input::share, value_name = "SHARE")]
     tolerance: f64,
     /// Compare the latency at p10, p20 .. p90, p99 and p99.9, too
     #[arg(long)]
@@ -59,7 +55,7 @@ pub(crate) struct CompareArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
-    #[arg(help = crate::drawing::DRAWN, short, long, value_name = "FILE")]
+    #[arg(help = drawing::DRAWN, short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     accept: AcceptArgs,
@@ -78,22 +74,14 @@ enum Format {
     Json,
 }
 
-/// Parses a share: `5%`, `0.5 %`. Returns 0.05.
-pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{text} is not a share above 0 % and below 100 %; write it like 5% or 0.5%");
-    let digits = text.strip_suffix('%').ok_or_else(wrong)?.trim_end();
-    let percent: f64 = digits.parse().map_err(|_| wrong())?;
-    if percent > 0.0 && percent < 100.0 { Ok(percent / 100.0) } else { Err(wrong()) }
-}
-
-/// Everything that a comparison shows.
 pub(crate) struct Comparison {
     pub(crate) tests: Vec<ComparedTest>,
     /// The shift functions, if they are wanted.
     pub(crate) shifts: Vec<ComparedTest>,
     pub(crate) surroundings: Vec<Difference>,
-    pub(crate) summary: Summary,
-    /// Facts about the results, in sentences.
+    /// Two sentences on all changes.
+    pub(crate) sentences: [String; 2],
+    /// Remarks on the numbers, then on the results.
     pub(crate) notes: Vec<String>,
     pub(crate) tolerance: f64,
     pub(crate) results: [usize; 2],
@@ -104,105 +92,51 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
     args.streams.apply();
     let picture = args.output.as_deref();
     // The destination is checked before anything is read.
-    picture.filter(|path| !is_stdout(path)).map(crate::drawing::check_output).transpose()?;
+    picture.filter(|path| !is_stdout(path)).map(drawing::check_output).transpose()?;
     let words = match args.results.as_slice() {
         [old, new] => [std::slice::from_ref(old), std::slice::from_ref(new)],
         _ => [args.old.as_slice(), &args.new],
     };
-    let (old, new) = (side(words[0], &args.accept)?, side(words[1], &args.accept)?);
-    let damaged = old.damaged + new.damaged;
-    let results = [old.results, new.results];
-    let mut surroundings = old.facts.differences(&new.facts);
-    let mut notes = notes(&old, &new);
-    let matches = pair(old.observations, new.observations);
-    surroundings.extend(matches.differences());
-    notes.extend(notes_on(&matches));
+    let mut sides = sides::read(words, &args.accept)?;
+    let matches = &sides.matches;
+    sides.notes.extend(unpaired(matches));
     if matches.both.is_empty() && matches.refused.is_empty() {
         let why = "no test is in both: plumb pairs tests of equal pattern, block size, users and depth";
-        return Err(Failure::new(notes.into_iter().fold(why.to_owned(), |text, note| format!("{text}\n{note}"))));
+        return Err(Failure::new([&[why.to_owned()], &sides.notes[..]].concat().join("\n")));
     }
     let of = |metrics: &[Metric]| compare(&matches.both, metrics, args.tolerance, Design::AsMade);
     let tests = compare_usual(&matches.both, &[], args.tolerance, Design::AsMade);
+    let Summary { sentences, remarks } = summary(&tests, args.tolerance);
     let comparison = Comparison {
-        summary: summary(&tests, args.tolerance),
         shifts: if args.shift { shifts(of(&Metric::SHIFT)) } else { Vec::new() },
         tests,
-        surroundings,
-        notes,
+        surroundings: sides.surroundings,
+        sentences,
+        notes: [remarks, sides.notes].concat(),
         tolerance: args.tolerance,
-        results,
+        results: sides.results,
     };
     let text = match args.format {
-        _ if args.streams.json => documents::json(&comparison)?,
-        Format::Json => documents::json(&comparison)?,
-        Format::Markdown => printable::lines(&documents::markdown(&comparison)).into_owned(),
-        Format::Text => printable::lines(&text::render(&comparison)).into_owned(),
+        _ if args.streams.json => shown::json(&comparison)?,
+        Format::Json => shown::json(&comparison)?,
+        Format::Markdown => printable::lines(&shown::markdown(&comparison)).into_owned(),
+        Format::Text => printable::lines(&shown::text(&comparison)).into_owned(),
     };
     match picture {
-        Some(file) if is_stdout(file) => Output::stdout().write(&picture::svg(&comparison, words)?)?,
+        Some(file) if is_stdout(file) => {
+            Output::stdout().write(&drawing::svg_of(&picture::page(&comparison, words)?)?)?
+        }
         Some(file) => {
             Output::stdout().write(&text)?;
-            picture::write(&comparison, words, file)?;
+            drawing::drawn(file, &picture::page(&comparison, words)?)?;
         }
         None => Output::stdout().write(&text)?,
     }
-    Ok(input::status(comparison.tests.len(), damaged + matches.refused.len()))
+    Ok(input::status(comparison.tests.len(), sides.damaged + matches.refused.len()))
 }
 
 /// The percentiles that both sides have. A report lists some of them only.
 fn shifts(mut tests: Vec<ComparedTest>) -> Vec<ComparedTest> {
     tests.iter_mut().for_each(|test| test.rows.retain(|row| row.old.is_some() && row.new.is_some()));
     tests
-}
-
-/// Notes about the results of both sides, before their tests are paired.
-pub(crate) fn notes(old: &SideResults, new: &SideResults) -> Vec<String> {
-    let mut found = Vec::new();
-    for (side, name) in [(old, "old"), (new, "new")] {
-        for (results, grade) in
-            [(&side.not_storage, "NOT A STORAGE RESULT"), (&side.accepted, "NOT A STORAGE RESULT, and accepted")]
-        {
-            let first = results
-                .first()
-                .map(|first| format!("{} of {} {name} results: {grade}, {first}", results.len(), side.results));
-            found.extend(first);
-        }
-    }
-    for (side, name) in [(old, "old"), (new, "new")] {
-        if let Some(first) = side.disturbed.first() {
-            found.push(format!("{} of {} {name} results were disturbed: {first}", side.disturbed.len(), side.results));
-        }
-    }
-    let missing = old.facts.not_known(&new.facts);
-    if !missing.is_empty() {
-        found.push(format!("Only one side states these, so they may differ: {}", missing.join(", ")));
-    }
-    found
-}
-
-/// Notes about what could not be paired.
-pub(crate) fn notes_on(matches: &Matches) -> Vec<String> {
-    let mut found = matches.refused.clone();
-    found.extend(matches.only_old.iter().map(|label| format!("Only in the old results: {label}")));
-    found.extend(matches.only_new.iter().map(|label| format!("Only in the new results: {label}")));
-    found.extend(matches.not_stated.iter().cloned());
-    if matches.repeated > 0 {
-        found.push(format!("{} results were given more than once; each counts once", matches.repeated));
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tolerance_is_a_share_in_percent() {
-        for (text, expected) in [("5%", 0.05), ("0.5 %", 0.005), ("99%", 0.99)] {
-            assert!(tolerance(text).is_ok_and(|found| (found - expected).abs() < 1e-12), "{text}");
-        }
-        for text in ["", "5", "0%", "-1%", "100%", "NaN%", "x%", "inf%"] {
-            assert!(tolerance(text).is_err(), "{text}");
-        }
-    }
 }

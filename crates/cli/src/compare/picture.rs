@@ -1,33 +1,21 @@
 //! A comparison as a picture: the changes with their intervals, in a page, a drawing, an image or on paper.
 
 use super::Comparison;
-use super::text::on_intervals;
-use crate::drawing::{drawn, svg_of};
+use super::shown::on_intervals;
 use crate::failure::Failure;
-use analysis::compare::{ComparedTest, Metric, Order, Row, Verdict};
-use analysis::statistics::ALPHA;
-use report::Chart;
-use report::data::{ChangedTest, Changes, NumberChange, Outcome, Unit};
-use report::page::{Column, Numbers, Page, Picture, Surroundings, Verdict as PageVerdict};
+use crate::pages;
+use analysis::compare::{ComparedTest, Metric, Order, Row};
+use report::data::{ChangedTest, Changes, NumberChange, Unit};
+use report::page::{Numbers, Page, Surroundings};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Most facts about the surroundings that stand under the picture.
 const MOST_FACTS: usize = 6;
 
-/// Draws the comparison of these files.
-pub(super) fn write(comparison: &Comparison, sides: [&[PathBuf]; 2], file: &Path) -> Result<(), Failure> {
-    drawn(file, &page(comparison, &sides.map(name).join(" → "))?)
-}
-
-/// The drawing of the comparison, as SVG.
-pub(super) fn svg(comparison: &Comparison, sides: [&[PathBuf]; 2]) -> Result<String, Failure> {
-    svg_of(&page(comparison, &sides.map(name).join(" → "))?)
-}
-
 /// Words for the files of a side: the first one, and how many more.
 fn name(files: &[PathBuf]) -> String {
-    let files: Vec<PathBuf> = files.iter().flat_map(|word| super::read::files(word)).collect();
+    let files: Vec<PathBuf> = files.iter().flat_map(|word| crate::sides::files(word)).collect();
     let of = |file: &PathBuf| file.file_name().map(|name| name.to_string_lossy().into_owned());
     let first = files.first().and_then(of).unwrap_or_default();
     match files.len().saturating_sub(1) {
@@ -36,12 +24,13 @@ fn name(files: &[PathBuf]) -> String {
     }
 }
 
-fn page(comparison: &Comparison, title: &str) -> Result<Page, Failure> {
-    let chart = Chart::named("changes").ok_or_else(|| Failure::new("there is no chart of changes"))?;
-    let sentences = comparison.summary.sentences.to_vec();
-    let facts = comparison.surroundings.iter().map(|one| format!("{}: {} → {}", one.fact, one.old, one.new));
-    let remarks: Vec<String> = comparison.summary.remarks.iter().chain(&comparison.notes).cloned().collect();
-    let notes = std::iter::once(on_intervals(comparison)).chain(facts.take(MOST_FACTS)).chain(remarks.clone());
+/// The page of the comparison of these files.
+pub(super) fn page(comparison: &Comparison, sides: [&[PathBuf]; 2]) -> Result<Page, Failure> {
+    let title = sides.map(name).join(" → ");
+    let sentences = comparison.sentences.to_vec();
+    let facts: Vec<(String, String)> =
+        comparison.surroundings.iter().map(|one| (one.fact.clone(), format!("{} → {}", one.old, one.new))).collect();
+    let noted = facts.iter().take(MOST_FACTS).map(|(fact, values)| format!("{fact}: {values}"));
     let mut tests = Vec::new();
     for test in &comparison.tests {
         tests.push(changed(test, test.label.clone()));
@@ -49,38 +38,21 @@ fn page(comparison: &Comparison, title: &str) -> Result<Page, Failure> {
         tests.extend(shift.map(|shift| changed(shift, "shift of the latency".to_owned())));
     }
     let data = Changes {
-        title: title.to_owned(),
+        title: title.clone(),
         sentences: sentences.clone(),
         tolerance: comparison.tolerance,
         tests,
-        notes: notes.collect(),
+        notes: std::iter::once(on_intervals(comparison)).chain(noted).chain(comparison.notes.clone()).collect(),
     };
-    let picture = Picture {
-        chart,
-        title: title.to_owned(),
-        heading: "What changed".to_owned(),
-        mark: None,
-        size: chart.size,
-        paper: chart.paper,
-        data: serde_json::to_value(&data)?,
-    };
-    let surroundings = Surroundings {
-        source: "Around the runs, old → new".to_owned(),
-        facts: comparison
-            .surroundings
-            .iter()
-            .map(|one| (one.fact.clone(), format!("{} → {}", one.old, one.new)))
-            .collect(),
-        command: None,
-    };
+    let source = "Around the runs, old → new".to_owned();
+    let around = (!facts.is_empty()).then_some(Surroundings { source, facts, command: None });
     Ok(Page {
-        verdict: PageVerdict { line: sentences[0].clone(), findings: Vec::new() },
         sentences: sentences[1..].to_vec(),
-        pictures: vec![picture],
+        pictures: vec![pages::picture("changes", &title, "What changed", data)?],
         numbers: numbers(comparison),
-        runs: if comparison.surroundings.is_empty() { Vec::new() } else { vec![surroundings] },
-        remarks,
-        ..crate::pages::begun(format!("Comparison: {title}"))
+        runs: around.into_iter().collect(),
+        remarks: comparison.notes.clone(),
+        ..pages::begun(format!("Comparison: {title}"), sentences[0].clone())
     })
 }
 
@@ -94,55 +66,46 @@ fn changed(test: &ComparedTest, label: String) -> ChangedTest {
 }
 
 fn row(row: &Row) -> NumberChange {
-    let share = |logarithm: f64| Some(logarithm.exp_m1()).filter(|share| share.is_finite());
-    let ends = row.change.map(|change| change.interval(ALPHA));
+    let [change, low, high] = row.shares();
     NumberChange {
         name: row.metric.title(),
         unit: if row.metric == Metric::Iops { Unit::Count } else { Unit::Latency },
         old: row.old,
         new: row.new,
-        change: row.ratio().and_then(share),
-        low: ends.and_then(|(low, _)| share(low)),
-        high: ends.and_then(|(_, high)| share(high)),
-        verdict: match row.verdict {
-            Verdict::Same => Outcome::Same,
-            Verdict::Better => Outcome::Better,
-            Verdict::Worse => Outcome::Worse,
-            Verdict::Slight => Outcome::Slight,
-            Verdict::CannotTell => Outcome::CannotTell,
-        },
+        change,
+        low,
+        high,
+        verdict: row.verdict,
     }
 }
 
-/// The columns of the table.
-const COLUMNS: [(&str, &str); 7] = [
-    ("test", "test"),
-    ("number", "number"),
-    ("old", "old"),
-    ("new", "new"),
-    ("change", "change"),
-    ("interval_percent", "95 % interval"),
-    ("verdict", "verdict"),
+/// The columns of the table: id, title, unit.
+const COLUMNS: &[(&str, &str, &str)] = &[
+    ("test", "test", ""),
+    ("number", "number", ""),
+    ("old", "old", ""),
+    ("new", "new", ""),
+    ("change", "change", ""),
+    ("interval_percent", "95 % interval", ""),
+    ("verdict", "verdict", ""),
 ];
 
 /// All numbers, as `plumb compare` prints them.
 fn numbers(comparison: &Comparison) -> Numbers {
-    let columns = COLUMNS.map(|(id, title)| Column { id, title, unit: "" }).to_vec();
     let mut rows = Vec::new();
     for test in comparison.tests.iter().chain(&comparison.shifts) {
         for row in &test.rows {
             let of = |number: Option<f64>| number.map_or(Value::Null, |number| json!(row.metric.text(number)));
-            let change = row.change_text();
             rows.push(vec![
                 json!(test.label),
                 json!(row.metric.title()),
                 of(row.old),
                 of(row.new),
-                json!(change),
+                json!(row.change_text()),
                 json!(row.interval_text()),
-                json!(row.reason.clone().unwrap_or_else(|| row.verdict.word().to_owned())),
+                json!(row.reason.as_deref().unwrap_or_else(|| row.verdict.word())),
             ]);
         }
     }
-    Numbers { columns, rows }
+    pages::numbers(COLUMNS, rows)
 }

@@ -1,8 +1,6 @@
 //! `plumb model`: the cost of an I/O by its size, and the gain of more users, from results of sweeps or from sweeps
 //! that it runs.
 
-mod document;
-mod levels;
 mod show;
 mod sweep;
 
@@ -10,12 +8,14 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
 use crate::streams;
-use analysis::costs;
+use analysis::Load;
+use analysis::costs::{self, UserPoint, depth_of};
 use formats::printable;
 use measure::Direction;
 use model::{JobResult, RunResult};
 use serde_json::{Value, json};
 use session::arguments::SessionArgs;
+use show::FittedModel;
 use std::path::PathBuf;
 
 /// Fit cost models to sweeps over block sizes, users or depth
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
         return Err(Failure::new(format!("{option} is for sweeps that are measured: plumb model --run TARGET")));
     }
     let mut out = Output::asked(args.output.as_deref())?;
-    let mut models: Vec<Named> = Vec::new();
+    let mut models: Vec<FittedModel> = Vec::new();
     // Files that give no model alone, each with a level of a sweep over several files.
     let mut open: Vec<RunResult> = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -102,44 +102,23 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     out.write(&printable::lines(&text)).map(|()| 0)
 }
 
-/// A fitted model for a person and for a program.
-struct Named {
-    text: String,
-    document: Value,
-}
-
-impl Named {
-    fn new((source, title): (&str, &str), shown: &str, mut document: Value) -> Self {
-        document["source"] = Value::from(source);
-        document["title"] = Value::from(title);
-        Named { text: format!("{source}: {title}\n{shown}"), document }
-    }
-}
-
-/// All jobs as one result.
 fn together(results: Vec<RunResult>) -> RunResult {
     let jobs = results.iter().flat_map(RunResult::reported_jobs).collect();
     RunResult { jobs, ..results.into_iter().next().unwrap_or_default() }
 }
 
-fn of_results(name: &str, results: &[RunResult]) -> Vec<Named> {
+fn of_results(name: &str, results: &[RunResult]) -> Vec<FittedModel> {
     let mut found = Vec::new();
     for result in results {
-        if let Some(model) = costs::access_model(&costs::size_points(result)) {
-            let title = "time per I/O by block size";
-            found.push(Named::new((name, title), &show::access(&model, result), document::access(&model, result)));
-        }
+        let access = costs::access_model(&costs::size_points(result));
+        found.extend(access.map(|model| show::access(&model, result).of(name, "time per I/O by block size")));
         let rate = costs::device_rate(result);
-        if let Some(mixture) = rate.and_then(|rate| costs::mixture(&costs::mixture_points(result), rate)) {
-            let title = "from cold to cached, by block size";
-            found.push(Named::new((name, title), &show::mixture(&mixture), document::mixture(&mixture)));
-        }
+        let mixture = rate.and_then(|rate| costs::mixture(&costs::mixture_points(result), rate));
+        found.extend(mixture.map(|model| show::mixture(&model).of(name, "from cold to cached, by block size")));
     }
-    for sweep in levels::sweeps(results) {
-        if let Some(law) = costs::scalability(&sweep.points) {
-            let shown = show::scaling(&law, sweep.load);
-            found.push(Named::new((name, &sweep.title()), &shown, document::scaling(&law, sweep.load)));
-        }
+    for sweep in sweeps(results) {
+        let law = costs::scalability(&sweep.points);
+        found.extend(law.map(|law| show::scaling(&law, sweep.load).of(name, &sweep.title())));
     }
     found
 }
@@ -150,4 +129,74 @@ fn pattern(job: &JobResult) -> String {
 
 fn busiest(job: &JobResult) -> Direction {
     Direction::ALL.into_iter().max_by_key(|&direction| job.directions[direction].ios).unwrap_or(Direction::Read)
+}
+
+/// Levels that differ in one load only.
+struct LevelSweep {
+    pattern: String,
+    block_bytes: u32,
+    load: Load,
+    /// The value of the other load, which all levels share.
+    other: u32,
+    points: Vec<UserPoint>,
+}
+
+impl LevelSweep {
+    /// For example `randread of 4096 B by depth, 4 users`.
+    fn title(&self) -> String {
+        let size = if self.block_bytes > 0 { format!(" of {} B", self.block_bytes) } else { String::new() };
+        let other = match self.load {
+            _ if self.other == 1 => String::new(),
+            Load::Users => format!(", {}", Load::Depth.counted(self.other)),
+            Load::Depth => format!(", {}", Load::Users.counted(self.other)),
+        };
+        format!("{}{size} by {}{other}", self.pattern, self.load.plural())
+    }
+}
+
+/// Access pattern, smallest and largest block: equal in all levels of a sweep.
+type Nature = (String, (u32, u32));
+
+struct Level {
+    nature: Nature,
+    users: u32,
+    depth: u32,
+    iops: f64,
+}
+
+/// The sweeps over users, each at one depth, then those over depth, each with one number of users.
+fn sweeps(results: &[RunResult]) -> Vec<LevelSweep> {
+    let levels: Vec<Level> = results.iter().flat_map(RunResult::reported_jobs).filter_map(|job| level(&job)).collect();
+    let mut found: Vec<(Nature, LevelSweep)> = Vec::new();
+    for load in [Load::Users, Load::Depth] {
+        for level in &levels {
+            let (value, other) = match load {
+                Load::Users => (level.users, level.depth),
+                Load::Depth => (level.depth, level.users),
+            };
+            let point = UserPoint { users: f64::from(value), iops: level.iops };
+            let alike = |sweep: &&mut (Nature, LevelSweep)| {
+                sweep.0 == level.nature && sweep.1.load == load && sweep.1.other == other
+            };
+            match found.iter_mut().find(alike) {
+                Some((_, sweep)) => sweep.points.push(point),
+                None => {
+                    let (pattern, (_, block_bytes)) = level.nature.clone();
+                    let sweep = LevelSweep { pattern, block_bytes, load, other, points: vec![point] };
+                    found.push((level.nature.clone(), sweep));
+                }
+            }
+        }
+    }
+    let mut sweeps: Vec<LevelSweep> = found.into_iter().map(|(_, sweep)| sweep).collect();
+    for sweep in &mut sweeps {
+        sweep.points.sort_by(|a, b| a.users.total_cmp(&b.users));
+    }
+    sweeps
+}
+
+fn level(job: &JobResult) -> Option<Level> {
+    let iops: f64 = job.directions.iter().filter_map(|(_, found)| found.iops()).sum();
+    let nature = (pattern(job), job.echo.block_sizes[busiest(job)]);
+    (iops > 0.0).then(|| Level { nature, users: job.workers.max(1), depth: depth_of(job), iops })
 }

@@ -1,13 +1,30 @@
-//! Models as text: fitted parameters with confidence intervals, and measured value, prediction and error of each point.
+//! Models as text and as JSON: fitted parameters with confidence intervals, and measured value, prediction and error of each
+//! point. JSON is in base units.
 
 use analysis::Load;
 use analysis::costs::{self, AccessModel, Estimate, Mixture, Scalability};
 use measure::text;
 use model::RunResult;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
+/// A fitted model for a person and for a program.
+pub(super) struct FittedModel {
+    pub(super) text: String,
+    pub(super) document: Value,
+}
+
+impl FittedModel {
+    /// The same, named by the results that it is of.
+    pub(super) fn of(mut self, source: &str, title: &str) -> Self {
+        self.document["source"] = Value::from(source);
+        self.document["title"] = Value::from(title);
+        FittedModel { text: format!("{source}: {title}\n{}", self.text), ..self }
+    }
+}
+
 /// The fitted line, the device's request limit that bends it, and each point.
-pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
+pub(super) fn access(model: &AccessModel, result: &RunResult) -> FittedModel {
     let (fixed, rate) =
         if costs::is_memory(result) { ("system call", "copy rate") } else { ("access time", "transfer rate") };
     let mut text = format!(
@@ -16,7 +33,8 @@ pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
         estimate(model.bytes_per_second, 1e-6)
     );
     let bends = |device: &&model::DeviceFacts| device.top && !costs::is_memory(result);
-    for device in result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(bends) {
+    let devices = || result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(bends);
+    for device in devices() {
         let kib =
             |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), |bytes| format!("{} KiB", bytes / 1024));
         let _ = writeln!(
@@ -27,18 +45,28 @@ pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
             kib(device.read_ahead_bytes)
         );
     }
-    let limit = result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(|device| device.top);
-    let limit = limit.filter_map(|device| device.request_max_bytes).min().filter(|_| !costs::is_memory(result));
+    let limit = devices().filter_map(|device| device.request_max_bytes).min();
     let points = model.points.iter().map(|(point, predicted)| {
         let pieces = limit.map_or(String::new(), |limit| pieces(point.bytes, limit));
         (point.bytes, point.seconds * 1e6, predicted * 1e6, pieces)
     });
-    text + &table(["block B", "measured µs", "predicted µs", ""], 2, points)
+    text += &table(["block B", "measured µs", "predicted µs", ""], 2, points);
+    let points = model.points.iter().map(|(point, predicted_s)| {
+        json!({ "block_bytes": point.bytes, "measured_s": point.seconds, "predicted_s": predicted_s })
+    });
+    let document = json!({
+        "model": "access",
+        "of": if costs::is_memory(result) { "memory" } else { "device" },
+        "fixed_s": parameter(model.fixed_s),
+        "bytes_per_second": parameter(model.bytes_per_second),
+        "points": points.collect::<Vec<_>>(),
+    });
+    FittedModel { text, document }
 }
 
 /// The scalability law over users or depth, and each point.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of users; saturates")]
-pub(super) fn scaling(law: &Scalability, load: Load) -> String {
+pub(super) fn scaling(law: &Scalability, load: Load) -> FittedModel {
     let peak = law.peak.map_or_else(
         || "none: the rate never falls".to_owned(),
         |(level, iops)| format!("{} IOPS with {}", text::number(iops), load.counted(level.round() as u32)),
@@ -54,12 +82,25 @@ pub(super) fn scaling(law: &Scalability, load: Load) -> String {
         digits(law.coherency, 6)
     );
     let points = law.points.iter().map(|(point, predicted)| (point.users, point.iops, *predicted, String::new()));
-    text + &table([load.plural(), "measured IOPS", "predicted IOPS", ""], 0, points)
+    let text = text + &table([load.plural(), "measured IOPS", "predicted IOPS", ""], 0, points);
+    let points = law.points.iter().map(|(point, predicted_iops)| {
+        json!({ "load": point.users, "measured_iops": point.iops, "predicted_iops": predicted_iops })
+    });
+    let document = json!({
+        "model": "scaling",
+        "load": load.plural(),
+        "alone_iops": parameter(law.alone),
+        "contention": parameter(law.contention),
+        "coherency": parameter(law.coherency),
+        "peak": law.peak.map(|(load, iops)| json!({ "load": load, "iops": iops })),
+        "points": points.collect::<Vec<_>>(),
+    });
+    FittedModel { text, document }
 }
 
 /// Predicted rate of a run that starts with a cold cache, from the costs of device and memory, and the point from which
 /// memory dominates.
-pub(super) fn mixture(mixture: &Mixture) -> String {
+pub(super) fn mixture(mixture: &Mixture) -> FittedModel {
     let text = format!(
         "  device rate   {:.3} MB/s, in order\n  system call   {} µs\n  copy rate     {} MB/s\n",
         mixture.device_bytes_per_second / 1e6,
@@ -70,7 +111,21 @@ pub(super) fn mixture(mixture: &Mixture) -> String {
         let crossing = part.crossing_s.map_or_else(|| "never".to_owned(), |seconds| format!("{seconds:.3} s"));
         (point.bytes, point.ios / point.seconds, part.ios / point.seconds, format!(" {crossing:>12}"))
     });
-    text + &table(["block B", "measured IOPS", "predicted IOPS", "  cached from"], 0, points)
+    let text = text + &table(["block B", "measured IOPS", "predicted IOPS", "  cached from"], 0, points);
+    let points = mixture.points.iter().map(|(point, part)| {
+        json!({
+            "block_bytes": point.bytes, "seconds": point.seconds, "measured_ios": point.ios, "predicted_ios": part.ios,
+            "cached_from_s": part.crossing_s,
+        })
+    });
+    let document = json!({
+        "model": "mixture",
+        "device_bytes_per_second": mixture.device_bytes_per_second,
+        "call_s": parameter(mixture.call_s),
+        "copy_bytes_per_second": parameter(mixture.copy_bytes_per_second),
+        "points": points.collect::<Vec<_>>(),
+    });
+    FittedModel { text, document }
 }
 
 /// A table of points: what is varied, measured value, prediction, and text after the error; below it the mean and the
@@ -84,17 +139,9 @@ fn table(heads: [&str; 4], digits: usize, points: impl Iterator<Item = (f64, f64
         errors.push((at, error));
         let _ = writeln!(text, "  {at:>12.0} {measured:>14.digits$} {predicted:>14.digits$} {error:>+8.2}{more}");
     }
-    text + &summary(&errors)
-}
-
-/// `  mean error 3.1 %, largest +12.4 % at 512`.
-fn summary(errors: &[(f64, f64)]) -> String {
-    let Some((at, largest)) = errors.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) else {
-        return String::new();
-    };
-    let count = u32::try_from(errors.len()).map_or(f64::INFINITY, f64::from);
-    let mean = errors.iter().map(|(_, error)| error.abs()).sum::<f64>() / count;
-    format!("  mean error {mean:.2} %, largest {largest:+.2} % at {at:.0}\n")
+    let Some((at, largest)) = errors.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) else { return text };
+    let mean = errors.iter().map(|(_, error)| error.abs()).sum::<f64>() / measure::float(errors.len() as u64);
+    text + &format!("  mean error {mean:.2} %, largest {largest:+.2} % at {at:.0}\n")
 }
 
 /// `  4 requests`: the number of device requests that a block larger than the request limit is split into.
@@ -105,15 +152,7 @@ fn pieces(bytes: f64, limit: u64) -> String {
 }
 
 fn estimate(found: Estimate, unit: f64) -> String {
-    let scaled = |value: f64| value * unit;
-    digits(
-        Estimate {
-            value: scaled(found.value),
-            standard_error: scaled(found.standard_error),
-            half_width: scaled(found.half_width),
-        },
-        3,
-    )
+    digits(Estimate { value: found.value * unit, half_width: found.half_width * unit, ..found }, 3)
 }
 
 /// `100.000 ± 0.120`; without the interval if there are as many parameters as points.
@@ -121,4 +160,10 @@ fn digits(found: Estimate, digits: usize) -> String {
     let interval =
         if found.half_width.is_finite() { format!(" ± {:.digits$}", found.half_width) } else { String::new() };
     format!("{:.digits$}{interval}", found.value)
+}
+
+/// A value with its 95 % confidence interval; no interval if there are as many parameters as points.
+fn parameter(found: Estimate) -> Value {
+    let interval = Some(found.half_width).filter(|width| width.is_finite());
+    json!({ "value": found.value, "interval": interval })
 }

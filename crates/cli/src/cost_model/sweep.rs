@@ -3,12 +3,12 @@
 //! Four sweeps: the device by block size (random reads with O_DIRECT), memory by block size (cached reads), runs that
 //! start with a cold cache and end cached, and users. Nothing except plumb's own work file is ever written.
 
-use super::{ModelArgs, document, show};
+use super::ModelArgs;
+use super::show::{self, FittedModel};
 use crate::failure::{Cut, Failure};
 use crate::output::Output;
 use crate::remarks;
 use crate::streams;
-use crate::survey::filled_target;
 use analysis::Load;
 use analysis::costs::{self, Mixture};
 use formats::{native, printable};
@@ -21,7 +21,7 @@ use session::{Run, Session};
 use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use survey::{CostReads, OpenTarget, ReadWay, short_size};
+use survey::{Access, CostReads, OpenTarget, Preparation, Reach, ReadWay, SurveyRequest, short_size};
 
 /// Exponents of the block sizes: 512 bytes to 16 MiB.
 const POWERS: std::ops::RangeInclusive<u32> = 9..=24;
@@ -29,7 +29,6 @@ const POWERS: std::ops::RangeInclusive<u32> = 9..=24;
 const USUAL_SIZE: u64 = 256 << 20;
 /// Default time of a measurement, in milliseconds.
 const USUAL_TIME_MS: u64 = 1000;
-/// The numbers of users.
 const USERS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Minimum length of a run that starts cold, in multiples of the time of one pass over the file.
 const PASSES: f64 = 2.5;
@@ -39,7 +38,6 @@ const COLD_PASSES: usize = 3;
 /// The target must hold this many blocks for a block size to be measured.
 const BLOCKS_MIN: u64 = 4;
 
-/// Longest time of a measurement.
 const TIME_MAX: Nanos = Nanos::from_secs(600);
 
 /// Parses a time like `300ms`, `2s` or `1m` into milliseconds.
@@ -66,9 +64,9 @@ fn measure(target: &Path, args: &ModelArgs, session: &mut Session) -> Result<u8,
         std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
     }
     let mut display = Display::new(Nanos::ZERO);
-    let filled = filled_target(target, args.size.unwrap_or(USUAL_SIZE), session, &mut display);
+    let opened = open(target, args.size.unwrap_or(USUAL_SIZE), session, &mut display);
     display.clear();
-    let place = match filled {
+    let place = match opened {
         Ok(place) => place,
         Err(cut) => return cut.outcome(),
     };
@@ -89,6 +87,21 @@ fn measure(target: &Path, args: &ModelArgs, session: &mut Session) -> Result<u8,
     Ok(0)
 }
 
+/// Opens a work file that is made and filled, or a file or device that is only read.
+fn open(target: &Path, size: u64, session: &mut Session, display: &mut Display) -> Result<OpenTarget, Cut> {
+    let targets = vec![target.to_owned()];
+    let request = SurveyRequest { targets, size: Some(size), direct: Some(true), ..SurveyRequest::default() };
+    let prepared = Preparation::new(request, Reach::Whole, 0)?;
+    let mut open = OpenTarget::open(&prepared.found, &prepared.request)?;
+    if open.target.access != Access::Direct {
+        return Err(Failure::at(target, "takes no O_DIRECT, so its device cannot be measured").into());
+    }
+    session.fill(&prepared, &open, display)?;
+    let remarks = open.set_filled()?;
+    open.remarks.extend(remarks);
+    Ok(open)
+}
+
 /// The target of the sweeps, and the remarks so far.
 struct Bench<'a> {
     place: &'a OpenTarget,
@@ -105,31 +118,21 @@ struct Bench<'a> {
     models: Vec<Value>,
 }
 
-/// Measurements of one kind.
-#[derive(Default)]
-struct Sweep {
-    points: Vec<RunResult>,
-}
-
-impl Sweep {
-    /// Merges all points into one result with one job each, so that its file can be read like any sweep.
-    fn merged(self) -> RunResult {
-        let lowest = self.points.iter().filter_map(|point| point.lowest_traffic.as_ref());
-        let mut traffic: Option<LowestTraffic> = None;
-        for one in lowest {
-            let sum =
-                traffic.get_or_insert_with(|| LowestTraffic { disks: one.disks.clone(), ..LowestTraffic::default() });
-            sum.read_bytes += one.read_bytes;
-            sum.written_bytes += one.written_bytes;
-        }
-        let mut points = self.points.into_iter();
-        let mut all = points.next().unwrap_or_default();
-        for (number, mut point) in (1_u32..).zip(points) {
-            point.jobs.iter_mut().for_each(|job| job.echo.group = number);
-            all.jobs.append(&mut point.jobs);
-        }
-        RunResult { lowest_traffic: traffic, devices: Vec::new(), limited_by: None, notes: Vec::new(), ..all }
+/// Merges all points of a sweep into one result with one job each, so that its file can be read like any sweep.
+fn merged(points: Vec<RunResult>) -> RunResult {
+    let mut traffic: Option<LowestTraffic> = None;
+    for one in points.iter().filter_map(|point| point.lowest_traffic.as_ref()) {
+        let sum = traffic.get_or_insert_with(|| LowestTraffic { disks: one.disks.clone(), ..LowestTraffic::default() });
+        sum.read_bytes += one.read_bytes;
+        sum.written_bytes += one.written_bytes;
     }
+    let mut points = points.into_iter();
+    let mut all = points.next().unwrap_or_default();
+    for (number, mut point) in (1_u32..).zip(points) {
+        point.jobs.iter_mut().for_each(|job| job.echo.group = number);
+        all.jobs.append(&mut point.jobs);
+    }
+    RunResult { lowest_traffic: traffic, devices: Vec::new(), limited_by: None, notes: Vec::new(), ..all }
 }
 
 impl<'a> Bench<'a> {
@@ -169,90 +172,92 @@ impl<'a> Bench<'a> {
         let Some(model) = costs::access_model(&costs::size_points(&device)) else {
             return Err(failed("the device's times do not grow with the block size: no line fits them"));
         };
-        let text = format!("\nDevice: one random read, O_DIRECT\n{}", show::access(&model, &device));
-        self.models.push(document::access(&model, &device));
-        self.done(out, "device", &device, &text)?;
+        self.done(out, "device", &device, "Device: one random read, O_DIRECT", show::access(&model, &device))?;
 
-        let mut passes = Sweep::default();
+        let mut passes = Vec::new();
         for _ in 0..COLD_PASSES {
-            let reads = CostReads { name: "pass".to_owned(), block: 1 << 20, users: 1, time: None, way: ReadWay::Cold };
-            passes.points.push(self.measure("cold pass", &reads)?);
+            passes.push(self.measure("cold pass", "pass".to_owned(), 1 << 20, 1, None, ReadWay::Cold)?);
         }
         let memory = self.by_size("memory", ReadWay::Cached)?;
         let Some(memory_model) = costs::access_model(&costs::size_points(&memory)) else {
             return Err(failed("memory's times do not grow with the block size: no line fits them"));
         };
-        let text = format!("\nMemory: one read in order, cached\n{}", show::access(&memory_model, &memory));
-        self.models.push(document::access(&memory_model, &memory));
-        self.done(out, "memory", &memory, &text)?;
+        let shown = show::access(&memory_model, &memory);
+        self.done(out, "memory", &memory, "Memory: one read in order, cached", shown)?;
 
         self.cold_to_cached(out, passes, &memory_model)?;
 
         let users = self.by_users()?;
         if let Some(law) = costs::scalability(&costs::user_points(&users)) {
-            let text = format!("\nUsers: random reads of 4 KiB, O_DIRECT\n{}", show::scaling(&law, Load::Users));
-            self.models.push(document::scaling(&law, Load::Users));
-            self.done(out, "users", &users, &text)?;
+            let shown = show::scaling(&law, Load::Users);
+            self.done(out, "users", &users, "Users: random reads of 4 KiB, O_DIRECT", shown)?;
         }
         self.footer(out)
     }
 
-    fn cold_to_cached(&mut self, out: &mut Output, mut sweep: Sweep, memory: &costs::AccessModel) -> Result<(), Cut> {
-        let rates = sweep.points.iter().filter_map(costs::device_rate);
-        let Some(rate) = rates.reduce(f64::max) else {
+    fn cold_to_cached(
+        &mut self,
+        out: &mut Output,
+        mut points: Vec<RunResult>,
+        memory: &costs::AccessModel,
+    ) -> Result<(), Cut> {
+        let Some(rate) = points.iter().filter_map(costs::device_rate).reduce(f64::max) else {
             return Err(failed("a cold pass over the target read nothing"));
         };
-        let once_ms = seconds_to_ms(self.place.target.size, rate / PASSES);
-        let time = self.time.max(once_ms);
+        let time = self.time.max(seconds_to_ms(self.place.target.size, rate / PASSES));
         for size in self.sizes() {
-            let reads =
-                CostReads { name: format!("b{size}"), block: size, users: 1, time: Some(time), way: ReadWay::Cold };
-            sweep.points.push(self.measure(&format!("cold to cached, {}", short_size(size)), &reads)?);
+            let title = format!("cold to cached, {}", short_size(size));
+            points.push(self.measure(&title, format!("b{size}"), size, 1, Some(time), ReadWay::Cold)?);
         }
-        let found = sweep.merged();
+        let found = merged(points);
         let mixture = Mixture::predicted(&costs::mixture_points(&found), rate, memory);
-        let text = format!(
-            "\nFrom cold to cached: reads in order through the page cache for {}, predicted from cold passes and from \
-             memory's costs\n{}",
-            spelled(time),
-            show::mixture(&mixture)
+        let title = format!(
+            "From cold to cached: reads in order through the page cache for {}, predicted from cold passes and from \
+             memory's costs",
+            spelled(time)
         );
-        self.models.push(document::mixture(&mixture));
-        self.done(out, "mixture", &found, &text)
+        self.done(out, "mixture", &found, &title, show::mixture(&mixture))
     }
 
     fn by_size(&mut self, what: &str, way: ReadWay) -> Result<RunResult, Cut> {
-        let mut sweep = Sweep::default();
+        let mut points = Vec::new();
         for size in self.sizes() {
-            let reads = CostReads { name: format!("b{size}"), block: size, users: 1, time: Some(self.time), way };
-            sweep.points.push(self.measure(&format!("{what}, {}", short_size(size)), &reads)?);
+            let title = format!("{what}, {}", short_size(size));
+            points.push(self.measure(&title, format!("b{size}"), size, 1, Some(self.time), way)?);
         }
-        Ok(sweep.merged())
+        Ok(merged(points))
     }
 
     fn by_users(&mut self) -> Result<RunResult, Cut> {
-        let mut sweep = Sweep::default();
+        let mut points = Vec::new();
         let block = u64::from(self.place.target.direct_multiple).max(4096);
         for users in USERS {
-            let reads =
-                CostReads { name: format!("u{users}"), block, users, time: Some(self.time), way: ReadWay::Device };
-            sweep.points.push(self.measure(&format!("{users} users"), &reads)?);
+            let (title, name) = (format!("{users} users"), format!("u{users}"));
+            points.push(self.measure(&title, name, block, users, Some(self.time), ReadWay::Device)?);
         }
-        Ok(sweep.merged())
+        Ok(merged(points))
     }
 
     /// Makes one measurement. The checks see those of the device: what memory answers on purpose is known not to be a storage
     /// result.
-    fn measure(&mut self, title: &str, reads: &CostReads) -> Result<RunResult, Cut> {
+    fn measure(
+        &mut self,
+        title: &str,
+        name: String,
+        block: u64,
+        users: u32,
+        time: Option<u64>,
+        way: ReadWay,
+    ) -> Result<RunResult, Cut> {
         if let Some(signal) = self.session.caught() {
             return Err(Cut::Signal(signal));
         }
-        let plan = reads.plan(&self.path, self.place.target.size);
+        let plan = CostReads { name, block, users, time, way }.plan(&self.path, self.place.target.size);
         self.display.round(title.to_owned(), [Nanos::ZERO; 2], None);
         let mut run = Run::new(title, &plan);
         run.options.read_only = true;
         let mut result = self.session.execute(run, &mut self.display)?;
-        if reads.way != ReadWay::Device {
+        if way != ReadWay::Device {
             self.session.discard(&result);
             self.session.check(title, &result)?;
             return Ok(result);
@@ -268,13 +273,21 @@ impl<'a> Bench<'a> {
         Ok(result)
     }
 
-    /// Prints a finished sweep and saves it if `--output` is given.
-    fn done(&mut self, out: &mut Output, name: &str, found: &RunResult, text: &str) -> Result<(), Cut> {
+    /// Prints a finished sweep with its model, and saves it if `--output` is given.
+    fn done(
+        &mut self,
+        out: &mut Output,
+        name: &str,
+        found: &RunResult,
+        title: &str,
+        model: FittedModel,
+    ) -> Result<(), Cut> {
         if let Some(folder) = &self.args.output {
             let text = native::write(found)?;
             Output::made(&folder.join(format!("{name}.json")))?.write(&text)?;
         }
-        Ok(self.text(out, text)?)
+        self.models.push(model.document);
+        Ok(self.text(out, &format!("\n{title}\n{}", model.text))?)
     }
 
     /// Prints text for a person; nothing with `--json`.

@@ -67,7 +67,6 @@ pub(crate) fn drawn(path: &Path, page: &Page) -> Result<(), Failure> {
     ChartFile::new(path, PdfContent::Report)?.write(page).map(drop)
 }
 
-/// Draws this page as SVG.
 pub(crate) fn svg_of(page: &Page) -> Result<String, Failure> {
     svg_with(page, &DrawingStyle::default())
 }
@@ -79,7 +78,6 @@ pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failur
     file.write(&report::sources::page(&[source], &plain())).map(drop)
 }
 
-/// The pictures as one drawing.
 pub(crate) fn svg_with(page: &Page, style: &DrawingStyle) -> Result<String, Failure> {
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
     if pictures.is_empty() {
@@ -157,7 +155,6 @@ fn distinguish_names(sources: &mut [Source]) {
     }
 }
 
-/// A file with charts.
 pub(crate) struct ChartFile<'a> {
     path: &'a Path,
     form: Form,

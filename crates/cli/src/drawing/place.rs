@@ -12,9 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Html,
-    /// A vector drawing.
     Svg,
-    /// A raster image.
     Png,
     Pdf,
 }

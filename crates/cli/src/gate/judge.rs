@@ -8,15 +8,12 @@ use analysis::statistics::{Answer, answer, answer_of_all, runs_to_go};
 pub(super) enum GateMetrics<'a> {
     /// These, of which latencies only where all runs have them.
     WhereKnown(&'a [Metric]),
-    /// All of these.
     All(&'a [Metric]),
 }
 
 /// One number of a test, judged.
 pub(super) struct JudgedRow {
-    /// The test with this number only.
     pub(super) test: ComparedTest,
-    /// The answer about it.
     pub(super) answer: Answer,
     /// Runs a side that would settle it; `None` if it is settled, or if no number of runs would.
     pub(super) runs_to_go: Option<usize>,
@@ -25,13 +22,11 @@ pub(super) struct JudgedRow {
 }
 
 impl JudgedRow {
-    /// The number.
     pub(super) fn row(&self) -> Option<&Row> {
         self.test.rows.first()
     }
 }
 
-/// The conclusion of the gate.
 pub(super) struct Conclusion {
     pub(super) answer: Answer,
     pub(super) tolerance: f64,
@@ -54,7 +49,6 @@ impl Conclusion {
     }
 }
 
-/// Judges all tests.
 pub(super) fn conclude(matches: &Matches, wanted: GateMetrics<'_>, tolerance: f64, design: Design) -> Conclusion {
     let (GateMetrics::WhereKnown(metrics) | GateMetrics::All(metrics)) = wanted;
     let may_lack = |metric: Metric| matches!(wanted, GateMetrics::WhereKnown(_)) && metric != Metric::Iops;
@@ -74,13 +68,13 @@ pub(super) fn conclude(matches: &Matches, wanted: GateMetrics<'_>, tolerance: f6
     }
     let count = candidates.len();
     let mut rows: Vec<JudgedRow> = tests.iter().filter_map(new_errors).collect();
-    rows.extend(candidates.into_iter().map(|(test, row)| judged(test, row, (tolerance, count))));
+    rows.extend(candidates.into_iter().map(|(test, row)| judged(test, row, tolerance, count)));
     rows.extend(matches.only_old.iter().map(|label| missing(label)));
     let answer = answer_of_all(&rows.iter().map(|row| row.answer).collect::<Vec<_>>());
     Conclusion { answer, tolerance, rows, surroundings: Vec::new(), notes }
 }
 
-fn judged(test: ComparedTest, row: Row, (tolerance, count): (f64, usize)) -> JudgedRow {
+fn judged(test: ComparedTest, row: Row, tolerance: f64, count: usize) -> JudgedRow {
     let (answer, runs_to_go) = match row.gain() {
         None => (Answer::CannotTell, None),
         Some(gain) => match answer(&gain, tolerance, count) {

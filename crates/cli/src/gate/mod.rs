@@ -5,11 +5,12 @@
 mod judge;
 mod shown;
 
-use crate::compare::{self, SideResults, side, tolerance};
 use crate::failure::Failure;
+use crate::input;
 use crate::output::Output;
+use crate::sides::{self, Sides};
 use crate::streams::Written;
-use analysis::compare::{Design, Matches, Metric, Order, order_of, pair};
+use analysis::compare::{Design, Matches, Metric, Order, order_of};
 use analysis::statistics::Answer;
 use clap::ValueEnum;
 use formats::printable;
@@ -45,11 +46,11 @@ pub(crate) struct GateArgs {
     #[arg(long, num_args = 1.., required = true, value_name = "BASELINE")]
     against: Vec<PathBuf>,
     /// Largest loss that is accepted: 5% means that a rate is 1/1.05 of the baseline's, a latency 1.05 times
-    #[arg(long, default_value = "5%", value_parser = tolerance, value_name = "SHARE")]
+    #[arg(long, default_value = "5%", value_parser = input::share, value_name = "SHARE")]
     tolerance: f64,
     /// Numbers that are judged: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50, response-p99, response-p99.9
     /// [default: iops,p99, p99 where it is known]
-    #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "LIST")]
+    #[arg(long, value_delimiter = ',', value_parser = input::metric, value_name = "LIST")]
     numbers: Vec<Metric>,
     /// Compare the n-th results of both sides as a pair, measured in turns in random order; the answer is valid after any number of pairs
     #[arg(long)]
@@ -87,12 +88,6 @@ const ERROR: u8 = 3;
 const BISECT_ERROR: u8 = 128;
 /// Exit status at which git bisect skips a commit.
 const BISECT_SKIP: u8 = 125;
-
-fn metric(word: &str) -> Result<Metric, String> {
-    let known = || Metric::asked_for().map(Metric::word).collect::<Vec<_>>().join(", ");
-    let found = Metric::asked_for().find(|metric| metric.word() == word);
-    found.ok_or_else(|| format!("{word} is not a number that is compared; there are {}", known()))
-}
 
 /// Returns the exit status of a command line that could not be parsed, so that no mistake looks like an answer.
 pub(crate) fn status_of_mistake(words: &[std::ffi::OsString]) -> u8 {
@@ -168,20 +163,16 @@ impl From<Failure> for Inconclusive {
 }
 
 fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
-    let (old, new) = (side(&args.against, &args.accept)?, side(&args.results, &args.accept)?);
-    if old.damaged + new.damaged > 0 {
+    let Sides { matches, surroundings, notes, not_storage: [old, new], damaged, .. } =
+        sides::read([&args.against, &args.results], &args.accept)?;
+    if damaged > 0 {
         return Err(Failure::new("a part of the results could not be read: see above").into());
     }
-    for (side, is_of_new_results) in [(&old, false), (&new, true)] {
-        if let Some(why) = side.not_storage.first() {
-            let failure = Failure::new(format!("NOT A STORAGE RESULT: {why}"));
-            return Err(Inconclusive { failure, is_of_new_results });
-        }
+    let is_of_new_results = old.is_none();
+    if let Some(why) = old.or(new) {
+        let failure = Failure::new(format!("NOT A STORAGE RESULT: {why}"));
+        return Err(Inconclusive { failure, is_of_new_results });
     }
-    let mut notes = compare::notes(&old, &new);
-    let mut surroundings = old.facts.differences(&new.facts);
-    let [old, new] = [old, new].map(|side: SideResults| side.observations);
-    let matches = pair(old, new);
     if let Some(refused) = matches.refused.first() {
         return Err(Failure::new(refused.clone()).into());
     }
@@ -191,15 +182,15 @@ fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
         )
         .into());
     }
-    surroundings.extend(matches.differences());
     let design = if args.pairs { pairs_of(&matches)? } else { Design::AsMade };
-    notes.extend(compare::notes_on(&Matches { only_old: Vec::new(), both: Vec::new(), ..matches.clone() }));
     let wanted = match args.numbers.as_slice() {
         [] => GateMetrics::WhereKnown(&USUAL),
         metrics => GateMetrics::All(metrics),
     };
     let mut conclusion = judge::conclude(&matches, wanted, args.tolerance, design);
     conclusion.notes.extend(notes);
+    // What the baseline has alone is a row.
+    conclusion.notes.extend(sides::unpaired(&Matches { only_old: Vec::new(), ..matches }));
     conclusion.surroundings = surroundings;
     Ok(conclusion)
 }

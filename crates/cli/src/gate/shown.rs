@@ -1,14 +1,10 @@
 //! The conclusion of the gate as text, JSON, JUnit's XML and annotations of GitHub.
 
 use super::judge::{Conclusion, JudgedRow};
-use crate::compare::documents::{row_of, surroundings};
 use crate::failure::Failure;
 use analysis::statistics::Answer;
 use measure::text;
 use serde_json::{Value, json};
-
-/// Number of the JSON document's form.
-const SCHEMA: u32 = 1;
 
 /// A line per number, remarks, and the line for a log.
 pub(super) fn text(conclusion: &Conclusion) -> String {
@@ -47,7 +43,7 @@ pub(super) fn line_of_error(message: &str) -> String {
 
 /// The document in place of one with an answer.
 pub(super) fn json_of_error(line: &str) -> String {
-    let document = json!({ "gate_schema": SCHEMA, "verdict": "error", "pairs": [], "line": line.trim_end() });
+    let document = json!({ "gate_schema": 1, "verdict": "error", "pairs": [], "line": line.trim_end() });
     format!("{document:#}\n")
 }
 
@@ -91,8 +87,8 @@ fn word(answer: Answer) -> &'static str {
 /// JSON; shares in place of percent.
 pub(super) fn json(conclusion: &Conclusion) -> Result<String, Failure> {
     let pair = |judged: &JudgedRow| {
-        let mut value = match judged.row() {
-            Some(row) => row_of(&judged.test, row),
+        let mut value = match judged.test.documents().next() {
+            Some(number) => json!(number),
             None => json!({ "test": judged.test.label, "reason": judged.reason }),
         };
         value["verdict"] = Value::from(id(judged.answer));
@@ -100,11 +96,11 @@ pub(super) fn json(conclusion: &Conclusion) -> Result<String, Failure> {
         value
     };
     let document = json!({
-        "gate_schema": SCHEMA,
+        "gate_schema": 1,
         "verdict": id(conclusion.answer),
         "tolerance": conclusion.tolerance,
         "pairs": conclusion.rows.iter().map(pair).collect::<Vec<_>>(),
-        "surroundings": surroundings(&conclusion.surroundings),
+        "surroundings": conclusion.surroundings,
         "notes": conclusion.notes,
         "line": last_line(conclusion).trim_end(),
     });

@@ -1,6 +1,6 @@
 //! `plumb grade`: a report card of a sweep, as text or JSON.
 
-mod judged;
+mod sweeps;
 
 use crate::failure::Failure;
 use crate::input;
@@ -9,9 +9,9 @@ use crate::width;
 use analysis::report_card::{self, Card, Mark, Profile, ProfileChoice};
 use clap::ValueEnum;
 use formats::printable;
-use judged::{Sweep, Sweeps};
 use serde::Serialize;
 use std::path::PathBuf;
+use sweeps::{Sweep, Sweeps};
 
 /// Grade a sweep: latency and scaling against the bounds of a profile
 #[derive(Debug, clap::Args)]
@@ -104,7 +104,6 @@ fn graded(sweep: &Sweep, asked: Option<&'static Profile>) -> Graded {
 /// Arrangement of the metrics of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arrangement {
-    /// Next to each other.
     Row,
     /// Below each other, for a narrow terminal.
     Lines,

@@ -3,7 +3,6 @@
 //!
 //! Owns files, options, messages and exit status. Leaves reading and writing of formats to `formats`.
 
-mod backfill;
 mod views;
 
 use crate::failure::Failure;
@@ -13,10 +12,10 @@ use clap::ValueEnum;
 use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::{Detail, LogKind};
 use model::reading::{Found, Reading};
+use session::publish::of_result;
 use std::path::{Path, PathBuf};
 use views::View;
 
-/// Bytes per read.
 const CHUNK: usize = 256 * 1024;
 
 /// Read the output of fio, iozone, iostat and fioparse.sh, of any version
@@ -97,7 +96,7 @@ struct Tally {
 pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
     let files = input::named(&args.files);
     if args.format == Format::Openmetrics {
-        return backfill::run(&files, &args.written);
+        return backfill(&files, &args.written);
     }
     let (format, detail) = args.shape(&files);
     let mut view = View::begin(format, detail, args.name.as_deref(), &args.written)?;
@@ -207,4 +206,31 @@ pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Fail
     };
     parser.finish();
     read
+}
+
+/// `--format openmetrics`: writes all results that have intervals, with their times. A file with one run is the run; of several, each is `FILE:NUMBER`.
+fn backfill(files: &[NamedFile], written: &Written) -> Result<u8, Failure> {
+    let mut out = written.open()?;
+    let (mut runs, mut damages) = (Vec::new(), 0);
+    for NamedFile { name, path } in files {
+        let (found, damaged) = input::read_results(path)?;
+        damages += damaged;
+        let shown = name.clone().unwrap_or_else(|| path.display().to_string());
+        let is_one = found.len() == 1;
+        for (number, located) in (1..).zip(&found) {
+            let run = if is_one { shown.clone() } else { format!("{shown}:{number}") };
+            match of_result(&run, &located.result) {
+                Some(metrics) => runs.push(metrics),
+                None => {
+                    damages += 1;
+                    let why = "has no intervals: only plumb fio --result, survey, knee and iozone --json write them";
+                    Failure::new(format!("{run}: {} {why}", located.title)).print();
+                }
+            }
+        }
+    }
+    if !runs.is_empty() {
+        out.write(&formats::openmetrics::open_metrics(&runs))?;
+    }
+    Ok(input::status(runs.len(), damages))
 }

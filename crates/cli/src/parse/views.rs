@@ -127,10 +127,7 @@ impl View {
     pub(super) fn reading(&mut self, path: &Path, system: Option<&str>, reading: &Reading) -> Result<(), Failure> {
         let source = path.display().to_string();
         if self.format == Format::Json {
-            let text = json(&Sourced { source: &source, what: reading })?;
-            let comma = if self.rows > 0 { ",\n" } else { "\n" };
-            self.rows += 1;
-            return self.text(&format!("{comma}{text}"));
+            return self.json_row(&Sourced { source: &source, what: reading });
         }
         for row in sweep::measurements(reading, crate::input::log_kind(path)) {
             let row = with_system(row, system, &source, reading);
@@ -175,10 +172,13 @@ impl View {
         }
         let source = path.display().to_string();
         let what = Superseded { repeat: repeated.repeat, counts: repeated.line, reading: &repeated.reading };
-        let text = json(&Sourced { source: &source, what: &what })?;
+        self.json_row(&Sourced { source: &source, what: &what })
+    }
+
+    fn json_row(&mut self, row: &impl Serialize) -> Result<(), Failure> {
         let comma = if self.rows > 0 { ",\n" } else { "\n" };
         self.rows += 1;
-        self.text(&format!("{comma}{text}"))
+        self.text(&format!("{comma}{}", json(row)?))
     }
 
     /// Records damage; only JSON output contains it.

@@ -51,7 +51,6 @@ pub(crate) struct PlotArgs {
     streams: Streams,
 }
 
-/// Lists or draws the charts.
 pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
     args.streams.apply();
     let to_file = args.output.as_deref().filter(|path| !is_stdout(path));

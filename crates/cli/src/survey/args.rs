@@ -167,7 +167,6 @@ impl IoArgs {
     }
 }
 
-/// Parses the value of `--tests`.
 pub(crate) fn tests_named(words: &[String]) -> Result<Vec<survey::TestKind>, Failure> {
     match words {
         [] => Ok(Vec::new()),

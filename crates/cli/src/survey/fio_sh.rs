@@ -1,6 +1,6 @@
 //! `plumb fio.sh`: fio.sh's options, workload and files (a job file and fio's text for each run).
 
-use super::{Fill, SurveyOrder, conduct, outline, table};
+use super::{SurveyOrder, conduct, outline, table};
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
 use formats::fio::text as fio_text;
@@ -41,8 +41,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
     }
     let directory = request.output_dir.clone().unwrap_or_default();
-    let fill = if recreate { Fill::Always } else { Fill::WhereNeeded };
-    let order = SurveyOrder { fill, output: None, keeping: Keeping::Asked, ..SurveyOrder::new(request) };
+    let order = SurveyOrder { recreate, output: None, keeping: Keeping::Asked, ..SurveyOrder::new(request) };
     let mut rows: Vec<FinishedTest> = Vec::new();
     let status = conduct(order, &mut |row, plan, words| {
         write_run(&directory, row, plan, words)?;

@@ -1,23 +1,23 @@
 //! Runs the tests of a survey: prepares the target, runs test after test, and saves each result when it is complete.
 
 use super::EachTest;
-use super::autosave::{Autosave, interrupted};
 use super::members::{ByMembers, Surveyors};
-use super::save::{Done, SavedSurvey, SurveyFile};
-use super::settling::Settling;
-use crate::failure::Failure;
+use super::save::{Autosave, EndedTest, SavedSurvey, interrupted};
+use crate::failure::{Cut, Failure};
+use crate::result_file::{DocumentFile, SaveSchedule};
+use crate::safe_files::Durability;
 use fio::Parser;
 use measure::Nanos;
 use model::{Monitored, Note, RunResult};
 use plan::Plan;
-use run::Observer;
+use run::{Event, Observer, Request};
 use session::machine::{Machine, parser};
 use session::progress::Display;
 use session::{Run, Session};
 use std::collections::HashMap;
 use survey::{
-    FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyRequest,
-    SurveyTarget, SurveyTest, TestTime, WarmUp, fill_plan, rounds_plan, short_size,
+    FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyTarget,
+    SurveyTest, TestTime, WarmUp, rounds_plan,
 };
 
 /// The results of a survey, complete or up to a signal or failure.
@@ -32,15 +32,26 @@ pub(super) struct Findings {
     pub(super) failure: Option<Failure>,
 }
 
+impl Findings {
+    /// Notes what ended the survey.
+    fn cut(&mut self, cut: Cut) {
+        match cut {
+            Cut::Signal(signal) => self.signal = Some(signal),
+            cut => self.failure = cut.outcome().err(),
+        }
+    }
+}
+
+/// The tests of a survey while they are run.
 pub(super) struct SurveyRun<'a> {
     prepared: &'a Preparation,
-    done: HashMap<String, Done>,
+    done: HashMap<String, EndedTest>,
     session: &'a mut Session,
     display: Display,
     machine: Machine,
     parser: Parser,
     /// The members that run the tests in place of this process.
-    members: Option<Surveyors<'a>>,
+    pub(super) members: Option<Surveyors<'a>>,
 }
 
 /// Checks that all tests are possible on the target.
@@ -50,16 +61,11 @@ pub(super) fn check(prepared: &Preparation, target: &SurveyTarget) -> Result<(),
 
 impl<'a> SurveyRun<'a> {
     /// Creates a run. The results of tests in `done` are used without running them.
-    pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, Done>, session: &'a mut Session) -> Self {
+    pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, EndedTest>, session: &'a mut Session) -> Self {
         let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
         let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
         let display = Display::new(total);
         SurveyRun { prepared, done, session, display, machine: Machine::here(), parser: parser(), members: None }
-    }
-
-    /// The same survey, which these members run.
-    pub(super) fn by(self, members: Surveyors<'a>) -> Self {
-        SurveyRun { members: Some(members), ..self }
     }
 
     /// Ends what is published; fails if something could not be.
@@ -67,24 +73,29 @@ impl<'a> SurveyRun<'a> {
         self.session.finish()
     }
 
-    /// Removes the progress display.
     pub(super) fn clear(&mut self) {
         self.display.clear();
     }
 
     /// Prepares the target, then runs test after test. Results before a failure are kept.
-    pub(super) fn measure_all(&mut self, open: &mut OpenTarget, file: &mut SurveyFile, each: EachTest<'_>) -> Findings {
+    pub(super) fn measure_all(
+        &mut self,
+        open: &mut OpenTarget,
+        file: &mut DocumentFile,
+        each: EachTest<'_>,
+    ) -> Findings {
         let mut found = Findings::default();
         let tests = &self.prepared.suite.tests;
         for test in tests {
-            if let Some((result, members)) = self.done.remove(&test.key()) {
+            if let Some(EndedTest { result, members }) = self.done.remove(&test.key()) {
                 found.rows.push(FinishedTest::new(test, result, members));
             }
         }
         // Members write their files themselves.
-        match if self.members.is_some() { Ok(None) } else { self.fill(open) } {
-            Ok(signal) => found.signal = signal,
-            Err(failure) => found.failure = Some(failure),
+        if self.members.is_none()
+            && let Err(cut) = self.fill(open)
+        {
+            found.cut(cut);
         }
         for (index, test) in tests.iter().enumerate() {
             found.signal = found.signal.or_else(|| self.session.caught());
@@ -98,12 +109,17 @@ impl<'a> SurveyRun<'a> {
                 continue;
             }
             let finished = found.rows.len();
-            if let Err(failure) = self.one((open, file), (index + 1, test), &mut found, each) {
-                found.failure = Some(failure);
+            let ran = self.begin(open, index, test).and_then(|unsteady| match &self.members {
+                Some(_) => self.one_by_members(test, unsteady, &mut found),
+                None => self.one(open, file, test, unsteady, &mut found, each),
+            });
+            if let Err(cut) = ran {
+                found.cut(cut);
             }
             let Some(row) = found.rows.get(finished) else { continue };
             let line = super::table::one_line(row);
-            match file.write(&SavedSurvey::of(open, &self.prepared.request, tests.len(), &found.rows)) {
+            let text = SavedSurvey::of(open, &self.prepared.request, tests.len(), &found.rows).text();
+            match text.and_then(|text| file.write(&text, Durability::Synced)) {
                 // Printed after the write, so that the result is on disk when the line appears.
                 Ok(()) => self.display.tested(&line),
                 Err(failure) => found.failure = Some(failure),
@@ -114,45 +130,47 @@ impl<'a> SurveyRun<'a> {
         found
     }
 
-    /// Runs one test and its checks, and calls `each`. An interrupted test is not added to the rows: it is stored in
-    /// `under_way`.
-    fn one(
-        &mut self,
-        (open, file): (&OpenTarget, &mut SurveyFile),
-        (number, test): (usize, &SurveyTest),
-        found: &mut Findings,
-        each: EachTest<'_>,
-    ) -> Result<(), Failure> {
-        let setup = self.prepared.setup(&open.target);
-        let count = self.prepared.suite.tests.len();
+    /// Warms up for a test, and shows that it begins. Returns a remark if its rate never was steady.
+    fn begin(&mut self, open: &OpenTarget, index: usize, test: &SurveyTest) -> Result<Option<Note>, Cut> {
+        let (number, count) = (index + 1, self.prepared.suite.tests.len());
+        let shown = test.by(self.members.as_ref().map_or(1, Surveyors::count));
         let unsteady = match self.prepared.warm_up {
             WarmUp::Steady => {
-                let members = self.members.as_ref().map_or(1, Surveyors::count);
-                self.display.warming(number, count, test.by(members).describe());
+                self.display.warming(number, count, shown.describe());
                 self.until_steady(open, test)?
             }
             WarmUp::Seconds(_) => None,
         };
         if let Some(signal) = self.session.caught() {
-            found.signal = Some(signal);
-            return Ok(());
+            return Err(Cut::Signal(signal));
         }
-        let members = self.members.as_ref().map_or(1, Surveyors::count);
-        self.display.testing(number, count, &test.by(members), setup.time.total());
-        if self.members.is_some() {
-            return self.one_by_members(test, setup.time, unsteady, found);
-        }
+        self.display.testing(number, count, &shown, self.prepared.time.total());
+        Ok(unsteady)
+    }
+
+    /// Runs one test and its checks, and calls `each`. An interrupted test is not added to the rows: it is stored in
+    /// `under_way`.
+    fn one(
+        &mut self,
+        open: &OpenTarget,
+        file: &mut DocumentFile,
+        test: &SurveyTest,
+        unsteady: Option<Note>,
+        found: &mut Findings,
+        each: EachTest<'_>,
+    ) -> Result<(), Cut> {
+        let setup = self.prepared.setup(&open.target);
         let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
         let mut result = {
-            let survey = || SavedSurvey::of(open, &self.prepared.request, count, &found.rows);
-            let mut observer = Autosave::new(&mut self.display, file, test, &survey);
-            execute((plan.clone(), &test.describe()), self.prepared, self.session, &mut observer)?
+            let survey = || SavedSurvey::of(open, &self.prepared.request, self.prepared.suite.tests.len(), &found.rows);
+            let (display, schedule) = (&mut self.display, SaveSchedule::default());
+            let mut observer = Autosave { display, file, test, survey: &survey, schedule, failed: false };
+            execute(&test.describe(), plan.clone(), self.prepared, self.session, &mut observer)?
         };
-        if result.ended_by_signal.is_some() {
+        if let Some(signal) = result.ended_by_signal {
             self.session.discard(&result);
-            found.signal = result.ended_by_signal;
             found.under_way = interrupted(test, result);
-            return Ok(());
+            return Err(Cut::Signal(signal));
         }
         // Notes of the run itself, which no check makes again.
         result.notes.extend(unsteady);
@@ -161,29 +179,22 @@ impl<'a> SurveyRun<'a> {
         let row = FinishedTest::here(test.clone(), result);
         let written = each(&row, &plan, &test.options(setup));
         found.rows.push(row);
-        written
+        Ok(written?)
     }
 
     /// The same by all members at once.
-    fn one_by_members(
-        &mut self,
-        test: &SurveyTest,
-        time: TestTime,
-        unsteady: Option<Note>,
-        found: &mut Findings,
-    ) -> Result<(), Failure> {
+    fn one_by_members(&mut self, test: &SurveyTest, unsteady: Option<Note>, found: &mut Findings) -> Result<(), Cut> {
         let Some(members) = &mut self.members else { return Ok(()) };
         self.display.clear();
-        let ByMembers { mut result, summary } = members.measure(test, time, self.display.under_way())?;
+        let ByMembers { mut result, summary } = members.measure(test, self.prepared.time, self.display.under_way())?;
         self.session.name(&mut result);
         result.notes.extend(unsteady);
         let members = Some(summary);
-        if result.ended_by_signal.is_some() {
-            found.signal = result.ended_by_signal;
+        if let Some(signal) = result.ended_by_signal {
             found.under_way = interrupted(test, result).map(|row| FinishedTest::new(test, row.result, members));
-        } else {
-            found.rows.push(FinishedTest::new(test, result, members));
+            return Err(Cut::Signal(signal));
         }
+        found.rows.push(FinishedTest::new(test, result, members));
         Ok(())
     }
 
@@ -201,7 +212,7 @@ impl<'a> SurveyRun<'a> {
                 }
                 None => {
                     let title = format!("{}, warm-up", test.describe());
-                    let result = execute((plan.clone(), &title), self.prepared, self.session, &mut self.display)?;
+                    let result = execute(&title, plan.clone(), self.prepared, self.session, &mut self.display)?;
                     self.session.discard(&result);
                     result
                 }
@@ -216,98 +227,75 @@ impl<'a> SurveyRun<'a> {
         Ok(Some(steadiness.note()))
     }
 
-    /// Writes until the rate is settled, after the whole target was written `passes` times. Returns the signal that
-    /// interrupted it, if any.
-    fn settle(&mut self, open: &mut OpenTarget, passes: u64) -> Result<Option<i32>, Failure> {
+    /// Writes until the rate is settled, after the whole target was written `passes` times.
+    fn settle(&mut self, open: &mut OpenTarget, passes: u64) -> Result<(), Cut> {
         let Preparation { request, suite, .. } = self.prepared;
         let (total, budget) = (open.target.total(), request.budget.map(Nanos::from_secs));
         let mut rounds = Rounds::new(total, total.saturating_mul(passes), budget);
         let plan = rounds_plan(&open.target, &suite.tests, rounds.longest());
-        let mut observer = Settling::new(&mut self.display, &mut rounds, total.saturating_mul(2 - passes.min(1)));
-        let result = execute((plan, "preconditioning"), self.prepared, self.session, &mut observer)?;
+        let bytes = total.saturating_mul(2 - passes.min(1));
+        self.display.settling(rounds.describe(), bytes);
+        let mut observer = Settling { display: &mut self.display, rounds: &mut rounds, bytes };
+        let result = execute("preconditioning", plan, self.prepared, self.session, &mut observer)?;
         self.session.discard(&result);
         if let Some(signal) = result.ended_by_signal.or_else(|| self.session.caught()) {
-            return Ok(Some(signal));
+            return Err(Cut::Signal(signal));
         }
-        check_filled(open, &result)?;
+        open.check_written(&result)?;
         let found = rounds.end(result.monitored.as_ref().unwrap_or(&Monitored::default()));
         self.display.remark(&format!("plumb: preconditioned: {}", found.sentence));
         open.preconditioned = Some(found);
-        Ok(None)
+        Ok(())
     }
 
-    /// Writes the data that must exist before the first test, and checks that the work files have no holes. Returns
-    /// the signal that interrupted it, if any.
-    pub(super) fn fill(&mut self, open: &mut OpenTarget) -> Result<Option<i32>, Failure> {
+    /// Writes the data that must exist before the first test, and checks that the work files have no holes.
+    fn fill(&mut self, open: &mut OpenTarget) -> Result<(), Cut> {
         let passes = self.prepared.found.passes(&self.prepared.request);
-        let SurveyRun { prepared, session, display, .. } = self;
-        let written = write_passes(open, passes, &mut |target| {
-            display.filling(target.total());
-            let result = execute((fill_plan(target), "filling"), prepared, session, display)?;
-            session.discard(&result);
-            Ok(result)
-        })?;
-        if let Some(signal) = written.or_else(|| self.session.caught()) {
-            return Ok(Some(signal));
-        }
-        if self.prepared.request.precondition == Precondition::Steady
-            && let Some(signal) = self.settle(open, passes.saturating_sub(u64::from(open.is_filled())))?
-        {
-            return Ok(Some(signal));
+        self.session.fill(self.prepared, open, &mut self.display)?;
+        if self.prepared.request.precondition == Precondition::Steady {
+            self.settle(open, passes.saturating_sub(u64::from(open.is_filled())))?;
         }
         for remark in open.set_filled()? {
             self.display.remark(&format!("plumb: {remark}"));
         }
-        Ok(None)
-    }
-}
-
-/// Writes everything from start to end, as often as it is not yet written, by `write`. Returns the signal that interrupted it.
-pub(super) fn write_passes(
-    open: &OpenTarget,
-    passes: u64,
-    write: &mut dyn FnMut(&SurveyTarget) -> Result<RunResult, Failure>,
-) -> Result<Option<i32>, Failure> {
-    for _ in u64::from(open.is_filled())..passes {
-        let result = write(&open.target)?;
-        if result.ended_by_signal.is_some() {
-            return Ok(result.ended_by_signal);
-        }
-        check_filled(open, &result)?;
-    }
-    Ok(None)
-}
-
-/// The same plan with the survey's patience.
-pub(super) fn patient(mut plan: Plan, request: &SurveyRequest) -> Plan {
-    if let Some(seconds) = request.stuck_after {
-        let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
-        plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
-    }
-    plan
-}
-
-/// Fails if the work files could not be written.
-pub(super) fn check_filled(open: &OpenTarget, result: &RunResult) -> Result<(), Failure> {
-    let error = result.jobs.iter().find_map(|job| job.error.as_ref()).map(|error| error.message.clone());
-    match error.or_else(|| result.ended_by_signal.map(|signal| format!("signal {signal}"))) {
-        Some(why) => {
-            let size = short_size(open.target.total());
-            Err(Failure::new(format!("{}: {size} cannot be written: {why}", open.shown)))
-        }
-        None => Ok(()),
+        Ok(())
     }
 }
 
 /// Runs a plan with its title.
 fn execute(
-    (plan, title): (Plan, &str),
+    title: &str,
+    plan: Plan,
     prepared: &Preparation,
     session: &mut Session,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, Failure> {
-    let mut result = session.execute(Run::new(title, &patient(plan, &prepared.request)), observer)?;
+    let mut result = session.execute(Run::new(title, &prepared.request.patient(plan)), observer)?;
     // Before anything is judged, so that the saved survey says the same when it is read again.
     result.gather();
     Ok(result)
+}
+
+/// Shows the rounds of writes of `--precondition=steady`, which write `bytes` at least, and ends them once the rate is settled.
+struct Settling<'a> {
+    display: &'a mut Display,
+    rounds: &'a mut Rounds,
+    bytes: u64,
+}
+
+impl Observer for Settling<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Sampled { so_far: samples, .. } => {
+                if self.rounds.look(samples) && !self.rounds.is_over() {
+                    self.display.settling(self.rounds.describe(), self.bytes);
+                }
+            }
+            other => self.display.event(other),
+        }
+    }
+
+    fn request(&mut self, _: Nanos) -> Option<Request> {
+        self.rounds.is_over().then_some(Request::End)
+    }
 }

@@ -1,6 +1,5 @@
 //! A member's end of a survey: opens the target, fills it, and makes the Plan of a test.
 
-use super::measure::{patient, write_passes};
 use crate::failure::Failure;
 use crate::members::listener::Listener;
 use crate::members::listener::{Orders, say};
@@ -48,7 +47,7 @@ impl TestMember {
             let mut open = MemberSurvey::open(task, survey)?;
             open.open.remarks.iter().try_for_each(finding)?;
             let mut session = session(task, &SessionArgs { no_calibrate: true, ..SessionArgs::default() })?;
-            let filled = open.fill(&mut |plan| {
+            let signal = open.prepared.fill(&open.open, &mut |plan| -> Result<RunResult, Failure> {
                 let mut observer = FillObserver(Listener::new(task, orders));
                 let run = Run { title: None, plan, options: options(task) };
                 let mut result = session.execute(run, &mut observer)?;
@@ -57,10 +56,10 @@ impl TestMember {
                 result.ended_by_signal = result.ended_by_signal.or(asked);
                 Ok(result)
             })?;
-            match filled {
-                FillEnd::Whole(remarks) => remarks.iter().try_for_each(finding)?,
-                FillEnd::Interrupted => return Ok(None),
+            if signal.is_some() {
+                return Ok(None);
             }
+            open.open.set_filled()?.iter().try_for_each(finding)?;
             self.survey = Some(open);
         }
         self.survey.as_ref().map(|open| open.plan(survey)).transpose()
@@ -103,19 +102,6 @@ impl MemberSurvey {
         Ok(MemberSurvey { prepared, open })
     }
 
-    /// Writes what is not yet written, by `write`.
-    fn fill(&mut self, write: &mut dyn FnMut(&Plan) -> Result<RunResult, Failure>) -> Result<FillEnd, Failure> {
-        let Preparation { found, request, .. } = &self.prepared;
-        let filled = write_passes(&self.open, found.passes(request), &mut |target| {
-            write(&patient(survey::fill_plan(target), request))
-        })?;
-        if filled.is_some() {
-            return Ok(FillEnd::Interrupted);
-        }
-        Ok(FillEnd::Whole(self.open.set_filled()?))
-    }
-
-    /// The Plan of a test.
     fn plan(&self, task: &SurveyTask) -> Result<Plan, Failure> {
         let unknown =
             || Failure::new(format!("there is no test `{}`; use one version of plumb on all machines", task.test));
@@ -123,15 +109,8 @@ impl MemberSurvey {
         let time = TestTime { ramp: task.ramp, time: task.time };
         let setup = Setup { time, ..self.prepared.setup(&self.open.target) };
         let plan = test.plan(setup, &parser(), &Machine::here().surroundings())?;
-        Ok(patient(plan, &self.prepared.request))
+        Ok(self.prepared.request.patient(plan))
     }
-}
-
-/// How the writing before the first test ended.
-enum FillEnd {
-    /// With remarks on the files.
-    Whole(Vec<String>),
-    Interrupted,
 }
 
 /// `DIR/plumb-survey.node1.0.dat`, or `DIR/name.node1.0.dat` for a name that was given.

@@ -1,4 +1,5 @@
-//! A survey that the members of a cluster run: each test is a run of all of them at once, and a row of the same table, JSON and page.
+//! A survey that the members of a cluster run: each test is a run of all of them at once, and a row of the same table, JSON
+//! and page.
 
 use crate::failure::Failure;
 use crate::members::carrier::Place;
@@ -26,7 +27,6 @@ impl<'a> Surveyors<'a> {
         Surveyors { members, request: String::new(), screen }
     }
 
-    /// Their number.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.members.places.len()).unwrap_or(u32::MAX)
     }
@@ -75,7 +75,6 @@ impl Drop for Surveyors<'_> {
     }
 }
 
-/// A test that members ran.
 pub(crate) struct ByMembers {
     /// The result of all, with the rates over all.
     pub(crate) result: RunResult,

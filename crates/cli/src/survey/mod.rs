@@ -4,32 +4,31 @@
 //! sentences. The crate `survey` defines the tests; this module runs, observes, saves and prints them.
 
 mod args;
-mod autosave;
-mod dry_run;
 mod fio_sh;
 pub(crate) mod knee;
 mod measure;
 mod member;
 mod members;
-mod program;
-mod read_only_target;
 mod remarks;
 mod save;
 mod screen;
-mod settling;
 mod table;
 
 use crate::failure::{Failure, signal_status};
+use crate::members::lead::Members;
+use crate::members::program::{self, Member, Needs, Program, Tests, UnusedOptions, Work};
 use crate::output::Output;
-use crate::streams::Form;
+use crate::result_file::DocumentFile;
+use crate::streams::is_stdout;
 use crate::width;
 pub(crate) use args::{IoArgs, Numbers, ResultArgs, SurveyArgs, tests_named};
+use clap::{ArgMatches, Args, Command};
 pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
+use knee::KneeArgs;
 use measure::{Findings, SurveyRun, check};
+use member::TestMember;
 use members::Surveyors;
-pub(crate) use program::Surveys;
-pub(crate) use read_only_target::filled_target;
 use remarks::Extent;
 use screen::Screen;
 use session::Session;
@@ -37,15 +36,16 @@ use session::arguments::SessionArgs;
 use session::keep::{Keeping, keep_file};
 use session::machine::seed_from_clock;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use survey::{FinishedTest, OpenTarget, Preparation, Reach, SurveyRequest};
 
 /// A survey to run, with the results of earlier tests if it is resumed.
 struct SurveyOrder<'a> {
     request: SurveyRequest,
-    done: HashMap<String, save::Done>,
+    done: HashMap<String, save::EndedTest>,
     output: Option<PathBuf>,
-    fill: Fill,
+    /// Work files that an earlier survey kept are written again.
+    recreate: bool,
     reach: Reach,
     remarks: Extent,
     result: ResultArgs,
@@ -61,7 +61,7 @@ impl SurveyOrder<'_> {
             request,
             done: HashMap::new(),
             output,
-            fill: Fill::WhereNeeded,
+            recreate: false,
             reach: Reach::Whole,
             remarks: Extent::FirstFive,
             result: ResultArgs::default(),
@@ -69,14 +69,6 @@ impl SurveyOrder<'_> {
             members: None,
         }
     }
-}
-
-/// When work files are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fill {
-    /// Only if no earlier survey kept a suitable one.
-    WhereNeeded,
-    Always,
 }
 
 /// Called after each finished test with its row, its Plan and the equivalent fio options.
@@ -97,7 +89,7 @@ fn run_by(args: &SurveyArgs, members: Option<Surveyors<'_>>) -> Result<u8, Failu
             let (request, done) = save::read_earlier(path)?;
             args.check_trust(&request, path)?;
             let output = Some(path.clone());
-            SurveyOrder { done: done.into_iter().collect(), output, ..SurveyOrder::new(request) }
+            SurveyOrder { done, output, ..SurveyOrder::new(request) }
         }
         None => SurveyOrder::new(args.request()?),
     };
@@ -119,40 +111,10 @@ pub(crate) fn find_knee(
     conduct(order, &mut |_, _, _| Ok(()))
 }
 
-/// A target that is open, with its data: what `plumb capacity` measures.
-pub(crate) struct Place {
-    prepared: Preparation,
-    pub(crate) open: OpenTarget,
-}
-
-impl Place {
-    /// Inspects the target of a request and opens it; makes a work file in a directory.
-    pub(crate) fn open(request: SurveyRequest) -> Result<Self, Failure> {
-        let mut prepared = Preparation::new(request, Reach::Whole, 0)?;
-        check(&prepared, &prepared.found.outlined(&prepared.request))?;
-        let open = OpenTarget::open(&prepared.found, &prepared.request)?;
-        prepared.settle(&open);
-        Ok(Place { prepared, open })
-    }
-
-    /// Bytes that are written before the first test.
-    pub(crate) fn bytes_to_fill(&self) -> u64 {
-        if self.open.is_filled() { 0 } else { self.prepared.found.prepared_bytes(&self.prepared.request) }
-    }
-
-    /// Writes the work file, unless an earlier survey kept it. Returns the signal that interrupted it.
-    pub(crate) fn fill(&mut self, session: &mut Session) -> Result<Option<i32>, Failure> {
-        let mut run = SurveyRun::new(&self.prepared, HashMap::new(), session);
-        let filled = run.fill(&mut self.open);
-        run.clear();
-        filled
-    }
-}
-
 fn outline(request: SurveyRequest) -> Result<String, Failure> {
     let prepared = Preparation::new(request, Reach::Whole, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
-    Ok(dry_run::render(&prepared, width::of_text(width::of_stdout())))
+    Ok(screen::outline(&prepared, width::of_text(width::of_stdout())))
 }
 
 /// Runs a survey, calls `each` after every test, then saves and prints the results.
@@ -165,14 +127,18 @@ fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
 }
 
 fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
-    let SurveyOrder { request, done, output, fill, reach, remarks, result, keeping, mut members } = order;
+    let SurveyOrder { request, done, output, recreate, reach, remarks, result, keeping, mut members } = order;
     let request = members.as_ref().map_or(Ok(request.clone()), |members| shared(request, members.count()))?;
     let args = result.session;
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
-    let directory = prepared.request.output_dir.as_deref();
-    let mut file = save::SurveyFile::reserve(output.as_deref(), directory, &args.streams)?;
-    args.publish.check_stdout(file.prints().then_some("--json, -o -"))?;
+    let directory = prepared.request.output_dir.as_deref().unwrap_or(Path::new("."));
+    if output.as_deref().is_none_or(|path| !is_stdout(path)) {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| Failure::at(directory, format!("cannot be made: {error}")))?;
+    }
+    let mut file = DocumentFile::reserve(output.as_deref(), directory, "plumb-survey", &args.streams)?;
+    args.publish.check_stdout(file.prints.then_some("--json, -o -"))?;
     let mut open = match &mut members {
         Some(members) => {
             members.begin(&prepared.request)?;
@@ -181,31 +147,28 @@ fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>)
         None => OpenTarget::open(&prepared.found, &prepared.request)?,
     };
     check(&prepared, &open.target)?;
-    if fill == Fill::Always {
+    if recreate {
         open.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
     }
     prepared.settle(&open);
-    let form = Form::json_if(file.prints() || args.publish.prints());
-    let mut screen = Screen::new(form, remarks);
+    let mut screen = Screen::new(if file.prints { Output::nowhere() } else { session.stdout() }, remarks);
     screen.begin(&open, &prepared, &done)?;
     let mut run = SurveyRun::new(&prepared, done, session);
-    if let Some(members) = members {
-        run = run.by(members);
-    }
+    run.members = members;
     let mut found = run.measure_all(&mut open, &mut file, each);
     run.clear();
     let published = run.finish();
     prepared.sort(&mut found.rows);
     let sentences = prepared.conclusions(&found.rows);
     // Save before printing: a closed pipe would end the command.
-    let saved = save_all(&mut file, (&open, &prepared), &found, &sentences);
-    screen.result((&open, &prepared.suite), &found, &sentences)?;
+    let saved = save_all(&mut file, &open, &prepared, &found, &sentences);
+    screen.result(&open, &prepared.suite, &found, &sentences)?;
     let (planned, is_saved) = saved?;
     if let (Some(path), true) = (file.path(), is_saved) {
         let page = if result.no_report { String::new() } else { crate::drawing::after_survey(path) };
-        screen.end(path, &page, (planned, &found))?;
+        screen.end(path, &page, planned, &found)?;
         if is_whole(&prepared, &found) {
-            screen.kept(&keep_file(path, &args.store, keeping))?;
+            screen.unless_quiet(&keep_file(path, &args.store, keeping))?;
         }
     }
     found.failure.take().map_or(published, Err)?;
@@ -237,8 +200,9 @@ fn is_whole(prepared: &Preparation, found: &Findings) -> bool {
 
 /// Saves the results, if there are any. Returns the number of planned tests, and true if there was something to save.
 fn save_all(
-    file: &mut save::SurveyFile,
-    (open, prepared): (&OpenTarget, &Preparation),
+    file: &mut DocumentFile,
+    open: &OpenTarget,
+    prepared: &Preparation,
     found: &Findings,
     sentences: &[String],
 ) -> Result<(usize, bool), Failure> {
@@ -254,10 +218,90 @@ fn save_all(
     if let Some(row) = &found.under_way {
         survey = survey.and_under_way(row);
     }
-    file.finish(&survey.ended(sentences, found.signal).in_surroundings()).map(|()| (planned, true))
+    save::finish(file, &survey.ended(sentences, found.signal).in_surroundings()).map(|()| (planned, true))
 }
 
 fn status(found: &Findings) -> u8 {
     let failed = found.rows.iter().any(|row| row.result.jobs.iter().any(|job| job.error.is_some()));
     found.signal.map_or(u8::from(failed), signal_status)
+}
+
+/// Surveys and the search for a knee as programs of a cluster.
+#[derive(Debug)]
+pub(crate) enum Surveys {
+    Whole,
+    Knee,
+}
+
+/// Why an option of results is not for a survey.
+const OWN_FILE: &str = "the survey's own file has every test with its members";
+
+impl Program for Surveys {
+    fn command(&self) -> Command {
+        match self {
+            Surveys::Whole => SurveyArgs::augment_args(Command::new("survey")),
+            Surveys::Knee => KneeArgs::augment_args(Command::new("knee")),
+        }
+    }
+
+    fn unused(&self) -> UnusedOptions {
+        UnusedOptions {
+            by: "a survey",
+            options: &[
+                ("--shift", "each member reads its own file"),
+                ("--spread", "each member has its own file, or the device of all"),
+                ("--repeat", "survey has --repeat: it repeats each test"),
+                ("--wear-out", "its tests last equally long for all"),
+                ("--partial", "rows by different members do not compare"),
+                ("--keep", OWN_FILE),
+                ("--stream", OWN_FILE),
+                ("--per", OWN_FILE),
+                ("--page", "survey makes a page of its result, or plumb report"),
+                ("--json", "give it to survey, after its name"),
+                ("--output", "give it to survey, after its name"),
+            ],
+        }
+    }
+
+    fn work(&self, matches: &ArgMatches) -> Result<Work, Failure> {
+        Ok(Work::Tests(match self {
+            Surveys::Whole => Box::new(program::arguments::<SurveyArgs>(matches)?),
+            Surveys::Knee => Box::new(program::arguments::<KneeArgs>(matches)?),
+        }))
+    }
+
+    fn member(&self) -> Box<dyn Member> {
+        Box::new(TestMember::default())
+    }
+}
+
+/// The files and devices that a request names.
+fn needs(request: SurveyRequest) -> Needs {
+    let results = request.output.into_iter().chain(request.output_dir).collect();
+    Needs { files: Vec::new(), targets: request.targets, results: Some(results) }
+}
+
+impl Tests for SurveyArgs {
+    fn run_alone(&self) -> Option<Result<u8, Failure>> {
+        self.dry_run.then(|| run(self))
+    }
+
+    fn needs(&self, _members: u32) -> Result<Needs, Failure> {
+        let (request, config) = self.request_by_members()?;
+        Ok(Needs { files: config.map(std::path::Path::to_owned).into_iter().collect(), ..needs(request) })
+    }
+
+    fn run(&self, members: &mut Members) -> Result<u8, Failure> {
+        run_by(self, Some(Surveyors::new(members)))
+    }
+}
+
+impl Tests for KneeArgs {
+    fn needs(&self, _members: u32) -> Result<Needs, Failure> {
+        Ok(needs(self.request_by_members()?))
+    }
+
+    fn run(&self, members: &mut Members) -> Result<u8, Failure> {
+        knee::run_by(self, Surveyors::new(members))
+    }
 }

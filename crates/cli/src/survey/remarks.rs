@@ -15,7 +15,6 @@ pub(crate) enum Extent {
     All,
 }
 
-/// Most findings on a screen.
 const MOST: usize = 5;
 
 /// The verdict on all rows, then what the checks found.

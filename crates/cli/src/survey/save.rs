@@ -1,15 +1,19 @@
-//! The survey's result on disk: native JSON with every test's RunResult, written again after each test.
+//! The survey's result on disk: native JSON with every test's RunResult, written again after each test and during it.
 
 use crate::failure::Failure;
-use crate::output::Output;
-use crate::safe_files::{self, AtomicFile, Durability};
-use crate::streams::{Streams, is_stdout};
+use crate::output::{Output, print_error};
+use crate::result_file::{DocumentFile, SaveSchedule, under_way};
+use crate::safe_files::Durability;
 use cluster::Summary;
+use measure::Nanos;
 use model::{Grade, RunResult, SCHEMA, Surroundings};
+use run::{Event, Observer, Request};
 use serde::{Deserialize, Serialize};
-use std::io;
+use session::failure::report_stuck;
+use session::progress::Display;
+use std::collections::HashMap;
 use std::path::Path;
-use survey::{Access, FinishedTest, OpenTarget, Preconditioned, SurveyRequest, TargetKind};
+use survey::{Access, FinishedTest, OpenTarget, Preconditioned, SurveyRequest, SurveyTest, TargetKind};
 
 /// A whole survey, as written to the file.
 #[derive(Serialize)]
@@ -68,7 +72,7 @@ struct SavedTest<'rows> {
 #[derive(Deserialize)]
 struct Earlier {
     command: String,
-    request: Option<SurveyRequest>,
+    request: SurveyRequest,
     tests: Vec<EarlierTest>,
 }
 
@@ -83,7 +87,11 @@ struct EarlierTest {
 }
 
 /// A test that an earlier survey finished: its result, and the members that ran it.
-pub(crate) type Done = (RunResult, Option<Box<Summary>>);
+#[derive(Debug)]
+pub(crate) struct EndedTest {
+    pub(crate) result: RunResult,
+    pub(crate) members: Option<Box<Summary>>,
+}
 
 impl<'rows> SavedSurvey<'rows> {
     /// The survey with all tests finished so far.
@@ -118,6 +126,11 @@ impl<'rows> SavedSurvey<'rows> {
             ended_by_signal: None,
             surroundings: None,
         }
+    }
+
+    /// The document.
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        Ok(serde_json::to_string(self)? + "\n")
     }
 
     /// Adds a test that has not finished.
@@ -156,100 +169,82 @@ fn test(row: &FinishedTest) -> SavedTest<'_> {
 }
 
 /// Reads the request of an earlier survey and its finished results, by test key.
-pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, Done)>), Failure> {
+pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, HashMap<String, EndedTest>), Failure> {
     let text = sys::files::read_limited::read_text(path, crate::input::LARGEST)
         .map_err(|error| crate::input::unreadable(path, &error))?;
     let earlier: Earlier = serde_json::from_str(&text)
         .map_err(|error| Failure::at(path, format!("is not a survey that can be resumed: {error}")))?;
-    let Earlier { command, request: Some(request), tests } = earlier else {
-        return Err(Failure::at(path, "has no request; it was made by an earlier version"));
-    };
+    let Earlier { command, request, tests } = earlier;
     if command != "survey" {
         return Err(Failure::at(path, "is not a survey"));
     }
     let ended = tests.into_iter().filter(|test| !test.under_way);
-    let result = |mut result: RunResult| {
-        // Earlier versions stored the phases alone.
-        result.lasting = analysis::regime::lasting(&result.phases);
-        result
-    };
-    Ok((request, ended.map(|test| (test.key, (result(test.result), test.cluster))).collect()))
+    let done = ended.map(|test| (test.key, EndedTest { result: test.result, members: test.cluster }));
+    Ok((request, done.collect()))
 }
 
-/// The place of the result. A file is created before anything is measured, so that no survey ends without a place for its
-/// result.
-#[derive(Debug)]
-pub(crate) struct SurveyFile {
-    /// `None` if the result goes to standard output only.
-    file: Option<AtomicFile>,
-    /// True if the result goes to standard output at the end.
-    prints: bool,
+/// The observer of a running test: shows progress, and saves the test every few seconds and at a signal, so that an
+/// interrupted survey keeps it.
+pub(super) struct Autosave<'a> {
+    pub(super) display: &'a mut Display,
+    pub(super) file: &'a mut DocumentFile,
+    pub(super) test: &'a SurveyTest,
+    /// The survey with all finished tests.
+    pub(super) survey: &'a (dyn Fn() -> SavedSurvey<'a> + Sync),
+    pub(super) schedule: SaveSchedule,
+    /// True if the last write failed; the write after the test reports the error.
+    pub(super) failed: bool,
 }
 
-impl SurveyFile {
-    /// Creates the file `asked`, or a new numbered file in `directory` or the working directory; none for `-`.
-    pub(crate) fn reserve(asked: Option<&Path>, directory: Option<&Path>, streams: &Streams) -> Result<Self, Failure> {
-        if asked.is_some_and(is_stdout) {
-            return Ok(SurveyFile { file: None, prints: true });
+impl Observer for Autosave<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Save(so_far) => {
+                let row = row(self.test, so_far.clone());
+                // Not flushed, because the flush would be part of the I/O that the test measures.
+                let text = (self.survey)().and_under_way(&row).text();
+                self.failed = text.and_then(|text| self.file.write(&text, Durability::Unsynced)).is_err();
+            }
+            Event::Abandoned(result) => self.abandon(result),
+            other => self.display.event(other),
         }
-        if let Some(directory) = directory {
-            std::fs::create_dir_all(directory)
-                .map_err(|error| Failure::at(directory, format!("cannot be made: {error}")))?;
-        }
-        let file = match asked {
-            Some(path) => Self::at(path).map_err(|error| {
-                let why = match error.kind() {
-                    io::ErrorKind::AlreadyExists => safe_files::part_exists(path),
-                    _ => error.to_string(),
-                };
-                Failure::at(path, format!("the result cannot be written there: {why}"))
-            }),
-            None => AtomicFile::numbered(directory.unwrap_or(Path::new(".")), "plumb-survey").map_err(|error| {
-                Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
-            }),
-        };
-        Ok(SurveyFile { file: Some(file?), prints: streams.json })
     }
 
-    fn at(path: &Path) -> io::Result<AtomicFile> {
-        if !safe_files::may_replace(path)? {
-            return Err(io::Error::other(safe_files::FOREIGN));
-        }
-        AtomicFile::reserve(path)
-    }
-
-    /// The path of the file, if there is one.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.file.as_ref().map(AtomicFile::path)
-    }
-
-    /// True if standard output is for the result alone.
-    pub(crate) const fn prints(&self) -> bool {
-        self.prints
-    }
-
-    /// Writes the survey so far with an atomic rename and flushes it to the medium.
-    pub(crate) fn write(&mut self, survey: &SavedSurvey<'_>) -> Result<(), Failure> {
-        self.put(survey, Durability::Synced)
-    }
-
-    /// Same as `write` during a test: not flushed, because the flush would be part of the I/O that the test measures.
-    pub(crate) fn write_unsynced(&mut self, survey: &SavedSurvey<'_>) -> Result<(), Failure> {
-        self.put(survey, Durability::Unsynced)
-    }
-
-    /// Writes the ended survey: to the file, then to standard output.
-    pub(crate) fn finish(&mut self, survey: &SavedSurvey<'_>) -> Result<(), Failure> {
-        self.write(survey)?;
-        if self.prints { Output::stdout().write(&text(survey)?) } else { Ok(()) }
-    }
-
-    fn put(&mut self, survey: &SavedSurvey<'_>, durability: Durability) -> Result<(), Failure> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        file.write(text(survey)?.as_bytes(), durability)
+    fn request(&mut self, elapsed: Nanos) -> Option<Request> {
+        (!self.failed && self.schedule.is_due(elapsed)).then_some(Request::Save)
     }
 }
 
-fn text(survey: &SavedSurvey<'_>) -> Result<String, Failure> {
-    Ok(serde_json::to_string(survey)? + "\n")
+impl Autosave<'_> {
+    fn abandon(&mut self, result: &RunResult) {
+        self.display.clear();
+        report_stuck(result, || {
+            let row = row(self.test, result.clone());
+            let survey = (self.survey)().and_under_way(&row).ended(&[], result.ended_by_signal);
+            let finished = finish(self.file, &survey);
+            print_error(&match (finished, self.file.path()) {
+                (Ok(()), Some(path)) => format!("plumb: the result, with the interrupted test: {}", path.display()),
+                (Ok(()), None) => "plumb: the result has the interrupted test".to_owned(),
+                (Err(failure), _) => format!("plumb: {}", failure.message()),
+            });
+        });
+    }
+}
+
+/// The row of a test that has not finished, with its result so far.
+fn row(test: &SurveyTest, mut result: RunResult) -> FinishedTest {
+    result.notes.push(under_way());
+    FinishedTest::here(test.clone(), result)
+}
+
+/// The row of a test that a signal interrupted; `None` if it has not completed any I/O.
+pub(super) fn interrupted(test: &SurveyTest, result: RunResult) -> Option<FinishedTest> {
+    result.has_ios().then(|| row(test, result))
+}
+
+/// Writes the ended survey: to the file, then to standard output.
+pub(super) fn finish(file: &mut DocumentFile, survey: &SavedSurvey<'_>) -> Result<(), Failure> {
+    let text = survey.text()?;
+    file.write(&text, Durability::Synced)?;
+    if file.prints { Output::stdout().write(&text) } else { Ok(()) }
 }

@@ -1,36 +1,41 @@
 //! Text of a survey on standard output: what is going to be measured and written, then the results.
 //!
-//! Owns the order of the text and its width. With `--json` there is no text, and what is written is named on standard error.
+//! Owns the order of the text and its width, and the text of `--dry-run`. With `--json` there is no text, and what is written is
+//! named on standard error.
 
 use super::measure::Findings;
 use super::remarks::Extent;
-use super::save::Done;
-use super::{dry_run, members, remarks, table};
+use super::save::EndedTest;
+use super::{members, remarks, table};
 use crate::failure::Failure;
 use crate::output::{self, Output};
-use crate::streams::Form;
 use crate::width::{self, wrapped};
 use formats::printable;
 use measure::Nanos;
 use measure::text;
 use std::collections::HashMap;
 use std::path::Path;
-use survey::{Access, Estimate, FinishedTest, OpenTarget, Preparation, Suite, SurveyTest, TargetKind, TestKind};
-use survey::{Precondition, WarmUp};
+use survey::{
+    Access, Estimate, FinishedTest, OpenTarget, Precondition, Preparation, Suite, SurveyTest, TargetKind, TestKind,
+    TestTime, WarmUp, short_size,
+};
 
-/// Standard output of a survey.
+/// Maximum number of tests that are listed; further ones are only counted.
+const MOST_LINES: usize = 200;
+const GB: f64 = 1e9;
+
 pub(super) struct Screen {
+    /// Nowhere with `--json`, with which [`DocumentFile`](crate::result_file::DocumentFile) prints the result.
     out: Output,
-    form: Form,
     extent: Extent,
     /// Columns of the terminal; `None` if standard output is not one.
     columns: Option<usize>,
 }
 
 impl Screen {
-    /// Standard output in this form, with this many remarks.
-    pub(super) fn new(form: Form, extent: Extent) -> Self {
-        Screen { out: Output::stdout(), form, extent, columns: width::of_stdout() }
+    /// Text for people in this output, with this many remarks.
+    pub(super) fn new(out: Output, extent: Extent) -> Self {
+        Screen { out, extent, columns: width::of_stdout() }
     }
 
     /// Prints what is going to be measured, and what will be written for it.
@@ -38,49 +43,34 @@ impl Screen {
         &mut self,
         open: &OpenTarget,
         prepared: &Preparation,
-        done: &HashMap<String, Done>,
+        done: &HashMap<String, EndedTest>,
     ) -> Result<(), Failure> {
-        let wear = dry_run::wear(&estimate(open, prepared, done));
-        match self.form {
-            _ if output::is_quiet() => Ok(()),
-            Form::Json => {
-                output::print_remark(&format!("plumb: {wear}"));
-                Ok(())
-            }
-            Form::Text => {
-                let width = width::of_text(self.columns);
-                let text = heading(open, prepared, done.len(), width) + &wrapped(&wear, "", width);
-                self.out.write(&printable::lines(&text))
-            }
+        let wear = wear(&estimate(open, prepared, done));
+        if self.out.is_nowhere() {
+            output::print_remark(&format!("plumb: {wear}"));
         }
+        let width = width::of_text(self.columns);
+        self.unless_quiet(&(heading(open, prepared, done.len(), width) + &wrapped(&wear, "", width)))
     }
 
-    /// Prints the results.
     pub(super) fn result(
         &mut self,
-        place: (&OpenTarget, &Suite),
+        open: &OpenTarget,
+        suite: &Suite,
         found: &Findings,
         sentences: &[String],
     ) -> Result<(), Failure> {
-        match self.form {
-            Form::Json => Ok(()),
-            Form::Text => {
-                let text = self.report(place, found, sentences);
-                self.out.write(if output::is_quiet() { text.trim_start() } else { &text })
-            }
-        }
+        let text = self.report(open, suite, found, sentences);
+        self.out.write(if output::is_quiet() { text.trim_start() } else { &text })
     }
 
-    /// Prints what the store says of the result.
-    pub(super) fn kept(&mut self, text: &str) -> Result<(), Failure> {
-        if self.form == Form::Json || output::is_quiet() { Ok(()) } else { self.out.write(text) }
+    /// Prints text that `--quiet` silences.
+    pub(super) fn unless_quiet(&mut self, text: &str) -> Result<(), Failure> {
+        if output::is_quiet() { Ok(()) } else { self.out.write(&printable::lines(text)) }
     }
 
     /// Prints where the result is, after `page` about it.
-    pub(super) fn end(&mut self, path: &Path, page: &str, (planned, found): (usize, &Findings)) -> Result<(), Failure> {
-        if self.form == Form::Json || output::is_quiet() {
-            return Ok(());
-        }
+    pub(super) fn end(&mut self, path: &Path, page: &str, planned: usize, found: &Findings) -> Result<(), Failure> {
         let shown = path.display();
         let mut text = format!("\n{page}Result: {shown}\n");
         if found.rows.len() < planned {
@@ -89,11 +79,11 @@ impl Screen {
                 text.push_str("This measures the interrupted test again.\n");
             }
         }
-        self.out.write(&printable::lines(&text))
+        self.unless_quiet(&text)
     }
 
     /// The table, the sentences, the verdict and what the checks found.
-    fn report(&self, (open, suite): (&OpenTarget, &Suite), found: &Findings, sentences: &[String]) -> String {
+    fn report(&self, open: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[String]) -> String {
         let width = width::of_text(self.columns);
         let mut text = String::new();
         if let Some(signal) = found.signal {
@@ -131,8 +121,7 @@ impl Screen {
         text.push_str(&remarks::render(&found.rows, self.extent, width));
         if !suite.left_out.is_empty() {
             let named = |kind: &TestKind| if *kind == TestKind::Mixed { "mixes" } else { "log writes" };
-            let kinds = suite.left_out.iter().map(named).collect::<Vec<_>>().join(" and ");
-            let kinds = format!("{}{}", kinds[..1].to_uppercase(), &kinds[1..]);
+            let kinds = text::capitalised(&suite.left_out.iter().map(named).collect::<Vec<_>>().join(" and "));
             let instead = match open.target.kind {
                 TargetKind::Device => "they would overwrite the device; survey a directory on it, or see --overwrite",
                 _ => "they would overwrite the file; survey a directory",
@@ -151,7 +140,7 @@ impl Screen {
 }
 
 /// The work that is left: the tests that are not done, and the passes over a target that is not filled.
-fn estimate(open: &OpenTarget, prepared: &Preparation, done: &HashMap<String, Done>) -> Estimate {
+fn estimate(open: &OpenTarget, prepared: &Preparation, done: &HashMap<String, EndedTest>) -> Estimate {
     let due = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key()));
     let due: Vec<SurveyTest> = due.cloned().collect();
     let passes = prepared.found.passes(&prepared.request).saturating_sub(u64::from(open.is_filled()));
@@ -215,4 +204,75 @@ fn limits(rows: &[FinishedTest]) -> Vec<String> {
         Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.title())).into_owned())
     });
     lines.collect()
+}
+
+/// The plan of `--dry-run`: the tests with time, bytes and wear, printed instead of running them.
+pub(super) fn outline(prepared: &Preparation, width: usize) -> String {
+    let Preparation { request, found, suite, time, warm_up, .. } = prepared;
+    let settles = request.precondition == Precondition::Steady;
+    let estimate = Estimate { settles, ..Estimate::of(&suite.tests, *time, found.prepared_bytes(request)) };
+    let mut text = wrapped(&format!("Dry run: nothing is done. {}", found.describe()), "", width);
+    text.push('\n');
+    for (number, test) in suite.tests.iter().take(MOST_LINES).enumerate() {
+        text.push_str(&format!("{:>5}  {}\n", number + 1, test.describe()));
+    }
+    if suite.tests.len() > MOST_LINES {
+        text.push_str(&format!("       and {} more\n", suite.tests.len() - MOST_LINES));
+    }
+    let left: Vec<&str> = suite.left_out.iter().map(|kind| kind.title()).collect();
+    if !left.is_empty() {
+        text.push_str(&wrapped(&format!("Left out, because it would overwrite data: {}.", left.join(", ")), "", width));
+    }
+    text.push('\n');
+    text.push_str(&wrapped(&duration(*time, *warm_up, &estimate), "  ", width));
+    text.push_str(&wrapped(&wear(&estimate), "  ", width));
+    text.push_str(&wrapped(&format!("Engine: {}.", suite.engine), "  ", width));
+    text
+}
+
+fn duration(time: TestTime, warm_up: WarmUp, estimate: &Estimate) -> String {
+    let each = format!("{} tests of {} s", estimate.tests, time.time.as_secs_f64());
+    let measured = text::clock(estimate.measured.as_duration());
+    match warm_up {
+        WarmUp::Steady => format!("Time: {each} are {measured}, and before each of them I/O until it is steady."),
+        WarmUp::Seconds(_) if time.ramp == Nanos::ZERO => format!("Time: {each} are {measured}."),
+        WarmUp::Seconds(_) => format!(
+            "Time: {each} are {measured}, and {} s before each of them that do not count: {} in all{}.",
+            time.ramp.as_secs_f64(),
+            text::clock(estimate.measured.saturating_add(estimate.warm_up).as_duration()),
+            if estimate.prepared_bytes > 0 { ", after the writing" } else { "" }
+        ),
+    }
+}
+
+/// The line on what is written, before and during the tests.
+fn wear(estimate: &Estimate) -> String {
+    if estimate.prepared_bytes == 0 && estimate.writing == Nanos::ZERO {
+        return "Wear: nothing is written.".to_owned();
+    }
+    let more = if estimate.settles { " and more, until the rate is settled," } else { "" };
+    let mut text = format!("Wear: {}{more} are written before the first test", short_size(estimate.prepared_bytes));
+    if estimate.writing > Nanos::ZERO {
+        text.push_str(&format!(
+            ", and for {} tests write as fast as the disk takes it: {:.0} GB in all at 100 MB/s, {:.0} GB at 1 GB/s",
+            text::clock(estimate.writing.as_duration()),
+            estimate.written_at(0.1 * GB) / GB,
+            estimate.written_at(GB) / GB
+        ));
+    }
+    text + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_survey_that_only_reads_wears_nothing() {
+        assert_eq!(wear(&Estimate::default()), "Wear: nothing is written.");
+        let writes = Estimate { prepared_bytes: 1 << 30, writing: Nanos::from_secs(60), ..Estimate::default() };
+        let settling = Estimate { settles: true, ..writes };
+        assert!(wear(&settling).starts_with("Wear: 1G and more, until the rate is settled, are written before"));
+        assert!(wear(&writes).contains("1G are written") && wear(&writes).contains("7 GB in all at 100 MB/s"));
+    }
 }

@@ -1,27 +1,24 @@
 //! `plumb versus`: which of two is faster? Measures both in turns, until it is decided.
 //!
-//! Owns the command line and the exit status. `sides` makes the plans, `rounds` measures, `save` keeps the results, `shown`
+//! Owns the command line and the exit status. `sides` makes the plans, `rounds` measures and keeps the results, `shown`
 //! prints; `analysis::compare` judges.
 
 mod rounds;
-mod save;
 mod shown;
 mod sides;
 mod together;
 
-use crate::compare::tolerance;
 use crate::failure::Failure;
-use crate::streams::{Form, is_stdout};
-use crate::{input, output};
+use crate::input;
+use crate::output::{self, Output};
+use crate::streams::is_stdout;
 use analysis::compare::{Goal, Metric};
-use rounds::{Ending, Limits, Measurement};
-use save::Folder;
+use rounds::{Ending, Folder, Limits, Measurement};
 use session::Session;
 use session::arguments::SessionArgs;
 use session::machine::seed_from_clock;
-use shown::{Holds, Screen};
+use shown::Screen;
 use sides::Words;
-pub(crate) use sides::with_options;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -72,11 +69,11 @@ pub(crate) struct VersusArgs {
     #[arg(long, value_name = "TIME", value_parser = survey::seconds, default_value = "1h")]
     max_time: u64,
     /// Largest difference that counts as the same, like 5% or 0.5%
-    #[arg(long, default_value = "5%", value_parser = tolerance, value_name = "SHARE")]
+    #[arg(long, default_value = "5%", value_parser = input::share, value_name = "SHARE")]
     tolerance: f64,
     /// Numbers that have to be decided: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50, response-p99,
     /// response-p99.9; the others are shown
-    #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "LIST", default_value = "iops")]
+    #[arg(long, value_delimiter = ',', value_parser = input::metric, value_name = "LIST", default_value = "iops")]
     numbers: Vec<Metric>,
     /// Time between two runs; 0 for none
     #[arg(long, value_name = "TIME", value_parser = survey::patience, default_value = "1s")]
@@ -106,16 +103,10 @@ pub(crate) const ERROR: u8 = 3;
 fn goal(text: &str) -> Result<Goal, String> {
     match text {
         "decided" => Ok(Goal::Decided),
-        share => {
-            tolerance(share).map(Goal::Known).map_err(|_| format!("{share} is neither `decided` nor a share like 3%"))
-        }
+        share => input::share(share)
+            .map(Goal::Known)
+            .map_err(|_| format!("{share} is neither `decided` nor a share like 3%")),
     }
-}
-
-fn metric(word: &str) -> Result<Metric, String> {
-    let found = Metric::asked_for().find(|metric| metric.word() == word);
-    let known = || Metric::asked_for().map(Metric::word).collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| format!("{word} is not a number that is compared; there are {}", known()))
 }
 
 /// Measures both sides and prints which one is faster.
@@ -138,7 +129,7 @@ fn measure(args: &VersusArgs, session: &mut Session) -> Result<u8, Failure> {
     }
     let prints = args.output.as_deref().is_some_and(is_stdout);
     args.session.publish.check_stdout(prints.then_some("-o -"))?;
-    let order = rounds::Order {
+    let settings = rounds::Settings {
         words,
         before,
         limits: args.limits(),
@@ -148,20 +139,20 @@ fn measure(args: &VersusArgs, session: &mut Session) -> Result<u8, Failure> {
         seed: args.seed.unwrap_or_else(seed_from_clock),
         pairing: if args.together { rounds::Pairing::Together } else { rounds::Pairing::InTurns },
     };
-    order.check()?;
+    settings.check()?;
     let folder = if prints { Folder::none() } else { Folder::make(args.output.as_deref())? };
-    let form = Form::json_if(args.session.streams.json || prints);
-    let mut screen = Screen::new(form, session.stdout());
-    screen.begin(&order)?;
-    let mut measurement = Measurement::new(&order, session, folder);
+    let is_json = args.session.streams.json || prints;
+    let mut screen = Screen { out: if is_json { Output::nowhere() } else { session.stdout() } };
+    screen.begin(&settings)?;
+    let mut out = session.stdout();
+    let mut measurement = Measurement::new(&settings, session, folder);
     let ending = measurement.all(&mut screen);
     measurement.clear();
-    let holds = if prints { Holds::Results } else { Holds::Conclusion };
-    let document = shown::document(&order, &measurement, &ending, holds)?;
+    let document = shown::document(&settings, &measurement, &ending)?;
     let saved = measurement.folder.conclusion(&document);
-    screen.end(&order, &measurement, &ending)?;
-    if form == Form::Json {
-        screen.write(&document)?;
+    screen.end(&settings, &measurement, &ending)?;
+    if is_json {
+        out.write(&document)?;
     }
     saved?;
     match ending {
@@ -182,7 +173,7 @@ impl VersusArgs {
         Limits {
             goal: self.until,
             most: most as usize,
-            may_end_early: if self.rounds.is_some() { rounds::EndEarly::No } else { rounds::EndEarly::Yes },
+            may_end_early: self.rounds.is_none(),
             time: Duration::from_secs(self.max_time),
         }
     }

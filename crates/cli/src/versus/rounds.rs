@@ -1,24 +1,24 @@
 //! The rounds: runs both sides in random order, again and again, until it is enough.
 
-use super::save::Folder;
 use super::shown::Screen;
-use super::sides::{NAMES, Parsed, ReadOnly, Turn, Words};
+use super::sides::{NAMES, SidePlan, Turn, Words};
 use super::together;
 use crate::failure::{Cut, Failure};
+use crate::safe_files::{AtomicFile, Durability};
 use analysis::compare::{Goal, Metric, Observation, Round, Standing, observe, standing, turns_progress};
 use measure::{Nanos, SplitMix};
 use model::RunResult;
 use session::arguments::Findings;
 use session::progress::Display;
 use session::{Run, Session};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a pause goes on without a look at the signals.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Settings of a measurement.
-pub(super) struct Order {
+pub(super) struct Settings {
     pub(super) words: Words,
     /// Shell commands before each run of A and of B.
     pub(super) before: [Option<String>; 2],
@@ -26,7 +26,6 @@ pub(super) struct Order {
     /// The numbers that have to be decided.
     pub(super) metrics: Vec<Metric>,
     pub(super) tolerance: f64,
-    /// Time between two runs.
     pub(super) rest: Duration,
     pub(super) seed: u64,
     pub(super) pairing: Pairing,
@@ -36,45 +35,31 @@ pub(super) struct Order {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limits {
     pub(super) goal: Goal,
-    /// Most rounds.
     pub(super) most: usize,
-    pub(super) may_end_early: EndEarly,
+    /// Fewer are enough once the goal is reached.
+    pub(super) may_end_early: bool,
     /// No round is begun that would end later.
     pub(super) time: Duration,
-}
-
-/// Fewer rounds than the most may be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EndEarly {
-    /// As soon as the goal is reached.
-    Yes,
-    /// All rounds are made.
-    No,
 }
 
 /// How the two runs of a round are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pairing {
-    /// One after the other.
     InTurns,
-    /// At the same time.
     Together,
 }
 
 /// Reason why the rounds ended.
 #[derive(Debug)]
 pub(super) enum Ending {
-    /// The goal was reached.
     Settled,
-    /// All rounds were made.
     Rounds,
-    /// The time is over.
     Time,
     /// A signal came, or a run failed.
     Cut(Cut),
 }
 
-impl Order {
+impl Settings {
     /// Checks both sides before anything is measured.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let [a, b] = [0, 1].map(|side| self.words.plan(side, Turn { round: 1, run: side + 1 }));
@@ -89,9 +74,8 @@ impl Order {
     }
 }
 
-/// The rounds so far.
 pub(super) struct Measurement<'a> {
-    order: &'a Order,
+    settings: &'a Settings,
     session: &'a mut Session,
     pub(super) folder: Folder,
     display: Display,
@@ -110,10 +94,9 @@ pub(super) struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    /// Nothing is measured yet.
-    pub(super) fn new(order: &'a Order, session: &'a mut Session, folder: Folder) -> Self {
+    pub(super) fn new(settings: &'a Settings, session: &'a mut Session, folder: Folder) -> Self {
         Measurement {
-            order,
+            settings,
             session,
             folder,
             display: Display::new(Nanos::ZERO),
@@ -124,11 +107,10 @@ impl<'a> Measurement<'a> {
             began: Instant::now(),
             runs: 0,
             took: Duration::ZERO,
-            random: SplitMix::new(order.seed),
+            random: SplitMix::new(settings.seed),
         }
     }
 
-    /// Removes the progress display.
     pub(super) fn clear(&mut self) {
         self.display.clear();
     }
@@ -146,7 +128,7 @@ impl<'a> Measurement<'a> {
 
     /// Makes rounds until they are enough. All complete ones are kept, however it ends.
     pub(super) fn all(&mut self, screen: &mut Screen) -> Ending {
-        let Limits { most, may_end_early, time, .. } = self.order.limits;
+        let Limits { most, may_end_early, time, .. } = self.settings.limits;
         while self.rounds.len() < most {
             let next = Duration::from_secs_f64(if self.rounds.is_empty() { 0.0 } else { self.seconds() });
             if self.began.elapsed() + next > time {
@@ -155,7 +137,7 @@ impl<'a> Measurement<'a> {
             if let Err(cut) = self.round(screen) {
                 return Ending::Cut(cut);
             }
-            if may_end_early == EndEarly::Yes && self.is_settled() {
+            if may_end_early && self.is_settled() {
                 return Ending::Settled;
             }
         }
@@ -165,7 +147,7 @@ impl<'a> Measurement<'a> {
     fn round(&mut self, screen: &mut Screen) -> Result<(), Cut> {
         let began = Instant::now();
         let first = usize::from(self.random.fraction() >= 0.5);
-        let (results, first) = match self.order.pairing {
+        let (results, first) = match self.settings.pairing {
             Pairing::Together => (self.fit(first, Self::both)?, None),
             Pairing::InTurns => {
                 let [one] = self.fit(first, Self::one)?;
@@ -176,7 +158,7 @@ impl<'a> Measurement<'a> {
         let number = self.rounds.len() + 1;
         let sides: [Vec<Observation>; 2] = [0, 1].map(|side| observe(&results[side], None, number));
         self.rounds.push(Round { first, sides });
-        let Order { metrics, limits, tolerance, .. } = self.order;
+        let Settings { metrics, limits, tolerance, .. } = self.settings;
         let found = standing(&self.rounds, metrics, limits.goal, *tolerance).map_err(|why| {
             self.rounds.pop();
             Failure::from(why)
@@ -216,11 +198,10 @@ impl<'a> Measurement<'a> {
         Ok(found)
     }
 
-    /// One run of a side.
     fn one(&mut self, side: usize) -> Result<[RunResult; 1], Cut> {
         self.rest()?;
         self.prepare(side)?;
-        let parsed = self.order.words.plan(side, self.next_turn())?;
+        let parsed = self.settings.words.plan(side, self.next_turn())?;
         Ok([self.execute(parsed, NAMES[side])?])
     }
 
@@ -228,8 +209,8 @@ impl<'a> Measurement<'a> {
     fn both(&mut self, _side: usize) -> Result<[RunResult; 2], Cut> {
         self.rest()?;
         let turn = self.next_turn();
-        let a = self.order.words.plan(0, turn)?;
-        let b = self.order.words.plan(1, self.next_turn())?;
+        let a = self.settings.words.plan(0, turn)?;
+        let b = self.settings.words.plan(1, self.next_turn())?;
         let workers = together::workers(&a.plan);
         let result = self.execute(together::merged([a, b]), "A and B")?;
         Ok(together::apart(result, workers))
@@ -240,9 +221,8 @@ impl<'a> Measurement<'a> {
         Turn { round: self.rounds.len() + 1, run: self.runs }
     }
 
-    /// Waits between two runs.
     fn rest(&self) -> Result<(), Cut> {
-        let until = Instant::now() + if self.runs == 0 { Duration::ZERO } else { self.order.rest };
+        let until = Instant::now() + if self.runs == 0 { Duration::ZERO } else { self.settings.rest };
         loop {
             if let Some(signal) = self.session.caught() {
                 return Err(Cut::Signal(signal));
@@ -257,7 +237,7 @@ impl<'a> Measurement<'a> {
 
     /// Runs the command before a side.
     fn prepare(&self, side: usize) -> Result<(), Cut> {
-        let Some(command) = &self.order.before[side] else { return Ok(()) };
+        let Some(command) = &self.settings.before[side] else { return Ok(()) };
         // Standard output is for the result.
         let status = Command::new("/bin/sh").arg("-c").arg(command).stdout(Stdio::from(std::io::stderr())).status();
         if let Some(signal) = self.session.caught() {
@@ -271,17 +251,17 @@ impl<'a> Measurement<'a> {
         Err(Cut::Failed(Failure::new(format!("the command before {} failed: {command}: {why}", NAMES[side]))))
     }
 
-    fn execute(&mut self, parsed: Parsed, name: &str) -> Result<RunResult, Cut> {
+    fn execute(&mut self, parsed: SidePlan, name: &str) -> Result<RunResult, Cut> {
         self.show(name);
         let title = format!("round {}, {name}", self.rounds.len() + 1);
         let mut run = Run::new(&title, &parsed.plan);
-        run.options.read_only = parsed.is_read_only == ReadOnly::Yes;
+        run.options.read_only = parsed.is_read_only;
         self.session.run(run, &mut self.display)
     }
 
     /// Shows the run that begins, the change so far, and the time that is left.
     fn show(&mut self, name: &str) {
-        let Limits { goal, most, time, .. } = self.order.limits;
+        let Limits { goal, most, time, .. } = self.settings.limits;
         let done = self.rounds.len();
         let question = self.standing.as_ref().and_then(|found| found.questions.first());
         let change = question.and_then(|question| turns_progress(question, goal));
@@ -293,5 +273,66 @@ impl<'a> Measurement<'a> {
         let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let left = if done == 0 { None } else { Some(nanos(total.min(time))) };
         self.display.round(title, [nanos(self.took), nanos(this)], left);
+    }
+}
+
+/// The directory with a native result for each run and the conclusion, if there is one.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: Option<PathBuf>,
+}
+
+impl Folder {
+    /// No directory: the results are printed.
+    pub(super) const fn none() -> Self {
+        Folder { path: None }
+    }
+
+    /// Creates this directory, which may exist if it is empty, or the first free `plumb-versus-NNN`.
+    pub(super) fn make(asked: Option<&Path>) -> Result<Self, Failure> {
+        let failed = |path: &Path, error: &std::io::Error| {
+            Failure::at(path, format!("cannot be made: {error}; name another directory with -o"))
+        };
+        if let Some(path) = asked {
+            std::fs::create_dir_all(path).map_err(|error| failed(path, &error))?;
+            let is_empty = std::fs::read_dir(path).map_err(|error| failed(path, &error))?.next().is_none();
+            return match is_empty {
+                true => Ok(Folder { path: Some(path.to_owned()) }),
+                false => Err(Failure::at(path, "is not empty; name a new directory for the results")),
+            };
+        }
+        for number in 1..=999_999 {
+            let path = PathBuf::from(format!("plumb-versus-{number:03}"));
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(Folder { path: Some(path) }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(&path, &error)),
+            }
+        }
+        Err(Failure::new("all names up to plumb-versus-999999 are taken; name a directory with -o"))
+    }
+
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Writes the results of a round, A and B.
+    pub(super) fn round(&self, number: usize, results: [&RunResult; 2]) -> Result<(), Failure> {
+        for (side, result) in ["a", "b"].into_iter().zip(results) {
+            self.put(&format!("{side}-{number:03}.json"), &formats::native::write(result)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the conclusion; removes a directory without results.
+    pub(super) fn conclusion(&self, text: &str) -> Result<(), Failure> {
+        let Some(path) = &self.path else { return Ok(()) };
+        // Fails if there is something in it.
+        if std::fs::remove_dir(path).is_ok() { Ok(()) } else { self.put("versus.json", text) }
+    }
+
+    fn put(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let Some(path) = &self.path else { return Ok(()) };
+        AtomicFile::at(&path.join(name))?.write(text.as_bytes(), Durability::Synced)
     }
 }

@@ -1,13 +1,12 @@
 //! Text and JSON of the rounds: a line per round as it ends, then the numbers and two sentences.
 
-use super::rounds::{EndEarly, Ending, Measurement, Order, Pairing};
+use super::rounds::{Ending, Measurement, Pairing, Settings};
 use super::sides::NAMES;
-use crate::compare::documents::row_of;
 use crate::failure::{Cut, Failure};
 use crate::output::{self, Output};
-use crate::streams::{self, Form};
+use crate::streams;
 use analysis::compare::{
-    ComparedTest, Goal, OrderEffect, Question, Round, Row, Standing, turns_progress, turns_sentences,
+    ComparedTest, Goal, OrderEffect, Question, Round, Row, Standing, share_of, turns_progress, turns_sentences,
 };
 use analysis::statistics::Decision;
 use formats::printable;
@@ -15,30 +14,19 @@ use measure::text;
 use model::RunResult;
 use serde_json::{Value, json};
 
-/// Standard output.
 pub(super) struct Screen {
-    out: Output,
-    form: Form,
+    /// Nowhere, if standard output is for the document alone.
+    pub(super) out: Output,
 }
 
 impl Screen {
-    /// An output in this form.
-    pub(super) const fn new(form: Form, out: Output) -> Self {
-        Screen { out, form }
-    }
-
-    /// Writes text as it is.
-    pub(super) fn write(&mut self, text: &str) -> Result<(), Failure> {
-        self.out.write(text)
-    }
-
     fn lines(&mut self, text: &str) -> Result<(), Failure> {
-        if self.form == Form::Json { Ok(()) } else { self.out.write(&printable::lines(text)) }
+        self.out.write(&printable::lines(text))
     }
 
     /// Prints what is going to be measured.
-    pub(super) fn begin(&mut self, order: &Order) -> Result<(), Failure> {
-        if output::is_quiet() { Ok(()) } else { self.lines(&heading(order)) }
+    pub(super) fn begin(&mut self, settings: &Settings) -> Result<(), Failure> {
+        if output::is_quiet() { Ok(()) } else { self.lines(&heading(settings)) }
     }
 
     /// The line of a round that ended.
@@ -49,17 +37,21 @@ impl Screen {
         self.lines(&(head + &text))
     }
 
-    /// The conclusion.
-    pub(super) fn end(&mut self, order: &Order, measured: &Measurement<'_>, ending: &Ending) -> Result<(), Failure> {
+    pub(super) fn end(
+        &mut self,
+        settings: &Settings,
+        measured: &Measurement<'_>,
+        ending: &Ending,
+    ) -> Result<(), Failure> {
         let mut text = String::new();
         let Some(found) = &measured.standing else { return Ok(()) };
         for test in &found.tests {
             text.push_str(&format!("\n{}\n{}", test.label, table(&test.rows)));
         }
-        text.push_str(&format!("\n{}", sentences(order, measured, found).join("\n")));
+        text.push_str(&format!("\n{}", sentences(settings, measured, found).join("\n")));
         text.push('\n');
         if !output::is_quiet() {
-            text.push_str(&format!("{}\n", on_intervals(order)));
+            text.push_str(&format!("{}\n", on_intervals(settings)));
         }
         remarks(measured, ending).iter().for_each(|remark| text.push_str(&format!("! {remark}\n")));
         if let (Some(path), false) = (measured.folder.path(), output::is_quiet()) {
@@ -73,27 +65,27 @@ impl Screen {
     }
 }
 
-fn heading(order: &Order) -> String {
-    let limits = order.limits;
+fn heading(settings: &Settings) -> String {
+    let limits = settings.limits;
     let mut text = String::new();
     for (side, name) in NAMES.iter().enumerate() {
-        text.push_str(&format!("{name}: {}\n", order.words.describe(side)));
+        text.push_str(&format!("{name}: {}\n", settings.words.describe(side)));
     }
-    if !order.words.job().is_empty() {
-        text.push_str(&format!("Job: {}\n", order.words.job()));
+    if !settings.words.job().is_empty() {
+        text.push_str(&format!("Job: {}\n", settings.words.job()));
     }
     let how = match (limits.may_end_early, limits.goal) {
-        (EndEarly::No, _) => format!("{} rounds", limits.most),
+        (false, _) => format!("{} rounds", limits.most),
         (_, Goal::Decided) => format!("Until it is decided, at most {} rounds", limits.most),
         (_, Goal::Known(share)) => {
             format!("Until B ÷ A is known to ±{}, at most {} rounds", text::chosen_percent(share), limits.most)
         }
     };
-    let order_of = match order.pairing {
-        Pairing::InTurns => format!("random order from seed {}", order.seed),
+    let order = match settings.pairing {
+        Pairing::InTurns => format!("random order from seed {}", settings.seed),
         Pairing::Together => "both at the same time".to_owned(),
     };
-    text + &format!("{how}; {order_of}.\n")
+    text + &format!("{how}; {order}.\n")
 }
 
 fn table_head(question: &Question) -> String {
@@ -134,22 +126,21 @@ fn round_line(rounds: &[Round], found: &Standing, goal: Goal) -> Option<String> 
     Some(format!("{}\n", line.trim_end()))
 }
 
-/// The numbers of a test.
 fn table(rows: &[Row]) -> String {
     let head = ["", "A", "B", "B ÷ A", "95 % interval", "B is", "visible from"];
     analysis::compare::table(head, rows.iter().map(Row::cells))
 }
 
-fn sentences(order: &Order, measured: &Measurement<'_>, found: &Standing) -> [String; 2] {
-    turns_sentences(found, order.limits.goal, order.tolerance, measured.rounds.len(), measured.seconds())
+fn sentences(settings: &Settings, measured: &Measurement<'_>, found: &Standing) -> [String; 2] {
+    turns_sentences(found, settings.limits.goal, settings.tolerance, measured.rounds.len(), measured.seconds())
 }
 
 /// How the numbers are meant.
-fn on_intervals(order: &Order) -> String {
-    let words: Vec<String> = order.metrics.iter().map(|metric| metric.title()).collect();
+fn on_intervals(settings: &Settings) -> String {
+    let words: Vec<String> = settings.metrics.iter().map(|metric| metric.title()).collect();
     format!(
         "Intervals: 95 %, for all looks together; tolerance {}. Decided by {}.",
-        text::chosen_percent(order.tolerance),
+        text::chosen_percent(settings.tolerance),
         words.join(", ")
     )
 }
@@ -170,46 +161,31 @@ fn remarks(measured: &Measurement<'_>, ending: &Ending) -> Vec<String> {
     found
 }
 
-/// Results that are printed in the document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
-    /// The conclusion alone: the results are in a directory.
-    Conclusion,
-    /// The result of each run, too.
-    Results,
-}
-
-/// The JSON document.
-pub(super) fn document(
-    order: &Order,
-    measured: &Measurement<'_>,
-    ending: &Ending,
-    holds: Holds,
-) -> Result<String, Failure> {
+/// The JSON document; with the result of each run if they are not in a directory.
+pub(super) fn document(settings: &Settings, measured: &Measurement<'_>, ending: &Ending) -> Result<String, Failure> {
     let standing = measured.standing.as_ref();
-    let rows = |test: &ComparedTest| test.rows.iter().map(|row| row_of(test, row)).collect::<Vec<_>>();
-    let sentences = standing.map(|found| sentences(order, measured, found).to_vec()).unwrap_or_default();
-    let goal = match order.limits.goal {
+    let sentences = standing.map(|found| sentences(settings, measured, found).to_vec()).unwrap_or_default();
+    let goal = match settings.limits.goal {
         Goal::Decided => Value::from("decided"),
         Goal::Known(share) => Value::from(share),
     };
     let mut parts = json!({
-        "verdict": verdict(order.limits.goal, standing),
+        "verdict": verdict(settings.limits.goal, standing),
         "ended": ended(ending),
         "until": goal,
-        "tolerance": order.tolerance,
+        "tolerance": settings.tolerance,
         "rounds": measured.rounds.len(),
-        "seed": order.seed,
-        "together": order.pairing == Pairing::Together,
-        "sides": { "a": order.words.describe(0), "b": order.words.describe(1), "job": order.words.job() },
+        "seed": settings.seed,
+        "together": settings.pairing == Pairing::Together,
+        "sides": { "a": settings.words.describe(0), "b": settings.words.describe(1), "job": settings.words.job() },
         "first": measured.rounds.iter().map(|round| round.first.map(|first| ["a", "b"][first])).collect::<Vec<_>>(),
-        "questions": standing.iter().flat_map(|found| &found.questions).map(|one| question(one, order.limits.goal)).collect::<Vec<_>>(),
-        "pairs": standing.iter().flat_map(|found| &found.tests).flat_map(rows).collect::<Vec<_>>(),
+        "questions": standing.iter().flat_map(|found| &found.questions).map(|one| question(one, settings.limits.goal)).collect::<Vec<_>>(),
+        "pairs": standing.iter().flat_map(|found| &found.tests).flat_map(ComparedTest::documents).collect::<Vec<_>>(),
         "sentences": sentences,
         "notes": remarks(measured, ending),
         "results": measured.folder.path().map(|path| path.display().to_string()),
     });
-    if holds == Holds::Results {
+    if measured.folder.path().is_none() {
         let native = |result: &RunResult| -> Result<Value, Failure> {
             Ok(serde_json::from_str(&formats::native::write(result)?)?)
         };
@@ -222,14 +198,13 @@ pub(super) fn document(
 }
 
 fn question(question: &Question, goal: Goal) -> Value {
-    let share = |logarithm: f64| Some(logarithm.exp_m1()).filter(|share| share.is_finite());
     let (low, high) = question.interval(goal);
     json!({
         "test": question.test,
         "metric": question.metric.word(),
-        "change": question.estimate().and_then(share),
-        "low": share(low).filter(|_| low.is_finite()),
-        "high": share(high),
+        "change": question.estimate().and_then(share_of),
+        "low": share_of(low).filter(|_| low.is_finite()),
+        "high": share_of(high),
         "settled": question.is_settled,
         "decision": decision(question.decision),
         "rounds_to_settle": question.rounds,

@@ -10,7 +10,6 @@ use session::machine::{Machine, parser};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The names of the sides.
 pub(super) const NAMES: [&str; 2] = ["A", "B"];
 
 /// The words of the job and of each side.
@@ -37,18 +36,12 @@ pub(super) struct Turn {
     pub(super) run: usize,
 }
 
-/// A parsed run.
-pub(super) struct Parsed {
+/// The Plan of a run, with what its words say about it.
+pub(super) struct SidePlan {
     pub(super) plan: Plan,
-    pub(super) is_read_only: ReadOnly,
+    /// `--readonly` forbids writes.
+    pub(super) is_read_only: bool,
     pub(super) warnings: Vec<String>,
-}
-
-/// Writes may be forbidden by `--readonly`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReadOnly {
-    Yes,
-    No,
 }
 
 impl Words {
@@ -93,10 +86,7 @@ impl Words {
     }
 
     /// The Plan of a side's run.
-    ///
-    /// # Errors
-    /// The words are wrong; the message names the side if its own words are.
-    pub(super) fn plan(&self, side: usize, turn: Turn) -> Result<Parsed, Failure> {
+    pub(super) fn plan(&self, side: usize, turn: Turn) -> Result<SidePlan, Failure> {
         let (words, added) = match &self.sides[side] {
             Own::File(path) => (vec![path.clone()], Vec::new()),
             Own::Options(own) => (in_each_job(&self.job, own), own.clone()),
@@ -119,7 +109,6 @@ impl Words {
     }
 }
 
-/// Reads a side's own words.
 fn own(text: &str, job: &[String]) -> Result<Own, Failure> {
     let path = Path::new(text);
     let found = std::fs::metadata(path).ok().filter(|_| !text.is_empty());
@@ -204,7 +193,7 @@ impl Files for EachSection<'_> {
             return Ok(bytes);
         }
         let text = String::from_utf8_lossy(&bytes);
-        Ok(with_options(&text, self.added).into_bytes())
+        Ok(fio::with_options(&text, self.added).into_bytes())
     }
 
     fn is_special(&self, path: &Path) -> bool {
@@ -212,26 +201,8 @@ impl Files for EachSection<'_> {
     }
 }
 
-/// The text of a job file with these options at the end of each section.
-pub(crate) fn with_options(text: &str, added: &[String]) -> String {
-    let lines: String = added.iter().map(|option| format!("{}\n", option.trim_start_matches('-'))).collect();
-    let mut found = String::new();
-    let mut is_in_section = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with('[') {
-            if is_in_section {
-                found.push_str(&lines);
-            }
-            is_in_section = true;
-        }
-        found.push_str(line);
-        found.push('\n');
-    }
-    found + &lines
-}
-
 /// The plan of an invocation that only measures.
-fn parsed(invocation: Invocation) -> Result<Parsed, String> {
+fn parsed(invocation: Invocation) -> Result<SidePlan, String> {
     let none = |what: &str| Err(format!("{what} has no place here: plumb versus prints and saves the results itself"));
     let Invocation { action, output, eta, side, read_only, idle, trigger, announced, warnings, .. } = invocation;
     if output.file.is_some() || output.formats != [fio::OutputFormat::NORMAL] {
@@ -245,8 +216,7 @@ fn parsed(invocation: Invocation) -> Result<Parsed, String> {
     }
     let Action::Run(plan) = action else { return Err("its words are not a job that can be run".to_owned()) };
     let warnings = warnings.iter().map(|warning| warning.title.clone()).collect();
-    let is_read_only = if read_only { ReadOnly::Yes } else { ReadOnly::No };
-    Ok(Parsed { plan, is_read_only, warnings })
+    Ok(SidePlan { plan, is_read_only: read_only, warnings })
 }
 
 /// The files and directories of a plan.

@@ -1,6 +1,6 @@
 //! Both sides at the same time, on different disks: one plan of both, and its result taken apart.
 
-use super::sides::{self, NAMES, Parsed, ReadOnly};
+use super::sides::{self, NAMES, SidePlan};
 use crate::failure::Failure;
 use model::{Origin, RunResult};
 use plan::Plan;
@@ -61,14 +61,12 @@ fn leaves(device: &BlockDevice, layers: usize, found: &mut Vec<String>) {
     }
 }
 
-/// One plan of both sides.
-pub(super) fn merged([a, b]: [Parsed; 2]) -> Parsed {
+pub(super) fn merged([a, b]: [SidePlan; 2]) -> SidePlan {
     let mut jobs = a.plan.jobs;
     let groups = jobs.iter().map(|job| job.group + 1).max().unwrap_or(0);
     jobs.extend(b.plan.jobs.into_iter().map(|job| plan::JobPlan { group: job.group + groups, ..job }));
-    let is_read_only =
-        if [a.is_read_only, b.is_read_only].contains(&ReadOnly::Yes) { ReadOnly::Yes } else { ReadOnly::No };
-    Parsed { plan: Plan { jobs, ..Plan::default() }, is_read_only, warnings: Vec::new() }
+    let is_read_only = a.is_read_only || b.is_read_only;
+    SidePlan { plan: Plan { jobs, ..Plan::default() }, is_read_only, warnings: Vec::new() }
 }
 
 /// The results of A, which has this number of workers, and of B. What was sampled is of both together, so it is left out.

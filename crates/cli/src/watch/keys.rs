@@ -16,11 +16,9 @@ const WAITING: usize = 64;
 /// The outcome of waiting for a key.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// A key or another event.
     Event(Event),
     /// No event in the given time.
     Nothing,
-    /// The terminal was closed.
     Gone,
 }
 
@@ -45,9 +43,6 @@ impl Keys {
     }
 
     /// Waits up to `time` for the next event.
-    ///
-    /// # Errors
-    /// If keys cannot be read although the terminal is open.
     pub(super) fn wait(&self, time: Duration) -> io::Result<Heard> {
         if is_gone() {
             return Ok(Heard::Gone);

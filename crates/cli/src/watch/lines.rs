@@ -1,30 +1,35 @@
-//! `plumb watch --json` and `--stream`: lines of JSON for programs and logs, one for each interval.
+//! `plumb watch` for programs: `--json` and `--stream`, a line of JSON for each interval; and all samples in a file that is
+//! always new.
 
-use super::sampling::Machine;
-use super::{SIGNAL_PAUSE, Source, save};
+use super::sampling::{Machine, ProcessRate};
+use super::{SIGNAL_PAUSE, Source, WatchArgs};
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
+use crate::safe_files::{AtomicFile, Durability};
 use measure::Nanos;
-use model::{DeviceFacts, Interval, Monitored};
+use model::{DeviceActivity, DeviceFacts, Interval, Monitored};
 use plan::Plan;
 use serde_json::{Value, json};
 use session::publish::Publisher;
-use std::time::{Duration, Instant};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 use sys::processes::signals::Watch;
 
 /// Prints a line after each interval until a signal comes or `count` lines are printed. Returns 0, or 128 + signal.
 pub(super) fn run(
     source: &Source<'_>,
     machine: &mut Machine,
-    (mut out, feed): (Output, &mut Publisher),
-    (interval, count): (Duration, Option<u64>),
+    mut out: Output,
+    feed: &mut Publisher,
+    args: &WatchArgs,
     signals: &Watch,
 ) -> Result<u8, Failure> {
     let (began, first) = (Instant::now(), machine.at());
     let began_unix_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or(0);
     feed.begin(None, &Plan::default())?;
-    for number in 1..=count.unwrap_or(u64::MAX) {
-        let due = interval.saturating_mul(u32::try_from(number).unwrap_or(u32::MAX));
+    for number in 1..=args.count.unwrap_or(u64::MAX) {
+        let due = args.interval.saturating_mul(u32::try_from(number).unwrap_or(u32::MAX));
         while began.elapsed() < due {
             if let Some(signal) = signals.caught() {
                 feed.over(Some(signal));
@@ -60,7 +65,8 @@ fn line(host: &str, machine: &Machine) -> Value {
         })
     });
     let devices = machine.devices.iter().filter_map(|(name, track)| {
-        let mut sample = save::sample(track.history.back()?);
+        let (at, now) = track.history.back()?;
+        let mut sample = sample(*at, now);
         sample["name"] = Value::from(name.as_str());
         Some(sample)
     });
@@ -70,6 +76,64 @@ fn line(host: &str, machine: &Machine) -> Value {
         "host": host,
         "cpu": cpu,
         "devices": devices.collect::<Vec<_>>(),
-        "processes": save::processes(machine),
+        "processes": processes(machine),
+    })
+}
+
+/// Writes all kept samples to the first free `plumb-watch-NNN.json` in `directory`. Returns its path.
+pub(super) fn save(directory: &Path, host: &str, machine: &Machine) -> io::Result<PathBuf> {
+    let mut text = serde_json::to_vec_pretty(&document(host, machine))?;
+    text.push(b'\n');
+    let mut file = AtomicFile::numbered(directory, "plumb-watch")?;
+    file.put(&text, Durability::Synced)?;
+    Ok(file.path().to_owned())
+}
+
+/// A sample of a device. IOPS is the sum of reads, writes and discards.
+fn sample(at: Nanos, now: &DeviceActivity) -> Value {
+    json!({
+        "uptime_s": at.as_secs_f64(),
+        "iops": now.together.per_second,
+        "reads_per_second": now.reads.per_second,
+        "writes_per_second": now.writes.per_second,
+        "discards_per_second": now.discards.per_second,
+        "flushes_per_second": now.flushes.per_second,
+        "read_bytes_per_second": now.reads.sectors_per_second * 512.0,
+        "written_bytes_per_second": now.writes.sectors_per_second * 512.0,
+        "discarded_bytes_per_second": now.discards.sectors_per_second * 512.0,
+        "request_bytes": now.together.request_sectors.map(|sectors| sectors * 512.0),
+        "read_await_ms": now.reads.await_ms,
+        "write_await_ms": now.writes.await_ms,
+        "discard_await_ms": now.discards.await_ms,
+        "queue": now.queue,
+        "utilisation_percent": now.utilisation_percent,
+    })
+}
+
+/// The processes with the most I/O.
+fn processes(machine: &Machine) -> Vec<Value> {
+    let process = |rate: &ProcessRate| {
+        json!({
+            "process": rate.process,
+            "name": rate.name,
+            "read_bytes_per_second": rate.read_bytes,
+            "written_bytes_per_second": rate.written_bytes,
+        })
+    };
+    machine.busiest.iter().map(process).collect()
+}
+
+fn document(host: &str, machine: &Machine) -> Value {
+    let devices = machine
+        .devices
+        .iter()
+        .map(|(name, track)| json!({ "name": name, "samples": track.history.iter().map(|(at, now)| sample(*at, now)).collect::<Vec<_>>() }));
+    json!({
+        "schema": model::SCHEMA,
+        "program": concat!("plumb ", env!("CARGO_PKG_VERSION")),
+        "command": "watch",
+        "host": host,
+        "devices": devices.collect::<Vec<_>>(),
+        "processes": processes(machine),
     })
 }

@@ -5,9 +5,7 @@
 
 mod keys;
 mod lines;
-mod processes;
 mod sampling;
-mod save;
 mod screen;
 mod state;
 #[cfg(test)]
@@ -99,7 +97,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
     if is_written || feed.is_fed() {
         let out = if is_written { args.written.open()? } else { Output::nowhere() };
         args.feed.check_stdout(out.is_stdout().then_some("--json"))?;
-        let shown = lines::run(&source, &mut machine, (out, &mut feed), (args.interval, args.count), &Watch::begin()?);
+        let shown = lines::run(&source, &mut machine, out, &mut feed, args, &Watch::begin()?);
         return feed.linger(shown);
     }
     if args.count.is_some() {
@@ -205,7 +203,7 @@ fn watch(
 }
 
 fn saved(source: &Source<'_>, machine: &Machine) -> String {
-    match save::save(Path::new("."), source.host, machine) {
+    match lines::save(Path::new("."), source.host, machine) {
         Ok(path) => format!("saved: {}", path.display()),
         Err(error) => format!("not saved: {error}"),
     }

@@ -1,6 +1,5 @@
 //! Data of the screen: devices, processors and processes between two samples, and earlier samples.
 
-use super::processes::{self, Processes};
 use measure::Nanos;
 use model::{CpuActivity, CpuTicks, DeviceActivity, DeviceGain};
 use monitor::iostat::IostatError;
@@ -23,10 +22,9 @@ pub(super) struct Machine {
     pub(super) cpu: Option<CpuActivity>,
     pub(super) devices: BTreeMap<String, Track>,
     /// The processes with the most I/O, heaviest first.
-    pub(super) busiest: Vec<processes::Rate>,
+    pub(super) busiest: Vec<ProcessRate>,
     /// Number of processes whose /proc/PID/io may not be read.
     pub(super) hidden: usize,
-    /// Number of samples so far.
     pub(super) samples: u64,
 }
 
@@ -41,7 +39,6 @@ pub(super) struct Track {
 }
 
 impl Track {
-    /// The latest sample.
     pub(super) fn now(&self) -> Option<&DeviceActivity> {
         self.history.back().map(|(_, activity)| activity)
     }
@@ -90,5 +87,60 @@ impl Machine {
             }
         }
         track.last = reading.counters;
+    }
+}
+
+/// Maximum number of processes kept for the screen.
+const SHOWN_MAX: usize = 50;
+
+/// The I/O rates of one process, from two samples of /proc/PID/io.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ProcessRate {
+    pub(super) process: u32,
+    pub(super) name: String,
+    /// Bytes per second read from devices (`read_bytes` in /proc/PID/io).
+    pub(super) read_bytes: f64,
+    /// Bytes per second to be written to devices, at once or by later writeback (`write_bytes`).
+    pub(super) written_bytes: f64,
+}
+
+/// Counters of the last sample, by process ID.
+#[derive(Debug, Default)]
+struct Processes {
+    last: BTreeMap<u32, [u64; 2]>,
+}
+
+impl Processes {
+    /// Takes a sample. Returns the rates since the last one `seconds` ago, highest first, and the number of processes
+    /// whose counters may not be read.
+    fn look(&mut self, root: &Path, seconds: Option<f64>) -> (Vec<ProcessRate>, usize) {
+        let mut now = BTreeMap::new();
+        let (mut rates, mut hidden) = (Vec::new(), 0);
+        let entries = std::fs::read_dir(root.join("proc")).into_iter().flatten().flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        for process in numbers {
+            let folder = root.join("proc").join(process.to_string());
+            let account = match std::fs::read_to_string(folder.join("io")) {
+                Ok(text) => monitor::io_bytes(&text),
+                Err(error) => {
+                    hidden += usize::from(error.kind() == std::io::ErrorKind::PermissionDenied);
+                    None
+                }
+            };
+            let Some([_, _, read, written]) = account else { continue };
+            now.insert(process, [read, written]);
+            let (Some(seconds), Some(before)) = (seconds, self.last.get(&process)) else { continue };
+            let gained = [read.saturating_sub(before[0]), written.saturating_sub(before[1])];
+            if gained != [0, 0] {
+                let name = std::fs::read_to_string(folder.join("comm")).unwrap_or_default();
+                let [read_bytes, written_bytes] = gained.map(|bytes| measure::float(bytes) / seconds);
+                rates.push(ProcessRate { process, name: name.trim_end().to_owned(), read_bytes, written_bytes });
+            }
+        }
+        self.last = now;
+        let weight = |rate: &ProcessRate| rate.read_bytes + rate.written_bytes;
+        rates.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.process.cmp(&b.process)));
+        rates.truncate(SHOWN_MAX);
+        (rates, hidden)
     }
 }

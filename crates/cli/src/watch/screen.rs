@@ -1,7 +1,6 @@
 //! The screen: a pure function of the data and the user's choices.
 
-use super::processes::Rate;
-use super::sampling::{Machine, Track};
+use super::sampling::{Machine, ProcessRate, Track};
 use super::state::State;
 use formats::printable;
 use measure::text;
@@ -121,49 +120,35 @@ fn cpu_line(machine: &Machine, width: u16) -> Line<'static> {
     Line::from(if long.chars().count() <= usize::from(width) { long } else { format!("CPU %{}", spelled(" ", "")) })
 }
 
-/// A column of the table of devices.
+/// A column of the table of devices: its name, its width, the width of the terminal from which on it is shown, and its value.
 struct Column {
     name: &'static str,
     width: u16,
-    /// Width of the terminal from which on it is shown.
     from: u16,
     value: fn(&DeviceActivity) -> String,
 }
 
+const fn column(name: &'static str, width: u16, from: u16, value: fn(&DeviceActivity) -> String) -> Column {
+    Column { name, width, from, value }
+}
+
 /// The columns between the name and the utilisation. Reads, writes and discards add up to the IOPS of the curve in every width.
 const COLUMNS: [Column; 9] = [
-    Column { name: "r/s", width: 6, from: 0, value: |now| text::narrow_number(now.reads.per_second) },
-    Column { name: "w/s", width: 6, from: 0, value: |now| text::narrow_number(now.writes.per_second) },
-    Column { name: "d/s", width: 6, from: 0, value: |now| text::narrow_number(now.discards.per_second) },
-    Column { name: "read/s", width: 6, from: 80, value: |now| text::short_bytes(now.reads.sectors_per_second * 512.0) },
-    Column {
-        name: "write/s",
-        width: 7,
-        from: 80,
-        value: |now| text::short_bytes(now.writes.sectors_per_second * 512.0),
-    },
-    Column {
-        name: "disc/s",
-        width: 6,
-        from: 100,
-        value: |now| text::short_bytes(now.discards.sectors_per_second * 512.0),
-    },
-    Column {
-        name: "size",
-        width: 6,
-        from: 80,
-        value: |now| {
-            now.together.request_sectors.map_or_else(|| "-".into(), |sectors| text::short_bytes(sectors * 512.0))
-        },
-    },
-    Column { name: "queue", width: 6, from: 0, value: |now| text::narrow_number(now.queue) },
-    Column {
-        name: "await",
-        width: 7,
-        from: 0,
-        value: |now| now.together.await_ms.map_or_else(|| "-".into(), |ms| text::time(1e6 * ms)),
-    },
+    column("r/s", 6, 0, |now| text::narrow_number(now.reads.per_second)),
+    column("w/s", 6, 0, |now| text::narrow_number(now.writes.per_second)),
+    column("d/s", 6, 0, |now| text::narrow_number(now.discards.per_second)),
+    column("read/s", 6, 80, |now| text::short_bytes(now.reads.sectors_per_second * 512.0)),
+    column("write/s", 7, 80, |now| text::short_bytes(now.writes.sectors_per_second * 512.0)),
+    column("disc/s", 6, 100, |now| text::short_bytes(now.discards.sectors_per_second * 512.0)),
+    column("size", 6, 80, |now| or_dash(now.together.request_sectors, |sectors| text::short_bytes(sectors * 512.0))),
+    column("queue", 6, 0, |now| text::narrow_number(now.queue)),
+    column("await", 7, 0, |now| or_dash(now.together.await_ms, |ms| text::time(1e6 * ms))),
 ];
+
+fn or_dash(value: Option<f64>, shown: fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), shown)
+}
+
 const NAME_WIDTH: u16 = 9;
 const UTIL_WIDTH: u16 = 5;
 
@@ -182,7 +167,7 @@ fn draw_devices(frame: &mut Frame<'_>, area: Rect, machine: &Machine, state: &St
     let skipped = (at + 1).saturating_sub(body);
     let rows = names.iter().skip(skipped).filter_map(|&name| {
         let style = if Some(name) == focus { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
-        Some(device_row((name, machine.devices.get(name)?), &columns, curve).style(style))
+        Some(device_row(name, machine.devices.get(name)?, &columns, curve).style(style))
     });
     let widths = widths.into_iter().map(Constraint::Length).chain([Constraint::Min(3)]);
     let header = Row::new(heads).style(Style::new().add_modifier(Modifier::UNDERLINED));
@@ -193,7 +178,7 @@ fn right(text: impl Into<String>) -> Cell<'static> {
     Cell::from(Line::from(text.into()).right_aligned())
 }
 
-fn device_row((name, track): (&str, &Track), columns: &[&Column], curve: usize) -> Row<'static> {
+fn device_row(name: &str, track: &Track, columns: &[&Column], curve: usize) -> Row<'static> {
     let name = Cell::from(shown(name));
     let Some(now) = track.now() else { return Row::new([name]) };
     let util = now.utilisation_percent;
@@ -256,7 +241,7 @@ fn draw_processes(frame: &mut Frame<'_>, area: Rect, machine: &Machine) {
     };
     let header = Row::new([right("PID"), right("read/s"), right("write/s"), Cell::from(format!("Process{hidden}"))])
         .style(Style::new().add_modifier(Modifier::UNDERLINED));
-    let row = |rate: &Rate| {
+    let row = |rate: &ProcessRate| {
         let cells =
             [rate.process.to_string(), text::short_bytes(rate.read_bytes), text::short_bytes(rate.written_bytes)]
                 .map(right);

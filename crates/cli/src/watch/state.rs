@@ -67,7 +67,6 @@ pub(super) struct State {
     pub(super) order: Order,
     pub(super) paused: bool,
     pub(super) help: bool,
-    /// Time between two samples.
     pub(super) interval: Duration,
     /// The device in focus; the first one if none was chosen.
     pub(super) focus: Option<String>,

@@ -2,7 +2,7 @@
 
 use super::sampling::Machine;
 use super::state::{Order, State, Then};
-use super::{save, screen};
+use super::{lines, screen};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -210,7 +210,7 @@ fn a_device_that_vanishes_leaves_the_screen() {
 fn what_is_saved_is_new_and_complete() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("plumb-watch-001.json"), "my thesis").unwrap();
-    let path = save::save(folder.path(), "db1", &watched(&[])).unwrap();
+    let path = lines::save(folder.path(), "db1", &watched(&[])).unwrap();
     assert!(path.ends_with("plumb-watch-002.json"));
     assert_eq!(std::fs::read_to_string(folder.path().join("plumb-watch-001.json")).unwrap(), "my thesis");
     let saved: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();

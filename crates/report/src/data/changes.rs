@@ -1,6 +1,7 @@
 //! Data of a comparison: each number's change with its interval.
 
 use super::Unit;
+use analysis::compare::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// The changes of all numbers of a comparison.
@@ -47,22 +48,5 @@ pub struct NumberChange {
     /// Upper end.
     pub high: Option<f64>,
     /// The verdict.
-    pub verdict: Outcome,
-}
-
-/// Verdict on a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The whole interval is within the tolerance.
-    Same,
-    /// It changed for the better, beyond the tolerance.
-    Better,
-    /// It changed for the worse, beyond the tolerance.
-    Worse,
-    /// It changed, by less than the tolerance.
-    Slight,
-    /// Neither can be said.
-    #[default]
-    CannotTell,
+    pub verdict: Verdict,
 }

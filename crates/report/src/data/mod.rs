@@ -25,7 +25,7 @@ pub use blocks::{BlockPoint, Blocks, CurvePoint};
 pub use capacity::{Capacity, RateTrial, ResponseLimit};
 pub use card::{Band, Card, Letters, Mark, Row, Scaling, Workload};
 pub use cdf::{Cdf, Distribution};
-pub use changes::{ChangedTest, Changes, NumberChange, Outcome};
+pub use changes::{ChangedTest, Changes, NumberChange};
 pub use curve::{Curve, LoadCurve, LoadPoint};
 pub use devices::{DeviceRow, Devices, Quantity};
 pub use limits::{LimitedRound, LimitedRule, Limits};

@@ -7,8 +7,7 @@ use model::{LatencyStatistics, LimitedBy, Limiter, Phase, PhaseKind, RunResult};
 
 /// Numbers of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Measured {
-    /// Completions per second.
+pub(crate) struct TrialNumbers {
     pub(crate) done: f64,
     /// Counts of each limit.
     pub(crate) counts: Vec<Counts>,
@@ -26,10 +25,9 @@ pub(crate) struct Measured {
     pub(crate) phases: Vec<Phase>,
 }
 
-/// The percentiles of a row.
 const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
 
-impl Measured {
+impl TrialNumbers {
     /// Takes the numbers from a result that was judged: response times, or total latency of a run without a rate.
     pub(super) fn of(result: &RunResult, slos: &[Slo]) -> Self {
         let mut all = LatencyStatistics::default();
@@ -48,7 +46,7 @@ impl Measured {
             analysis::percentile_as_fact(times, percent).map(|found| found.as_f64())
         };
         let limits = || slos.iter().zip(&by_limit);
-        Measured {
+        TrialNumbers {
             done: if seconds > 0.0 { total / seconds } else { 0.0 },
             counts: limits()
                 .map(|(slo, own)| {
@@ -112,7 +110,7 @@ mod tests {
         };
         let regime = |phases: &[(PhaseKind, f64)]| {
             let phases = phases.iter().map(|&(kind, iops)| phase(kind, iops)).collect();
-            Measured { phases, ..Measured::of(&RunResult::default(), &[]) }.regime()
+            TrialNumbers { phases, ..TrialNumbers::of(&RunResult::default(), &[]) }.regime()
         };
         assert_eq!(regime(&[]), Regime::One);
         assert_eq!(regime(&[(PhaseKind::Settled, 100.0), (PhaseKind::Drifting, 95.0)]), Regime::One);
@@ -125,7 +123,7 @@ mod tests {
         let limited = |limiter| {
             let found = LimitedBy { limiter, share_percent: 100.0, sentence: String::new(), evidence: Vec::new() };
             let result = RunResult { limited_by: Some(found), ..RunResult::default() };
-            Measured::of(&result, &[]).limited_by.map(|found| found.limiter)
+            TrialNumbers::of(&result, &[]).limited_by.map(|found| found.limiter)
         };
         assert_eq!((limited(Limiter::Cap), limited(Limiter::Device)), (None, Some(Limiter::Device)));
     }

@@ -1,8 +1,9 @@
-//! The results of one side of a comparison, from files of any format that plumb reads.
+//! The two sides of a comparison, from files of any format that plumb reads: their tests in pairs, and what differs around
+//! them.
 
 use crate::failure::Failure;
 use crate::input;
-use analysis::compare::{FactSet, Observation, StatedFacts, observe};
+use analysis::compare::{Difference, FactSet, Matches, Observation, StatedFacts, observe, pair};
 use formats::results::Located;
 use model::{RunResult, Surroundings};
 use serde::Deserialize;
@@ -10,29 +11,55 @@ use serde_json::Value;
 use session::arguments::AcceptArgs;
 use std::path::{Path, PathBuf};
 
-/// The results of one side.
-#[derive(Debug, Default)]
-pub(crate) struct SideResults {
-    /// The numbers of each test in each result.
-    pub(crate) observations: Vec<Observation>,
-    /// Facts about the surroundings.
-    pub(crate) facts: FactSet,
-    /// Results whose numbers are not of the storage, with the reason.
-    pub(crate) not_storage: Vec<String>,
-    /// Those of them that are accepted.
-    pub(crate) accepted: Vec<String>,
-    /// Results that other programs made slower, with how.
-    pub(crate) disturbed: Vec<String>,
-    /// Number of results.
-    pub(crate) results: usize,
+pub(crate) struct Sides {
+    pub(crate) matches: Matches,
+    pub(crate) surroundings: Vec<Difference>,
+    /// Remarks on the results of each side.
+    pub(crate) notes: Vec<String>,
+    /// Number of results of each side.
+    pub(crate) results: [usize; 2],
+    /// Of each side, the first result whose numbers are not of the storage, with the reason.
+    pub(crate) not_storage: [Option<String>; 2],
     /// Number of places that could not be read.
     pub(crate) damaged: usize,
+}
+
+/// Reads the old and the new results. Results that are accepted count like those of a storage.
+pub(crate) fn read(words: [&[PathBuf]; 2], accept: &AcceptArgs) -> Result<Sides, Failure> {
+    let (old, new) = (side(words[0], accept)?, side(words[1], accept)?);
+    let mut surroundings = old.facts.differences(&new.facts);
+    let notes = notes(&old, &new);
+    let matches = pair(old.observations, new.observations);
+    surroundings.extend(matches.differences());
+    Ok(Sides {
+        matches,
+        surroundings,
+        notes,
+        results: [old.results, new.results],
+        not_storage: [old.not_storage, new.not_storage].map(|all| all.into_iter().next()),
+        damaged: old.damaged + new.damaged,
+    })
+}
+
+/// The results of one side.
+#[derive(Debug, Default)]
+struct SideResults {
+    /// The numbers of each test in each result.
+    observations: Vec<Observation>,
+    facts: FactSet,
+    /// Results whose numbers are not of the storage, with the reason.
+    not_storage: Vec<String>,
+    /// Those of them that are accepted.
+    accepted: Vec<String>,
+    /// Results that other programs made slower, with how.
+    disturbed: Vec<String>,
+    results: usize,
+    damaged: usize,
     accept: AcceptArgs,
 }
 
-/// Reads all results in these files; a word may be a list of files with commas. Damage is reported on standard error. Results that are
-/// accepted count like those of a storage.
-pub(crate) fn side(words: &[PathBuf], accept: &AcceptArgs) -> Result<SideResults, Failure> {
+/// Reads all results in these files; a word may be a list of files with commas. Damage is reported on standard error.
+fn side(words: &[PathBuf], accept: &AcceptArgs) -> Result<SideResults, Failure> {
     let mut found = SideResults { accept: accept.clone(), ..SideResults::default() };
     for (number, path) in words.iter().flat_map(|word| files(word)).enumerate() {
         let bytes = input::read_bytes(&path)?;
@@ -52,7 +79,7 @@ pub(crate) fn side(words: &[PathBuf], accept: &AcceptArgs) -> Result<SideResults
 }
 
 /// The files of a word: itself if there is such a file, else the list that it is.
-pub(super) fn files(word: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(word: &Path) -> Vec<PathBuf> {
     match word.to_str().filter(|text| text.contains(',') && !word.exists()) {
         Some(list) => list.split(',').filter(|file| !file.is_empty()).map(PathBuf::from).collect(),
         None => vec![word.to_owned()],
@@ -75,6 +102,43 @@ impl SideResults {
         self.disturbed.extend(how.map(|how| format!("{}: {how}", path.display())));
         self.observations.extend(observations);
     }
+}
+
+/// Remarks on the results of both sides, before their tests are paired.
+fn notes(old: &SideResults, new: &SideResults) -> Vec<String> {
+    let mut found = Vec::new();
+    for (side, name) in [(old, "old"), (new, "new")] {
+        for (results, grade) in
+            [(&side.not_storage, "NOT A STORAGE RESULT"), (&side.accepted, "NOT A STORAGE RESULT, and accepted")]
+        {
+            let first = results
+                .first()
+                .map(|first| format!("{} of {} {name} results: {grade}, {first}", results.len(), side.results));
+            found.extend(first);
+        }
+    }
+    for (side, name) in [(old, "old"), (new, "new")] {
+        if let Some(first) = side.disturbed.first() {
+            found.push(format!("{} of {} {name} results were disturbed: {first}", side.disturbed.len(), side.results));
+        }
+    }
+    let missing = old.facts.not_known(&new.facts);
+    if !missing.is_empty() {
+        found.push(format!("Only one side states these, so they may differ: {}", missing.join(", ")));
+    }
+    found
+}
+
+/// Remarks on what could not be paired.
+pub(crate) fn unpaired(matches: &Matches) -> Vec<String> {
+    let mut found = matches.refused.clone();
+    found.extend(matches.only_old.iter().map(|label| format!("Only in the old results: {label}")));
+    found.extend(matches.only_new.iter().map(|label| format!("Only in the new results: {label}")));
+    found.extend(matches.not_stated.iter().cloned());
+    if matches.repeated > 0 {
+        found.push(format!("{} results were given more than once; each counts once", matches.repeated));
+    }
+    found
 }
 
 /// The tests of a survey, and its surroundings if it states them.

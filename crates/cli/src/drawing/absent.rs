@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::features::Feature;
 use std::path::Path;
 
-/// Help text of an `--output`.
 pub(crate) const DRAWN: &str = "Refused: this build draws nothing (feature `report`)";
 
 /// After a survey: the line that says why there is no page.
@@ -18,12 +17,10 @@ pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
     Feature::Report.require(&path.display().to_string())
 }
 
-/// Refuses a page.
 pub(crate) fn drawn(path: &Path, _page: &report::page::Page) -> Result<(), Failure> {
     check_output(path)
 }
 
-/// Refuses a drawing.
 pub(crate) fn svg_of(_page: &report::page::Page) -> Result<String, Failure> {
     Feature::Report.require("-o -").map(|()| String::new())
 }

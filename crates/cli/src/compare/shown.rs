@@ -1,0 +1,125 @@
+//! A comparison as text, as Markdown and as JSON.
+
+use super::Comparison;
+use crate::failure::Failure;
+use analysis::compare::{ComparedTest, Difference, Metric, Order, Row, Within};
+use serde_json::json;
+
+/// Text: what differs around the runs, a block per test, and two sentences.
+pub(super) fn text(comparison: &Comparison) -> String {
+    let [old, new] = comparison.results;
+    let mut text = format!("{old} old and {new} new results.\n");
+    for difference in &comparison.surroundings {
+        text.push_str(&format!("  {}: {} → {}\n", difference.fact, difference.old, difference.new));
+    }
+    if comparison.surroundings.is_empty() {
+        text.push_str("  All facts that both sides state are equal.\n");
+    }
+    for test in &comparison.tests {
+        text.push_str(&format!("\n{}\n", heading(test)));
+        text.push_str(&table(&test.rows));
+        if let Some(shift) = comparison.shifts.iter().find(|shift| shift.label == test.label) {
+            text.push_str("  shift of the latency, of the percentiles that both sides state\n");
+            text.push_str(&table(&shift.rows));
+        }
+        for (side, failed) in ["old", "new"].iter().zip(&test.failed) {
+            text.push_str(&failed.as_ref().map_or_else(String::new, |why| format!("  {side}: {why}\n")));
+        }
+    }
+    text.push_str(&format!("\n{}\n{}\n", comparison.sentences.join("\n"), on_intervals(comparison)));
+    comparison.notes.iter().for_each(|note| text.push_str(&format!("! {note}\n")));
+    text
+}
+
+/// How the intervals and the sentences are meant.
+pub(super) fn on_intervals(comparison: &Comparison) -> String {
+    let share = measure::text::chosen_percent(comparison.tolerance);
+    format!(
+        "Intervals: 95 % each; tolerance {share}. The first sentence names what differs when all numbers are taken together (Holm)."
+    )
+}
+
+/// `random reads 8K ×16    5 and 5 runs, in turns`.
+fn heading(test: &ComparedTest) -> String {
+    let turns = if test.order == Order::Turns { ", in turns: compared as pairs" } else { "" };
+    format!("{}    {} and {} runs{turns}", test.label, test.runs[0], test.runs[1])
+}
+
+fn table(rows: &[Row]) -> String {
+    let head = ["", "old", "new", "change", "95 % interval", "", "visible from"];
+    let mut text = analysis::compare::table(head, rows.iter().map(Row::cells));
+    for row in rows {
+        text.push_str(&under(row).map_or_else(String::new, |line| format!("    {line}\n")));
+    }
+    text
+}
+
+/// Why there is no interval, with the one within the run.
+fn under(row: &Row) -> Option<String> {
+    let reason = row.reason.as_ref()?;
+    let within: Vec<String> = row.within.iter().flatten().map(|within| range(row.metric, *within)).collect();
+    let within = if within.is_empty() { String::new() } else { format!("; within the run {}", within.join(" and ")) };
+    let is_about_noise = row.old.is_some() && row.new.is_some();
+    // The reason of rows that have both numbers is the same for the whole test: it is printed with the rate.
+    let needed = !is_about_noise || row.metric == Metric::Iops || !within.is_empty();
+    let reason = if is_about_noise { format!("{}: {reason}", row.metric.title()) } else { reason.clone() };
+    needed.then(|| format!("{reason}{within}"))
+}
+
+fn range(metric: Metric, within: Within) -> String {
+    match within.high {
+        Some(high) => format!("{} to {}", metric.text(within.low), metric.text(high)),
+        None => format!("at least {}", metric.text(within.low)),
+    }
+}
+
+/// Markdown for a pull request: the sentences first, then the numbers.
+pub(super) fn markdown(comparison: &Comparison) -> String {
+    let [first, second] = &comparison.sentences;
+    let mut text = format!("**{first}** {second}\n\n");
+    text.push_str("| test | number | old | new | change | 95 % interval | verdict | visible from |\n");
+    text.push_str("|---|---|--:|--:|--:|--:|---|--:|\n");
+    for test in comparison.tests.iter().chain(&comparison.shifts) {
+        for row in &test.rows {
+            let of = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| row.metric.text(number));
+            let cells = [
+                test.label.clone(),
+                row.metric.title(),
+                of(row.old),
+                of(row.new),
+                row.change_text().unwrap_or_default(),
+                row.interval_text().unwrap_or_default(),
+                row.reason.clone().unwrap_or_else(|| row.verdict.word().to_owned()),
+                row.visible_text().unwrap_or_default(),
+            ];
+            text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+        }
+    }
+    text.push_str(&format!("\n{}\n", on_intervals(comparison)));
+    let shown = |one: &Difference| format!("- {}: {} → {}\n", one.fact, one.old, one.new);
+    if !comparison.surroundings.is_empty() {
+        text.push_str("\nAround the runs:\n\n");
+        text.extend(comparison.surroundings.iter().map(shown));
+    }
+    if !comparison.notes.is_empty() {
+        text.push_str("\nRemarks:\n\n");
+        text.extend(comparison.notes.iter().map(|note| format!("- {note}\n")));
+    }
+    text
+}
+
+/// JSON, with shares in place of percent.
+pub(super) fn json(comparison: &Comparison) -> Result<String, Failure> {
+    let rows = |tests: &[ComparedTest]| json!(tests.iter().flat_map(ComparedTest::documents).collect::<Vec<_>>());
+    let document = json!({
+        "compare_schema": 1,
+        "tolerance": comparison.tolerance,
+        "results": comparison.results,
+        "pairs": rows(&comparison.tests),
+        "shift": rows(&comparison.shifts),
+        "surroundings": comparison.surroundings,
+        "sentences": comparison.sentences,
+        "notes": comparison.notes,
+    });
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
