@@ -96,9 +96,7 @@ impl Failure {
             print_error(&format!("plumb: {}", self.message.trim_end()));
         }
     }
-}
 
-impl Failure {
     /// Prints the message as a remark, which `--quiet` silences.
     pub fn remark(&self) {
         if !self.message.is_empty() {

@@ -58,30 +58,20 @@ pub enum Keeping {
     Asked,
 }
 
-/// The store of a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
-    /// None: the result is not kept.
-    Nowhere,
-    /// Named by an option or the variable.
-    Named(PathBuf),
-    /// The usual one, unless that says that it keeps nothing.
-    Usual(PathBuf),
-}
-
-/// Returns the place where a command keeps its result.
-fn of_command(args: &KeepArgs, keeping: Keeping) -> Place {
+/// Returns the store in which a command keeps its result; `None` if it is not kept.
+fn of_command(args: &KeepArgs, keeping: Keeping) -> Option<(PathBuf, Condition)> {
     if args.no_store || cfg!(not(feature = "store")) {
-        return Place::Nowhere;
+        return None;
     }
+    let named = |file: PathBuf| Some((file, Condition::Always));
     if let Some(file) = &args.store {
-        return Place::Named(file.clone());
+        return named(file.clone());
     }
     match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-        Some(value) if value == "off" => Place::Nowhere,
-        Some(value) => Place::Named(value.into()),
-        None if keeping == Keeping::Asked => Place::Nowhere,
-        None => usual().map_or(Place::Nowhere, Place::Usual),
+        Some(value) if value == "off" => None,
+        Some(value) => named(value.into()),
+        None if keeping == Keeping::Asked => None,
+        None => Some((usual()?, Condition::UnlessOff)),
     }
 }
 
@@ -135,12 +125,9 @@ pub fn keep_document(text: impl FnOnce() -> Result<String, Failure>, args: &Keep
 }
 
 fn keep(read: impl FnOnce() -> Result<Vec<u8>, Failure>, args: &KeepArgs, keeping: Keeping) -> String {
-    let (file, condition) = match of_command(args, keeping) {
-        Place::Nowhere => return String::new(),
-        Place::Named(file) => (file, Condition::Always),
-        Place::Usual(file) => (file, Condition::UnlessOff),
-    };
-    read().and_then(|bytes| by_another_process(&file, condition, &bytes)).unwrap_or_else(|failure| {
+    let Some((file, condition)) = of_command(args, keeping) else { return String::new() };
+    let words: &[&str] = if condition == Condition::UnlessOff { &["keep", "--unless-off"] } else { &["keep"] };
+    read().and_then(|bytes| asked(&file, words, &bytes)).unwrap_or_else(|failure| {
         Failure::new(format!("the result is not in the store: {}", failure.message())).print();
         String::new()
     })
@@ -153,11 +140,6 @@ pub enum Condition {
     Always,
     /// Unless `plumb store off` was said of it.
     UnlessOff,
-}
-
-fn by_another_process(file: &Path, condition: Condition, bytes: &[u8]) -> Result<String, Failure> {
-    let more: &[&str] = if condition == Condition::UnlessOff { &["--unless-off"] } else { &[] };
-    asked(file, &[&["keep"], more].concat(), bytes)
 }
 
 /// Fails if a store that is to be read does not answer: another process opens it first, because one that waits for a file system

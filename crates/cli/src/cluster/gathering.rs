@@ -2,14 +2,13 @@
 
 use super::tcp::{JOIN_WITHIN, TcpArgs};
 use crate::failure::Failure;
-use crate::members::PROGRAM;
 use crate::members::carrier::{Arrival, Arrivals, Connection, Mailbox, Place, Reply};
 use crate::members::now;
-use crate::network::greeting::{GREETING, GreetingError, Greetings, first_line, handshake};
+use crate::network::greeting::{GREETING, Greetings, InGreeting, handshake};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
-use crate::network::socket::{Hangup, Listener, Socket};
+use crate::network::socket::{Listener, Socket};
 use crate::output::{print_error, print_remark};
-use cluster::{Address, Admission, Answer, Facts, Joining, PROTOCOL, Protection, Refusal, Roster};
+use cluster::{Address, Admission, Answer, Facts, Joining, Protection, Roster};
 use formats::printable;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -136,20 +135,11 @@ impl Door {
 
     /// Learns who has connected, and takes it as a member.
     fn meet(&self, mut socket: Socket, address: &str) {
-        let greeting = self.greetings.enter();
-        let line = if greeting.is_some() { first_line(&socket) } else { Err(GreetingError::Crowd) };
-        let refused = match line.map(|line| cluster::joining(&line)) {
-            Ok(Ok(joining)) => self.admit(&mut socket, address, &joining).err(),
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(GreetingError::Gone) => None,
-            Err(unmet) => Some(unmet.to_string()),
+        let admit = |socket: &mut Socket, joining: Joining, _greeting: Option<InGreeting<'_>>| {
+            self.admit(socket, address, &joining)
         };
-        drop(greeting);
-        let Some(why) = refused else { return };
+        let Some(why) = self.greetings.meet(&mut socket, cluster::joining, admit) else { return };
         print_error(&format!("plumb: cluster: {address} is refused: {}", printable::line(&why)));
-        let refusal = Refusal { protocol: PROTOCOL, program: PROGRAM.to_owned(), why: why.clone() };
-        // It may be gone.
-        let _ = socket.write_all(refusal.line().as_bytes());
         self.hall().refused.insert(address.to_owned(), why);
     }
 
@@ -190,8 +180,13 @@ impl Door {
             Some(keys) => (Box::new(keys.opened(reader)), Box::new(keys.sealed(writer))),
         };
         writer.write_all(admission.line().as_bytes())?;
-        let hangup: Box<dyn Hangup> = Box::new(socket.try_clone()?);
-        Connection::over(reader, writer, hangup, "its connection ended", Mailbox::new(rank, &self.arrivals))
+        Connection::over(
+            reader,
+            writer,
+            socket.try_clone()?,
+            "its connection ended",
+            Mailbox::new(rank, &self.arrivals),
+        )
     }
 
     /// Waits until all members have greeted.

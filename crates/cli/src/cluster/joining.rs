@@ -6,7 +6,7 @@ use crate::members::{PROGRAM, lead};
 use crate::network::greeting::{GREETING, GreetingError, first_line};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::served_process::{EncryptedStream, ServedProcess};
-use crate::network::socket::Socket;
+use crate::network::socket::{Socket, connect};
 use crate::output::{print_error, print_remark};
 use cluster::{Address, Admission, Foreign, Joining, PROTOCOL, Protection};
 use measure::Nanos;
@@ -137,7 +137,7 @@ fn attempt(address: &Address, rank: Option<u32>, secret: Option<&Secret>) -> Res
         io::ErrorKind::InvalidData => Attempt::Final("its secret is another one".to_owned()),
         _ => Attempt::NotYet(error.to_string()),
     };
-    let mut socket = Socket::connect(address).map_err(|error| Attempt::NotYet(error.to_string()))?;
+    let mut socket = connect(address).map_err(|error| Attempt::NotYet(error.to_string()))?;
     let protection = if secret.is_some() { Protection::Secret } else { Protection::None };
     let joining = Joining { protocol: PROTOCOL, program: PROGRAM.to_owned(), protection, rank };
     socket.write_all(joining.line().as_bytes()).map_err(lost)?;

@@ -9,7 +9,6 @@ mod joining;
 mod keep;
 mod manifest;
 mod page;
-mod per;
 mod repeat;
 mod shown;
 mod tcp;
@@ -30,10 +29,9 @@ use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Outcome, Repetition, Rounds, Settings, Sharing, Task};
 use gathering::{Gathering, OwnMember};
 use measure::Nanos;
-use per::Per;
-use repeat::{Ending, Repetitions, Run, Views};
+use repeat::{Repetitions, Run, Views};
 use session::publish::MembersStream;
-use shown::Completeness;
+use shown::{Completeness, Per};
 use std::path::{Path, PathBuf};
 use tcp::{Part, TcpArgs};
 
@@ -279,6 +277,9 @@ fn shift(text: &str) -> Result<Shift, String> {
 /// Runs the command.
 pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     let is_bare = args.lead == LeadArgs::default();
+    if args.lead.quiet {
+        output::keep_quiet();
+    }
     match &args.command {
         None => args.lead.join(),
         Some(ClusterCommand::Program(program, words)) => match args.lead.tcp.part()? {
@@ -336,9 +337,6 @@ impl LeadArgs {
         if let Some(library) = self.mpi.as_deref().filter(|_| !self.relayed) {
             return members::become_relay(library);
         }
-        if self.quiet {
-            output::keep_quiet();
-        }
         let Some(Route { places, carrier, arrivals, origin }) = self.reach()? else { return Ok(0) };
         let signals = lead::signals()?;
         let settings = Settings {
@@ -366,9 +364,6 @@ impl LeadArgs {
     }
 
     fn run(&self, job: &dyn Job) -> Result<u8, Failure> {
-        if self.quiet {
-            output::keep_quiet();
-        }
         if let Some(library) = self.mpi.as_deref().filter(|_| !self.relayed) {
             return members::become_relay(library);
         }
@@ -426,7 +421,7 @@ impl LeadArgs {
 
     /// The results of a run, after `before` others.
     fn run_of(&self, outcome: Outcome, names: &[String], origin: &Origin, before: usize) -> Run {
-        let ending = if outcome.signal.is_some() { Ending::BySignal } else { Ending::ByItself };
+        let is_interrupted = outcome.signal.is_some();
         let mut members = outcome.into_results(names);
         members.iter_mut().for_each(|member| member.sharing = self.spread.unwrap_or_default());
         cluster::name_neighbours(&mut members);
@@ -439,7 +434,7 @@ impl LeadArgs {
         summary.library.clone_from(&origin.library);
         let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
         let completeness = Completeness::of(&summary, on_loss);
-        Run { members, summary, completeness, ending }
+        Run { members, summary, completeness, is_interrupted }
     }
 
     fn show(&self, runs: &[Run], out: &mut Output, kept: Option<&Path>) -> Result<(), Failure> {
@@ -487,37 +482,28 @@ impl LeadArgs {
 
     /// Is a member by the command that all machines have.
     fn join_as_one_of_all(&self) -> Result<u8, Failure> {
-        if self.quiet {
-            output::keep_quiet();
-        }
-        if self.tcp.lead.is_none() {
-            return Err(Failure::new(
+        match self.tcp.lead {
+            Some(_) => joining::join(&self.tcp, self.directory.as_deref()),
+            None => Err(Failure::new(
                 "cluster: the leader has the job; leave out the command and its words, or give --lead and --rank, too",
-            ));
+            )),
         }
-        joining::join(&self.tcp, self.directory.as_deref())
     }
 
     /// Is a member without words: `plumb cluster --join`.
     fn join(&self) -> Result<u8, Failure> {
-        if self.quiet {
-            output::keep_quiet();
+        if self.tcp.part()? != Part::Joins || self.tcp.lead.is_some() {
+            return Err(Failure::new(
+                "cluster: which command? plumb cluster --hosts LIST fio job.fio; merge; manifest",
+            ));
         }
-        let of_member = LeadArgs {
-            tcp: self.tcp.clone(),
-            directory: self.directory.clone(),
-            quiet: self.quiet,
-            ..LeadArgs::default()
-        };
-        match self.tcp.part()? {
-            Part::Joins if self.tcp.lead.is_none() && *self == of_member => {
-                joining::join(&self.tcp, self.directory.as_deref())
-            }
-            Part::Joins if self.tcp.lead.is_none() => Err(Failure::new(
+        let LeadArgs { tcp, directory, quiet, .. } = self.clone();
+        if *self != (LeadArgs { tcp, directory, quiet, ..LeadArgs::default() }) {
+            return Err(Failure::new(
                 "cluster: --join takes --directory, --rank, --secret-file, --allow, --trust-leader and --join-within; the leader has the other options",
-            )),
-            _ => Err(Failure::new("cluster: which command? plumb cluster --hosts LIST fio job.fio; merge; manifest")),
+            ));
         }
+        joining::join(&self.tcp, self.directory.as_deref())
     }
 
     /// Refuses what the pods of a manifest have by it.
@@ -666,8 +652,8 @@ impl MergeArgs {
             let completeness = Completeness::of(&summary, on_loss);
             let by_signal =
                 |member: &MemberResult| member.result.as_ref().is_some_and(|result| result.ended_by_signal.is_some());
-            let ending = if members.iter().any(by_signal) { Ending::BySignal } else { Ending::ByItself };
-            Run { members, summary, completeness, ending }
+            let is_interrupted = members.iter().any(by_signal);
+            Run { members, summary, completeness, is_interrupted }
         };
         let runs: Vec<Run> = keep::read(&self.files)?.into_iter().map(run).collect();
         let of =

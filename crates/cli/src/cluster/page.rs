@@ -96,8 +96,8 @@ fn picture(members: &[MemberResult], title: &str, head: &str) -> Result<Option<P
     }
     let more = shown.len().saturating_sub(LINES);
     shown.truncate(LINES);
-    let line = |member: &&MemberResult, of_ios: Of| Line { name: member.name(), points: points(member, begin, of_ios) };
-    let panel = |name: &str, unit: Unit, of: Of| Panel {
+    let line = |member: &&MemberResult, of: Amounts| Line { name: member.name(), points: points(member, begin, of) };
+    let panel = |name: &str, unit: Unit, of: Amounts| Panel {
         name: name.to_owned(),
         unit,
         lines: shown.iter().map(|member| line(member, of)).collect(),
@@ -118,29 +118,22 @@ fn picture(members: &[MemberResult], title: &str, head: &str) -> Result<Option<P
     let data = Series {
         title: title.to_owned(),
         sentences: vec![head.to_owned()],
-        panels: vec![panel("bandwidth", Unit::Rate, Of::Bytes), panel("IOPS", Unit::Count, Of::Ios)],
+        panels: vec![
+            panel("bandwidth", Unit::Rate, |sample| sample.bytes),
+            panel("IOPS", Unit::Count, |sample| sample.ios),
+        ],
         notes,
         ..Series::default()
     };
     pages::picture("series", title, "Members over time", data).map(Some)
 }
 
-/// The amount of a rate.
-#[derive(Clone, Copy)]
-enum Of {
-    Bytes,
-    Ios,
-}
+/// The amounts of a sample, by direction.
+type Amounts = fn(&cluster::Sample) -> [u64; 3];
 
 /// Rates between samples, at the end of each.
-fn points(member: &MemberResult, begin: Nanos, of: Of) -> Vec<(f64, Option<f64>)> {
-    let amount = |sample: &cluster::Sample| {
-        let parts = match of {
-            Of::Bytes => sample.bytes,
-            Of::Ios => sample.ios,
-        };
-        measure::float(parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)))
-    };
+fn points(member: &MemberResult, begin: Nanos, of: Amounts) -> Vec<(f64, Option<f64>)> {
+    let amount = |sample| measure::float(of(sample).iter().fold(0, |sum: u64, part| sum.saturating_add(*part)));
     let pairs = member.samples.iter().zip(member.samples.iter().skip(1));
     let after_start = pairs.filter(|(before, _)| before.at >= begin);
     after_start

@@ -1,13 +1,11 @@
 //! Repetitions of a run (`--repeat`): the table of highest, lowest, mean and standard deviation, the sentence, and the JSON.
 
 use super::page;
-use super::per::Per;
-use super::shown::{Completeness, Report};
+use super::shown::{Completeness, Per, Report, table};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::streams::Form;
 use cluster::{MemberResult, RepeatedRates, Summary, repeated};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use formats::printable;
 use measure::text;
 use model::SCHEMA;
@@ -23,16 +21,8 @@ pub(super) struct Run {
     pub(super) members: Vec<MemberResult>,
     pub(super) summary: Summary,
     pub(super) completeness: Completeness,
-    pub(super) ending: Ending,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// By its job.
-    ByItself,
-    /// By a signal, so that its rate is not one of the table.
-    BySignal,
+    /// True if a signal ended it, so that its rate is not one of the table.
+    pub(super) is_interrupted: bool,
 }
 
 impl Run {
@@ -47,7 +37,7 @@ impl Run {
     }
 
     fn is_counted(&self) -> bool {
-        self.ending == Ending::ByItself
+        !self.is_interrupted
             && self.completeness != Completeness::Incomplete
             && self.summary.each.iter().all(|member| member.error.is_none())
     }
@@ -95,7 +85,7 @@ impl Repetitions<'_> {
             lines.extend(report);
             lines.push(String::new());
         }
-        lines.extend(table(&repeated(&self.counted())));
+        lines.extend(rates_table(&repeated(&self.counted())));
         lines.extend(self.sentences());
         lines
     }
@@ -115,7 +105,7 @@ impl Repetitions<'_> {
         let numbered = (1_u32..).zip(self.runs);
         let report = |(number, run): (u32, &Run)| {
             let shown = run.shown(kept, per);
-            let how = if run.ending == Ending::BySignal { ", ended by a signal" } else { "" };
+            let how = if run.is_interrupted { ", ended by a signal" } else { "" };
             (format!("repetition {number} of {}{how}", self.of), shown.lines(&shown.merged()))
         };
         numbered.map(report).collect()
@@ -155,18 +145,13 @@ impl Repetitions<'_> {
 }
 
 /// The table, line by line; none without rates.
-fn table(rates: &[RepeatedRates]) -> Vec<String> {
-    if rates.is_empty() {
-        return Vec::new();
-    }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(HEADS);
-    for found in rates {
+fn rates_table(rates: &[RepeatedRates]) -> Vec<String> {
+    let row = |found: &RepeatedRates| {
         let mib = |rate: f64| text::number(rate / f64::from(1 << 20));
         let (bytes, ios) = (found.bytes_per_second, found.iops);
         let or_none =
             |deviation: Option<f64>, shown: &dyn Fn(f64) -> String| deviation.map_or_else(|| "-".to_owned(), shown);
-        table.add_row([
+        [
             found.direction.word().to_owned(),
             found.repetitions.to_string(),
             mib(bytes.max),
@@ -178,15 +163,9 @@ fn table(rates: &[RepeatedRates]) -> Vec<String> {
             text::number(ios.mean),
             or_none(ios.deviation, &text::number),
             or_none(found.mean_s, &text::number),
-        ]);
-    }
-    for (column, name) in table.column_iter_mut().zip(HEADS) {
-        column.set_padding((0, 2));
-        if !name.is_empty() {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect()
+        ]
+    };
+    if rates.is_empty() { Vec::new() } else { table(&HEADS, rates.iter().map(row)) }
 }
 
 /// `write: 3,400 MiB/s on average of 4 repetitions, with a standard deviation of 1.2 % of it`.

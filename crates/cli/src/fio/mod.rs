@@ -1,6 +1,5 @@
 //! `plumb fio`: fio's command line and output.
 
-mod bandwidth;
 mod idle;
 mod live;
 mod members;
@@ -15,7 +14,6 @@ use crate::input;
 use crate::output::{Output, print_error};
 use crate::result_file::{ResultFile, surroundings};
 use crate::streams::is_stdout;
-use bandwidth::BandwidthLog;
 use fio::{Action, EtaRequest, IdleProfile, Invocation, JobError, Parser};
 use formats::fio::{log as fio_log, text as fio_text};
 use formats::printable;
@@ -33,7 +31,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use watch::{Watch, until_regime};
+use watch::{BandwidthLog, LOG_INTERVAL, Watch, until_regime};
 
 /// Runs fio's command line, given without the program's name. Returns the number of failed jobs, at most 255; 1 for
 /// invalid input, 128 after a signal. (fio's status is the number modulo 256, so 256 failures look like success.)
@@ -203,7 +201,7 @@ fn debug_log(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Fa
 /// Interval of progress events, for the live line and the log of aggregate bandwidth.
 fn watched_every(invocation: &Invocation, live: Option<EtaRequest>) -> Option<Nanos> {
     let line = live.map(|eta| eta.interval);
-    let log = invocation.side.bandwidth_log.as_ref().map(|_| bandwidth::INTERVAL);
+    let log = invocation.side.bandwidth_log.as_ref().map(|_| LOG_INTERVAL);
     [line, log].into_iter().flatten().min()
 }
 

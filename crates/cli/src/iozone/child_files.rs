@@ -9,50 +9,25 @@ use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// The names of a test in a child's files.
-struct Names {
-    pass: Pass,
-    latencies: &'static str,
-    /// Words before the time in the log.
-    start: &'static str,
-    finish: &'static str,
-    histogram: &'static str,
-}
-
-const fn names(
-    test: Test,
-    number: u8,
-    latencies: &'static str,
-    start: &'static str,
-    finish: &'static str,
-    histogram: &'static str,
-) -> Names {
-    Names { pass: Pass { test, number }, latencies, start, finish, histogram }
-}
-
-/// The rows, in the order of the tests.
-const NAMES: &[Names] = &[
-    names(Test::Write, 0, "wol", "Write test start:", "Write test finished:", "write"),
-    names(Test::Write, 1, "rwol", "Rewrite test start:", "Rewrite test finished:", "Rewrite"),
-    names(Test::Read, 0, "rol", "Read test start:", "Read test finished:", "Read"),
-    names(Test::Read, 1, "rrol", "Reread test start:", "Reread test finished:", "Reread"),
-    names(Test::Backward, 0, "revol", "Reverse read start:", "Reverse read finished:", "Read Backwards"),
-    names(Test::Stride, 0, "strol", "Stride test start:", "Stride test finished:", "Stride Read"),
-    names(Test::Random, 0, "randrol", "Random read start:", "Random read finished:", "Random Read"),
-    names(Test::Random, 1, "randwol", "Random write start:", "Random write finished:", "Random Write"),
-    names(Test::Pwrite, 0, "pwol", "Pwrite test start:", "Pwrite test finished:", "Pwrite"),
-    names(Test::Pread, 0, "prol", "Pread test start:", "Pread test finished:", "Pread"),
-    names(Test::Fwrite, 0, "fwol", "fwrite test start:", "Fwrite test finished:", "Fwrite"),
-    names(Test::Fread, 0, "frol", "fread test start:", "Fread test finished:", "Fread"),
+/// The names of a pass in a child's files: the file of latencies, the words before the times of start and finish in the log, the
+/// histogram. In the order of the tests.
+const NAMES: &[(Test, u8, [&str; 4])] = &[
+    (Test::Write, 0, ["wol", "Write test start:", "Write test finished:", "write"]),
+    (Test::Write, 1, ["rwol", "Rewrite test start:", "Rewrite test finished:", "Rewrite"]),
+    (Test::Read, 0, ["rol", "Read test start:", "Read test finished:", "Read"]),
+    (Test::Read, 1, ["rrol", "Reread test start:", "Reread test finished:", "Reread"]),
+    (Test::Backward, 0, ["revol", "Reverse read start:", "Reverse read finished:", "Read Backwards"]),
+    (Test::Stride, 0, ["strol", "Stride test start:", "Stride test finished:", "Stride Read"]),
+    (Test::Random, 0, ["randrol", "Random read start:", "Random read finished:", "Random Read"]),
+    (Test::Random, 1, ["randwol", "Random write start:", "Random write finished:", "Random Write"]),
+    (Test::Pwrite, 0, ["pwol", "Pwrite test start:", "Pwrite test finished:", "Pwrite"]),
+    (Test::Pread, 0, ["prol", "Pread test start:", "Pread test finished:", "Pread"]),
+    (Test::Fwrite, 0, ["fwol", "fwrite test start:", "Fwrite test finished:", "Fwrite"]),
+    (Test::Fread, 0, ["frol", "fread test start:", "Fread test finished:", "Fread"]),
 ];
 
-fn of(pass: Pass) -> Option<&'static Names> {
-    NAMES.iter().find(|names| names.pass == pass)
-}
-
-/// Stem of the latency file's name for a pass.
-pub(super) fn latencies(pass: Pass) -> Option<&'static str> {
-    of(pass).map(|names| names.latencies)
+fn names_of(pass: Pass) -> Option<[&'static str; 4]> {
+    NAMES.iter().find(|(test, number, _)| (*test, *number) == (pass.test, pass.number)).map(|(.., names)| *names)
 }
 
 /// Appends the results of a test to the files. `start` is its start time; the first of the jobs is the child
@@ -65,14 +40,15 @@ pub(super) fn write(
     jobs: &[JobResult],
 ) -> Result<(), Failure> {
     for (index, job) in (range.first..).zip(jobs) {
-        let Some(names) = of(iozone::child_pass(settings, asked, index, range.count)) else { continue };
+        let pass = iozone::child_pass(settings, asked, index, range.count);
+        let Some([_, start_words, finish_words, histogram]) = names_of(pass) else { continue };
         if settings.start_log {
             let finished = began();
-            let lines = format!("{:<25} {start}\n{:<25} {finished}\n", names.start, names.finish);
+            let lines = format!("{:<25} {start}\n{:<25} {finished}\n", start_words, finish_words);
             append(&format!("Child_{index}.log"), &lines)?;
         }
         if settings.histograms {
-            let text = format!("Child: {index} Op: {}\n{}\n", names.histogram, bands(job));
+            let text = format!("Child: {index} Op: {}\n{}\n", histogram, bands(job));
             append(&format!("Iozone_histogram_child_{index}.txt"), &text)?;
         }
     }
@@ -143,7 +119,7 @@ fn latency_file(pass: Pass, whose: Whose) -> Option<String> {
     if whose != Whose::Child && !matches!(pass.test, Test::Write | Test::Read) {
         return None;
     }
-    latencies(pass).map(|stem| format!("{stem}.dat"))
+    names_of(pass).map(|[stem, ..]| format!("{stem}.dat"))
 }
 
 /// Appends the workers' logs of a pass to iozone's files. The first of `jobs` is the child `range.first`.

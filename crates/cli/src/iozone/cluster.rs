@@ -31,12 +31,15 @@ pub(super) fn measure(
     let (size_kb, record_kb) = (sizes.file_kb, sizes.record_kb);
     let work = IozoneWork::Test { test: pass.test.number(), pass: pass.number, size_kb, record_kb };
     let RoundResult { outcome, failure } = match members {
-        None => carry_out(settings, 0..count, count, &work, lead::signals()?)?,
+        None => {
+            let work = IozoneTask { work, removes: false, file: String::new() };
+            carry_out(settings, 0..count, count, &work, lead::signals()?)?
+        }
         Some(members) => {
+            // They stay, and remove their files at the end.
+            let work = IozoneTask { work, removes: !settings.keep, file: String::new() };
             let each = (0..count).zip(&settings.members);
-            let tasks = each
-                .map(|(rank, member)| task(settings, member, rank, count, &work))
-                .map(|task| removing(settings, task));
+            let tasks = each.map(|(rank, member)| task(settings, member, rank, count, &work));
             let mut failures = Failures { first: 0, said: None, lost: None };
             let outcome = members.round(tasks.collect(), &mut failures)?;
             RoundResult { outcome, failure: failures.found() }
@@ -45,7 +48,7 @@ pub(super) fn measure(
     if let Some(signal) = outcome.signal {
         return Err(PassFailure::interrupted(signal).into());
     }
-    if let Some((rank, why, _)) = failure {
+    if let Some(LostMember { rank, why, .. }) = failure {
         return Err(PassFailure::of_member(&place(&settings.members[rank as usize]), &why).into());
     }
     let places: Vec<String> = settings.members.iter().map(place).collect();
@@ -66,7 +69,8 @@ pub(super) fn measure(
 /// Removes the members' files. Each for itself: one that cannot be reached keeps no other from it.
 pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
     let signals = lead::signals()?;
-    let remove = |rank: u32| carry_out(settings, rank..rank + 1, count, &IozoneWork::Remove, Arc::clone(&signals));
+    let work = IozoneTask { work: IozoneWork::Remove, removes: false, file: String::new() };
+    let remove = |rank: u32| carry_out(settings, rank..rank + 1, count, &work, Arc::clone(&signals));
     let found: Vec<Result<RoundResult, Failure>> = std::thread::scope(|scope| {
         let each: Vec<_> = (0..count)
             .map(|rank| {
@@ -79,7 +83,7 @@ pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
         each.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
     for round in found {
-        if let Some((rank, why, Why::Said)) = round?.failure {
+        if let Some(LostMember { rank, why, is_said: true }) = round?.failure {
             return Err(Failure::new(format!("iozone: {}: {why}", place(&settings.members[rank as usize]))));
         }
     }
@@ -90,16 +94,14 @@ pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
 struct RoundResult {
     outcome: Outcome,
     /// The first one that was lost.
-    failure: Option<(u32, String, Why)>,
+    failure: Option<LostMember>,
 }
 
-/// How the failure of a member is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
-    /// It said so.
-    Said,
-    /// It cannot be reached, or has ended.
-    Lost,
+struct LostMember {
+    rank: u32,
+    why: String,
+    /// True if it said so; false if it cannot be reached, or has ended.
+    is_said: bool,
 }
 
 /// Has these members do this.
@@ -107,7 +109,7 @@ fn carry_out(
     settings: &Settings,
     ranks: Range<u32>,
     count: u32,
-    work: &IozoneWork,
+    work: &IozoneTask,
     signals: Arc<Watch>,
 ) -> Result<RoundResult, Failure> {
     let arrivals = Arrivals::new();
@@ -125,9 +127,9 @@ fn carry_out(
     Ok(RoundResult { outcome, failure: failures.found() })
 }
 
-fn task(settings: &Settings, member: &Member, rank: u32, count: u32, work: &IozoneWork) -> Task {
+fn task(settings: &Settings, member: &Member, rank: u32, count: u32, work: &IozoneTask) -> Task {
     let file = member.file.as_ref().map_or_else(|| format!("iozone.DUMMY.{rank}"), |file| file.display().to_string());
-    let task = IozoneTask { file, work: work.clone(), removes: false };
+    let task = IozoneTask { file, ..work.clone() };
     let is_there = |other: &&Member| other.host == member.host;
     let on_host = settings.members.iter().take(count as usize).filter(is_there).count();
     Task {
@@ -140,14 +142,6 @@ fn task(settings: &Settings, member: &Member, rank: u32, count: u32, work: &Iozo
         command: LeaderCommand::Iozone(Box::new(task)),
         ..Task::default()
     }
-}
-
-/// The same task of a member that stays, and removes its file at the end.
-fn removing(settings: &Settings, mut task: Task) -> Task {
-    if let LeaderCommand::Iozone(child) = &mut task.command {
-        child.removes = !settings.keep;
-    }
-    task
 }
 
 /// The command line without the cluster options: each member runs on its own.
@@ -189,9 +183,9 @@ struct Failures {
 }
 
 impl Failures {
-    fn found(self) -> Option<(u32, String, Why)> {
-        let said = self.said;
-        self.lost.map(|(rank, why)| if said == Some(rank) { (rank, why, Why::Said) } else { (rank, why, Why::Lost) })
+    fn found(self) -> Option<LostMember> {
+        let (rank, why) = self.lost?;
+        Some(LostMember { rank, why, is_said: self.said == Some(rank) })
     }
 
     fn rank(&self, number: usize) -> u32 {

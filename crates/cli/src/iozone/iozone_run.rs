@@ -1,6 +1,6 @@
 //! A run of iozone from its heading to its end: prints, runs passes, stores their results and handles failures.
 
-use super::json_report::{JsonReport, Saves};
+use super::json_report::JsonReport;
 use crate::failure::Failure;
 use crate::members::lead::Members;
 use crate::output::{Output, print_error};
@@ -142,7 +142,9 @@ impl<'a> IozoneRun<'a> {
         let settings = self.settings;
         if let Some(signal) = result.ended_by_signal {
             super::child_files::forget_latencies(settings, plan.jobs.len());
-            self.json_report.cut_short(title, &result, self.saves());
+            if self.saves_results() {
+                self.json_report.cut_short(title, &result);
+            }
             return Err(PassFailure::interrupted(signal).into());
         }
         let error = result.jobs.iter().find_map(|job| job.error.as_ref());
@@ -158,7 +160,7 @@ impl<'a> IozoneRun<'a> {
     /// True if anything but iozone's own output is shown or saved: remarks, results, the status of `--strict`.
     fn is_judged(&self) -> bool {
         let is_shown = self.session.args().strict.is_some() || self.shows_remarks;
-        is_shown || self.saves() == Saves::All || self.session.publishes()
+        is_shown || self.saves_results() || self.session.publishes()
     }
 
     /// True if anybody sees the latencies of the records.
@@ -175,10 +177,10 @@ impl<'a> IozoneRun<'a> {
             && self.progress_interval.is_none()
     }
 
-    /// The parts of each pass that are kept for a file.
-    fn saves(&self) -> Saves {
+    /// True if the whole result of each pass is kept, for a file or the store.
+    fn saves_results(&self) -> bool {
         let is_kept = self.settings.json.is_some() || self.session.args().store.names_store();
-        if self.saves || is_kept { Saves::All } else { Saves::Nothing }
+        self.saves || is_kept
     }
 
     /// Stores the result of a pass.
@@ -187,7 +189,7 @@ impl<'a> IozoneRun<'a> {
             return;
         }
         let result = if self.saves { together(title, result) } else { result };
-        let notes = self.json_report.add(title, sizes, result, self.saves());
+        let notes = self.json_report.add(title, sizes, result, self.saves_results());
         self.session.count(&notes);
         self.json_report.save_where_due(self.settings, &self.command, None);
     }
@@ -303,7 +305,7 @@ impl Observer for RunInProgress<'_> {
                 self.clear();
                 report_stuck(result, || {
                     if self.settings.json.is_some() {
-                        self.json_report.cut_short(self.title, result, Saves::All);
+                        self.json_report.cut_short(self.title, result);
                         if let Err(failure) = self.json_report.save_now(self.settings, self.command) {
                             failure.print();
                         }

@@ -62,7 +62,7 @@ struct Remark {
 
 impl JsonReport {
     /// Runs the checks on a finished pass and stores the parts that are printed or saved. Returns what the checks found.
-    pub(crate) fn add(&mut self, title: &str, sizes: Sizes, mut result: RunResult, saves: Saves) -> Vec<Note> {
+    pub(crate) fn add(&mut self, title: &str, sizes: Sizes, mut result: RunResult, is_saved: bool) -> Vec<Note> {
         // A percentile is printed only if there are enough records for it.
         result.jobs.iter_mut().for_each(|job| job.style.percentiles.clear());
         analysis::judge(&mut result);
@@ -85,7 +85,7 @@ impl JsonReport {
             add_remark(&mut self.limits, limited_by.limiter.title(), &place, || remarks::limit_line(limited_by));
         }
         let notes = result.notes.clone();
-        if saves == Saves::All {
+        if is_saved {
             result.monitored.iter().for_each(|monitored| self.places.add(monitored));
             let named = |(percent, value): (&f64, &Option<Nanos>)| {
                 value.map(|value| (format!("p{percent}_ns"), json!(value.get())))
@@ -102,8 +102,8 @@ impl JsonReport {
     }
 
     /// Stores the partial result of a pass that a signal ended.
-    pub(crate) fn cut_short(&mut self, title: &str, found: &RunResult, saves: Saves) {
-        if saves == Saves::All && found.has_ios() {
+    pub(crate) fn cut_short(&mut self, title: &str, found: &RunResult) {
+        if found.has_ios() {
             self.tests.push(under_way(title, found));
         }
     }
@@ -219,15 +219,6 @@ fn is_replaced(path: &Path) -> bool {
 /// The test's name within a title, without the number of children.
 pub(crate) fn test_of(title: &str) -> &str {
     title.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ')
-}
-
-/// The parts of a pass that are kept for the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Saves {
-    /// The whole result.
-    All,
-    /// Nothing except what is printed.
-    Nothing,
 }
 
 /// Adds a remark, or one more occurrence to an existing one.

@@ -6,7 +6,6 @@ mod iozone_run;
 mod json_report;
 mod knee;
 mod member;
-mod program;
 mod rows;
 mod sheet_file;
 mod throughput;
@@ -28,7 +27,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 pub(crate) use knee::find as find_knee;
-pub(crate) use program::Throughput;
+pub(crate) use member::Throughput;
 
 /// Runs iozone's command line, given without the program's name. The status is the same as iozone's where iozone
 /// defines one, but never 0 for a run that failed.

@@ -5,7 +5,7 @@
 use super::now;
 use super::relayed::RelayedMember;
 use crate::failure::Failure;
-use crate::network::socket::Hangup;
+use crate::network::socket::{Socket, hang_up};
 use cluster::{Answer, LONGEST_LINE, Order};
 use measure::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -154,7 +154,7 @@ enum Link {
         shell: Option<String>,
     },
     /// With how it ended if it does.
-    Socket(Box<dyn Hangup>, &'static str),
+    Socket(Socket, &'static str),
     Relay(RelayedMember),
 }
 
@@ -208,14 +208,14 @@ impl Connection {
     pub(crate) fn over(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
-        hangup: Box<dyn Hangup>,
+        socket: Socket,
         ending: &'static str,
         mailbox: Mailbox,
     ) -> Result<Self, Failure> {
         let (lines, to_write) = channel::<String>();
         std::thread::Builder::new().spawn(move || write(writer, &to_write))?;
         std::thread::Builder::new().spawn(move || listen(reader, &mailbox))?;
-        Ok(Connection { link: Link::Socket(hangup, ending), lines: Some(lines) })
+        Ok(Connection { link: Link::Socket(socket, ending), lines: Some(lines) })
     }
 
     /// The connection to a member that MPI has started.
@@ -265,7 +265,7 @@ impl Connection {
         self.lines = None;
         let child = match &mut self.link {
             Link::Process { child, .. } => child,
-            Link::Socket(socket, _) => return socket.hang_up(),
+            Link::Socket(socket, _) => return hang_up(socket),
             Link::Relay(member) => return member.kill(),
         };
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

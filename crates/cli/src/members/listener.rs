@@ -30,12 +30,15 @@ pub(crate) enum Trigger {
 
 /// Makes what a client shows of a run, for each sign of life.
 type Details<'a> = Box<dyn FnMut(&Progress) -> Live + Send + 'a>;
+/// The lines that a client prints at an event.
+type Lines<'a> = Box<dyn Fn(&Event<'_>) -> Option<String> + Send + 'a>;
 
 /// Reads the leader's orders while the job runs, and gives signs of life.
 pub(crate) struct Listener<'a> {
     task: &'a Task,
     /// Sent with each sign of life, if a client shows more of the run than its amounts.
     details: Option<Details<'a>>,
+    lines: Option<Lines<'a>>,
     orders: &'a mut Orders,
     stage: Stage,
     /// The agreed start on this machine's clock.
@@ -56,6 +59,7 @@ impl<'a> Listener<'a> {
         Listener {
             task,
             details: None,
+            lines: None,
             orders,
             stage: Stage::LayingOut,
             go: None,
@@ -68,9 +72,9 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Sends these details with each sign of life while workers run.
-    pub(crate) fn detailed(self, details: impl FnMut(&Progress) -> Live + Send + 'a) -> Self {
-        Listener { details: Some(Box::new(details)), ..self }
+    /// Sends these details with each sign of life while workers run, and these lines at events.
+    pub(crate) fn for_client(self, details: Details<'a>, lines: Lines<'a>) -> Self {
+        Listener { details: Some(details), lines: Some(lines), ..self }
     }
 
     /// State of the client's trigger.
@@ -181,6 +185,9 @@ impl<'a> Listener<'a> {
 
 impl Observer for Listener<'_> {
     fn event(&mut self, event: Event<'_>) {
+        if let Some(lines) = self.lines.as_ref().and_then(|lines| lines(&event)) {
+            let _ = say(&Answer::Text(lines));
+        }
         match event {
             Event::Progress(progress) => self.progress(progress),
             Event::Ended(progress) => {

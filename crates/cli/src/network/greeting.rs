@@ -2,12 +2,15 @@
 
 use super::secret::{Protection, Purpose, Secret};
 use super::socket::Socket;
-use std::io::{self, Read};
+use crate::pages::MADE_BY;
+use cluster::{PROTOCOL, Refusal};
+use std::fmt::Display;
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Connections that may be greeting at a time, and the time that they have.
-pub(crate) const GREETINGS: usize = 4;
+const GREETINGS: usize = 4;
 pub(crate) const GREETING: Duration = Duration::from_secs(10);
 /// Length of the longest first line in bytes.
 const LONGEST: usize = 4096;
@@ -25,7 +28,7 @@ pub(crate) enum GreetingError {
     Gone,
 }
 
-impl std::fmt::Display for GreetingError {
+impl Display for GreetingError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             GreetingError::Crowd => write!(f, "more than {GREETINGS} connections are greeting"),
@@ -41,7 +44,7 @@ pub(crate) struct Greetings(AtomicUsize);
 
 impl Greetings {
     /// Counts a connection until the returned value is dropped; `None` if there are too many.
-    pub(crate) fn enter(&self) -> Option<InGreeting<'_>> {
+    fn enter(&self) -> Option<InGreeting<'_>> {
         let entered = InGreeting(self);
         (self.0.fetch_add(1, Ordering::SeqCst) < GREETINGS).then_some(entered)
     }
@@ -59,6 +62,30 @@ pub(crate) struct InGreeting<'a>(&'a Greetings);
 impl Drop for InGreeting<'_> {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Greetings {
+    /// Learns who has connected, and lets `admit` take it, which drops the last value once it has greeted. One that is refused
+    /// gets the reason, which is returned.
+    pub(crate) fn meet<T, E: Display>(
+        &self,
+        socket: &mut Socket,
+        read: impl FnOnce(&[u8]) -> Result<T, E>,
+        admit: impl FnOnce(&mut Socket, T, Option<InGreeting<'_>>) -> Result<(), String>,
+    ) -> Option<String> {
+        let greeting = self.enter();
+        let line = if greeting.is_some() { first_line(socket) } else { Err(GreetingError::Crowd) };
+        let why = match line.map(|line| read(&line)) {
+            Ok(Ok(found)) => admit(socket, found, greeting).err()?,
+            Ok(Err(error)) => error.to_string(),
+            Err(GreetingError::Gone) => return None,
+            Err(unmet) => unmet.to_string(),
+        };
+        let refusal = Refusal { protocol: PROTOCOL, program: MADE_BY.to_owned(), why: why.clone() };
+        // It may be gone.
+        let _ = socket.write_all(refusal.line().as_bytes());
+        Some(why)
     }
 }
 

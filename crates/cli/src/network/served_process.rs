@@ -1,11 +1,12 @@
 //! A member whose input and output is a connection: the process, and what carries its lines if they are encrypted.
 
 use super::secret::Protection as Keys;
-use super::socket::{Hangup, Socket};
+use super::socket::{Socket, hang_up};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ impl ServedProcess {
             .env_remove(DETACHED)
             .process_group(0);
         match encrypted {
-            None => command.stdin(socket.try_clone()?.into_descriptor()).stdout(socket.try_clone()?.into_descriptor()),
+            None => command.stdin(OwnedFd::from(socket.try_clone()?)).stdout(OwnedFd::from(socket.try_clone()?)),
             Some(_) => command.stdin(Stdio::piped()).stdout(Stdio::piped()),
         };
         let mut child = command.spawn()?;
@@ -109,7 +110,7 @@ fn carry<R: Read + Send + 'static>(
         let (mut to_leader, hangup) = (keys.sealed(socket.try_clone()?), socket.try_clone()?);
         std::thread::Builder::new().spawn(move || {
             let _ = io::copy(&mut stdout, &mut to_leader);
-            hangup.hang_up();
+            hang_up(&hangup);
         })?;
     }
     Ok(())

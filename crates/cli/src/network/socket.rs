@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use cluster::Address;
 use rustix::net::sockopt;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -18,112 +18,41 @@ const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(20), Duration
 /// Milliseconds after which the other end is gone if it does not acknowledge what was sent: the kernel asks for no sign of life while it repeats that.
 const UNACKNOWLEDGED: u32 = 60_000;
 
-/// A connection that can be ended from either side.
-pub(crate) trait Hangup: Send {
-    /// Ends it at once.
-    fn hang_up(&self);
-}
+/// A connection. One over TCP is a stream like any other, too: the same system calls read it, write it and end it.
+pub(crate) type Socket = UnixStream;
 
-/// A connection.
-pub(crate) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Socket {
-    /// Connects to a server.
-    pub(crate) fn connect(address: &Address) -> io::Result<Self> {
-        match address {
-            Address::Socket(path) => UnixStream::connect(path).map(Socket::Unix),
-            Address::Host { host, port } => {
-                let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-                for address in (host.as_str(), *port).to_socket_addrs()? {
-                    match TcpStream::connect_timeout(&address, CONNECT) {
-                        Ok(stream) => {
-                            watch(&stream)?;
-                            return Ok(Socket::Tcp(stream));
-                        }
-                        Err(error) => last = error,
-                    }
+/// Connects to a server.
+pub(crate) fn connect(address: &Address) -> io::Result<Socket> {
+    match address {
+        Address::Socket(path) => UnixStream::connect(path),
+        Address::Host { host, port } => {
+            let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+            for address in (host.as_str(), *port).to_socket_addrs()? {
+                match TcpStream::connect_timeout(&address, CONNECT) {
+                    Ok(stream) => return watched(stream),
+                    Err(error) => last = error,
                 }
-                Err(last)
             }
-        }
-    }
-
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        match self {
-            Socket::Tcp(stream) => stream.try_clone().map(Socket::Tcp),
-            Socket::Unix(stream) => stream.try_clone().map(Socket::Unix),
-        }
-    }
-
-    pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Socket::Tcp(stream) => stream.set_read_timeout(timeout),
-            Socket::Unix(stream) => stream.set_read_timeout(timeout),
-        }
-    }
-
-    pub(crate) fn into_descriptor(self) -> OwnedFd {
-        match self {
-            Socket::Tcp(stream) => stream.into(),
-            Socket::Unix(stream) => stream.into(),
+            Err(last)
         }
     }
 }
 
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Socket::Tcp(stream) => stream.as_fd(),
-            Socket::Unix(stream) => stream.as_fd(),
-        }
-    }
-}
-
-impl Read for Socket {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(stream) => stream.read(bytes),
-            Socket::Unix(stream) => stream.read(bytes),
-        }
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(stream) => stream.write(bytes),
-            Socket::Unix(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Hangup for Socket {
-    fn hang_up(&self) {
-        // Fails if the other end has closed it.
-        let _ = match self {
-            Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
-            Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
-        };
-    }
+/// Ends a connection at once. Fails if the other end has closed it, which changes nothing.
+pub(crate) fn hang_up(socket: &Socket) {
+    let _ = socket.shutdown(Shutdown::Both);
 }
 
 /// Messages are sent at once, and a machine that is gone is noticed.
-fn watch(stream: &TcpStream) -> io::Result<()> {
+fn watched(stream: TcpStream) -> io::Result<Socket> {
     stream.set_nodelay(true)?;
     let (idle, interval, count) = KEEP_ALIVE;
-    sockopt::set_socket_keepalive(stream, true)?;
-    sockopt::set_tcp_keepidle(stream, idle)?;
-    sockopt::set_tcp_keepintvl(stream, interval)?;
-    sockopt::set_tcp_keepcnt(stream, count)?;
-    sockopt::set_tcp_user_timeout(stream, UNACKNOWLEDGED)?;
-    Ok(())
+    sockopt::set_socket_keepalive(&stream, true)?;
+    sockopt::set_tcp_keepidle(&stream, idle)?;
+    sockopt::set_tcp_keepintvl(&stream, interval)?;
+    sockopt::set_tcp_keepcnt(&stream, count)?;
+    sockopt::set_tcp_user_timeout(&stream, UNACKNOWLEDGED)?;
+    Ok(OwnedFd::from(stream).into())
 }
 
 /// A socket that listens.
@@ -160,10 +89,9 @@ impl Listener {
         match self {
             Listener::Tcp(listener) => {
                 let (stream, peer) = listener.accept()?;
-                watch(&stream)?;
-                Ok((Socket::Tcp(stream), peer.ip().to_canonical().to_string()))
+                Ok((watched(stream)?, peer.ip().to_canonical().to_string()))
             }
-            Listener::Unix(listener, _) => Ok((Socket::Unix(listener.accept()?.0), "local".to_owned())),
+            Listener::Unix(listener, _) => Ok((listener.accept()?.0, "local".to_owned())),
         }
     }
 

@@ -24,17 +24,8 @@ pub(super) struct Launcher {
     /// Number of processes that it started; `None` if it does not say.
     size: Option<u32>,
     rank: Option<u32>,
-    /// If it gave this process a way to find the others.
-    contact: Contact,
-}
-
-/// The way by which MPI finds the other processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Contact {
-    /// PMIx or PMI.
-    Given,
-    /// None that is known.
-    Unknown,
+    /// True if it gave this process a way to find the others: PMIx or PMI.
+    has_contact: bool,
 }
 
 impl Launcher {
@@ -52,11 +43,10 @@ impl Launcher {
             (Kind::Slurm, "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
         ];
         let found = kinds.into_iter().find_map(|(kind, size, rank)| Some((kind, number(size)?, number(rank))));
-        let is_given = ["PMIX_RANK", "PMI_RANK", "PMI_FD"].iter().any(|name| variable(name).is_some());
-        let contact = if is_given { Contact::Given } else { Contact::Unknown };
+        let has_contact = ["PMIX_RANK", "PMI_RANK", "PMI_FD"].iter().any(|name| variable(name).is_some());
         match found {
-            Some((kind, size, rank)) => Launcher { kind, size: Some(size), rank, contact },
-            None => Launcher { kind: Kind::Unknown, size: None, rank: None, contact },
+            Some((kind, size, rank)) => Launcher { kind, size: Some(size), rank, has_contact },
+            None => Launcher { kind: Kind::Unknown, size: None, rank: None, has_contact },
         }
     }
 
@@ -76,7 +66,7 @@ impl Launcher {
     /// A sentence before MPI is initialised if it may not find the other processes: Open MPI ends the process then.
     pub(super) fn doubt(&self) -> Option<String> {
         let started = self.size.filter(|size| *size > 1)?;
-        let is_alone = self.kind == Kind::Slurm && self.contact == Contact::Unknown;
+        let is_alone = self.kind == Kind::Slurm && !self.has_contact;
         is_alone.then(|| {
             format!("srun started {started} tasks without PMIx or PMI, by which they find each other; if they do not: srun --mpi=pmix")
         })

@@ -41,15 +41,6 @@ enum Moment {
     End,
 }
 
-/// How a command ended.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum End {
-    #[default]
-    Usual,
-    /// By a signal.
-    Interrupted,
-}
-
 impl Metrics {
     /// Opens what was asked for, before anything is measured; `None` if nothing was. Only a file of metrics of plumb is replaced.
     pub(super) fn open(args: &PublishArgs) -> Result<Option<Self>, Failure> {
@@ -97,14 +88,14 @@ impl Metrics {
     }
 
     /// Writes the last time, and returns what goes on after the command.
-    pub(super) fn finish(mut self, end: End) -> (Result<(), Failure>, Vec<Lingering>) {
+    pub(super) fn finish(mut self, is_interrupted: bool) -> (Result<(), Failure>, Vec<Lingering>) {
         self.write(Moment::End);
-        let answers = match (self.listener.take(), end) {
-            (Some(listener), End::Interrupted) => {
+        let answers = match self.listener.take() {
+            Some(listener) if is_interrupted => {
                 listener.end();
                 None
             }
-            (listener, _) => listener.map(Listener::finish),
+            listener => listener.map(Listener::finish),
         };
         let sends = self.sender.take().map(Sender::finish);
         (self.failed.take().map_or(Ok(()), Err), answers.into_iter().chain(sends).collect())
@@ -247,7 +238,7 @@ mod tests {
             done.store(true, Ordering::Relaxed);
             reader.join().unwrap()
         });
-        metrics.finish(End::Usual).0.unwrap();
+        metrics.finish(Default::default()).0.unwrap();
         assert!(reads >= 100 && sizes.len() >= 10, "{reads} reads of {} sizes", sizes.len());
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.contains("plumb_run_info{run=\"1000\"") && !text.contains("run=\"950\""), "{text}");

@@ -8,7 +8,6 @@
 mod forked;
 mod latest;
 mod listen;
-mod members;
 mod metrics;
 #[cfg_attr(not(feature = "otlp"), path = "../absent/otlp.rs")]
 mod otlp;
@@ -21,14 +20,14 @@ use forked::Lingering;
 use formats::ndjson::{EndedDirection, EndedJob};
 use measure::text::{TimeUnit, duration};
 use measure::{Direction, Nanos};
-pub use members::MembersStream;
+use metrics::Metrics;
 pub use metrics::of_result;
-use metrics::{End, Metrics};
 use model::{DirectionResult, Environment, Grade, Interval, JobResult, Monitored, RunResult};
 use monitor::Pace;
 use plan::Plan;
 use run::{Event, Monitoring, Observer, Request, RunOptions, Start};
 use std::path::{Path, PathBuf};
+pub use stream::MembersStream;
 use stream::{Stream, is_stdout};
 
 /// Where a command publishes what it measures, in words.
@@ -74,8 +73,8 @@ fn linger(text: &str) -> Result<Nanos, String> {
 pub struct Publisher {
     stream: Option<Stream>,
     metrics: Option<Metrics>,
-    /// How the command ends: with its work, or by a signal.
-    end: End,
+    /// True if a signal ends the command.
+    is_interrupted: bool,
     /// The machine, as the result names it.
     environment: Environment,
     run: RunSoFar,
@@ -227,9 +226,8 @@ impl Publisher {
 
     /// Ends it all. Says what was lost, and fails if something could not be given away.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        let end = self.end;
-        let (written, lingering) =
-            self.metrics.take().map_or_else(|| (Ok(()), Vec::new()), |metrics| metrics.finish(end));
+        let finish = |metrics: Metrics| metrics.finish(self.is_interrupted);
+        let (written, lingering) = self.metrics.take().map_or_else(|| (Ok(()), Vec::new()), finish);
         self.lingering.extend(lingering);
         self.stream.take().map_or(Ok(()), Stream::finish).and(written)
     }
@@ -249,9 +247,7 @@ impl Publisher {
     }
 
     fn note_end(&mut self, signal: Option<i32>) {
-        if signal.is_some() {
-            self.end = End::Interrupted;
-        }
+        self.is_interrupted |= signal.is_some();
     }
 
     fn finding(&mut self, sentence: &str) {

@@ -17,7 +17,7 @@ use formats::fio::status_line::{LiveStatus, RateLimit};
 use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
-use run::{Event, Observer, Progress, Request, RunOptions, Start};
+use run::{Event, Progress, RunOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use session::Run;
 use session::arguments::SessionArgs;
@@ -74,13 +74,16 @@ fn run_for_client(
         before = Some(progress.clone());
         live(&status, progress)
     };
-    let mut observer = TextObserver { listener: Listener::new(task, orders).detailed(details), plan };
-    observer.listener.beat();
-    send_text(served::lines_before(&invocation, plan));
+    let lines = |event: &Event<'_>| lines_of(event, plan);
+    let mut listener = Listener::new(task, orders).for_client(Box::new(details), Box::new(lines));
+    listener.beat();
+    let before = served::lines_before(&invocation, plan);
+    if !before.is_empty() {
+        let _ = say(&Answer::Text(before));
+    }
     let mut session = session(task, &SessionArgs { no_calibrate: true, ..SessionArgs::default() })?;
     let options = RunOptions { read_only: invocation.read_only, ..options(task) };
-    let run = session.execute(Run { title: None, plan, options }, &mut observer);
-    let listener = observer.listener;
+    let run = session.execute(Run { title: None, plan, options }, &mut listener);
     let finished = listener.finished(RunResult::default());
     let mut result = run?;
     complete(&mut session, &mut result, task, warnings(&invocation));
@@ -107,13 +110,6 @@ fn with_remedy(read: Result<Invocation, Failure>) -> Result<Invocation, Failure>
     })
 }
 
-/// Sends lines of fio's text to the client.
-fn send_text(lines: String) {
-    if !lines.is_empty() {
-        let _ = say(&Answer::Text(lines));
-    }
-}
-
 /// The states of the workers, as they are sent.
 fn live(status: &LiveStatus, progress: &Progress) -> Live {
     let limits = match status.limit {
@@ -126,31 +122,6 @@ fn live(status: &LiveStatus, progress: &Progress) -> Live {
         open_files: status.open_files,
         limits,
         remaining: progress.remaining,
-    }
-}
-
-/// A listener that also sends the lines that fio prints at an event.
-struct TextObserver<'a> {
-    listener: Listener<'a>,
-    plan: &'a Plan,
-}
-
-impl Observer for TextObserver<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        lines_of(&event, self.plan).into_iter().for_each(send_text);
-        self.listener.event(event);
-    }
-
-    fn request(&mut self, elapsed: measure::Nanos) -> Option<Request> {
-        self.listener.request(elapsed)
-    }
-
-    fn start(&mut self) -> Start {
-        self.listener.start()
-    }
-
-    fn ends_layout(&mut self) -> bool {
-        self.listener.ends_layout()
     }
 }
 

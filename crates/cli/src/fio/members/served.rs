@@ -9,6 +9,7 @@ use cluster::{Answer, Task};
 use fio::{Action, Files, Invocation, RealFiles};
 use formats::fio::text as fio_text;
 use plan::Plan;
+use session::machine::parser;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -61,10 +62,11 @@ pub(super) fn invocation(task: &Task, remote: Option<&str>, rights: &Rights) -> 
         let sent = given.get(name).map(|value| (*value).to_owned());
         if name.starts_with("PLUMB_") { sent } else { own().or(sent) }
     };
-    let sent = tasks::SentFiles(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
+    let sent = tasks::SentFiles::of(task);
     let here = Here { limits };
     let files: &dyn Files = if remote.is_some() { &here } else { &sent };
-    let parsed = tasks::parse(&words, &environment, files, limits.map(<[String]>::to_vec).unwrap_or_default());
+    let parser = parser().allowing(limits.map(<[String]>::to_vec).unwrap_or_default());
+    let parsed = tasks::parse(&parser, &words, &environment, files);
     parsed.map_err(|failure| with_remedy(failure, limits))
 }
 

@@ -99,9 +99,8 @@ pub(super) fn untrusted_invocation(task: &Task, allowed: &[String]) -> Result<In
 fn invocation_by(parser: &Parser, task: &Task) -> Result<Invocation, Failure> {
     let variables: BTreeMap<&str, &str> =
         task.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let files = SentFiles(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect());
     let environment = |name: &str| variables.get(name).map(|value| (*value).to_owned());
-    parse_by(parser, &task.words, &environment, &files)
+    parse(parser, &task.words, &environment, &SentFiles::of(task))
 }
 
 /// The plan of a member: names of files that the job does not give begin with the member's prefix.
@@ -142,15 +141,6 @@ pub(super) fn names_its_files(job: &JobPlan) -> bool {
 }
 
 pub(super) fn parse(
-    words: &[String],
-    environment: &dyn Fn(&str) -> Option<String>,
-    files: &dyn Files,
-    allowed: Vec<String>,
-) -> Result<Invocation, Failure> {
-    parse_by(&parser().allowing(allowed), words, environment, files)
-}
-
-fn parse_by(
     parser: &Parser,
     words: &[String],
     environment: &dyn Fn(&str) -> Option<String>,
@@ -247,7 +237,7 @@ impl<'a> WordReader<'a> {
             self.variables.borrow_mut().insert(name.to_owned(), value.clone());
             Some(value)
         };
-        parse(words, &environment, self, Vec::new())
+        parse(&parser(), words, &environment, self)
     }
 
     pub(crate) fn files(&self) -> Result<Vec<(String, String)>, Failure> {
@@ -280,7 +270,13 @@ impl Files for WordReader<'_> {
 }
 
 /// The files that the leader sent.
-pub(super) struct SentFiles<'a>(pub(super) BTreeMap<PathBuf, &'a str>);
+pub(super) struct SentFiles<'a>(BTreeMap<PathBuf, &'a str>);
+
+impl<'a> SentFiles<'a> {
+    pub(super) fn of(task: &'a Task) -> Self {
+        SentFiles(task.files.iter().map(|(name, text)| (PathBuf::from(name), text.as_str())).collect())
+    }
+}
 
 impl Files for SentFiles<'_> {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

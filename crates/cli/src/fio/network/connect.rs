@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::members::PROGRAM;
 use crate::members::carrier::{Connection, Mailbox};
 use crate::network::secret::{Handshake, Purpose, Secret};
-use crate::network::socket::{Hangup, Socket};
+use crate::network::socket::{Socket, connect};
 use cluster::{Address, Foreign, LONGEST_LINE, Opening, PROTOCOL, Protection};
 use measure::Nanos;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
@@ -27,7 +27,7 @@ impl ServerLink {
     pub(super) fn meet(address: &Address, silence: Nanos, secret: Option<&Secret>) -> Result<Self, Failure> {
         let protection = if secret.is_some() { Protection::Secret } else { Protection::None };
         let patience = silence.min(GREETING).as_duration();
-        let mut socket = Socket::connect(address).map_err(|error| Failure::new(format!("cannot connect: {error}")))?;
+        let mut socket = connect(address).map_err(|error| Failure::new(format!("cannot connect: {error}")))?;
         let lost = |error: io::Error| Failure::new(sentence(&error, patience));
         socket.set_read_timeout(Some(patience)).map_err(lost)?;
         let opening = Opening { protocol: PROTOCOL, program: PROGRAM.to_owned(), protection };
@@ -59,9 +59,8 @@ impl ServerLink {
 
     /// The connection for a leader.
     pub(super) fn connection(self, mailbox: Mailbox) -> Result<Connection, Failure> {
-        let hangup: Box<dyn Hangup> = Box::new(self.socket);
         let reader = Cursor::new(self.first).chain(self.reader);
-        Connection::over(reader, self.writer, hangup, "the server closed the connection", mailbox)
+        Connection::over(reader, self.writer, self.socket, "the server closed the connection", mailbox)
     }
 }
 

@@ -4,19 +4,19 @@
 
 use crate::failure::Failure;
 use crate::fio::results::ENDED_BY_SIGNAL;
-use crate::members::{PROGRAM, lead};
-use crate::network::greeting::{GreetingError, Greetings, first_line, handshake};
+use crate::members::lead;
+use crate::network::greeting::{Greetings, InGreeting, handshake};
 use crate::network::log_folders::remove_abandoned;
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::served_process::{DETACHED, EncryptedStream, ServedProcess};
 use crate::network::socket::{Listener, Socket};
 use crate::output::{Output, print_error};
-use cluster::{Address, Opening, PROTOCOL, Protection, Refusal};
+use cluster::{Address, Opening, Protection};
 use fio::{ClientTrust, Invocation, ServerRequest};
 use formats::printable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -162,20 +162,12 @@ struct Turn {
 impl Server {
     /// Learns who has connected, and serves it.
     fn meet(&self, mut socket: Socket, client: &str) {
-        let greeting = self.greetings.enter();
-        let opening = if greeting.is_some() { first_line(&socket) } else { Err(GreetingError::Crowd) };
-        drop(greeting);
-        let refused = match opening.map(|line| cluster::opening(&line)) {
-            Ok(Ok(Opening { protection, .. })) => self.admit(&mut socket, client, protection).err(),
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(GreetingError::Gone) => None,
-            Err(unmet) => Some(unmet.to_string()),
+        let admit = |socket: &mut Socket, opening: Opening, greeting: Option<InGreeting<'_>>| {
+            drop(greeting);
+            self.admit(socket, client, opening.protection)
         };
-        if let Some(why) = refused {
+        if let Some(why) = self.greetings.meet(&mut socket, cluster::opening, admit) {
             print_error(&format!("fio: server: {client}: {}", printable::line(&why)));
-            let refusal = Refusal { protocol: PROTOCOL, program: PROGRAM.to_owned(), why };
-            // The client may be gone.
-            let _ = socket.write_all(refusal.line().as_bytes());
         }
     }
 
