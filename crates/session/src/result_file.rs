@@ -119,14 +119,9 @@ impl DocumentFile {
     }
 }
 
-/// Gives the machine in the result another name: `given`, or that of the environment variable `PLUMB_HOST`. An empty name
+/// Gives the machine in an environment another name: `given`, or that of the environment variable `PLUMB_HOST`. An empty name
 /// records none.
-pub fn name_host(result: &mut RunResult, given: Option<String>) {
-    name_in(&mut result.environment, given);
-}
-
-/// The same in an environment alone.
-pub fn name_in(environment: &mut Environment, given: Option<String>) {
+pub fn name_host(environment: &mut Environment, given: Option<String>) {
     if let Some(name) = given.or_else(|| std::env::var("PLUMB_HOST").ok()) {
         environment.host = Some(name).filter(|name| !name.is_empty());
     }

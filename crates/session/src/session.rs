@@ -153,7 +153,7 @@ impl Session {
     /// Writes into a result how it was made: the command line, and the host if it was given a name.
     pub fn name(&self, result: &mut RunResult) {
         result.environment.command.clone_from(&self.command);
-        name_host(result, self.args.host.clone());
+        name_host(&mut result.environment, self.args.host.clone());
     }
 
     /// Judges the result of a run that has ended, and publishes its end.

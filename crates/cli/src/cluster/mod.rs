@@ -17,11 +17,11 @@ use crate::failure::{Failure, signal_status};
 use crate::input;
 use crate::members::carrier::{Arrivals, Carrier, Origin, Place, Route};
 use crate::members::lead::Members;
-use crate::members::lead::{self, Connections, RoundEnd, View};
+use crate::members::lead::{self, View};
 use crate::members::program::{HERE, Job, Program, Rights, Share, Shift, Tests, Work};
 use crate::members::screen::Screen;
+use crate::members::time;
 use crate::members::{self, PROGRAM, SILENCE, START_WITHIN};
-use crate::members::{now, time};
 use crate::output::{self, Output};
 use crate::programs::PROGRAMS;
 use crate::streams::{Form, Written};
@@ -337,22 +337,21 @@ impl LeadArgs {
         if let Some(library) = self.mpi.as_deref().filter(|_| !self.relayed) {
             return members::become_relay(library);
         }
-        let Some(Route { places, carrier, arrivals, origin }) = self.reach()? else { return Ok(0) };
-        let signals = lead::signals()?;
-        let settings = Settings {
-            program: PROGRAM.to_owned(),
-            silence: self.silence(),
-            on_loss: OnLoss::Stop,
-            rounds: Rounds::Several,
-        };
-        tests.run(&mut Members {
-            settings,
+        let Some(route) = self.reach()? else { return Ok(0) };
+        tests.run(&mut self.members(route, OnLoss::Stop, Rounds::Several)?)
+    }
+
+    /// The members of a route, which are started with their first task.
+    fn members(&self, route: Route, on_loss: OnLoss, rounds: Rounds) -> Result<Members, Failure> {
+        let Route { places, carrier, arrivals, origin } = route;
+        Ok(Members {
+            settings: Settings { program: PROGRAM.to_owned(), silence: self.silence(), on_loss, rounds },
             places,
             origin,
             directory: self.directory()?,
             start_within: self.start_within.unwrap_or(START_WITHIN),
             start: Some((carrier, arrivals)),
-            signals,
+            signals: lead::signals()?,
             connections: None,
         })
     }
@@ -387,32 +386,41 @@ impl LeadArgs {
         };
         self.page.as_deref().map_or(Ok(()), crate::pages::check_to_mail)?;
         let mut kept = self.keep.as_deref().map(keep::make).transpose()?;
-        let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
         let rounds = if self.repetitions() > 1 { Rounds::Several } else { Rounds::One };
-        let settings = Settings { program: PROGRAM.to_owned(), silence: self.silence(), on_loss, rounds };
         let names: Vec<String> = route.places.iter().map(Place::name).collect();
-        let origin = route.origin.clone();
         let (mut runs, mut saved, mut signal) = (Vec::new(), Ok(()), None);
         let mut view = RunView { screen: Screen::new(&route.places), stream };
-        let plan = JobRun { job, tasks, settings, repetitions: self.repetitions() };
-        plan.run(route, &mut view, &mut |outcome, stream| {
+        let mut members = self.members(route, self.on_loss(), rounds)?;
+        for number in 0..self.repetitions() {
+            tasks.iter_mut().for_each(|task| task.round = number);
+            if let Some(stream) = view.stream.as_mut().filter(|_| number > 0) {
+                begin(stream, job, &tasks, &members.places)?;
+            }
+            let outcome = members.round(tasks.clone(), &mut view)?;
+            // One that did not come to its end is the last one.
+            let is_last = members.connections.is_none() || !outcome.is_whole() || outcome.signal.is_some();
             signal = signal.or(outcome.signal);
-            let run = self.run_of(outcome, &names, &origin, runs.len());
+            let run = self.run_of(outcome, &names, &members.origin, runs.len());
             // Without --keep, too, the results of those that finished outlast a run that is incomplete.
             if kept.is_none() && run.is_lost_in_part() {
                 kept = Some(keep::make_next()?);
                 saved = runs.iter().try_for_each(|run: &Run| keep_of(kept.as_deref(), run));
             }
-            saved = std::mem::replace(&mut saved, Ok(())).and(keep_of(kept.as_deref(), &run));
-            if let Some(stream) = stream {
-                stream.ended(&run.members);
-            }
+            saved = saved.and(keep_of(kept.as_deref(), &run));
+            view.stream.iter_mut().for_each(|stream| stream.ended(&run.members));
             runs.push(run);
-            Ok(())
-        })?;
+            if is_last {
+                break;
+            }
+        }
+        members.end(&mut view);
         self.show(&runs, &mut out, kept.as_deref())?;
         saved.and(view.stream.map_or(Ok(()), MembersStream::finish))?;
         Ok(signal.map_or_else(|| status(&runs), signal_status))
+    }
+
+    fn on_loss(&self) -> OnLoss {
+        if self.partial { OnLoss::GoOn } else { OnLoss::Stop }
     }
 
     fn repetitions(&self) -> u32 {
@@ -432,8 +440,7 @@ impl LeadArgs {
         }
         let mut summary = cluster::summary(&members, origin.carrier, self.start_within.unwrap_or(START_WITHIN));
         summary.library.clone_from(&origin.library);
-        let on_loss = if self.partial { OnLoss::GoOn } else { OnLoss::Stop };
-        let completeness = Completeness::of(&summary, on_loss);
+        let completeness = Completeness::of(&summary, self.on_loss());
         Run { members, summary, completeness, is_interrupted }
     }
 
@@ -570,47 +577,6 @@ fn begin(stream: &mut MembersStream, job: &dyn Job, tasks: &[Task], places: &[Pl
 /// Writes the members' results of a run, if they are kept.
 fn keep_of(folder: Option<&Path>, run: &Run) -> Result<(), Failure> {
     folder.map_or(Ok(()), |folder| keep::write(folder, &run.members))
-}
-
-/// Called after each run with what was found.
-type EachRun<'each> = &'each mut dyn FnMut(Outcome, Option<&mut MembersStream>) -> Result<(), Failure>;
-
-/// A job that all members run once or several times.
-struct JobRun<'a> {
-    job: &'a dyn Job,
-    tasks: Vec<Task>,
-    settings: Settings,
-    repetitions: u32,
-}
-
-impl JobRun<'_> {
-    /// Starts the members, and leads them through all repetitions, until all are gone. A repetition that did not come to its
-    /// end is the last one.
-    fn run(mut self, route: Route, view: &mut RunView, each: EachRun<'_>) -> Result<(), Failure> {
-        let signals = lead::signals()?;
-        let Route { places, carrier, arrivals, .. } = route;
-        let leader = Leader::new(self.settings, self.tasks.clone(), now());
-        let connections = carrier.connections(&places, &arrivals)?;
-        let mut connections = Connections::new(leader, connections, arrivals, signals);
-        for number in 1..=self.repetitions {
-            let (outcome, end) = connections.round(view);
-            let is_whole = outcome.is_whole() && outcome.signal.is_none();
-            each(outcome, view.stream.as_mut())?;
-            if end == RoundEnd::Gone {
-                return Ok(());
-            }
-            if !is_whole || number == self.repetitions {
-                break;
-            }
-            self.tasks.iter_mut().for_each(|task| task.round = number);
-            if let Some(stream) = &mut view.stream {
-                begin(stream, self.job, &self.tasks, &places)?;
-            }
-            connections.again(self.tasks.clone(), view);
-        }
-        connections.dismiss(view);
-        Ok(())
-    }
 }
 
 /// The screen, and a stream that has the members' intervals and sentences.

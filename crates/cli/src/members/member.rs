@@ -82,7 +82,7 @@ fn facts() -> Facts {
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
     let machine = run::machine(root);
     let mut named = machine.clone();
-    crate::result_file::name_in(&mut named, None);
+    crate::result_file::name_host(&mut named, None);
     // One that is bound to some processors has fewer than the machine.
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let is_processor = |line: &&str| {

@@ -146,7 +146,7 @@ impl Publisher {
             return Ok(Publisher::default());
         }
         let mut environment = environment();
-        crate::result_file::name_in(&mut environment, host);
+        crate::result_file::name_host(&mut environment, host);
         Ok(Publisher { stream, metrics, environment, ..Publisher::default() })
     }
 

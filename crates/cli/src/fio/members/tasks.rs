@@ -46,7 +46,6 @@ pub(super) fn tasks(words: &[String], places: &[Place], shift: Shift, directory:
         tasks.push(Task {
             rank,
             members,
-            round: 0,
             others_on_host: others_on(&hosts, host),
             words,
             files: reader.files()?,
@@ -54,10 +53,8 @@ pub(super) fn tasks(words: &[String], places: &[Place], shift: Shift, directory:
             directory: directory.to_owned(),
             prefix,
             beat: BEAT,
-            intervals: false,
-            sharing: Sharing::All,
-            wears_out: false,
             command: LeaderCommand::Cluster,
+            ..Task::default()
         });
     }
     Ok(tasks)
