@@ -11,7 +11,6 @@ use run::{Event, Observer, Progress};
 use std::time::{Duration, Instant};
 use survey::{SurveyTest, TestKind, short_size};
 
-/// The current activity.
 #[derive(Clone, Debug)]
 enum Phase {
     /// Writing the work file.
@@ -26,7 +25,6 @@ enum Phase {
     Test { number: usize, count: usize, title: String, unit: Unit },
 }
 
-/// Unit of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Iops,

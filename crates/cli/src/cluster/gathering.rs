@@ -2,7 +2,7 @@
 
 use super::tcp::{JOIN_WITHIN, TcpArgs};
 use crate::failure::Failure;
-use crate::members::carrier::{Arrival, Arrivals, Connection, Mailbox, Place, Reply};
+use crate::members::carrier::{Arrival, Arrivals, Carrier, Connection, Mailbox, Place, Reply};
 use crate::members::now;
 use crate::network::greeting::{GREETING, Greetings, InGreeting, handshake};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
@@ -20,12 +20,6 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(100);
 /// Length of the longest name of a host.
 const LONGEST_NAME: usize = 64;
-
-/// The members that have joined.
-pub(super) struct Gathering {
-    pub(super) places: Vec<Place>,
-    pub(super) connections: Vec<Connection>,
-}
 
 /// State that all connections share.
 struct Door {
@@ -52,8 +46,12 @@ pub(super) enum OwnMember<'a> {
     None,
 }
 
-/// Waits for the members. Their greetings are in `arrivals` again at the end.
-pub(super) fn gather(args: &TcpArgs, own: OwnMember<'_>, arrivals: &Arrivals) -> Result<Gathering, Failure> {
+/// Waits for the members; their places, and the way to them. Their greetings are in `arrivals` again at the end.
+pub(super) fn gather(
+    args: &TcpArgs,
+    own: OwnMember<'_>,
+    arrivals: &Arrivals,
+) -> Result<(Vec<Place>, Carrier), Failure> {
     let members = args.lead.map_or(0, |count| count as usize);
     let listener = listen(&args.listens_on()?)?;
     let door = Arc::new(Door {
@@ -82,7 +80,7 @@ pub(super) fn gather(args: &TcpArgs, own: OwnMember<'_>, arrivals: &Arrivals) ->
     let connections = std::mem::take(&mut hall.connections);
     let from = |rank: usize| hall.roster.from(rank).unwrap_or_default().to_owned();
     let places = found.iter().map(|(&rank, facts)| Place::Host(host_name(&facts.host, &from(rank)))).collect();
-    Ok(Gathering { places, connections: connections.into_values().map(|(connection, _)| connection).collect() })
+    Ok((places, Carrier::Joined(connections.into_values().map(|(connection, _)| connection).collect())))
 }
 
 /// Listens on the first address that this machine has.

@@ -27,7 +27,7 @@ use crate::programs::PROGRAMS;
 use crate::streams::{Form, Written};
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Outcome, Repetition, Rounds, Settings, Sharing, Task};
-use gathering::{Gathering, OwnMember};
+use gathering::OwnMember;
 use measure::Nanos;
 use repeat::{Repetitions, Run, Views};
 use session::publish::MembersStream;
@@ -274,7 +274,6 @@ fn shift(text: &str) -> Result<Shift, String> {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     let is_bare = args.lead == LeadArgs::default();
     if args.lead.quiet {
@@ -463,8 +462,7 @@ impl LeadArgs {
                     "cluster: --directory is not for --lead: each member works where it was started; give it to --join",
                 ));
             }
-            let Gathering { places, connections } = gathering::gather(&self.tcp, own, &arrivals)?;
-            let carrier = Carrier::Joined(connections);
+            let (places, carrier) = gathering::gather(&self.tcp, own, &arrivals)?;
             return Ok(Some(Route { places, carrier, arrivals, origin: Origin { carrier: "tcp", library: None } }));
         }
         if self.mpi.is_some() {

@@ -29,7 +29,6 @@ const COLUMNS: [(&str, &str, &str); 10] = [
     ("lost", "without a result", ""),
 ];
 
-/// Writes the page.
 pub(super) fn write(path: &Path, shown: &Report<'_>, merged: &RunResult) -> Result<(), Failure> {
     let lines = shown.lines(merged);
     let [head, rest @ ..] = &lines[..] else { return Ok(()) };

@@ -88,7 +88,6 @@ impl Report<'_> {
         Ok(serde_json::to_string_pretty(&document)? + "\n")
     }
 
-    /// The summary; without all members it has no rates.
     pub(super) fn summary_as_json(&self) -> Result<Value, Failure> {
         let mut summary = serde_json::to_value(self.summary)?;
         summary["completeness"] = json!(self.completeness.word());
@@ -98,7 +97,6 @@ impl Report<'_> {
         Ok(summary)
     }
 
-    /// The lines of the text.
     pub(super) fn lines(&self, merged: &RunResult) -> Vec<String> {
         let mut lines = vec![self.head()];
         if self.completeness != Completeness::Incomplete {
@@ -299,7 +297,6 @@ fn slow(straggler: &Straggler) -> String {
 /// Columns; names have none.
 const PER_HEADS: [&str; 9] = ["", "", "rate", "IOPS", "p50", "p99", "p99.9", "max", "began"];
 
-/// The rows of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Per {
     /// Each host with its members together
@@ -308,7 +305,6 @@ pub(super) enum Per {
     Member,
 }
 
-/// Members that share a row.
 struct Row<'a> {
     names: [String; 2],
     of: Vec<(&'a MemberSummary, &'a MemberResult)>,

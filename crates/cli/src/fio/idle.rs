@@ -3,6 +3,7 @@
 //! fio runs a low-priority busy thread on every CPU and counts its loops. This heats the machine and prevents sleep
 //! states, so it changes the measurement; reading /proc/stat does not.
 
+use fio::IdleProfile;
 use model::CpuIdleness;
 use std::time::Instant;
 
@@ -44,18 +45,10 @@ impl IdleAccount {
     }
 }
 
-/// Detail of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// All CPUs together.
-    System,
-    /// All CPUs together, and each CPU.
-    PerCpu,
-}
-
-pub(crate) fn since(before: &IdleAccount, detail: Detail) -> CpuIdleness {
+/// Idle time since a moment: of all CPUs together, and if asked for of each CPU.
+pub(crate) fn since(before: &IdleAccount, profile: IdleProfile) -> CpuIdleness {
     let (system, cpus) = before.idle_until(&IdleAccount::now());
-    CpuIdleness { system, cpus: if detail == Detail::PerCpu { cpus } else { Vec::new() }, ..unit_of_work() }
+    CpuIdleness { system, cpus: if profile == IdleProfile::PerCpu { cpus } else { Vec::new() }, ..unit_of_work() }
 }
 
 /// Measures the time of the unit of work, which mixes 64 KiB of numbers.

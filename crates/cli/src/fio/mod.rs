@@ -14,10 +14,10 @@ use crate::input;
 use crate::output::{Output, print_error};
 use crate::result_file::{ResultFile, surroundings};
 use crate::streams::is_stdout;
-use fio::{Action, EtaRequest, IdleProfile, Invocation, JobError, Parser};
+use fio::{Action, EtaRequest, Invocation, JobError, Parser};
 use formats::fio::{log as fio_log, text as fio_text};
 use formats::printable;
-use idle::{Detail, IdleAccount};
+use idle::IdleAccount;
 use live::live;
 use measure::Nanos;
 pub(crate) use members::Jobs;
@@ -149,7 +149,7 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
         debug_log: debug_log(plan, out)?,
         ..RunOptions::default()
     };
-    let idle_before = invocation.idle.map(|_| IdleAccount::now());
+    let idle_before = invocation.idle.map(|profile| (profile, IdleAccount::now()));
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
     let mut watch = Watch::new(out, plan, invocation, live);
@@ -158,8 +158,7 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
     let regime = watch.regime.take();
     let watched = watch.finish();
     let mut result = result?;
-    let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
-    result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
+    result.cpu_idleness = idle_before.map(|(profile, before)| idle::since(&before, profile));
     result.warnings = warnings;
     result.until_regime = regime.map(|regime| regime.end(result.monitored.as_ref()));
     session.conclude(&mut result);

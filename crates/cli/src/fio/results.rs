@@ -19,7 +19,6 @@ pub(super) fn has_text(invocation: &Invocation) -> bool {
     invocation.output.formats.contains(&OutputFormat::NORMAL)
 }
 
-/// fio's exit status after any signal.
 pub(super) const ENDED_BY_SIGNAL: u8 = 128;
 
 /// Prints everything that follows a run.

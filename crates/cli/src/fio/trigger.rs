@@ -8,7 +8,6 @@ use std::process::{Child, Command};
 /// Interval at which the trigger file is polled.
 const PERIOD: Nanos = Nanos::from_millis(100);
 
-/// The trigger of a run.
 #[derive(Debug)]
 pub(crate) struct Trigger<'run> {
     request: &'run TriggerRequest,
@@ -43,7 +42,6 @@ impl<'run> Trigger<'run> {
     }
 }
 
-/// A trigger command that was started.
 pub(crate) struct CommandProcess {
     command: String,
     child: io::Result<Child>,

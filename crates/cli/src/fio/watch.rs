@@ -32,7 +32,6 @@ pub(crate) struct Watch<'out> {
     /// The progress at the last redraw of the line.
     before: Option<Progress>,
     interim: Interim,
-    /// A log of aggregate bandwidth.
     pub(crate) log: Option<BandwidthLog>,
     /// End of the run before its time, by its samples.
     pub(crate) regime: Option<RegimeWatch>,

@@ -65,7 +65,6 @@ pub(super) fn began() -> String {
     formats::local_time::spelled(measure::unix_ms(), &jiff::tz::TimeZone::system())
 }
 
-/// Appends text to a file.
 pub(super) fn append(name: &str, text: &str) -> Result<(), Failure> {
     sys::files::output_file::append(Path::new(name))
         .and_then(|mut file| file.write_all(text.as_bytes()))

@@ -90,7 +90,6 @@ pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The end of a round of members.
 struct RoundResult {
     outcome: Outcome,
     /// The first one that was lost.

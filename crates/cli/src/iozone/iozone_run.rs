@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Reason why a pass has no result.
 #[derive(Debug)]
 pub(crate) enum PassError {
     /// The pass failed; iozone has a message and a status for it.
@@ -39,7 +38,6 @@ impl From<Failure> for PassError {
 }
 
 pub(crate) struct IozoneRun<'a> {
-    /// The settings of the command line.
     pub(crate) settings: &'a Settings,
     /// The command line as printed.
     pub(crate) command: String,
@@ -47,17 +45,13 @@ pub(crate) struct IozoneRun<'a> {
     out: Output,
     /// The printed text, if charts are drawn from it.
     printed: Option<String>,
-    /// The files that the run uses.
     pub(crate) files: Files,
     /// plumb's results in addition to iozone's output.
     pub(crate) json_report: JsonReport,
-    /// Number of CPUs.
     pub(crate) cpus: u32,
     /// True if all results are saved even without `--json`.
     pub(crate) saves: bool,
-    /// Runs all passes.
     pub(crate) session: &'a mut Session,
-    /// True if remarks are shown.
     shows_remarks: bool,
     /// Interval of the progress line, if there is one.
     progress_interval: Option<Nanos>,
@@ -183,7 +177,6 @@ impl<'a> IozoneRun<'a> {
         self.saves || is_kept
     }
 
-    /// Stores the result of a pass.
     pub(crate) fn keep(&mut self, title: &str, sizes: Sizes, result: RunResult) {
         if !self.is_judged() {
             return;
@@ -321,7 +314,6 @@ impl Observer for RunInProgress<'_> {
     }
 }
 
-/// Runs umount and mount.
 fn remount(place: &str) -> Result<(), Failure> {
     for command in ["umount", "mount"] {
         let status = std::process::Command::new(command).arg(place).status();
@@ -337,7 +329,6 @@ fn remount(place: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// Each file, and true if it existed before.

@@ -185,7 +185,6 @@ impl JsonReport {
         Ok(serde_json::to_string_pretty(&all)? + "\n")
     }
 
-    /// Writes the document.
     pub(crate) fn save(&self, path: &Path, command: &str, more: Value) -> Result<(), Failure> {
         let text = self.document(command, more)?;
         if is_stdout(path) {
@@ -199,7 +198,6 @@ impl JsonReport {
     }
 }
 
-/// A running pass as JSON.
 fn under_way(title: &str, so_far: &RunResult) -> Value {
     let mut result = so_far.clone();
     result.notes.push(result_file::under_way());

@@ -231,7 +231,6 @@ impl Observer for Child<'_> {
     }
 }
 
-/// Throughput tests.
 #[derive(Debug)]
 pub(crate) struct Throughput;
 
@@ -285,7 +284,6 @@ impl Program for Throughput {
     }
 }
 
-/// The words of iozone's tests.
 struct Children {
     words: Vec<String>,
 }

@@ -121,7 +121,7 @@ fn run_tests(settings: &Settings, members: Option<&mut Members>, session: &mut S
 
 /// The session of a run. Passes are not calibrated: one of a millisecond would follow 100 ms of it.
 fn session(settings: &Settings, args: SessionArgs) -> Result<Session, Failure> {
-    if args.publish.is_some() && !settings.members.is_empty() {
+    if args.publish.given().is_some() && !settings.members.is_empty() {
         return Err(Failure::new(
             "iozone: --stream, --metrics, --metrics-listen and --otlp have passes on this machine only; leave them or -+m out",
         ));

@@ -66,10 +66,7 @@ fn heading(settings: &Settings) -> String {
 const SHORT: usize = 60;
 
 /// The values of all passes, by test and pass, then by size and record.
-#[derive(Debug, Default)]
-struct Values {
-    by_pass: BTreeMap<(Test, u8), BTreeMap<Sizes, Value>>,
-}
+type Values = BTreeMap<(Test, u8), BTreeMap<Sizes, Value>>;
 
 /// The numbers that are shown of a pass.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,7 +102,7 @@ fn run_test(
     for number in 0..row.passes(settings) {
         let name = row.reports.get(usize::from(number)).copied();
         let pass = Pass { test, number };
-        let whose = if values.by_pass.contains_key(&(test, number)) { Whose::Single } else { Whose::SingleFirst };
+        let whose = if values.contains_key(&(test, number)) { Whose::Single } else { Whose::SingleFirst };
         let is_measured = is_measured(settings, row, number, sizes);
         if is_measured && run.are_unseen(sizes.file_kb) && !unseen.contains_key(&(test, number)) {
             unseen.extend(measure_unseen(run, row, sizes)?);
@@ -121,7 +118,7 @@ fn run_test(
         };
         if name.is_some() {
             run.write(&iozone_text::value(test.number(), number, value.rate))?;
-            values.by_pass.entry((test, number)).or_default().insert(sizes, value);
+            values.entry((test, number)).or_default().insert(sizes, value);
         }
     }
     Ok(())
@@ -206,7 +203,7 @@ fn tables(settings: &Settings, rows: &[Sizes], values: &Values) -> Vec<Table> {
         for row in iozone::report_tests(settings) {
             for (number, name) in (0..).zip(row.reports) {
                 let none = BTreeMap::new();
-                let found = values.by_pass.get(&(row.test, number)).unwrap_or(&none);
+                let found = values.get(&(row.test, number)).unwrap_or(&none);
                 let rows =
                     table_rows(rows, &records_kb, |sizes| found.get(&sizes).map_or(0.0, |value| value.shown(quantity)));
                 tables.push(Table { name: (*name).to_owned(), quantity, records_kb: records_kb.clone(), rows });

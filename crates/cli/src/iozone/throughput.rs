@@ -83,7 +83,6 @@ fn clean_members(run: &mut IozoneRun<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs one test with `count` children.
 pub(super) fn run_test(
     run: &mut IozoneRun<'_>,
     test: &ThroughputTest,

@@ -23,9 +23,7 @@ const EXIT: Duration = Duration::from_millis(500);
 /// Where a member runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// On this machine.
     Local,
-    /// On this host.
     Host(String),
 }
 
@@ -105,7 +103,6 @@ pub(crate) enum Carrier {
     Shell(String),
     /// MPI has started all of them.
     Mpi(RelayedMember),
-    /// They have joined.
     Joined(Vec<Connection>),
 }
 
@@ -134,7 +131,6 @@ pub(crate) struct Route {
 /// The starter of the members.
 #[derive(Clone)]
 pub(crate) struct Origin {
-    /// Name of the carrier.
     pub(crate) carrier: &'static str,
     /// Name and number of the MPI library.
     pub(crate) library: Option<String>,
@@ -147,7 +143,6 @@ pub(crate) struct Connection {
     lines: Option<Sender<String>>,
 }
 
-/// The way to a member.
 enum Link {
     Process {
         child: Child,
@@ -159,7 +154,6 @@ enum Link {
 }
 
 impl Connection {
-    /// Starts a member.
     fn start(place: &Place, program: &str, mailbox: Mailbox) -> Result<Self, Failure> {
         match place {
             Place::Local => Self::here(None, mailbox),
@@ -233,7 +227,6 @@ impl Connection {
         }
     }
 
-    /// How the process ended.
     pub(crate) fn ending(&mut self) -> String {
         let (child, shell) = match &mut self.link {
             Link::Process { child, shell } => (child, shell),

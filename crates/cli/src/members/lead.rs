@@ -21,7 +21,6 @@ pub(crate) trait View {
     fn say(&mut self, _rank: usize, _text: &str) {}
     /// A member is lost; the sentence about it was said.
     fn lost(&mut self, _rank: usize, _why: &str) {}
-    /// The progress.
     fn draw(&mut self, _leader: &Leader) {}
     /// Removes the progress, before something else is printed.
     fn clear(&mut self) {}
@@ -31,7 +30,6 @@ pub(crate) trait View {
     }
 }
 
-/// A view that shows nothing.
 pub(crate) struct NoView;
 
 impl View for NoView {}
@@ -52,7 +50,6 @@ pub(crate) struct Connections {
 pub(crate) enum RoundEnd {
     /// They wait for the next one.
     Resting,
-    /// All are gone.
     Gone,
 }
 
@@ -72,7 +69,6 @@ impl Connections {
         }
     }
 
-    /// Begins the next round.
     pub(crate) fn again(&mut self, tasks: Vec<Task>, view: &mut dyn View) {
         let actions = self.leader.again(tasks, now());
         self.carry_out(actions, view);
@@ -148,7 +144,6 @@ pub(crate) fn signals() -> Result<Arc<Watch>, Failure> {
     Ok(Arc::new(Watch::begin()?))
 }
 
-/// The members of a run that consists of several.
 pub(crate) struct Members {
     pub(crate) settings: Settings,
     pub(crate) places: Vec<Place>,

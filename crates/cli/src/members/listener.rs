@@ -21,13 +21,6 @@ pub(crate) enum Message {
     Gone,
 }
 
-/// State of a client's trigger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trigger {
-    Fired,
-    NotFired,
-}
-
 /// Makes what a client shows of a run, for each sign of life.
 type Details<'a> = Box<dyn FnMut(&Progress) -> Live + Send + 'a>;
 /// The lines that a client prints at an event.
@@ -46,7 +39,8 @@ pub(crate) struct Listener<'a> {
     message: Message,
     /// True if the leader has asked for the result so far.
     wants_report: bool,
-    trigger: Trigger,
+    /// True once a client's trigger has fired.
+    is_triggered: bool,
     /// Time of the next beat.
     due: Nanos,
     latest: Beat,
@@ -65,7 +59,7 @@ impl<'a> Listener<'a> {
             go: None,
             message: Message::None,
             wants_report: false,
-            trigger: Trigger::NotFired,
+            is_triggered: false,
             due: now(),
             latest: Beat::default(),
             until: None,
@@ -77,9 +71,9 @@ impl<'a> Listener<'a> {
         Listener { details: Some(details), lines: Some(lines), ..self }
     }
 
-    /// State of the client's trigger.
-    pub(crate) fn trigger(&self) -> Trigger {
-        self.trigger
+    /// True once a client's trigger has fired.
+    pub(crate) fn is_triggered(&self) -> bool {
+        self.is_triggered
     }
 
     /// The last message of the leader.
@@ -102,7 +96,6 @@ impl<'a> Listener<'a> {
         self.go
     }
 
-    /// The end of the task.
     pub(crate) fn finished(&self, result: model::RunResult) -> Finished {
         let started = self.go.filter(|_| self.stage == Stage::Running);
         Finished { round: self.task.round, started, ended: now(), result }
@@ -117,7 +110,7 @@ impl<'a> Listener<'a> {
                 Ok(Input::Order(Order::Mark)) if self.message == Message::None => self.message = Message::Mark,
                 Ok(Input::Order(Order::Until { ios, round })) if round == self.task.round => self.until = Some(ios),
                 Ok(Input::Order(Order::Report)) => self.wants_report = true,
-                Ok(Input::Order(Order::Trigger)) => self.trigger = Trigger::Fired,
+                Ok(Input::Order(Order::Trigger)) => self.is_triggered = true,
                 Ok(Input::Order(Order::Ping { number })) => {
                     let _ = say(&Answer::Pong { number, at: now() });
                 }
@@ -133,7 +126,7 @@ impl<'a> Listener<'a> {
     }
 
     pub(crate) fn ends(&self) -> bool {
-        matches!(self.message, Message::Stop | Message::Gone) || self.trigger == Trigger::Fired
+        matches!(self.message, Message::Stop | Message::Gone) || self.is_triggered
     }
 
     /// A sign of life. One that cannot be written is not an error: the end of the input follows.
@@ -267,22 +260,18 @@ pub(crate) struct Orders {
     searched: usize,
 }
 
-/// The content of the input.
 pub(crate) enum Input {
     Order(Order),
-    /// Nothing yet.
     Nothing,
     /// The leader has closed it.
     End,
 }
 
 impl Orders {
-    /// Waits for an order.
     pub(crate) fn wait(&mut self) -> Result<Input, Failure> {
         self.next(None)
     }
 
-    /// Waits for an order for this time.
     pub(crate) fn within(&mut self, time: Nanos) -> Result<Input, Failure> {
         let (seconds, rest) = (time.get() / Nanos::SECOND.get(), time.get() % Nanos::SECOND.get());
         let timeout = Timespec {

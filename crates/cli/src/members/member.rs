@@ -122,7 +122,6 @@ pub(crate) fn session(task: &Task, args: &SessionArgs) -> Result<Session, Failur
     Ok(Session::drop_in(args)?.by_command(if task.words.is_empty() { Vec::new() } else { words.collect() }))
 }
 
-/// The options of runs by members.
 pub(crate) fn options(task: &Task) -> RunOptions {
     let options = RunOptions { progress_interval: Some(PROGRESS), ..RunOptions::default() };
     match task.intervals {

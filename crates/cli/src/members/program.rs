@@ -59,7 +59,6 @@ pub(crate) struct Share {
     pub(crate) spread: Option<Sharing>,
     /// True if all go on until every worker has done as many I/Os as the fastest one.
     pub(crate) wears_out: bool,
-    /// Directory of the members.
     pub(crate) directory: String,
 }
 

@@ -53,7 +53,6 @@ impl View for Screen {
         print_error(&format!("plumb: cluster: member {rank} ({name}): {}", printable::line(text)));
     }
 
-    /// Draws the state of all members, four times a second.
     fn draw(&mut self, leader: &Leader) {
         let Some((_, bars)) = &self.lines else { return };
         if self.drawn.is_some_and(|drawn| drawn.elapsed() < INTERVAL) {

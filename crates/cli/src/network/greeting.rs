@@ -55,7 +55,6 @@ impl Greetings {
     }
 }
 
-/// A connection that is greeting.
 #[derive(Debug)]
 pub(crate) struct InGreeting<'a>(&'a Greetings);
 

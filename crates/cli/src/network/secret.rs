@@ -145,7 +145,6 @@ impl<R: Read> Read for Decrypter<R> {
     }
 }
 
-/// Encrypts what is written.
 pub(crate) struct Encrypter<W> {
     inner: W,
     keys: Protection,

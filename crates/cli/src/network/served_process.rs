@@ -23,7 +23,6 @@ pub(crate) const DETACHED: &str = "PLUMB_DETACHED";
 pub(crate) struct ServedProcess {
     child: Child,
     socket: Socket,
-    /// Its process group.
     pub(crate) group: Option<Pid>,
     gone: Option<Instant>,
 }

@@ -21,7 +21,6 @@ const UNACKNOWLEDGED: u32 = 60_000;
 /// A connection. One over TCP is a stream like any other, too: the same system calls read it, write it and end it.
 pub(crate) type Socket = UnixStream;
 
-/// Connects to a server.
 pub(crate) fn connect(address: &Address) -> io::Result<Socket> {
     match address {
         Address::Socket(path) => UnixStream::connect(path),
@@ -55,7 +54,6 @@ fn watched(stream: TcpStream) -> io::Result<Socket> {
     Ok(OwnedFd::from(stream).into())
 }
 
-/// A socket that listens.
 pub(crate) enum Listener {
     Tcp(TcpListener),
     /// It is removed with its path.

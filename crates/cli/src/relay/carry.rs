@@ -27,7 +27,6 @@ const FOR_LEADER: Duration = Duration::from_millis(600);
 
 /// The time up to which the end may last.
 enum Stage {
-    /// Messages are carried.
     Carrying,
     /// The member has until this time to end.
     Ending(Instant),
@@ -35,7 +34,6 @@ enum Stage {
     Meeting(Barrier, Instant),
 }
 
-/// A relay.
 pub(super) struct Relay {
     world: World,
     member: Member,
@@ -50,7 +48,6 @@ pub(super) struct Relay {
     stage: Stage,
     /// True once rank 0 was given up.
     is_deserted: bool,
-    /// Exit status of this process.
     status: u8,
     signals: Watch,
     seen_signals: u32,
@@ -117,7 +114,6 @@ impl Relay {
         }
     }
 
-    /// Sends a frame to the leader.
     fn send_to_leader(&mut self, frame: Frame) -> Result<(), MpiError> {
         if self.world.rank() > 0 {
             return self.world.send(0, frame.to_bytes());

@@ -4,14 +4,12 @@
 const OPEN_MPI_FIRST: &[&str] = &["libmpi.so.40", "libmpich.so.12", "libmpi.so.12", "libmpi_abi.so.1", "libmpi.so"];
 const MPICH_FIRST: &[&str] = &["libmpich.so.12", "libmpi.so.12", "libmpi_abi.so.1", "libmpi.so.40", "libmpi.so"];
 
-/// A kind of launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// mpirun of Open MPI.
     OpenMpi,
     /// mpirun of MPICH and its kin, or srun with PMI.
     Pmi,
-    /// srun.
     Slurm,
     /// None, or one that is not known.
     Unknown,
@@ -29,7 +27,6 @@ pub(super) struct Launcher {
 }
 
 impl Launcher {
-    /// The launcher of this process.
     pub(super) fn here() -> Self {
         Self::of(&|name| std::env::var(name).ok())
     }
@@ -50,7 +47,6 @@ impl Launcher {
         }
     }
 
-    /// Names of the libraries to try.
     pub(super) fn libraries(&self) -> &'static [&'static str] {
         match self.kind {
             Kind::Pmi => MPICH_FIRST,

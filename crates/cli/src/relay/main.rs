@@ -108,7 +108,6 @@ fn library(named: Option<&OsStr>, launcher: &Launcher) -> Result<Loaded, String>
     ))
 }
 
-/// Prints a sentence for people.
 fn say(text: &str) {
     // Standard error may be closed.
     let _ = writeln!(std::io::stderr(), "plumb-mpi: {text}");

@@ -22,7 +22,6 @@ pub(super) enum Pace {
 }
 
 impl Pace {
-    /// The sleep.
     pub(super) fn nap(self) -> Duration {
         match self {
             Pace::Timing => Duration::from_micros(20),

@@ -130,7 +130,6 @@ impl LeaderPipe {
         }
     }
 
-    /// Passes a signal on.
     pub(super) fn signal(&self, signal: i32) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal)) {
@@ -143,7 +142,6 @@ impl LeaderPipe {
         kill(&mut self.child);
     }
 
-    /// How the leader ended.
     pub(super) fn ending(&mut self) -> Option<ExitStatus> {
         let until = Instant::now() + EXIT;
         loop {

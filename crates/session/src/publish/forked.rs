@@ -57,7 +57,6 @@ impl Forked {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Ends it at once.
     pub(super) fn end(&self) {
         let _ = self.child.kill(TERMINATE);
         let _ = self.child.wait();

@@ -23,7 +23,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The type of the text, as Prometheus calls it.
 const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The process that answers.
 pub(super) struct Listener {
     address: SocketAddr,
     latest: Latest,
@@ -46,12 +45,10 @@ impl Listener {
         Ok(Listener { address, latest, forked, linger })
     }
 
-    /// Where it answers.
     pub(super) fn url(&self) -> String {
         url(self.address)
     }
 
-    /// Replaces the text.
     pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
         self.latest.write(text.as_bytes())
     }

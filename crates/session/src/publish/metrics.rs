@@ -30,7 +30,6 @@ pub(super) struct Metrics {
     failed: Option<Failure>,
 }
 
-/// The moment of a write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moment {
     /// While a run goes on: the file waits for its time.

@@ -62,6 +62,21 @@ impl PublishArgs {
         ];
         all.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
     }
+
+    /// True if standard output is for the stream alone.
+    pub fn prints(&self) -> bool {
+        self.stream.as_deref().is_some_and(is_stdout)
+    }
+
+    /// Fails if standard output is for the result, too, by this option.
+    pub fn check_stdout(&self, result_too: Option<&str>) -> Result<(), Failure> {
+        match result_too.filter(|_| self.prints()) {
+            Some(option) => Err(Failure::new(format!(
+                "--stream -: standard output is for the result already ({option}); name a file for one of them"
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 fn linger(text: &str) -> Result<Nanos, String> {
@@ -103,35 +118,12 @@ fn environment() -> Environment {
 }
 
 impl RunSoFar {
-    /// Adds an interval.
     fn add(&mut self, latest: &Interval) {
         self.until = latest.until;
         self.intervals += 1;
         for direction in 0..3 {
             self.bytes[direction] = self.bytes[direction].saturating_add(latest.bytes[direction]);
             self.ios[direction] = self.ios[direction].saturating_add(latest.ios[direction]);
-        }
-    }
-}
-
-impl PublishArgs {
-    /// True if anybody is to get anything.
-    pub fn is_some(&self) -> bool {
-        self.stream.is_some() || self.metrics.is_some() || self.metrics_listen.is_some() || self.otlp.is_some()
-    }
-
-    /// True if standard output is for the stream alone.
-    pub fn prints(&self) -> bool {
-        self.stream.as_deref().is_some_and(is_stdout)
-    }
-
-    /// Fails if standard output is for the result, too, by this option.
-    pub fn check_stdout(&self, result_too: Option<&str>) -> Result<(), Failure> {
-        match result_too.filter(|_| self.prints()) {
-            Some(option) => Err(Failure::new(format!(
-                "--stream -: standard output is for the result already ({option}); name a file for one of them"
-            ))),
-            None => Ok(()),
         }
     }
 }

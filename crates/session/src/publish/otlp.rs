@@ -19,7 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Where receivers take metrics, if the URL has no path.
 const PATH: &str = "/v1/metrics";
 
-/// The process that sends.
 pub(super) struct Sender {
     url: String,
     latest: Latest,

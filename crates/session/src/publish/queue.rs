@@ -21,7 +21,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A write that takes longer than this does not end.
 const STUCK: Duration = Duration::from_secs(5);
 
-/// The queue with its file.
 pub(super) struct Queue {
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
@@ -168,7 +167,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread's work.
     fn write_until_over(&self) {
         loop {
             let mut state = self.state();
@@ -208,7 +206,6 @@ impl Shared {
         }
     }
 
-    /// The bytes that are written next.
     fn next_chunk(&self) -> Option<Vec<u8>> {
         let state = self.state();
         let rest = state.lines.front()?.get(state.written..)?;

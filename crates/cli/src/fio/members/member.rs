@@ -25,7 +25,6 @@ use std::io;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// The member.
 pub(super) struct JobMember;
 
 impl Member for JobMember {
@@ -87,7 +86,7 @@ fn run_for_client(
     let finished = listener.finished(RunResult::default());
     let mut result = run?;
     complete(&mut session, &mut result, task, warnings(&invocation));
-    states.hand_over(listener.trigger(), &mut |answer| say(&answer))?;
+    states.hand_over(listener.is_triggered(), &mut |answer| say(&answer))?;
     if listener.message() == Message::Gone {
         return without_leader(task, rights, result);
     }

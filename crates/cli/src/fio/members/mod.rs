@@ -52,7 +52,6 @@ impl Program for Jobs {
     }
 }
 
-/// The words of a job.
 struct Job {
     words: Vec<String>,
 }

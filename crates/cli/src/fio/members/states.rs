@@ -2,7 +2,6 @@
 //! `verify_state_load` reads those that the client has sent.
 
 use crate::failure::Failure;
-use crate::members::listener::Trigger;
 use crate::network::log_folders::LogFolder;
 use cluster::{Answer, ClientTask, VerifyState};
 use plan::Plan;
@@ -45,7 +44,7 @@ impl States {
     /// Sends what the jobs have written if the trigger has fired. Otherwise, and if the client is gone, it is where it would be without a trigger.
     pub(super) fn hand_over(
         &self,
-        trigger: Trigger,
+        is_triggered: bool,
         say: &mut dyn FnMut(Answer) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Some(kept) = &self.kept else { return Ok(()) };
@@ -58,7 +57,7 @@ impl States {
             let bytes =
                 sys::files::read_limited::read(&path, LARGEST_STATE).map_err(|error| Failure::at(&path, error))?;
             let state = VerifyState { name: name.clone(), bytes };
-            if trigger == Trigger::Fired && say(Answer::State(state.clone())).is_ok() {
+            if is_triggered && say(Answer::State(state.clone())).is_ok() {
                 continue;
             }
             if let Err(error) = sys::files::output_file::write(Path::new(&name), &state.bytes) {

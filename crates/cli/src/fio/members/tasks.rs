@@ -266,7 +266,6 @@ impl Files for WordReader<'_> {
     }
 }
 
-/// The files that the leader sent.
 pub(super) struct SentFiles<'a>(BTreeMap<PathBuf, &'a str>);
 
 impl<'a> SentFiles<'a> {

@@ -106,7 +106,6 @@ pub(crate) fn run(request: &ClientRequest, invocation: &Invocation, out: &mut Ou
     Ok(if signal.or(later).is_some() { ENDED_BY_SIGNAL } else { status })
 }
 
-/// The servers with their tasks.
 fn tasks(request: &ClientRequest, invocation: &Invocation) -> Result<(Vec<Server>, Vec<Task>), Failure> {
     let jobs = servers(request)?;
     let mut servers = Vec::with_capacity(jobs.len());
@@ -204,7 +203,6 @@ fn host_lines(path: &Path) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The task of a server.
 struct ServerTask {
     task: Task,
     /// Beginnings of the names of its logs.

@@ -57,7 +57,6 @@ impl ServerLink {
         Ok(ServerLink { first, reader: Box::new(reader), writer, socket })
     }
 
-    /// The connection for a leader.
     pub(super) fn connection(self, mailbox: Mailbox) -> Result<Connection, Failure> {
         let reader = Cursor::new(self.first).chain(self.reader);
         Connection::over(reader, self.writer, self.socket, "the server closed the connection", mailbox)

@@ -32,17 +32,14 @@ struct ServerState {
     report: Option<RunResult>,
 }
 
-/// Results of the view of a run.
 pub(super) struct ViewEnd {
     /// Names in front of lines of text.
     pub(super) labels: Vec<String>,
     /// The first error of an output.
     pub(super) failed: Option<crate::failure::Failure>,
-    /// True if the trigger has fired.
     pub(super) fired: bool,
 }
 
-/// The view of a run on servers.
 pub(super) struct ClientView<'a> {
     servers: &'a [Server],
     invocation: &'a Invocation,
@@ -76,7 +73,6 @@ impl<'a> ClientView<'a> {
         }
     }
 
-    /// The end of the view.
     pub(super) fn finish(mut self) -> ViewEnd {
         self.clear();
         let labels = (0..self.servers.len()).map(|rank| self.label(rank)).collect();
