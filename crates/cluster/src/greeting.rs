@@ -3,7 +3,7 @@
 //!
 //! After it the lines are those of the member protocol, which begin with the member's greeting.
 
-use crate::message::PROTOCOL;
+use crate::message::{ClusterError, PROTOCOL};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -105,15 +105,15 @@ struct RefusalLine {
 ///
 /// # Errors
 /// Another program or version.
-pub fn opening(line: &[u8]) -> Result<Opening, String> {
-    let wrong = |_| format!("the client is {}", Foreign::of(line));
+pub fn opening(line: &[u8]) -> Result<Opening, ClusterError> {
+    let wrong = |_| ClusterError(format!("the client is {}", Foreign::of(line)));
     let OpeningLine { client } = serde_json::from_slice(line).map_err(wrong)?;
     let Opening { protocol, program, .. } = &client;
     if *protocol != PROTOCOL {
-        return Err(format!(
+        return Err(ClusterError(format!(
             "the client is {program} with protocol {protocol}, and this server has protocol {PROTOCOL}; use one \
              version of plumb at both ends"
-        ));
+        )));
     }
     Ok(client)
 }
@@ -122,18 +122,20 @@ pub fn opening(line: &[u8]) -> Result<Opening, String> {
 ///
 /// # Errors
 /// Another program or version.
-pub fn joining(line: &[u8]) -> Result<Joining, String> {
+pub fn joining(line: &[u8]) -> Result<Joining, ClusterError> {
     if serde_json::from_slice::<OpeningLine>(line).is_ok() {
-        return Err("it is a client of plumb fio --server, and this is the leader of plumb cluster --lead".to_owned());
+        return Err(ClusterError(
+            "it is a client of plumb fio --server, and this is the leader of plumb cluster --lead".to_owned(),
+        ));
     }
-    let wrong = |_| format!("it is {}", Foreign::of(line));
+    let wrong = |_| ClusterError(format!("it is {}", Foreign::of(line)));
     let JoiningLine { member } = serde_json::from_slice(line).map_err(wrong)?;
     let Joining { protocol, program, .. } = &member;
     if *protocol != PROTOCOL {
-        return Err(format!(
+        return Err(ClusterError(format!(
             "it is {program} with protocol {protocol}, and this leader has protocol {PROTOCOL}; use one version of \
              plumb on all machines"
-        ));
+        )));
     }
     Ok(member)
 }
@@ -209,10 +211,10 @@ impl Roster {
     ///
     /// # Errors
     /// There is none for it.
-    pub fn place(&mut self, wanted: Option<u32>, from: &str) -> Result<usize, String> {
+    pub fn place(&mut self, wanted: Option<u32>, from: &str) -> Result<usize, ClusterError> {
         let members = self.taken.len();
         let Some(first_free) = self.taken.iter().position(Option::is_none) else {
-            return Err(format!("all {members} members of this run are there already"));
+            return Err(ClusterError(format!("all {members} members of this run are there already")));
         };
         let number = wanted.map_or(first_free, |rank| rank as usize);
         match self.taken.get_mut(number) {
@@ -220,10 +222,12 @@ impl Roster {
                 *place = Some(from.to_owned());
                 Ok(number)
             }
-            Some(Some(other)) => Err(format!(
+            Some(Some(other)) => Err(ClusterError(format!(
                 "member {number} is there already, from {other}; give each member a --rank, or none of them"
-            )),
-            None => Err(format!("--rank {number}: this leader has {members} members, with numbers from 0")),
+            ))),
+            None => {
+                Err(ClusterError(format!("--rank {number}: this leader has {members} members, with numbers from 0")))
+            }
         }
     }
 
@@ -280,7 +284,9 @@ mod tests {
         let admitted = Admission { rank: 3, members: 4 };
         assert_eq!(admission(admitted.line().as_bytes()), Some(admitted));
         assert_eq!(admission(Refusal::default().line().as_bytes()), None);
-        assert!(joining(Opening::default().line().as_bytes()).unwrap_err().starts_with("it is a client of plumb fio"));
+        assert!(
+            joining(Opening::default().line().as_bytes()).unwrap_err().0.starts_with("it is a client of plumb fio")
+        );
         let newer = joining(br#"{"member":{"protocol":77,"program":"plumb 9.9","more":1}}"#).unwrap_err().to_string();
         assert!(
             newer.contains("plumb 9.9 with protocol 77") && newer.contains(&format!("protocol {PROTOCOL}")),
@@ -306,11 +312,11 @@ mod roster_tests {
         let mut roster = Roster::new(3);
         assert_eq!(roster.place(Some(1), "b"), Ok(1));
         assert_eq!(roster.place(None, "a"), Ok(0));
-        assert!(roster.place(Some(1), "d").unwrap_err().starts_with("member 1 is there already, from b;"));
-        assert!(roster.place(Some(3), "d").unwrap_err().starts_with("--rank 3: this leader has 3 members"));
+        assert!(roster.place(Some(1), "d").unwrap_err().0.starts_with("member 1 is there already, from b;"));
+        assert!(roster.place(Some(3), "d").unwrap_err().0.starts_with("--rank 3: this leader has 3 members"));
         assert_eq!(roster.place(None, "c"), Ok(2));
-        assert!(roster.place(None, "d").unwrap_err().starts_with("all 3 members"));
-        assert!(roster.place(Some(1), "d").unwrap_err().starts_with("all 3 members"));
+        assert!(roster.place(None, "d").unwrap_err().0.starts_with("all 3 members"));
+        assert!(roster.place(Some(1), "d").unwrap_err().0.starts_with("all 3 members"));
         assert_eq!((roster.free(1), roster.free(1), roster.free(9)), (Some("b".to_owned()), None, None));
         assert_eq!((roster.place(None, "d"), roster.from(1)), (Ok(1), Some("d")));
     }

@@ -2,7 +2,7 @@
 
 use crate::hosts::MOST_MEMBERS;
 use crate::leader::Outcome;
-use crate::message::{Facts, Finished, Sharing};
+use crate::message::{ClusterError, Facts, Finished, Sharing};
 use measure::Nanos;
 use model::{RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
@@ -122,21 +122,24 @@ struct Kept {
 ///
 /// # Errors
 /// The text is not such a result.
-pub fn kept(text: &str, rank: u32, members: u32) -> Result<MemberResult, String> {
-    let wrong = |error| {
-        format!(
+pub fn kept(text: &str, rank: u32, members: u32) -> Result<MemberResult, ClusterError> {
+    let wrong = |error: serde_json::Error| {
+        ClusterError(format!(
             "it is not the result of a member, as plumb cluster --keep writes it, nor of plumb fio --result: {error}"
-        )
+        ))
     };
-    let kept: Kept = serde_json::from_str(text).map_err(|error: serde_json::Error| wrong(error))?;
+    let kept: Kept = serde_json::from_str(text).map_err(wrong)?;
     if kept.schema != SCHEMA {
-        return Err(format!("it has schema {}, and this plumb reads {SCHEMA}", kept.schema));
+        return Err(ClusterError(format!("it has schema {}, and this plumb reads {SCHEMA}", kept.schema)));
     }
     let host = kept.result.environment.host.clone().unwrap_or_default();
     let alone = || MemberResult { rank, members, place: host, ..MemberResult::default() };
     let member = kept.member.unwrap_or_else(alone);
     if member.rank >= member.members || member.members as usize > MOST_MEMBERS {
-        return Err(format!("it is of member {} of {}, which is not possible", member.rank, member.members));
+        return Err(ClusterError(format!(
+            "it is of member {} of {}, which is not possible",
+            member.rank, member.members
+        )));
     }
     Ok(MemberResult { result: Some(kept.result), ..member })
 }

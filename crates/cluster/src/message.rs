@@ -357,6 +357,11 @@ pub struct Finished {
     pub result: RunResult,
 }
 
+/// A line, a member or a file that does not belong to this cluster: the reason, and what would work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ClusterError(pub(crate) String);
+
 /// Names of the messages of a member.
 const ANSWERS: [&str; 13] = [
     "hello", "pong", "ready", "beat", "finding", "interval", "text", "live", "report", "log", "state", "done", "failed",
@@ -387,7 +392,7 @@ pub fn line<M: Serialize>(message: &M) -> Result<String, serde_json::Error> {
 ///
 /// # Errors
 /// The greeting of another protocol, or a message that is damaged.
-pub fn answer(line: &str) -> Result<Option<Answer>, String> {
+pub fn answer(line: &str) -> Result<Option<Answer>, ClusterError> {
     let line = line.trim();
     if !line.starts_with(['{', '"']) {
         return Ok(None);
@@ -396,10 +401,10 @@ pub fn answer(line: &str) -> Result<Option<Answer>, String> {
         && hello.protocol != PROTOCOL
     {
         let GreetingHead { protocol, program } = hello;
-        return Err(format!(
+        return Err(ClusterError(format!(
             "it is {program} with cluster protocol {protocol}, and this is protocol {PROTOCOL}; use one version of \
              plumb on all machines"
-        ));
+        )));
     }
     let names_a_message = |root: &serde_json::Value| {
         root.as_str()
@@ -419,12 +424,12 @@ pub fn answer(line: &str) -> Result<Option<Answer>, String> {
 ///
 /// # Errors
 /// The line is not a message of this protocol.
-pub fn order(line: &str) -> Result<Order, String> {
+pub fn order(line: &str) -> Result<Order, ClusterError> {
     serde_json::from_str(line).map_err(|error| unreadable(&error))
 }
 
-fn unreadable(error: &serde_json::Error) -> String {
-    format!("a message of it cannot be read: {error}")
+fn unreadable(error: &serde_json::Error) -> ClusterError {
+    ClusterError(format!("a message of it cannot be read: {error}"))
 }
 
 #[cfg(test)]
@@ -488,7 +493,7 @@ mod tests {
         for text in ["Welcome to Debian", "{ not json", "{\"motd\": 1}", "", "\"hi\""] {
             assert_eq!(answer(text), Ok(None), "{text}");
         }
-        assert!(answer("{\"pong\":{\"number\":true}}").unwrap_err().starts_with("a message of it cannot be read"));
+        assert!(answer("{\"pong\":{\"number\":true}}").unwrap_err().0.starts_with("a message of it cannot be read"));
     }
 
     proptest! {
