@@ -79,9 +79,7 @@ pub fn sentences(what: &str, points: &[Level]) -> Vec<String> {
 pub fn sentences_over(load: Load, what: &str, points: &[Level], elsewhere: Elsewhere) -> Vec<String> {
     let mut points: Vec<&Level> = points.iter().collect();
     points.sort_by_key(|point| point.count());
-    let Some(&peak) = points.iter().rev().max_by(|a, b| a.iops.total_cmp(&b.iops)) else {
-        return Vec::new();
-    };
+    let Some(&peak) = points.iter().rev().max_by(|a, b| a.iops.total_cmp(&b.iops)) else { return Vec::new() };
     let near = points.iter().find(|point| point.iops >= NEAR_PEAK * peak.iops).copied().unwrap_or(peak);
     let idle: Vec<u32> = points.iter().filter(|point| point.at_work.is_some()).map(|point| users(point)).collect();
     let of_memory = if points.iter().any(|point| point.from_memory) { " Memory answered, not the device." } else { "" };

@@ -1,8 +1,6 @@
 //! The tool's own share of latencies in words, and where it is large enough to matter.
 
-use measure::Direction;
-use measure::float;
-use measure::text;
+use measure::{Direction, float, text};
 use model::{Calibration, ErrorBar, JobResult, Span};
 
 /// The calibration of a worker in sentences, without the parts that were not measured.

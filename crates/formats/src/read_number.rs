@@ -141,9 +141,7 @@ pub(crate) fn split_at_colon(text: &str) -> Option<(&str, &str)> {
 /// True if `text` contains `before` immediately followed by `rest`; fast if the first character of `rest` is rare.
 pub(crate) fn contains(text: &str, before: &str, rest: &str) -> bool {
     let (bytes, rest) = (text.as_bytes(), rest.as_bytes());
-    let Some(&first) = rest.first() else {
-        return text.contains(before);
-    };
+    let Some(&first) = rest.first() else { return text.contains(before) };
     memchr::memchr_iter(first, bytes)
         .any(|at| bytes[at..].starts_with(rest) && bytes[..at].ends_with(before.as_bytes()))
 }

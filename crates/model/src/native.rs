@@ -56,9 +56,7 @@ pub(crate) mod histogram {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Histogram>>, D::Error> {
-        let Some(buckets) = Option::<Vec<(usize, u64)>>::deserialize(deserializer)? else {
-            return Ok(None);
-        };
+        let Some(buckets) = Option::<Vec<(usize, u64)>>::deserialize(deserializer)? else { return Ok(None) };
         let mut histogram = Box::new(Histogram::new());
         for (bucket, count) in buckets {
             if !histogram.add_to_bucket(bucket, count) {

@@ -1,11 +1,10 @@
 //! Custom tests in a survey file: `[test.NAME]` with a pattern and load levels.
 
-use crate::axis;
 use crate::error::SurveyError;
 use crate::kind::TestKind;
-use crate::parse_values;
 use crate::request::{SurveyRequest, TextValue};
 use crate::test::SurveyTest;
+use crate::{axis, parse_values};
 use serde::de::Error;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

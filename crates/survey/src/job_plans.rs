@@ -9,8 +9,9 @@ use crate::parse_values::short_size;
 use crate::test::{SurveyTest, TestTime};
 use fio::{Parser, Surroundings};
 use measure::{Direction, Nanos, PerDirection};
-use plan::{Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, Mix, RecordPlan, SyncMode};
-use plan::{Plan, Work};
+use plan::{
+    Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, Mix, Plan, RecordPlan, SyncMode, Work,
+};
 use std::path::PathBuf;
 
 const MIB: u32 = 1 << 20;

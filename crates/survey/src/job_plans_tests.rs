@@ -6,8 +6,7 @@ use crate::request::SurveyRequest;
 use crate::suite::{Writes, suite};
 use fio::Action;
 use measure::Nanos;
-use plan::SyncMode;
-use plan::{Capabilities, EngineSpec, Submission, Work};
+use plan::{Capabilities, EngineSpec, Submission, SyncMode, Work};
 
 const fn spec(name: &'static str, submission: Submission, work: Work) -> EngineSpec {
     let capabilities = Capabilities { needs_files: true, ..Capabilities::new(submission, work) };

@@ -5,9 +5,8 @@
 
 use crate::error::SurveyError;
 use analysis::regime::phases_so_far;
-use measure::Nanos;
-use measure::text;
 use measure::text::rounded_size;
+use measure::{Nanos, text};
 use model::{Grade, Monitored, Note, Phase, PhaseKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

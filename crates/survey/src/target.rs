@@ -1,14 +1,13 @@
 //! Target of a survey: a directory with work files, an existing file, or block devices.
 
-use crate::consent;
 use crate::error::SurveyError;
-use crate::file_system;
 use crate::job_plans::{Access, Layout, SurveyTarget, TargetKind};
 use crate::parse_values::{short_size, written_size};
 use crate::preconditioning::{Precondition, Preconditioned};
 use crate::request::SurveyRequest;
 use crate::suite::{Suite, Writes};
 use crate::work_file::{self, Afterwards, WorkFile, directory_of};
+use crate::{consent, file_system};
 use measure::text::rounded_size;
 use model::RunResult;
 use rustix::fs::{Mode, OFlags, open};

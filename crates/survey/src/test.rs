@@ -2,8 +2,7 @@
 
 use crate::kind::TestKind;
 use crate::parse_values::short_size;
-use measure::Nanos;
-use measure::text;
+use measure::{Nanos, text};
 
 /// One test: a type at given levels. A user is a process with one request in flight, unless `iodepth` sets more.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@
 use super::note;
 use crate::closed_loop::Users;
 use crate::run_facts::{is_paced, window};
-use measure::Nanos;
-use measure::text;
+use measure::{Nanos, text};
 use model::{Grade, JobResult, Note, RunResult};
 
 pub(super) const ID: &str = "busy users";

@@ -4,8 +4,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float, unseen_by_devices};
-use measure::text;
-use measure::{Direction, Nanos};
+use measure::{Direction, Nanos, text};
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "cache";

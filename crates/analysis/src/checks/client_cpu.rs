@@ -6,8 +6,7 @@
 use super::note;
 use crate::limiter::device::is_full;
 use crate::run_facts::{RunFacts, float, polls};
-use measure::Nanos;
-use measure::text;
+use measure::{Nanos, text};
 use model::{Grade, Note, RunResult};
 
 pub(crate) const ID: &str = "client CPU";

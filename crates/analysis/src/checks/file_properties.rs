@@ -4,8 +4,7 @@
 
 use super::note;
 use crate::run_facts::{bytes_asked, float};
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{FileAttribute, Grade, Note, RunResult, TargetFacts};
 
 pub(super) const ID: &str = "file properties";

@@ -5,8 +5,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, bytes_asked, float};
-use measure::text;
-use measure::{Direction, Nanos};
+use measure::{Direction, Nanos, text};
 use model::{Grade, JobResult, Monitored, Note, RunResult};
 
 pub(super) const ID: &str = "flush effect";

@@ -4,8 +4,7 @@
 
 use super::note;
 use crate::run_facts::{bytes_asked, float};
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "holes";

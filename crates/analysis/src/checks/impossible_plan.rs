@@ -6,8 +6,7 @@
 
 use super::note;
 use crate::run_facts::{float, is_simulated, window};
-use measure::text;
-use measure::{Direction, Nanos};
+use measure::{Direction, Nanos, text};
 use model::{Grade, JobResult, Note, RunResult};
 use plan::{Distribution, Mix, Order, Work, Workload};
 

@@ -3,8 +3,7 @@
 //! Signals: bytes transferred by the workers, link speeds from sysfs (PCIe, SATA).
 
 use super::note;
-use crate::run_facts::RunFacts;
-use crate::run_facts::float;
+use crate::run_facts::{RunFacts, float};
 use measure::text;
 use model::{Grade, Note, RunResult};
 

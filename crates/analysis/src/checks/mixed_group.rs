@@ -4,8 +4,7 @@
 
 use super::note;
 use crate::run_facts::busy_jobs;
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{Grade, JobResult, Note, RunResult};
 
 pub(super) const ID: &str = "mixed group";

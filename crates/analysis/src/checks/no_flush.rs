@@ -4,8 +4,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float, is_pass};
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Workload;
 

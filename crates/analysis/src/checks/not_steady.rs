@@ -6,10 +6,8 @@
 
 use super::note;
 use crate::regime::{lasting_phase, phases};
-use crate::run_facts::RunFacts;
-use crate::run_facts::{float, is_paced};
-use measure::Nanos;
-use measure::text;
+use crate::run_facts::{RunFacts, float, is_paced};
+use measure::{Nanos, text};
 use model::{Grade, Note, Phase, PhaseKind, RunResult};
 
 pub(super) const ID: &str = "not steady";

@@ -5,8 +5,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_sequential};
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{Grade, JobResult, Monitored, Note, RunResult, TargetIdentity};
 use plan::{Extent, Start, Workload};
 

@@ -5,8 +5,7 @@
 
 use super::note;
 use crate::run_facts::{busy_jobs, float};
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Workload;
 

@@ -7,8 +7,7 @@
 
 use super::note;
 use crate::run_facts::{RunFacts, block_size, bytes_asked, float, flushes, on_files};
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{DeviceGain, Grade, Note, RequestGain, RunResult};
 
 pub(super) const ID: &str = "split / merge";

@@ -3,8 +3,7 @@
 //! Signals: cpu.max (or cpu.cfs_quota_us) and the throttling counters.
 
 use super::note;
-use crate::run_facts::RunFacts;
-use crate::run_facts::float;
+use crate::run_facts::{RunFacts, float};
 use measure::text;
 use model::{Grade, Note, RunResult};
 

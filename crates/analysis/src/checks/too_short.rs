@@ -5,8 +5,7 @@
 use super::note;
 use crate::run_facts::float;
 use measure::text;
-use model::samples_needed;
-use model::{Grade, JobResult, Note, RunResult};
+use model::{Grade, JobResult, Note, RunResult, samples_needed};
 
 pub(crate) const ID: &str = "too short";
 

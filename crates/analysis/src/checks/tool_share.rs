@@ -5,8 +5,7 @@
 use super::{backing, cache, note, nothing_moved};
 use crate::run_facts::{busy_jobs, is_simulated};
 use crate::tool_share::bar;
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{ErrorBar, Grade, JobResult, Note, RunResult};
 
 pub(super) const ID: &str = "tool share";

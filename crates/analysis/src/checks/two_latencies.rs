@@ -6,8 +6,7 @@
 
 use super::note;
 use crate::run_facts::{RunFacts, busy_jobs, float};
-use measure::text;
-use measure::{Direction, Histogram};
+use measure::{Direction, Histogram, text};
 use model::{DirectionResult, Grade, JobResult, Note, RunResult};
 use plan::Order;
 

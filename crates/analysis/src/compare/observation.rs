@@ -7,8 +7,7 @@ use measure::text::{SizeStyle, exact_size};
 use measure::{Direction, Nanos};
 use model::measurement::{AccessOrder, AccessPattern};
 use model::reading::{ReadJob, ReadKind, ReadLatency};
-use model::samples_needed;
-use model::{DirectionResult, Grade, JobResult, LatencyStatistics, Note, RunResult};
+use model::{DirectionResult, Grade, JobResult, LatencyStatistics, Note, RunResult, samples_needed};
 use plan::{Flushes, Mix, Pace};
 
 /// A worker that waited for a processor for this share of the time has lost it to another program.

@@ -2,8 +2,7 @@
 
 use super::{Equation, Identity, unknown};
 use crate::run_facts::{block_size, bytes_asked, bytes_at_devices, float, unseen_by_devices, watched_devices};
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{DeviceUsage, RunResult};
 
 const COUNTERS: (f64, &str) = (0.03, "the kernel counts milliseconds, and requests in flight at the edges");
@@ -93,9 +92,7 @@ fn asked_and_moved(result: &RunResult, direction: Direction) -> Option<Identity>
         return None;
     }
     let subject = if direction == Direction::Read { "all jobs, read" } else { "all jobs, write" };
-    let Some(unseen) = unseen_by_devices(result) else {
-        return Some(unknown(subject, EQUATION, TOO_COARSE));
-    };
+    let Some(unseen) = unseen_by_devices(result) else { return Some(unknown(subject, EQUATION, TOO_COARSE)) };
     let Some(moved) = bytes_at_devices(result, direction) else {
         let why = match result.devices.is_empty() {
             true => "no device was watched under the files",
@@ -138,9 +135,7 @@ fn requests(result: &RunResult, direction: Direction) -> Option<Identity> {
     if !result.jobs.iter().all(|job| job.echo.direct) {
         return Some(unknown(subject, EQUATION, "the page cache chooses its own requests without direct=1"));
     }
-    let Some(unseen) = unseen_by_devices(result) else {
-        return Some(unknown(subject, EQUATION, TOO_COARSE));
-    };
+    let Some(unseen) = unseen_by_devices(result) else { return Some(unknown(subject, EQUATION, TOO_COARSE)) };
     let count = device.ios[at];
     let identity = Equation {
         equation: EQUATION,

@@ -2,8 +2,7 @@
 
 use super::verdict;
 use crate::run_facts::{RunFacts, bytes_of_sectors, float};
-use measure::text;
-use measure::{Direction, Moments, Nanos};
+use measure::{Direction, Moments, Nanos, text};
 use model::{DirectionResult, IoCap, JobResult, LimitedBy, Limiter};
 use plan::Pace;
 

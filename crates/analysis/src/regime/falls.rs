@@ -3,8 +3,7 @@
 use super::course::{Course, Stretch, Warmth};
 use super::plateaus::{self, Rate};
 use crate::run_facts::float;
-use measure::Nanos;
-use measure::text;
+use measure::{Nanos, text};
 use model::{Like, PhaseKind};
 
 /// Most deviation of a flat level, as a share of it.

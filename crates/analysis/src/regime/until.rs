@@ -7,8 +7,7 @@
 use super::course::Course;
 use super::pieces::{self, Shape};
 use super::{DIFFERENT, FEWEST, of_course, rhythm};
-use measure::Nanos;
-use measure::text;
+use measure::{Nanos, text};
 use model::{Monitored, PhaseKind, Until, UntilRegime};
 
 /// Intervals between two looks.

@@ -158,9 +158,7 @@ pub fn line(status: &LiveStatus) -> String {
     let running = status.workers.iter().filter(|activity| activity.is_at_work()).count();
     let mut line = format!("Jobs: {running} (f={})", status.open_files);
     line.push_str(&limit(status));
-    let Some(estimate) = &status.estimate else {
-        return line;
-    };
+    let Some(estimate) = &status.estimate else { return line };
     let _ = write!(line, ": [{}]", letters(&status.workers));
     match estimate.done {
         Some(done) => line.push_str(&format!("[{:.1}%]", done.clamp(0.0, 1.0) * 100.0)),

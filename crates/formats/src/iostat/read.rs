@@ -112,9 +112,7 @@ impl IostatReader {
     }
 
     fn device_line(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        let Some(table) = &mut self.devices else {
-            return false;
-        };
+        let Some(table) = &mut self.devices else { return false };
         let mut words: Vec<&str> = text.split_whitespace().collect();
         let device = if table.device_last { words.pop() } else { (!words.is_empty()).then(|| words.remove(0)) };
         let values: Option<Vec<f64>> = words.iter().copied().map(value).collect();

@@ -100,9 +100,7 @@ impl IozoneReader {
     }
 
     fn head_line(&mut self, text: &str) -> bool {
-        let Some(head) = &mut self.head else {
-            return false;
-        };
+        let Some(head) = &mut self.head else { return false };
         let after = |name: &str| text.strip_prefix(name).map(str::trim);
         let number = |&(name, unit, slot): &HeadLine| Some((slot, after(name).and_then(leading)?.0 * unit));
         if let Some((slot, value)) = HEAD_LINES.iter().find_map(number) {
@@ -127,9 +125,7 @@ impl IozoneReader {
 
     fn row(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
         let Line { number, whole: line, unended, .. } = line;
-        let Some(shift) = self.table_shift else {
-            return false;
-        };
+        let Some(shift) = self.table_shift else { return false };
         let digits = line.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b' ' | b'\t'));
         if line.trim().is_empty() {
             return false;
@@ -192,9 +188,7 @@ impl IozoneReader {
             }
             return true;
         }
-        let Some((_, block)) = &mut self.block else {
-            return false;
-        };
+        let Some((_, block)) = &mut self.block else { return false };
         let slot = if let Some((_, slot)) = BLOCK_LINES.iter().find(|(start, _)| text.starts_with(*start)) {
             slot(block)
         } else if text.starts_with("Child[") {

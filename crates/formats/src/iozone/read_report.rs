@@ -188,9 +188,7 @@ fn throughput(
         };
         return true;
     }
-    let Some((name, values)) = text.strip_prefix('"').and_then(|rest| rest.split_once('"')) else {
-        return false;
-    };
+    let Some((name, values)) = text.strip_prefix('"').and_then(|rest| rest.split_once('"')) else { return false };
     let Some(values) = values.split_whitespace().map(whole).collect::<Option<Vec<f64>>>().filter(|all| !all.is_empty())
     else {
         damaged(number, "row of a report", sink);

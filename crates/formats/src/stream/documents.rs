@@ -2,9 +2,8 @@
 
 use crate::event::{Event, Line, Sink};
 use crate::fio::json as fio_json;
-use crate::iostat;
-use crate::result_as_reading;
 use crate::tree::{Object, Tree};
+use crate::{iostat, result_as_reading};
 use model::RunResult;
 use model::reading::{Found, Reading};
 

@@ -10,10 +10,9 @@ mod repeats;
 pub use crate::event::{Event, Repeat, Repeated, Repeats};
 
 use crate::event::{Line, Sink};
-use crate::fio::json as fio_json;
 use crate::fio::log::LogReader;
-use crate::fio::terse as fio_terse;
 use crate::fio::text::TextReader;
+use crate::fio::{json as fio_json, terse as fio_terse};
 use crate::iostat::IostatReader;
 use crate::iozone::IozoneReader;
 use crate::sweep::SweepReader;

@@ -1,7 +1,6 @@
 //! Data of the table that compares counters of fio with those of the devices.
 
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{DeviceUsage, RunResult};
 use serde::{Deserialize, Serialize};
 

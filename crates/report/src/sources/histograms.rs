@@ -7,8 +7,7 @@ use crate::data::{Bin, Cdf, Distribution, Level, Line, Panel, Sweep, Unit};
 use crate::terminal;
 use analysis::measured::shares;
 use formats::fio::log::HistogramRow;
-use measure::Histogram;
-use measure::text;
+use measure::{Histogram, text};
 
 /// Windows to which a log is reduced when it has twice as many; each takes 18 kB.
 const MOST_WINDOWS: usize = 240;

@@ -8,8 +8,7 @@ mod printed;
 use super::note;
 use crate::identities::{Identity, contradictions};
 use crate::run_facts::{busy_jobs, float, unseen_by_devices};
-use measure::Direction;
-use measure::text;
+use measure::{Direction, text};
 use model::{Grade, Note, RunResult};
 
 pub(super) const ID: &str = "contradiction";

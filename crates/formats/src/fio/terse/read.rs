@@ -60,9 +60,7 @@ pub(crate) fn reading(line: u64, text: &str) -> Option<Result<Reading, Damage>> 
 
 /// Adds the description, which version 2 prints on the following line; returns false if this job cannot have one.
 pub(crate) fn describe(reading: &mut Reading, text: &str) -> bool {
-    let Found::Run(run) = &mut reading.found else {
-        return false;
-    };
+    let Found::Run(run) = &mut reading.found else { return false };
     match run.jobs.first_mut() {
         Some(job) if run.version.is_none() && job.description.is_none() => {
             job.description = Some(text.to_owned());

@@ -84,12 +84,8 @@ pub(super) fn write_line(text: &mut String, name: &str, moments: &Moments) {
 
 /// Appends `    clat percentiles (usec):` and its rows, or nothing for an empty histogram.
 pub(super) fn write_percentiles(text: &mut String, name: &str, histogram: &Histogram, style: &ReportStyle) {
-    let Some(values) = histogram.percentiles(&style.percentiles) else {
-        return;
-    };
-    let (Some(&least), Some(&most)) = (values.first(), values.last()) else {
-        return;
-    };
+    let Some(values) = histogram.percentiles(&style.percentiles) else { return };
+    let (Some(&least), Some(&most)) = (values.first(), values.last()) else { return };
     let unit = Unit::of_range(least, most);
     let in_unit = |value: Nanos| value.get().div_ceil(unit.nanos());
     let value_width = digits(in_unit(most)).max(LEAST_VALUE_WIDTH);

@@ -4,8 +4,7 @@ use crate::printable;
 use crate::write_number::{Step, scaled};
 use measure::Direction;
 use model::JobError;
-use plan::Work;
-use plan::{JobPlan, Mix, Plan};
+use plan::{JobPlan, Mix, Plan, Work};
 use std::ops::Range;
 use std::path::Path;
 

@@ -421,9 +421,7 @@ fn shares(slot: &mut Vec<f64>, rest: &str) -> bool {
 /// `total=0,512,0,63 short=0,0,0,0 dropped=0,0,0,0`.
 fn issued(job: &mut ReadJob, rest: &str) -> bool {
     let numbers = |key: &str| -> Vec<f64> {
-        let Some(list) = after_key(rest, key) else {
-            return Vec::new();
-        };
+        let Some(list) = after_key(rest, key) else { return Vec::new() };
         let list = split_at(list, b' ').map_or(list, |(list, _)| list.strip_suffix(',').unwrap_or(list));
         list.split(['/', ','])
             .map_while(|item| whole(behind_last_equal(item).map_or(item, |(_, value)| value)))
@@ -438,9 +436,7 @@ fn issued(job: &mut ReadJob, rest: &str) -> bool {
 /// `50=0.01%, 100=9.80%` of `lat (usec)`, in order of the bins.
 fn latency_shares(job: &mut ReadJob, head: &str, rest: &str) -> bool {
     let name = head.trim_start_matches("lat (").trim_end_matches(')');
-    let Some(unit) = unit_ns(name) else {
-        return false;
-    };
+    let Some(unit) = unit_ns(name) else { return false };
     let before = job.latency_shares.len();
     if before == 0 {
         job.latency_shares.reserve(USUAL_SHARES);
@@ -465,9 +461,7 @@ fn latency_shares(job: &mut ReadJob, head: &str, rest: &str) -> bool {
 
 /// `min=10136, max=17056, per=12.52%, avg=14061.48, stdev=1019.32, samples=9`.
 fn samples(job: &mut ReadJob, rest: &str, factor: Option<f64>) -> bool {
-    let Some(direction) = job.directions.last_mut() else {
-        return false;
-    };
+    let Some(direction) = job.directions.last_mut() else { return false };
     let mut found = ReadSamples::default();
     let scaled = |value: &str| count(value).map(|value| value * factor.unwrap_or(1.0));
     for (key, value) in Pairs(rest) {

@@ -199,9 +199,7 @@ impl TextReader {
         if session.answered || session.line == 0 {
             return;
         }
-        let Some(name) = session.announced.first().and_then(|first| first.name.as_ref()) else {
-            return;
-        };
+        let Some(name) = session.announced.first().and_then(|first| first.name.as_ref()) else { return };
         let why = session.failure.as_ref().map_or_else(String::new, |(_, why)| format!(": {why}"));
         let what = format!("the run of `{name}` that is announced here has no result{why}");
         sink(Event::damage(session.line, what));
@@ -255,9 +253,7 @@ impl TextReader {
 
     /// Parses the line that announces a job.
     fn announced(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        let Some((name, rest)) = split_at_parenthesis(text, ": (g=") else {
-            return false;
-        };
+        let Some((name, rest)) = split_at_parenthesis(text, ": (g=") else { return false };
         self.begin_session(number, sink);
         let (job, whole) = lines::announced(name, rest);
         if !whole {
@@ -317,9 +313,7 @@ impl TextReader {
         if self.section != Section::Job {
             return false;
         }
-        let Some(job) = self.run.jobs.last_mut() else {
-            return false;
-        };
+        let Some(job) = self.run.jobs.last_mut() else { return false };
         if let Some(latency) = LatencyLine::of(text) {
             self.latency_line(number, &latency, sink);
             return true;
@@ -416,13 +410,9 @@ impl TextReader {
     }
 
     fn percentile_line(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        let Some((target, unit_ns)) = self.percentiles.filter(|_| self.section == Section::Job) else {
-            return false;
-        };
+        let Some((target, unit_ns)) = self.percentiles.filter(|_| self.section == Section::Job) else { return false };
         let mut whole = true;
-        let Some(slot) = self.latency(target) else {
-            return false;
-        };
+        let Some(slot) = self.latency(target) else { return false };
         if slot.percentiles.is_empty() {
             slot.percentiles.reserve(USUAL_PERCENTILES);
         }
