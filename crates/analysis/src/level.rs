@@ -1,8 +1,13 @@
 //! One load level of a test: its numbers, from a measured row of any tool or from a run of plumb.
 //!
-//! Owns the numbers that sentences, charts and cards have in common. Leaves the order of levels and their names to `report`.
+//! Owns the numbers that sentences, charts and cards have in common, the interval of a level over its rounds, and the effect
+//! of more load: queueing, busy users, the knee. Leaves the order of levels and their names to `report`.
+//!
+//! Sources: Student's t distribution for the mean of a few rounds; Little's law; Kleinrock's power (rate ÷ latency).
 
-use crate::{contradiction, interval, is_of_memory, measured};
+use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
+use crate::statistics::student::quantile;
+use crate::{is_of_memory, measured};
 use measure::Direction;
 use model::reading::LatencyShare;
 use model::{Grade, Measurement, Note, RunResult};
@@ -164,4 +169,163 @@ pub struct Step {
     /// (latency ratio − 1) ÷ (load ratio − 1): 0 if latency stays flat, 1 if the added load only queues. `None` if the
     /// levels are block sizes.
     pub queueing: Option<f64>,
+}
+
+/// Share of intervals that contain the true mean.
+const CONFIDENCE: f64 = 0.95;
+
+/// Rates between which the mean lies with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateInterval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// How the rounds of two levels compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// One of them was measured in a single round, which has no interval.
+    OneRound,
+    /// Their intervals overlap.
+    WithinNoise,
+    /// Their intervals are apart.
+    BeyondNoise,
+}
+
+/// The 95 % confidence interval of the mean of these rates, one per round; `None` with fewer than two rounds.
+pub fn interval(rates: &[f64]) -> Option<RateInterval> {
+    if rates.len() < 2 {
+        return None;
+    }
+    let count = crate::run_facts::float(rates.len() as u64);
+    let mean = rates.iter().sum::<f64>() / count;
+    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let quantile = quantile(0.5 + CONFIDENCE / 2.0, count - 1.0)?;
+    let half = quantile * (variance / count).sqrt();
+    half.is_finite().then_some(RateInterval { low: mean - half, high: mean + half })
+}
+
+/// Compares the rates of two levels, each with one rate per round.
+pub fn difference(one: &[f64], other: &[f64]) -> Difference {
+    match (interval(one), interval(other)) {
+        (Some(a), Some(b)) if a.low > b.high || b.low > a.high => Difference::BeyondNoise,
+        (Some(_), Some(_)) => Difference::WithinNoise,
+        _ => Difference::OneRound,
+    }
+}
+
+/// Index of the round in the middle: its numbers stand for all of them. Of an even number, the lower one.
+pub fn median_round(rates: &[f64]) -> Option<usize> {
+    let mut order: Vec<usize> = (0..rates.len()).collect();
+    order.sort_by(|&a, &b| rates[a].total_cmp(&rates[b]));
+    order.get(rates.len().checked_sub(1)? / 2).copied()
+}
+
+/// Fraction of the added load that only queued: (latency ratio − 1) ÷ (load ratio − 1). 0 if latency stays flat, 1 if
+/// it grows in proportion to the load. `None` if the load did not grow or there is no latency to compare.
+pub fn queueing(latency_ratio: f64, load_ratio: f64) -> Option<f64> {
+    let share = crate::report_card::queueing(latency_ratio, load_ratio);
+    (load_ratio > 1.0 && latency_ratio > 0.0 && share.is_finite()).then_some(share)
+}
+
+/// Number of busy users, if it contradicts the requested number.
+///
+/// In a closed loop, IOPS × mean latency is the number of busy users (Little's law). `None` if it matches.
+pub fn contradiction(iops: f64, mean_ns: f64, asked: f64) -> Option<f64> {
+    let busy = iops * mean_ns / 1e9;
+    let fits = (LEAST_BUSY_SHARE..=MOST_BUSY_SHARE).contains(&(busy / asked));
+    (asked > 0.0 && busy.is_finite() && !fits).then_some(busy)
+}
+
+/// The level beyond which more load adds more latency than throughput: the maximum of rate ÷ latency.
+///
+/// Takes (rate, latency) of each level; of equal levels, the first one is chosen. `None` with fewer than three levels,
+/// which cannot show a bend.
+pub fn knee(levels: &[(f64, f64)]) -> Option<usize> {
+    let power = |&(rate, latency): &(f64, f64)| if latency > 0.0 { rate / latency } else { 0.0 };
+    let best = levels.iter().map(power).fold(0.0, f64::max);
+    (levels.len() >= 3 && best > 0.0).then(|| levels.iter().position(|level| power(level) >= best))?
+}
+
+/// Minimum factor that counts as growth.
+const GROWTH: f64 = 1.05;
+/// Number of further levels without growth that end a sweep: a single one may be an outlier.
+const PROOFS: usize = 2;
+
+/// Index of the level at which a rate stops growing: the first one that the two following levels do not exceed by 5 %.
+/// `None` if it still grows, or there are too few levels. Levels must be in ascending order of load.
+pub fn growth_ends(rates: &[f64]) -> Option<usize> {
+    let stops = |&at: &usize| rates[at] > 0.0 && rates[at + 1..].iter().all(|rate| *rate < rates[at] * GROWTH);
+    (0..rates.len().saturating_sub(PROOFS)).find(stops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_three_rounds_is_that_of_students_t() {
+        let found = interval(&[90.0, 100.0, 110.0]).unwrap();
+        // t(0.975; 2) = 4.30265, standard error 10 ÷ √3.
+        assert!((found.low - (100.0 - 24.841)).abs() < 0.01 && (found.high - 124.841).abs() < 0.01, "{found:?}");
+        assert_eq!(interval(&[100.0]), None);
+        assert_eq!(interval(&[]), None);
+    }
+
+    #[test]
+    fn rates_differ_only_where_their_intervals_are_apart() {
+        let (slow, fast) = ([100.0, 101.0, 102.0], [200.0, 201.0, 202.0]);
+        assert_eq!(difference(&slow, &fast), Difference::BeyondNoise);
+        assert_eq!(difference(&fast, &slow), Difference::BeyondNoise);
+        assert_eq!(difference(&[100.0, 150.0, 60.0], &[110.0, 170.0, 55.0]), Difference::WithinNoise);
+        assert_eq!(difference(&slow, &[300.0]), Difference::OneRound);
+    }
+
+    #[test]
+    fn the_median_round_has_as_many_above_as_below() {
+        assert_eq!(median_round(&[3.0, 1.0, 2.0]), Some(2));
+        assert_eq!(median_round(&[4.0, 1.0]), Some(1));
+        assert_eq!(median_round(&[]), None);
+    }
+
+    #[test]
+    fn flat_latency_has_no_queueing_latency_in_step_is_all_queueing() {
+        assert_eq!(queueing(1.0, 8.0), Some(0.0));
+        assert_eq!(queueing(8.0, 8.0), Some(1.0));
+        assert_eq!(queueing(2.0, 3.0), Some(0.5));
+        assert!(queueing(0.5, 2.0).unwrap() < 0.0);
+    }
+
+    #[test]
+    fn without_more_load_or_latency_there_is_no_queueing() {
+        for (latency, load) in [(2.0, 1.0), (2.0, 0.5), (0.0, 2.0), (f64::NAN, 2.0), (f64::INFINITY, 2.0)] {
+            assert_eq!(queueing(latency, load), None, "{latency} {load}");
+        }
+    }
+
+    #[test]
+    fn users_that_were_not_at_work_are_counted() {
+        assert_eq!(contradiction(8_000.0, 1e6, 8.0), None);
+        assert_eq!(contradiction(4_000.0, 1e6, 8.0), Some(4.0));
+        assert_eq!(contradiction(16_000.0, 1e6, 8.0), Some(16.0));
+    }
+
+    #[test]
+    fn growth_ends_where_two_levels_bring_less_than_5_percent() {
+        assert_eq!(growth_ends(&[100.0, 200.0, 390.0, 400.0, 405.0]), Some(2));
+        assert_eq!(growth_ends(&[100.0, 200.0, 390.0, 400.0]), None, "one level proves nothing");
+        assert_eq!(growth_ends(&[100.0, 99.0, 180.0, 181.0, 150.0]), Some(2), "a hiccup ends nothing");
+        assert_eq!(growth_ends(&[100.0, 100.0, 100.0]), Some(0));
+        assert_eq!(growth_ends(&[0.0, 0.0, 0.0]), None);
+        assert_eq!(growth_ends(&[]), None);
+    }
+
+    #[test]
+    fn the_knee_is_where_rate_over_latency_peaks() {
+        assert_eq!(knee(&[(18_883.0, 50.0), (67_558.0, 115.0), (65_711.0, 239.0), (73_634.0, 778.0)]), Some(1));
+        assert_eq!(knee(&[(1.0, 1.0), (2.0, 2.0)]), None);
+        assert_eq!(knee(&[(0.0, 0.0); 4]), None);
+    }
 }

@@ -1,8 +1,7 @@
 //! Analysis of results as pure functions: is a number valid, and what does it mean?
 //!
-//! Owns the checks, the verdict on the bottleneck of a run, the summary sentences of a survey, statistics of repeated results and the
-//! comparison of two sets of them. Leaves measuring to
-//! `run` and display to `cli`.
+//! Owns the checks, the verdict on the bottleneck of a run, the summary sentences of a survey, statistics of repeated
+//! results and the comparison of two sets of them. Leaves measuring to `run` and display to `cli`.
 
 #![forbid(unsafe_code)]
 
@@ -13,21 +12,20 @@ pub mod compare;
 pub mod costs;
 mod findings;
 mod identities;
-mod judgement;
 mod level;
 mod limiter;
 pub mod measured;
 pub mod question;
 pub mod regime;
 pub mod report_card;
-mod rounds;
 mod run_facts;
-mod scaling;
 pub mod statistics;
 mod summary;
 pub mod tool_share;
 pub mod units;
-mod verdict;
+
+#[cfg(test)]
+mod fixtures;
 
 pub use checks::{
     CHECKS, Check, Needs, advice, check, grade, grade_title, is_finding, is_of_memory, is_shown, limit_of_tester,
@@ -35,14 +33,28 @@ pub use checks::{
 };
 pub use findings::{FindingGroup, Strictness, StrictnessError, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
-pub use judgement::judge;
-pub use level::{AtWork, Bin, Level, Rounds, Step};
+pub use level::{
+    AtWork, Bin, Difference, Level, RateInterval, Rounds, Step, contradiction, difference, growth_ends, interval, knee,
+    median_round, queueing,
+};
 pub use limiter::{group_limits_ios, limited_by_group};
+use model::RunResult;
 pub use model::{percentile_as_fact, samples_needed};
-pub use rounds::{Difference, RateInterval, difference, interval, median_round};
-pub use scaling::{contradiction, growth_ends, knee, queueing};
+pub use report_card::{WorkloadGrades, verdict};
 pub use summary::{Elsewhere, Load, Rank, best_value, sentences, sentences_over};
-pub use verdict::{WorkloadGrades, verdict};
 
-#[cfg(test)]
-mod fixtures;
+/// Runs the checks on a result, and determines its limiting resource and its phases. All are stored in the result, and so in
+/// its JSON. A limit and phases that the run itself found stay if its samples are not in the result.
+///
+/// ```
+/// let mut result = model::RunResult::default();
+/// analysis::judge(&mut result);
+/// assert_eq!((result.limited_by, result.lasting), (None, None));
+/// ```
+pub fn judge(result: &mut RunResult) {
+    if !result.is_judged() {
+        result.limited_by = limiter::limited_by(result);
+    }
+    regime::describe(result);
+    result.notes = checks::check(result);
+}

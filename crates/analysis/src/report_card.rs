@@ -1,15 +1,15 @@
 //! Report card: grades of latency and scaling for the tests of a sweep.
 //!
-//! Owns selection of tests, thresholds and computation of grades. A run is graded only if its users were busy;
+//! Owns selection of tests, thresholds, computation of grades and the verdict on all of them. A run is graded only if its users were busy;
 //! otherwise the card has the reason.
 
 mod profiles;
 
-pub use profiles::{Disk, PROFILES, Profile, ProfileChoice, Test, disks_of, profile, profile_of};
-
 use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
+use measure::text;
 use model::Measurement;
 use model::measurement::ms;
+pub use profiles::{Disk, PROFILES, Profile, ProfileChoice, Test, disks_of, profile, profile_of};
 use serde::Serialize;
 
 /// Grades from best to worst; the last has no upper bound.
@@ -198,6 +198,76 @@ fn busy(row: &Measurement, users: u32) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("IOPS × latency says that {busy:.1} of {asked:.0} users were busy"))
+}
+
+/// Grades of one workload, `A+` to `D`; `None` if not graded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkloadGrades {
+    /// For example `index lookups`.
+    pub workload: String,
+    /// Grade of its latency.
+    pub latency: Option<String>,
+    /// Grade of its scaling.
+    pub scaling: Option<String>,
+}
+
+/// The two sentences of a card; empty for a card without rows.
+pub fn verdict(rows: &[WorkloadGrades]) -> Vec<String> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let latency = of(
+        rows,
+        |row| row.latency.as_deref(),
+        |first| match first {
+            'A' => "good",
+            'B' => "fair",
+            'C' => "slow",
+            _ => "too slow",
+        },
+    );
+    let scaling = of(
+        rows,
+        |row| row.scaling.as_deref(),
+        |first| match first {
+            'A' => "takes more load",
+            'B' => "queues in part",
+            'C' => "mostly queues",
+            _ => "saturated",
+        },
+    );
+    vec![format!("Latency: {latency}"), format!("Scaling: {scaling}")]
+}
+
+/// For example `good (A+, A) for index lookups and full scans; 2 of 4 not graded.`
+fn of<'rows>(
+    rows: &'rows [WorkloadGrades],
+    letter: impl Fn(&'rows WorkloadGrades) -> Option<&'rows str>,
+    words: impl Fn(char) -> &'static str,
+) -> String {
+    let mut parts = Vec::new();
+    for range in ['A', 'B', 'C', 'D'] {
+        let graded =
+            |row: &'rows WorkloadGrades| Some((letter(row).filter(|it| it.starts_with(range))?, row.workload.as_str()));
+        let (mut letters, names): (Vec<&str>, Vec<&str>) = rows.iter().filter_map(graded).unzip();
+        // A+ before A before A-, as on the card.
+        letters.sort_by_key(|letter| ["+", "", "-"].iter().position(|sign| *sign == &letter[1..]));
+        letters.dedup();
+        let word = format!("{} ({})", words(range), letters.join(", "));
+        match names.as_slice() {
+            [] => {}
+            [_, _] if rows.len() == 2 => parts.push(format!("{word} for both")),
+            all if all.len() == rows.len() => parts.push(format!("{word} for all {}", all.len())),
+            names => parts.push(format!("{word} for {}", text::listed(names))),
+        }
+    }
+    let open = rows.iter().filter(|row| letter(row).is_none()).count();
+    match open {
+        0 => {}
+        all if all == rows.len() => parts.push("not graded, for the reasons below".to_owned()),
+        open => parts.push(format!("{open} of {} not graded", rows.len())),
+    }
+    format!("{}.", parts.join("; "))
 }
 
 #[cfg(test)]

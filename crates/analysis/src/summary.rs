@@ -1,7 +1,7 @@
 //! Summary sentences of a sweep: its peak, and the cost of more load. Each is true of the levels that are given, or absent.
 
 use crate::Level;
-use crate::rounds::{Difference, difference};
+use crate::level::{Difference, difference};
 use measure::text;
 
 /// A rate of this fraction of the peak counts as having reached it.

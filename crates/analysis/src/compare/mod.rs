@@ -4,23 +4,21 @@
 //! Owns the pairing of tests, the verdicts, and the standing of two sides that are measured in turns. Leaves reading of files and display to `cli`, and the mathematics to
 //! `statistics`.
 
-mod cells;
 mod observation;
 mod pairing;
 mod rows;
 mod sentences;
 mod surroundings;
 mod turns;
-mod within_run;
 
-pub use cells::table;
-pub use observation::{Metric, Missing, Observation, RequestedWork, StatedFacts, observe};
+pub use observation::{Metric, Missing, Observation, RequestedWork, StatedFacts, Within, observe};
 pub use pairing::{Design, Matched, Matches, Order, Test, order_of, pair};
-pub use rows::{ComparedTest, Row, RowDocument, Verdict, compare, compare_usual, percent_of, share_of};
+pub use rows::{
+    ComparedTest, Row, RowDocument, Verdict, compare, compare_usual, percent_of, share_of, table,
+};
 pub use sentences::{Summary, summary};
 pub use surroundings::{Difference, FactSet, follows_another, moved_little};
 pub use turns::{Goal, OrderEffect, Question, Round, Standing, TurnsError, standing, turns_progress, turns_sentences};
-pub use within_run::Within;
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,18 @@
-//! The tests of one result: the requested work of each, and its known numbers.
+//! The tests of one result: the requested work of each, and its known numbers, with their intervals within the run.
+//! The noise between runs is not in these.
 
 use super::surroundings;
-use super::within_run::{self, Within};
 use crate::checks::{CLIENT_CPU, NEIGHBOUR};
+use crate::statistics::{percentile_shares, series_interval};
 use measure::text::{SizeStyle, exact_size};
-use measure::{Direction, Nanos};
+use measure::{Direction, Nanos, float};
 use model::measurement::{AccessOrder, AccessPattern};
 use model::reading::{ReadJob, ReadKind, ReadLatency};
-use model::{DirectionResult, Grade, JobResult, LatencyStatistics, Note, RunResult, samples_needed};
+use model::{
+    DirectionResult, Grade, Interval, JobResult, LatencyCounts, LatencyStatistics, Note, RunResult, samples_needed,
+};
 use plan::{Flushes, Mix, Pace};
+use serde::Serialize;
 
 /// A worker that waited for a processor for this share of the time has lost it to another program.
 const WAITED_PERCENT: f64 = 5.0;
@@ -248,7 +252,7 @@ pub fn observe(result: &RunResult, said: Option<&StatedFacts>, file: usize) -> V
             if moved.ios == 0 && moved.bytes == 0 && (failed.is_none() || !is_asked(&merged, direction)) {
                 continue;
             }
-            let within = if is_alone { within_run::of(result, direction) } else { Vec::new() };
+            let within = if is_alone { intervals_within(result, direction) } else { Vec::new() };
             found.push(Observation {
                 asked: asked(&merged, direction, said),
                 name: said.and_then(|said| said.test.clone()).unwrap_or_else(|| merged.echo.name.clone()),
@@ -420,4 +424,52 @@ fn latency(job: &ReadJob, kind: ReadKind) -> Option<&ReadLatency> {
     let read = job.directions.iter().find(|read| read.kind == kind || read.kind == ReadKind::Mixed)?;
     let both = [&read.total, &read.completion].into_iter().flatten();
     both.into_iter().find(|latency| !latency.percentiles.is_empty() || !latency.bins.is_empty())
+}
+
+/// Ends of an interval within a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Within {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end; `None` if the run cannot bound the number above.
+    pub high: Option<f64>,
+}
+
+/// The intervals of the rate and of those percentiles that have one. Empty without samples.
+fn intervals_within(result: &RunResult, direction: Direction) -> Vec<(Metric, Within)> {
+    let Some(slot) = Direction::ALL.iter().position(|&known| known == direction) else { return Vec::new() };
+    let Some(monitored) = &result.monitored else { return Vec::new() };
+    let steady = monitored.steady();
+    let seconds = |length: measure::Nanos| length.as_secs_f64().max(1e-9);
+    let rates: Vec<f64> =
+        steady.iter().map(|(length, interval)| float(interval.ios[slot]) / seconds(*length)).collect();
+    let mut found = Vec::new();
+    // A run that is shorter than its own fluctuations has no interval.
+    if let Some(rate) = series_interval(&rates).filter(|rate| rate.half <= rate.mean / 2.0) {
+        let within = Within { low: rate.mean - rate.half, high: Some(rate.mean + rate.half) };
+        found.push((Metric::Iops, within));
+    }
+    let intervals: Vec<&Interval> = steady.iter().map(|(_, interval)| *interval).collect();
+    for metric in Metric::USUAL {
+        let Metric::Percentile(percent) = metric else { continue };
+        found.extend(percentile_within(&intervals, slot, percent).map(|within| (metric, within)));
+    }
+    found
+}
+
+fn percentile_within(intervals: &[&Interval], slot: usize, percent: f64) -> Option<Within> {
+    let mut all = LatencyCounts::default();
+    intervals.iter().for_each(|interval| all.add(&interval.latencies[slot]));
+    if all.total() < model::samples_needed(percent) {
+        return None;
+    }
+    let value = all.percentile(percent)?;
+    let counts: Vec<(f64, f64)> = intervals
+        .iter()
+        .map(|interval| &interval.latencies[slot])
+        .map(|counts| (float(counts.total()), float(counts.slower_than(value))))
+        .collect();
+    let bounds = percentile_shares(percent / 100.0, &counts)?;
+    let at = |share: f64| all.percentile(100.0 * share).map(measure::Nanos::as_f64);
+    Some(Within { low: at(bounds.low)?, high: bounds.high.and_then(at) })
 }

@@ -4,19 +4,20 @@
 //! look idle, a saturated CPU makes a queue look short. The first rule that applies gives the verdict; none may apply.
 
 pub(crate) mod caps;
-mod client;
 pub(crate) mod device;
 
-use crate::run_facts::RunFacts;
+use crate::run_facts::{RunFacts, float, polls};
+use device::is_full;
+use measure::text;
 use model::{LimitedBy, Limiter, RunResult};
 
 /// Rules in order of evaluation.
 const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
     caps::of_the_plan,
     caps::of_the_group,
-    client::held_back_by_quota,
+    held_back_by_quota,
     device::neighbour,
-    client::on_the_processor,
+    on_the_processor,
     caps::held_by_the_group,
     device::server,
     device::flush,
@@ -26,8 +27,8 @@ const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
     caps::too_even,
     caps::held_above_the_device,
     device::file_system_lock,
-    client::saturated,
-    client::longer_than_io,
+    saturated,
+    longer_than_io,
     device::busy_or_shallow,
 ];
 
@@ -64,3 +65,79 @@ fn verdict(limiter: Limiter, share: f64, sentence: String, evidence: &[(&str, f6
 
 #[cfg(test)]
 mod tests;
+
+/// A quota counts as the bottleneck from this fraction of the time.
+const HELD_BACK: f64 = 0.10;
+/// A worker that is on a CPU, or waiting for one, for this fraction of the time does not wait for a device.
+const BUSY: f64 = 0.90;
+/// Above this fraction of the time, a worker does not wait for I/O most of the time.
+const MOST: f64 = 0.50;
+/// With a smaller fraction of idle time, the machine is saturated.
+const IDLE_MIN: f64 = 0.05;
+
+/// CPU quota of a control group.
+pub(super) fn held_back_by_quota(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let cpus = seen.monitored?.group_limits.as_ref()?.cpus?;
+    let throttled_us = seen.steady.group?.throttled_us?;
+    let share = seen.share_of_time(float(throttled_us) / 1e6);
+    (share >= HELD_BACK).then(|| {
+        let sentence = format!(
+            "the quota of {cpus} processors held the workers back {} of the time",
+            text::percent(share.min(1.0))
+        );
+        verdict(Limiter::ClientCpu, share, sentence, &[("quota_cpus", cpus), ("throttled_us", float(throttled_us))])
+    })
+}
+
+/// Workers with one I/O each that spend more of the time on a processor, or waiting for one, than waiting for I/O: at
+/// checksums, at copying, while other programs work. With more I/Os in flight the two go on at the same time.
+pub(super) fn longer_than_io(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let one_each = seen.users() == seen.workers() && !seen.jobs().any(polls);
+    let (on, waiting) = seen.processor_shares().filter(|_| one_each)?;
+    (on + waiting > MOST).then(|| share_of_workers(on, waiting, ", longer than they waited for I/O"))
+}
+
+fn share_of_workers(on: f64, waiting: f64, compared: &str) -> LimitedBy {
+    let share = on + waiting;
+    let waited = match waiting {
+        0.05.. => format!(
+            " or waited for one {} of the time ({} of it waiting)",
+            text::percent(share.min(1.0)),
+            text::percent(waiting / share)
+        ),
+        _ => format!(" {} of the time", text::percent(share.min(1.0))),
+    };
+    let sentence = format!("the workers were on a processor{waited}{compared}");
+    let evidence = [("on_cpu_percent", 100.0 * on), ("run_delay_percent", 100.0 * waiting)];
+    verdict(Limiter::ClientCpu, share, sentence, &evidence)
+}
+
+/// Mean fractions of the time on a CPU and waiting for one; 0 for workers that poll, which is waiting too.
+fn shares(seen: &RunFacts<'_>) -> (f64, f64) {
+    let polled = seen.jobs().any(polls);
+    seen.processor_shares().filter(|_| !polled).unwrap_or((0.0, 0.0))
+}
+
+/// Workers that never waited for a device.
+pub(super) fn on_the_processor(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let (on, waiting) = shares(seen);
+    (on + waiting >= BUSY).then(|| share_of_workers(on, waiting, ""))
+}
+
+/// A machine without idle CPUs. Who waits for a lock spins for a while, so the lock is asked for first.
+pub(super) fn saturated(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let (_, waiting) = shares(seen);
+    let cpu = seen.steady.cpu.filter(|cpu| cpu.total() > 0)?;
+    let total = float(cpu.total());
+    let idle = float(cpu.idle + cpu.iowait) / total;
+    let steal = float(cpu.steal) / total;
+    // A saturated machine limits workers that wait for a CPU, not workers that poll on one, nor a disk that is full.
+    (idle < IDLE_MIN && waiting >= 0.2 && !is_full(seen)).then(|| {
+        let stolen =
+            if steal >= 0.05 { format!(", {} taken by the hypervisor", text::percent(steal)) } else { String::new() };
+        let sentence = format!("all processors were busy {} of the time{stolen}", text::percent(1.0 - idle));
+        let evidence =
+            [("idle_percent", 100.0 * idle), ("steal_percent", 100.0 * steal), ("run_delay_percent", 100.0 * waiting)];
+        verdict(Limiter::ClientCpu, 1.0 - idle, sentence, &evidence)
+    })
+}

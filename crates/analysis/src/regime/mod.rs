@@ -7,23 +7,23 @@
 mod course;
 mod curve;
 mod falls;
-mod held;
 mod pieces;
 mod plateaus;
 mod rhythm;
 mod until;
 mod words;
 
-#[cfg(test)]
-pub(crate) use course::Warmth;
-pub(crate) use course::{Course, Step};
-pub use until::RegimeWatch;
-
 use crate::run_facts::float;
 use crate::statistics::{Trend, drift, drift_of_last_half, series_interval};
 use course::Stretch;
+pub(crate) use course::{Course, Step};
+use measure::Nanos;
 use model::{Lasting, Like, Monitored, Phase, PhaseKind, RunResult};
 use pieces::{Piece, Shape};
+pub use until::RegimeWatch;
+
+#[cfg(test)]
+pub(crate) use course::Warmth;
 
 /// Fewest intervals of a run with phases.
 const FEWEST: usize = 15;
@@ -163,7 +163,7 @@ fn settled(stretch: &Stretch<'_>) -> Phase {
 
 /// A phase of one rate, with the I/Os that a limiter holds: for these, the rate need not be seen for long.
 fn and_held(stretch: &Stretch<'_>, kind: PhaseKind, sentence: String) -> Phase {
-    match held::of(stretch) {
+    match held_ios(stretch) {
         Some(held) => made(stretch, kind, sentence + &words::held(&held), held.evidence()),
         None => made(stretch, kind, sentence, Vec::new()),
     }
@@ -209,3 +209,59 @@ fn made(stretch: &Stretch<'_>, kind: PhaseKind, sentence: String, evidence: Vec<
 
 #[cfg(test)]
 mod tests;
+
+// I/Os that a limiter holds: a rate that is flat, and a second kind of latency far above the usual one with nothing in
+// between.
+
+/// Most variation of the rate.
+const FLAT: f64 = 0.005;
+/// Least share of I/Os that are held.
+const LEAST: f64 = 0.005;
+/// They take at least this many times the median.
+const FACTOR: f64 = 8.0;
+/// Most I/Os in an empty octave, as a share.
+const EMPTY: f64 = 0.0002;
+
+/// I/Os that are held.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct HeldIos {
+    /// Their share.
+    pub(super) share: f64,
+    /// The usual latency.
+    pub(super) usual: Nanos,
+    /// The least latency of those that are held.
+    pub(super) held: Nanos,
+}
+
+impl HeldIos {
+    pub(super) fn evidence(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("held_percent", 100.0 * self.share),
+            ("usual_us", self.usual.as_f64() / 1e3),
+            ("held_us", self.held.as_f64() / 1e3),
+        ]
+    }
+}
+
+/// The I/Os of a stretch that are held, if there are any.
+fn held_ios(stretch: &Stretch<'_>) -> Option<HeldIos> {
+    const OCTAVES: u32 = 24;
+    const PARTS: u32 = 4;
+    if stretch.variation() >= FLAT {
+        return None;
+    }
+    let all = stretch.latencies();
+    let usual = all.percentile(50.0)?;
+    let count = float(all.total());
+    let beyond = |factor: f64| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time; the cast saturates")]
+        let value = Nanos((usual.as_f64() * factor) as u64);
+        float(all.slower_than(value)) / count
+    };
+    // The octave from half of the mode to the mode is empty, and the mode begins at 8 times the median.
+    let octaves = (0..OCTAVES * PARTS).map(|step| FACTOR * 2.0_f64.powf(f64::from(step) / f64::from(PARTS)));
+    let mode = octaves.into_iter().find(|&mode| beyond(mode) >= LEAST && beyond(mode / 2.0) - beyond(mode) < EMPTY)?;
+    let share = beyond(mode);
+    let held = all.percentile(100.0 * (1.0 - share) + 100.0 / count)?;
+    Some(HeldIos { share, usual, held })
+}

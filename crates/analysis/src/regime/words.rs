@@ -1,9 +1,9 @@
 //! One sentence about a phase.
 
+use super::HeldIos;
 use super::course::{Stretch, Warmth};
 use super::curve::Curve;
 use super::falls::{Cause, Fall, GroupCause};
-use super::held::HeldIos;
 use super::rhythm::Rhythm;
 use crate::run_facts::float;
 use measure::text;

@@ -138,3 +138,27 @@ fn a_sweep_over_depth_is_graded_like_one_over_users() {
     let idle = Measurement { iops: Some(1000.0), ..deep(16.0, 1.5) };
     assert!(matches!(marks(&[idle]).latency, Mark::Unknown { reason } if reason.contains("1.5 of 16 users")));
 }
+
+fn grades(workload: &str, latency: &str, scaling: &str) -> WorkloadGrades {
+    let letter = |text: &str| (text != "?").then(|| text.to_owned());
+    WorkloadGrades { workload: workload.to_owned(), latency: letter(latency), scaling: letter(scaling) }
+}
+
+#[test]
+fn the_verdict_groups_workloads_and_counts_what_is_open() {
+    let rows = [grades("index lookups", "A+", "D"), grades("full scans", "A", "?"), grades("commits", "B-", "?")];
+    assert_eq!(
+        verdict(&rows),
+        [
+            "Latency: good (A+, A) for index lookups and full scans; fair (B-) for commits.",
+            "Scaling: saturated (D) for index lookups; 2 of 3 not graded."
+        ]
+    );
+}
+
+#[test]
+fn all_alike_is_said_once_and_nothing_says_nothing() {
+    assert_eq!(verdict(&[grades("a", "A+", "?"), grades("b", "A-", "?")])[0], "Latency: good (A+, A-) for both.");
+    assert_eq!(verdict(&[grades("a", "A", "?")])[1], "Scaling: not graded, for the reasons below.");
+    assert_eq!(verdict(&[]), Vec::<String>::new());
+}

@@ -10,24 +10,18 @@ mod change;
 mod crossing;
 mod gate;
 mod history;
-mod holm;
 mod levels;
 mod one_run;
-mod precise;
-mod settled;
 pub(crate) mod student;
-mod turns;
 
-pub use change::{Change, between_pairs, between_sets, between_watched_pairs};
+pub use change::{Change, WatchedMean, between_pairs, between_sets, between_watched_pairs, rejected, watched_mean};
 pub use crossing::{Crossing, RateTrial, crossing};
-pub use gate::{Answer, answer, answer_of_all, runs_to_go};
+pub use gate::{Answer, Decision, answer, answer_of_all, decision, order_effect, rounds_to_decide, runs_to_go};
 pub use history::{Chance, FEWEST, HistoryChange, MOST, Newest, history_changes, newest};
-pub use holm::rejected;
 pub use levels::level_changes;
-pub use one_run::{SeriesInterval, ShareBounds, percentile_shares, series_interval};
-pub use precise::{WatchedMean, watched_mean};
-pub use settled::{Drift, Trend, drift, drift_of_last_half};
-pub use turns::{Decision, decision, order_effect, rounds_to_decide};
+pub use one_run::{
+    Drift, SeriesInterval, ShareBounds, Trend, drift, drift_of_last_half, percentile_shares, series_interval,
+};
 
 use student::{quantile as t_quantile, two_sided};
 
