@@ -38,8 +38,7 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// The most time that all of them together can have been at work, in nanoseconds. A thread that submits for others
-    /// has more in flight than the depths show.
+    /// The most time in nanoseconds that all can have been at work. A submitting thread has more in flight.
     pub(crate) fn most_time(&self) -> f64 {
         let (workers, depth) = (self.job.workers.max(1), self.job.echo.iodepth.max(1));
         let is_stated = self.printed.is_none_or(|printed| printed.depth.is_some());
@@ -47,8 +46,7 @@ impl<'a> Users<'a> {
         most * self.longest()
     }
 
-    /// The longest time that the I/Os can have taken: what was written may be read and verified afterwards. Reports
-    /// state times in whole milliseconds.
+    /// The longest time that the I/Os can have taken, verification included. Reports have whole milliseconds.
     fn longest(&self) -> f64 {
         const ROUNDED: Nanos = Nanos::MILLISECOND;
         let each = self.job.runtime.as_f64() / f64::from(self.job.workers.max(1));
@@ -62,7 +60,7 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// Sum of the latencies of I/Os and flushes; `None` if they were not measured, or a report does not state all of them.
+    /// Sum of the latencies of I/Os and flushes; `None` if not measured, or if a report does not state all of them.
     pub(crate) fn latency_sum(&self) -> Option<f64> {
         let flushes = self.printed.is_some_and(|printed| printed.sync.is_some());
         latency_sum_ns(self.job).filter(|_| !flushes || self.job.sync.latency.moments.count() > 0)

@@ -1,4 +1,4 @@
-//! The findings of all rows of a result together: by check, as a verdict in one line, and as a reason for `--strict` to fail.
+//! The findings of all rows of a result: by check, as a verdict in one line, and as a reason for `--strict` to fail.
 
 use crate::checks::{CHECKS, advice, grade_title, is_finding, is_shown};
 use measure::text;
@@ -20,8 +20,7 @@ pub struct FindingGroup<'a> {
 }
 
 impl FindingGroup<'_> {
-    /// The sentence with the range over its rows, the step that removes the cause, and the grade. `rows` is the word for
-    /// several rows.
+    /// The sentence with the range over its rows, the remedy, and the grade. `rows` is the word for several rows.
     pub fn text(&self, rows: &str) -> String {
         format!("{} [{}]", self.explanation(rows), grade_title(self.grade))
     }

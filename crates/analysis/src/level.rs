@@ -1,7 +1,7 @@
 //! One load level of a test: its numbers, from a measured row of any tool or from a run of plumb.
 //!
-//! Owns the numbers that sentences, charts and cards have in common, the interval of a level over its rounds, and the effect
-//! of more load: queueing, busy users, the knee. Leaves the order of levels and their names to `report`.
+//! Owns the numbers that sentences, charts and cards have in common, the interval of a level over its rounds, and the
+//! effect of more load: queueing, busy users, the knee. Leaves the order of levels and their names to `report`.
 //!
 //! Sources: Student's t distribution for the mean of a few rounds; Little's law; Kleinrock's power (rate ÷ latency).
 
@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize};
 pub struct Level {
     /// Its name in a sweep, for example `8 users`.
     pub label: String,
-    /// Users, queue depth, block size in bytes, or the value of another option; a place in the order if the value is a word.
+    /// Users, queue depth, block size in bytes, or value of another option; a place in the order if that is a word.
     pub load: f64,
     /// The value, if it is a word: `io_uring`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,
     /// Mean latency in nanoseconds.
     pub average_ns: f64,
-    /// Mean of the latency that the percentiles are of, if known; the average may be of another (total, and they of completion).
+    /// Mean of the latency that the percentiles are of, if known; the average may be of total, they of completion.
     #[serde(skip)]
     pub percentiles_mean_ns: Option<f64>,
     /// 95th percentile in nanoseconds, if known.
@@ -143,7 +143,7 @@ pub struct Bin {
 }
 
 impl Bin {
-    /// The non-empty buckets; the last one, which is unbounded, ends at the maximum latency, or at twice its lower edge.
+    /// The non-empty buckets; the last one, without bound, ends at the maximum latency, or at twice its lower edge.
     pub fn of_shares(shares: &[LatencyShare], max_ns: Option<f64>) -> Vec<Bin> {
         let open = max_ns.unwrap_or(0.0).max(4e9);
         let mut from_ns = 0.0;
@@ -166,8 +166,7 @@ pub struct Step {
     pub load_ratio: f64,
     /// Ratio of the throughputs: next level ÷ this level.
     pub rate_ratio: f64,
-    /// (latency ratio − 1) ÷ (load ratio − 1): 0 if latency stays flat, 1 if the added load only queues. `None` if the
-    /// levels are block sizes.
+    /// (latency ratio − 1) ÷ (load ratio − 1): 0 for flat latency, 1 if the load only queues. `None` of block sizes.
     pub queueing: Option<f64>,
 }
 
@@ -241,8 +240,7 @@ pub fn contradiction(iops: f64, mean_ns: f64, asked: f64) -> Option<f64> {
 
 /// The level beyond which more load adds more latency than throughput: the maximum of rate ÷ latency.
 ///
-/// Takes (rate, latency) of each level; of equal levels, the first one is chosen. `None` with fewer than three levels,
-/// which cannot show a bend.
+/// Takes (rate, latency) of each level; of equal ones the first is chosen. `None` with fewer than three levels.
 pub fn knee(levels: &[(f64, f64)]) -> Option<usize> {
     let power = |&(rate, latency): &(f64, f64)| if latency > 0.0 { rate / latency } else { 0.0 };
     let best = levels.iter().map(power).fold(0.0, f64::max);

@@ -43,8 +43,8 @@ pub use model::{percentile_as_fact, samples_needed};
 pub use report_card::{WorkloadGrades, verdict};
 pub use summary::{Elsewhere, Load, Rank, best_value, sentences, sentences_over};
 
-/// Runs the checks on a result, and determines its limiting resource and its phases. All are stored in the result, and so in
-/// its JSON. A limit and phases that the run itself found stay if its samples are not in the result.
+/// Runs the checks on a result, and determines its limiting resource and its phases. All are stored in the result, and
+/// so in its JSON. A limit and phases that the run itself found stay if its samples are not in the result.
 ///
 /// ```
 /// let mut result = model::RunResult::default();

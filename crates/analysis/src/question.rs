@@ -1,8 +1,8 @@
 //! Is it enough? A rule is a limit on one number of a run; rounds of the run answer it with yes, no, or cannot tell.
 //!
-//! A round says yes if the whole interval of its number keeps the limit, and no if all of it misses it. For a percentile the
-//! question is turned round: the share of I/Os beyond the limit, with its interval, against the share that is allowed.
-//! docs/decisions.md has the rule.
+//! A round says yes if the whole interval of its number keeps the limit, and no if all of it misses it. For a
+//! percentile the question is turned round: the share of I/Os beyond the limit, with its interval, against the share
+//! that is allowed. docs/decisions.md has the rule.
 
 use crate::capacity::Counts;
 use crate::statistics::series_interval;

@@ -1,7 +1,7 @@
 //! Report card: grades of latency and scaling for the tests of a sweep.
 //!
-//! Owns selection of tests, thresholds, computation of grades and the verdict on all of them. A run is graded only if its users were busy;
-//! otherwise the card has the reason.
+//! Owns selection of tests, thresholds, computation of grades and the verdict on all of them. A run is graded only if
+//! its users were busy; otherwise the card has the reason.
 
 mod profiles;
 
@@ -17,8 +17,7 @@ pub const GRADES: [&str; 8] = ["A+", "A", "A-", "B", "B-", "C", "C-", "D"];
 /// Upper bounds of all grades but the last; a value equal to the bound has the better grade.
 pub type Bounds = [f64; 7];
 
-/// Bounds of queueing, (latency ratio − 1) ÷ (user ratio − 1): 0 if latency does not change with load, 1 for a device
-/// that serves one user at a time.
+/// Bounds of queueing: 0 if latency does not change with load, 1 for a device that serves one user at a time.
 pub const SCALING: Bounds = [0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.9];
 
 /// Latency metric that is graded.
@@ -165,8 +164,8 @@ fn scaling(base: &Run<'_>, more: &Run<'_>, metric: Metric, users: f64) -> Result
     Ok(Mark::Graded { grade: grade_of(value, &SCALING), value })
 }
 
-/// The run of a test with this number of users, if they were busy: each a user with one I/O in flight, or, where there is no such run, as
-/// many I/Os in flight of fewer users. A sweep over depth is graded like a sweep over users.
+/// The run of a test with this number of users, if they were busy: each a user with one I/O in flight, or, where there
+/// is no such run, as many I/Os in flight of fewer users. A sweep over depth is graded like a sweep over users.
 fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'rows> {
     let is = |found: f64| (found - f64::from(users)).abs() < 0.5;
     let by_users = |row: &&Measurement| test.fits(row) && row.users.is_some_and(is);

@@ -138,7 +138,7 @@ pub(crate) fn on_files(monitored: &Monitored) -> bool {
     monitored.targets.iter().any(|target| target.mount.is_some())
 }
 
-/// True if most writes of these jobs were past the end of their files: each needs the file for itself, to change its size.
+/// True if most writes were past the end of their files: each needs the file for itself, to change its size.
 pub(crate) fn extends_files<'a>(result: &RunResult, jobs: impl Iterator<Item = &'a JobResult>) -> bool {
     const MOST: f64 = 0.5;
     let (mut written, mut paths) = (0_u64, Vec::new());
@@ -183,8 +183,7 @@ pub(crate) fn bytes_at_devices(result: &RunResult, direction: Direction) -> Opti
     sectors.map(|each| each.into_iter().fold(0, u64::saturating_add).saturating_mul(512))
 }
 
-/// The devices under the files. If a report lacks the time over which they were sampled (fio's formats), the devices of
-/// the monitor are used.
+/// The devices under the files; those of the monitor where a report lacks the time of sampling (fio's formats).
 pub(crate) fn watched_devices(result: &RunResult) -> Vec<DeviceUsage> {
     let Some(monitored) = &result.monitored else { return result.devices.clone() };
     let whole = monitored.whole();
@@ -249,8 +248,7 @@ pub(crate) fn unseen_by_devices(result: &RunResult) -> Option<f64> {
     Some(UNSEEN_S / length.max(0.001)).filter(|&share| share <= MOST)
 }
 
-/// True if the job limits itself (rate, think time, flow), so that idle workers are intended. False if an imported
-/// report lacks this information.
+/// True if the job limits itself (rate, think time, flow). False if an imported report does not say so.
 pub(crate) fn is_paced(job: &JobResult) -> bool {
     job.workload.as_ref().is_some_and(|workload| workload.pace.is_limited())
 }

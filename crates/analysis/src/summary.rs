@@ -1,4 +1,4 @@
-//! Summary sentences of a sweep: its peak, and the cost of more load. Each is true of the levels that are given, or absent.
+//! Summary sentences of a sweep: its peak, and the cost of more load. Each is true of the given levels, or absent.
 
 use crate::Level;
 use crate::level::{Difference, difference};
@@ -70,7 +70,7 @@ pub enum Elsewhere {
     OtherLevels,
 }
 
-/// Two sentences about a sweep of `what` (`8k random reads`) over users, the only levels of this test; empty if nothing was measured.
+/// Two sentences about a sweep of `what` (`8k random reads`) over users alone; empty if nothing was measured.
 pub fn sentences(what: &str, points: &[Level]) -> Vec<String> {
     sentences_over(Load::Users, what, points, Elsewhere::Nothing)
 }
@@ -244,8 +244,7 @@ impl Rank {
     }
 }
 
-/// The sentence on the value of an option (`blocks of 64 KiB`, `io_uring`) with which `what` does the most, and on the next
-/// best one; `None` if nothing was measured.
+/// The sentence on the value of an option with which `what` does the most, and on the next best; `None` without values.
 pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<String> {
     let by_rate = |a: &&(String, Level), b: &&(String, Level)| rank.of(&a.1).total_cmp(&rank.of(&b.1));
     let (best, top) = values.iter().rev().max_by(by_rate)?;

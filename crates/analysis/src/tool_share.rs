@@ -51,8 +51,7 @@ pub fn sentence(tool: &Calibration) -> String {
     format!("{}. {end}", parts.join("; "))
 }
 
-/// The error bar of a percentile of the latency that percentiles are taken from; `None` if there is none, or if the loop was not
-/// measured.
+/// The error bar of a percentile of latency; `None` if there is no percentile, or if the loop was not measured.
 pub fn bar(job: &JobResult, direction: Direction, percent: f64) -> Option<ErrorBar> {
     let (tool, found) = (job.calibration.as_ref()?, &job.directions[direction]);
     let span = match &found.total {

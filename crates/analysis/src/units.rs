@@ -1,8 +1,8 @@
 //! How many units (desktops, streams, cameras) are enough for: the search as a state machine.
 //!
-//! An observation goes in, the next number or the answer comes out. Looks are short and taken at their value: the number
-//! doubles until one misses a limit (twice, as another program may have disturbed it), then the gap is halved. Rounds have
-//! intervals: they go down from there until the answer is yes, and up until it says no.
+//! An observation goes in, the next number or the answer comes out. Looks are short and taken at their value: the
+//! number doubles until one misses a limit (twice, as another program may have disturbed it), then the gap is halved.
+//! Rounds have intervals: they go down from there until the answer is yes, and up until it says no.
 
 use crate::question::Answer;
 

@@ -6,8 +6,7 @@ use plan::{Extent, FilePlan, Workload};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Accepts the engine names of fio that plumb does not have, since reports contain them; the private options of an
-/// engine are understood only for plumb's engines.
+/// Accepts fio's engines that plumb lacks, since reports contain them; private options only of plumb's engines.
 const PARSER: Parser = Parser::new(engine::ENGINES);
 
 /// The job that these options describe; `None` if the report echoes no options.
@@ -15,7 +14,7 @@ pub(crate) fn job(global: &[(String, String)], own: &[(String, String)]) -> Opti
     PARSER.echoed_job(global, own)
 }
 
-/// The jobs of the last options in a text, which has the same ones again and again: parsing them takes as long as reading the numbers.
+/// The jobs of the last options in a text, which has the same ones again and again: parsing them is slow.
 #[derive(Debug, Default)]
 pub(crate) struct Echoes(VecDeque<Echoed>);
 
@@ -47,8 +46,7 @@ pub(crate) fn of_pattern(pattern: &str, engine: &str) -> Option<Workload> {
     PARSER.echoed_pattern(pattern, engine)
 }
 
-/// fio's `rw=` word for the pattern of a job; `None` if the pattern is unknown, and for a timed pass, which is
-/// identified by its name.
+/// fio's `rw=` word for the pattern of a job; `None` if it is unknown, and for a timed pass, which has a name.
 pub fn pattern(job: &JobResult) -> Option<&'static str> {
     job.workload.as_ref().filter(|_| job.pass.is_none()).map(Workload::pattern)
 }
@@ -76,8 +74,7 @@ pub(crate) fn echo(job: &EchoedJob, options: Vec<(String, String)>) -> Echo {
     }
 }
 
-/// Total size in bytes of the region used in all files; 0 if it depends on the size of files that may be on another
-/// machine.
+/// Total bytes of the region used in all files; 0 if it depends on the size of files on another machine.
 fn region_bytes(files: &FilePlan) -> u64 {
     match (files.file_size, files.size) {
         (Some((low, high)), _) if low == high => low.saturating_mul(files.count.into()),

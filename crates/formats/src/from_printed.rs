@@ -3,8 +3,7 @@
 use measure::{Histogram, Moments, Nanos, SampleStatistics};
 use model::StatedRates;
 
-/// Upper bound of counts, sizes and times; larger values in a report are clamped, so that sums over jobs do not
-/// overflow.
+/// Upper bound of counts, sizes and times; larger values of a report are clamped, so that sums do not overflow.
 pub(crate) const LARGEST: u64 = 1 << 53;
 /// Longest run time that is accepted: two years.
 const LONGEST_MS: u64 = 1 << 36;
@@ -44,8 +43,7 @@ pub(crate) fn samples(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2])
     }
 }
 
-/// The coarsest histogram of `count` latencies that yields these percentiles (percent, ns), with its largest latency at
-/// `most`.
+/// The coarsest histogram of `count` latencies that yields these percentiles (percent, ns), its largest at `most`.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run")]
 pub(crate) fn histogram_of_percentiles(percentiles: &[(f64, u64)], count: u64, most: u64) -> Box<Histogram> {
     let mut histogram = Box::new(Histogram::new());
@@ -73,8 +71,7 @@ pub(crate) fn histogram_of_bins(bins: &[(f64, f64)]) -> Box<Histogram> {
     histogram
 }
 
-/// Sums that yield the printed mean and deviation: the inverse of [`Moments::mean`] and [`Moments::deviation`]. `count`
-/// is not 0.
+/// Sums that yield the printed mean and deviation: the inverse of [`Moments::mean`]. `count` is not 0.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating")]
 pub(crate) fn moments(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2]) -> Moments {
     let wide = u128::from(count);
@@ -89,8 +86,7 @@ pub(crate) fn moments(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2])
 
 /// Converts percentages to counts out of `total`.
 ///
-/// A printed share of `least` means any value above 0 up to it: such bins share the remaining count equally, at least 1
-/// each.
+/// A printed share of `least` means any value above 0 up to it: such bins share the rest equally, at least 1 each.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run")]
 pub(crate) fn counts<const BINS: usize>(stated: &[f64; BINS], total: u64, least: f64) -> [u64; BINS] {
     let mut counts = [0; BINS];

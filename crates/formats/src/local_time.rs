@@ -18,7 +18,7 @@ pub(crate) fn utc(unix_s: f64) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A date as fio prints it, as `2026-11-20T09:57:44`: without the zone, which fio does not print. Any other text is returned as it is.
+/// A date as fio prints it, as `2026-11-20T09:57:44`, without the zone. Any other text is returned as it is.
 pub(crate) fn sortable(printed: &str) -> String {
     let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     DateTime::strptime("%a %b %d %H:%M:%S %Y", &words)

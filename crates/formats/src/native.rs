@@ -1,8 +1,7 @@
-//! plumb's own JSON: `{"schema": 1, "program": .., "result": ..}`, the whole RunResult without loss; with many jobs schema 3, which
-//! does not repeat what they have in common.
+//! plumb's own JSON: `{"schema": 1, "program": .., "result": ..}`, the whole RunResult without loss; with many jobs
+//! schema 3, which does not repeat what they have in common.
 
 mod dense;
-mod vlq;
 
 use crate::{FormatError, echoed};
 use model::{RunResult, SCHEMA};
@@ -31,8 +30,7 @@ struct Read {
 /// Writes a result file, with a trailing newline.
 ///
 /// # Errors
-/// Serialization fails. NaN and infinity are not errors here: JSON cannot represent them, so they are written
-/// as null, which the reader rejects.
+/// Serialization fails. NaN and infinity are written as null, which the reader rejects.
 pub fn write(result: &RunResult) -> Result<String, FormatError> {
     let written = Written { schema: SCHEMA, program: &result.environment.program, result };
     let text = match result.jobs.len() {

@@ -1,5 +1,4 @@
-//! The lines of a stream (`--stream`): one JSON object per line while a run goes on. docs/streams.md and
-//! docs/stream.schema.json describe them.
+//! The lines of a stream (`--stream`): one JSON object each. docs/streams.md and stream.schema.json describe them.
 //!
 //! Owns the names and the shape of the lines. Leaves when they are written, and to where, to `cli`.
 

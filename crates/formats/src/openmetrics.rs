@@ -1,7 +1,7 @@
-//! Metrics of runs as Prometheus reads them: the text format of exposition files, and OpenMetrics with time stamps for backfill.
+//! Metrics of runs for Prometheus: the text format of exposition files, and OpenMetrics with times for backfill.
 //!
-//! Owns the names, units and labels of the families ([`FAMILIES`]; docs/metrics.md explains them). Leaves to `cli` when a file is
-//! written. No library writes both: `prometheus-client` writes OpenMetrics without time stamps only.
+//! Owns the names, units and labels of the families ([`FAMILIES`]; docs/metrics.md explains them). Leaves to `cli` when
+//! a file is written. No library writes both: `prometheus-client` writes OpenMetrics without time stamps only.
 
 use measure::{Direction, Nanos};
 use model::{Grade, Interval, LatencyCounts, Monitored, RunResult};
@@ -286,7 +286,7 @@ pub fn exposition<'runs>(runs: impl IntoIterator<Item = &'runs RunMetrics>) -> S
     )
 }
 
-/// OpenMetrics with the time of each number, of runs with their history: for `promtool tsdb create-blocks-from openmetrics`.
+/// OpenMetrics with the time of each number, of runs with history: `promtool tsdb create-blocks-from openmetrics`.
 pub fn open_metrics<'runs>(runs: impl IntoIterator<Item = &'runs RunMetrics>) -> String {
     let samples: Vec<Sample> = runs.into_iter().flat_map(|run| run.history.clone().unwrap_or_default()).collect();
     text(samples, |family| family.name.to_owned()) + "# EOF\n"

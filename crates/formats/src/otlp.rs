@@ -1,7 +1,7 @@
-//! Metrics of runs as OTLP, the protocol of OpenTelemetry: the families of [`openmetrics`](crate::openmetrics) as protobuf.
+//! Metrics of runs as OTLP (OpenTelemetry): the families of [`openmetrics`](crate::openmetrics) as protobuf.
 //!
-//! Sums are cumulative, since each run began: what a message lost, the next one has. Names are those of Prometheus without
-//! `_total`, which a Prometheus that receives OTLP adds.
+//! Sums are cumulative, since each run began: what a message lost, the next one has. Names are those of Prometheus
+//! without `_total`, which a Prometheus that receives OTLP adds.
 
 use crate::openmetrics::{FAMILIES, RunMetrics, Sample};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;

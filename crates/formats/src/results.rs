@@ -1,7 +1,6 @@
 //! Output of any supported tool → results for analysis, as complete as the input allows.
 //!
-//! A report is one result. A row of a sweep is one result as well: its users in a closed loop for ten seconds, at the
-//! stated rate and latency.
+//! A report is one result, and so is a row of a sweep: users in a closed loop for ten seconds, at the stated rate.
 
 use crate::from_printed::{moments, rounded, stated};
 use crate::stream::{Event, Parser, Repeats};
@@ -76,7 +75,7 @@ pub struct Own {
     pub found: Vec<Located>,
 }
 
-/// Reads plumb's own JSON without loss: a result, or the tests of a survey. `None` if the text is not a whole document of plumb.
+/// Reads plumb's own JSON without loss: a result, or the tests of a survey. `None` for any other text.
 pub fn own(text: &str) -> Option<Own> {
     if !text.trim_start().starts_with('{') || !text.contains("\"schema\"") {
         return None;
@@ -163,8 +162,7 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
     Some(RunResult { jobs: vec![job], origin: Origin::Report(Box::new(printed)), ..RunResult::default() })
 }
 
-/// A row as a report prints its numbers. Users without a depth have one I/O in flight each: such tables are of
-/// synchronous engines.
+/// A row as a report prints its numbers. Users without a depth have one I/O in flight each: engines are synchronous.
 fn printed_row(row: &Measurement, name: &str) -> ReadJob {
     let points = PERCENTS.iter().zip(row.percentiles_ns).filter_map(|(&percent, ns)| Some((percent, ns?)));
     let completion = ReadLatency { percentiles: points.collect(), ..ReadLatency::default() };

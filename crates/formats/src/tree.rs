@@ -1,7 +1,7 @@
 //! A JSON document as a tree that borrows from its text, for readers of documents of thousands of numbers.
 //!
-//! [`serde_json::Value`] owns each name and has a hash table per object. The members of an object here are a list: no reader looks into an
-//! object of more than some dozen by name.
+//! [`serde_json::Value`] owns each name and has a hash table per object. The members of an object here are a list: no
+//! reader looks into an object of more than some dozen by name.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};

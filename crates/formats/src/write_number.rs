@@ -45,8 +45,7 @@ impl Step {
     }
 }
 
-/// Formats `value` in at most `figures` characters before the prefix (the point counts as one), followed by prefix and
-/// unit.
+/// Formats `value` in at most `figures` characters (the point is one), followed by prefix and unit.
 pub(crate) fn scaled(value: u64, figures: usize, step: Step, unit: &str) -> String {
     scaled_from(0, value, figures, step, unit)
 }

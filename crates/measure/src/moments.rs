@@ -117,8 +117,7 @@ impl Moments {
         if self.count < 2 {
             return (self.count == 1).then_some(0.0);
         }
-        // Σ(x−m)² with m = q + r/n and q the integer part of the mean: Σx² − q(2Σx − nq) − r²/n, which avoids
-        // cancellation.
+        // Σ(x−m)² with m = q + r/n, q the integer part of the mean: Σx² − q(2Σx − nq) − r²/n, without cancellation.
         let count = u128::from(self.count);
         let (whole, rest) = (self.sum / count, self.sum % count);
         let about_whole = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum.saturating_add(rest)));

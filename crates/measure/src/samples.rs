@@ -38,8 +38,7 @@ impl SampleStatistics {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }
 
-    /// Combines two jobs that ran at the same time: the rate of a group is the sum of its rates, so all fields are
-    /// added.
+    /// Combines two jobs that ran at the same time: a group's rate is the sum of rates, so all fields are added.
     pub fn add_concurrent(&mut self, other: &SampleStatistics) {
         self.count = self.count.saturating_add(other.count);
         self.minimum = self.minimum.saturating_add(other.minimum);
@@ -90,8 +89,7 @@ impl IntervalSampler {
         self.next
     }
 
-    /// Ends all idle intervals that are over before `until` at once: those in which the totals have not changed since
-    /// the last interval was closed.
+    /// Ends all idle intervals that are over before `until`: the totals have not changed since the last was closed.
     pub fn skip_idle(&mut self, until: Nanos) {
         let behind = until.saturating_sub(self.next).get();
         if behind > 0 {

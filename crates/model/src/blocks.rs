@@ -37,8 +37,7 @@ impl BlockLives {
         self.states().iter().all(|(_, count)| *count == 0)
     }
 
-    /// For each of these percentages, the number of trims within which that share of the failed blocks had failed;
-    /// `None` if none failed.
+    /// For each percentage, the number of trims within which that share of the failed blocks had failed, if any.
     ///
     /// Source: as fio's latency percentiles, the first value at which the running sum reaches the share.
     #[expect(clippy::cast_precision_loss, reason = "counts of blocks")]

@@ -27,8 +27,7 @@ const HALF_A_BUCKET: f64 = 1.0 / 128.0;
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Total latency that an I/O that takes no time would show: 50th and 99th percentile. `None` if it was not
-    /// measured.
+    /// Total latency that an I/O without a duration would show: p50 and p99. `None` if it was not measured.
     #[serde(rename = "loop_ns")]
     pub total_ns: Option<[u64; 2]>,
     /// Completion latency that it would show: 50th and 99th percentile.

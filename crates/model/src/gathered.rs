@@ -1,5 +1,4 @@
-//! Results of a group of workers that is read as one. Data of which only the sum is read is added up in the first
-//! worker.
+//! Results of a group of workers that is read as one: data read only as a sum is added up in the first.
 //!
 //! A test of a survey with 64 users would have 64 histograms, four fifths of its result file; only their sum is read.
 

@@ -35,20 +35,17 @@ pub struct JobResult {
     pub remaining_s: Option<u64>,
     /// Results of reads, writes and trims.
     pub directions: PerDirection<DirectionResult>,
-    /// Writes of an earlier run that were walked through without I/O (`verify_only`); `None` for other jobs. They are
-    /// in no other count.
+    /// Writes of an earlier run that `verify_only` walked through without I/O; they are in no other count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walked: Option<WalkedWrites>,
-    /// Bytes that were read back and checked, the ramp included; `None` for jobs that do not verify, and if a report
-    /// does not state it.
+    /// Bytes read back and checked, with the ramp; `None` without verification, or if a report does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified_bytes: Option<u64>,
     /// fsync and fdatasync.
     pub sync: SyncResult,
     /// Time of the measured part; the sum over workers for a group. The divisor of CPU percentages.
     pub runtime: Nanos,
-    /// The measured part on the clock of the run; of a group, from the first start to the last end. `None` if it is not
-    /// known, or not reached.
+    /// The measured part on the run's clock; of a group, from first start to last end. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredPart>,
     /// CPU time, context switches and page faults.
@@ -246,8 +243,7 @@ pub struct DirectionResult {
     /// the queue, or the tester was late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<LatencyStatistics>,
-    /// I/Os that the tester issued more than 50 µs late: they were due, and fewer than the depth were in flight; `None`
-    /// without a rate.
+    /// I/Os issued more than 50 µs late though fewer than the depth were in flight; `None` without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_late: Option<u64>,
     /// Latency by I/O priority, if the I/Os of the job have several (cmdprio): total latency if its percentiles are
@@ -588,8 +584,7 @@ impl JobResult {
 }
 
 impl crate::RunResult {
-    /// Rows of a report: the workers of a group with group_reporting are merged into the first, all others are
-    /// unchanged.
+    /// Rows of a report: workers of a group with group_reporting are merged into the first, others unchanged.
     pub fn reported_jobs(&self) -> Vec<JobResult> {
         let mut rows: Vec<JobResult> = Vec::new();
         let mut of_groups: BTreeMap<u32, usize> = BTreeMap::new();
@@ -601,5 +596,65 @@ impl crate::RunResult {
             }
         }
         rows
+    }
+}
+
+// Minimum number of samples for a reliable percentile.
+
+/// Number of samples that the percentile `percent` needs, 100 ÷ (1 − p): a hundred of them are above it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "percentiles below 100 keep it far below 2^53"
+)]
+pub fn samples_needed(percent: f64) -> u64 {
+    let beyond = (1.0 - percent / 100.0).max(1e-9);
+    // Subtracting a tenth of a sample absorbs the binary error of 1 − 0.999.
+    (100.0 / beyond - 0.1).ceil() as u64
+}
+
+/// The percentile, if there are enough samples; `None` otherwise.
+pub fn percentile_as_fact(latency: &LatencyStatistics, percent: f64) -> Option<Nanos> {
+    let histogram = latency.histogram.as_ref()?;
+    let settled = histogram.total() >= samples_needed(percent);
+    let value = settled.then(|| histogram.percentile(percent))??;
+    // The middle of a histogram bucket may be above the maximum latency.
+    Some(latency.moments.maximum().map_or(value, |maximum| value.min(maximum)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::{Histogram, Moments};
+
+    fn latencies(count: u64) -> LatencyStatistics {
+        let mut histogram = Histogram::new();
+        histogram.record_many(Nanos(100), count);
+        LatencyStatistics { moments: Moments::new(), histogram: Some(Box::new(histogram)) }
+    }
+
+    #[test]
+    fn a_hundred_samples_must_lie_beyond_a_percentile() {
+        for (percent, needed) in [(50.0, 200), (90.0, 1_000), (95.0, 2_000), (99.0, 10_000), (99.9, 100_000)] {
+            assert_eq!(samples_needed(percent), needed, "p{percent}");
+            assert_eq!(percentile_as_fact(&latencies(needed - 1), percent), None, "p{percent}");
+            assert_eq!(percentile_as_fact(&latencies(needed), percent), Some(Nanos(100)), "p{percent}");
+        }
+    }
+
+    #[test]
+    fn no_percentile_is_above_the_maximum() {
+        let mut seen = LatencyStatistics::default();
+        let histogram = seen.histogram.insert(Box::new(Histogram::new()));
+        histogram.record_many(Nanos(850_000), 10_000);
+        seen.moments.record(Nanos(850_000));
+        assert!(seen.histogram.as_ref().unwrap().percentile(99.0) != Some(Nanos(850_000)));
+        assert!(percentile_as_fact(&seen, 99.0) <= Some(Nanos(850_000)));
+    }
+
+    #[test]
+    fn without_a_histogram_there_is_no_percentile() {
+        let bare = LatencyStatistics { moments: Moments::new(), histogram: None };
+        assert_eq!(percentile_as_fact(&bare, 50.0), None);
     }
 }

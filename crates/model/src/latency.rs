@@ -59,8 +59,7 @@ impl LatencyCounts {
         (total > 0.0).then(|| sum / total)
     }
 
-    /// Number of latencies in buckets above the one of `value`, the middle of a bucket as [`Self::percentile`] returns
-    /// it.
+    /// Number of latencies in buckets above that of `value`, a bucket's middle as of [`Self::percentile`].
     pub fn slower_than(&self, value: Nanos) -> u64 {
         let slower = self.0.iter().filter(|(bucket, _)| middle(*bucket) > value);
         slower.fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))

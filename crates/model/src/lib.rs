@@ -4,15 +4,12 @@
 
 #![forbid(unsafe_code)]
 
-mod activity;
 mod blocks;
 mod calibration;
 mod device;
 mod gathered;
 mod job;
 mod latency;
-mod layers;
-mod limit;
 pub mod measurement;
 mod monitored;
 mod native;
@@ -20,21 +17,18 @@ mod phases;
 mod printed;
 pub mod reading;
 mod result;
-mod samples;
 mod steer;
 mod surroundings;
 
-pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use blocks::BlockLives;
 pub use calibration::{Calibration, ErrorBar, Span};
-pub use device::DeviceUsage;
+pub use device::{CpuActivity, DeviceActivity, DeviceUsage, FlushActivity, OperationActivity};
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics,
     MeasuredPart, PassMark, PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, WalkedWrites,
+    percentile_as_fact, samples_needed,
 };
 pub use latency::LatencyCounts;
-pub use layers::{Bottom, Layer, ways_down};
-pub use limit::{LimitedBy, Limiter};
 pub use measurement::Measurement;
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap,
@@ -45,8 +39,8 @@ pub use native::SCHEMA;
 pub use phases::{Lasting, Like, Phase, PhaseKind, Until, UntilRegime};
 pub use plan::Unified;
 pub use result::{
-    ClockNote, CpuIdleness, Environment, FileSystem, Grade, JudgedByMembers, LowestTraffic, Note, Origin, RunResult,
+    ClockNote, CpuIdleness, Environment, FileSystem, Grade, JudgedByMembers, LimitedBy, Limiter, LowestTraffic, Note,
+    Origin, RunResult,
 };
-pub use samples::{percentile_as_fact, samples_needed};
 pub use steer::{LatencyGoal, SteadyResult};
-pub use surroundings::{Fact, FactKind, Surroundings};
+pub use surroundings::{Bottom, Fact, FactKind, Layer, Surroundings, ways_down};

@@ -4,7 +4,7 @@
 //! tables, Parquet) are in `formats`.
 
 use crate::Lasting;
-use crate::printed::{LatencyShare, ReadKind};
+use crate::reading::{LatencyShare, ReadKind};
 use measure::Direction;
 use measure::text::{SizeStyle, exact_size};
 use plan::{Mix, RwPattern};
@@ -39,8 +39,7 @@ pub struct AccessPattern {
 }
 
 impl AccessPattern {
-    /// Returns the pattern with this name in fio's option `rw`; `None` for any other text, and for trims that are
-    /// followed by writes.
+    /// Returns the pattern with this name in fio's `rw`; `None` for other text and for trims before writes.
     pub fn from_word(word: &str) -> Option<Self> {
         let RwPattern { mix, random } = RwPattern::parse(word)?;
         let order = if random { AccessOrder::Random } else { AccessOrder::Sequential };
@@ -149,8 +148,7 @@ pub struct Measurement {
     pub unplaced_shares: Vec<f64>,
     /// Latencies at the percentiles [`PERCENTS`].
     pub percentiles_ns: [Option<f64>; PERCENTS.len()],
-    /// Mean of the latency that the percentiles are of: fio keeps those of completion latency, while `mean_ns` is that
-    /// of total latency.
+    /// Mean of the latency that the percentiles are of: fio's are of completion, `mean_ns` is of total latency.
     pub percentiles_mean_ns: Option<f64>,
     /// Name of the engine.
     pub engine: Option<String>,

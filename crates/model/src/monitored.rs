@@ -1,5 +1,4 @@
-//! Monitoring data of a run, which the parent process collects while the jobs run: devices, CPUs, pressure, control
-//! group, workers and files.
+//! Data that the parent collects while the jobs run: devices, CPUs, pressure, control group, workers, files.
 //!
 //! Each interval has the *increments* of the counters in their own units, so intervals can be added and adjacent ones
 //! merged. A signal that could not be read is `None` or missing, never 0.
@@ -59,8 +58,7 @@ pub struct DeviceFacts {
     pub write_back: Option<bool>,
     /// The same as the device itself reports it, whatever the kernel was set to.
     pub own_write_back: Option<bool>,
-    /// True if the device has a write cache that was switched off (`hdparm -W0`); `None` if the kernel does not show
-    /// it.
+    /// True if the device has a write cache that is switched off (`hdparm -W0`); `None` if it is not known.
     pub cache_switched_off: Option<bool>,
     /// Logical block size: the unit of addressing.
     pub logical_block_bytes: Option<u64>,
@@ -261,8 +259,7 @@ pub struct Interval {
     pub pressure: Option<PressureGain>,
     /// Increments of the control group's counters.
     pub group: Option<GroupGain>,
-    /// Times that processors were slowed because of heat: the kernel's counters of packages and cores together; `None`
-    /// where it has none.
+    /// Times that processors were slowed because of heat, of packages and cores together; `None` without counters.
     pub processor_throttles: Option<u64>,
     /// Increments for the main threads of the first 64 workers, in the order of the jobs. In the result of a survey the
     /// first worker of a group has the bytes and switches of all of them ([`crate::RunResult::gather`]).
@@ -301,8 +298,7 @@ pub struct DeviceGain {
     pub busy_ms: u64,
     /// Milliseconds weighted by the number of requests in flight.
     pub in_queue_ms: u64,
-    /// Temperature in thousandths of a degree Celsius at the end of the interval, or the highest of merged ones; NVMe
-    /// only.
+    /// Temperature in thousandths of a degree Celsius at the end, or the highest of merged ones; NVMe only.
     pub temperature_millidegrees: Option<i64>,
 }
 

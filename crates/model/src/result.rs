@@ -1,7 +1,7 @@
 //! Result of a whole run.
 
-use crate::printed::ReadRun;
-use crate::{DeviceUsage, JobResult, Lasting, LimitedBy, Monitored, Phase, Surroundings, UntilRegime};
+use crate::reading::ReadRun;
+use crate::{DeviceUsage, JobResult, Lasting, Monitored, Phase, Surroundings, UntilRegime};
 use serde::{Deserialize, Serialize};
 
 /// All results of one invocation.
@@ -48,8 +48,7 @@ pub struct RunResult {
     pub until_regime: Option<UntilRegime>,
     /// Machine and software that it ran on.
     pub environment: Environment,
-    /// Which machine and devices it was, and their settings; `None` within a survey, which states them once for all of
-    /// its tests.
+    /// Which machine and devices it was, and their settings; `None` within a survey, which states them once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Box<Surroundings>>,
     /// Findings of the checks.
@@ -90,16 +89,14 @@ impl RunResult {
 
 /// Origin of a result: it says whether the checks that need samples can be made again.
 ///
-/// Only [`Origin::Members`] is stored, as the member `judged_by_members` of a result; all else that is read from a file
-/// is [`Origin::Measured`].
+/// Only [`Origin::Members`] is stored, as `judged_by_members`; all else that is read is [`Origin::Measured`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Option<JudgedByMembers>", into = "Option<JudgedByMembers>")]
 pub enum Origin {
     /// A run of plumb. Its samples are in the result, if any were taken.
     #[default]
     Measured,
-    /// Runs of several members. Each was judged by its own samples, which are not in the result; the notes have what
-    /// was found.
+    /// Runs of several members, each judged by its own samples, which are not here; the notes have the findings.
     Members(JudgedByMembers),
     /// A report, as printed. Fields of the result have a default for what it does not state, and are within bounds
     /// where it is not. If plumb wrote it, it may have the samples.
@@ -242,6 +239,62 @@ pub struct Note {
     pub check: String,
     /// Its grade.
     pub grade: Grade,
+    /// Explanation in one sentence.
+    pub sentence: String,
+    /// Supporting numbers, with units in their names.
+    pub evidence: Vec<(String, f64)>,
+}
+
+// Bottleneck of a run.
+
+/// Kinds of bottleneck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limiter {
+    /// The CPUs of the machine that runs the benchmark.
+    ClientCpu,
+    /// The queue depth: more I/Os in flight would be faster.
+    Depth,
+    /// The link to the device.
+    Link,
+    /// A configured limit: of a control group, of the plan, or of the device's service level.
+    Cap,
+    /// The device, which is busy all the time.
+    Device,
+    /// Flushes that the workers wait for.
+    Flush,
+    /// The process or machine that serves the file system (FUSE, network).
+    Server,
+    /// Locks of the file system that workers wait for.
+    FileSystemLock,
+    /// I/O of other processes on the same device.
+    Neighbour,
+}
+
+impl Limiter {
+    /// Name for use in a sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            Limiter::ClientCpu => "client CPU",
+            Limiter::Depth => "depth",
+            Limiter::Link => "link",
+            Limiter::Cap => "cap",
+            Limiter::Device => "device",
+            Limiter::Flush => "flush",
+            Limiter::Server => "file-system server",
+            Limiter::FileSystemLock => "file-system lock",
+            Limiter::Neighbour => "neighbour",
+        }
+    }
+}
+
+/// The bottleneck that was found in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitedBy {
+    /// Kind of bottleneck.
+    pub limiter: Limiter,
+    /// Percentage; the sentence says of what.
+    pub share_percent: f64,
     /// Explanation in one sentence.
     pub sentence: String,
     /// Supporting numbers, with units in their names.

@@ -24,8 +24,8 @@ pub fn on_all_processors<Item: Sync, Done: Send>(items: &[Item], work: impl Fn(&
     each(items, helpers(items.len() / WORTH_A_THREAD), &(), || Some(()), |(), _, item| work(item))
 }
 
-/// Applies `work` to all items, in this thread with `own` and in up to `helpers` more with what `start` makes there. A thread that cannot
-/// start leaves its items to the others.
+/// Applies `work` to all items, in this thread with `own` and in up to `helpers` more with what `start` makes there. A
+/// thread that cannot start leaves its items to the others.
 pub(crate) fn each<State, Item: Sync, Done: Send>(
     items: &[Item],
     helpers: usize,

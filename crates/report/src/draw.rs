@@ -12,8 +12,9 @@ use serde_json::Value;
 const BROWSER: &str = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};
     globalThis.plumb = { charts: {}, family: '', live: false };";
 
-/// Draws one chart and disposes of it, without the parts that only a browser needs, which take a quarter of the time. The identifiers in the
-/// drawing begin with its number. A line of many points is handed over as an array of numbers, of which ECharts makes no object per point.
+/// Draws one chart and disposes of it, without the parts that only a browser needs, which take a quarter of the time.
+/// The identifiers in the drawing begin with its number. A line of many points is handed over as an array of numbers,
+/// of which ECharts makes no object per point.
 const DRAW: &str = "(name, data, look, number) => {
     const plain = (one) => {
         if (one.type !== 'line' || one.data.length < 20 || !one.data.every(Array.isArray)) return one;
@@ -35,8 +36,8 @@ const DRAW: &str = "(name, data, look, number) => {
 
 /// Memory limit of the JavaScript engine in bytes; it stops a chart script that does not terminate.
 const MEMORY: usize = 200 << 20;
-/// Memory in use, in bytes, at which unreachable cycles are collected, whenever a chart begins: the engine by itself looks for them each time
-/// that its memory has grown by half, also where that is little.
+/// Memory in use, in bytes, at which unreachable cycles are collected, whenever a chart begins: the engine by itself
+/// looks for them each time that its memory has grown by half, also where that is little.
 const COLLECTED_AT: usize = 32 << 20;
 
 /// Pictures for which it is worth to start another engine, which takes as long as drawing some.
@@ -212,8 +213,8 @@ impl ChartEngine {
         self.numbered(chart, data, look, 0)
     }
 
-    /// Draws these pictures, on all processors if there are enough of them. Each is what [`ChartEngine::svg`] draws, with identifiers that
-    /// no other one has, so that all of them can be in one document.
+    /// Draws these pictures, on all processors if there are enough of them. Each is what [`ChartEngine::svg`] draws,
+    /// with identifiers that no other one has, so that all of them can be in one document.
     ///
     /// # Errors
     /// The data of a picture does not fit its chart.

@@ -34,8 +34,7 @@ impl Typeface {
         Some(Typeface { letters: font.charmap(), widths: font.glyph_metrics(size, location), em })
     }
 
-    /// Width of a character. A character missing from the font is drawn in a font of the viewer's, where it is usually
-    /// as wide as it is high.
+    /// Width of a character. One that the font lacks is drawn by the viewer's, mostly as wide as it is high.
     fn width(&self, letter: char) -> f64 {
         let own = self.letters.map(letter).and_then(|glyph| self.widths.advance_width(glyph));
         own.map_or(self.em, f64::from)

@@ -20,7 +20,7 @@ pub fn mark_svg(svg: &str, program: &str) -> String {
     format!("{}{}{}\n", &svg[..head], comment(program), &svg[head..])
 }
 
-/// Adds the mark to a PNG file, as a text chunk after the first chunk. It says which page of a report the image is, from 1.
+/// Adds the mark to a PNG file, as a text chunk after the first chunk, with the page of a report, from 1.
 pub fn mark_png(png: &[u8], program: &str, page: usize) -> Vec<u8> {
     let text = format!("tEXtSoftware\0{WORDS}: {program}{}", page_words(page));
     let length = u32::try_from(text.len() - 4).unwrap_or(0);
@@ -29,8 +29,7 @@ pub fn mark_png(png: &[u8], program: &str, page: usize) -> Vec<u8> {
     [head, &length.to_be_bytes(), text.as_bytes(), &checksum.to_be_bytes(), rest].concat()
 }
 
-/// Adds the mark to a PDF file, as a comment after its end: the file's cross-reference table has byte offsets from the
-/// start.
+/// Adds the mark to a PDF file, as a comment after its end, because its table has offsets from the start.
 pub fn mark_pdf(pdf: &[u8], program: &str) -> Vec<u8> {
     let text: String = program.chars().filter(char::is_ascii_graphic).collect();
     [pdf, format!("\n% {WORDS}: {text}\n").as_bytes()].concat()

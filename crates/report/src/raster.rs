@@ -32,7 +32,7 @@ const MOST_PIXELS: u64 = 64 << 20;
 /// Most rows of pixels of a page, where the pictures are too many for one image.
 const MOST_ROWS: u32 = 8192;
 
-/// Height, in units of a drawing, of the highest one of this width that is one image, and of the pages if it must be several.
+/// Height, in a drawing's units, of the highest one of this width in one image, and of pages if it must be several.
 pub fn most_high(width: u32, scale: f32) -> (u32, u32) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     #[expect(clippy::cast_precision_loss, reason = "64 Mi is a power of two")]

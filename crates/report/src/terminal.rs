@@ -68,7 +68,7 @@ pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64], columns: usize)
 /// Widest name of a system in an overlay, and most values of its curve, in columns.
 const OVERLAY: (usize, usize) = (22, 16);
 
-/// Several sweeps over one another: a line per system with a sparkline of its IOPS, all of one scale, and its numbers at each level.
+/// Several sweeps over one another: a line per system with a sparkline of its IOPS, and its numbers at each level.
 pub(crate) fn overlay(overlay: &Overlay, columns: usize) -> String {
     let width = columns.clamp(COLUMNS.0, COLUMNS.1);
     type Value = fn(&Level) -> Option<String>;

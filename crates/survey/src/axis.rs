@@ -13,8 +13,7 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// Options (by main name) controlled by the survey itself; setting one would make a test differ from its row in the
-/// table.
+/// Options (by main name) that the survey itself controls; set otherwise, a test would differ from its row.
 const OURS: &[&str] = &[
     "allow_file_create",
     "allow_mounted_write",

@@ -1,10 +1,9 @@
 //! The sentences at the end of a survey: the lasting rates of tests with different phases, and two sentences on the
 //! sweep over users or, without one, on the swept option.
 
-use crate::finished::FinishedTest;
 use crate::kind::TestKind;
 use crate::parse_values::short_size;
-use crate::test::SurveyTest;
+use crate::test::{FinishedTest, SurveyTest};
 use analysis::{Level, Rank, best_value, median_round};
 use measure::text;
 
@@ -111,8 +110,7 @@ fn point(row: &FinishedTest) -> Option<Level> {
     Level::of(f64::from(row.test.users), &row.result, direction, &row.result.notes)
 }
 
-/// Without a sweep over users: the levels with the most IOPS and with the highest bandwidth, beyond the noise of their
-/// rounds.
+/// Without a sweep over users: the levels with the most IOPS and the most bandwidth, beyond the rounds' noise.
 fn of_sweep(title: &str, rows: &[&FinishedTest]) -> Vec<String> {
     let mut levels: Vec<(&SurveyTest, Vec<Level>)> = Vec::new();
     for row in rows {

@@ -3,9 +3,9 @@
 use crate::error::SurveyError;
 use crate::kind::TestKind;
 use crate::parse_values;
+use crate::parse_values::push_new;
 use crate::preconditioning::Precondition;
 use crate::request::SurveyRequest;
-use crate::words::push_new;
 use plan::{Placing, WrittenOption, WrittenValue};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -179,8 +179,7 @@ impl Raw {
             output_dir: Some(PathBuf::from(self.get('o').unwrap_or("."))),
             ..SurveyRequest::default()
         };
-        // Raw devices are used as a whole unless -m limits the size; fio.sh uses 64 GiB regardless of the device's
-        // size.
+        // Raw devices are used whole unless -m limits them; fio.sh uses 64 GiB whatever the size of the device.
         if raw.is_empty() || megabytes.is_some() {
             request.size = Some(self.bytes(megabytes, raw.len(), &request)?);
         }

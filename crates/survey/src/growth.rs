@@ -3,9 +3,8 @@
 //! `analysis` decides when growth has ended.
 
 use crate::conclusions::kinds;
-use crate::finished::FinishedTest;
 use crate::parse_values::short_size;
-use crate::test::SurveyTest;
+use crate::test::{FinishedTest, SurveyTest};
 use analysis::costs::{UserPoint, scalability};
 use analysis::growth_ends;
 use measure::text;
@@ -95,8 +94,8 @@ impl Knee {
         Some(Knee { level, rate, beyond, predicted })
     }
 
-    /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1.0 %
-    /// and −2.0 %`. `what` is what is counted, in the singular, `shown` formats a rate.
+    /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1.0
+    /// % and −2.0 %`. `what` is what is counted, in the singular, `shown` formats a rate.
     pub fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
         let (level, rate) = (text::counted(self.level.into(), what), shown(self.rate));
         if self.beyond.is_empty() {

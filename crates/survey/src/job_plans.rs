@@ -1,7 +1,6 @@
 //! Tests → Plans: literals for the options that a survey fixes, with the swept options applied by fio's parser.
 //!
-//! Sequential users work on separate regions of a path, so that none reads data that another has just brought into a
-//! cache.
+//! Sequential users have separate regions of a path, so that none reads data that another just brought into a cache.
 
 use crate::error::SurveyError;
 use crate::kind::TestKind;
@@ -12,7 +11,7 @@ use measure::{Direction, Nanos, PerDirection};
 use plan::{
     Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, Mix, Plan, RecordPlan, SyncMode, Work,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const MIB: u32 = 1 << 20;
 
@@ -88,8 +87,7 @@ struct Region {
 }
 
 impl SurveyTest {
-    /// Checks that the target is large enough for the users' regions and that the block size has the alignment of
-    /// O_DIRECT.
+    /// Checks that the target has room for the users' regions and that the block size is aligned for O_DIRECT.
     ///
     /// # Errors
     /// The target is too small for the users' regions, or the block size is not aligned.
@@ -119,8 +117,7 @@ impl SurveyTest {
         Ok(())
     }
 
-    /// True if log writes are too small for O_DIRECT, so that they go through the page cache; O_DSYNC writes them to
-    /// the device.
+    /// True if log writes are too small for O_DIRECT: they go through the page cache, and O_DSYNC to the device.
     pub fn goes_through_cache(&self, target: &SurveyTarget) -> bool {
         self.kind == TestKind::LogWrite && !self.block.is_multiple_of(target.direct_multiple)
     }
@@ -225,8 +222,7 @@ impl SurveyTest {
             read_percent: if self.kind.is_mixed() { SurveyTest::USUAL_READS } else { LoadPlan::default().read_percent },
             block_size: PerDirection::all(BlockSize::Fixed(self.block)),
             end_fsync: self.kind.writes() && self.kind != TestKind::LogWrite,
-            // A new seed each time and no random map: a cache or prefetcher below must not benefit from the order of a
-            // previous survey.
+            // A new seed each time and no random map: no cache below may benefit from the order of an earlier survey.
             seed: None,
             repeat_per_loop: false,
             cover_all: false,
@@ -248,8 +244,7 @@ impl SurveyTest {
     /// Builds the Plan of this test.
     ///
     /// # Errors
-    /// The target is too small, a swept option or the engine is unknown or rejected, or the engine does not transfer
-    /// data of the target.
+    /// The target is too small, an option or the engine is unknown or rejected, or the engine moves no data of it.
     pub fn plan(
         &self,
         setup: Setup<'_>,
@@ -377,6 +372,86 @@ pub fn rounds_plan(target: &SurveyTarget, tests: &[SurveyTest], longest: Nanos) 
         }
     }
     plan
+}
+
+// Plans of `plumb model --run`: reads of one size, from the device or from memory.
+
+/// Reads of one measurement.
+#[derive(Clone, Debug)]
+pub struct CostReads {
+    /// Name of the job.
+    pub name: String,
+    /// Bytes of a read.
+    pub block: u64,
+    /// At least 1; with several, each is a worker.
+    pub users: u32,
+    /// In milliseconds; `None` for one pass over the target.
+    pub time: Option<u64>,
+    /// Their order, and what they find in memory.
+    pub way: ReadWay,
+}
+
+/// Order of the reads, and what they find in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadWay {
+    /// At random, with O_DIRECT.
+    Device,
+    /// In order, from an empty page cache.
+    Cold,
+    /// In order, from the page cache as it is.
+    Cached,
+}
+
+impl CostReads {
+    /// The Plan of the options that it states.
+    pub fn plan(&self, path: &Path, size: u64) -> Plan {
+        let mut job = JobPlan::with_defaults(&self.name, "model", plan::DEFAULT_ENGINE);
+        let is_direct = self.way == ReadWay::Device;
+        job.clones = self.users;
+        job.limits = Limits {
+            runtime: self.time.map(Nanos::from_millis),
+            time_based: self.time.is_some(),
+            error_dump: true,
+            ..Limits::default()
+        };
+        job.files = FilePlan {
+            names: vec![path.to_owned()],
+            size: Some(Extent::Bytes(size)),
+            direct: is_direct,
+            invalidate: self.way != ReadWay::Cached,
+            // Files that are read are laid out with data.
+            overwrite: true,
+            ..FilePlan::default()
+        };
+        // At most the largest of the block sizes.
+        let block = BlockSize::Fixed(u32::try_from(self.block).unwrap_or(u32::MAX));
+        let mix = Mix::Only(Direction::Read);
+        job.load = LoadPlan { mix, random: is_direct, block_size: PerDirection::all(block), ..LoadPlan::default() };
+        job.record.completion_percentiles = false;
+        job.record.group_reporting = self.users > 1;
+        job.written = self.options(path, size);
+        Plan { jobs: vec![job], global_options: Vec::new() }
+    }
+
+    /// The options of a job file that does the same.
+    fn options(&self, path: &Path, size: u64) -> Vec<(String, String)> {
+        let escaped = path.display().to_string().replace(':', "\\:");
+        let mut options = vec![("name", self.name.clone()), ("filename", escaped), ("size", size.to_string())];
+        options.extend([("ioengine", plan::DEFAULT_ENGINE.to_owned()), ("clat_percentiles", "0".to_owned())]);
+        match self.way {
+            ReadWay::Device => options.extend([("direct", "1".to_owned()), ("rw", "randread".to_owned())]),
+            ReadWay::Cold => options.push(("rw", "read".to_owned())),
+            ReadWay::Cached => options.extend([("invalidate", "0".to_owned()), ("rw", "read".to_owned())]),
+        }
+        options.push(("bs", self.block.to_string()));
+        if self.users > 1 {
+            options.extend([("numjobs", self.users.to_string()), ("group_reporting", "1".to_owned())]);
+        }
+        if let Some(time) = self.time {
+            options.extend([("runtime", format!("{time}ms")), ("time_based", "1".to_owned())]);
+        }
+        options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
 }
 
 #[cfg(test)]

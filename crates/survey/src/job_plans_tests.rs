@@ -190,3 +190,21 @@ fn the_options_of_a_test_repeat_its_plan_in_fio() {
         }
     }
 }
+
+#[test]
+fn a_measurement_is_that_of_the_options_that_it_states() {
+    let path = Path::new("/x/a:b");
+    for (users, time, way) in
+        [(1, None, ReadWay::Cold), (1, Some(300), ReadWay::Cached), (8, Some(1000), ReadWay::Device)]
+    {
+        let reads = CostReads { name: "a".to_owned(), block: 4096, users, time, way };
+        let own = reads.plan(path, 1 << 20).jobs.remove(0);
+        let words: Vec<String> = own.written.iter().map(|(name, value)| format!("--{name}={value}")).collect();
+        let parsed = fio::Parser::new(engine::ENGINES)
+            .command_line(&words, &SURROUNDINGS)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let fio::Action::Run(mut plan) = parsed.action else { panic!("{words:?} is not a run") };
+        let theirs = JobPlan { origin: own.origin.clone(), written: own.written.clone(), ..plan.jobs.remove(0) };
+        assert_eq!(format!("{own:?}"), format!("{theirs:?}"));
+    }
+}

@@ -13,8 +13,7 @@ pub enum TestKind {
     RandomRead,
     /// Sequential reads, each user in a separate region, as in a table scan or a backup.
     SequentialRead,
-    /// Sequential synchronous writes, each on stable storage before the next, each user in a separate region, as in a
-    /// database log.
+    /// Sequential synchronous writes, each stable before the next, each user in a region, as in a database log.
     LogWrite,
     /// Random reads and writes, 80 % reads by default.
     Mixed,

@@ -2,7 +2,6 @@
 
 use crate::error::SurveyError;
 use crate::request::WarmUp;
-use crate::words::push_new;
 use measure::text::{SizeStyle, TimeUnit, binary_size, duration, exact_size};
 
 const MIB: u64 = 1 << 20;
@@ -38,8 +37,7 @@ pub fn room(text: &str) -> Result<u64, SurveyError> {
     binary_size(text).filter(|&bytes| i64::try_from(bytes).is_ok()).ok_or_else(wrong)
 }
 
-/// Parses the time after which an I/O is reported as stuck: seconds, or a number with s, m or h; 0 for never. Returns
-/// seconds.
+/// Parses the seconds after which an I/O is reported as stuck: a number, or one with s, m or h; 0 for never.
 ///
 /// # Errors
 /// The text is invalid; the message gives a valid example.
@@ -182,6 +180,15 @@ pub(crate) fn written_size(bytes: u64) -> String {
     let whole = bytes >> shift;
     let step = if whole >= 1000 { 100 } else { 1 };
     short_size((whole / step * step) << shift)
+}
+
+// Lists without duplicates.
+
+/// Adds an item to a list unless the list contains it.
+pub fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Request → what is to be run: the inspected target, the tests with their times, and their order.
 
 use crate::error::SurveyError;
-use crate::finished::FinishedTest;
 use crate::job_plans::{Access, Setup, SurveyTarget, fill_plan};
 use crate::preconditioning::Precondition;
 use crate::request::{SurveyRequest, WarmUp};
 use crate::suite::{Suite, suite};
 use crate::target::{FoundTarget, OpenTarget};
-use crate::test::{SurveyTest, TestTime};
+use crate::test::{FinishedTest, SurveyTest, TestTime};
 use crate::{conclusions, growth};
 use fio::{Parser, Surroundings};
 use measure::Nanos;

@@ -26,8 +26,7 @@ pub struct Profile {
     /// Unit that limits on rates are for, like `vCPU`; none if they are absolute.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Of a profile that asks how many units there can be: the largest number that is tried. Its jobs have `units` in
-    /// braces.
+    /// Of a profile that asks for the number of units: the largest one tried. Its jobs have `units` in braces.
     #[serde(default)]
     pub most: Option<u32>,
     /// Its tests, in order.
@@ -186,8 +185,7 @@ impl Profile {
 }
 
 impl ProfileTest {
-    /// The sections for this many units: `{units}` is their number, `{2.5 * units}` 2.5 times as many, a whole number
-    /// of at least 1.
+    /// The sections for this many units: `{units}` is their number, `{2.5 * units}` 2.5 times it, at least 1.
     ///
     /// # Errors
     /// Something else is in braces.

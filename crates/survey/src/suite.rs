@@ -5,9 +5,9 @@ use crate::custom_tests::CustomTests;
 use crate::error::SurveyError;
 use crate::kind::{FIO_SH, FULL, Levels, TestKind, USUAL};
 use crate::parse_values;
+use crate::parse_values::push_new;
 use crate::request::SurveyRequest;
 use crate::test::SurveyTest;
-use crate::words::push_new;
 use measure::SplitMix;
 
 /// Most tests in one survey; a larger number is most likely a typing error.

@@ -1,13 +1,13 @@
 //! Target of a survey: a directory with work files, an existing file, or block devices.
 
 use crate::error::SurveyError;
+use crate::file_system;
 use crate::job_plans::{Access, Layout, SurveyTarget, TargetKind};
 use crate::parse_values::{short_size, written_size};
 use crate::preconditioning::{Precondition, Preconditioned};
 use crate::request::SurveyRequest;
 use crate::suite::{Suite, Writes};
 use crate::work_file::{self, Afterwards, WorkFile, directory_of};
-use crate::{consent, file_system};
 use measure::text::rounded_size;
 use model::RunResult;
 use rustix::fs::{Mode, OFlags, open};
@@ -15,7 +15,8 @@ use rustix::io::Errno;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use sys::devices::identity::BlockDevice;
+use sys::devices::claims;
+use sys::devices::identity::{BlockDevice, number_under};
 
 /// The root of /proc and /sys.
 pub(crate) const SYSTEM_ROOT: &str = "/";
@@ -88,7 +89,7 @@ impl FoundTarget {
         let writes = match natures {
             TargetKind::WorkFile => Writes::Allowed,
             TargetKind::ForeignFile => Writes::Forbidden,
-            TargetKind::Device => consent::writes(&request.targets, &request.overwrite)?,
+            TargetKind::Device => consented_writes(&request.targets, &request.overwrite)?,
         };
         if !request.overwrite.is_empty() && natures != TargetKind::Device {
             return Err(SurveyError::Target(format!("{shown}: is not a device; --overwrite is for devices")));
@@ -200,8 +201,7 @@ fn kind(path: &Path) -> Result<TargetKind, SurveyError> {
     }
 }
 
-/// True for a new file in an existing directory; it needs an extension, so that a mistyped directory is not taken for a
-/// file.
+/// True for a new file in an existing directory; it needs an extension, so that no mistyped directory is one.
 fn may_be_made(path: &Path) -> bool {
     path.extension().is_some() && directory_of(path).is_dir()
 }
@@ -243,8 +243,7 @@ impl OpenTarget {
         })
     }
 
-    /// The target of members of a cluster, as it is seen from here: nothing is opened or made, each member does that
-    /// for itself.
+    /// The target of members of a cluster, as seen from here: nothing is opened or made, as each member does that.
     pub fn of_members(subject: &FoundTarget, request: &SurveyRequest) -> Self {
         let first = subject.paths.first().cloned().unwrap_or_default();
         let mut target = subject.outlined(request);
@@ -279,8 +278,7 @@ impl OpenTarget {
         Err(SurveyError::Target(format!("{}: {size} cannot be written: {}", self.shown, error.message)))
     }
 
-    /// Marks the work files as filled and checks that they have no holes. Returns a remark for each file whose holes
-    /// are unknown.
+    /// Marks the work files as filled and checks them for holes. Returns a remark on each whose holes are unknown.
     pub fn set_filled(&mut self) -> Result<Vec<String>, SurveyError> {
         let mut remarks = Vec::new();
         for work in &mut self.work_files {
@@ -430,11 +428,68 @@ fn access(paths: &[PathBuf], wanted: Option<bool>, remarks: &mut Vec<String>) ->
     Ok(Access::Direct)
 }
 
-/// False if a file without a name in this directory refuses O_DIRECT. Where there can be none, it is not known, and
-/// members say it.
+/// False if a nameless file in this directory refuses O_DIRECT. Without such files, members have to say it.
 fn takes_direct(directory: &Path) -> bool {
     let nameless = OFlags::RDWR | OFlags::TMPFILE | OFlags::DIRECT | OFlags::CLOEXEC;
     open(directory, nameless, Mode::RUSR | Mode::WUSR).err() != Some(Errno::INVAL)
+}
+
+// Permission to overwrite a device: the user must repeat its identity, and the device must not be in use.
+
+/// Decides if these devices may be written to, given the identities repeated by the user. Without any they are read
+/// only. An identity that does not match, or a device that is in use, is an error.
+fn consented_writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes, SurveyError> {
+    if repeated.is_empty() {
+        return Ok(Writes::Forbidden);
+    }
+    let mut unused: Vec<&String> = repeated.iter().collect();
+    for path in devices {
+        let refused = |why: String| SurveyError::at(path, format!("is not overwritten: {why}"));
+        let known = identities(path).map_err(&refused)?;
+        let Some(at) = unused.iter().position(|word| known.contains(word)) else {
+            let known = known.join(" or ");
+            return Err(refused(format!("--overwrite names another device; this one is {known}")));
+        };
+        unused.remove(at);
+        check_unused(path).map_err(&refused)?;
+    }
+    match unused.first() {
+        Some(word) => {
+            Err(SurveyError::Target(format!("--overwrite {word}: no device has this serial number, WWID or NAME:SIZE")))
+        }
+        None => Ok(Writes::Allowed),
+    }
+}
+
+/// Identities of a device, the most permanent first: serial number or WWID, otherwise name and size.
+fn identities(path: &Path) -> Result<Vec<String>, String> {
+    let number = number_under(path).map_err(|error| error.to_string())?;
+    let device = BlockDevice::by_number(Path::new(SYSTEM_ROOT), number);
+    let device = device.ok_or("the kernel does not list it")?;
+    let lasting = device.whole().serial().map(|serial| serial.split_whitespace().collect::<Vec<_>>().join("-"));
+    let size = device.size().ok_or("the kernel does not tell its size")?;
+    // A partition has the serial number of its disk; its size is added to distinguish it.
+    Ok(match lasting {
+        Some(serial) if device.is_partition() => vec![format!("{serial}:{size}")],
+        Some(serial) => vec![serial],
+        None => vec![format!("{}:{size}", device.name())],
+    })
+}
+
+/// Checks that the device is neither in use nor holds a known signature; `--overwrite` does not override this.
+fn check_unused(path: &Path) -> Result<(), String> {
+    let root = Path::new(SYSTEM_ROOT);
+    let number = number_under(path).map_err(|error| error.to_string())?;
+    let device = BlockDevice::by_number(root, number).ok_or("the kernel does not list it")?;
+    let claims = claims::on(root, path, &device).map_err(|error| error.to_string())?;
+    let shown: Vec<String> = claims.iter().map(ToString::to_string).collect();
+    match claims.first() {
+        None => Ok(()),
+        Some(first) if first.is_use() => Err(format!("it {}; stop what uses it first", shown.join(", "))),
+        Some(_) => {
+            Err(format!("it {}; if that is not needed any more, run wipefs --all on it first", shown.join(", ")))
+        }
+    }
 }
 
 #[cfg(test)]

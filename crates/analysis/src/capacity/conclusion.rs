@@ -3,8 +3,7 @@
 use super::{Counts, Limit, Regime, Trial};
 use crate::statistics::Crossing;
 
-/// A longer run contradicts the trials if its share of slow I/Os is this many deviations above theirs, and this many times
-/// that of the limit.
+/// A longer run contradicts the trials if its share of slow I/Os is this many deviations and times above theirs.
 const DEVIATIONS: f64 = 4.0;
 const TIMES: f64 = 2.0;
 
@@ -29,8 +28,8 @@ pub enum Basis {
     /// The fit over the trials.
     #[default]
     Fit,
-    /// A cliff: the highest rate that kept the limits, and the lowest one that missed them by far. A backlog grows there, so
-    /// the share of slow I/Os depends on how long a run lasts.
+    /// A cliff: the highest rate that kept the limits, and the lowest one that missed them by far. A backlog grows
+    /// there, so the share of slow I/Os depends on how long a run lasts.
     Cliff,
 }
 
@@ -78,7 +77,7 @@ pub enum Reason {
     Late(f64),
     /// The rate of the target changed during trials at about this rate.
     Changed(f64),
-    /// The limits were missed in the confirmation, down to this rate, although the trials kept them: the target changes.
+    /// Limits were missed in the confirmation, down to this rate, although the trials kept them: the target changes.
     NotStationary(f64),
 }
 

@@ -1,11 +1,11 @@
 //! The largest rate of arrivals at which response times keep their limits: the search as a state machine.
 //!
-//! An observation goes in, the next rate or the answer comes out. Nothing is measured here, and nothing is random but the
-//! order of the rates of a round, which comes from a seed. `statistics::crossing` is the regression.
+//! An observation goes in, the next rate or the answer comes out. Nothing is measured here, and nothing is random but
+//! the order of the rates of a round, which comes from a seed. `statistics::crossing` is the regression.
 //!
-//! Ramp: doubles the rate until a limit is missed. Bracket: halves the gap in logarithms to 15 %. Rounds: six trials around
-//! the estimate, and the regression over all trials near it, until the interval is narrow. Confirmation: a longer run at the
-//! lower end of the interval.
+//! Ramp: doubles the rate until a limit is missed. Bracket: halves the gap in logarithms to 15 %. Rounds: six trials
+//! around the estimate, and the regression over all trials near it, until the interval is narrow. Confirmation: a
+//! longer run at the lower end of the interval.
 
 mod conclusion;
 #[cfg(test)]
@@ -28,8 +28,7 @@ pub const WARM_UP: f64 = 0.2;
 const MOST_LATE: f64 = 0.01;
 /// Part of a limit by which an I/O must be late to count. One that is late by less moves no share of slow I/Os by much.
 const LATE_PART: f64 = 0.1;
-/// A trial has this many times as many slow I/Os as late ones at most, if it is the tester that makes them slow: those behind a
-/// late one wait, too.
+/// Most slow I/Os per late one of a trial, if the tester makes them slow: those behind a late one wait, too.
 const SLOW_PER_LATE: f64 = 2.0;
 /// Share of the offered rate below which the target does not keep up.
 const KEEPS_UP: f64 = 0.98;
@@ -103,7 +102,7 @@ impl Trial {
             && self.counts.iter().zip(limits).all(|(counts, limit)| counts.share() <= limit.beyond)
     }
 
-    /// True if completions did not keep up with arrivals. The number of arrivals is random: three deviations are chance.
+    /// True if completions did not keep up with arrivals. Arrivals are random: three deviations are chance.
     fn falls_behind(&self) -> bool {
         let expected = self.offered * self.seconds * (1.0 - WARM_UP);
         let chance = if expected > 0.0 { 3.0 / expected.sqrt() } else { 0.0 };
@@ -118,7 +117,7 @@ impl Trial {
     }
 }
 
-/// Share of the I/Os of a run that the tester sent late, although the depth had room, by more than a tenth of the limit.
+/// Share of a run's I/Os that were sent late, although the depth had room, by more than a tenth of the limit.
 pub fn late_share(result: &RunResult, limit: Nanos) -> f64 {
     let sent = late_sender::sent(result);
     let least = Nanos::from_secs_f64(LATE_PART * limit.as_secs_f64());

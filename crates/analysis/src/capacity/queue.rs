@@ -21,7 +21,7 @@ fn exponential(random: &mut SplitMix, rate: f64) -> f64 {
 }
 
 impl Queue {
-    /// Share of responses above `limit` seconds at this rate of arrivals. Source: Kleinrock, Queueing Systems (1975), 3.5.
+    /// Share of responses above `limit` seconds at this rate. Source: Kleinrock, Queueing Systems (1975), 3.5.
     fn beyond(self, arrivals: f64, limit: f64) -> f64 {
         let (load, servers) = (arrivals / self.service, measure::float(self.servers as u64));
         let (mut term, mut sum) = (1.0, 0.0);

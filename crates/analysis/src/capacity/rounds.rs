@@ -237,8 +237,8 @@ fn position(trials: &[&Trial], limit: usize, beyond: f64) -> Position {
     }
 }
 
-/// The highest rate that kept the limit and the lowest that missed it, if every trial below kept it with ease and those above
-/// missed it by far: there the fit is narrower than the trials are apart.
+/// The highest rate that kept the limit and the lowest that missed it, if every trial below kept it with ease and those
+/// above missed it by far: there the fit is narrower than the trials are apart.
 fn cliff(trials: &[RateTrial], beyond: f64) -> Option<(f64, f64)> {
     let (missed, kept): (Vec<&RateTrial>, Vec<&RateTrial>) =
         trials.iter().partition(|trial| trial.over > beyond * trial.ios);

@@ -21,7 +21,7 @@ const SENDER: f64 = 2.0;
 const MOST_HALVINGS: i32 = 6;
 /// Most trials of the ramp: 2³⁰ times the first rate.
 const MOST_RAMP: usize = 30;
-/// How many times a trial is made again: of ramp and bracket if its sender was late, of the lowest rate if it misses a limit.
+/// How many times a trial is made again: in ramp and bracket if sent late, at the lowest rate if it misses a limit.
 const MOST_AGAIN: u32 = 2;
 /// How many times a search goes back to the ramp, as every trial of a round kept the limits.
 const MOST_RAMPS: u32 = 3;
@@ -391,8 +391,8 @@ impl Search {
         };
     }
 
-    /// Goes on after a run of the confirmation. A longer run that contradicts the trials is believed: the interval is then the
-    /// gap between the longer runs that kept the limits and those that missed them.
+    /// Goes on after a run of the confirmation. A longer run that contradicts the trials is believed: the interval is
+    /// then the gap between the longer runs that kept the limits and those that missed them.
     fn confirm(&mut self, attempt: Attempt, trial: &Trial) {
         let Attempt { mut found, rate, seconds, mut lower, mut missed } = attempt;
         let is_last = lower == MOST_LOWER && found.confirmed.is_none();
@@ -451,7 +451,7 @@ impl Search {
         self.suspect(trial.offered, late, plain(with_target, None));
     }
 
-    /// Asks if the tester is late by itself at this rate. Then it is the limit, or, where nothing was kept, `late` is the answer.
+    /// Asks if the tester is late by itself at this rate. Then it is the limit, or `late` is the answer.
     fn suspect(&mut self, rate: f64, late: Answer, with_target: Conclusion) {
         let by_itself = plain(self.kept.map_or(late, |kept| Answer::AtLeast(kept, Ceiling::Tester)), None);
         self.state = State::Sender(Suspicion { rate, by_itself, with_target });

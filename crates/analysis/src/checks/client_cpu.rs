@@ -1,7 +1,6 @@
 //! Client CPU: the CPUs of the test machine were the bottleneck.
 //!
-//! Signals: on-CPU and runnable time of each worker, ticks stolen by the hypervisor, the queue of the disk; for imported
-//! results, the jobs' CPU utilization.
+//! Signals: on-CPU and runnable time of workers, stolen ticks, the disk's queue; CPU time of imported jobs.
 
 use super::note;
 use crate::limiter::device::is_full;
@@ -13,8 +12,8 @@ pub(crate) const ID: &str = "client CPU";
 
 /// A worker that is on a CPU, or waiting for one, for this fraction of the time hardly waits for a device.
 const BUSY: f64 = 0.95;
-/// If a worker is runnable without a CPU for this fraction of the time, its latencies are those of the machine. Workers that
-/// are more than the CPUs wait for one 20 to 30 % of the time at a fast disk, as any program there would.
+/// If a worker is runnable without a CPU for this fraction of the time, its latencies are those of the machine. Workers
+/// that are more than the CPUs wait for one 20 to 30 % of the time at a fast disk, as any program there would.
 const DELAYED: f64 = 0.40;
 /// If this fraction of all ticks is stolen, other guests of the hypervisor affect the result.
 const STOLEN: f64 = 0.10;

@@ -79,8 +79,7 @@ fn compressing_file(target: &TargetFacts) -> Option<String> {
         .map(|mount| format!("{} ({})", mount.point, mount.kind))
 }
 
-/// True if a file system or device compresses, whatever is written. f2fs lists its algorithm for all files, and
-/// compresses those with the attribute.
+/// True if a target compresses whatever is written. f2fs lists its algorithm, and compresses marked files.
 fn compresses(kind: &str, options: &str) -> bool {
     let by_option = |option: &str| option.starts_with("compress") && option != "compress=none";
     matches!(kind, "zfs" | "bcachefs" | "vdo" | "squashfs" | "zram")

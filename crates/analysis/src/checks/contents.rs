@@ -12,7 +12,7 @@ pub(super) const ID: &str = "contents";
 /// Fewer blocks are not a sample.
 const LEAST_BLOCKS: u32 = 4;
 
-/// Reports the first target of which at least half of the sampled blocks are zeros, and the first of which they are alike.
+/// Reports the first target with half or more of the sampled blocks zeros, and the first with half alike.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let Some(monitored) = &result.monitored else { return Vec::new() };
     if bytes_asked(result, Direction::Read) == 0 {

@@ -1,8 +1,6 @@
-//! Coordinated omission: during a stall, a closed loop issues no requests, so the percentiles miss those that would
-//! have waited.
+//! Coordinated omission: a closed loop sends nothing during a stall, so percentiles miss what would have waited.
 //!
-//! Signals: maximum latency compared with the rate and the length of the run; the longest latency of each interval; of a job
-//! with a rate, its response time.
+//! Signals: longest latencies of the run and of each interval, the rate, the length; response time of jobs with a rate.
 
 use super::note;
 use crate::run_facts::{RunFacts, busy_jobs, float, is_paced, is_simulated, window};
@@ -29,8 +27,8 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     found.or_else(|| busy_jobs(result).filter(|job| !is_simulated(job)).find_map(hidden)).into_iter().collect()
 }
 
-/// A job with a rate goes on during a stall, but its latencies begin when an I/O is issued: those that were due meanwhile show
-/// their waiting in the response time alone.
+/// A job with a rate goes on during a stall, but its latencies begin when an I/O is issued: those that were due
+/// meanwhile show their waiting in the response time alone.
 fn hidden(job: &JobResult) -> Option<Note> {
     let mixed = job.mixed();
     let [latency, response] = [mixed.latency_distribution()?, mixed.response.as_ref()?];

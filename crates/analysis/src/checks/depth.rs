@@ -1,7 +1,7 @@
 //! Depth: the requested queue depth was not reached.
 //!
-//! Signals: depth bins, latency sums and measured times (Little's law), submission latency; the requests in flight at the
-//! topmost devices and their time there; bytes past the end of the files at the start.
+//! Signals: depth bins, latency sums and measured times (Little's law), submission latency; the requests in flight at
+//! the topmost devices and their time there; bytes past the end of the files at the start.
 
 use super::{MOST_BUSY_SHARE as MOST_SHARE, note};
 use crate::run_facts::{RunFacts, busy_jobs, extends_files, float, is_paced, latency_sum_ns, slots, window};
@@ -10,8 +10,7 @@ use std::collections::BTreeSet;
 
 pub(super) const ID: &str = "depth";
 
-/// If submission takes this fraction of the latency, or of the workers' time, I/Os wait in submission instead of in the
-/// queue.
+/// If submission takes this fraction of the latency, or of the workers' time, I/Os wait there and not in the queue.
 const IN_SUBMISSION: f64 = 0.5;
 
 /// From this number of I/Os in flight on, it matters if the device has only few of them.
@@ -52,7 +51,7 @@ fn at_devices(seen: &RunFacts<'_>) -> (f64, f64) {
     })
 }
 
-/// Direct I/Os that are in flight for the jobs and wait above the device: in the engine, in a lock, or for a free request.
+/// Direct I/Os in flight that wait above the device: in the engine, in a lock, or for a free request.
 fn waiting_above(seen: &RunFacts<'_>) -> Option<Note> {
     let (in_flight, at_device) = at_devices(seen);
     // A write that is durable when it completes waits for its flush, during which the device has no request of it.
@@ -161,7 +160,7 @@ fn share_in_submission(job: &JobResult) -> Option<(f64, &'static str)> {
         submission += sum(&direction.submission)?;
         completion += sum(&direction.completion)?;
     }
-    // What the worker computes meanwhile (the contents, a checksum) is in the submission of a write, and waits for nothing.
+    // What the worker computes (contents, a checksum) is in the submission of a write, and waits for nothing.
     submission = (submission - job.cpu.user.as_f64()).max(0.0);
     let all = submission + completion;
     let each = submission / float(job.ios().max(1));

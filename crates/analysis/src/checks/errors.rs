@@ -46,8 +46,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     vec![note(ID, grade, parts.join("; "), &evidence)]
 }
 
-/// I/Os that moved less than asked. fio counts each flush as a short read: in a report with flushes that number is not
-/// one of reads.
+/// I/Os that moved less than asked. fio counts each flush as a short read, so a report with flushes has no such number.
 fn short_ios(job: &JobResult, printed: Option<&ReadJob>) -> u64 {
     let is_known = |direction: Direction| match printed {
         Some(printed) => job.directions[direction].ios > 0 && (printed.sync.is_none() || direction != Direction::Read),

@@ -1,7 +1,7 @@
 //! Flush effect: a flush that does not reach the device makes nothing durable.
 //!
-//! Signals: flushes of the jobs and the time that they took, flushes counted by the devices, mount options of all layers
-//! under the targets, write caches as the kernel and as the devices themselves report them.
+//! Signals: flushes of the jobs and the time that they took, flushes counted by the devices, mount options of all
+//! layers under the targets, write caches as the kernel and as the devices themselves report them.
 
 use super::note;
 use crate::run_facts::{busy_jobs, bytes_asked, float};

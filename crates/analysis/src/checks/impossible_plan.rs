@@ -107,8 +107,7 @@ fn had_its_runtime(job: &JobResult) -> bool {
     runtime.is_some_and(|runtime| window(job).as_secs_f64() >= WHOLE_RUNTIME * runtime.as_secs_f64())
 }
 
-/// Writes that were to be verified, and of which none or only a part was read back. Who writes do_verify=0 has asked
-/// for that.
+/// Writes to be verified of which none or only a part was read back. Who writes do_verify=0 asked for that.
 fn unverified(result: &RunResult, job: &JobResult) -> Option<Note> {
     let workload = job.workload.as_ref().filter(|workload| workload.verifies && workload.work == Work::Data)?;
     let (written, read) = (job.directions.write.bytes, job.directions.read.bytes);

@@ -12,8 +12,8 @@ pub(super) const ID: &str = "late sender";
 /// From this part of the I/Os on, the 99th percentile of the response time is that of the tester.
 const LATE_MIN: f64 = 0.01;
 
-/// Least part of the 99th percentile of the response time that the tester must add, to change what is read from it. A worker
-/// that sleeps until an I/O is due wakes up some 10 µs later.
+/// Least part of the 99th percentile of the response time that the tester must add, to change what is read from it. A
+/// worker that sleeps until an I/O is due wakes up some 10 µs later.
 const PART_MIN: f64 = 0.1;
 
 /// Checks all I/Os with a rate together.

@@ -1,8 +1,6 @@
-//! Limiter: a rate limit set on purpose, detected as a limit that is reached, as a plateau, or by I/Os that wait above an
-//! idle device.
+//! Limiter: a rate limit set on purpose, seen as a limit reached, a plateau, or I/Os that wait above an idle device.
 //!
-//! Signals: limits of the control group compared with the devices' counters, rates per interval, latencies against the queue
-//! of the device.
+//! Signals: limits of the control group, the devices' counters, rates per interval, latencies and the queue.
 
 use super::note;
 use crate::limiter::caps;

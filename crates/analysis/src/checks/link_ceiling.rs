@@ -12,7 +12,7 @@ pub(super) const ID: &str = "link ceiling";
 /// Counters are read one after the other, so an interval may show slightly more than the link's maximum.
 const SLACK: f64 = 1.02;
 
-/// Compares the faster direction (the sum of both, if all links transfer in one direction at a time) with the total bandwidth of all links below the targets.
+/// Compares the faster direction (the sum, where links are half duplex) with the bandwidth of all links below.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     judge(result).into_iter().collect()
 }

@@ -362,7 +362,7 @@ pub fn is_of_memory(notes: &[Note]) -> bool {
     notes.iter().filter(finds).any(|note| note.grade == Grade::NotAStorageResult)
 }
 
-/// The sentence that names the machine that measured as the limit: such a result says nothing of the storage. `None` if it was not.
+/// The sentence that names the measuring machine as the limit: no result of the storage. `None` if it was not.
 pub fn limit_of_tester<'a>(notes: &'a [Note], limited_by: Option<&'a LimitedBy>) -> Option<&'a str> {
     let found = notes.iter().find(|note| note.check == client_cpu::ID && is_finding(note));
     let limit = limited_by.filter(|limit| limit.limiter == Limiter::ClientCpu);
@@ -382,8 +382,8 @@ pub fn grade_title(grade: Grade) -> &'static str {
 /// Notes of all checks. A clean result has none.
 ///
 /// What the run itself found stays if its samples are not in the result: fio's JSON has the remarks of the run, without
-/// the samples that they were made from and with rounded times, and the result of several members has those about each. The printed rates are held against
-/// their counts again.
+/// the samples that they were made from and with rounded times, and the result of several members has those about each.
+/// The printed rates are held against their counts again.
 ///
 /// ```
 /// use model::{Grade, JobError, JobResult, RunResult};
@@ -404,8 +404,7 @@ pub fn check(result: &RunResult) -> Vec<Note> {
     CHECKS.iter().flat_map(|check| (check.run)(result)).chain(own.cloned()).collect()
 }
 
-/// The grade of a result with these notes: the worst of theirs; not checked if there are no findings but a check was
-/// impossible.
+/// The grade of a result with these notes: the worst; not checked if there are no findings but gaps.
 pub fn grade(notes: &[Note]) -> Grade {
     let worst = notes.iter().map(|note| note.grade).max().unwrap_or(Grade::Trusted);
     let unchecked = notes.iter().any(|note| note.grade == Grade::NotChecked);

@@ -1,8 +1,9 @@
 //! Not steady: the average does not describe a rate that changes in steps, drifts, or falls in a rhythm.
 //!
-//! Signals: I/Os of the workers per interval. From 15 intervals on, the phases of the run are the verdict. Rules of this check decide what
-//! the phases of less than 60 intervals cannot, with the bytes per interval: the best single change point compared with the best line, both by least
-//! squares; then a swing that repeats, by the correlation of the rates with themselves some intervals later.
+//! Signals: I/Os of the workers per interval. From 15 intervals on, the phases of the run are the verdict. Rules of
+//! this check decide what the phases of less than 60 intervals cannot, with the bytes per interval: the best single
+//! change point compared with the best line, both by least squares; then a swing that repeats, by the correlation of
+//! the rates with themselves some intervals later.
 
 use super::note;
 use crate::regime::{lasting_phase, phases};
@@ -16,7 +17,7 @@ pub(super) const ID: &str = "not steady";
 const INTERVALS_MIN: usize = 8;
 /// Minimum number of intervals on each side of a change point.
 const SIDE_MIN: usize = 3;
-/// A burst at the start, shorter than [`SIDE_MIN`], is at least this many times as fast as the rest, by its length in intervals.
+/// A burst at the start, shorter than [`SIDE_MIN`], is at least this many times as fast as the rest, by its length.
 const BURSTS: [f64; SIDE_MIN - 1] = [4.0, 2.0];
 /// Minimum correlation of the rates with those one period later.
 const REPEATS_MIN: f64 = 0.65;

@@ -1,7 +1,6 @@
-//! Overlap: workers use the same blocks at the same time. Their reads come from a cache; of their writes one copy is left.
+//! Overlap: workers use the same blocks at a time. Their reads come from a cache; of their writes one copy is left.
 //!
-//! Signals: paths, regions, patterns and offsets of the jobs; the identity of the targets, which is the same for all names
-//! of a file.
+//! Signals: paths, regions, patterns and offsets of the jobs; the identity of the targets behind their names.
 
 use super::note;
 use crate::run_facts::{busy_jobs, float, is_sequential};

@@ -1,7 +1,6 @@
 //! Small set: a working set that fits into a cache measures the cache.
 //!
-//! Signals: regions and bytes of the jobs, memory size, and jobs that differ only in their region's size (a size
-//! sweep).
+//! Signals: regions and bytes of the jobs, memory size, and jobs that differ only in their region (a size sweep).
 
 use super::note;
 use crate::run_facts::{busy_jobs, float};

@@ -1,7 +1,7 @@
 //! Split / merge: requests at the disk do not have the requested block size.
 //!
-//! Only of direct I/O: that the kernel merges buffered I/O is its work. Not of writes with flushes on a file system: the
-//! blocks of its journal would be in the mean.
+//! Only of direct I/O: that the kernel merges buffered I/O is its work. Not of writes with flushes on a file system:
+//! the blocks of its journal would be in the mean.
 //!
 //! Signals: block sizes of the jobs, requests and sectors of the topmost devices, max_sectors_kb.
 
@@ -12,8 +12,7 @@ use model::{DeviceGain, Grade, Note, RequestGain, RunResult};
 
 pub(super) const ID: &str = "split / merge";
 
-/// Requests between these multiples of the block size count as unchanged; the range allows for requests of the file
-/// system.
+/// Requests between these multiples of the block size count as unchanged; the file system has some of its own.
 const WHOLE: std::ops::RangeInclusive<f64> = 0.80..=1.25;
 /// Pieces of at least this size are what disks take at once, and virtual disks and loop devices too.
 const PIECES_LARGE: f64 = 131_072.0;

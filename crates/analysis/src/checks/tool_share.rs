@@ -1,6 +1,6 @@
 //! Tool share: a tenth or more of the median latency of direct I/O is the tool's own.
 //!
-//! Signals: the calibration of the run: what an I/O that takes no time would show, and how long completions waited for the worker.
+//! Signals: the calibration of the run: the time of an I/O that takes none, and how long completions waited.
 
 use super::{backing, cache, note, nothing_moved};
 use crate::run_facts::{busy_jobs, is_simulated};
@@ -20,8 +20,8 @@ struct ToolPart {
     median_ns: f64,
 }
 
-/// Reports the direction and job with the largest part. Silent about I/O that the page cache may answer, and where another
-/// check says that no storage was measured.
+/// Reports the direction and job with the largest part. Silent about I/O that the page cache may answer, and where
+/// another check says that no storage was measured.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let jobs = busy_jobs(result).filter(|job| is_of_storage(job) && !is_simulated(job));
     let all = jobs.flat_map(|job| Direction::ALL.map(|direction| found(job, direction))).flatten();

@@ -1,8 +1,8 @@
 //! Two latencies: the I/Os are of two kinds, far apart, and the mean describes neither.
 //!
-//! Signals: the latency histogram. Two kinds are two groups of I/Os with next to nothing between them over a factor of four
-//! or more, where the slow ones are few and yet make much of the time: reads of which some come from a cache, stalls
-//! that recur every second, a device of two parts.
+//! Signals: the latency histogram. Two kinds are two groups of I/Os with next to nothing between them over a factor of
+//! four or more, where the slow ones are few and yet make much of the time: reads of which some come from a cache,
+//! stalls that recur every second, a device of two parts.
 
 use super::note;
 use crate::run_facts::{RunFacts, busy_jobs, float};
@@ -25,8 +25,7 @@ const FAST_MIN: f64 = 0.05;
 /// The slow ones count from this fraction of all time.
 const TIME_MIN: f64 = 0.30;
 
-/// Workers that wait for a processor for this fraction of the time of the slow ones make them slow, which check `client CPU`
-/// names.
+/// Workers that wait this fraction of the slow ones' time for a processor make them slow (check `client CPU`).
 const RUN_DELAY: f64 = 0.5;
 
 /// Reports the direction and job in which the slow ones make the largest part of the time.

@@ -1,8 +1,7 @@
-//! Comparison of two sets of results: which tests were the same, what differed around them, and by how much each number
-//! changed.
+//! Comparison of two sets of results: which tests were the same, what differed around them, and how they changed.
 //!
-//! Owns the pairing of tests, the verdicts, and the standing of two sides that are measured in turns. Leaves reading of files and display to `cli`, and the mathematics to
-//! `statistics`.
+//! Owns the pairing of tests, the verdicts, and the standing of two sides that are measured in turns. Leaves reading of
+//! files and display to `cli`, and the mathematics to `statistics`.
 
 mod observation;
 mod pairing;

@@ -185,7 +185,7 @@ pub struct Observation {
     pub failed: Option<String>,
     /// Why its numbers are not of the storage, if another run would not change that.
     pub not_storage: Option<String>,
-    /// Other programs that made the run slower: I/O on its disks, or work for the processors that its workers waited for.
+    /// Other programs that made the run slower: I/O on its disks, or processors that its workers waited for.
     pub disturbed: Option<String>,
     /// Facts of the job: engine, O_DIRECT, time.
     pub(super) facts: Vec<(String, String)>,
@@ -238,8 +238,8 @@ impl Observation {
     }
 }
 
-/// The tests of a result, one per group of equal jobs and direction. `said` is of a file that states what its tests are; then
-/// the jobs of the result are one test.
+/// The tests of a result, one per group of equal jobs and direction. `said` is of a file that states what its tests
+/// are; then the jobs of the result are one test.
 pub fn observe(result: &RunResult, said: Option<&StatedFacts>, file: usize) -> Vec<Observation> {
     let mut found = Vec::new();
     let groups = groups(result, said);
@@ -359,8 +359,8 @@ fn disturbed(result: &RunResult) -> Option<String> {
     Some(format!("{}: {}", note.check, note.sentence))
 }
 
-/// True for a finding that other programs caused during the run: their I/O, or the processors that they took from its workers. A
-/// worker that computes all the time by itself would do so again.
+/// True for a finding that other programs caused during the run: their I/O, or the processors that they took from its
+/// workers. A worker that computes all the time by itself would do so again.
 fn is_of_the_moment(note: &Note) -> bool {
     let percent = |name: &str| note.evidence.iter().find(|(known, _)| known == name).map_or(0.0, |(_, value)| *value);
     let waited = note.grade == Grade::NotAStorageResult && percent("run_delay_percent") >= WAITED_PERCENT;
@@ -406,8 +406,8 @@ fn percentile(times: Option<&LatencyStatistics>, percent: f64, missing: Missing)
     Some(value).filter(|&value| value > Nanos::ZERO.as_f64()).ok_or(missing)
 }
 
-/// True if the report has this percentile: in a list, or by the bins of all its jobs. A histogram that was rebuilt from a list
-/// has only the percentiles of the list.
+/// True if the report has this percentile: in a list, or by the bins of all its jobs. A histogram that was rebuilt from
+/// a list has only the percentiles of the list.
 fn is_printed(jobs: &[&ReadJob], percent: f64, direction: Direction) -> bool {
     let kind = direction.into();
     let has_bins = |job: &&&ReadJob| latency(job, kind).is_some_and(|latency| !latency.bins.is_empty());

@@ -75,7 +75,7 @@ pub struct ComparedTest {
     pub rows: Vec<Row>,
     /// Errors of one side, or of both.
     pub failed: [Option<String>; 2],
-    /// Other programs that made runs of a side slower: `2 of 5 runs, neighbour: other programs made 40 % of this disk's traffic`.
+    /// Other programs that made runs slower: `2 of 5 runs, neighbour: other programs made 40 % of this disk's traffic`.
     pub disturbed: [Option<String>; 2],
 }
 

@@ -92,8 +92,8 @@ impl FactSet {
         self.all().find(|(known, _)| known == fact).map(|(_, values)| values.as_slice())
     }
 
-    /// The facts that both sets state and that are not the same. Those that follow from another one, and small moves of those that
-    /// move by themselves, are left out.
+    /// The facts that both sets state and that are not the same. Those that follow from another one, and small moves of
+    /// those that move by themselves, are left out.
     pub fn differences(&self, new: &FactSet) -> Vec<Difference> {
         let shown = |values: &[String]| values.join(" or ");
         let differs = |fact: &str| {

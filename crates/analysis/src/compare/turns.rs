@@ -54,8 +54,7 @@ pub struct Question {
     pub decision: Decision,
     /// True if it needs no more rounds.
     pub is_settled: bool,
-    /// Rounds, with those that were measured, after which it is settled if noise and estimate stay as they are; `None` if
-    /// 200 are not enough, or nothing is known.
+    /// Rounds in all after which it is settled, by the noise so far; `None` if 200 are not enough, or nothing is known.
     pub rounds: Option<usize>,
 }
 

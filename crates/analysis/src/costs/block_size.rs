@@ -1,5 +1,4 @@
-//! Time per I/O by block size: access time + size ÷ transfer rate for a device, system call + size ÷ copy rate for
-//! memory.
+//! Time per I/O by block size: access time + size ÷ transfer rate for a device, call + size ÷ copy rate for memory.
 
 use super::mixture::mixture_point;
 use super::{Estimate, least_squares};

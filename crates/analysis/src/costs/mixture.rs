@@ -12,8 +12,7 @@ use plan::{CacheStart, Workload};
 
 /// A job that reads more than this multiple of its file size has hit the cache.
 const MORE_THAN_ONCE: f64 = 1.02;
-/// Iterations between the crossing and the costs of memory, each computed from the other; the first one already
-/// converges if the device is slower than the calls.
+/// Iterations between the crossing and the costs of memory; the first converges if the device is the slower one.
 const ROUNDS: usize = 20;
 
 /// One measured run.
@@ -51,8 +50,7 @@ pub struct Mixture {
     pub points: Vec<(MixturePoint, Part)>,
 }
 
-/// The runs of a result that start cold and end cached: one user who reads sequentially through an initially empty page
-/// cache, more than the file's size.
+/// The runs of a result that start cold and end cached: one user reads sequentially more than the file's size.
 pub fn mixture_points(result: &RunResult) -> Vec<MixturePoint> {
     result.reported_jobs().iter().filter_map(|job| mixture_point(job, result)).collect()
 }
@@ -101,8 +99,7 @@ impl Mixture {
     }
 }
 
-/// Fits the costs of memory to the part of each run after the whole file was read from a device of this rate; `None` if
-/// fewer than three runs got that far.
+/// Fits the costs of memory to each run after the whole file was read at this rate; `None` with fewer than three.
 pub fn mixture(points: &[MixturePoint], device_bytes_per_second: f64) -> Option<Mixture> {
     let mut memory: Option<AccessModel> = None;
     for _ in 0..ROUNDS {

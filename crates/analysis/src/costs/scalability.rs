@@ -45,8 +45,7 @@ pub fn depth_of(job: &model::JobResult) -> u32 {
     slots(job)
 }
 
-/// Fits the law to the points; a coefficient that would be negative is omitted. `None` with fewer than four different
-/// numbers of users.
+/// Fits the law to the points, without coefficients that would be negative. `None` with fewer than four users.
 pub fn scalability(points: &[UserPoint]) -> Option<Scalability> {
     let mut levels: Vec<f64> = points.iter().map(|point| point.users).collect();
     levels.sort_by(f64::total_cmp);
@@ -67,8 +66,7 @@ pub fn scalability(points: &[UserPoint]) -> Option<Scalability> {
     })
 }
 
-/// λ, σ and κ from N ÷ rate = 1/λ + σ/λ · (N − 1) + κ/λ · N(N − 1), using only the terms whose coefficients are not
-/// negative.
+/// λ, σ and κ from N ÷ rate = 1/λ + σ/λ · (N − 1) + κ/λ · N(N − 1), with the terms that are not negative.
 fn fitted(points: &[UserPoint]) -> Option<(Estimate, Estimate, Estimate)> {
     let (zero, fits) =
         (Estimate::exact(0.0), |found: &[f64]| found.iter().all(|value| *value >= 0.0) && found[0] > 0.0);

@@ -6,8 +6,7 @@ use measure::{Direction, text};
 use model::{DeviceUsage, RunResult};
 
 const COUNTERS: (f64, &str) = (0.03, "the kernel counts milliseconds, and requests in flight at the edges");
-/// Milliseconds by which the time in the queue can differ from the sum of the times of reads and writes: each of the three is cut to
-/// whole milliseconds.
+/// Milliseconds by which time in the queue can differ from reads plus writes: each of the three is cut to whole ones.
 const QUEUE_GRAIN_MS: f64 = 3.0;
 const TOO_COARSE: &str = "the report's program reads the counters of disks too rarely for a run this short";
 const SAMPLED: (f64, &str) =

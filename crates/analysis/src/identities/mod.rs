@@ -1,6 +1,7 @@
 //! Identities: equations that hold for every valid result, with both sides as numbers.
 //!
-//! Owns the list of identities, their tolerances and the verdicts, and the numbers of the jobs next to the device's. Leaves display to `cli`.
+//! Owns the list of identities, their tolerances and the verdicts, and the numbers of the jobs next to the device's.
+//! Leaves display to `cli`.
 
 mod device_side;
 mod job_side;
@@ -47,8 +48,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// An identity whose sides are sums of milliseconds ÷ `elapsed_ms` is not broken by a difference that counters of whole milliseconds
-    /// have, however large a part of a short run it is.
+    /// An identity whose sides are sums of milliseconds ÷ `elapsed_ms` is not broken by a difference that counters of
+    /// whole milliseconds have, however large a part of a short run it is.
     fn within_grain(mut self, elapsed_ms: f64, grain_ms: f64) -> Identity {
         let apart_ms = self.left.zip(self.right).map(|(left, right)| (left - right).abs() * elapsed_ms);
         if let (Verdict::Broken(_), Some(apart_ms)) = (&self.verdict, apart_ms)

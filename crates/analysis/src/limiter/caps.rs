@@ -93,8 +93,8 @@ pub(crate) fn of_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     (used.share >= REACHED).then(|| used.verdict(used.share, "", &[]))
 }
 
-/// A limit of the control group that holds I/Os back, though the rate stays below it. The kernel's throttle lets them go by a
-/// timer, which a machine that is short of processors serves late, and what was not used in time is lost.
+/// A limit of the control group that holds I/Os back, though the rate stays below it. The kernel's throttle lets them
+/// go by a timer, which a machine that is short of processors serves late, and what was not used in time is lost.
 pub(crate) fn held_by_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let used = UsedLimit::most_used(seen)?;
     let queue = Queue::of(seen)?;
@@ -180,8 +180,7 @@ pub(crate) fn plateau(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// A rate that varies less than the latencies allow: who waits for a device has a rate as uneven as its latencies, who waits
-/// for a clock has not.
+/// A rate that varies less than its latencies allow: who waits for a clock, not a device, has an even rate.
 pub(crate) fn too_even(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let steady = seen.monitored?.steady();
     if steady.len() < INTERVALS_MIN {
@@ -192,7 +191,7 @@ pub(crate) fn too_even(seen: &RunFacts<'_>) -> Option<LimitedBy> {
         steady.iter().map(|(length, interval)| float(ios(interval)) / length.as_secs_f64().max(1e-9)).collect();
     rates.sort_by(f64::total_cmp);
     let at = |percent: usize| rates[percent * (rates.len() - 1) / 100];
-    // The quartiles of a normal distribution are 1.349 deviations apart. Single intervals with saved-up credits do not count.
+    // The quartiles of a normal distribution are 1.349 deviations apart. Intervals with saved-up credits do not count.
     let (middle, spread) = (at(50), (at(75) - at(25)) / 1.349 / at(50).max(1.0));
     let mean_count = float(steady.iter().map(|(_, interval)| ios(interval)).fold(0, u64::saturating_add))
         / float(steady.len() as u64);
@@ -216,8 +215,8 @@ pub(crate) fn too_even(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// Direct I/Os of a queue that a raw device has not got, though it is idle half of the time: what holds them back is between
-/// the tester and the device, where nothing but a limit waits on purpose.
+/// Direct I/Os of a queue that a raw device has not got, though it is idle half of the time: what holds them back is
+/// between the tester and the device, where nothing but a limit waits on purpose.
 pub(crate) fn held_above_the_device(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let monitored = seen.monitored?;
     let reaps_each = |job: &JobResult| job.workload.as_ref().is_some_and(|workload| workload.reap_min <= 1);

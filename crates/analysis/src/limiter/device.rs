@@ -18,7 +18,7 @@ const LINK_FULL: f64 = 0.90;
 /// A device without moving parts processes this number of requests in parallel; with fewer it has spare capacity.
 const PARALLEL: f64 = 4.0;
 
-/// Requests of a device that is full take this many times as long as the shortest I/O of the run: they wait for each other.
+/// Requests of a full device take this many times as long as the run's shortest I/O: they wait for each other.
 const QUEUED: f64 = 6.0;
 
 /// True if a disk is at work all the time with most of the I/Os in its queue, where they wait for each other: who waits
@@ -47,8 +47,7 @@ fn shortest_ms(seen: &RunFacts<'_>) -> Option<f64> {
     latencies.filter_map(|latency| latency.moments.minimum()).min().map(|shortest| shortest.as_secs_f64() * 1e3)
 }
 
-/// I/O of other programs on the same devices: its fraction of the traffic, bytes of this run, and bytes of the topmost
-/// devices.
+/// I/O of others on the same devices: its fraction of the traffic, bytes of this run and of the topmost devices.
 pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
     let moved = |of: fn(&DeviceFacts) -> bool| {
         let sum = |count: fn(&DeviceGain) -> u64| -> u64 {
@@ -71,8 +70,7 @@ pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
     let writes = on_files && seen.jobs().any(|job| job.directions.write.bytes > 0);
     let compared: &[usize] = if writes { &[0] } else { &[0, 1] };
     let top = moved(|facts| facts.top);
-    // RAID levels with mirrors or parity write more than they receive, so only stacks without multiple members are
-    // compared down to the lowest device.
+    // RAID with mirrors or parity writes more than it receives: only stacks of one member are compared to the bottom.
     let piled = seen.devices().all(|(facts, _)| facts.below.len() <= 1);
     let leaf = if piled { moved(|facts| facts.leaf) } else { [0, 0] };
     let excess = |device: [u64; 2], above: [u64; 2]| -> f64 {

@@ -32,8 +32,7 @@ const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
     device::busy_or_shallow,
 ];
 
-/// The verdict on the bottleneck of this run; `None` if there is none: no I/O, simulated time, or signals that match no
-/// rule.
+/// The verdict on the bottleneck of this run; `None` without I/O, in simulated time, or where no rule matches.
 pub(crate) fn limited_by(result: &RunResult) -> Option<LimitedBy> {
     let seen = RunFacts::of(result)?;
     RULES.iter().find_map(|rule| rule(&seen))
@@ -44,8 +43,7 @@ pub fn limited_by_group(result: &RunResult) -> Option<LimitedBy> {
     caps::of_the_group(&RunFacts::of(result)?)
 }
 
-/// A limit of a control group on the I/Os per second of a device under the targets, in words: `control group /a limits vda to
-/// 3000 reads/s`.
+/// A limit of a control group on the I/Os of a target's device: `control group /a limits vda to 3000 reads/s`.
 pub fn group_limits_ios(result: &RunResult) -> Option<String> {
     let monitored = result.monitored.as_ref()?;
     monitored.group_limits.as_ref()?.io.iter().find_map(|cap| {

@@ -243,8 +243,7 @@ impl Stretch<'_> {
         [all.percentile(50.0), all.percentile(99.0).filter(|_| all.total() >= LEAST)]
     }
 
-    /// Deviation of the rates from their mean, as a share of it; without the first and the last interval, which may
-    /// hold a change.
+    /// Deviation of the rates as a share of their mean, without the first and last interval, which may hold a change.
     pub(super) fn variation(&self) -> f64 {
         let rates = rates(pieces_inside(self.steps));
         let count = float(rates.len().max(1) as u64);

@@ -1,5 +1,4 @@
-//! A rate that approaches its end exponentially: r = end + span·e^(−t/τ), by least squares over τ, the other two being
-//! linear for a given τ.
+//! A rate that approaches its end: r = end + span·e^(−t/τ), by least squares over τ, the rest being linear.
 
 use super::course::Stretch;
 use crate::run_facts::float;
@@ -84,8 +83,7 @@ fn fit(rates: &[f64], shape: &[f64]) -> Option<Fit> {
     Some(Fit { end, span, left, spread: 1.0 / count + middle * middle / spread, of_shape: spread })
 }
 
-/// The curve through a series, if it describes it better than a line and than one step, and if most of the way is seen:
-/// τ is shorter than the series.
+/// The curve through a series, if it fits better than a line and one step, and τ is shorter than the series.
 pub(super) fn of(rates: &[f64]) -> Option<Curve> {
     let count = float(rates.len() as u64);
     let fits = (0..TRIED).filter_map(|step| {

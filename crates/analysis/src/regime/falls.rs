@@ -94,8 +94,8 @@ pub(super) fn ended(course: &Course, level: &Stretch<'_>, next: &Stretch<'_>) ->
     credits(course, level, next).or_else(|| cache(course, level, next))
 }
 
-/// I/Os of a level above the rate after it, and the moment of the change in seconds from its begin. The interval with the
-/// change is the last of the level or the first after it; their I/Os say how much of them was before the change.
+/// I/Os of a level above the rate after it, and the moment of the change in seconds from its begin. The interval with
+/// the change is the last of the level or the first after it; their I/Os say how much of them was before the change.
 fn change(level: &Stretch<'_>, next: &Stretch<'_>) -> (f64, f64) {
     let (plateau, base) = (level.median(), next.median());
     let above = |step: &super::Step| float(step.ios) - base * step.length.as_secs_f64();

@@ -30,8 +30,7 @@ const FEWEST: usize = 15;
 /// Phases whose rates differ by a larger share are not one run.
 const DIFFERENT: f64 = 0.1;
 
-/// Finds the phases of a run and the rate that lasts, and stores both in its result. What the run itself found stays if
-/// its samples are not in the result.
+/// Finds the phases of a run and its lasting rate, for its result. What the run found stays without its samples.
 pub(crate) fn describe(result: &mut RunResult) {
     if !result.is_judged() {
         result.phases = phases(result);
@@ -53,8 +52,7 @@ pub fn phases_so_far(samples: &Monitored) -> Vec<Phase> {
     Course::of_samples(samples).map_or_else(Vec::new, |course| of_course(&course))
 }
 
-/// The phase that describes a run better than its average: the last settled one, otherwise the last. `None` if its phases
-/// have one rate within 10 %.
+/// The phase that says more than the average: the last settled one, or the last. `None` if rates are within 10 %.
 pub(crate) fn lasting_phase(phases: &[Phase]) -> Option<&Phase> {
     let rates = || phases.iter().map(|phase| phase.iops);
     let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
@@ -169,8 +167,8 @@ fn and_held(stretch: &Stretch<'_>, kind: PhaseKind, sentence: String) -> Phase {
     }
 }
 
-/// Trend of a piece: that of its last half, which the whole piece must not contradict. A slow approach to the end looks flat
-/// in a window that is short next to it.
+/// Trend of a piece: that of its last half, which the whole piece must not contradict. A slow approach to the end looks
+/// flat in a window that is short next to it.
 pub(crate) fn trend(rates: &[f64]) -> Trend {
     let (Some(last), Some(whole)) = (drift_of_last_half(rates), drift(rates)) else { return Trend::CannotTell };
     let goes_on = last.share.abs() > last.half && last.share.signum() == whole.share.signum();
@@ -210,8 +208,7 @@ fn made(stretch: &Stretch<'_>, kind: PhaseKind, sentence: String, evidence: Vec<
 #[cfg(test)]
 mod tests;
 
-// I/Os that a limiter holds: a rate that is flat, and a second kind of latency far above the usual one with nothing in
-// between.
+// I/Os that a limiter holds: a flat rate, and a second kind of latency far above the usual one.
 
 /// Most variation of the rate.
 const FLAT: f64 = 0.005;

@@ -1,7 +1,7 @@
 //! Pieces of a run between changes of level, and which of them are steps of one slope.
 //!
-//! A rate that falls slowly is cut into levels, too. Within a true level the rate does not move; within a cut of a slope
-//! it moves by about as much as the means of neighbours differ.
+//! A rate that falls slowly is cut into levels, too. Within a true level the rate does not move; within a cut of a
+//! slope it moves by about as much as the means of neighbours differ.
 
 use crate::run_facts::float;
 use crate::statistics::{Trend, drift_of_last_half, level_changes};
@@ -66,7 +66,7 @@ pub(super) fn of(rates: &[f64]) -> Vec<Piece> {
     found.into_iter().map(|(piece, _)| piece).collect()
 }
 
-/// A level of which the last half is settled, and the approach to it, if there is one: a slow approach has no change of level.
+/// A level whose last half is settled, and the approach to it, if any: a slow approach has no change of level.
 pub(super) fn without_approach(rates: &[f64], piece: Piece) -> Vec<Piece> {
     /// Intervals that are averaged.
     const TOGETHER: usize = 5;
@@ -93,8 +93,8 @@ pub(super) fn without_approach(rates: &[f64], piece: Piece) -> Vec<Piece> {
     vec![Piece { to: edge, shape: Shape::Slope, ..piece }, Piece { from: edge, ..piece }]
 }
 
-/// How far the least-squares line of a piece goes over it, and the standard error of that. The first and the last interval
-/// are left out: a change within an interval does not count as a slope.
+/// How far the least-squares line of a piece goes over it, and the standard error of that. The first and the last
+/// interval are left out: a change within an interval does not count as a slope.
 fn movement(piece: &[f64]) -> (f64, f64) {
     let inside = if piece.len() >= 5 { &piece[1..piece.len() - 1] } else { piece };
     let count = float(inside.len() as u64);

@@ -1,8 +1,9 @@
-//! Rates that providers publish for their volumes. A flat rate of a virtual disk that is one of them is called *like* such a volume, never
-//! more: other limits have the same numbers.
+//! Rates that providers publish for their volumes. A flat rate of a virtual disk that is one of them is called *like*
+//! such a volume, never more: other limits have the same numbers.
 //!
-//! Each row has the public page that states it and the month in which it was read. A plateau whose page could not be read is
-//! not here: pd-balanced and pd-ssd (their pages state a baseline per instance since), Premium SSD v2, Hyperdisk.
+//! Each row has the public page that states it and the month in which it was read. A plateau whose page could not be
+//! read is not here: pd-balanced and pd-ssd (their pages state a baseline per instance since), Premium SSD v2,
+//! Hyperdisk.
 
 use crate::run_facts::float;
 use measure::text;
@@ -27,7 +28,8 @@ enum Provider {
 /// A public page and the month in which it was read.
 type Source = (&'static str, &'static str);
 
-/// "gp3 volumes deliver a consistent baseline IOPS performance of 3,000"; "3 IOPS per GiB of volume size", 100 to 16,000, bursts to 3,000, 5.4 million credits.
+/// "gp3 volumes deliver a consistent baseline IOPS performance of 3,000"; "3 IOPS per GiB of volume size", 100 to
+/// 16,000, bursts to 3,000, 5.4 million credits.
 const GENERAL_PURPOSE: Source = (
     "https://github.com/awsdocs/amazon-ec2-user-guide/blob/0147f878dcbad26b1151a12701a773743f0cd496/doc_source/general-purpose.md",
     "2026-11",
@@ -157,7 +159,7 @@ impl Place {
         found
     }
 
-    /// The volumes whose credits these may be: I/Os per second before and after, and the I/Os that the credits were worth.
+    /// The volumes whose credits these may be: I/Os per second before and after, and the I/Os that they were worth.
     pub(super) fn like_burst(&self, plateau: f64, base: f64, credits: f64) -> Vec<Like> {
         let mut found = Vec::new();
         let gib = base / GP2_PER_GIB;

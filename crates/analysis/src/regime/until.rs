@@ -1,8 +1,9 @@
 //! When a run ends of itself: at a change of its rate, or once its rate is settled.
 //!
-//! Looks at the samples so far. Of many looks at noise some find a change by chance, so an answer counts once two more looks
-//! have it, too. Over 300 intervals that vary by 8 %, 2 to 3 % of the runs without a change are ended, at a correlation of neighbours of 0.5
-//! and 0.8 (with one look more instead of two, 8 %; with a change of 8 intervals, 12 %).
+//! Looks at the samples so far. Of many looks at noise some find a change by chance, so an answer counts once two more
+//! looks have it, too. Over 300 intervals that vary by 8 %, 2 to 3 % of the runs without a change are ended, at a
+//! correlation of neighbours of 0.5 and 0.8 (with one look more instead of two, 8 %; with a change of 8 intervals, 12
+//! %).
 
 use super::course::Course;
 use super::pieces::{self, Shape};

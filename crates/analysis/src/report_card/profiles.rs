@@ -138,7 +138,7 @@ pub struct Disk {
     pub rotational: Option<bool>,
 }
 
-/// The disks under the files of a result: those that the monitor found at the bottom of all layers, or those that a report names.
+/// The disks under the files of a result: those at the bottom of all monitored layers, or those that a report names.
 pub fn disks_of(result: &RunResult) -> Vec<Disk> {
     match &result.monitored {
         Some(monitored) => monitored

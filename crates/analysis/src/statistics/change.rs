@@ -8,7 +8,7 @@ use super::{ALPHA, float, mean_and_squares, t_quantile, two_sided};
 const FEWEST_EQUAL: usize = 4;
 /// Fewest values of a set that a single result can be compared with.
 const FEWEST_AGAINST_ONE: usize = 8;
-/// Variance of the prior over effects, in units of the noise: when looks are frequent, effects of two deviations are found soonest.
+/// Variance of the prior over effects, in units of the noise: frequent looks find effects of two deviations soonest.
 const PRIOR_VARIANCE: f64 = 4.0;
 /// Quantile of the normal distribution for a chance of 80 % to see an effect.
 const POWER: f64 = 0.84;
@@ -83,11 +83,9 @@ fn differences(old: &[f64], new: &[f64]) -> Option<Vec<f64>> {
     Some(new.iter().zip(&old).map(|(new, old)| new - old).collect())
 }
 
-/// The change over pairs: the n-th value of each side was measured next to the other. The number of pairs was fixed
-/// beforehand.
+/// The change over pairs of values measured next to each other. The number of pairs was fixed beforehand.
 ///
-/// `None` with sets of different size, fewer than two pairs, fewer than four with equal changes, or a value that is not
-/// positive.
+/// `None` with sets of different size, fewer than two pairs (four if equal), or a value that is not positive.
 pub fn between_pairs(old: &[f64], new: &[f64]) -> Option<Change> {
     let changes = differences(old, new)?;
     let (estimate, noise) = noise(&changes)?;
@@ -150,8 +148,7 @@ impl Change {
         reach(self.design, ALPHA)
     }
 
-    /// The number of runs of each side (or of pairs) with which a change of `distance` is seen with 80 %, in logarithms;
-    /// `None` if 200 are not enough.
+    /// Runs of each side (or pairs) with which a change of `distance` is seen with 80 %; `None` if 200 are not enough.
     pub fn runs_to_see(&self, distance: f64, alpha: f64) -> Option<usize> {
         (2..=MOST_RUNS).find(|&runs| reach(with_runs(self.design, float(runs)), alpha) <= distance)
     }
@@ -223,8 +220,8 @@ fn watched_half(pairs: Noise, alpha: f64) -> f64 {
     ((count - 1.0) * (bound - 1.0) / (1.0 - bound / weight)).sqrt() * (variance / count).sqrt()
 }
 
-/// True for each probability whose hypothesis is rejected, with an error probability of `alpha` over all of them (Holm 1979).
-/// A probability that is not a number is never rejected, and counts as a question.
+/// True for each probability whose hypothesis is rejected, with an error probability of `alpha` over all of them (Holm
+/// 1979). A probability that is not a number is never rejected, and counts as a question.
 pub fn rejected(probabilities: &[f64], alpha: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     let key = |at: usize| if probabilities[at].is_nan() { f64::INFINITY } else { probabilities[at] };
@@ -260,7 +257,7 @@ pub struct WatchedMean {
     deviation: f64,
 }
 
-/// The mean of the logarithms of these values; `None` with fewer than two, or with a value that is not positive and finite.
+/// The mean of these values' logarithms; `None` with fewer than two, or a value that is not positive and finite.
 pub fn watched_mean(values: &[f64]) -> Option<WatchedMean> {
     let logarithms = logarithms(values)?;
     let (estimate, squares) = mean_and_squares(&logarithms)?;
@@ -279,7 +276,7 @@ impl WatchedMean {
         self.half().is_finite() && self.half() <= share.ln_1p()
     }
 
-    /// The number of values with which it is known to this share if the noise stays as it is; `None` if 200 are not enough.
+    /// Number of values with which it is known to this share, by the noise so far; `None` if 200 are not enough.
     pub fn rounds_to(&self, share: f64) -> Option<usize> {
         (FEWEST..=MOST_ROUNDS).find(|&count| half_width(count, self.deviation) <= share.ln_1p())
     }

@@ -1,8 +1,8 @@
 //! M10: the rate at which a share of I/Os is reached, from trials at known rates.
 //!
 //! Quasi-binomial logistic regression of the counts on the logarithm of the rate, and Fieller's interval of the rate at
-//! which the line crosses the share. Counts, not logits of shares: I/Os that are late come in bursts, so that few trials
-//! carry most of them, and a line through logits finds a rate that is 3 to 6 % too high.
+//! which the line crosses the share. Counts, not logits of shares: I/Os that are late come in bursts, so that few
+//! trials carry most of them, and a line through logits finds a rate that is 3 to 6 % too high.
 
 use super::{ALPHA, float, t_quantile};
 
@@ -60,8 +60,8 @@ impl Crossing {
     }
 }
 
-/// The rate at which this share of I/Os is beyond the limit; `None` if the trials cannot tell: fewer than three, no slope, or
-/// a slope that they do not fix.
+/// The rate at which this share of I/Os is beyond the limit; `None` if the trials cannot tell: fewer than three, no
+/// slope, or a slope that they do not fix.
 ///
 /// Source: McCullagh and Nelder, Generalized Linear Models (1989), 4.5; Fieller (1954).
 pub fn crossing(trials: &[RateTrial], share: f64) -> Option<Crossing> {

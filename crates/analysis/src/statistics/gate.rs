@@ -1,6 +1,7 @@
 //! The three answers of a gate (ok, worse, cannot tell), and the decision of two sides that are measured in turns.
 //!
-//! The tests that are decided together share the error: each is held against a part of it. A change is given so that negative is worse, as a logarithm.
+//! The tests that are decided together share the error: each is held against a part of it. A change is given so that
+//! negative is worse, as a logarithm.
 
 use super::{ALPHA, Change, between_pairs};
 
@@ -17,7 +18,7 @@ pub enum Answer {
 
 /// The answer about one of `metrics` changes that are judged together.
 ///
-/// *Worse* is claimed of any of them, so each has its part of the error; *ok* must hold for all of them, so none needs a part.
+/// *Worse* is claimed of any of them, so each has its part of the error; *ok* must hold for all and needs none.
 pub fn answer(change: &Change, tolerance: f64, metrics: usize) -> Answer {
     let bound = -tolerance.ln_1p();
     if change.interval(ALPHA / metrics.max(1) as f64).1 < bound {
@@ -40,8 +41,7 @@ pub fn answer_of_all(answers: &[Answer]) -> Answer {
     }
 }
 
-/// The number of runs of each side, or of pairs, that settle it if estimate and noise stay as they are; `None` if 200 do
-/// not: the change is at the tolerance.
+/// Runs of each side, or pairs, that settle it by the noise so far; `None` if 200 do not: it is at the tolerance.
 pub fn runs_to_go(change: &Change, tolerance: f64, metrics: usize) -> Option<usize> {
     let distance = change.estimate + tolerance.ln_1p();
     let alpha = if distance < 0.0 { ALPHA / metrics.max(1) as f64 } else { ALPHA };
@@ -64,7 +64,7 @@ pub enum Decision {
 
 /// The decision on one of `questions` numbers, with this tolerance as a share.
 ///
-/// *Differs* is claimed of any of them, so each has its part of the error. *Same* must hold for all, so none needs a part.
+/// *Differs* is claimed of any of them, so each has its part of the error. *Same* must hold for all.
 pub fn decision(change: &Change, tolerance: f64, questions: usize) -> Decision {
     let (low, high) = change.interval(ALPHA / questions.max(1) as f64);
     let (near_low, near_high) = change.interval(ALPHA);
@@ -86,8 +86,7 @@ pub fn rounds_to_decide(change: &Change, tolerance: f64, questions: usize) -> Op
     differs.into_iter().chain(same).min()
 }
 
-/// The change from the side that was measured first in each round to the second one, if it is certain with 99 %: the target
-/// remembers the measurement before.
+/// The change from the first measured side of each round to the second, if certain with 99 %: the target remembers.
 pub fn order_effect(first: &[f64], second: &[f64]) -> Option<Change> {
     let change = between_pairs(first, second)?;
     let (low, high) = change.interval(ORDER_ALPHA);

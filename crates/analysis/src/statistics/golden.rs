@@ -1,5 +1,4 @@
-//! The golden tables of `crates/analysis/tests/golden/statistics.py`, which computes each rule with mpmath: 20 inputs each,
-//! nine digits.
+//! Golden tables of `crates/analysis/tests/golden/statistics.py` (mpmath): 20 inputs of each rule, nine digits.
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! M9: changes in the history of a series, and a newest run that is unlike those before it.
 //!
-//! The values are logarithms of one number of each run, in the order of time. A change is where the largest t of all ways to
-//! divide the history in two is larger than chance makes it; its critical values were simulated.
+//! The values are logarithms of one number of each run, in the order of time. A change is where the largest t of all
+//! ways to divide the history in two is larger than chance makes it; its critical values were simulated.
 
 use super::student::quantile;
 
@@ -86,8 +86,7 @@ pub enum Newest {
     },
 }
 
-/// The critical value for a history of `count` values, between the simulated ones by the logarithm of the number; `None` below
-/// 8, and beyond 400 that of 400.
+/// The critical value for `count` values, between the simulated ones; `None` below 8, beyond 400 that of 400.
 fn critical(count: usize, chance: Chance) -> Option<f64> {
     let of_row = |row: &(f64, f64, f64)| if chance == Chance::OneInHundred { row.1 } else { row.2 };
     let count = measure::float(count as u64);
@@ -131,8 +130,7 @@ fn largest_division(values: &[f64]) -> Option<Division> {
     best
 }
 
-/// The changes in a history of up to [`MOST`] values (the newest ones of more), ascending; `None` if there are too few values or
-/// one is not finite.
+/// The changes in the newest [`MOST`] values, ascending; `None` if there are too few or one is not finite.
 pub fn history_changes(values: &[f64], chance: Chance) -> Option<Vec<HistoryChange>> {
     let skipped = values.len().saturating_sub(MOST);
     let newest = &values[skipped..];
@@ -167,8 +165,7 @@ fn change(values: &[f64], [start, at, end]: [usize; 3], skipped: usize) -> Histo
     HistoryChange { at: skipped + at, before, after, low: after - before - half, high: after - before + half }
 }
 
-/// Compares the newest value with up to 30 before it; the one before it is left out of these if it is unusual itself on the
-/// same side.
+/// Compares the newest value with up to 30 before it, without the last of these if it is unusual on the same side.
 pub fn newest(values: &[f64]) -> Newest {
     let Some((last, before)) = values.split_last() else { return Newest::TooFew };
     if values.len() < FEWEST || values.iter().any(|value| !value.is_finite()) {
@@ -186,8 +183,8 @@ pub fn newest(values: &[f64]) -> Newest {
     }
 }
 
-/// The side on which a value is outside of the 99 % prediction interval of the values before it, with their mean and number;
-/// `None` if it is inside, or if there are fewer than seven of them.
+/// The side on which a value is outside of the 99 % prediction interval of the values before it, with their mean and
+/// number; `None` if it is inside, or if there are fewer than seven of them.
 fn outside(value: f64, before: &[f64]) -> Option<(bool, f64, usize)> {
     let before = &before[before.len().saturating_sub(BEFORE)..];
     if before.len() < FEWEST - 1 {

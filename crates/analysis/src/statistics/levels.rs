@@ -1,9 +1,9 @@
 //! Change points within a run: where the mean of a series jumps to a new level and stays there.
 //!
-//! Binary segmentation (Scott and Knott 1974) proposes changes, with the noise between neighbours as its measure: it finds
-//! all changes, and half of all series with a correlation of 0.5 have one that is none. So each is judged, within the
-//! changes next to it, by the long-run deviation of what is left on both sides, which knows that neighbouring intervals of
-//! a run are alike. The least sure change goes first, and its neighbours are judged again.
+//! Binary segmentation (Scott and Knott 1974) proposes changes, with the noise between neighbours as its measure: it
+//! finds all changes, and half of all series with a correlation of 0.5 have one that is none. So each is judged, within
+//! the changes next to it, by the long-run deviation of what is left on both sides, which knows that neighbouring
+//! intervals of a run are alike. The least sure change goes first, and its neighbours are judged again.
 
 use super::{BIAS_OF_MEAN, MOST_CORRELATION, float, mean_and_squares, neighbour_correlation, t_quantile};
 
@@ -19,12 +19,12 @@ const MOST: usize = 12;
 const ERROR: f64 = 0.05 / 60.0;
 /// Numbers of neighbours that are averaged to estimate the correlation.
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
-/// Below this number of values, a change cannot be distinguished from a slow wave if the correlation is above the next number.
+/// Below this number of values, no change is told from a slow wave if the correlation is above the next number.
 const SHORT: usize = 60;
 const SLOW: f64 = 0.5;
 
-/// Indices at which a new level begins, ascending. `None` if the series cannot tell: below 15 values, a value that is not
-/// finite, or less than 60 values of which neighbours are very alike.
+/// Indices at which a new level begins, ascending. `None` if the series cannot tell: below 15 values, a value that is
+/// not finite, or less than 60 values of which neighbours are very alike.
 pub fn level_changes(values: &[f64]) -> Option<Vec<usize>> {
     if values.len() < FEWEST || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -37,7 +37,7 @@ pub fn level_changes(values: &[f64]) -> Option<Vec<usize>> {
         let sureness: Vec<f64> = sureness.collect::<Option<_>>()?;
         let (least, sure) = sureness.iter().enumerate().min_by(|one, other| one.1.total_cmp(other.1))?;
         if *sure > 1.0 {
-            // Where it was proposed, a change had other neighbours; between those that are left its place may be another one.
+            // Where it was proposed, a change had other neighbours; between those left its place may be another.
             for at in 1..edges.len() - 1 {
                 edges[at] = edges[at - 1] + best_split(&values[edges[at - 1]..edges[at + 1]]);
             }

@@ -1,10 +1,10 @@
-//! Statistics of repeated measurements: the interval of one run, the change between two sets of runs, the conclusion of a
-//! gate, when enough rounds were measured, the rate at which a share is reached, and changes within a run and in a history of
-//! runs.
+//! Statistics of repeated measurements: the interval of one run, the change between two sets of runs, the conclusion of
+//! a gate, when enough rounds were measured, the rate at which a share is reached, and changes within a run and in a
+//! history of runs.
 //!
-//! Pure functions on slices. No input panics: values that are not finite, or too few, give no answer. Rates and latencies
-//! are compared as logarithms, so a change is a ratio and its interval is symmetric. docs/decisions.md explains each rule;
-//! `crates/analysis/tests/golden/statistics.py` computes the golden values of the tests.
+//! Pure functions on slices. No input panics: values that are not finite, or too few, give no answer. Rates and
+//! latencies are compared as logarithms, so a change is a ratio and its interval is symmetric. docs/decisions.md
+//! explains each rule; `crates/analysis/tests/golden/statistics.py` computes the golden values of the tests.
 
 mod change;
 mod crossing;

@@ -1,8 +1,8 @@
 //! Intervals within one run, from what it did in each of its intervals of time.
 //!
-//! Neighbouring intervals of a run are alike, so the error of a mean is not the deviation divided by √N. The correlation
-//! is estimated at several widths and the widest result counts. Such an interval is about this run: the noise between
-//! runs is not in it.
+//! Neighbouring intervals of a run are alike, so the error of a mean is not the deviation divided by √N. The
+//! correlation is estimated at several widths and the widest result counts. Such an interval is about this run: the
+//! noise between runs is not in it.
 
 use super::{
     ALPHA, BIAS_OF_LINE, BIAS_OF_MEAN, MOST_CORRELATION, float, mean_and_squares, neighbour_correlation, t_quantile,
@@ -26,8 +26,7 @@ pub struct SeriesInterval {
     pub effective: f64,
 }
 
-/// The interval of the mean of a series of equal intervals of time; `None` with fewer than 15 values, or if one is not
-/// finite.
+/// The interval of the mean of a series of equal intervals; `None` with fewer than 15 values, or one not finite.
 pub fn series_interval(values: &[f64]) -> Option<SeriesInterval> {
     if values.len() < FEWEST {
         return None;
@@ -69,8 +68,8 @@ pub struct ShareBounds {
     pub high: Option<f64>,
 }
 
-/// The interval of the percentile `share` (0.99), as shares of the run's I/Os: the latencies at these shares are its ends.
-/// `intervals` has the I/Os of each interval of time, and how many of them were slower than the run's percentile.
+/// The interval of the percentile `share` (0.99), as shares of the run's I/Os: the latencies at these shares are its
+/// ends. `intervals` has the I/Os of each interval of time, and how many of them were slower than the run's percentile.
 ///
 /// `None` with fewer than 15 intervals, or with a number that is not a count.
 pub fn percentile_shares(share: f64, intervals: &[(f64, f64)]) -> Option<ShareBounds> {
@@ -95,9 +94,9 @@ pub fn percentile_shares(share: f64, intervals: &[(f64, f64)]) -> Option<ShareBo
     Some(ShareBounds { low: (share - half).max(0.0), high: (high < 1.0).then_some(high) })
 }
 
-// The trend of the last half: a least-squares line, with an error that knows that neighbouring intervals are alike. Settled
-// is a promise about that window only: the line with its error stays within 5 % over it. A window that is short next to a
-// slow decay looks flat to a rule without an error; here it cannot tell, or drifts.
+// The trend of the last half: a least-squares line, with an error that knows that neighbouring intervals are alike.
+// Settled is a promise about that window only: the line with its error stays within 5 % over it. A window that is short
+// next to a slow decay looks flat to a rule without an error; here it cannot tell, or drifts.
 
 /// Fewest values of a window.
 const FEWEST_OF_DRIFT: usize = 60;
@@ -137,8 +136,7 @@ impl Drift {
     }
 }
 
-/// The drift of the last half of a series, of at least 60 values. `None` for shorter series, values that are not finite,
-/// and a mean that is not above 0.
+/// The drift of the last half, of 60 values or more. `None` if it is shorter, not finite, or not above 0.
 pub fn drift_of_last_half(values: &[f64]) -> Option<Drift> {
     let count = (values.len() / 2).max(FEWEST_OF_DRIFT);
     drift(values.get(values.len().checked_sub(count)?..)?)

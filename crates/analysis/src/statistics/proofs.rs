@@ -1,6 +1,6 @@
-//! Promises of `plumb versus`, `plumb gate --pairs` and `plumb trend`, tried on simulated runs of one machine with fixed seeds:
-//! `PLUMB_SEEDS` of them (1,000). `cargo test -p analysis the_promises -- --nocapture` prints the measured shares, which
-//! docs/decisions.md repeats.
+//! Promises of `plumb versus`, `plumb gate --pairs` and `plumb trend`, tried on simulated runs of one machine with
+//! fixed seeds: `PLUMB_SEEDS` of them (1,000). `cargo test -p analysis the_promises -- --nocapture` prints the measured
+//! shares, which docs/decisions.md repeats.
 //!
 //! The runs have the noise of the simulated device: a level that is an AR(1) process over runs, and a drift.
 
@@ -63,7 +63,7 @@ fn differs(noise: &mut Noise, machine: Machine, change: f64) -> bool {
     decided(&turns(noise, machine, change)).is_some_and(|(found, _)| found == Decision::Differs)
 }
 
-/// The first answer of a gate that is asked after each pair, of numbers that move together: a third of the noise is common.
+/// The first answer of a gate that is asked after each pair, of numbers that move together: a third is common noise.
 fn gate(noise: &mut Noise, change: f64, metrics: usize) -> Answer {
     let [common_a, common_b] = turns(noise, Machine::White, 0.0);
     let with = |common: &[f64], own: Vec<f64>| -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! How often the rules are right, on simulated results with fixed seeds: `PLUMB_SEEDS` of them (1,000).
 //!
-//! A bound is the nominal rate and three standard deviations of the count, so that it cannot be crossed by chance of the seeds.
+//! A bound is the nominal rate plus three standard deviations of the count: seeds do not cross it by chance.
 
 use super::*;
 use measure::SplitMix;

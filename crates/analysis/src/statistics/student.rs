@@ -1,10 +1,11 @@
 //! Student's t distribution: its two-sided tail and its quantiles.
 //!
-//! Source: DLMF 8.17 (dlmf.nist.gov), the incomplete beta function and its continued fraction, 8.17.22; 5.11.13, the ratio of gamma functions.
+//! Source: DLMF 8.17 (dlmf.nist.gov), the incomplete beta function and its continued fraction, 8.17.22; 5.11.13, the
+//! ratio of gamma functions.
 
 use std::f64::consts::PI;
 
-/// Most degrees of freedom that are computed with. With more of them a quantile is smaller by less than 3 parts in a million.
+/// Most degrees of freedom that are computed with. More change a quantile by less than 3 parts in a million.
 const MOST_FREEDOM: f64 = 1e6;
 /// Least argument at which the series of the ratio of gamma functions has all digits.
 const LEAST_OF_SERIES: f64 = 40.0;

@@ -56,7 +56,7 @@ pub fn write(word: &str, results: &ServerResults<'_>, view: &View) -> Result<Str
     }
 }
 
-/// The sums of all rows of all servers: one for each group if all of them have `group_reporting`, else one; none for a single row.
+/// The sums of all servers' rows: one per group if all have `group_reporting`, else one; none for a single row.
 pub fn sums(results: &ServerResults<'_>) -> Vec<JobResult> {
     let rows: Vec<JobResult> = results.servers.iter().flat_map(|server| walked::rows(server.result)).collect();
     if rows.len() < 2 || results.sums == Sums::LeftOut {

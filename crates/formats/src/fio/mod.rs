@@ -1,7 +1,6 @@
 //! fio's output formats, written and read: normal text, status line, JSON, terse lines and logs.
 //!
-//! Owns keys, fields, layout and rounding of each. Leaves job options to the crate `fio`, and logs of single I/Os
-//! (iolog) to `iolog`.
+//! Owns keys, fields, layout and rounding of each. Job options are in the crate `fio`, single I/Os in `iolog`.
 
 pub mod clients;
 mod group;

@@ -19,8 +19,7 @@ pub(crate) const LEAST_DEPTH_SHARE: f64 = 0.1;
 /// A non-zero share of a latency bin is printed as at least this percentage.
 pub(crate) const LEAST_LATENCY_SHARE: f64 = 0.01;
 
-/// Depths at issue in percent of the I/Os issued. Syncs enter the bins but not the I/O count, so the sum may exceed
-/// 100.
+/// Depths at issue in percent of the I/Os issued. Syncs are in the bins, not in the count: the sum may exceed 100.
 pub(crate) fn level(job: &JobResult) -> DepthShares {
     shares(&job.depth.level, done(job), LEAST_DEPTH_SHARE)
 }

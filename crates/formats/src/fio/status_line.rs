@@ -1,5 +1,4 @@
-//! fio's live status line:
-//! `Jobs: 2 (f=2): [m(1),W(1)][62.5%][r=66.1MiB/s,w=65.9MiB/s][r=16.9k,w=16.9k IOPS][eta 00m:03s]`.
+//! fio's live status line: `Jobs: 2 (f=2): [m(1),W(1)][62.5%][r=66.1MiB/s,w=65.9MiB/s][r=16.9k IOPS][eta 00m:03s]`.
 //!
 //! Owns the line's layout. Leaves taking the snapshot, the time of printing and the terminal to others.
 

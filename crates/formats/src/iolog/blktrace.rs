@@ -1,8 +1,6 @@
-//! blktrace's binary trace: records of 48 bytes in the byte order of the recording machine, each followed by its
-//! payload.
+//! blktrace's binary trace: records of 48 bytes in the byte order of the recorder, each followed by its payload.
 //!
-//! Source: linux/blktrace_api.h. Only queue records (`BLK_TA_QUEUE`) are I/Os; the others report later stages of the
-//! same request.
+//! Source: linux/blktrace_api.h. Only queue records (`BLK_TA_QUEUE`) are I/Os; others are later stages.
 
 use super::{At, Event, Operation, Places, bounded, unreadable};
 use crate::FormatError;

@@ -3,22 +3,17 @@
 //! Owns the formats of fio's iolog (versions 2 and 3) and blktrace's binary records. Leaves opening of the input, the
 //! mapping of names to files, and the use of the I/Os to others.
 
-mod adapt;
 mod blktrace;
 mod merge;
 mod text;
-mod write;
-
-pub use adapt::Adapt;
-pub use blktrace::{BYTES_PER_RECORD, Endian};
-pub use merge::{Trace, merge};
-pub use write::{FileAction, file_line, header, is_writable_name, operation_line};
 
 use crate::FormatError;
+pub use blktrace::{BYTES_PER_RECORD, Endian};
 use measure::Nanos;
-use plan::Operation;
+pub use merge::{Trace, merge};
+use plan::{Operation, ReplayPlan, Timing};
 use std::collections::HashMap;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Write};
 
 /// One recorded I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,4 +184,95 @@ fn bounded(operation: Operation, offset: u64, length: u64, at: At<'_>) -> Result
     }
     let end = offset.checked_add(u64::from(length)).filter(|&end| i64::try_from(end).is_ok());
     end.map(|_| length).ok_or_else(|| at.wrong("it ends beyond the largest offset, 2^63 - 1"))
+}
+
+// Writer of fio's iolog, version 3; lines are appended to the caller's buffer.
+
+/// Action on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileAction {
+    /// Declares the file (`add`).
+    Add,
+    /// It is opened.
+    Open,
+    /// It is closed.
+    Close,
+}
+
+/// Appends the header line.
+pub fn header(text: &mut Vec<u8>) {
+    text.extend_from_slice(b"fio version 3 iolog\n");
+}
+
+/// True if a file name can be written to an iolog: it has no line break, and no blank at its start or end.
+pub fn is_writable_name(name: &str) -> bool {
+    !name.is_empty() && name.trim() == name && !name.contains(['\n', '\r'])
+}
+
+/// Appends a line for a file action.
+pub fn file_line(text: &mut Vec<u8>, at: Nanos, name: &str, action: FileAction) {
+    let word = match action {
+        FileAction::Add => "add",
+        FileAction::Open => "open",
+        FileAction::Close => "close",
+    };
+    // Writing to a vector cannot fail.
+    let _ = writeln!(text, "{} {name} {word}", at.get() / 1000);
+}
+
+/// Appends a line for an I/O.
+pub fn operation_line(text: &mut Vec<u8>, at: Nanos, name: &str, operation: Operation, offset: u64, length: u32) {
+    let word = match operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        Operation::Trim => "trim",
+        Operation::Sync => "sync",
+        Operation::DataSync => "datasync",
+    };
+    // Writing to a vector cannot fail.
+    let _ = writeln!(text, "{} {name} {word} {offset} {length}", at.get() / 1000);
+}
+
+// Changes that a job makes to replayed I/Os: filtering, redirection, scaling of offsets and times.
+
+/// The changes of one job (`replay_skip`, `replay_scale`, ...).
+#[derive(Clone, Copy, Debug)]
+pub struct Adapt<'a> {
+    plan: &'a ReplayPlan,
+}
+
+impl<'a> Adapt<'a> {
+    /// Creates the changes that this plan requests.
+    pub fn new(plan: &'a ReplayPlan) -> Self {
+        Adapt { plan }
+    }
+
+    /// Returns the I/O as it is to be replayed; `None` if it is skipped.
+    pub fn apply(&self, event: Event) -> Option<Event> {
+        let skip = &self.plan.skip;
+        let skipped = match event.operation {
+            Operation::Read => skip.moves.read,
+            Operation::Write => skip.moves.write,
+            Operation::Trim => skip.moves.trim,
+            Operation::Sync | Operation::DataSync => skip.syncs,
+        };
+        if skipped {
+            return None;
+        }
+        let place = if self.plan.redirect.is_some() { 0 } else { event.place };
+        let offset = event.offset / self.plan.scale.max(1);
+        let offset = offset - offset % self.plan.align.max(1);
+        Some(Event { at: self.moment(event.at), place, offset, ..event })
+    }
+
+    fn moment(&self, at: Nanos) -> Nanos {
+        match self.plan.timing {
+            Timing::None => Nanos::ZERO,
+            Timing::Percent(100) => at,
+            Timing::Percent(percent) => {
+                let scaled = u128::from(at.get()) * 100 / u128::from(percent.max(1));
+                Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
+            }
+        }
+    }
 }

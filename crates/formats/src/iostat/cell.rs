@@ -28,8 +28,7 @@ pub struct Colours {
 }
 
 impl Colours {
-    /// The default colours, changed by a list like `H=31;1:I=32;22` (environment variable `S_COLORS_SGR`). Invalid text
-    /// is ignored.
+    /// The default colours, changed by a list like `H=31;1:I=32;22` (`S_COLORS_SGR`). Invalid text is ignored.
     pub fn chosen(thresholds: Thresholds, list: &str) -> Self {
         let mut colours = Colours {
             thresholds,

@@ -139,8 +139,7 @@ pub(super) fn tables(columns: Columns) -> &'static [&'static [Column]] {
     }
 }
 
-/// The JSON column set for a text column set. sysstat 12 has no short basic JSON, and no JSON with the columns of older
-/// versions.
+/// The JSON column set for that of text. sysstat 12 has no short basic JSON, and none with older columns.
 pub(super) fn of_json(columns: Columns) -> Columns {
     match columns {
         Columns::Basic | Columns::BasicShort | Columns::BasicOld => Columns::Basic,

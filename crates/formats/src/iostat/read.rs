@@ -164,7 +164,7 @@ fn value(text: &str) -> Option<f64> {
     bytes(text, Era::Binary)
 }
 
-/// True for a line that is only a date and time: `11/20/2026 12:00:01 PM`, `20.11.2026 12:00:01`, `2026-11-20T12:00:01+0000`.
+/// True for a line that is a date and time, as `11/20/2026 12:00:01 PM` or `2026-11-20T12:00:01+0000`.
 fn is_date(text: &str) -> bool {
     const LONGEST: usize = 40;
     text.len() <= LONGEST

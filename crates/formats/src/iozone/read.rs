@@ -1,7 +1,6 @@
 //! Reader of iozone's tables and throughput text → rows.
 //!
-//! Table values are read by their column position, because columns of unselected tests are blank and wide values leave
-//! no blank between columns.
+//! Values are read by column, because unselected tests are blank and wide values leave no blank between.
 
 use super::read_report::ReportReader;
 use super::{KIB, TESTS};

@@ -106,8 +106,7 @@ fn damaged(number: u64, what: &str, sink: &mut Sink<'_>) {
     sink(Event::damage(number, format!("damaged {what} of iozone")));
 }
 
-/// Parses a heading: `"Writer report"`, `"Throughput report Y-axis ..."`, or
-/// `"Reader CPU utilization report (Zero values should be ignored)"`.
+/// Parses a heading: `"Writer report"`, `"Throughput report Y-axis ..."`, `"Reader CPU utilization report (..)"`.
 fn opened(text: &str) -> Option<Open> {
     let title = text.strip_prefix('"')?.split('"').next()?;
     let (name, _) = title.split_once(" report")?;
@@ -138,7 +137,7 @@ fn row(text: &str) -> Option<(f64, Vec<f64>)> {
     Some((whole(size.trim())?, values.split_whitespace().map(whole).collect::<Option<_>>()?))
 }
 
-/// True if a row has a value for each record size, or, as iozone prints them, for each that is not larger than the file.
+/// True if a row has a value for each record size, or for each that is not larger than the file.
 fn is_whole(file: f64, values: &[f64], records: &[f64]) -> bool {
     let fitting = records.iter().filter(|record| **record <= file).count();
     values.len() == records.len() || (values.len() == fitting && fitting > 0)

@@ -31,7 +31,7 @@ pub fn biff(command: &str, tables: &[Table]) -> Vec<u8> {
     sheet.bytes
 }
 
-/// The label above a table. iozone writes titles differently here than in its text: `Re-reader Report`, `Random Read Report`.
+/// The label above a table: iozone writes titles differently here, `Re-reader Report`, `Random Read Report`.
 fn label(table: &Table) -> String {
     let mut name = String::new();
     for letter in table.name.chars() {

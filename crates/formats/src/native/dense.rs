@@ -2,13 +2,12 @@
 //!
 //! - Each entry of `jobs` after the first is what differs from the first, as a JSON Merge Patch (RFC 7396).
 //! - A `histogram` is a text: the first bucket, then the counts of consecutive buckets; -n leaves out n empty ones. Each number is a Base64
-//!   VLQ ([`super::vlq`]).
+//!   VLQ (of source maps, below).
 //! - The `workers` of an interval are a list per member, with null where a worker has none.
 //!
-//! Owns these three transformations, both ways. Jobs and intervals have a line each, and are transformed one by one: a file of 10,000 jobs
-//! is never in memory with all that they have in common.
+//! Owns these three transformations, both ways. Jobs and intervals have a line each, and are transformed one by one: a
+//! file of 10,000 jobs is never in memory with all that they have in common.
 
-use super::vlq;
 use crate::tree::{Object, Tree};
 use crate::{FormatError, echoed};
 use model::{Interval, JobResult, Monitored, RunResult};
@@ -18,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const SCHEMA: u32 = 3;
 /// Most jobs of a file with the plain schema.
 pub(super) const MOST_PLAIN: usize = 64;
-/// Most bytes of all jobs written out: a short file must not fill the memory. 10,000 jobs with full histograms are a tenth of it.
+/// Most bytes of all jobs written out, so that no short file fills memory; ten times 10,000 jobs with histograms.
 const MOST_BYTES: u64 = 4 << 30;
 
 /// Writes a result, with a trailing newline.
@@ -223,12 +222,12 @@ fn pack(value: &mut Tree<'_>) -> bool {
     for pair in pairs.iter() {
         let Some([Tree::Whole(bucket), Tree::Whole(count)]) = pair.as_list() else { return false };
         match next.map(|next: u64| bucket.checked_sub(next)) {
-            None => vlq::push(&mut text, i128::from(*bucket)),
+            None => push_number(&mut text, i128::from(*bucket)),
             Some(Some(0)) => {}
-            Some(Some(empty)) => vlq::push(&mut text, -i128::from(empty)),
+            Some(Some(empty)) => push_number(&mut text, -i128::from(empty)),
             Some(None) => return false,
         }
-        vlq::push(&mut text, i128::from(*count));
+        push_number(&mut text, i128::from(*count));
         next = bucket.checked_add(1);
     }
     *value = Tree::Text(text.into());
@@ -241,7 +240,7 @@ fn unpack(value: &mut Tree<'_>) -> bool {
         return true;
     }
     let Tree::Text(text) = &*value else { return false };
-    let Some(numbers) = vlq::numbers(text) else { return false };
+    let Some(numbers) = numbers_in(text) else { return false };
     let mut pairs = Vec::with_capacity(numbers.len());
     let mut next: Option<u64> = None;
     for number in numbers {
@@ -302,9 +301,68 @@ fn by_worker(workers: &mut Tree<'_>) -> bool {
     true
 }
 
+// Whole numbers as text: the Base64 VLQ of source maps (ECMA-426), which has libraries in many languages.
+//
+// Owns both directions. A number is its size times two, plus one if it is negative, in digits of five bits, the lowest
+// first; a sixth bit says that another digit follows. Most counts of a histogram are one or two letters, where decimal
+// digits and commas are three to five.
+
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const BITS: u32 = 5;
+const MORE: u8 = 1 << BITS;
+/// Bits of the largest number: 64 and the sign.
+const MOST_BITS: u32 = 65;
+
+/// Appends a number of at most 64 bits and a sign.
+fn push_number(text: &mut String, number: i128) {
+    let mut rest = number.unsigned_abs() << 1 | u128::from(number < 0);
+    loop {
+        let digit = rest.to_le_bytes()[0] & (MORE - 1);
+        rest >>= BITS;
+        let more = if rest > 0 { MORE } else { 0 };
+        text.push(char::from(LETTERS[usize::from(digit | more)]));
+        if rest == 0 {
+            return;
+        }
+    }
+}
+
+/// The numbers of a text; `None` if it is none, or if one is larger than 64 bits.
+fn numbers_in(text: &str) -> Option<Vec<i128>> {
+    let mut numbers = Vec::with_capacity(text.len() / 2);
+    let (mut number, mut shift) = (0_u128, 0);
+    for letter in text.bytes() {
+        let digit = value_of(letter)?;
+        if shift >= MOST_BITS {
+            return None;
+        }
+        number |= u128::from(digit & (MORE - 1)) << shift;
+        shift += BITS;
+        if digit & MORE == 0 {
+            let size = i128::try_from(number >> 1).ok()?;
+            numbers.push(if number & 1 == 1 { -size } else { size });
+            (number, shift) = (0, 0);
+        }
+    }
+    (shift == 0).then_some(numbers)
+}
+
+/// The six bits that a letter stands for.
+const fn value_of(letter: u8) -> Option<u8> {
+    match letter {
+        b'A'..=b'Z' => Some(letter - b'A'),
+        b'a'..=b'z' => Some(letter - b'a' + 26),
+        b'0'..=b'9' => Some(letter - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn tree(text: &str) -> Tree<'_> {
         Tree::of(text).unwrap()
@@ -359,6 +417,40 @@ mod tests {
         assert_eq!(serde_json::to_string(&value).unwrap(), rows);
         for wrong in [r#"{"a":[1],"b":[1,2]}"#, r#"{"a":1}"#, "[]", "1"] {
             assert!(!by_worker(&mut tree(wrong)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_as_in_source_maps() {
+        // As the package vlq of npm writes them.
+        for (number, expected) in
+            [(0, "A"), (1, "C"), (-1, "D"), (15, "e"), (16, "gB"), (-17, "jB"), (123, "2H"), (123_456_789, "qxmvrH")]
+        {
+            let mut text = String::new();
+            push_number(&mut text, number);
+            assert_eq!(text, expected);
+            assert_eq!(numbers_in(&text), Some(vec![number]));
+        }
+        for wrong in ["g", "A g", "=", "A,B", "\u{e9}", "gggggggggggggC", "gggggggggggggggA"] {
+            assert_eq!(numbers_in(wrong), None, "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_read_back_are_those_that_were_written(sizes in prop::collection::vec((any::<u64>(), 0..64_u32, any::<bool>()), 0..30)) {
+            let written: Vec<i128> = sizes.iter().map(|&(size, shift, negative)| {
+                let size = i128::from(size >> shift);
+                if negative { -size } else { size }
+            }).collect();
+            let mut text = String::new();
+            written.iter().for_each(|&number| push_number(&mut text, number));
+            prop_assert_eq!(numbers_in(&text), Some(written));
+        }
+
+        #[test]
+        fn any_text_is_numbers_or_none(text in "\\PC{0,60}|[A-Za-z+/]{0,60}") {
+            let _ = numbers_in(&text);
         }
     }
 }

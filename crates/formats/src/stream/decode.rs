@@ -38,8 +38,7 @@ pub(super) fn utf8_of(bytes: &[u8], encoding: Encoding) -> String {
     char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// Number of bytes of UTF-16 that can be decoded: an odd byte and the first half of a surrogate pair need the bytes
-/// that follow.
+/// Bytes of UTF-16 that can be decoded: an odd byte or the first half of a surrogate pair needs more.
 pub(super) fn whole_letters(bytes: &[u8], encoding: Encoding) -> usize {
     let even = bytes.len() & !1;
     let high = match (encoding, bytes[..even].last_chunk::<2>()) {
@@ -49,8 +48,7 @@ pub(super) fn whole_letters(bytes: &[u8], encoding: Encoding) -> usize {
     if matches!(high, 0xd8..=0xdb) { even - 2 } else { even }
 }
 
-/// True if any of these lines may contain something that [`unwrapped`] removes or repairs, other than at the start of a
-/// line.
+/// True if any of these lines may contain something that [`unwrapped`] removes, other than at its start.
 pub(super) fn has_odd_bytes(lines: &[u8]) -> bool {
     memchr3(b'\x1b', b'&', b'\r', lines).is_some() || memchr(b'\0', lines).is_some()
 }

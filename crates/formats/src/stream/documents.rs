@@ -53,8 +53,7 @@ impl Documents {
             None => return None,
         };
         let line = line.whole;
-        // fio begins its document with a single brace on a line: a second one means that the first document was cut
-        // off.
+        // fio's documents begin with a single brace on a line: a second one means that the first was cut off.
         if document.ours && document.depth > 0 && line == "{" && !document.text.is_empty() && !document.in_string {
             let cut =
                 std::mem::replace(&mut document, Box::new(Document { first_line: number, ..Document::default() }));
@@ -235,8 +234,8 @@ impl Document {
     }
 }
 
-/// False for most lines that open or close nothing; a line that does is never passed over. The two kinds of brackets differ in one bit, and
-/// the backslash is between them.
+/// False for most lines that open or close nothing; a line that does is never passed over. The two kinds of brackets
+/// differ in one bit, and the backslash is between them.
 fn may_have_bracket(line: &str) -> bool {
     line.bytes().fold(false, |found, byte| found | ((byte & !0x20).wrapping_sub(b'[') <= b']' - b'['))
 }

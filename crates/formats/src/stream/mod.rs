@@ -1,7 +1,6 @@
 //! Parser for text of unknown format: reports readings one by one, in bounded memory for files of any size.
 //!
-//! Owns the assignment of lines to readers. The reader of each format is in the module of its writer and keeps its own
-//! state.
+//! Owns the assignment of lines to readers. Each format's reader is in its writer's module and has its state.
 
 mod decode;
 mod documents;
@@ -22,8 +21,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use model::reading::{Damage, Reading};
 use repeats::Held;
 
-/// Bytes that are scanned together before their lines are parsed: small enough to stay in the L1 or L2 cache between
-/// the two.
+/// Bytes that are scanned together before their lines are parsed: they stay in the L1 or L2 cache between.
 const BLOCK: usize = 32 * 1024;
 
 /// Incremental parser: takes bytes in chunks of any size.
@@ -145,8 +143,7 @@ impl<'sink> Parser<'sink> {
         self.keep(bytes);
     }
 
-    /// Processes complete lines. Few texts need any decoration removed, and one scan over many lines is cheaper than
-    /// one per line.
+    /// Processes complete lines. Few texts need decorations removed, and one scan over many lines is cheaper.
     fn take_lines(&mut self, bytes: &[u8]) {
         let plain = std::str::from_utf8(bytes).ok().filter(|_| !decode::has_odd_bytes(bytes));
         let mut start = 0;
@@ -225,8 +222,7 @@ impl Readers {
         if self.terse(line, sink) {
             return;
         }
-        // Fast path for logs, which are long: only an open table of another reader can claim a line of digits and
-        // commas.
+        // Fast path for logs, which are long: only another reader's open table can claim a line of digits and commas.
         let is_alone = !self.iozone.is_open() && !self.iostat.is_open() && !self.sweep.is_open();
         if is_alone && self.log.goes_on(line) {
             return;

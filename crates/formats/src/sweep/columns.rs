@@ -1,4 +1,4 @@
-//! The columns of measured rows: one table of names and values for CSV, R, Parquet, workbooks and the tables for people.
+//! The columns of measured rows: one table of names and values for CSV, R, Parquet, workbooks and tables.
 //!
 //! Owns what a column is called and which value it has. The writers own the syntax of their formats and the order.
 

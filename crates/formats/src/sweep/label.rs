@@ -1,4 +1,4 @@
-//! The name of a disk or machine in the name of a result file: what is left of it without the words and numbers of a sweep.
+//! The disk or machine in the name of a result file: what is left without the words and numbers of a sweep.
 
 /// Words that say what was measured, and not on which disk.
 const WORDS: [&str; 37] = [

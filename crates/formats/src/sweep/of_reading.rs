@@ -105,8 +105,7 @@ fn block(low: f64, high: f64) -> (u64, u64) {
     (rounded(low), rounded(high))
 }
 
-/// Latency buckets. The coarse bins cover all directions, so they are used only if the job has one direction; fine bins
-/// are per direction.
+/// Latency buckets. The coarse bins cover all directions: only a job with one has these. Fine ones have their own.
 fn buckets(job: &ReadJob, direction: &ReadDirection) -> Option<[f64; BUCKETS]> {
     let mut buckets = [0.0; BUCKETS];
     if job.directions.len() == 1 && !job.latency_shares.is_empty() {

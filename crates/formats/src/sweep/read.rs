@@ -349,8 +349,8 @@ fn end_in(cell: &str, text: &str) -> usize {
     cell.as_ptr() as usize - text.as_ptr() as usize + cell.len()
 }
 
-/// Parses the cells behind the IOPS: shares, and in plumb's table percentiles. The cell of a share of 0 is blank. A text whose
-/// blanks were squeezed does not say which are; its shares keep their order but are of no bucket.
+/// Parses the cells behind the IOPS: shares, and in plumb's table percentiles. The cell of a share of 0 is blank. A
+/// text whose blanks were squeezed does not say which are; its shares keep their order but are of no bucket.
 fn behind_iops(row: &mut Measurement, columns: &[String], rest: &str) -> Option<()> {
     let names: Vec<&str> = columns.iter().map(String::as_str).skip_while(|&name| name != "IOPS").skip(1).collect();
     let is_share = |name: &&str| SHOWN_BUCKETS.iter().any(|(bucket, _)| bucket == name);
@@ -385,7 +385,7 @@ fn share(cell: &str) -> Option<f64> {
 /// Width of a cell of a share with the blank before it.
 const SHARE_WIDTH: usize = 6;
 
-/// The shares in cells of equal width, a blank cell for 0, and the text behind them; `None` if the blanks were squeezed.
+/// The shares in cells of equal width, a blank cell for 0, and the text behind; `None` if blanks were squeezed.
 fn by_position(rest: &str, shares: usize) -> Option<(Vec<f64>, &str)> {
     let (text, behind) = rest.split_at_checked(shares * SHARE_WIDTH).unwrap_or((rest.trim_end(), ""));
     let text = text.trim_end();

@@ -1,5 +1,4 @@
-//! Writers of measurements for programs: CSV and R. Each row is formatted independently, so memory does not grow with
-//! the number of rows.
+//! Writers of measurements for programs: CSV and R, row by row, so that memory does not grow.
 
 use super::columns::{self, Cell, Column, SourceRow};
 use crate::printable;
@@ -41,8 +40,7 @@ pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
 /// First characters that make a spreadsheet evaluate a cell as a formula: `=cmd|'/C calc'!A0` runs a program.
 pub(super) const COMPUTED: [char; 4] = ['=', '+', '-', '@'];
 
-/// A text cell, quoted if needed; a leading apostrophe makes spreadsheets treat it as text, and the CSV reader removes
-/// it.
+/// A text cell, quoted if needed; spreadsheets take one with a leading apostrophe as text, and the reader removes it.
 fn quoted(text: &str) -> String {
     let mut text = printable::line(text);
     if text.len() > 1 && text.starts_with(COMPUTED) {
@@ -158,8 +156,7 @@ fn as_whole(value: f64) -> Option<u64> {
     ((0.0..EXACT).contains(&value) && whole as f64 == value).then_some(whole)
 }
 
-/// Whole part and millionths of a number if the fast rounding is certain to be correct; tables have thousands of
-/// numbers, and exact formatting is ten times slower.
+/// Whole part and millionths if the fast rounding is certain to be correct; exact formatting is ten times slower.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -169,8 +166,7 @@ fn as_whole(value: f64) -> Option<u64> {
 fn in_millionths(value: f64) -> Option<(u64, u64)> {
     const MILLION: u64 = 1_000_000;
     let scaled = value * 1e6;
-    // Up to 10^12 the product is off by less than 10^-4: it rounds like the exact value unless it is that close to a
-    // half.
+    // Up to 10^12 the product is off by less than 10^-4: it rounds like the exact value unless that near a half.
     if !(0.0..1e12).contains(&scaled) {
         return None;
     }

@@ -61,15 +61,7 @@ const TEXT: &[(&str, &[&str])] = &[
             "crates/run/src/supervise/result.rs",
         ],
     ),
-    (
-        "job.written",
-        &[
-            "crates/fio/src/",
-            "crates/run/src/supervise/result.rs",
-            "crates/survey/src/cost_reads.rs",
-            "crates/survey/src/job_plans.rs",
-        ],
-    ),
+    ("job.written", &["crates/fio/src/", "crates/run/src/supervise/result.rs", "crates/survey/src/job_plans.rs"]),
     ("engine_options.get", &["crates/fio/src/"]),
     ("engine_options.is_on", &["crates/fio/src/"]),
     ("engine_options.text", &[]),

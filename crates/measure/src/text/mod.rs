@@ -1,9 +1,8 @@
-//! Numbers, sizes and times as text: the definition of all unit suffixes, and the one place that writes numbers, lists and columns for
-//! people.
+//! Numbers, sizes and times as text: the one definition of unit suffixes, and the one writer for people.
 //!
-//! What is read has fio's grammar, because most of the text that plumb reads is written for fio; [`binary_size`] reads the sizes
-//! of tables and of plumb's own options, where K is always 1024. Callers write the error messages, because they know
-//! the option, file and line.
+//! What is read has fio's grammar, because most of the text that plumb reads is written for fio; [`binary_size`] reads
+//! the sizes of tables and of plumb's own options, where K is always 1024. Callers write the error messages, because
+//! they know the option, file and line.
 
 mod arithmetic;
 mod numbers;
@@ -86,8 +85,7 @@ pub fn bytes(text: &str) -> Option<u64> {
     integer(text, UnitBase::Binary).ok().and_then(|bytes| u64::try_from(bytes).ok())
 }
 
-/// Parses a number of bytes with units in powers of 1024 in any spelling: `8K`, `8k`, `8KB`, `8KiB`, `512B`, `512`;
-/// `None` for anything else.
+/// Parses bytes with units in powers of 1024 in any spelling: `8K`, `8k`, `8KB`, `8KiB`, `512B`; else `None`.
 pub fn binary_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
@@ -183,8 +181,7 @@ fn nanos_per(unit: &str, bare: TimeUnit) -> Option<i128> {
     })
 }
 
-/// Splits `10k` and `10.0k` into 10 and `k`; `0x10` is 16 without a unit. `None` if the text does not start with a
-/// number.
+/// Splits `10k` and `10.0k` into 10 and `k`; `0x10` is 16 without a unit. `None` without a number at the start.
 fn leading_number(text: &str) -> Option<(i128, &str)> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),

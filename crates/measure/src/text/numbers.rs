@@ -1,8 +1,8 @@
-//! Numbers as plumb prints them for people: on terminals and pages, in pictures and sentences. The charts have the same rules in
-//! JavaScript (`crates/report/charts/text.js`), and a test of `report` compares the two.
+//! Numbers as plumb prints them for people: on terminals and pages, in pictures and sentences. The charts have the same
+//! rules in JavaScript (`crates/report/charts/text.js`), and a test of `report` compares the two.
 //!
-//! A number has three significant digits, no zeros at the end, and the unit that fits. Halfway between two numbers it is the even one,
-//! as in C's printf. The formats of other programs, with their own digits, are in `formats`.
+//! A number has three significant digits, no zeros at the end, and the unit that fits. Halfway between two numbers it
+//! is the even one, as in C's printf. The formats of other programs, with their own digits, are in `formats`.
 
 use std::time::Duration;
 
@@ -40,8 +40,8 @@ pub fn rounded_size(bytes: f64) -> String {
     scaled(bytes, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
-/// Prints a throughput: `52 KiB/s`, `575 MiB/s`, `13,517 MiB/s`. MiB/s is the largest unit, because throughputs are compared with one
-/// another, and with tables and axes that are in MiB/s.
+/// Prints a throughput: `52 KiB/s`, `575 MiB/s`, `13,517 MiB/s`. MiB/s is the largest unit, because throughputs are
+/// compared with one another, and with tables and axes that are in MiB/s.
 pub fn rate(bytes_per_second: f64) -> String {
     scaled(bytes_per_second, 1024.0, &["B/s", "KiB/s", "MiB/s"])
 }
@@ -114,7 +114,7 @@ pub fn short_number(value: f64) -> String {
     scaled(value, 1000.0, &["", "k", "M", "G"]).replace(' ', "")
 }
 
-/// Prints a number in at most six columns, with all its digits where they fit, so that numbers still add up: `0.57`, `1,246`, `123k`.
+/// Prints a number in at most six columns, with all digits where they fit, so that numbers add up: `0.57`, `123k`.
 pub fn narrow_number(value: f64) -> String {
     if value.abs() < 99_999.5 { number(value) } else { short_number(value) }
 }
@@ -137,8 +137,8 @@ pub fn grouped(number: f64) -> String {
     text
 }
 
-/// Prints a share in percent: whole from 10 % on, below with two significant digits. It is 0 or 100 only if the share is none or all:
-/// `63 %`, `6.9 %`, `0.46 %`, `< 0.001 %`, `99.97 %`.
+/// Prints a share in percent: whole from 10 % on, below with two significant digits. It is 0 or 100 only if the share
+/// is none or all: `63 %`, `6.9 %`, `0.46 %`, `< 0.001 %`, `99.97 %`.
 pub fn percent(share: f64) -> String {
     /// Error of sums of floats, in percent.
     const NOISE: f64 = 1e-9;
@@ -162,8 +162,8 @@ pub fn chosen_percent(share: f64) -> String {
     format!("{} %", fixed(100.0 * share, 2))
 }
 
-/// Prints a difference in percent, without the sign of percent, always with one decimal, because it is read in columns: `−11.6`, `+5.0`,
-/// `0.0`, `> 999`.
+/// Prints a difference in percent, without the sign of percent, always with one decimal, because it is read in columns:
+/// `−11.6`, `+5.0`, `0.0`, `> 999`.
 pub fn signed(percent: f64) -> String {
     if percent > 999.0 {
         return "> 999".to_owned();

@@ -34,8 +34,7 @@ const PERCENTS: [f64; 31] = [
 ];
 
 impl Distribution {
-    /// Builds a distribution from a histogram; percentages with fewer than a hundred slower I/Os are omitted, as the
-    /// checks demand of a fact.
+    /// Builds a distribution from a histogram, without percentages that fewer than a hundred slower I/Os support.
     pub fn of(name: &str, histogram: &Histogram) -> Distribution {
         let known: Vec<f64> =
             PERCENTS.into_iter().filter(|&percent| histogram.total() >= analysis::samples_needed(percent)).collect();

@@ -190,7 +190,7 @@ fn flag(levels: &[Level]) -> Option<String> {
     )
 }
 
-/// Remarks on levels whose mean is above the 95th percentile: because of a few I/Os, or because the percentiles are of a part of the latency.
+/// Remarks on levels with a mean above the 95th percentile: few slow I/Os, or percentiles of a part of it.
 fn odd_means(axis: &Axis, levels: &[Level]) -> [Option<String>; 2] {
     let above = |level: &Level, mean_ns: f64| level.p95_ns.is_some_and(|p95| mean_ns > p95 + grain_ns(p95));
     let same_latency = |level: &Level| above(level, level.percentiles_mean_ns.unwrap_or(level.average_ns));
@@ -213,8 +213,8 @@ fn odd_means(axis: &Axis, levels: &[Level]) -> [Option<String>; 2] {
     ]
 }
 
-/// How far a 95th percentile may lie below the latency that it stands for: a bucket of the histogram, of which each power of two has 64,
-/// and the last place that a report prints, whole milliseconds or microseconds.
+/// How far a 95th percentile may lie below the latency that it stands for: a bucket of the histogram, of which each
+/// power of two has 64, and the last place that a report prints, whole milliseconds or microseconds.
 fn grain_ns(p95_ns: f64) -> f64 {
     let last_place = [1e6, 1e3].into_iter().find(|unit| p95_ns % unit == 0.0).unwrap_or(0.0);
     p95_ns / 64.0 + last_place

@@ -1,6 +1,6 @@
 //! Measured rows with their places on all axes → sweeps, each over one axis. Every row is in a sweep or is named.
 //!
-//! Owns which axis a sweep goes over and what its title says of the others. Leaves numbers to `measured` and sentences to `analysis`.
+//! Owns the axis of a sweep and what its title says of others. Numbers are `measured`'s, sentences `analysis`'.
 
 use super::measured::{Axis, Table, size};
 use super::{Distribution, Sweep};
@@ -127,8 +127,7 @@ struct Group {
     has_new_levels: bool,
 }
 
-/// Makes the size of the data an axis of each test of which runs differ in nothing else. Elsewhere it often follows from the number of users
-/// and is none.
+/// Makes the size of the data an axis of tests whose runs differ in nothing else; elsewhere users often decide it.
 pub(crate) fn size_axis(rows: &mut [ChartRow]) {
     let mut first: HashMap<String, (usize, u64)> = HashMap::new();
     let mut over_sizes: HashSet<(String, String)> = HashSet::new();
@@ -300,8 +299,7 @@ impl<'rows> OneSystem<'_, 'rows> {
         }
     }
 
-    /// The groups of one test: over the load with the most levels, then over other axes for what is in no group yet, and over block
-    /// sizes at the lowest load.
+    /// The groups of a test: over the load with most levels, over other axes for the rest, then over block sizes.
     fn groups(&mut self, test: &str) -> Vec<Group> {
         let of_test: Vec<usize> = (0..self.cells.len()).filter(|&at| self.cells[at].first.test == test).collect();
         let mut axes: Vec<Axis> = Vec::new();
@@ -382,7 +380,7 @@ impl<'rows> OneSystem<'_, 'rows> {
         })
     }
 
-    /// The axis of a level that stands alone: users, or depth if that is the load; the block size where neither is known.
+    /// The axis of a level that stands alone: users, or depth if that is the load; else the block size.
     fn single_axis(&self, at: usize) -> Axis {
         let number = |load| self.cells[at].first.value(&Axis::Load(load)).and_then(Value::number);
         match (number(Load::Users), number(Load::Depth)) {
@@ -439,7 +437,7 @@ impl<'rows> OneSystem<'_, 'rows> {
         Level { load: load as f64, word, ..cell.level.clone() }
     }
 
-    /// For example `random read 8 KiB, depth 4, io_uring`: all that does not vary over the axis and is not self-evident.
+    /// For example `random read 8 KiB, depth 4, io_uring`: all that does not vary and is not self-evident.
     fn workload(&self, row: &ChartRow, axis: &Axis) -> String {
         let mut text = row.test.clone();
         if let Some(block) = row.value(&Axis::BlockSize).filter(|_| *axis != Axis::BlockSize) {
@@ -516,7 +514,7 @@ fn cell<'rows>(rounds: &[&'rows ChartRow]) -> Option<Cell<'rows>> {
     Some(Cell { first, level, subjects, drawn: false })
 }
 
-/// The most IOPS and the most bytes of all rows of a system, if they are more than one; over all of them, not over one sweep.
+/// The most IOPS and bytes of all rows of a system with several; over all of them, not over one sweep.
 pub(crate) fn best_of_all(rows: &[ChartRow], system: &str) -> Vec<String> {
     let of_system: Vec<&ChartRow> = rows.iter().filter(|row| row.system == system).collect();
     let varying: HashMap<&str, Vec<Axis>> = of_system

@@ -100,8 +100,7 @@ pub struct Band {
 const LEAST_FACTOR: f64 = 1.5;
 
 impl Series {
-    /// Builds panels on one axis. Marks change points of the first panel's lines, and those of the median latency where
-    /// the throughput does not change.
+    /// Builds panels on one axis. Marks changes of the first panel, and of the median latency where the rate stays.
     pub fn of(title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Series {
         let first = panels.first();
         let of_first: Vec<Option<Vec<Change>>> =
@@ -129,8 +128,7 @@ impl Series {
         Series { title, sentences, panels, changes, phases: Vec::new(), notes, ticks: Ticks::Seconds }
     }
 
-    /// The series with these phases of the run: the rate that lasts first, then a sentence of each phase, a band for each, and a mark
-    /// where one begins.
+    /// The series with these phases of the run: the rate that lasts, a sentence and a band for each, and marks.
     pub(crate) fn with_phases(mut self, phases: &[Phase]) -> Series {
         /// Most sentences of phases.
         const MOST: usize = 4;
@@ -167,7 +165,7 @@ fn duration(panels: &[Panel]) -> f64 {
     (times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min)).max(0.0)
 }
 
-/// Change points of a line: the mean changes by a factor of `least` or more. `None` if it is too short or too slow to tell.
+/// Change points of a line: the mean changes by a factor of `least`. `None` if too short or too slow to tell.
 fn of_line(panel: &Panel, line: &Line, least: f64) -> Option<Vec<Change>> {
     let known: Vec<(f64, f64)> = line.points.iter().filter_map(|&(at, value)| Some((at, value?))).collect();
     let values: Vec<f64> = known.iter().map(|&(_, value)| value).collect();

@@ -23,8 +23,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// The surfaces in the rows of iozone's table, with the name of the test; rows in units other than KiB/s are
-    /// skipped.
+    /// The surfaces in the rows of iozone's table, with the test's name; rows not in KiB/s are skipped.
     pub fn of(title: &str, rows: &[&IozoneRow]) -> Vec<(&'static str, Surface)> {
         let rows: Vec<&IozoneRow> =
             rows.iter().copied().filter(|row| row.head.unit == IozoneUnit::KibPerSecond).collect();

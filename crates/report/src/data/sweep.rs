@@ -21,3 +21,47 @@ pub struct Sweep {
     /// Footnotes.
     pub notes: Vec<String>,
 }
+
+// Data of overlaid sweeps.
+
+/// Several results of the same kind of sweep; the legend shows and hides them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Overlay {
+    /// For example `before and after · random read 8 KiB`.
+    pub title: String,
+    /// Sentences under the title.
+    pub sentences: Vec<String>,
+    /// Unit of the load, in the plural.
+    pub load: String,
+    /// The latency target in nanoseconds, if one was asked for.
+    pub target_ns: Option<f64>,
+    /// Name in the legend, and the sweep.
+    pub systems: Vec<(String, Sweep)>,
+    /// Number of the colour of each, which is the same in all pictures of a page.
+    #[serde(default)]
+    pub colours: Vec<usize>,
+    /// Footnotes.
+    pub notes: Vec<String>,
+}
+
+impl Overlay {
+    /// Overlays named sweeps.
+    pub fn of(title: &str, systems: Vec<(String, Sweep)>) -> Overlay {
+        let first = systems.first().map(|(_, sweep)| sweep);
+        Overlay {
+            title: title.to_owned(),
+            sentences: systems
+                .iter()
+                .filter_map(|(name, sweep)| Some(format!("{name}: {}", sweep.sentences.first()?)))
+                .collect(),
+            load: first.map(|sweep| sweep.load.clone()).unwrap_or_default(),
+            target_ns: first.and_then(|sweep| sweep.target_ns),
+            colours: (0..systems.len()).collect(),
+            notes: systems
+                .iter()
+                .filter_map(|(name, sweep)| Some(format!("⚠ {name}: {}", sweep.flag.as_ref()?)))
+                .collect(),
+            systems,
+        }
+    }
+}

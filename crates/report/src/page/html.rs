@@ -1,6 +1,6 @@
 //! The report page as one HTML file.
 
-use super::{Check, Page, Picture, Surroundings, first_screen, table};
+use super::{Check, Numbers, Page, Picture, Surroundings, first_screen};
 use crate::chart::{CHARTS, SHARED};
 use crate::draw::{ChartEngine, DrawError, Look, Order};
 use crate::font::{FAMILY, FILES};
@@ -9,6 +9,7 @@ use crate::packed::{ECHARTS, Packed, packed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use measure::text;
+use serde_json::Value;
 
 const STYLE: Packed = packed!("page.css");
 const SCRIPTS: [Packed; 2] = [packed!("page.js"), packed!("table.js")];
@@ -18,8 +19,7 @@ const ECHARTS_NOTICE: &str = include_str!("../../vendor/echarts-NOTICE");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     font-src data:; img-src data: blob:; base-uri 'none'; form-action 'none'";
 
-/// Most pictures drawn as static SVG for browsers without scripts; with more, only their numbers are included, to limit
-/// the file's size.
+/// Most pictures as static SVG for browsers without scripts; of more there are only numbers, for the file's size.
 const MOST_STATIC: usize = 40;
 
 impl Page {
@@ -68,7 +68,7 @@ impl Page {
             "<section id=\"numbers\" aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">All numbers</h2>\n",
         );
         page.push_str("<p class=\"downloads\" hidden></p>\n");
-        table::write(page, &self.numbers);
+        numbers_table(page, &self.numbers);
         page.push_str("</section>\n");
     }
 
@@ -212,6 +212,38 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+// Table of all numbers, as HTML that is readable without scripts.
+
+/// Writes the table; the page's script adds sorting and downloads.
+fn numbers_table(page: &mut String, numbers: &Numbers) {
+    if numbers.rows.is_empty() {
+        page.push_str("<p>There are none.</p>\n");
+        return;
+    }
+    page.push_str("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of all numbers\"><table class=\"numbers\">\n<thead><tr>");
+    for column in &numbers.columns {
+        let unit = if column.unit.is_empty() { String::new() } else { format!(" <small>{}</small>", column.unit) };
+        page.push_str(&format!("<th scope=\"col\" data-column=\"{}\">{}{unit}</th>", column.id, column.title));
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    for (index, row) in numbers.rows.iter().enumerate() {
+        page.push_str(&format!("<tr data-row=\"{index}\">"));
+        row.iter().for_each(|value| cell(page, value));
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+fn cell(page: &mut String, value: &Value) {
+    match value {
+        Value::String(text) => page.push_str(&format!("<td><bdi>{}</bdi></td>", escaped(text))),
+        Value::Number(number) => {
+            page.push_str(&format!("<td class=\"n\">{}</td>", text::number(number.as_f64().unwrap_or(f64::NAN))));
+        }
+        _ => page.push_str("<td class=\"n\">–</td>"),
+    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,6 @@ mod html;
 mod paper;
 #[cfg(feature = "draw")]
 mod single_drawing;
-#[cfg(feature = "draw")]
-mod table;
 #[cfg(feature = "pdf")]
 mod text_pages;
 

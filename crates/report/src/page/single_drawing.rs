@@ -32,8 +32,8 @@ pub fn sheet(engine: &ChartEngine, pictures: &[&Picture], style: &DrawingStyle) 
     Ok(stacked(&drawn, style))
 }
 
-/// Draws the pictures in as few SVG documents as a limit of their heights allows: `limits` has for a width the height up to which all are
-/// in one, and that of several. A picture that is higher is a document.
+/// Draws the pictures in as few SVG documents as a limit of their heights allows: `limits` has for a width the height
+/// up to which all are in one, and that of several. A picture that is higher is a document.
 ///
 /// # Errors
 /// A chart cannot be drawn from its data.

@@ -1,9 +1,7 @@
 //! Results of any origin → a page: their pictures, all their numbers, and their environment.
 //!
-//! Owns the choice of pictures for the results. Leaves parsing of foreign formats to `formats`, verdicts to `analysis`,
-//! and the contents of a chart to `data`.
+//! Owns the choice of pictures for results. Formats are `formats`', verdicts `analysis`', contents `data`'s.
 
-mod glance;
 mod histograms;
 mod iostat;
 mod judged;
@@ -17,7 +15,7 @@ mod surroundings;
 mod systems;
 mod time;
 
-pub use glance::glance;
+pub use native::glance;
 
 use crate::data::of_measurements::Row;
 use crate::page::{Page, Picture};

@@ -282,8 +282,8 @@ fn cdf(title: &str, systems: &[Distribution], subjects: &[Subject], request: &Pa
     drawing("cdf", title, &data, subjects)
 }
 
-/// The distribution that a report prints: percentiles of completion latency, otherwise of total latency. Those with too few I/Os for
-/// a fact are omitted, if the report states how many it had.
+/// The distribution that a report prints: percentiles of completion latency, otherwise of total latency. Those with too
+/// few I/Os for a fact are omitted, if the report states how many it had.
 pub(super) fn printed(direction: &model::reading::ReadDirection) -> Option<Distribution> {
     let latency = direction.completion.as_ref().or(direction.total.as_ref())?;
     let count = latency.count.or(direction.ios);

@@ -74,7 +74,7 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
     all
 }
 
-/// Rows of other tools, each with the number of its source, by system: the `system` column, otherwise the name of the source's system.
+/// Rows of other tools, with the number of their source, by system: the `system` column, or that of the source.
 pub(super) fn by_system(sources: &[Source], names: &[String]) -> Vec<(String, Vec<(usize, Row)>)> {
     let mut found: Vec<(String, Vec<(usize, Row)>)> = Vec::new();
     for (number, source) in sources.iter().enumerate().filter(|(_, source)| source.tests.is_empty()) {

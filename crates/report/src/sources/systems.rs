@@ -1,6 +1,6 @@
-//! Which disk or machine each result is of, and its name: results of one system form its sweeps, several systems lie over one another.
+//! Which disk or machine each result is of: results of one form its sweeps, several lie over one another.
 //!
-//! A name that was given counts first, then what the result states, then what distinguishes the files: device, folder, label.
+//! A given name counts first, then what the result states, then what tells files apart: device, folder, label.
 
 use super::Source;
 use super::placing::places;

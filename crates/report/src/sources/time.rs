@@ -1,5 +1,4 @@
-//! A run over time, from the monitor's samples: rates, latency percentiles, device queue and utilization, CPU
-//! utilization.
+//! A run over time, from the monitor's samples: rates, latency percentiles, devices and CPUs.
 
 use crate::data::{Line, Panel, Series, Unit};
 use model::{Interval, LatencyCounts, Monitored};

@@ -1,7 +1,7 @@
 //! Contradiction: printed numbers that do not match the others of the same report.
 //!
-//! Signals: rates that an imported report prints in addition to its counts (plumb's own results have no such rates: they
-//! are computed from the counts), and all other numbers as printed.
+//! Signals: rates that an imported report prints in addition to its counts (plumb's own results have no such rates:
+//! they are computed from the counts), and all other numbers as printed.
 
 mod printed;
 
@@ -21,8 +21,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     rates(result).into_iter().chain(printed.map(|found| note_of_printed(&found))).chain(disks).collect()
 }
 
-/// Each direct I/O is at least one request of a disk, merged ones included. With their sectors, the check of the cache
-/// compares bytes.
+/// Each direct I/O is at least one request of a disk, merged ones included; the check of the cache has bytes.
 fn too_few_requests(result: &RunResult, direction: Direction) -> Option<Note> {
     const LEAST_SHARE: f64 = 0.95;
     let at = usize::from(direction == Direction::Write);

@@ -293,8 +293,8 @@ fn latency_shares(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
     // I/Os in flight at the end of a ramp are in the bins, and not in the number of I/Os.
     let edges = if ios > 0.0 { 100.0 * at_the_edges(job) / ios } else { ROUNDED * 100.0 };
     let most = 100.0 + edges.min(100.0) + ROUNDED_SHARE * job.latency_shares.len() as f64;
-    // A search for a latency target (latency_target) starts over with each depth, and leaves I/Os out. A terse line, which
-    // states no number of I/Os, has no bins below 1 µs.
+    // A search for a latency target (latency_target) starts over with each depth, and leaves I/Os out. A terse line,
+    // which states no number of I/Os, has no bins below 1 µs.
     let least = if job.issued.is_empty() { 0.0 } else { SEARCHED };
     let is_sum = sum == 0.0 || (least..=most).contains(&sum);
     (!is_sum).then(|| sum_of_shares(job, "the shares of the latencies", sum))

@@ -1,8 +1,7 @@
 //! The document of a run on servers: `client_stats` in place of `jobs`, with host and port in each entry.
 
 use super::own;
-use super::spell::spelled;
-use super::write::{Detail, disk_entries, job, options};
+use super::write::{Detail, disk_entries, job, options, spelled};
 use crate::fio::clients::{ServerResult, ServerResults, sums};
 use crate::fio::text::version_line;
 use crate::fio::{group, walked};

@@ -2,11 +2,9 @@
 //!
 //! Owns key names, their order and their units. Strings are escaped, which fio itself does not do.
 
-mod blocks;
 mod clients;
 mod own;
 mod read;
-mod spell;
 mod steer;
 mod write;
 

@@ -1,7 +1,7 @@
 //! The key `plumb` at the end of fio's JSON: results that fio does not have, in the schema of plumb's result files.
 //!
-//! Normally only the remarks, what limited the run and what the engine says of the kernel: the samples grow with time and workers. Each member and each
-//! interval is printed on one line, so that line-based tools can read it too.
+//! Normally only the remarks, what limited the run and what the engine says of the kernel: the samples grow with time
+//! and workers. Each member and each interval is printed on one line, so that line-based tools can read it too.
 
 use super::write::Detail;
 use crate::tree::Tree;
@@ -142,8 +142,8 @@ struct Own {
     monitored: Option<Monitored>,
 }
 
-/// Reads the key of a document into `result`. A section with another schema number or an error in it is ignored: the rest of the document
-/// is fio's and valid without it.
+/// Reads the key of a document into `result`. A section with another schema number or an error in it is ignored: the
+/// rest of the document is fio's and valid without it.
 pub(super) fn read_into(root: &Tree<'_>, result: &mut RunResult) {
     // By its text: a second reader of all these fields, one for trees, would make the program larger.
     let own = root.get(KEY).and_then(|own| serde_json::from_str(&serde_json::to_string(own).ok()?).ok());

@@ -1,8 +1,8 @@
 //! Reader of fio's JSON of any generation: 2.x in KiB and µs, 3.x in ns, json+ with its bins.
 //!
-//! A document becomes a [`ReadRun`], which has what is printed and nothing else, and a result where one is asked for. That adds
-//! what only a result can hold: options, latency target, steady state, tracked blocks and the key `plumb`. Not in the
-//! document: process ids, the numbers of submit and reap calls (their bins then hold shares, see
+//! A document becomes a [`ReadRun`], which has what is printed and nothing else, and a result where one is asked for.
+//! That adds what only a result can hold: options, latency target, steady state, tracked blocks and the key `plumb`.
+//! Not in the document: process ids, the numbers of submit and reap calls (their bins then hold shares, see
 //! [`model::DepthStatistics`]) and the time over which disks were sampled.
 
 use super::write::UNKNOWN_ETA_S;
@@ -185,8 +185,8 @@ impl<'document> Entry<'document> {
     }
 
     /// The workers of an entry that is alone in its group. With group_reporting it covers the clones of all jobs of the
-    /// group, but fio echoes only the options of the first job, and not the word group_reporting if it was a flag of the
-    /// command line (before 3.41). Its run time is the sum over its workers.
+    /// group, but fio echoes only the options of the first job, and not the word group_reporting if it was a flag of
+    /// the command line (before 3.41). Its run time is the sum over its workers.
     fn workers_of_group(&self) -> Option<f64> {
         /// Workers do not start and end at the same time.
         const MORE: f64 = 1.15;
@@ -224,7 +224,7 @@ impl<'document> Entry<'document> {
             walked: self.walked(),
             latency_goal: super::steer::read_goal(job),
             steady: super::steer::read_steady(job),
-            blocks: super::blocks::read(job),
+            blocks: super::steer::read_blocks(job),
             workers: echoed.map_or(1, |echoed| echoed.plan.clones.max(1)),
             ..JobResult::default()
         }

@@ -2,7 +2,7 @@
 
 use crate::tree::{Object, Tree};
 use measure::{Direction, Nanos};
-use model::{JobResult, LatencyGoal, RunResult, SteadyResult};
+use model::{BlockLives, JobResult, LatencyGoal, RunResult, SteadyResult};
 use serde_json::{Map, Value, json};
 
 /// Appends the keys of the latency target (`latency_target`, `latency_window`, ...).
@@ -115,6 +115,36 @@ pub(super) fn read_steady(job: &Object<'_>) -> Option<SteadyResult> {
     })
 }
 
+// The trim block states of a job (`block_states` of fio's JSON).
+
+/// Appends the section if any block was tracked.
+pub(super) fn put_blocks(job: &mut Map<String, Value>, row: &JobResult) {
+    let Some(found) = row.blocks.as_ref().filter(|found| !found.is_empty()) else { return };
+    let values = found.percentiles(&row.style.percentiles).unwrap_or_default();
+    let named =
+        row.style.percentiles.iter().zip(values).map(|(percent, trims)| (format!("{percent:.6}"), json!(trims)));
+    let states = found.states().map(|(state, count)| (state.to_owned(), json!(count)));
+    let section = json!({
+        "percentiles": named.collect::<Map<_, _>>(),
+        "states": states.into_iter().collect::<Map<_, _>>(),
+    });
+    job.insert("block".to_owned(), section);
+}
+
+/// Reads the section; `None` if it is missing. fio writes only percentiles, so counts per block are lost.
+pub(super) fn read_blocks(job: &Object<'_>) -> Option<BlockLives> {
+    let states = job.get("block")?.get("states")?;
+    let count = |state: &str| states.get(state).and_then(Tree::as_whole).unwrap_or(0);
+    Some(BlockLives {
+        unwritten: count("unwritten"),
+        trimmed: count("trimmed"),
+        written: count("written"),
+        trim_failures: count("trim failure"),
+        write_failures: count("write failure"),
+        ..BlockLives::default()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +182,29 @@ mod tests {
         assert_eq!((read_goal(read), read_steady(read)), (goal, Some(steady)));
         assert_eq!(job["latency_target"], job["latency_target_ns"]);
         assert_eq!((read_goal(&Object::default()), read_steady(&Object::default())), (LatencyGoal::default(), None));
+    }
+
+    #[test]
+    fn states_are_read_back_and_percentiles_follow_the_jobs_list() {
+        let lives = BlockLives {
+            unwritten: 1,
+            trimmed: 2,
+            written: 3,
+            trim_failures: 4,
+            write_failures: 1,
+            lifetimes: [(7, 4), (900, 1)].into(),
+        };
+        let mut row = JobResult { blocks: Some(lives.clone()), ..JobResult::default() };
+        row.style.percentiles = vec![50.0, 99.9];
+        let mut job = Map::new();
+        put_blocks(&mut job, &row);
+        assert_eq!(job["block"]["percentiles"], json!({"50.000000": 7, "99.900000": 900}));
+        let text = Value::Object(job).to_string();
+        let tree = Tree::of(&text).unwrap();
+        assert_eq!(read_blocks(tree.as_object().unwrap()), Some(BlockLives { lifetimes: [].into(), ..lives }));
+        row.blocks = Some(BlockLives::default());
+        let mut job = Map::new();
+        put_blocks(&mut job, &row);
+        assert!(job.is_empty() && read_blocks(&Object::default()).is_none());
     }
 }

@@ -1,6 +1,5 @@
 //! RunResult → fio's JSON.
 
-use super::spell::spelled;
 use super::steer;
 use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::fio::text::{mean_of, version_line};
@@ -81,8 +80,7 @@ pub(super) fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         put("job options", options(&row.echo.options));
     }
     for (kind, found) in shown(row) {
-        // With `unified_rw_reporting=both`, the sum of the directions comes after the syncs; with `mixed` it replaces
-        // the directions.
+        // With `unified_rw_reporting=both`, the sum of the directions is after the syncs; `mixed` has it alone.
         if kind == Shown::Mixed && row.style.unified == Unified::Both {
             put("sync", sync_object(row, detail));
         }
@@ -114,7 +112,7 @@ pub(super) fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
     if let Some(description) = &row.echo.description {
         job.insert("desc".to_owned(), json!(description));
     }
-    super::blocks::put(&mut job, row);
+    super::steer::put_blocks(&mut job, row);
     steer::put_steady(&mut job, row);
     steer::put_zone_resets(&mut job, row);
     Value::Object(job)
@@ -248,4 +246,38 @@ fn put_usage(object: &mut Map<String, Value>, [prefix, write_merges]: [&str; 2],
     let counters = requests.into_iter().chain(sectors.into_iter().flatten()).chain(others);
     object.extend(counters.map(|(key, value)| (format!("{prefix}{key}"), json!(value))));
     object.insert(format!("{prefix}util"), json!(device.utilisation_percent().unwrap_or(0.0)));
+}
+
+// fio's JSON layout: two spaces of indent, `"key" : value`, floats with six decimals.
+
+/// Formats `value` as fio prints it, without a trailing newline.
+pub(super) fn spelled(value: &Value) -> String {
+    let mut text = String::new();
+    push(&mut text, value, 0);
+    text
+}
+
+fn push(text: &mut String, value: &Value, depth: usize) {
+    let [open, close] = match value {
+        Value::Object(_) => ['{', '}'],
+        Value::Array(_) => ['[', ']'],
+        Value::Number(number) if number.is_f64() => {
+            return text.push_str(&format!("{:.6}", number.as_f64().unwrap_or(0.0)));
+        }
+        _ => return text.push_str(&value.to_string()),
+    };
+    text.push(open);
+    let members = value.as_object().into_iter().flatten().map(|(key, value)| (Some(key), value));
+    let entries = value.as_array().into_iter().flatten().map(|value| (None, value));
+    for (index, (key, value)) in members.chain(entries).enumerate() {
+        text.push_str(if index > 0 { ",\n" } else { "\n" });
+        text.push_str(&"  ".repeat(depth + 1));
+        if let Some(key) = key {
+            text.push_str(&format!("{} : ", Value::from(key.as_str())));
+        }
+        push(text, value, depth + 1);
+    }
+    text.push('\n');
+    text.push_str(&"  ".repeat(depth));
+    text.push(close);
 }

@@ -91,8 +91,7 @@ pub fn inflate(mut compressed: impl BufRead, mut text: impl Write) -> Result<u64
                 Ok(count) => count,
                 Err(error) => return Err(FormatError::Log { rows, what: error.to_string() }),
             };
-            // A row may be split between two reads, or between two zlib streams: its first part waits here for the
-            // rest.
+            // A row may be split between two reads or zlib streams: its first part waits here for the rest.
             waiting.extend_from_slice(&block[..count]);
             let used = unpack(&waiting, &mut lines, &mut rows)?;
             waiting.drain(..used);

@@ -1,5 +1,4 @@
-//! fio's bandwidth, IOPS, latency and histogram logs → a summary per direction, in memory that does not grow with the
-//! log.
+//! fio's bandwidth, IOPS, latency and histogram logs → a summary per direction, in bounded memory.
 
 use crate::event::{Event, Line, Sink};
 use crate::read_number::leading;
@@ -60,8 +59,7 @@ impl LogReader {
         taken
     }
 
-    /// Fast path: consumes the next row of an open log if it has only digits, blanks and commas, as nearly all rows
-    /// have.
+    /// Fast path: consumes the next row of an open log if it has only digits, blanks and commas, as nearly all.
     pub(crate) fn goes_on(&mut self, line: Line<'_>) -> bool {
         if self.rows == 0 || !line.first().is_ascii_digit() {
             return false;

@@ -1,7 +1,6 @@
 //! fio's terse output: one line of fields per job, separated by semicolons, in four versions.
 //!
-//! Owns the order and format of the fields. Latencies are in µs, bandwidth in KiB/s. The reader accepts every version;
-//! values that a line lacks stay absent.
+//! Owns the order and format of the fields: latencies in µs, bandwidth in KiB/s. The reader accepts every version.
 
 mod read;
 mod write;

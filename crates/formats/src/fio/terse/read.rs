@@ -96,8 +96,7 @@ pub(crate) fn result(printed: ReadRun) -> RunResult {
     RunResult { origin: Origin::Report(Box::new(printed)), ..result_as_reading::rebuilt(&run) }
 }
 
-/// The smallest latency that represents a histogram bucket and is not below this number of whole microseconds: it is
-/// printed as that number.
+/// The smallest bucket's latency that is not below this number of whole microseconds: it is printed as that.
 fn printed_as(ns: f64) -> f64 {
     let least = Nanos(result_as_reading::count(Some(ns)));
     let (mut low, mut high) = (0, measure::BUCKETS - 1);
@@ -132,8 +131,8 @@ impl<'line> Fields<'line> {
     }
 }
 
-/// The fields of a line. They are so short that a search for the next semicolon would begin more often than it gains: eight
-/// bytes are looked at together, and all semicolons among them are taken.
+/// The fields of a line. They are so short that a search for the next semicolon would begin more often than it gains:
+/// eight bytes are looked at together, and all semicolons among them are taken.
 fn split(line: &str) -> Vec<&str> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const LOW: u64 = 0x7f * EACH;
@@ -160,8 +159,7 @@ fn split(line: &str) -> Vec<&str> {
     fields
 }
 
-/// Index of the first direction's first percentile. A job name may contain semicolons; only the percentiles mark where
-/// it ends.
+/// Index of the first direction's first percentile: job names may contain semicolons, so only these mark their end.
 fn first_percentile(fields: &[&str]) -> Option<usize> {
     // No number is read here that is read again later.
     let is_percentile = |field: &&str| {
@@ -178,8 +176,7 @@ fn percentile(field: &str) -> Option<(f64, f64)> {
     Some((whole(percent)?, whole(value.strip_prefix('=')?)? * 1e3))
 }
 
-/// The same if this percentile is the one that fio has at this place unless `percentile_list` says otherwise, which
-/// saves reading it.
+/// The same for the percentile that fio has at this place without `percentile_list`, which saves reading it.
 fn usual_percentile(at: usize, field: &str) -> Option<(f64, f64)> {
     let (text, percent) = USUAL_PERCENTILES.get(at)?;
     Some((*percent, whole(field.strip_prefix(text)?)? * 1e3))
@@ -215,8 +212,7 @@ fn read_line(line: u64, fields: &Fields<'_>) -> Result<ReadRun, &'static str> {
     Ok(run)
 }
 
-/// The fields of each direction, and those after them; a single direction is the sum of all
-/// (`unified_rw_reporting=mixed`). `None` if there are too few fields.
+/// The fields of each direction (one for all with `unified_rw_reporting=mixed`), and the rest. `None` if too few.
 fn directions<'line, 'text>(
     version: TerseVersion,
     fields: &'line [&'text str],
@@ -265,8 +261,8 @@ fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
     percentiles.sort_by(|one, other| one.0.total_cmp(&other.0));
     let after = BEFORE_PERCENTILES + PERCENTILE_PLACES;
     let (mut completion, mut total) = (latency(8), latency(after));
-    // A line does not say of which latency its percentiles are: of the total with `lat_percentiles`. No completion takes
-    // longer than the longest, give or take a bucket and a µs, which is the unit.
+    // A line does not say of which latency its percentiles are: of the total with `lat_percentiles`. No completion
+    // takes longer than the longest, give or take a bucket and a µs, which is the unit.
     let most = percentiles.last().map_or(0.0, |(_, ns)| *ns);
     let longest = |latency: &Option<ReadLatency>| latency.as_ref().and_then(|latency| latency.max_ns);
     let of_total = longest(&completion).is_some_and(|longest| most > (longest + 1e3) * (1.0 + BUCKET));

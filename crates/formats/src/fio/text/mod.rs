@@ -1,7 +1,6 @@
 //! fio's normal text output: the lines at the start of a run, the job blocks, group and disk lines.
 //!
-//! Owns layout, units and rounding, and the reader of reports of fio 1.5x to 3.42. Leaves merging of workers to
-//! `model`, and printing to the caller.
+//! Owns layout, units and rounding, and the reader of reports of fio 1.5x to 3.42. Leaves merging to `model`.
 
 mod disk;
 mod group_lines;

@@ -143,8 +143,7 @@ pub fn error_line(pid: u32, error: &JobError) -> String {
     format!("fio: pid={pid}, err={}/{}", error.errno, error_origin(error.errno, &error.operation))
 }
 
-/// The cause of a job error in fio's layout; a constant replaces the place in fio's source, which would not help a
-/// reader.
+/// The cause of a job error in fio's layout; a constant stands for the place in fio's source, which would not help.
 pub(super) fn error_origin(errno: i32, operation: &str) -> String {
     format!("file:plumb:0, func={operation}, error={}", errno_text(errno))
 }

@@ -55,8 +55,9 @@ struct Direction {
 }
 
 impl Signature {
-    /// The signature of a run of fio; `None` for other readings, and if there is nothing to compare. A run without any I/O is compared
-    /// unless it failed: the first of its interim reports can be printed before its first I/O has ended.
+    /// The signature of a run of fio; `None` for other readings, and if there is nothing to compare. A run without any
+    /// I/O is compared unless it failed: the first of its interim reports can be printed before its first I/O has
+    /// ended.
     pub(super) fn of(reading: &Reading) -> Option<Signature> {
         let Found::Run(run) = &reading.found else { return None };
         let rank = FORMATS.iter().position(|format| *format == reading.format)?;
@@ -85,8 +86,7 @@ impl Signature {
         self == other && self.rank > TERSE && named
     }
 
-    /// True if both have the same jobs with the same numbers, as far as their formats state them. A terse line has one
-    /// job of the run.
+    /// True if both have the same jobs with the same numbers, as far as stated. A terse line has one job of a run.
     pub(super) fn is_same(&self, other: &Signature) -> bool {
         let (few, many) = if self.states_less_than(other) { (self, other) } else { (other, self) };
         let is_part = few.jobs.len() == many.jobs.len() || few.rank == TERSE;
@@ -125,8 +125,8 @@ impl Signature {
         apart_ms >= 0.0 && after > apart_ms && after - before <= apart_ms + LATE_MS && grown <= possible(later.ios())
     }
 
-    /// Interim reports are an interval apart, but not from the start of the run: workers start after fio. The first of an
-    /// interval below a second comes about that interval after the start.
+    /// Interim reports are an interval apart, but not from the start of the run: workers start after fio. The first of
+    /// an interval below a second comes about that interval after the start.
     fn is_an_interval_before(&self, later: &Signature, chain: Chain) -> bool {
         const NEAR_MS: f64 = 20.0;
         const SECOND_MS: f64 = 1000.0;
@@ -140,11 +140,12 @@ impl Signature {
     }
 
     /// fio's first report comes up to 0.3 s before its interval is over (job threads start meanwhile), the next one an
-    /// interval later. Runs of a part of a second, one longer than the other, have runtimes as they were asked for, and a
-    /// few milliseconds more; and other runs have their own rate.
+    /// interval later. Runs of a part of a second, one longer than the other, have runtimes as they were asked for, and
+    /// a few milliseconds more; and other runs have their own rate.
     ///
-    /// Measured with fio 3.33: 80 runs with reports every 200 to 700 ms are one run each by this rule. Of 80 files with two or
-    /// three runs of 100 to 900 ms each, made on a loaded machine, 8 lose one: writes that took longer than asked.
+    /// Measured with fio 3.33: 80 runs with reports every 200 to 700 ms are one run each by this rule. Of 80 files with
+    /// two or three runs of 100 to 900 ms each, made on a loaded machine, 8 lose one: writes that took longer than
+    /// asked.
     fn is_short_interval_before(&self, later: &Signature) -> bool {
         const SHORTEST_MS: f64 = 80.0;
         const LONGEST_MS: f64 = 980.0;

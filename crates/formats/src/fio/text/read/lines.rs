@@ -32,8 +32,7 @@ pub(super) fn without_host(text: &str) -> &str {
     }
 }
 
-/// The text of a line that is cut, without a last word that may be a part of one. Lines of a whole report end in `msec`,
-/// `%` or a bracket.
+/// A cut line without its last word, which may be a part of one. Whole lines end in `msec`, `%` or a bracket.
 pub(super) fn without_broken_word(text: &str) -> &str {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '.';
     if text.ends_with("msec") || !text.ends_with(is_part) {
@@ -332,8 +331,7 @@ pub(super) fn percentile(pair: &str) -> Option<(f64, f64)> {
     Some((whole(trimmed(percent))?, whole(trimmed(value).trim_end_matches(']'))?))
 }
 
-/// Parses a line of a job block other than rates, latencies and percentiles: `None` if it is not one, false if it is
-/// damaged.
+/// Parses other lines of a job block than rates, latencies, percentiles: `None` if it is none, false if damaged.
 pub(super) fn job_line(job: &mut ReadJob, text: &str) -> Option<bool> {
     let (head, rest) = split_at(text, b':')?;
     let head = trimmed(head);
@@ -417,8 +415,7 @@ fn shares(slot: &mut Vec<f64>, rest: &str) -> bool {
     slot.len() == BINS
 }
 
-/// `total=r=1684486/w=0/d=0, short=r=0/..`, `total=r=.. dropped=..`, or
-/// `total=0,512,0,63 short=0,0,0,0 dropped=0,0,0,0`.
+/// `total=r=1684486/w=0/d=0, short=r=0/..`, `total=r=.. dropped=..`, `total=0,512,0,63 short=0,0,0,0 dropped=0,0,0,0`.
 fn issued(job: &mut ReadJob, rest: &str) -> bool {
     let numbers = |key: &str| -> Vec<f64> {
         let Some(list) = after_key(rest, key) else { return Vec::new() };
@@ -529,8 +526,7 @@ pub(super) fn group(text: &str, number: Option<f64>) -> Option<(ReadGroup, bool)
     Some((found, all))
 }
 
-/// `vda: ios=15286/104, merge=0/0, ticks=2195/18, in_queue=2220, util=55.06%`; the second value is true if the line is
-/// complete.
+/// `vda: ios=15286/104, merge=0/0, ticks=2195/18, in_queue=2220, util=55.06%`; true if the line is complete.
 pub(super) fn disk(text: &str) -> Option<(ReadDisk, bool)> {
     let (name, rest) = split_at_colon(text)?;
     if !rest.trim_start().starts_with("ios=") {

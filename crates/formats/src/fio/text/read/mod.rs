@@ -351,8 +351,7 @@ impl TextReader {
         self.in_sync = false;
     }
 
-    /// With group_reporting, a block has the name of the first job and is of all jobs of the group: what they do not have
-    /// in common is not that of the block.
+    /// A group's block has the name of its first job: what the jobs do not have in common is not that of the block.
     fn keep_what_is_common(&self, job: &mut ReadJob) {
         for other in self.session.announced.iter().filter(|other| other.group == job.group) {
             job.depth = job.depth.filter(|_| job.depth == other.depth);
