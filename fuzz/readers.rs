@@ -11,7 +11,7 @@ use formats::stream::{Event, Parser as Stream, parse};
 use formats::sweep::{self, Detail, Layout, LogKind, ParquetWriter};
 use formats::{FORMATS, View, result_as_reading, results};
 use model::Measurement;
-use model::reading::{Found, Reading};
+use model::reading::{Content, Reading};
 use std::io;
 use std::path::Path;
 
@@ -136,7 +136,7 @@ fn of_format(name: &str, bytes: &[u8]) {
         result_as_reading::reading(&result, "again", 1);
     }
     for reading in parse(bytes).0 {
-        if let Found::Run(run) = reading.found {
+        if let Content::Run(run) = reading.found {
             write_all(&result_as_reading::result(*run));
         }
     }

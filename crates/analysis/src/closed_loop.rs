@@ -18,7 +18,6 @@ pub(crate) struct Users<'a> {
 }
 
 impl<'a> Users<'a> {
-    /// The users of a job of this result.
     pub(crate) fn of(result: &'a RunResult, job: &'a JobResult) -> Self {
         Users { job, printed: printed_of(result, job) }
     }

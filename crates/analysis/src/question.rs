@@ -60,7 +60,7 @@ pub enum Answer {
 
 /// Observation of one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observed {
+pub struct RuleObservation {
     /// The number, in the unit of the limit; `None` without such I/Os, or too few of them.
     pub value: Option<f64>,
     /// Its 95 % interval; `None` if the round is too short for one.
@@ -117,7 +117,7 @@ const fn answer_of(certain: [bool; 2]) -> Answer {
 
 impl Rule {
     /// Judges a round.
-    pub fn observe(&self, result: &RunResult) -> Observed {
+    pub fn observe(&self, result: &RunResult) -> RuleObservation {
         let times = self.times(result);
         let ios = times.histogram.as_ref().map_or(0, |histogram| histogram.total());
         let steady = result.monitored.as_ref().map(model::Monitored::steady).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Rule {
             }
         };
         let answer = if ios == 0 { Answer::CannotTell } else { found.answer };
-        Observed { ios, keeps: ios > 0 && found.keeps, answer, ..found }
+        RuleObservation { ios, keeps: ios > 0 && found.keeps, answer, ..found }
     }
 
     /// True if the number must stay below the limit.
@@ -144,7 +144,7 @@ impl Rule {
     }
 
     /// A mean or rate, with the interval of its series.
-    fn of_series(&self, value: Option<f64>, series: &[f64]) -> Observed {
+    fn of_series(&self, value: Option<f64>, series: &[f64]) -> RuleObservation {
         let half = series_interval(series).map(|found| found.half);
         let interval = value.zip(half).map(|(value, half)| [value - half, value + half]);
         let answer = interval.map_or(Answer::CannotTell, |[low, high]| {
@@ -155,23 +155,24 @@ impl Rule {
             })
         });
         let keeps = value.is_some_and(|value| if self.is_time() { value < self.limit } else { value >= self.limit });
-        Observed { value, interval, beyond: None, ios: 0, keeps, answer }
+        RuleObservation { value, interval, beyond: None, ios: 0, keeps, answer }
     }
 
     /// The share beyond the limit against the share that is allowed.
-    fn percentile(&self, times: &LatencyStatistics, steady: &[(Nanos, &Interval)], percent: f64) -> Observed {
+    fn percentile(&self, times: &LatencyStatistics, steady: &[(Nanos, &Interval)], percent: f64) -> RuleObservation {
         let allowed = 1.0 - percent / 100.0;
         let value = crate::percentile_as_fact(times, percent).map(Nanos::as_f64);
-        let none = Observed { value, interval: None, beyond: None, ios: 0, keeps: false, answer: Answer::CannotTell };
+        let none =
+            RuleObservation { value, interval: None, beyond: None, ios: 0, keeps: false, answer: Answer::CannotTell };
         let Some(histogram) = times.histogram.as_deref() else { return none };
         let limit = Nanos::from_secs_f64(self.limit / 1e9);
         let counts = Counts::of(histogram, limit);
-        let found = Observed { beyond: Some(counts.share()), keeps: counts.share() <= allowed, ..none };
+        let found = RuleObservation { beyond: Some(counts.share()), keeps: counts.share() <= allowed, ..none };
         let Some(half) = self.half_of_share(steady, limit) else { return found };
         let least = if counts.over > 0.0 { 0.0 } else { NONE_SEEN / counts.ios.max(1.0) };
         let (share, half) = (counts.share(), half.max(least));
         let answer = answer_of([share + half < allowed, share - half > allowed]);
-        Observed { interval: self.interval_of_percentile(times, steady, value, percent), answer, ..found }
+        RuleObservation { interval: self.interval_of_percentile(times, steady, value, percent), answer, ..found }
     }
 
     /// Half of the width of the interval of the share of I/Os beyond a latency.

@@ -1,7 +1,6 @@
 //! Report card: grades of latency and scaling for the tests of a sweep.
 //!
-//! Owns selection of tests, thresholds, computation of grades and the verdict on all of them. A run is graded only if
-//! its users were busy; otherwise the card has the reason.
+//! Owns choice of tests, thresholds, grades and their verdict. A run is graded only if its users were busy.
 
 mod profiles;
 

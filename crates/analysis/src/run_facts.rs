@@ -114,7 +114,6 @@ impl<'a> RunFacts<'a> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a ratio is made of it")]
 fn flush_ns(job: &JobResult) -> f64 {
     job.sync.latency.moments.sum() as f64
 }
@@ -161,8 +160,7 @@ pub(crate) fn bytes_asked(result: &RunResult, direction: Direction) -> u64 {
     result.jobs.iter().map(|job| job.directions[direction].bytes).fold(0, u64::saturating_add)
 }
 
-/// Bytes of one direction transferred by the disks under the files, at the lowest level that was sampled. `None` if no
-/// disk was sampled or there is no counter for the direction.
+/// Bytes of a direction at the lowest sampled level of disks under the files; `None` without a disk or counter.
 pub(crate) fn bytes_at_devices(result: &RunResult, direction: Direction) -> Option<u64> {
     let index = match direction {
         Direction::Read => 0,
@@ -212,7 +210,6 @@ pub(crate) fn window(job: &JobResult) -> Nanos {
 }
 
 /// Sum of the latencies of all I/Os and flushes of a job in nanoseconds; `None` if they were not measured.
-#[expect(clippy::cast_precision_loss, reason = "a ratio is made of it")]
 pub(crate) fn latency_sum_ns(job: &JobResult) -> Option<f64> {
     let sum = |latency: &Option<LatencyStatistics>| latency.as_ref().map(|latency| latency.moments.sum() as f64);
     let mut total = job.sync.latency.moments.sum() as f64;
@@ -223,8 +220,7 @@ pub(crate) fn latency_sum_ns(job: &JobResult) -> Option<f64> {
     Some(total)
 }
 
-/// Maximum I/Os in flight for one worker of a job: the requested depth, or less if the depth bins show that the engine
-/// never reached it (a synchronous engine has 1).
+/// Most I/Os in flight of one worker: the requested depth, or less if the depth bins show that it was not reached.
 pub(crate) fn slots(job: &JobResult) -> u32 {
     const BIN_ENDS: [u32; 7] = [1, 3, 7, 15, 31, 63, u32::MAX];
     let deepest = job.depth.level.iter().rposition(|&count| count > 0);
@@ -263,7 +259,6 @@ pub(crate) fn polls(job: &JobResult) -> bool {
     job.workload.as_ref().is_some_and(|workload| workload.polls)
 }
 
-/// True if the time of the job is simulated.
 pub(crate) fn is_simulated(job: &JobResult) -> bool {
     job.workload.as_ref().is_some_and(|workload| workload.virtual_time)
 }

@@ -230,7 +230,6 @@ impl Rank {
         }
     }
 
-    /// One rate per round.
     fn rounds(self, point: &Level) -> Vec<f64> {
         let scale = self.of(point) / point.iops;
         point.rates.iter().map(|iops| iops * scale).collect()

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use analysis::compare::Metric;
 use analysis::report_card::{self, PROFILES, Profile};
-use formats::results::{Located, Results, results};
+use formats::results::{LocatedResult, Results, results};
 use formats::stream::Repeats;
 use formats::sweep::LogKind;
 use model::reading::Damage;
@@ -120,12 +120,12 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// Reads the results in a file and reports damage on standard error. Returns them with the number of damaged places; a
 /// file without results counts as one.
-pub(crate) fn read_results(path: &Path) -> Result<(Vec<Located>, usize), Failure> {
+pub(crate) fn read_results(path: &Path) -> Result<(Vec<LocatedResult>, usize), Failure> {
     Ok(results_in(path, &read_bytes(path)?))
 }
 
 /// The same for the content of a file.
-pub(crate) fn results_in(path: &Path, bytes: &[u8]) -> (Vec<Located>, usize) {
+pub(crate) fn results_in(path: &Path, bytes: &[u8]) -> (Vec<LocatedResult>, usize) {
     let Results { found, damages, repeats, without_result } = results(bytes);
     damages.iter().for_each(|damage| print_damage(path, damage));
     print_repeats(path, &repeats);

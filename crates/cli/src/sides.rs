@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::input;
 use analysis::compare::{Difference, FactSet, Matches, Observation, StatedFacts, observe, pair};
-use formats::results::Located;
+use formats::results::LocatedResult;
 use model::{RunResult, Surroundings};
 use serde::Deserialize;
 use serde_json::Value;
@@ -71,7 +71,7 @@ fn side(words: &[PathBuf], accept: &AcceptArgs) -> Result<SideResults, Failure> 
             None => {
                 let (results, damaged) = input::results_in(&path, &bytes);
                 found.damaged += damaged;
-                results.into_iter().for_each(|Located { result, .. }| found.add(&path, number, None, result));
+                results.into_iter().for_each(|LocatedResult { result, .. }| found.add(&path, number, None, result));
             }
         }
     }

@@ -4,7 +4,7 @@
 use crate::context::{place, plumb};
 use formats::stream::{Event, Parser, Repeat};
 use house::{Call, End, Program, Scene, Transcript};
-use model::reading::{Found, ReadDirection, ReadJob, ReadLatency, Reading};
+use model::reading::{Content, ReadDirection, ReadJob, ReadLatency, Reading};
 use std::path::Path;
 
 fn seed(name: &str) -> String {
@@ -65,7 +65,7 @@ fn blocks(readings: Vec<Reading>) -> [Vec<ReadJob>; 3] {
             .position(|format| *format == reading.format)
             .expect("the test's own data");
         match reading.found {
-            Found::Run(run) => blocks[at].extend(run.jobs),
+            Content::Run(run) => blocks[at].extend(run.jobs),
             other => panic!("{other:?}"),
         }
     }

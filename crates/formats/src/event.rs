@@ -101,10 +101,8 @@ impl Event {
     }
 }
 
-/// Receives events.
 pub(crate) type Sink<'sink> = dyn FnMut(Event) + 'sink;
 
-/// A line and its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'text> {
     /// From 1.

@@ -32,7 +32,6 @@ pub(crate) fn share_of(whole: Nanos, percent: f64) -> Nanos {
 }
 
 /// Rebuilds samples from the printed (minimum, maximum) and (mean, deviation).
-#[expect(clippy::cast_precision_loss, reason = "a count of samples")]
 pub(crate) fn samples(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2]) -> SampleStatistics {
     SampleStatistics {
         count,
@@ -44,7 +43,6 @@ pub(crate) fn samples(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2])
 }
 
 /// The coarsest histogram of `count` latencies that yields these percentiles (percent, ns), its largest at `most`.
-#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
 pub(crate) fn histogram_of_percentiles(percentiles: &[(f64, u64)], count: u64, most: u64) -> Box<Histogram> {
     let mut histogram = Box::new(Histogram::new());
     let mut below = 0;
@@ -72,7 +70,7 @@ pub(crate) fn histogram_of_bins(bins: &[(f64, f64)]) -> Box<Histogram> {
 }
 
 /// Sums that yield the printed mean and deviation: the inverse of [`Moments::mean`]. `count` is not 0.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating")]
 pub(crate) fn moments(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2]) -> Moments {
     let wide = u128::from(count);
     let sum = (mean * count as f64).round() as u128;
@@ -87,7 +85,6 @@ pub(crate) fn moments(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2])
 /// Converts percentages to counts out of `total`.
 ///
 /// A printed share of `least` means any value above 0 up to it: such bins share the rest equally, at least 1 each.
-#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
 pub(crate) fn counts<const BINS: usize>(stated: &[f64; BINS], total: u64, least: f64) -> [u64; BINS] {
     let mut counts = [0; BINS];
     let mut floored = Vec::new();

@@ -64,10 +64,8 @@ const BUCKETS: std::ops::RangeInclusive<u32> = 7..=36;
 const QUANTILES: [(f64, &str); 4] = [(50.0, "0.5"), (90.0, "0.9"), (99.0, "0.99"), (99.9, "0.999")];
 /// Ticks of CPU time per second (USER_HZ of Linux on all of its architectures but alpha and ia64).
 const TICKS: u64 = 100;
-/// States of a run.
 const STATES: [&str; 3] = ["running", "ended", "failed"];
 
-/// One number with its labels.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) family: usize,
@@ -82,7 +80,6 @@ pub(crate) struct Sample {
 /// The metrics of one run, interval by interval.
 #[derive(Clone, Debug, Default)]
 pub struct RunMetrics {
-    /// Labels of all of its samples.
     labels: Vec<(&'static str, String)>,
     facts: Vec<(&'static str, String)>,
     state: usize,
@@ -233,7 +230,6 @@ impl RunMetrics {
     }
 }
 
-/// Samples of a run in the making.
 struct Samples<'run> {
     run: &'run RunMetrics,
     at_ms: Option<u64>,

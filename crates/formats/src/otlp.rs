@@ -60,7 +60,6 @@ fn attribute(name: &str, value: &str) -> KeyValue {
     KeyValue { key: name.to_owned(), value: Some(value), ..KeyValue::default() }
 }
 
-/// The numbers of a family.
 #[derive(Default)]
 struct Points {
     numbers: Vec<NumberDataPoint>,

@@ -4,7 +4,6 @@
 const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// Parses the number at the start, after blanks, and returns the text after it; `None` if there is none.
-#[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
 pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
     let text = &text[text.bytes().take_while(|&byte| byte == b' ').count()..];
     let bytes = text.as_bytes();
@@ -53,7 +52,6 @@ fn take_digits(bytes: &[u8], number: &mut u64) -> usize {
 }
 
 /// Parses a number that may be surrounded by blanks only.
-#[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
 pub(crate) fn whole(text: &str) -> Option<f64> {
     // Most fields of a table are a few digits.
     let mut digits = 0;

@@ -8,8 +8,8 @@ use crate::fio::percent_rows::{LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE};
 use crate::from_printed::{self, LARGEST, histogram_of_bins, histogram_of_percentiles, rounded, share_of};
 use measure::{Direction, Histogram, Nanos, SampleStatistics};
 use model::reading::{
-    Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
-    ReadSamples, Reading,
+    Content, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority,
+    ReadRun, ReadSamples, Reading,
 };
 use model::{
     CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics,
@@ -17,7 +17,6 @@ use model::{
 };
 
 /// Converts a count to a float; exact up to 2^53.
-#[expect(clippy::cast_precision_loss, reason = "a count of a run")]
 pub(crate) const fn float(count: u64) -> f64 {
     count as f64
 }
@@ -33,7 +32,7 @@ pub fn reading(result: &RunResult, format: &'static str, line: u64) -> Reading {
         ..ReadRun::default()
     };
     run.disks = result.devices.iter().map(read_disk).collect();
-    Reading::new(format, line, Found::Run(Box::new(run)))
+    Reading::new(format, line, Content::Run(Box::new(run)))
 }
 
 fn read_job(job: &JobResult, line: u64) -> ReadJob {

@@ -7,13 +7,13 @@ use crate::stream::{Event, Parser, Repeats};
 use crate::{echoed, fio, native, result_as_reading};
 use measure::{Nanos, PerDirection};
 use model::measurement::PERCENTS;
-use model::reading::{Damage, Found, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun, Reading};
+use model::reading::{Content, Damage, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun, Reading};
 use model::{JobResult, LatencyStatistics, Measurement, Origin, RunResult};
 use serde_json::Value;
 
 /// A result and its position in a file.
 #[derive(Clone, Debug)]
-pub struct Located {
+pub struct LocatedResult {
     /// Line number, from 1.
     pub line: u64,
     /// Title for display.
@@ -26,7 +26,7 @@ pub struct Located {
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     /// The results, each run once.
-    pub found: Vec<Located>,
+    pub found: Vec<LocatedResult>,
     /// The parts that could not be read.
     pub damages: Vec<Damage>,
     /// The reports that are not counted.
@@ -72,7 +72,7 @@ pub struct Own {
     /// True for a survey: each result is one of its tests.
     pub is_survey: bool,
     /// The results, without loss.
-    pub found: Vec<Located>,
+    pub found: Vec<LocatedResult>,
 }
 
 /// Reads plumb's own JSON without loss: a result, or the tests of a survey. `None` for any other text.
@@ -81,34 +81,34 @@ pub fn own(text: &str) -> Option<Own> {
         return None;
     }
     if let Ok(result) = native::read(text) {
-        return Some(Own { is_survey: false, found: vec![Located { line: 1, title: title(&result), result }] });
+        return Some(Own { is_survey: false, found: vec![LocatedResult { line: 1, title: title(&result), result }] });
     }
     let root: Value = serde_json::from_str(text).ok()?;
     let tests = root.get("tests")?.as_array()?;
     let test = |(number, test): (usize, &Value)| {
         let result = native::of_value(test.get("result")?).ok()?;
-        Some(Located { line: 1, title: format!("test {number}, {}", title(&result)), result })
+        Some(LocatedResult { line: 1, title: format!("test {number}, {}", title(&result)), result })
     };
-    let found: Option<Vec<Located>> = (1..).zip(tests).map(test).collect();
+    let found: Option<Vec<LocatedResult>> = (1..).zip(tests).map(test).collect();
     Some(Own { is_survey: true, found: found? })
 }
 
 /// The result that a reading states: a run, or a row of a sweep.
-pub fn of_reading(reading: Reading) -> Option<Located> {
+pub fn of_reading(reading: Reading) -> Option<LocatedResult> {
     let Reading { format, line, found, result } = reading;
     match found {
-        Found::Run(run) => {
+        Content::Run(run) => {
             let result = match result {
                 Some(result) => *result,
                 None if format == "fio-terse" => fio::terse::result(*run),
                 None => result_as_reading::result(*run),
             };
-            Some(Located { line, title: title(&result), result })
+            Some(LocatedResult { line, title: title(&result), result })
         }
-        Found::Row(row) => of_row(&row).map(|result| {
+        Content::Row(row) => of_row(&row).map(|result| {
             let users = row.users.map_or_else(String::new, |users| format!(", {users} users"));
             let system = row.system.as_ref().map_or_else(String::new, |system| format!("{system} "));
-            Located { line, title: format!("{system}{}{users}", row.test.as_str()), result }
+            LocatedResult { line, title: format!("{system}{}{users}", row.test.as_str()), result }
         }),
         _ => None,
     }

@@ -9,7 +9,6 @@ use serde::{Deserialize, de};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A value in a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Tree<'text> {
     Null,
@@ -27,7 +26,6 @@ pub(crate) enum Tree<'text> {
 pub(crate) struct Object<'text>(Vec<(Cow<'text, str>, Tree<'text>)>);
 
 impl<'text> Tree<'text> {
-    /// Reads a document.
     pub(crate) fn of(text: &'text str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
@@ -59,7 +57,6 @@ impl<'text> Tree<'text> {
         if let Tree::Whole(number) = self { Some(*number) } else { None }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "as every reader of JSON reads it")]
     pub(crate) const fn as_number(&self) -> Option<f64> {
         match self {
             Tree::Whole(number) => Some(*number as f64),

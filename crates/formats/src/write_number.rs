@@ -31,7 +31,6 @@ impl Step {
         }
     }
 
-    /// The other step.
     pub(crate) const fn other(self) -> Step {
         match self {
             Step::Decimal => Step::Binary,
@@ -52,9 +51,7 @@ pub(crate) fn scaled(value: u64, figures: usize, step: Step, unit: &str) -> Stri
 
 /// The same for a value already in the unit of the prefix with this index: 1 for k or Ki.
 ///
-/// Divides until the number fits; the remainder of the last division becomes decimals if there is room for a point and
-/// one digit, otherwise it rounds the last digit.
-#[expect(clippy::cast_precision_loss, reason = "a remainder below 1024")]
+/// Divides until the number fits; the last remainder becomes decimals where there is room, or rounds.
 pub(crate) fn scaled_from(prefix: usize, value: u64, figures: usize, step: Step, unit: &str) -> String {
     let (mut whole, mut rest, mut index) = (value, None, prefix);
     while digits(whole) > figures && index < LAST_PREFIX {
@@ -77,7 +74,6 @@ pub(crate) fn scaled_from(prefix: usize, value: u64, figures: usize, step: Step,
     }
 }
 
-/// Number of decimal digits.
 pub(crate) fn digits(value: u64) -> usize {
     value.checked_ilog10().map_or(1, |power| power as usize + 1)
 }

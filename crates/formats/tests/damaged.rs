@@ -2,7 +2,7 @@
 
 use formats::stream::{Event, Parser, parse};
 use formats::sweep::measurements;
-use model::reading::{Damage, Found, Reading};
+use model::reading::{Content, Damage, Reading};
 use std::collections::BTreeMap;
 
 fn page(name: &str) -> String {
@@ -342,7 +342,7 @@ fn mutated_outputs_never_panic() {
         let (readings, _) = parse(&text);
         for reading in &readings {
             measurements(reading, None);
-            if let Found::Run(run) = &reading.found {
+            if let Content::Run(run) = &reading.found {
                 let _ = formats::result_as_reading::result((**run).clone());
             }
         }
@@ -384,7 +384,7 @@ fn utf_16_is_read_as_utf_8() {
 #[test]
 fn a_log_is_summed_up_by_direction() {
     let (readings, _) = parse(LOG.as_bytes());
-    let Found::Log(log) = &readings[0].found else { panic!("{readings:?}") };
+    let Content::Log(log) = &readings[0].found else { panic!("{readings:?}") };
     let sums: BTreeMap<_, _> =
         log.directions.iter().map(|found| (found.kind, (found.count, found.min, found.max, found.mean))).collect();
     let expected = BTreeMap::from([

@@ -2,7 +2,7 @@
 
 use formats::stream::parse;
 use formats::sweep::{measurements, r_head, r_row, r_tail};
-use model::reading::Found;
+use model::reading::Content;
 
 /// Our own R code was read back without the rows whose names hold a comma or a quote.
 #[test]
@@ -14,7 +14,7 @@ fn names_with_commas_and_quotes_are_read_back_from_r_code() {
         assert!(damages.is_empty(), "{name}: {damages:?}");
         let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
         assert_eq!(rows, [row], "{name}");
-        assert!(matches!(readings[0].found, Found::Row(_)));
+        assert!(matches!(readings[0].found, Content::Row(_)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use formats::stream::parse;
 use formats::sweep::measurements;
-use model::reading::{Found, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
+use model::reading::{Content, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 use std::collections::BTreeSet;
 
 const MATRIX: &str = include_str!("golden/iozone-3.489/matrix-report.txt");
@@ -17,13 +17,13 @@ fn whole(text: &str) -> Vec<Reading> {
 fn rows(readings: &[Reading]) -> Vec<&IozoneRow> {
     readings
         .iter()
-        .filter_map(|reading| if let Found::Iozone(row) = &reading.found { Some(&**row) } else { None })
+        .filter_map(|reading| if let Content::Iozone(row) = &reading.found { Some(&**row) } else { None })
         .collect()
 }
 
 fn blocks(readings: &[Reading]) -> Vec<&IozoneThroughput> {
     let block = |reading| {
-        if let &Reading { found: Found::Throughput(ref block), .. } = reading { Some(&**block) } else { None }
+        if let &Reading { found: Content::Throughput(ref block), .. } = reading { Some(&**block) } else { None }
     };
     readings.iter().filter_map(block).collect()
 }

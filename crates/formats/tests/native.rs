@@ -120,7 +120,7 @@ fn a_survey_without_workloads_has_them_from_its_options() {
     let pattern = |text: &str| {
         let (readings, damage) = formats::stream::parse(text.as_bytes());
         assert!(damage.is_empty(), "{damage:?}");
-        let [model::reading::Reading { found: model::reading::Found::Run(run), .. }] = readings.as_slice() else {
+        let [model::reading::Reading { found: model::reading::Content::Run(run), .. }] = readings.as_slice() else {
             panic!("{readings:?}")
         };
         run.jobs[0].pattern.clone()

@@ -3,7 +3,7 @@
 
 use formats::result_as_reading;
 use formats::stream::{Event, Parser, parse};
-use model::reading::{Found, PriorityTime, ReadPriority, Reading};
+use model::reading::{Content, PriorityTime, ReadPriority, Reading};
 
 const PRINTED: &str = include_str!("golden/fio-3.33/priorities.txt");
 
@@ -23,7 +23,7 @@ fn both() -> Vec<Reading> {
 fn directions(readings: &[Reading], format: &str) -> Vec<Vec<ReadPriority>> {
     let reading = readings.iter().find(|reading| reading.format == format).expect("one of this format");
     match &reading.found {
-        Found::Run(run) => run.jobs[0].directions.iter().map(|direction| direction.priorities.clone()).collect(),
+        Content::Run(run) => run.jobs[0].directions.iter().map(|direction| direction.priorities.clone()).collect(),
         other => panic!("{other:?}"),
     }
 }
@@ -51,7 +51,7 @@ fn the_priorities_stand_next_to_the_percentiles_of_all() {
     let shown: Vec<_> = first.iter().map(|of| (of.class, of.level, of.hint, of.percent)).collect();
     assert_eq!(shown, [(0.0, 0.0, None, Some(41.38)), (2.0, 3.0, None, Some(58.62))]);
     assert_eq!(first[1].latency.percentiles[0], (1.0, 1192.0));
-    let Found::Run(run) = &readings.iter().find(|reading| reading.format == "fio-text").unwrap().found else {
+    let Content::Run(run) = &readings.iter().find(|reading| reading.format == "fio-text").unwrap().found else {
         panic!("no run");
     };
     let all = run.jobs[0].directions[0].completion.as_ref().unwrap();
@@ -79,7 +79,7 @@ fn hint_and_total_times_are_read_a_bad_priority_is_named() {
 fn a_result_rebuilt_from_a_report_has_them_again() {
     let readings = both();
     for reading in &readings {
-        let Found::Run(run) = &reading.found else { panic!("{reading:?}") };
+        let Content::Run(run) = &reading.found else { panic!("{reading:?}") };
         let again = result_as_reading::reading(&result_as_reading::result((**run).clone()), reading.format, 1);
         let (first, second) = (directions(&readings, reading.format), directions(&[again], reading.format));
         for (before, after) in first.iter().flatten().zip(second.iter().flatten()) {

@@ -3,7 +3,7 @@
 
 use formats::stream::{Event, Parser, Repeat, parse};
 use formats::sweep::measurements;
-use model::reading::{Damage, Found, LogSummary, ReadKind, ReadRun, Reading};
+use model::reading::{Content, Damage, LogSummary, ReadKind, ReadRun, Reading};
 
 fn sample(name: &str) -> Vec<u8> {
     std::fs::read(format!("{}/tests/golden/repeats/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -30,14 +30,14 @@ fn read(bytes: &[u8]) -> Read {
 
 fn run(reading: &Reading) -> &ReadRun {
     match &reading.found {
-        Found::Run(run) => run,
+        Content::Run(run) => run,
         other => panic!("{other:?}"),
     }
 }
 
 fn log(name: &str) -> LogSummary {
     match &parse(&sample(name)).0[..] {
-        [Reading { found: Found::Log(log), .. }] => (**log).clone(),
+        [Reading { found: Content::Log(log), .. }] => (**log).clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -249,7 +249,7 @@ fn seconds_since_1970_are_the_time_of_an_iostat_report() {
         .readings
         .iter()
         .map(|reading| match &reading.found {
-            Found::Device(row) | Found::Processors(row) => row.date.as_deref(),
+            Content::Device(row) | Content::Processors(row) => row.date.as_deref(),
             other => panic!("{other:?}"),
         })
         .collect();

@@ -4,7 +4,7 @@ use formats::fio::text as fio_text;
 use formats::stream::parse;
 use formats::{FORMATS, View, result_as_reading};
 use measure::{Histogram, Moments, Nanos};
-use model::reading::{Found, ReadDirection, ReadJob, ReadLatency, ReadRun};
+use model::reading::{Content, ReadDirection, ReadJob, ReadLatency, ReadRun};
 use model::{JobResult, LatencyStatistics, RunResult};
 use proptest::prelude::*;
 
@@ -66,8 +66,8 @@ fn result() -> impl Strategy<Value = RunResult> {
 fn runs(text: &str) -> Vec<ReadJob> {
     let (readings, damages) = parse(text.as_bytes());
     assert!(damages.is_empty(), "{damages:?}\n{text}");
-    let run = |found: Found| match found {
-        Found::Run(run) => run.jobs,
+    let run = |found: Content| match found {
+        Content::Run(run) => run.jobs,
         other => panic!("{other:?}"),
     };
     readings.into_iter().flat_map(|reading| run(reading.found)).collect()
@@ -75,7 +75,7 @@ fn runs(text: &str) -> Vec<ReadJob> {
 
 fn truth(result: &RunResult) -> Vec<ReadJob> {
     match result_as_reading::reading(result, "truth", 1).found {
-        Found::Run(run) => run.jobs,
+        Content::Run(run) => run.jobs,
         other => panic!("{other:?}"),
     }
 }

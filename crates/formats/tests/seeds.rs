@@ -4,7 +4,7 @@
 
 use formats::stream::parse;
 use formats::sweep::{measurements, r_head, r_row, r_tail};
-use model::reading::{Found, Reading};
+use model::reading::{Content, Reading};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -128,7 +128,7 @@ fn the_r_matrix_of_the_page_is_reproduced() {
     let again: Vec<_> = again
         .iter()
         .map(|reading| match &reading.found {
-            Found::Row(row) => (**row).clone(),
+            Content::Row(row) => (**row).clone(),
             other => panic!("{other:?}"),
         })
         .collect();

@@ -4,13 +4,13 @@
 use formats::stream;
 use formats::sweep::{Detail, Layout};
 use model::Measurement;
-use model::reading::{Found, LatencyShare};
+use model::reading::{Content, LatencyShare};
 
 fn rows(text: &str) -> Vec<Measurement> {
     let (readings, damages) = stream::parse(text.as_bytes());
     assert!(damages.is_empty(), "{damages:?}\n{text}");
     let row = |found| match found {
-        Found::Row(row) => *row,
+        Content::Row(row) => *row,
         other => panic!("{other:?}"),
     };
     readings.into_iter().map(|reading| row(reading.found)).collect()

@@ -81,8 +81,7 @@ impl ClockCost {
         gaps.sort_unstable();
         let resolution = gaps.iter().copied().find(|gap| !gap.is_zero()).unwrap_or_default();
         let worst_gap = gaps.last().copied().unwrap_or_default();
-        // A mean, because each gap is a multiple of the clock's step, which may be coarse; without the longest, which
-        // has an interruption in it.
+        // A mean, as each gap is a multiple of the clock's step, without the longest, which has an interruption.
         let read = Nanos(sum.saturating_sub(worst_gap).get() / (Self::PAIRS as u64 - 1));
         ClockCost { resolution, read, worst_gap }
     }

@@ -118,8 +118,7 @@ impl Histogram {
         }
     }
 
-    /// Computes several percentiles in one pass: for each `percent`, the value of the first bucket at which the running
-    /// sum reaches `percent` % of the total, as in fio.
+    /// Several percentiles in one pass: for each, the first bucket at which the sum reaches it, as in fio.
     ///
     /// `percents` must be in ascending order. Returns `None` if nothing was counted.
     pub fn percentiles(&self, percents: &[f64]) -> Option<Vec<Nanos>> {
@@ -177,8 +176,7 @@ fn bucket_of(latency: Nanos) -> usize {
 
 /// Rank of a percentile: `percent` ÷ 100 × `total`, rounded up, computed without rounding error.
 ///
-/// This is fio's result. In double precision 99.2 % of 125 would have rank 124, whereas fio uses 125, because the
-/// double nearest to 99.2 is slightly larger.
+/// As in fio: 99.2 % of 125 has rank 125, not 124, because the double nearest to 99.2 is slightly larger.
 fn rank(percent: f64, total: u64) -> u64 {
     if percent.is_nan() || percent <= 0.0 {
         return 0;

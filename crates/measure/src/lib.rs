@@ -9,6 +9,7 @@
 mod clock;
 mod direction;
 mod histogram;
+mod lists;
 mod moments;
 mod random_bytes;
 mod samples;
@@ -20,6 +21,7 @@ mod units;
 pub use clock::{Clock, ClockCost, ClockReport, ClockSource, SystemClock, VirtualClock, unix_ms};
 pub use direction::{Direction, PerDirection};
 pub use histogram::{BUCKETS, Histogram};
+pub use lists::{distinct, push_new};
 pub use moments::Moments;
 pub use random_bytes::RandomBytes;
 pub use samples::{IntervalRates, IntervalSampler, SampleStatistics};

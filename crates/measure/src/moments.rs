@@ -106,13 +106,11 @@ impl Moments {
     }
 
     /// Mean in nanoseconds; `None` if there are no values.
-    #[expect(clippy::cast_precision_loss, reason = "the mean of up to 2^53 is exact enough")]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// Sample standard deviation (divisor n − 1) in nanoseconds; 0 for one value, `None` for none.
-    #[expect(clippy::cast_precision_loss, reason = "the squares about the mean are exact integers until here")]
     pub fn deviation(&self) -> Option<f64> {
         if self.count < 2 {
             return (self.count == 1).then_some(0.0);

@@ -1,5 +1,4 @@
-//! Random bytes for buffers, as fast as memory takes them: xorshift128+ (Vigna, 2017) in lanes that a processor with
-//! vector instructions steps at once.
+//! Random bytes for buffers at memory speed: xorshift128+ (Vigna, 2017) in lanes for vector instructions.
 
 use super::SplitMix;
 

@@ -22,7 +22,6 @@ pub struct SampleStatistics {
 
 impl SampleStatistics {
     /// Adds one sample.
-    #[expect(clippy::cast_precision_loss, reason = "samples are KiB/s or IOPS, far below 2^53")]
     pub fn record(&mut self, sample: u64) {
         self.minimum = if self.count == 0 { sample } else { self.minimum.min(sample) };
         self.maximum = self.maximum.max(sample);
@@ -33,7 +32,6 @@ impl SampleStatistics {
     }
 
     /// Sample standard deviation (divisor n − 1); 0 for fewer than two samples.
-    #[expect(clippy::cast_precision_loss, reason = "a count of samples")]
     pub fn deviation(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }

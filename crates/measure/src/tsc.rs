@@ -18,8 +18,7 @@ pub(crate) struct Tsc {
     nanoseconds_per_tick: u64,
 }
 
-/// Duration of the calibration. Paired reads are accurate to about 5 ns, so the rate is accurate to less than 1 ppm;
-/// the drift is measured again at the end of a run.
+/// Duration of the calibration. Paired reads are accurate to 5 ns, so the rate is to 1 ppm; drift is read at the end.
 const BASELINE_NS: u64 = 20_000_000;
 /// Number of pairs read at each end of the calibration; the one with the shortest bracket counts.
 const PAIRS: u32 = 64;
@@ -58,7 +57,6 @@ impl Tsc {
     }
 
     /// Gain of the counter over CLOCK_MONOTONIC since `epoch` on that clock, in parts per million.
-    #[expect(clippy::cast_precision_loss, reason = "a ratio of small differences to spans below 2^53 ns")]
     pub(crate) fn drift_ppm(&self, epoch: u64) -> Option<f64> {
         let now = pair();
         let by_counter = scale(now.ticks.saturating_sub(self.epoch), self.nanoseconds_per_tick);
@@ -86,8 +84,7 @@ struct Pair {
     nanoseconds: u64,
 }
 
-/// Reads both clocks several times, with one counter read before and one after the system clock, and returns the pair
-/// with the smallest difference of the two.
+/// Reads both clocks several times, a counter before and after each, and returns the pair with the least difference.
 fn pair() -> Pair {
     let bracket = || {
         let before = read();
@@ -128,7 +125,6 @@ fn cpus_agree() -> Result<(), &'static str> {
     }
 }
 
-/// Reads the counter.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[expect(unsafe_code, reason = "the instruction is unsafe only by its declaration")]

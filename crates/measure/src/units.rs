@@ -86,7 +86,6 @@ macro_rules! quantity {
 
 /// Converts a count to a float, exact up to 2^53, for ratios.
 #[inline]
-#[expect(clippy::cast_precision_loss, reason = "ratios need 53 bits at most")]
 pub const fn float(count: u64) -> f64 {
     count as f64
 }

@@ -40,7 +40,6 @@ impl BlockLives {
     /// For each percentage, the number of trims within which that share of the failed blocks had failed, if any.
     ///
     /// Source: as fio's latency percentiles, the first value at which the running sum reaches the share.
-    #[expect(clippy::cast_precision_loss, reason = "counts of blocks")]
     pub fn percentiles(&self, percents: &[f64]) -> Option<Vec<u32>> {
         let all: u64 = self.lifetimes.values().copied().fold(0, u64::saturating_add);
         let (&last, _) = self.lifetimes.last_key_value()?;

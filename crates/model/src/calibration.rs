@@ -90,8 +90,7 @@ impl Calibration {
         }
     }
 
-    /// The error bar of a latency, at a percentile: below 99 the loop counts with its median, from 99 on with its 99th
-    /// percentile. `None` if the loop was not measured.
+    /// The error bar of a latency: below p99 with the loop's median, from p99 on with its p99, if it was measured.
     pub fn bar(&self, span: Span, percent: f64, latency_ns: f64) -> Option<ErrorBar> {
         let [middle, slow] = match span {
             Span::Total => self.total_ns,
@@ -125,11 +124,7 @@ impl Calibration {
         self.clock_read_ns = self.clock_read_ns.max(other.clock_read_ns);
         self.clock_gap_ns = self.clock_gap_ns.max(other.clock_gap_ns);
         self.histogram_relative = self.histogram_relative.max(other.histogram_relative);
-        for reason in &other.not_measured {
-            if !self.not_measured.contains(reason) {
-                self.not_measured.push(reason.clone());
-            }
-        }
+        other.not_measured.iter().for_each(|reason| measure::push_new(&mut self.not_measured, reason.clone()));
     }
 }
 

@@ -48,7 +48,6 @@ impl DeviceUsage {
     }
 
     /// Busy time ÷ elapsed time in percent, at most 100; the stated value if the elapsed time is not known.
-    #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
     pub fn utilisation_percent(&self) -> Option<f64> {
         let of_time = |elapsed_ms: u64| (100.0 * self.busy_ms as f64 / elapsed_ms as f64).min(100.0);
         self.elapsed_ms.map(of_time).or(self.stated_utilisation_percent)

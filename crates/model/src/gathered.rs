@@ -2,6 +2,7 @@
 //!
 //! A test of a survey with 64 users would have 64 histograms, four fifths of its result file; only their sum is read.
 
+use crate::monitored::Gain;
 use crate::{DirectionResult, Interval, JobResult, LatencyStatistics, RunResult, WorkerGain};
 use measure::Direction;
 use std::collections::BTreeMap;
@@ -37,17 +38,17 @@ fn gather_worker(interval: &mut Interval, first: usize, other: usize) {
     let (io_bytes, switches) = (theirs.io_bytes.take(), theirs.switches.take());
     let mine = &mut interval.workers[first];
     let of_both = WorkerGain { io_bytes, switches, ..WorkerGain::default() };
-    *mine = mine.and(of_both);
+    *mine = mine.plus(of_both);
 }
 
 impl JobResult {
     fn gather(&mut self, other: &mut JobResult) {
-        self.latency_bins.merge(&std::mem::take(&mut other.latency_bins));
+        self.latency_bins = self.latency_bins.plus(std::mem::take(&mut other.latency_bins));
         self.sync.latency.gather_histogram(&mut other.sync.latency);
         self.merge_calibration(other.calibration.take().as_deref());
         let submissions = |job: &JobResult| job.directions.iter().any(|(_, found)| found.submission.is_some());
         if !submissions(self) && !submissions(other) {
-            self.cpu.merge(&std::mem::take(&mut other.cpu));
+            self.cpu = self.cpu + std::mem::take(&mut other.cpu);
         }
         for direction in Direction::ALL {
             self.directions[direction].gather(&mut other.directions[direction]);

@@ -1,5 +1,6 @@
 //! Results of one worker, and how to merge the workers of a group.
 
+use crate::monitored::{Gain, gain};
 use crate::{BlockLives, Calibration, LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use plan::{ContinueOnError, RecordPlan, Unified, Workload};
@@ -239,15 +240,13 @@ pub struct DirectionResult {
     /// Response time: from the moment an I/O was due until it was reaped; `None` without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<LatencyStatistics>,
-    /// Lateness: from the moment an I/O was due until it was issued; `None` without a rate. The I/O waited for room in
-    /// the queue, or the tester was late.
+    /// Lateness: from being due until issue; `None` without a rate. There was no room, or the tester was late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<LatencyStatistics>,
     /// I/Os issued more than 50 µs late though fewer than the depth were in flight; `None` without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_late: Option<u64>,
-    /// Latency by I/O priority, if the I/Os of the job have several (cmdprio): total latency if its percentiles are
-    /// shown, otherwise completion latency.
+    /// Latency by I/O priority, if there are several (cmdprio): total if its percentiles are shown, else completion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityLatency>,
     /// Bandwidth samples in KiB/s.
@@ -332,28 +331,13 @@ pub struct CpuUsage {
     pub minor_faults: u64,
 }
 
-impl CpuUsage {
-    /// Adds the usage of another worker.
-    pub(crate) fn merge(&mut self, other: &CpuUsage) {
-        self.user = self.user.saturating_add(other.user);
-        self.system = self.system.saturating_add(other.system);
-        self.switches = self.switches.saturating_add(other.switches);
-        self.major_faults = self.major_faults.saturating_add(other.major_faults);
-        self.minor_faults = self.minor_faults.saturating_add(other.minor_faults);
-    }
-}
+gain!(CpuUsage: user, system, switches, major_faults, minor_faults);
 
 impl std::ops::Add for CpuUsage {
     type Output = CpuUsage;
 
     fn add(self, other: CpuUsage) -> CpuUsage {
-        CpuUsage {
-            user: self.user + other.user,
-            system: self.system + other.system,
-            switches: self.switches + other.switches,
-            major_faults: self.major_faults + other.major_faults,
-            minor_faults: self.minor_faults + other.minor_faults,
-        }
+        self.plus(other)
     }
 }
 
@@ -404,23 +388,14 @@ impl LatencyBins {
             self.ms[last] = self.ms[last].saturating_add(count);
         }
     }
-
-    pub(crate) fn merge(&mut self, other: &LatencyBins) {
-        add(&mut self.ns, &other.ns);
-        add(&mut self.us, &other.us);
-        add(&mut self.ms, &other.ms);
-    }
 }
 
-fn add(mine: &mut [u64], theirs: &[u64]) {
-    for (a, b) in mine.iter_mut().zip(theirs) {
-        *a = (*a).saturating_add(*b);
-    }
-}
+gain!(LatencyBins: ns, us, ms);
+gain!(DepthStatistics: level, submit, complete, submits, completes);
+gain!(WalkedWrites: ios, bytes);
 
 impl LatencyStatistics {
-    /// Adds the latencies of `other`. The sum has a histogram only if both have one, or the other part is empty:
-    /// percentiles of a part are not those of the whole.
+    /// Adds the latencies of `other`; with a histogram only if both have one, or the other part is empty.
     pub fn merge(&mut self, other: &LatencyStatistics) {
         self.histogram = match (self.histogram.take(), &other.histogram) {
             (Some(mut mine), Some(theirs)) => {
@@ -452,7 +427,6 @@ impl DirectionResult {
     }
 
     /// Average I/Os per second; `None` if no time was measured.
-    #[expect(clippy::cast_precision_loss, reason = "counts of a run")]
     pub fn iops(&self) -> Option<f64> {
         let milliseconds = self.runtime.as_millis_ceil();
         (milliseconds > 0).then(|| self.ios as f64 * 1000.0 / milliseconds as f64)
@@ -485,20 +459,14 @@ impl DirectionResult {
         self.ios = self.ios.saturating_add(other.ios);
         self.short_ios = self.short_ios.saturating_add(other.short_ios);
         self.dropped_ios = self.dropped_ios.saturating_add(other.dropped_ios);
-        self.zone_resets = match (self.zone_resets, other.zone_resets) {
-            (Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
-            (mine, theirs) => mine.or(theirs),
-        };
+        self.zone_resets = self.zone_resets.plus(other.zone_resets);
         self.runtime = self.runtime.max(other.runtime);
         merge_latency(&mut self.submission, &other.submission);
         merge_latency(&mut self.completion, &other.completion);
         merge_latency(&mut self.total, &other.total);
         merge_latency(&mut self.response, &other.response);
         merge_latency(&mut self.lateness, &other.lateness);
-        self.sent_late = match (self.sent_late, other.sent_late) {
-            (Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
-            (mine, theirs) => mine.or(theirs),
-        };
+        self.sent_late = self.sent_late.plus(other.sent_late);
         for theirs in &other.priorities {
             match self.priorities.iter_mut().find(|mine| mine.is_like(theirs)) {
                 Some(mine) => mine.latency.merge(&theirs.latency),
@@ -523,14 +491,8 @@ impl JobResult {
         for direction in Direction::ALL {
             self.directions[direction].merge(&other.directions[direction]);
         }
-        if let Some(theirs) = other.walked {
-            let mine = self.walked.get_or_insert_default();
-            mine.ios = mine.ios.saturating_add(theirs.ios);
-            mine.bytes = mine.bytes.saturating_add(theirs.bytes);
-        }
-        if let Some(theirs) = other.verified_bytes {
-            self.verified_bytes = Some(self.verified_bytes.unwrap_or(0).saturating_add(theirs));
-        }
+        self.walked = self.walked.plus(other.walked);
+        self.verified_bytes = self.verified_bytes.plus(other.verified_bytes);
         self.sync.count = self.sync.count.saturating_add(other.sync.count);
         self.sync.latency.merge(&other.sync.latency);
         self.runtime = self.runtime.saturating_add(other.runtime);
@@ -540,13 +502,9 @@ impl JobResult {
             }
             (mine, theirs) => mine.or(theirs),
         };
-        self.cpu.merge(&other.cpu);
-        add(&mut self.depth.level, &other.depth.level);
-        add(&mut self.depth.submit, &other.depth.submit);
-        add(&mut self.depth.complete, &other.depth.complete);
-        self.depth.submits = self.depth.submits.saturating_add(other.depth.submits);
-        self.depth.completes = self.depth.completes.saturating_add(other.depth.completes);
-        self.latency_bins.merge(&other.latency_bins);
+        self.cpu = self.cpu.plus(other.cpu);
+        self.depth = self.depth.plus(other.depth);
+        self.latency_bins = self.latency_bins.plus(other.latency_bins);
         if let Some(theirs) = &other.blocks {
             self.blocks.get_or_insert_default().merge(theirs);
         }

@@ -17,8 +17,7 @@ const TOGETHER: usize = 4;
 pub struct LatencyCounts(Vec<(u16, u64)>);
 
 impl LatencyCounts {
-    /// Returns the counts of `now` that are not in `then`. If the histogram was cleared in between (at the end of a
-    /// ramp), all counts of `now` are new.
+    /// Counts of `now` that are not in `then`; all of `now`, if the histogram was cleared in between (end of a ramp).
     pub fn gained(now: &Histogram, then: &Histogram) -> LatencyCounts {
         let cleared = now.total() < then.total();
         let groups = now.counts().chunks(TOGETHER).zip(then.counts().chunks(TOGETHER));
@@ -78,7 +77,6 @@ impl LatencyCounts {
     }
 }
 
-/// The middle of a bucket.
 fn middle(bucket: u16) -> Nanos {
     let first = (usize::from(bucket) * TOGETHER).min(BUCKETS - TOGETHER);
     let (low, _) = Histogram::bucket_edges(first);

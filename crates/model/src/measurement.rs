@@ -1,7 +1,6 @@
 //! A measurement: the numbers of one test with one number of users, in base units, from plumb or another tool.
 //!
-//! This module defines the type, the bounds of its latency ranges and its JSON columns. The other formats (CSV, R,
-//! tables, Parquet) are in `formats`.
+//! Has the type, the bounds of its latency ranges and its JSON columns; other formats are in `formats`.
 
 use crate::Lasting;
 use crate::reading::{LatencyShare, ReadKind};

@@ -190,8 +190,7 @@ pub struct CachedBytes {
     pub dirty_bytes: Option<u64>,
 }
 
-/// The limits of all groups from the one of this process up to the root of the hierarchy: the lowest of processors and
-/// memory, and those of I/O at each level.
+/// The limits of all groups up to the root: the lowest of processors and memory, those of I/O at each level.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupLimits {
@@ -362,15 +361,8 @@ pub struct WorkerGain {
     pub ios: u64,
 }
 
-impl WorkerGain {
-    /// The increments of both.
-    pub(crate) fn and(self, more: WorkerGain) -> WorkerGain {
-        self.plus(more)
-    }
-}
-
-/// Increments that can be added.
-trait Gain: Copy {
+/// Increments that can be added; sums saturate.
+pub(crate) trait Gain: Copy {
     fn plus(self, more: Self) -> Self;
 }
 
@@ -411,13 +403,14 @@ impl<T: Gain> Gain for Option<T> {
 /// Adds each of these fields.
 macro_rules! gain {
     ($type:ident: $($field:ident),+) => {
-        impl Gain for $type {
+        impl $crate::monitored::Gain for $type {
             fn plus(self, more: Self) -> Self {
                 $type { $($field: self.$field.plus(more.$field)),+ }
             }
         }
     };
 }
+pub(crate) use gain;
 
 gain!(RequestGain: ios, merges, sectors, ticks_ms);
 gain!(CpuTicks: user, system, iowait, steal, idle);

@@ -18,7 +18,7 @@ pub struct Reading {
     pub line: u64,
     /// The result.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: Content,
     /// All that a document states of a run, which is more than is printed; only if results were asked for.
     #[serde(skip)]
     pub result: Option<Box<RunResult>>,
@@ -26,7 +26,7 @@ pub struct Reading {
 
 impl Reading {
     /// A reading without a result of a run.
-    pub const fn new(format: &'static str, line: u64, found: Found) -> Self {
+    pub const fn new(format: &'static str, line: u64, found: Content) -> Self {
         Reading { format, line, found, result: None }
     }
 }
@@ -34,7 +34,7 @@ impl Reading {
 /// Kinds of results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum Content {
     /// A report of fio.
     Run(Box<ReadRun>),
     /// A row of a table of measurements: of fioparse.sh, an R matrix, or a CSV file.

@@ -93,8 +93,7 @@ pub enum Bottom {
     Unknown(String),
 }
 
-/// The layers from the first one down to each bottom: one list of positions for each way. A way ends where the next
-/// layer would be one that it already has.
+/// The layers from the first down to each bottom, a list of positions per way, which ends where it would repeat.
 ///
 /// ```
 /// use model::{Bottom, Layer, ways_down};

@@ -23,92 +23,66 @@ pub struct Chart {
 pub(crate) const SHARED: [Packed; 5] =
     [packed!("text.js"), packed!("look.js"), packed!("labels.js"), packed!("frame.js"), packed!("intervals.js")];
 
+const fn chart(
+    name: &'static str,
+    title: &'static str,
+    source: Packed,
+    size: (u32, Option<u32>),
+    paper_width: u32,
+) -> Chart {
+    Chart { name, title, source, size, paper: (paper_width, None) }
+}
+
 /// All charts.
 pub const CHARTS: &[Chart] = &[
-    Chart {
-        name: "sweep",
-        title: "Latency, queueing and throughput over the load: three panels on one axis",
-        source: packed!("sweep.js"),
-        size: (1040, None),
-        paper: (1040, None),
-    },
-    Chart {
-        name: "overlay",
-        title: "Several sweeps over each other: latency and throughput over the load",
-        source: packed!("overlay.js"),
-        size: (1040, None),
-        paper: (1040, None),
-    },
-    Chart {
-        name: "card",
-        title: "The report card: a grade for each workload",
-        source: packed!("card.js"),
-        size: (1320, None),
-        paper: (1320, None),
-    },
-    Chart {
-        name: "series",
-        title: "A run over time: rate, latency, queue and utilisation on one time axis",
-        source: packed!("series.js"),
-        size: (1200, None),
-        paper: (520, None),
-    },
-    Chart {
-        name: "cdf",
-        title: "The latency distribution on a percentile axis",
-        source: packed!("cdf.js"),
-        size: (1040, Some(620)),
-        paper: (520, None),
-    },
-    Chart {
-        name: "curve",
-        title: "What latency a rate costs, and where the knee is",
-        source: packed!("curve.js"),
-        size: (1040, Some(620)),
-        paper: (520, None),
-    },
-    Chart {
-        name: "blocks",
-        title: "Time over block size, with the fitted cost model and its errors",
-        source: packed!("blocks.js"),
-        size: (1040, Some(760)),
-        paper: (520, None),
-    },
-    Chart {
-        name: "devices",
-        title: "What the program and its devices counted",
-        source: packed!("devices.js"),
-        size: (1040, None),
-        paper: (520, None),
-    },
-    Chart {
-        name: "changes",
-        title: "What changed between two sets of results, with intervals (plumb compare --output)",
-        source: packed!("changes.js"),
-        size: (1040, None),
-        paper: (708, None),
-    },
-    Chart {
-        name: "capacity",
-        title: "Response times over the rate of arrivals, with a limit (plumb capacity --picture)",
-        source: packed!("capacity.js"),
-        size: (1040, Some(620)),
-        paper: (520, None),
-    },
-    Chart {
-        name: "limits",
-        title: "Rounds against limits (plumb ask --page)",
-        source: packed!("limits.js"),
-        size: (1040, None),
-        paper: (708, None),
-    },
-    Chart {
-        name: "surface",
-        title: "Throughput over file size and record size",
-        source: packed!("surface.js"),
-        size: (1040, None),
-        paper: (1040, None),
-    },
+    chart(
+        "sweep",
+        "Latency, queueing and throughput over the load: three panels on one axis",
+        packed!("sweep.js"),
+        (1040, None),
+        1040,
+    ),
+    chart(
+        "overlay",
+        "Several sweeps over each other: latency and throughput over the load",
+        packed!("overlay.js"),
+        (1040, None),
+        1040,
+    ),
+    chart("card", "The report card: a grade for each workload", packed!("card.js"), (1320, None), 1320),
+    chart(
+        "series",
+        "A run over time: rate, latency, queue and utilisation on one time axis",
+        packed!("series.js"),
+        (1200, None),
+        520,
+    ),
+    chart("cdf", "The latency distribution on a percentile axis", packed!("cdf.js"), (1040, Some(620)), 520),
+    chart("curve", "What latency a rate costs, and where the knee is", packed!("curve.js"), (1040, Some(620)), 520),
+    chart(
+        "blocks",
+        "Time over block size, with the fitted cost model and its errors",
+        packed!("blocks.js"),
+        (1040, Some(760)),
+        520,
+    ),
+    chart("devices", "What the program and its devices counted", packed!("devices.js"), (1040, None), 520),
+    chart(
+        "changes",
+        "What changed between two sets of results, with intervals (plumb compare --output)",
+        packed!("changes.js"),
+        (1040, None),
+        708,
+    ),
+    chart(
+        "capacity",
+        "Response times over the rate of arrivals, with a limit (plumb capacity --picture)",
+        packed!("capacity.js"),
+        (1040, Some(620)),
+        520,
+    ),
+    chart("limits", "Rounds against limits (plumb ask --page)", packed!("limits.js"), (1040, None), 708),
+    chart("surface", "Throughput over file size and record size", packed!("surface.js"), (1040, None), 1040),
 ];
 
 impl Chart {

@@ -44,7 +44,7 @@ const COLLECTED_AT: usize = 32 << 20;
 const WORTH_AN_ENGINE: usize = 8;
 
 /// Appearance of a picture.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Look {
     /// Width in pixels.
     pub width: u32,
@@ -129,17 +129,7 @@ impl Look {
     /// The chart's default size and appearance.
     pub fn of(chart: &Chart) -> Look {
         let (width, height) = chart.size;
-        let lines = LatencySeries::ALL.to_vec();
-        Look {
-            width,
-            height,
-            theme: Theme::Light,
-            scale: Scale::Log,
-            medium: Medium::Screen,
-            lines,
-            target_ns: None,
-            title: None,
-        }
+        Look { width, height, lines: LatencySeries::ALL.to_vec(), ..Look::default() }
     }
 }
 
@@ -170,7 +160,7 @@ pub enum DrawError {
 
 /// A picture to be drawn.
 #[derive(Clone, Debug)]
-pub struct Order<'data> {
+pub struct DrawRequest<'data> {
     /// The chart.
     pub chart: &'static Chart,
     /// Its data.
@@ -183,12 +173,6 @@ pub struct Order<'data> {
 pub struct ChartEngine {
     context: Context,
     runtime: Runtime,
-}
-
-impl std::fmt::Debug for ChartEngine {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("ChartEngine")
-    }
 }
 
 impl ChartEngine {
@@ -218,8 +202,8 @@ impl ChartEngine {
     ///
     /// # Errors
     /// The data of a picture does not fit its chart.
-    pub fn all(&self, orders: &[Order<'_>]) -> Result<Vec<String>, DrawError> {
-        let draw = |engine: &ChartEngine, number: usize, order: &Order<'_>| {
+    pub fn all(&self, orders: &[DrawRequest<'_>]) -> Result<Vec<String>, DrawError> {
+        let draw = |engine: &ChartEngine, number: usize, order: &DrawRequest<'_>| {
             engine.numbered(order.chart, order.data, &order.look, number)
         };
         let helpers = batch::helpers(orders.len() / WORTH_AN_ENGINE);

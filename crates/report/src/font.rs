@@ -14,7 +14,6 @@ pub(crate) static FILES: LazyLock<[Vec<u8>; 2]> =
 /// Font family name in SVG.
 pub(crate) const FAMILY: &str = "DejaVu Sans";
 
-/// Measures text.
 pub(crate) struct Measure {
     faces: [Typeface; 2],
 }

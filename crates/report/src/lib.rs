@@ -27,7 +27,7 @@ mod terminal;
 pub use batch::on_all_processors;
 pub use chart::{CHARTS, Chart};
 #[cfg(feature = "draw")]
-pub use draw::{ChartEngine, DrawError, LatencySeries, Look, Medium, Order, Scale, Theme};
+pub use draw::{ChartEngine, DrawError, DrawRequest, LatencySeries, Look, Medium, Scale, Theme};
 pub use marker::{LOOKED_AT, is_ours, mark_pdf, mark_png, mark_svg, page_of_png};
 #[cfg(feature = "draw")]
 pub use raster::{RasterError, most_high, png, pngs};

@@ -35,10 +35,8 @@ const MOST_ROWS: u32 = 8192;
 /// Height, in a drawing's units, of the highest one of this width in one image, and of pages if it must be several.
 pub fn most_high(width: u32, scale: f32) -> (u32, u32) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    #[expect(clippy::cast_precision_loss, reason = "64 Mi is a power of two")]
     let most = (MOST_PIXELS as f32 / (width.max(1) as f32 * scale * scale)) as u32;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    #[expect(clippy::cast_precision_loss, reason = "a power of two")]
     let rows = (MOST_ROWS as f32 / scale) as u32;
     (most, most.min(rows))
 }

@@ -108,7 +108,6 @@ pub(crate) fn overlay(overlay: &Overlay, columns: usize) -> String {
     text
 }
 
-/// The level of a sweep at this load.
 fn at(sweep: &Sweep, load: f64) -> Option<&Level> {
     sweep.levels.iter().find(|level| level.load.total_cmp(&load).is_eq())
 }

@@ -1,6 +1,6 @@
 //! Charts drawn and looked at by a program.
 
-use report::data::{Band, Bin, Card, Level, Mark, Row, Scaling, Step, Sweep};
+use report::data::{Band, Bin, Card, CardRow, Level, Mark, Scaling, Step, Sweep};
 use report::{Chart, ChartEngine, Look, png};
 
 fn level(users: f64, average_us: f64, rate_mib: f64, shares: &[(f64, f64, f64)]) -> Level {
@@ -75,7 +75,7 @@ fn a_report_card_shows_letters_and_why_one_is_missing() {
         bands.iter().map(|&(letter, ms)| Band { letter: letter.into(), to_ns: Some(ms * 1e6) }).collect();
     bands.push(Band { letter: "D".into(), to_ns: None });
     let mark = |letter: &str, us: f64| Some(Mark { letter: letter.into(), ns: us * 1e3 });
-    let row = |workload: &str, letter: &str, reason: Option<&str>| Row {
+    let row = |workload: &str, letter: &str, reason: Option<&str>| CardRow {
         workload: workload.into(),
         detail: "random read 8 KiB".into(),
         load: "16 users → 32 users".into(),

@@ -4,9 +4,9 @@
 use analysis::Load;
 use analysis::compare::Verdict;
 use report::data::{
-    Axis, Band, Bin, Blocks, Capacity, Card, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution, Level,
-    LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Overlay, Panel, Quantity, RateTrial, ResponseLimit,
-    Rounds, Row, Scaling, Series, Surface, Sweep, Table, Unit,
+    Axis, Band, Bin, Blocks, Capacity, Card, CardRow, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution,
+    Level, LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Overlay, Panel, Quantity, RateTrial,
+    ResponseLimit, Rounds, Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;
@@ -319,7 +319,7 @@ fn cards() {
         let row = |at: usize| {
             let average = between(latency, at, count);
             let mark = |factor: f64, letter: &str| Some(Mark { letter: letter.into(), ns: average * factor });
-            Row {
+            CardRow {
                 workload: format!("Index lookups {}", name(at)),
                 detail: "random read 8 KiB".into(),
                 load: "1024 users → 2048 users".into(),

@@ -2,7 +2,7 @@
 
 use report::data::{Cdf, Distribution};
 use report::page::{DrawingStyle, Picture, sheet, sheets};
-use report::{Chart, ChartEngine, Look, Order, most_high};
+use report::{Chart, ChartEngine, DrawRequest, Look, most_high};
 use std::collections::BTreeSet;
 
 fn pictures(count: u32) -> Vec<Picture> {
@@ -33,8 +33,9 @@ fn identifiers(svg: &str) -> Vec<&str> {
 fn pictures_of_one_document_share_no_identifier() {
     let engine = ChartEngine::new().unwrap();
     let pictures = pictures(20);
-    let orders = pictures.iter().map(|one| Order { chart: one.chart, data: &one.data, look: Look::of(one.chart) });
-    let orders: Vec<Order<'_>> = orders.collect();
+    let orders =
+        pictures.iter().map(|one| DrawRequest { chart: one.chart, data: &one.data, look: Look::of(one.chart) });
+    let orders: Vec<DrawRequest<'_>> = orders.collect();
     let all = engine.all(&orders).unwrap();
     for (number, (one, order)) in all.iter().zip(&orders).enumerate() {
         let alone = engine.svg(order.chart, order.data, &order.look).unwrap();

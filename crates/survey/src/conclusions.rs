@@ -1,5 +1,4 @@
-//! The sentences at the end of a survey: the lasting rates of tests with different phases, and two sentences on the
-//! sweep over users or, without one, on the swept option.
+//! The sentences at the end of a survey: lasting rates of phases, and two on the sweep over users or an option.
 
 use crate::kind::TestKind;
 use crate::parse_values::short_size;

@@ -3,9 +3,9 @@
 use crate::error::SurveyError;
 use crate::kind::TestKind;
 use crate::parse_values;
-use crate::parse_values::push_new;
 use crate::preconditioning::Precondition;
 use crate::request::SurveyRequest;
+use measure::push_new;
 use plan::{Placing, WrittenOption, WrittenValue};
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -132,8 +132,7 @@ impl SurveyTest {
                 Region { size: set.map_or(target.size, |set| share(set, users).min(target.size)), step: 0 }
             }
             (Layout::Shared, set) => {
-                // Random users share the whole range; sequential users get separate parts, so that none rereads blocks
-                // of another.
+                // Random users share the whole range; sequential users get parts, so that none rereads another's block.
                 let whole = set.map_or(target.size, |set| share(set, paths).min(target.size));
                 if self.kind.is_random() {
                     return Region { size: whole, step: 0 };
@@ -299,8 +298,7 @@ impl SurveyTest {
     }
 }
 
-/// Reason why an engine of this type cannot measure the target, or would damage it; `None` if it is suitable. Null
-/// engines are allowed: they measure the overhead of plumb itself.
+/// Why an engine of this type cannot measure the target, or harms it. Null engines may: they measure plumb.
 fn unsuitable(work: Work) -> Option<&'static str> {
     match work {
         Work::Data | Work::Null => None,

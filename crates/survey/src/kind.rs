@@ -196,7 +196,6 @@ pub(crate) const FULL: &[Levels] = &[
     (TestKind::Mixed, &[8 * KIB], USERS),
 ];
 
-/// Levels of fio.sh.
 pub(crate) const FIO_SH: &[Levels] = &[
     (TestKind::RandomRead, &[8 * KIB], USERS),
     (TestKind::SequentialRead, &[8 * KIB, 32 * KIB, 128 * KIB], &[1]),

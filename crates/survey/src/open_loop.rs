@@ -132,7 +132,6 @@ impl OpenLoad {
         Ok((Plan { jobs, global_options: Vec::new() }, total))
     }
 
-    /// Options of all jobs of a run.
     fn options(&self, target: &SurveyTarget, run: &OpenRun) -> Vec<(String, String)> {
         let micros = |time: Nanos| format!("{}us", time.get() / 1000);
         // Below 2^53, so that every JSON reader can represent the seed exactly.

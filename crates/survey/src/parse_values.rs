@@ -2,6 +2,7 @@
 
 use crate::error::SurveyError;
 use crate::request::WarmUp;
+use measure::push_new;
 use measure::text::{SizeStyle, TimeUnit, binary_size, duration, exact_size};
 
 const MIB: u64 = 1 << 20;
@@ -9,9 +10,7 @@ const MIB: u64 = 1 << 20;
 const LEAST_SIZE: u64 = 16 * MIB;
 /// Largest block: well within the 32 bits of a request's length, and far above the limits of any disk.
 const MOST_BLOCK: u64 = 1 << 30;
-/// Most concurrent users.
 const MOST_USERS: u64 = 4096;
-/// Most values in one list.
 const MOST_VALUES: usize = 1024;
 
 /// Parses the size of a target: digits and k, M, G or T, at least 16M, rounded down to whole MiB. Returns bytes.
@@ -180,15 +179,6 @@ pub(crate) fn written_size(bytes: u64) -> String {
     let whole = bytes >> shift;
     let step = if whole >= 1000 { 100 } else { 1 };
     short_size((whole / step * step) << shift)
-}
-
-// Lists without duplicates.
-
-/// Adds an item to a list unless the list contains it.
-pub fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
-    if !list.contains(&item) {
-        list.push(item);
-    }
 }
 
 #[cfg(test)]

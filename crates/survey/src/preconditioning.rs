@@ -46,6 +46,14 @@ impl Precondition {
     }
 }
 
+/// A value of a survey file that is true, false or a text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum SwitchOrText {
+    Switch(bool),
+    Text(String),
+}
+
 /// As in a survey file: `false`, `true`, or `"steady"`.
 impl Serialize for Precondition {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -59,12 +67,6 @@ impl Serialize for Precondition {
 
 impl<'de> Deserialize<'de> for Precondition {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum SwitchOrText {
-            Switch(bool),
-            Text(String),
-        }
         match SwitchOrText::deserialize(from)? {
             SwitchOrText::Switch(true) => Ok(Precondition::Twice),
             SwitchOrText::Switch(false) => Ok(Precondition::Off),
@@ -86,7 +88,7 @@ pub struct Rounds {
     /// When twice the target was written.
     enough_at: Option<Nanos>,
     /// The answer after the last round.
-    latest: Option<Preconditioned>,
+    latest: Option<PreconditionResult>,
     is_over: bool,
 }
 
@@ -144,7 +146,7 @@ impl Rounds {
     /// Description for progress lines: `preconditioning, round 3: drifting, 2.1 of 2 times the target written`.
     pub fn describe(&self) -> String {
         let kind = self.latest.as_ref().and_then(|found| found.phases.last()).map(|phase| phase.kind.title());
-        let times = self.latest.as_ref().map_or(self.times(self.before), Preconditioned::times);
+        let times = self.latest.as_ref().map_or(self.times(self.before), PreconditionResult::times);
         let kind = kind.map_or_else(String::new, |kind| format!(" {kind},"));
         format!(
             "preconditioning, round {}:{kind} {} of 2 times the target written",
@@ -158,16 +160,16 @@ impl Rounds {
     }
 
     /// The answer by the samples of the ended writes; that of the last round if it ended them.
-    pub fn end(self, samples: &Monitored) -> Preconditioned {
+    pub fn end(self, samples: &Monitored) -> PreconditionResult {
         match self.latest {
             Some(found) if self.is_over => found,
             _ => self.judged(samples),
         }
     }
 
-    fn judged(&self, samples: &Monitored) -> Preconditioned {
+    fn judged(&self, samples: &Monitored) -> PreconditionResult {
         let written = samples.intervals.iter().map(|interval| interval.bytes[1]).fold(self.before, u64::saturating_add);
-        let mut found = Preconditioned {
+        let mut found = PreconditionResult {
             settled: false,
             seconds: length(samples).as_secs_f64(),
             written_bytes: written,
@@ -188,7 +190,7 @@ fn length(samples: &Monitored) -> Nanos {
 
 /// Result of the writes before the first test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Preconditioned {
+pub struct PreconditionResult {
     /// True if the rate was settled, and the target was written twice.
     settled: bool,
     /// Length of the rounds together, in seconds.
@@ -203,7 +205,7 @@ pub struct Preconditioned {
     pub phases: Vec<Phase>,
 }
 
-impl Preconditioned {
+impl PreconditionResult {
     /// Bytes written, in sizes of the target.
     fn times(&self) -> f64 {
         measure::float(self.written_bytes) / measure::float(self.target_bytes.max(1))
@@ -308,7 +310,7 @@ mod tests {
     }
 
     /// Goes through the rounds of ten hours at most.
-    fn through(mut rounds: Rounds, rate: impl Fn(f64) -> f64 + Copy) -> (Preconditioned, u64) {
+    fn through(mut rounds: Rounds, rate: impl Fn(f64) -> f64 + Copy) -> (PreconditionResult, u64) {
         let longest = rounds.longest().get() / 1_000_000_000;
         let minutes = (1..=longest.min(36_000) / 60).find(|minutes| {
             assert!(!rounds.look(&samples(minutes * 60 - 1, rate)));

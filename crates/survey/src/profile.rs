@@ -1,10 +1,9 @@
 //! Profiles: the I/O of a program as job files of fio, and the limits that its makers publish.
 //!
-//! A profile is TOML, in the program or in a user's file. Each of its tests has a job file without directory and
-//! runtime, and rules with their source and date.
+//! A profile is TOML, built in or a user's file; a test has a job file without directory, and rules with sources.
 
 use crate::error::SurveyError;
-use crate::file_system;
+use crate::work_file;
 use analysis::question::{Number, Part, Rule};
 use measure::Nanos;
 use measure::text::{TimeUnit, duration};
@@ -172,7 +171,7 @@ impl Profile {
     /// # Errors
     /// There is less, or it cannot be asked.
     pub fn check_room(&self, directory: &Path) -> Result<(), SurveyError> {
-        let (wanted, room) = (self.bytes()?, file_system::room(directory)?);
+        let (wanted, room) = (self.bytes()?, work_file::room(directory)?);
         if wanted.saturating_add(room.total / 20) <= room.free {
             return Ok(());
         }

@@ -5,11 +5,10 @@ use crate::custom_tests::{self as own, CustomTests};
 use crate::error::SurveyError;
 use crate::kind::TestKind;
 use crate::parse_values;
-use crate::parse_values::push_new;
-use crate::preconditioning::Precondition;
+use crate::preconditioning::{Precondition, SwitchOrText};
 use analysis::Strictness;
 use fio::untrusted::{leads_outside, objection};
-use measure::Nanos;
+use measure::{Nanos, push_new};
 use plan::{EngineSpec, Plan};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -110,12 +109,6 @@ pub struct SurveyRequest {
 
 /// Reads `strict` of a survey file: true, false, or the findings as text.
 fn strictness<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strictness>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum SwitchOrText {
-        Switch(bool),
-        Text(String),
-    }
     match SwitchOrText::deserialize(deserializer)? {
         SwitchOrText::Switch(on) => Ok(on.then(Strictness::default)),
         SwitchOrText::Text(text) => Strictness::read(&text).map(Some).map_err(serde::de::Error::custom),
@@ -260,7 +253,6 @@ impl<'de> Visitor<'de> for Text {
     }
 }
 
-/// A value as text.
 pub(crate) struct TextValue(pub(crate) String);
 
 impl<'de> Deserialize<'de> for TextValue {

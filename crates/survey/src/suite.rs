@@ -5,10 +5,9 @@ use crate::custom_tests::CustomTests;
 use crate::error::SurveyError;
 use crate::kind::{FIO_SH, FULL, Levels, TestKind, USUAL};
 use crate::parse_values;
-use crate::parse_values::push_new;
 use crate::request::SurveyRequest;
 use crate::test::SurveyTest;
-use measure::SplitMix;
+use measure::{SplitMix, distinct};
 
 /// Most tests in one survey; a larger number is most likely a typing error.
 const MOST_TESTS: usize = 10_000;
@@ -42,10 +41,7 @@ pub struct Suite {
 /// There is nothing to measure, or there are too many tests.
 pub fn suite(request: &SurveyRequest, writes: Writes) -> Result<Suite, SurveyError> {
     let levels = levels(request);
-    let mut kinds: Vec<TestKind> = Vec::new();
-    for (kind, ..) in &levels {
-        push_new(&mut kinds, *kind);
-    }
+    let mut kinds: Vec<TestKind> = distinct(levels.iter().map(|(kind, ..)| *kind));
     if !request.tests.is_empty() {
         kinds.clone_from(&request.tests);
     }
@@ -133,19 +129,14 @@ fn of_kind(kind: TestKind, levels: &[Levels], request: &SurveyRequest) -> Result
 
 /// Block size and user count pairs: those of the levels, or every combination if a list was given.
 fn pairs(levels: &[Levels], blocks: &[u32], users: &[u32]) -> Vec<(u32, u32)> {
-    let distinct = |all: Vec<u32>| {
-        let mut found: Vec<u32> = Vec::new();
-        all.into_iter().for_each(|each| push_new(&mut found, each));
-        found
-    };
     let cross = |blocks: &[u32], users: &[u32]| -> Vec<(u32, u32)> {
         blocks.iter().flat_map(|&block| users.iter().map(move |&user| (block, user))).collect()
     };
     if blocks.is_empty() && users.is_empty() {
         return levels.iter().flat_map(|(_, blocks, users)| cross(blocks, users)).collect();
     }
-    let all_blocks = distinct(levels.iter().flat_map(|(_, blocks, _)| blocks.iter().copied()).collect());
-    let all_users = distinct(levels.iter().flat_map(|(.., users)| users.iter().copied()).collect());
+    let all_blocks = distinct(levels.iter().flat_map(|(_, blocks, _)| blocks.iter().copied()));
+    let all_users = distinct(levels.iter().flat_map(|(.., users)| users.iter().copied()));
     cross(if blocks.is_empty() { &all_blocks } else { blocks }, if users.is_empty() { &all_users } else { users })
 }
 

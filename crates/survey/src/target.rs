@@ -1,10 +1,9 @@
 //! Target of a survey: a directory with work files, an existing file, or block devices.
 
 use crate::error::SurveyError;
-use crate::file_system;
 use crate::job_plans::{Access, Layout, SurveyTarget, TargetKind};
 use crate::parse_values::{short_size, written_size};
-use crate::preconditioning::{Precondition, Preconditioned};
+use crate::preconditioning::{Precondition, PreconditionResult};
 use crate::request::SurveyRequest;
 use crate::suite::{Suite, Writes};
 use crate::work_file::{self, Afterwards, WorkFile, directory_of};
@@ -59,7 +58,7 @@ pub struct OpenTarget {
     /// Remarks to show before the results.
     pub remarks: Vec<String>,
     /// The writes before the first test, once they were made until the rate was settled.
-    pub preconditioned: Option<Preconditioned>,
+    pub preconditioned: Option<PreconditionResult>,
 }
 
 impl FoundTarget {
@@ -227,20 +226,28 @@ impl OpenTarget {
                 _ => holes(&subject.paths)?,
             });
         }
-        let first = subject.paths.first().cloned().unwrap_or_default();
-        let mut target = subject.outlined(request);
-        target.access = access(&subject.paths, request.direct, &mut remarks)?;
-        let on_device = subject.kind == TargetKind::Device;
+        let access = access(&subject.paths, request.direct, &mut remarks)?;
         Ok(OpenTarget {
+            work_files,
+            remarks,
+            ..Self::of(subject, SurveyTarget { access, ..subject.outlined(request) })
+        })
+    }
+
+    /// The target without files and remarks.
+    fn of(subject: &FoundTarget, target: SurveyTarget) -> Self {
+        let (root, first) = (Path::new(SYSTEM_ROOT), subject.paths.first().cloned().unwrap_or_default());
+        let on_device = subject.kind == TargetKind::Device;
+        OpenTarget {
             target,
             shown: subject.shown.clone(),
-            file_system: if on_device { None } else { file_system::kind(Path::new(SYSTEM_ROOT), &first) },
-            disk: file_system::disk(Path::new(SYSTEM_ROOT), &first),
-            work_files,
+            file_system: if on_device { None } else { work_file::kind(root, &first) },
+            disk: work_file::disk(root, &first),
+            work_files: Vec::new(),
             writes: subject.writes,
-            remarks,
+            remarks: Vec::new(),
             preconditioned: None,
-        })
+        }
     }
 
     /// The target of members of a cluster, as seen from here: nothing is opened or made, as each member does that.
@@ -250,17 +257,7 @@ impl OpenTarget {
         if request.direct.is_none() && subject.kind == TargetKind::WorkFile && !takes_direct(directory_of(&first)) {
             target.access = Access::Buffered;
         }
-        let on_device = subject.kind == TargetKind::Device;
-        OpenTarget {
-            target,
-            shown: subject.shown.clone(),
-            file_system: if on_device { None } else { file_system::kind(Path::new(SYSTEM_ROOT), &first) },
-            disk: file_system::disk(Path::new(SYSTEM_ROOT), &first),
-            work_files: Vec::new(),
-            writes: subject.writes,
-            remarks: Vec::new(),
-            preconditioned: None,
-        }
+        Self::of(subject, target)
     }
 
     /// True if there are work files, and all hold their data already.
@@ -312,9 +309,9 @@ impl OpenTarget {
 /// Size of each file: as requested, or one that fits the purpose and the free space.
 fn chosen_size(paths: &[PathBuf], request: &SurveyRequest) -> Result<u64, SurveyError> {
     let (first, count) = (paths.first().cloned().unwrap_or_default(), paths.len().max(1) as u64);
-    let room = file_system::room(directory_of(&first))?;
+    let room = work_file::room(directory_of(&first))?;
     let held: u64 = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|kept| kept.len()).sum();
-    let room = file_system::Room { free: room.free.saturating_add(held), ..room };
+    let room = work_file::Room { free: room.free.saturating_add(held), ..room };
     let usable = work_file::usable(room, request.reserve) / count / MIB * MIB;
     if let Some(size) = request.size {
         // For a single file, the size is checked when the file is created.

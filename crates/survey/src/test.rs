@@ -152,7 +152,6 @@ impl Estimate {
     }
 
     /// Total bytes written if the target accepts this number of bytes per second.
-    #[expect(clippy::cast_precision_loss, reason = "a rough figure")]
     pub fn written_at(&self, bytes_per_second: f64) -> f64 {
         self.prepared_bytes as f64 + self.writing.as_secs_f64() * bytes_per_second
     }
@@ -197,10 +196,7 @@ impl FinishedTest {
 
     /// All workers of the test merged into one.
     pub fn merged(&self) -> Option<JobResult> {
-        let mut jobs = self.result.jobs.iter();
-        let mut all = jobs.next()?.clone();
-        jobs.for_each(|job| all.merge(job));
-        Some(all)
+        analysis::measured::merged(&self.result)
     }
 }
 

@@ -4,10 +4,9 @@
 //! has no extended attributes, a small file next to the work file records its inode.
 
 use crate::error::SurveyError;
-use crate::file_system::{Room, room};
 use crate::parse_values::{short_size, written_size};
 use measure::text::rounded_size;
-use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags, fallocate, fgetxattr, fsetxattr, open};
+use rustix::fs::{FallocateFlags, Mode, OFlags, StatVfs, XattrFlags, fallocate, fgetxattr, fsetxattr, open, statvfs};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -159,13 +158,11 @@ pub(crate) fn is_ours(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(read_mark(&file, path), Ok(Some(_))))
 }
 
-/// Directory of a file.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Bytes that a work file may use: all free space but the reserve, which is a twentieth of the file system by default
-/// (at least 16 MiB, at most 16 GiB).
+/// Bytes for a work file: free space without the reserve, a twentieth of all by default (16 MiB to 16 GiB).
 pub(crate) fn usable(room: Room, reserve: Option<u64>) -> u64 {
     room.free.saturating_sub(reserve.unwrap_or((room.total / 20).clamp(16 * MIB, 16 << 30)))
 }
@@ -260,6 +257,41 @@ fn write_mark(file: &File, path: &Path, mark: &str) -> io::Result<()> {
         }
         other => Ok(other?),
     }
+}
+
+// Type and free space of the file system that holds a path.
+
+/// Space on a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Total size in bytes.
+    pub(crate) total: u64,
+    /// Bytes available to this user.
+    pub(crate) free: u64,
+}
+
+/// Space on the file system that holds `path`.
+pub(crate) fn room(path: &Path) -> Result<Room, SurveyError> {
+    let found: StatVfs =
+        statvfs(path).map_err(|error| SurveyError::at(path, format!("cannot ask for free space: {error}")))?;
+    Ok(Room {
+        total: found.f_blocks.saturating_mul(found.f_frsize),
+        free: found.f_bavail.saturating_mul(found.f_frsize),
+    })
+}
+
+/// Type of the file system that holds `path`, such as `ext4` or `tmpfs`; `None` if the mount table does not list it.
+pub(crate) fn kind(root: &Path, path: &Path) -> Option<String> {
+    sys::files::mounts::holding(root, path).ok().flatten().map(|mount| mount.kind)
+}
+
+/// The disk under `path`, or `path` itself, with its model if known: `nvme0n1 (ACME 1 TB)`.
+pub(crate) fn disk(root: &Path, path: &Path) -> Option<String> {
+    let device = sys::devices::identity::BlockDevice::under(root, path).ok().flatten()?;
+    Some(match device.model() {
+        Some(model) => format!("{} ({})", device.name(), model.trim()),
+        None => device.name().to_owned(),
+    })
 }
 
 #[cfg(test)]

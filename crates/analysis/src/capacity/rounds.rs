@@ -23,10 +23,8 @@ const ABOVE: f64 = 10.0;
 const BELOW: f64 = 0.5;
 /// Half width, as a share, of the gap at a cliff that longer runs narrow.
 const GAP: f64 = 0.03;
-/// Most rounds.
 const MOST: usize = 10;
 
-/// The rounds so far.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     /// Logarithm of the estimate.
@@ -60,7 +58,6 @@ enum Position {
 }
 
 impl Rounds {
-    /// Trials of a round.
     pub(super) const TRIALS: usize = 6;
     /// Rounds that a search usually takes.
     pub(super) const USUAL: usize = 4;
@@ -88,7 +85,6 @@ impl Rounds {
         self.centre.exp()
     }
 
-    /// Rate of the next trial.
     pub(super) fn next_rate(&self) -> f64 {
         self.left.last().copied().unwrap_or(self.centre).exp()
     }

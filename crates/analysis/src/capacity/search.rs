@@ -146,7 +146,6 @@ struct Attempt {
     missed: Option<f64>,
 }
 
-/// State of a search.
 #[derive(Clone, Debug)]
 enum State {
     Alone,
@@ -308,7 +307,6 @@ impl Search {
         }
     }
 
-    /// The ramp after a trial.
     fn ramp(&mut self, ramp: Ramp, trial: &Trial) {
         let rate = ramp.rate;
         match (trial.keeps(&self.goal.limits), ramp.missed, self.kept) {
@@ -376,13 +374,7 @@ impl Search {
 
     /// The interval is narrow: confirms its lower end, if wanted.
     fn found(&mut self, rounds: &Rounds) {
-        let found = Conclusion {
-            answer: Answer::Holds,
-            crossing: rounds.crossing().copied(),
-            basis: rounds.basis(),
-            limit: rounds.limit(),
-            confirmed: None,
-        };
+        let found = conclusion_of(Answer::Holds, rounds);
         let low = found.crossing.map_or(rounds.centre(), |crossing| crossing.low);
         let seconds = self.goal.confirm_seconds(self.goal.seconds(low));
         self.state = match seconds {
@@ -471,7 +463,6 @@ fn plain(answer: Answer, limit: Option<usize>) -> Conclusion {
     Conclusion { answer, crossing: None, basis: Basis::Fit, limit, confirmed: None }
 }
 
-/// A conclusion with what rounds say.
 fn conclusion_of(answer: Answer, rounds: &Rounds) -> Conclusion {
     let (crossing, basis, limit) = (rounds.crossing().copied(), rounds.basis(), rounds.limit());
     Conclusion { answer, crossing, basis, limit, confirmed: None }

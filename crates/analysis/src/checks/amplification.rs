@@ -7,8 +7,6 @@ use crate::run_facts::{RunFacts, float, flushes, on_files};
 use measure::text;
 use model::{DeviceGain, Grade, Note, RunResult};
 
-pub(super) const ID: &str = "amplification";
-
 /// A device that read more than this multiple of the requested bytes has amplification.
 const MOST_SHARE: f64 = 1.05;
 /// And a device that wrote more than this: extents and their journal are a tenth of small writes to a new file.
@@ -67,7 +65,7 @@ fn judge(result: &RunResult) -> Option<Note> {
             return None;
         };
     let evidence: Vec<(&str, f64)> = evidence.into_iter().chain([("times", times)]).collect();
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 #[cfg(test)]

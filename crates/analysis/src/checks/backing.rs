@@ -3,10 +3,8 @@
 //! Signals: the layers under each target down to their bottoms: loop devices, partitions, stacked devices, overlays.
 
 use super::note;
-use crate::run_facts::busy_jobs;
+use crate::run_facts::{busy_jobs, float};
 use model::{Bottom, Grade, Layer, Note, RunResult, ways_down};
-
-pub(super) const ID: &str = "backing";
 
 /// Reports targets whose bytes are in memory, and those whose storage is not visible; each sentence once.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
@@ -27,7 +25,7 @@ fn judge(layers: &[Layer]) -> Option<Note> {
     let ways = ways_down(layers);
     let bottom = |way: &Vec<usize>| way.last().and_then(|&at| layers[at].bottom.as_ref());
     let in_memory = || ways.iter().filter(|way| bottom(way) == Some(&Bottom::Memory));
-    let evidence = |count: usize| [("ways_down", number(ways.len())), ("ways_in_question", number(count))];
+    let evidence = |count: usize| [("ways_down", float(ways.len() as u64)), ("ways_in_question", float(count as u64))];
     if let Some(way) = in_memory().next() {
         let (count, steps) = (in_memory().count(), steps(layers, way));
         let (grade, sentence) = match (way.as_slice(), layers[way[0]].device) {
@@ -39,7 +37,7 @@ fn judge(layers: &[Layer]) -> Option<Note> {
             _ if count == ways.len() => (Grade::NotAStorageResult, format!("{steps}: this measures memory")),
             _ => (Grade::ValidWithLimits, format!("{steps}: a part of this is memory")),
         };
-        return Some(note(ID, grade, sentence, &evidence(count)));
+        return Some(note(grade, sentence, &evidence(count)));
     }
     let unknown = || ways.iter().filter(|way| matches!(bottom(way), Some(Bottom::Unknown(_))));
     let way = unknown().next()?;
@@ -47,12 +45,7 @@ fn judge(layers: &[Layer]) -> Option<Note> {
     let last = way.last().map_or_else(String::new, |&at| named(&layers[at]));
     let place = if way.len() > 1 { format!("{}; {last}", steps(layers, way)) } else { last };
     let sentence = format!("{place}: {why}, so it is not known what stores the data");
-    Some(note(ID, Grade::NotChecked, sentence, &evidence(unknown().count())))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a count of layers")]
-fn number(count: usize) -> f64 {
-    count as f64
+    Some(note(Grade::NotChecked, sentence, &evidence(unknown().count())))
 }
 
 /// A layer by name, with its type if it is a file system.

@@ -8,8 +8,6 @@ use crate::run_facts::{is_paced, window};
 use measure::{Nanos, text};
 use model::{Grade, JobResult, Note, RunResult};
 
-pub(super) const ID: &str = "busy users";
-
 /// With a smaller fraction of busy users, the rate is not that of the requested number of users.
 pub(crate) const LEAST_SHARE: f64 = 0.85;
 /// With a larger ratio, rate and latency contradict each other; rounding and interval edges stay far below it.
@@ -29,7 +27,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 }
 
 fn unknown(why: &str) -> Option<Note> {
-    Some(note(ID, Grade::NotChecked, format!("{why}, so busy users cannot be counted"), &[]))
+    Some(note(Grade::NotChecked, format!("{why}, so busy users cannot be counted"), &[]))
 }
 
 fn judge_group(jobs: &[Users<'_>]) -> Option<Note> {
@@ -54,13 +52,13 @@ fn judge_group(jobs: &[Users<'_>]) -> Option<Note> {
         if let Some(excuse) = jobs.iter().find_map(Users::excuse) {
             return unknown(excuse);
         }
-        Some(note(ID, Grade::ValidWithLimits, too_few([busy, users], jobs, span), &evidence))
+        Some(note(Grade::ValidWithLimits, too_few([busy, users], jobs, span), &evidence))
     } else if all > MOST_SHARE * possible {
         let busy = users * all / possible;
         let sentence = format!(
             "IOPS × latency says {busy:.1} users were at work, but there were {users:.0}: rate and latency contradict each other"
         );
-        Some(note(ID, Grade::NotAStorageResult, sentence, &evidence))
+        Some(note(Grade::NotAStorageResult, sentence, &evidence))
     } else {
         None
     }

@@ -7,8 +7,6 @@ use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float, unseen_b
 use measure::{Direction, Nanos, text};
 use model::{Grade, Note, RunResult};
 
-pub(super) const ID: &str = "cache";
-
 /// If the device transferred a smaller fraction of the bytes, some came from memory.
 const LEAST_SHARE: f64 = 0.98;
 /// If the device transferred a smaller fraction, the result is mostly that of memory.
@@ -23,7 +21,6 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     notes
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a ratio of byte counts")]
 fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     let asked = bytes_asked(result, direction);
     // A report of another program names disks without the files on them.
@@ -37,7 +34,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     if let Some(held) = in_memory.filter(|_| !layers_explain) {
         let sentence = format!("{} is {}: its files live in memory, no device took part", held.path, held.kind);
         let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", 0.0)];
-        return Some(note(ID, Grade::NotAStorageResult, sentence, &evidence));
+        return Some(note(Grade::NotAStorageResult, sentence, &evidence));
     }
     let unseen = unseen_by_devices(result);
     let Some((moved, unseen)) = bytes_at_devices(result, direction).zip(unseen) else {
@@ -45,7 +42,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
             return None;
         }
         let sentence = "the devices under the files were not sampled, or not often enough, so it is not known how much I/O reached a device".to_owned();
-        return Some(note(ID, Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));
+        return Some(note(Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));
     };
     let share = moved as f64 / asked as f64;
     if share + unseen >= LEAST_SHARE {
@@ -59,7 +56,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
             "; {name} uses the page cache of its backing file, direct I/O or not (losetup --direct-io=on changes this)"
         )
     });
-    Some(note(ID, grade, sentence + &why.unwrap_or_default(), &evidence))
+    Some(note(grade, sentence + &why.unwrap_or_default(), &evidence))
 }
 
 /// A loop device that caches what jobs with O_DIRECT ask of it.

@@ -8,8 +8,6 @@ use crate::run_facts::{RunFacts, float, polls};
 use measure::{Nanos, text};
 use model::{Grade, Note, RunResult};
 
-pub(crate) const ID: &str = "client CPU";
-
 /// A worker that is on a CPU, or waiting for one, for this fraction of the time hardly waits for a device.
 const BUSY: f64 = 0.95;
 /// If a worker is runnable without a CPU for this fraction of the time, its latencies are those of the machine. Workers
@@ -52,7 +50,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let evidence =
         [("on_cpu_percent", percent(on)), ("run_delay_percent", percent(delay)), ("steal_percent", percent(steal))];
     let grade = if on + waiting > BUSY { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
-    vec![note(ID, grade, format!("{what}: the tester, not the disk, was the limit"), &evidence)]
+    vec![note(grade, format!("{what}: the tester, not the disk, was the limit"), &evidence)]
 }
 
 fn percent(share: f64) -> f64 {

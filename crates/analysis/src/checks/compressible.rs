@@ -8,8 +8,6 @@ use measure::text;
 use model::{FileAttribute, Grade, JobResult, Note, RunResult, TargetFacts};
 use plan::Filling;
 
-pub(super) const ID: &str = "compressible";
-
 /// With a smaller percentage of compressible or duplicate bytes, data behaves like random data.
 const LEAST_PERCENT: f64 = 20.0;
 
@@ -31,7 +29,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         (None, None) => return Vec::new(),
     };
     let percent = simple.map_or(0.0, |(_, percent)| percent);
-    vec![note(ID, Grade::ValidWithLimits, sentence, &[("simple_percent", percent)])]
+    vec![note(Grade::ValidWithLimits, sentence, &[("simple_percent", percent)])]
 }
 
 /// Reason why a job's data is compressible, and the percentage.

@@ -7,8 +7,6 @@ use crate::run_facts::{bytes_asked, is_pass};
 use measure::Direction;
 use model::{Grade, Note, RunResult, SampledBlocks, TargetFacts};
 
-pub(super) const ID: &str = "contents";
-
 /// Fewer blocks are not a sample.
 const LEAST_BLOCKS: u32 = 4;
 
@@ -54,7 +52,7 @@ fn alike(target: &TargetFacts, found: SampledBlocks) -> Option<Note> {
 
 fn noted(sentence: String, found: SampledBlocks) -> Note {
     let evidence = [("blocks", found.blocks), ("zeros", found.zeros), ("alike", found.alike)];
-    note(ID, Grade::ValidWithLimits, sentence, &evidence.map(|(name, count)| (name, f64::from(count))))
+    note(Grade::ValidWithLimits, sentence, &evidence.map(|(name, count)| (name, f64::from(count))))
 }
 
 #[cfg(test)]

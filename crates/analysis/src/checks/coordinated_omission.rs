@@ -7,8 +7,6 @@ use crate::run_facts::{RunFacts, busy_jobs, float, is_paced, is_simulated, windo
 use measure::{Histogram, Nanos, text};
 use model::{Grade, Interval, JobResult, LatencyStatistics, Note, RunResult};
 
-pub(super) const ID: &str = "coordinated omission";
-
 /// Minimum length of a stall; anything shorter is a slow I/O.
 const STALL_MIN_S: f64 = 0.1;
 /// Minimum length of a stall in multiples of the mean latency.
@@ -27,8 +25,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     found.or_else(|| busy_jobs(result).filter(|job| !is_simulated(job)).find_map(hidden)).into_iter().collect()
 }
 
-/// A job with a rate goes on during a stall, but its latencies begin when an I/O is issued: those that were due
-/// meanwhile show their waiting in the response time alone.
+/// A job with a rate goes on during a stall: what was due meanwhile shows its waiting in the response time alone.
 fn hidden(job: &JobResult) -> Option<Note> {
     let mixed = job.mixed();
     let [latency, response] = [mixed.latency_distribution()?, mixed.response.as_ref()?];
@@ -48,7 +45,7 @@ fn hidden(job: &JobResult) -> Option<Note> {
         text::time(1e9 * short_s)
     );
     let evidence = [("stall_ms", 1e3 * stall_s), ("response_p99_ms", 1e3 * long_s), ("latency_p99_ms", 1e3 * short_s)];
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 fn describe(found: &Recurring) -> Note {
@@ -67,7 +64,7 @@ fn describe(found: &Recurring) -> Note {
         ("stalled_percent", 100.0 * share.min(1.0)),
         ("ios_percent", 100.0 * found.ios),
     ];
-    note(ID, Grade::ValidWithLimits, sentence, &evidence)
+    note(Grade::ValidWithLimits, sentence, &evidence)
 }
 
 fn judge(job: &JobResult) -> Option<(f64, Note)> {
@@ -86,7 +83,7 @@ fn judge(job: &JobResult) -> Option<(f64, Note)> {
         text::number(two_digits(hit))
     );
     let evidence = [("stall_ms", 1e3 * stall_s), ("mean_ms", 1e3 * mean_s), ("requests", hit)];
-    Some((hit, note(ID, Grade::ValidWithLimits, sentence, &evidence)))
+    Some((hit, note(Grade::ValidWithLimits, sentence, &evidence)))
 }
 
 /// Rounds to two digits, the precision of the estimate.

@@ -8,8 +8,6 @@ use crate::run_facts::{RunFacts, busy_jobs, extends_files, float, is_paced, late
 use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
 use std::collections::BTreeSet;
 
-pub(super) const ID: &str = "depth";
-
 /// If submission takes this fraction of the latency, or of the workers' time, I/Os wait there and not in the queue.
 const IN_SUBMISSION: f64 = 0.5;
 
@@ -90,7 +88,7 @@ fn waiting_above(seen: &RunFacts<'_>) -> Option<Note> {
         format!("{asked:.0} I/Os were in flight, and the device had {in_flight:.1} of them at a time: {cause}");
     let evidence =
         [("depth_asked", asked), ("depth_achieved", in_flight), ("busy_percent", 100.0 * at_device.min(1.0))];
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
@@ -112,7 +110,7 @@ fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
             "the jobs never had more to give".to_owned()
         };
         let sentence = format!("asked depth {asked}, {reached}: {why}");
-        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+        return Some(note(Grade::ValidWithLimits, sentence, &evidence));
     }
     if let Some(waits_for) = job.workload.as_ref().map(|workload| workload.reap_min).filter(|&least| 2 * least > asked)
     {
@@ -121,7 +119,7 @@ fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
              queue runs empty in between"
         );
         let evidence = [evidence[0], evidence[1], ("waits_for", f64::from(waits_for))];
-        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+        return Some(note(Grade::ValidWithLimits, sentence, &evidence));
     }
     let (share, whole) = share_in_submission(job)?;
     // Direct I/Os that are in the queue of the device did not wait for each other in the call that took long.
@@ -139,7 +137,7 @@ fn judge(result: &RunResult, job: &JobResult) -> Option<Note> {
             100.0 * share,
             engine(job)
         );
-        note(ID, Grade::ValidWithLimits, sentence, &evidence)
+        note(Grade::ValidWithLimits, sentence, &evidence)
     })
 }
 

@@ -3,12 +3,10 @@
 //! Signals: the error that ended a job, tolerated errors, short and dropped I/Os.
 
 use super::note;
-use crate::run_facts::printed_of;
+use crate::run_facts::{float, printed_of};
 use measure::Direction;
 use model::reading::ReadJob;
 use model::{Grade, JobResult, Note, RunResult};
-
-pub(super) const ID: &str = "errors";
 
 /// One note for all errors of the run.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
@@ -38,12 +36,12 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let nothing_moved = result.jobs.iter().all(|job| job.directions.iter().all(|(_, direction)| direction.bytes == 0));
     let grade = if nothing_moved { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
     let evidence = [
-        ("jobs_failed", count(failed.len() as u64)),
-        ("errors_forgiven", count(forgiven)),
-        ("ios_short", count(short)),
-        ("ios_dropped", count(dropped)),
+        ("jobs_failed", float(failed.len() as u64)),
+        ("errors_forgiven", float(forgiven)),
+        ("ios_short", float(short)),
+        ("ios_dropped", float(dropped)),
     ];
-    vec![note(ID, grade, parts.join("; "), &evidence)]
+    vec![note(grade, parts.join("; "), &evidence)]
 }
 
 /// I/Os that moved less than asked. fio counts each flush as a short read, so a report with flushes has no such number.
@@ -54,11 +52,6 @@ fn short_ios(job: &JobResult, printed: Option<&ReadJob>) -> u64 {
     };
     let known = Direction::ALL.into_iter().filter(|&direction| is_known(direction));
     known.map(|direction| job.directions[direction].short_ios).fold(0, u64::saturating_add)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
-fn count(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

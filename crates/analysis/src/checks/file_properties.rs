@@ -7,8 +7,6 @@ use crate::run_facts::{bytes_asked, float};
 use measure::{Direction, text};
 use model::{FileAttribute, Grade, Note, RunResult, TargetFacts};
 
-pub(super) const ID: &str = "file properties";
-
 /// A smaller fraction of the blocks does not affect the result.
 const LEAST_SHARE: f64 = 0.02;
 
@@ -32,7 +30,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 
 fn first(targets: &[TargetFacts], judge: fn(&TargetFacts) -> Option<(String, f64)>) -> Option<Note> {
     let (sentence, percent) = targets.iter().find_map(judge)?;
-    Some(note(ID, Grade::ValidWithLimits, sentence, &[("share_percent", percent)]))
+    Some(note(Grade::ValidWithLimits, sentence, &[("share_percent", percent)]))
 }
 
 fn has_option(target: &TargetFacts, options: &[&str]) -> bool {
@@ -94,7 +92,7 @@ fn one_place(targets: &[TargetFacts]) -> Option<Note> {
         let sentence = format!(
             "{count} files share most of their blocks (reflinks, snapshots): they may be one place on the disk"
         );
-        note(ID, Grade::ValidWithLimits, sentence, &[("files", float(count as u64))])
+        note(Grade::ValidWithLimits, sentence, &[("files", float(count as u64))])
     })
 }
 

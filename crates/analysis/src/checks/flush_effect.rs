@@ -8,8 +8,6 @@ use crate::run_facts::{busy_jobs, bytes_asked, float};
 use measure::{Direction, Nanos, text};
 use model::{Grade, JobResult, Monitored, Note, RunResult};
 
-pub(super) const ID: &str = "flush effect";
-
 /// Fewer flushes show nothing.
 const LEAST_FLUSHES: u64 = 10;
 /// No flush of a device's cache is this short: it takes a command and an interrupt.
@@ -57,7 +55,7 @@ fn never_reached(job: &JobResult) -> Option<Note> {
             text::number(float(period)),
             text::number(float(writes))
         );
-        note(ID, Grade::ValidWithLimits, sentence, &[("period_writes", float(period)), ("writes", float(writes))])
+        note(Grade::ValidWithLimits, sentence, &[("period_writes", float(period)), ("writes", float(writes))])
     })
 }
 
@@ -70,7 +68,7 @@ fn ranges(job: &JobResult, monitored: &Monitored) -> Option<Note> {
             "job `{}` uses sync_file_range, which writes pages and flushes neither metadata nor the write cache of {}",
             job.echo.name, device.name
         );
-        note(ID, Grade::ValidWithLimits, sentence, &[("calls", float(job.sync.count))])
+        note(Grade::ValidWithLimits, sentence, &[("calls", float(job.sync.count))])
     })
 }
 
@@ -106,7 +104,7 @@ fn swallowed(result: &RunResult, monitored: &Monitored) -> Option<Note> {
         text::number(float(counted))
     );
     let evidence = [("flushes_asked", float(asked)), ("flushes_counted", float(counted)), ("mean_ns", float(mean))];
-    Some(note(ID, Grade::NotAStorageResult, sentence, &evidence))
+    Some(note(Grade::NotAStorageResult, sentence, &evidence))
 }
 
 fn flushes(job: &JobResult) -> bool {
@@ -125,7 +123,7 @@ fn option(monitored: &Monitored, asked: u64) -> Option<Note> {
     let (layer, (option, effect)) =
         found.find_map(|(layer, option)| Some((layer, OPTIONS.iter().find(|(known, _)| *known == option)?)))?;
     let sentence = format!("{} ({}) is mounted with {option}: {effect}", layer.name, layer.kind);
-    Some(note(ID, Grade::ValidWithLimits, sentence, &[("flushes_asked", float(asked))]))
+    Some(note(Grade::ValidWithLimits, sentence, &[("flushes_asked", float(asked))]))
 }
 
 /// A disk whose write cache was switched off: its writes take as long as if each were flushed.
@@ -135,7 +133,7 @@ fn switched_off(monitored: &Monitored) -> Option<Note> {
         "the write cache of {} is switched off (hdparm -W0): each write waits for the medium, flushed or not",
         device.name
     );
-    Some(note(ID, Grade::ValidWithLimits, sentence, &[]))
+    Some(note(Grade::ValidWithLimits, sentence, &[]))
 }
 
 /// A device with a cache that the kernel is set to ignore: no flush is sent.
@@ -146,7 +144,7 @@ fn hidden_cache(monitored: &Monitored) -> Option<Note> {
         "{} has a write-back cache, and the kernel is set to write through (queue/write_cache): no flush is sent to it",
         device.name
     );
-    Some(note(ID, Grade::ValidWithLimits, sentence, &[]))
+    Some(note(Grade::ValidWithLimits, sentence, &[]))
 }
 
 #[cfg(test)]

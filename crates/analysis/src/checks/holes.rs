@@ -7,8 +7,6 @@ use crate::run_facts::{bytes_asked, float};
 use measure::{Direction, text};
 use model::{Grade, Note, RunResult};
 
-pub(super) const ID: &str = "holes";
-
 /// A smaller fraction of unwritten bytes does not affect the result.
 const LEAST_SHARE: f64 = 0.02;
 
@@ -37,7 +35,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         ("region_bytes", float(region)),
         ("unwritten_percent", 100.0 * share.min(1.0)),
     ];
-    vec![note(ID, grade, sentence, &evidence)]
+    vec![note(grade, sentence, &evidence)]
 }
 
 #[cfg(test)]

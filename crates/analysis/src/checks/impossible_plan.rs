@@ -10,8 +10,6 @@ use measure::{Direction, Nanos, text};
 use model::{Grade, JobResult, Note, RunResult};
 use plan::{Distribution, Mix, Order, Work, Workload};
 
-pub(super) const ID: &str = "impossible plan";
-
 /// A smaller part of the I/O is a remainder: the ramp took the rest.
 const REMAINDER: f64 = 0.2;
 /// A job that had this part of its runtime had what it asked for.
@@ -46,25 +44,25 @@ fn ramp(result: &RunResult, job: &JobResult) -> Option<Note> {
     let has_ramp = ramp > 0.0 || workload.ramp_bytes > 0;
     if has_ramp && job.ios() == 0 {
         let sentence = format!("job `{name}` had done all its I/O within its ramp of {length}: nothing was measured");
-        return Some(note(ID, Grade::NotAStorageResult, sentence, &evidence));
+        return Some(note(Grade::NotAStorageResult, sentence, &evidence));
     }
     if let Some(runtime) = runtime.filter(|&runtime| ramp > 0.0 && workload.ramp_bytes == 0 && ramp >= runtime) {
         let sentence =
             format!("job `{name}` warms up for {ramp} s and measures {runtime} s: ramp_time is as long as runtime");
-        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+        return Some(note(Grade::ValidWithLimits, sentence, &evidence));
     }
     let (share, left) = remainder(result, job, workload).filter(|_| has_ramp && !had_its_runtime(job))?;
     // fio, too, reports all of a job that ends in its ramp.
     if share <= 0.5 && all_is_measured(result) {
         let sentence = format!("job `{name}` ended within its ramp of {length}: its numbers are those of the ramp");
-        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+        return Some(note(Grade::ValidWithLimits, sentence, &evidence));
     }
     (share <= REMAINDER).then(|| {
         let sentence = format!(
             "job `{name}` warms up for {length}, which left {left} ({} of its I/O) to measure",
             text::percent(share)
         );
-        note(ID, Grade::ValidWithLimits, sentence, &evidence)
+        note(Grade::ValidWithLimits, sentence, &evidence)
     })
 }
 
@@ -134,7 +132,7 @@ fn unverified(result: &RunResult, job: &JobResult) -> Option<Note> {
         } else {
             format!("job `{name}` read {} to be verified, and none of it was{cause}", text::rounded_size(float(read)))
         };
-        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+        return Some(note(Grade::ValidWithLimits, sentence, &evidence));
     }
     // What was written twice is verified once.
     let evenly = !matches!(&workload.order, Order::Random(distribution) if *distribution != Distribution::Uniform);
@@ -147,7 +145,7 @@ fn unverified(result: &RunResult, job: &JobResult) -> Option<Note> {
             text::rounded_size(float(written)),
             text::percent(share)
         );
-        note(ID, Grade::ValidWithLimits, sentence, &evidence)
+        note(Grade::ValidWithLimits, sentence, &evidence)
     })
 }
 

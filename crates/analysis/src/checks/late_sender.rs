@@ -7,8 +7,6 @@ use crate::run_facts::{busy_jobs, float, is_simulated};
 use measure::text;
 use model::{DirectionResult, Grade, LatencyStatistics, Note, RunResult};
 
-pub(super) const ID: &str = "late sender";
-
 /// From this part of the I/Os on, the 99th percentile of the response time is that of the tester.
 const LATE_MIN: f64 = 0.01;
 
@@ -33,7 +31,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         text::time(longest.as_f64())
     );
     let evidence = [("late_percent", 100.0 * share), ("longest_ms", 1e3 * longest.as_secs_f64())];
-    vec![note(ID, Grade::ValidWithLimits, sentence, &evidence)]
+    vec![note(Grade::ValidWithLimits, sentence, &evidence)]
 }
 
 /// All I/Os with a rate together; those in virtual time are never late.

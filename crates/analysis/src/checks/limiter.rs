@@ -7,8 +7,6 @@ use crate::limiter::caps;
 use crate::run_facts::RunFacts;
 use model::{Grade, LimitedBy, Note, RunResult};
 
-pub(super) const ID: &str = "limiter";
-
 /// Limits that are not visible from here, by what they do.
 const OUT_OF_SIGHT: [fn(&RunFacts<'_>) -> Option<LimitedBy>; 3] =
     [caps::plateau, caps::too_even, caps::held_above_the_device];
@@ -25,7 +23,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         });
     let Some((sentence, evidence)) = found else { return Vec::new() };
     let evidence: Vec<(&str, f64)> = evidence.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    vec![note(ID, Grade::ValidWithLimits, sentence, &evidence)]
+    vec![note(Grade::ValidWithLimits, sentence, &evidence)]
 }
 
 #[cfg(test)]

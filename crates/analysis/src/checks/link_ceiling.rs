@@ -7,8 +7,6 @@ use crate::run_facts::{RunFacts, float};
 use measure::text;
 use model::{Grade, Note, RunResult};
 
-pub(super) const ID: &str = "link ceiling";
-
 /// Counters are read one after the other, so an interval may show slightly more than the link's maximum.
 const SLACK: f64 = 1.02;
 
@@ -34,7 +32,7 @@ fn judge(result: &RunResult) -> Option<Note> {
             text::decimal_rate(carried)
         );
         let evidence = [("bytes_per_second", rate), ("link_bytes_per_second", carried)];
-        note(ID, Grade::NotAStorageResult, sentence, &evidence)
+        note(Grade::NotAStorageResult, sentence, &evidence)
     })
 }
 

@@ -7,8 +7,6 @@ use crate::run_facts::busy_jobs;
 use measure::{Direction, text};
 use model::{Grade, JobResult, Note, RunResult};
 
-pub(super) const ID: &str = "mixed group";
-
 /// Sizes that differ by less than this factor have about the same latency.
 const APART: u32 = 4;
 
@@ -33,7 +31,7 @@ fn judge(jobs: &[&JobResult], direction: Direction) -> Option<Note> {
         let sentence = format!(
             "the group has jobs with {what} of {small} and of {large}: its mean latency and its IOPS describe neither"
         );
-        note(ID, Grade::ValidWithLimits, sentence, &[("smallest_bytes", least), ("largest_bytes", most)])
+        note(Grade::ValidWithLimits, sentence, &[("smallest_bytes", least), ("largest_bytes", most)])
     })
 }
 

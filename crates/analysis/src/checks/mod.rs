@@ -32,11 +32,16 @@ mod tool_share;
 mod two_latencies;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
-pub(crate) use client_cpu::ID as CLIENT_CPU;
-pub(crate) use neighbour::ID as NEIGHBOUR;
-pub(crate) use too_short::ID as TOO_SHORT;
 
 use model::{Grade, JobResult, LimitedBy, Limiter, Monitored, Note, Origin, RunResult};
+
+// Names of checks that others know.
+const BACKING: &str = "backing";
+const CACHE: &str = "cache";
+pub(crate) const CLIENT_CPU: &str = "client CPU";
+const CONTRADICTION: &str = "contradiction";
+pub(crate) const NEIGHBOUR: &str = "neighbour";
+pub(crate) const TOO_SHORT: &str = "too short";
 
 /// Signals without which a check is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +78,7 @@ pub struct Check {
 /// All checks, in the order in which their notes are printed.
 pub const CHECKS: &[Check] = &[
     Check {
-        id: errors::ID,
+        id: "errors",
         why: "a run with errors or short I/Os is not the run that was asked for",
         advice: "repair what fails, then measure again",
         measure: None,
@@ -81,7 +86,7 @@ pub const CHECKS: &[Check] = &[
         run: errors::run,
     },
     Check {
-        id: contradiction::ID,
+        id: CONTRADICTION,
         why: "a rate that differs from its bytes or I/Os per time is of another run, or made up",
         advice: "use the report as it was printed",
         measure: None,
@@ -89,7 +94,7 @@ pub const CHECKS: &[Check] = &[
         run: contradiction::run,
     },
     Check {
-        id: impossible_plan::ID,
+        id: "impossible plan",
         why: "some options leave no time or I/O to measure",
         advice: "use a longer runtime, a shorter ramp, or a size in place of time_based",
         measure: None,
@@ -97,7 +102,7 @@ pub const CHECKS: &[Check] = &[
         run: impossible_plan::run,
     },
     Check {
-        id: nothing_moved::ID,
+        id: "nothing moved",
         why: "an engine that moves no data measures the tester",
         advice: "use an engine that does I/O",
         measure: None,
@@ -105,7 +110,7 @@ pub const CHECKS: &[Check] = &[
         run: nothing_moved::run,
     },
     Check {
-        id: backing::ID,
+        id: BACKING,
         why: "a device or file system can be memory, or hide what stores its data",
         advice: "use a target on a disk",
         measure: None,
@@ -113,7 +118,7 @@ pub const CHECKS: &[Check] = &[
         run: backing::run,
     },
     Check {
-        id: cache::ID,
+        id: CACHE,
         why: "reads that memory answers say nothing about the device",
         advice: "use direct=1, or a file that is larger than memory",
         measure: Some("share_percent"),
@@ -121,7 +126,7 @@ pub const CHECKS: &[Check] = &[
         run: cache::run,
     },
     Check {
-        id: holes::ID,
+        id: "holes",
         why: "reads of blocks that were never written reach no disk, also with O_DIRECT",
         advice: "write the whole file first",
         measure: Some("unwritten_percent"),
@@ -129,7 +134,7 @@ pub const CHECKS: &[Check] = &[
         run: holes::run,
     },
     Check {
-        id: contents::ID,
+        id: "contents",
         why: "zeros and equal blocks need not be read from a medium",
         advice: "fill the target with data like yours first",
         measure: None,
@@ -137,7 +142,7 @@ pub const CHECKS: &[Check] = &[
         run: contents::run,
     },
     Check {
-        id: link_ceiling::ID,
+        id: "link ceiling",
         why: "data that is faster than the link did not come over it",
         advice: "use direct=1, or a file that is larger than the cache",
         measure: Some("bytes_per_second"),
@@ -145,7 +150,7 @@ pub const CHECKS: &[Check] = &[
         run: link_ceiling::run,
     },
     Check {
-        id: small_set::ID,
+        id: "small set",
         why: "a working set that fits a cache is measured in the cache",
         advice: "use a size that is larger than memory",
         measure: Some("set_bytes"),
@@ -153,7 +158,7 @@ pub const CHECKS: &[Check] = &[
         run: small_set::run,
     },
     Check {
-        id: overlap::ID,
+        id: "overlap",
         why: "workers that read the same blocks in step find them in a cache",
         advice: "use offset_increment, or a file for each job",
         measure: Some("repeats_percent"),
@@ -161,7 +166,7 @@ pub const CHECKS: &[Check] = &[
         run: overlap::run,
     },
     Check {
-        id: busy_users::ID,
+        id: "busy users",
         why: "in a closed loop IOPS × latency is the number of users; if it is less, some did nothing",
         advice: "use time_based and equal sizes, so that all work to the end",
         measure: Some("users_busy"),
@@ -169,7 +174,7 @@ pub const CHECKS: &[Check] = &[
         run: busy_users::run,
     },
     Check {
-        id: depth::ID,
+        id: "depth",
         why: "the depth that was measured is not the depth that was asked for",
         advice: "use an engine that queues, with direct=1",
         measure: Some("depth_achieved"),
@@ -177,7 +182,7 @@ pub const CHECKS: &[Check] = &[
         run: depth::run,
     },
     Check {
-        id: client_cpu::ID,
+        id: CLIENT_CPU,
         why: "a tester without processor time measures itself",
         advice: "use fewer jobs, larger blocks, or an idle machine",
         measure: Some("run_delay_percent"),
@@ -185,7 +190,7 @@ pub const CHECKS: &[Check] = &[
         run: client_cpu::run,
     },
     Check {
-        id: throttled::ID,
+        id: "throttled",
         why: "a processor quota shows as latency",
         advice: "run without the quota",
         measure: Some("throttled_percent"),
@@ -193,7 +198,7 @@ pub const CHECKS: &[Check] = &[
         run: throttled::run,
     },
     Check {
-        id: late_sender::ID,
+        id: "late sender",
         why: "an I/O that the tester issues late waits for the tester, and not for the storage",
         advice: "use an idle machine, more jobs at a lower rate each, or no verification",
         measure: Some("late_percent"),
@@ -201,7 +206,7 @@ pub const CHECKS: &[Check] = &[
         run: late_sender::run,
     },
     Check {
-        id: tool_share::ID,
+        id: "tool share",
         why: "what the tester takes of a short latency is not the storage's",
         advice: "compare only with runs of the same engine and depth, or subtract it (plumb explain)",
         measure: Some("tool_percent"),
@@ -209,7 +214,7 @@ pub const CHECKS: &[Check] = &[
         run: tool_share::run,
     },
     Check {
-        id: limiter::ID,
+        id: "limiter",
         why: "a limit that was set says nothing about the device",
         advice: "remove the limit, or report it with the number",
         measure: None,
@@ -217,7 +222,7 @@ pub const CHECKS: &[Check] = &[
         run: limiter::run,
     },
     Check {
-        id: neighbour::ID,
+        id: NEIGHBOUR,
         why: "other programs on the same disk take part of it",
         advice: "stop the other I/O, or measure when there is none",
         measure: Some("others_percent"),
@@ -225,7 +230,7 @@ pub const CHECKS: &[Check] = &[
         run: neighbour::run,
     },
     Check {
-        id: not_steady::ID,
+        id: "not steady",
         why: "an average over two rates describes neither",
         advice: "use ramp_time and a longer run, and report both phases",
         measure: None,
@@ -233,7 +238,7 @@ pub const CHECKS: &[Check] = &[
         run: not_steady::run,
     },
     Check {
-        id: two_latencies::ID,
+        id: "two latencies",
         why: "a mean over two kinds of I/O describes neither",
         advice: "look at the percentiles, and find what the slow ones wait for",
         measure: Some("slow_time_percent"),
@@ -241,7 +246,7 @@ pub const CHECKS: &[Check] = &[
         run: two_latencies::run,
     },
     Check {
-        id: mixed_group::ID,
+        id: "mixed group",
         why: "a mean over small and large blocks describes neither",
         advice: "report the jobs one by one, or in groups of one block size (new_group=1)",
         measure: None,
@@ -249,7 +254,7 @@ pub const CHECKS: &[Check] = &[
         run: mixed_group::run,
     },
     Check {
-        id: coordinated_omission::ID,
+        id: "coordinated omission",
         why: "in a closed loop users send nothing during a stall, so few I/Os show it",
         advice: "measure at a fixed rate (rate_iops), and read its response time",
         measure: Some("stall_ms"),
@@ -257,7 +262,7 @@ pub const CHECKS: &[Check] = &[
         run: coordinated_omission::run,
     },
     Check {
-        id: too_short::ID,
+        id: TOO_SHORT,
         why: "a percentile needs a hundred I/Os beyond it",
         advice: "use a longer run, or a shorter percentile_list",
         measure: Some("ios"),
@@ -265,7 +270,7 @@ pub const CHECKS: &[Check] = &[
         run: too_short::run,
     },
     Check {
-        id: no_flush::ID,
+        id: "no flush",
         why: "a write that was not flushed may be in memory",
         advice: "use end_fsync=1, fsync=N or sync=1",
         measure: Some("share_percent"),
@@ -273,7 +278,7 @@ pub const CHECKS: &[Check] = &[
         run: no_flush::run,
     },
     Check {
-        id: flush_effect::ID,
+        id: "flush effect",
         why: "a flush that does not reach the device makes nothing durable",
         advice: "use the mount's default options and fsync=N or end_fsync=1",
         measure: None,
@@ -281,7 +286,7 @@ pub const CHECKS: &[Check] = &[
         run: flush_effect::run,
     },
     Check {
-        id: file_properties::ID,
+        id: "file properties",
         why: "attributes, mount options and shared blocks change what an I/O does",
         advice: "use an ordinary file on a mount with default options",
         measure: None,
@@ -289,7 +294,7 @@ pub const CHECKS: &[Check] = &[
         run: file_properties::run,
     },
     Check {
-        id: amplification::ID,
+        id: "amplification",
         why: "a device that moves extra bytes is slower for the bytes of the job",
         advice: "use aligned blocks of the size that the device works in",
         measure: Some("times"),
@@ -297,7 +302,7 @@ pub const CHECKS: &[Check] = &[
         run: amplification::run,
     },
     Check {
-        id: split_merge::ID,
+        id: "split / merge",
         why: "a device that gets requests of another size does another workload",
         advice: "use blocks that the device takes at once",
         measure: Some("request_bytes"),
@@ -305,7 +310,7 @@ pub const CHECKS: &[Check] = &[
         run: split_merge::run,
     },
     Check {
-        id: compressible::ID,
+        id: "compressible",
         why: "a target that compresses is faster with simple data than with yours",
         advice: "write data like yours: refill_buffers, buffer_compress_percentage",
         measure: Some("simple_percent"),
@@ -314,8 +319,7 @@ pub const CHECKS: &[Check] = &[
     },
 ];
 
-/// Names of the checks that are impossible on this result because their signals are missing, as its notes say or as it
-/// is. An unchecked result has not passed the check.
+/// Checks that are impossible on this result for lack of signals, as its notes or it itself say: not passed.
 pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
     let says_so = |check: &Check| {
         let mut notes = result.notes.iter().filter(|note| note.check == check.id);
@@ -353,18 +357,18 @@ pub fn advice(check: &str) -> Option<&'static str> {
 
 /// True if a note is shown to a person: each finding, and that the storage under the files could not be seen.
 pub fn is_shown(note: &Note) -> bool {
-    is_finding(note) || (note.grade == Grade::NotChecked && note.check == backing::ID)
+    is_finding(note) || (note.grade == Grade::NotChecked && note.check == BACKING)
 }
 
 /// True if a check found that the numbers are those of memory.
 pub fn is_of_memory(notes: &[Note]) -> bool {
-    let finds = |note: &&Note| note.check == cache::ID || note.check == backing::ID;
+    let finds = |note: &&Note| note.check == CACHE || note.check == BACKING;
     notes.iter().filter(finds).any(|note| note.grade == Grade::NotAStorageResult)
 }
 
 /// The sentence that names the measuring machine as the limit: no result of the storage. `None` if it was not.
 pub fn limit_of_tester<'a>(notes: &'a [Note], limited_by: Option<&'a LimitedBy>) -> Option<&'a str> {
-    let found = notes.iter().find(|note| note.check == client_cpu::ID && is_finding(note));
+    let found = notes.iter().find(|note| note.check == CLIENT_CPU && is_finding(note));
     let limit = limited_by.filter(|limit| limit.limiter == Limiter::ClientCpu);
     found.map(|note| note.sentence.as_str()).or(limit.map(|limit| limit.sentence.as_str()))
 }
@@ -395,13 +399,14 @@ pub fn grade_title(grade: Grade) -> &'static str {
 /// assert!(analysis::grade(&notes) > Grade::Trusted);
 /// ```
 pub fn check(result: &RunResult) -> Vec<Note> {
-    if result.is_judged() {
-        let found_by_the_run = result.notes.iter().filter(|note| note.check != contradiction::ID);
-        return contradiction::run(result).into_iter().chain(found_by_the_run.cloned()).collect();
-    }
+    let is_made_here = |id: &str| match result.is_judged() {
+        true => id == CONTRADICTION,
+        false => CHECKS.iter().any(|check| check.id == id),
+    };
     // What a run says of itself (it had not ended, it was never steady) no check can find again.
-    let own = result.notes.iter().filter(|note| CHECKS.iter().all(|check| check.id != note.check));
-    CHECKS.iter().flat_map(|check| (check.run)(result)).chain(own.cloned()).collect()
+    let own = result.notes.iter().filter(|note| !is_made_here(&note.check));
+    let made = CHECKS.iter().filter(|check| is_made_here(check.id)).flat_map(|check| check.notes(result));
+    made.chain(own.cloned()).collect()
 }
 
 /// The grade of a result with these notes: the worst; not checked if there are no findings but gaps.
@@ -411,9 +416,16 @@ pub fn grade(notes: &[Note]) -> Grade {
     if worst <= Grade::Trusted && unchecked { Grade::NotChecked } else { worst }
 }
 
-fn note(check: &str, grade: Grade, sentence: String, evidence: &[(&str, f64)]) -> Note {
+/// A remark; [`Check::notes`] adds the name of its check.
+fn note(grade: Grade, sentence: String, evidence: &[(&str, f64)]) -> Note {
     let evidence = evidence.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    Note { check: check.to_owned(), grade, sentence, evidence }
+    Note { check: String::new(), grade, sentence, evidence }
+}
+
+impl Check {
+    fn notes(&self, result: &RunResult) -> Vec<Note> {
+        (self.run)(result).into_iter().map(|note| Note { check: self.id.to_owned(), ..note }).collect()
+    }
 }
 
 #[cfg(test)]
@@ -432,8 +444,8 @@ mod tests {
     fn what_a_run_says_of_itself_stays_when_it_is_judged_again() {
         let mut result = clean_random_read();
         result.notes = vec![
-            note("under_way", Grade::ValidWithLimits, "it had not ended".into(), &[]),
-            note("cache", Grade::ValidWithLimits, "old".into(), &[]),
+            Note { check: "under_way".into(), ..note(Grade::ValidWithLimits, "it had not ended".into(), &[]) },
+            Note { check: "cache".into(), ..note(Grade::ValidWithLimits, "old".into(), &[]) },
         ];
         let again = check(&result);
         assert_eq!(again.iter().map(|note| note.check.as_str()).collect::<Vec<_>>(), ["under_way"]);
@@ -454,7 +466,10 @@ mod tests {
     #[test]
     fn what_members_found_stays_and_unchecked_stays_unchecked() {
         let mut all = clean_random_read();
-        all.notes = vec![note("cache", Grade::NotAStorageResult, "members 0, 2: memory answered".into(), &[])];
+        all.notes = vec![Note {
+            check: "cache".into(),
+            ..note(Grade::NotAStorageResult, "members 0, 2: memory answered".into(), &[])
+        }];
         assert!(check(&all).is_empty() && unchecked(&all).contains(&"throttled"));
         all.origin = Origin::Members(JudgedByMembers { not_checked: vec!["holes".to_owned()] });
         assert_eq!(check(&all), all.notes);
@@ -464,7 +479,8 @@ mod tests {
     #[test]
     fn an_unreadable_signal_is_never_a_pass() {
         let with = |grades: &[Grade]| {
-            let notes: Vec<Note> = grades.iter().map(|&grade| note("x", grade, String::new(), &[])).collect();
+            let notes: Vec<Note> =
+                grades.iter().map(|&grade| Note { check: "x".into(), ..note(grade, String::new(), &[]) }).collect();
             grade(&notes)
         };
         assert_eq!(with(&[]), Grade::Trusted);

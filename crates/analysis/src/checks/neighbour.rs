@@ -9,8 +9,6 @@ use crate::run_facts::RunFacts;
 use measure::text;
 use model::{Grade, Note, RunResult};
 
-pub(crate) const ID: &str = "neighbour";
-
 /// A smaller fraction of foreign traffic is normal background activity.
 const LEAST_SHARE: f64 = 0.10;
 /// Fewer foreign bytes per second do not affect the result.
@@ -33,7 +31,7 @@ fn judge(result: &RunResult) -> Option<Note> {
             let sentence = format!(
                 "{others} other {are} on this machine: their traffic on this disk cannot be separated from that of other programs"
             );
-            return note(ID, Grade::NotChecked, sentence, &[("other_members", f64::from(others)), ("others_percent", 100.0 * share)]);
+            return note(Grade::NotChecked, sentence, &[("other_members", f64::from(others)), ("others_percent", 100.0 * share)]);
         }
         let sentence = format!("other programs made {} of this disk's traffic", text::percent(share));
         let evidence = [
@@ -42,7 +40,7 @@ fn judge(result: &RunResult) -> Option<Note> {
             ("others_bytes_per_second", others_per_second),
             ("others_percent", 100.0 * share),
         ];
-        note(ID, Grade::ValidWithLimits, sentence, &evidence)
+        note(Grade::ValidWithLimits, sentence, &evidence)
     })
 }
 

@@ -8,8 +8,6 @@ use measure::{Direction, text};
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Workload;
 
-pub(super) const ID: &str = "no flush";
-
 /// A smaller fraction does not affect the result.
 const LEAST_SHARE: f64 = 0.02;
 
@@ -46,7 +44,7 @@ fn judge(result: &RunResult) -> Option<Note> {
     if share >= LEAST_SHARE {
         let sentence =
             format!("{} of the data was still in RAM or in the drive's cache at the end", text::percent(share));
-        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+        return Some(note(Grade::ValidWithLimits, sentence, &evidence));
     }
     if is_pass(result) {
         return None;
@@ -54,7 +52,7 @@ fn judge(result: &RunResult) -> Option<Note> {
     let caches = monitored.devices.iter().find(|device| device.write_back == Some(true))?;
     let sentence =
         format!("nothing was flushed and {} says that it acknowledges writes before they are durable", caches.name);
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 #[cfg(test)]

@@ -11,8 +11,6 @@ use crate::run_facts::{RunFacts, float, is_paced};
 use measure::{Nanos, text};
 use model::{Grade, Note, Phase, PhaseKind, RunResult};
 
-pub(super) const ID: &str = "not steady";
-
 /// Minimum number of intervals for a trend.
 const INTERVALS_MIN: usize = 8;
 /// Minimum number of intervals on each side of a change point.
@@ -77,7 +75,7 @@ fn of_phases(phases: &[Phase]) -> Option<Note> {
         }
         (None, None) => return None,
     };
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 fn judge(seen: &RunFacts<'_>) -> Option<Note> {
@@ -106,7 +104,7 @@ fn judge(seen: &RunFacts<'_>) -> Option<Note> {
         ("steady_s", all),
         ("explained_percent", 100.0 * change.explained),
     ];
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 /// A change of the rate, and its time.
@@ -174,7 +172,7 @@ fn swing(rates: &[f64], interval: Nanos) -> Option<Note> {
         ("period_s", period),
         ("repeats_percent", 100.0 * strength.min(1.0)),
     ];
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 fn mean(values: &[f64]) -> f64 {

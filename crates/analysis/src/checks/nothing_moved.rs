@@ -7,10 +7,7 @@ use crate::run_facts::is_busy;
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Work;
 
-pub(super) const ID: &str = "nothing moved";
-
-/// One note for each engine without data. Next to jobs that move data, it is a limit of the sum; work in the background
-/// is meant to go on while others measure.
+/// One note per engine without data. Next to jobs with data it is a limit of the sum; background work is meant so.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let alone = concerned(result).all(|job| idle_work(job).is_some());
     let grade = if alone { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
@@ -19,7 +16,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         let Some(does) = idle_work(job).filter(|_| alone || work(job) != Work::Background) else { continue };
         let sentence = format!("engine `{}` {does}: none of its bytes went to or came from storage", job.echo.engine);
         if notes.iter().all(|known| known.sentence != sentence) {
-            notes.push(note(ID, grade, sentence, &[]));
+            notes.push(note(grade, sentence, &[]));
         }
     }
     notes

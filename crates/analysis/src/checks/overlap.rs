@@ -8,8 +8,6 @@ use measure::{Direction, text};
 use model::{Grade, JobResult, Monitored, Note, RunResult, TargetIdentity};
 use plan::{Extent, Start, Workload};
 
-pub(super) const ID: &str = "overlap";
-
 /// A smaller fraction of repeated reads does not affect the result.
 const LEAST_SHARE: f64 = 0.10;
 
@@ -97,7 +95,7 @@ fn judge(crowd: &[&&JobResult], direction: Direction) -> Option<(f64, Note)> {
             ("workers", f64::from(workers)),
             ("repeats_percent", 100.0 * share),
         ];
-        (share, note(ID, Grade::ValidWithLimits, sentence, &evidence))
+        (share, note(Grade::ValidWithLimits, sentence, &evidence))
     })
 }
 

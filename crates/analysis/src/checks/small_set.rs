@@ -8,8 +8,6 @@ use measure::{Direction, text};
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Workload;
 
-pub(super) const ID: &str = "small set";
-
 /// A larger working set that is slower by this factor no longer fits into a cache.
 const STEP: f64 = 1.5;
 
@@ -52,7 +50,7 @@ fn step(rows: &[JobResult]) -> Option<Note> {
         ("large_bytes", float(large.echo.region_bytes)),
         ("large_iops", rate(large)),
     ];
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 fn in_memory(result: &RunResult) -> Option<Note> {
@@ -74,7 +72,7 @@ fn in_memory(result: &RunResult) -> Option<Note> {
         text::rounded_size(float(memory))
     );
     let evidence = [("set_bytes", float(set)), ("memory_bytes", float(memory)), ("read_bytes", float(read))];
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 #[cfg(test)]

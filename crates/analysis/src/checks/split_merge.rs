@@ -1,7 +1,6 @@
 //! Split / merge: requests at the disk do not have the requested block size.
 //!
-//! Only of direct I/O: that the kernel merges buffered I/O is its work. Not of writes with flushes on a file system:
-//! the blocks of its journal would be in the mean.
+//! Only of direct I/O, as the kernel merges the other. Not of flushed writes on a file system with its journal.
 //!
 //! Signals: block sizes of the jobs, requests and sectors of the topmost devices, max_sectors_kb.
 
@@ -9,8 +8,6 @@ use super::note;
 use crate::run_facts::{RunFacts, block_size, bytes_asked, float, flushes, on_files};
 use measure::{Direction, text};
 use model::{DeviceGain, Grade, Note, RequestGain, RunResult};
-
-pub(super) const ID: &str = "split / merge";
 
 /// Requests between these multiples of the block size count as unchanged; the file system has some of its own.
 const WHOLE: std::ops::RangeInclusive<f64> = 0.80..=1.25;
@@ -87,7 +84,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         ("requests", float(requests)),
         ("request_max_bytes", limit.map_or(0.0, float)),
     ];
-    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+    Some(note(Grade::ValidWithLimits, sentence, &evidence))
 }
 
 #[cfg(test)]

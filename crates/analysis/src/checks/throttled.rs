@@ -7,8 +7,6 @@ use crate::run_facts::{RunFacts, float};
 use measure::text;
 use model::{Grade, Note, RunResult};
 
-pub(super) const ID: &str = "throttled";
-
 /// A smaller fraction of the time is a partial quota period.
 const LEAST_SHARE: f64 = 0.05;
 
@@ -27,7 +25,7 @@ fn judge(result: &RunResult) -> Option<Note> {
         let sentence = format!("cpu.max held you back {} of the time", text::percent(share));
         let evidence =
             [("throttled_us", held_us), ("throttled_periods", periods), ("throttled_percent", 100.0 * share)];
-        note(ID, Grade::ValidWithLimits, sentence, &evidence)
+        note(Grade::ValidWithLimits, sentence, &evidence)
     })
 }
 

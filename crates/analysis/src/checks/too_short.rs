@@ -7,8 +7,6 @@ use crate::run_facts::float;
 use measure::text;
 use model::{Grade, JobResult, Note, RunResult, samples_needed};
 
-pub(crate) const ID: &str = "too short";
-
 /// Reports the row that has the smallest fraction of the I/Os it needs.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let rows = result.reported_jobs();
@@ -43,7 +41,7 @@ fn judge(row: &JobResult) -> Option<(f64, Note)> {
         if unfounded.len() == 1 { "a fact" } else { "facts" },
     );
     let evidence = [("ios", float(ios)), ("ios_needed", needed), ("percentile", last)];
-    Some((float(ios) / needed, note(ID, Grade::ValidWithLimits, sentence, &evidence)))
+    Some((float(ios) / needed, note(Grade::ValidWithLimits, sentence, &evidence)))
 }
 
 #[cfg(test)]

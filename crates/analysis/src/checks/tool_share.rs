@@ -8,8 +8,6 @@ use crate::tool_share::bar;
 use measure::{Direction, text};
 use model::{ErrorBar, Grade, JobResult, Note, RunResult};
 
-pub(super) const ID: &str = "tool share";
-
 /// The part of the median latency from which on it matters.
 const PART_MIN: f64 = 0.1;
 
@@ -20,8 +18,7 @@ struct ToolPart {
     median_ns: f64,
 }
 
-/// Reports the direction and job with the largest part. Silent about I/O that the page cache may answer, and where
-/// another check says that no storage was measured.
+/// Reports the direction and job with the largest part; not where the page cache or no storage was measured.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let jobs = busy_jobs(result).filter(|job| is_of_storage(job) && !is_simulated(job));
     let all = jobs.flat_map(|job| Direction::ALL.map(|direction| found(job, direction))).flatten();
@@ -40,7 +37,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     );
     let evidence =
         [("tool_percent", 100.0 * worst.part()), ("tool_us", bar.tool_ns / 1e3), ("median_us", median_ns / 1e3)];
-    vec![note(ID, Grade::ValidWithLimits, sentence, &evidence)]
+    vec![note(Grade::ValidWithLimits, sentence, &evidence)]
 }
 
 /// True if the latencies of a job are to be those of the storage: direct I/O, or writes that are durable one by one.

@@ -10,8 +10,6 @@ use measure::{Direction, Histogram, text};
 use model::{DirectionResult, Grade, JobResult, Note, RunResult};
 use plan::Order;
 
-pub(super) const ID: &str = "two latencies";
-
 /// With fewer I/Os a gap may be chance.
 const IOS_MIN: u64 = 1_000;
 /// Number of neighbouring powers of two that must be nearly empty.
@@ -119,7 +117,7 @@ fn describe(kinds: &Kinds, direction: Direction) -> Note {
         ("slow_percent", slow),
         ("slow_time_percent", 100.0 * kinds.slow_time),
     ];
-    note(ID, Grade::ValidWithLimits, sentence, &evidence)
+    note(Grade::ValidWithLimits, sentence, &evidence)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The tests of one result: the requested work of each, and its known numbers, with their intervals within the run.
-//! The noise between runs is not in these.
+//! The tests of one result: the work and numbers of each, with intervals within the run, not between runs.
 
 use super::surroundings;
 use crate::checks::{CLIENT_CPU, NEIGHBOUR};
@@ -238,8 +237,7 @@ impl Observation {
     }
 }
 
-/// The tests of a result, one per group of equal jobs and direction. `said` is of a file that states what its tests
-/// are; then the jobs of the result are one test.
+/// The tests of a result, one per group of equal jobs and direction; all jobs are one test where `said` has facts.
 pub fn observe(result: &RunResult, said: Option<&StatedFacts>, file: usize) -> Vec<Observation> {
     let mut found = Vec::new();
     let groups = groups(result, said);
@@ -406,8 +404,7 @@ fn percentile(times: Option<&LatencyStatistics>, percent: f64, missing: Missing)
     Some(value).filter(|&value| value > Nanos::ZERO.as_f64()).ok_or(missing)
 }
 
-/// True if the report has this percentile: in a list, or by the bins of all its jobs. A histogram that was rebuilt from
-/// a list has only the percentiles of the list.
+/// True if the report has this percentile: in a list, or by the bins of all jobs. A rebuilt one has only its list.
 fn is_printed(jobs: &[&ReadJob], percent: f64, direction: Direction) -> bool {
     let kind = direction.into();
     let has_bins = |job: &&&ReadJob| latency(job, kind).is_some_and(|latency| !latency.bins.is_empty());

@@ -2,6 +2,7 @@
 
 use super::observation::Settings;
 use super::{Difference, FactSet, Metric, Observation, RequestedWork};
+use measure::distinct;
 use serde::Serialize;
 
 /// The results of one test on one side.
@@ -27,7 +28,7 @@ impl Test {
 
 /// The same test on both sides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Matched {
+pub struct TestPair {
     /// Of the old results.
     pub old: Test,
     /// Of the new results.
@@ -38,7 +39,7 @@ pub struct Matched {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matches {
     /// Tests that both sides have.
-    pub both: Vec<Matched>,
+    pub both: Vec<TestPair>,
     /// Tests that are refused: both sides have them, with settings that differ.
     pub refused: Vec<String>,
     /// Tests that only the old side has, with what is similar on the new side.
@@ -81,13 +82,13 @@ pub fn pair(old: Vec<Observation>, new: Vec<Observation>) -> Matches {
             None => {
                 let missing = unstated(&settings(&test), &settings(&other));
                 found.not_stated.extend(missing.into_iter().map(|what| format!("{label}: {what}")));
-                found.both.push(Matched { old: test, new: other });
+                found.both.push(TestPair { old: test, new: other });
             }
         }
     }
     found.only_old = lonely.iter().map(|test| with_similar(test, &new)).collect();
     found.only_new = new.iter().map(Test::label).collect();
-    found.not_stated = once_each(found.not_stated);
+    found.not_stated = distinct(found.not_stated);
     found
 }
 
@@ -152,15 +153,6 @@ fn conflict(old: &[&Settings], new: &[&Settings]) -> Option<String> {
     differ.into_iter().find(|(count, _)| *count > 1).map(|(_, why)| why.to_owned())
 }
 
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    values.fold(Vec::new(), |mut found, value| {
-        if !found.contains(&value) {
-            found.push(value);
-        }
-        found
-    })
-}
-
 fn unstated(old: &[&Settings], new: &[&Settings]) -> Option<String> {
     let lacks = |side: &[&Settings]| {
         let size = side.iter().any(|one| one.region_bytes.is_none()).then_some("the size of the data");
@@ -168,7 +160,7 @@ fn unstated(old: &[&Settings], new: &[&Settings]) -> Option<String> {
         [size, options].into_iter().flatten().collect::<Vec<_>>()
     };
     let [old, new] = [lacks(old), lacks(new)];
-    let both = once_each(old.iter().chain(&new).map(|what| (*what).to_owned()).collect());
+    let both = distinct(old.iter().chain(&new).map(|what| (*what).to_owned()));
     let side = match (old.is_empty(), new.is_empty()) {
         (true, true) => return None,
         (false, false) => "both sides do not state",
@@ -176,10 +168,6 @@ fn unstated(old: &[&Settings], new: &[&Settings]) -> Option<String> {
         (true, false) => "the new side does not state",
     };
     Some(format!("{side} {}; that they are the same is not known", both.join(", ")))
-}
-
-fn once_each(texts: Vec<String>) -> Vec<String> {
-    distinct(texts.into_iter())
 }
 
 /// The label of a test without partner; with the test of the other side that differs in one point.
@@ -243,7 +231,7 @@ pub enum Design {
 }
 
 /// The order in which the runs of a test were made, by the times at which they ended.
-pub fn order_of(test: &Matched) -> Order {
+pub fn order_of(test: &TestPair) -> Order {
     let times = |side: &Test| -> Option<Vec<u64>> { side.runs.iter().map(|run| run.ended_unix_ms).collect() };
     let (Some(old), Some(new)) = (times(&test.old), times(&test.new)) else { return Order::NotKnown };
     let ends = |times: &[u64]| times.iter().min().copied().zip(times.iter().max().copied());

@@ -1,7 +1,7 @@
 //! The numbers of both sides of a test, their change, and the verdict on it; all of them as a table.
 
 use super::observation::{Missing, Within};
-use super::{Design, Matched, Metric, Order, Test, order_of};
+use super::{Design, Metric, Order, Test, TestPair, order_of};
 use crate::statistics::{ALPHA, Change, between_pairs, between_sets, between_watched_pairs, rejected};
 use measure::text;
 use serde::{Deserialize, Serialize};
@@ -138,13 +138,13 @@ pub fn percent_of(logarithm: f64) -> f64 {
 }
 
 /// Compares these numbers of each test.
-pub fn compare(tests: &[Matched], metrics: &[Metric], tolerance: f64, design: Design) -> Vec<ComparedTest> {
+pub fn compare(tests: &[TestPair], metrics: &[Metric], tolerance: f64, design: Design) -> Vec<ComparedTest> {
     compare_each(tests, |_| metrics.to_vec(), tolerance, design)
 }
 
 /// Compares the usual numbers of each test, `wanted` ones, and the response times of jobs with a rate.
-pub fn compare_usual(tests: &[Matched], wanted: &[Metric], tolerance: f64, design: Design) -> Vec<ComparedTest> {
-    let numbers = |test: &Matched| {
+pub fn compare_usual(tests: &[TestPair], wanted: &[Metric], tolerance: f64, design: Design) -> Vec<ComparedTest> {
+    let numbers = |test: &TestPair| {
         let runs = || test.old.runs.iter().chain(&test.new.runs);
         let is_stated = |metric: &Metric| runs().any(|run| run.number(*metric) != Err(Missing::NotStated));
         let responses = Metric::RESPONSES.into_iter().filter(|metric| wanted.contains(metric) || is_stated(metric));
@@ -154,8 +154,8 @@ pub fn compare_usual(tests: &[Matched], wanted: &[Metric], tolerance: f64, desig
 }
 
 fn compare_each(
-    tests: &[Matched],
-    metrics: impl Fn(&Matched) -> Vec<Metric>,
+    tests: &[TestPair],
+    metrics: impl Fn(&TestPair) -> Vec<Metric>,
     tolerance: f64,
     design: Design,
 ) -> Vec<ComparedTest> {
@@ -171,7 +171,7 @@ fn compare_each(
     found
 }
 
-fn compared(test: &Matched, metrics: &[Metric], tolerance: f64, design: Design) -> ComparedTest {
+fn compared(test: &TestPair, metrics: &[Metric], tolerance: f64, design: Design) -> ComparedTest {
     let order = order_of(test);
     let failed = [&test.old, &test.new].map(|side| side.runs.iter().find_map(|run| run.failed.clone()));
     let rows = metrics.iter().map(|&metric| row(test, metric, tolerance, design, order)).collect();
@@ -187,7 +187,7 @@ fn disturbed(side: &Test) -> Option<String> {
     Some(format!("{count} of {} runs, {first}", side.runs.len()))
 }
 
-fn row(test: &Matched, metric: Metric, tolerance: f64, design: Design, order: Order) -> Row {
+fn row(test: &TestPair, metric: Metric, tolerance: f64, design: Design, order: Order) -> Row {
     let sides = [&test.old, &test.new];
     let numbers = sides.map(|side| side.numbers(metric));
     let within = sides.map(|side| match side.runs.as_slice() {

@@ -92,8 +92,7 @@ impl FactSet {
         self.all().find(|(known, _)| known == fact).map(|(_, values)| values.as_slice())
     }
 
-    /// The facts that both sets state and that are not the same. Those that follow from another one, and small moves of
-    /// those that move by themselves, are left out.
+    /// The facts that both sets state and that differ, but for those that follow from others and small moves.
     pub fn differences(&self, new: &FactSet) -> Vec<Difference> {
         let shown = |values: &[String]| values.join(" or ");
         let differs = |fact: &str| {
@@ -135,7 +134,6 @@ fn include(all: &mut Values, facts: impl IntoIterator<Item = (String, String)>) 
     }
 }
 
-/// Facts of one job.
 pub(super) fn of_job(job: &JobResult) -> Vec<(String, String)> {
     let mut found = vec![("engine".to_owned(), job.echo.engine.clone())];
     if let Some(workload) = job.workload.as_ref().filter(|workload| !workload.is_outline) {

@@ -1,7 +1,7 @@
 //! Two sides that are measured in turns: how they compare after each round, and when it is enough.
 
 use super::rows::{ComparedTest, Row, compare_usual, percent_of};
-use super::{Design, Matched, Metric, Observation, Test};
+use super::{Design, Metric, Observation, Test, TestPair};
 use crate::statistics::{ALPHA, Change, Decision, WatchedMean, decision, order_effect, rounds_to_decide, watched_mean};
 use measure::text;
 
@@ -151,7 +151,7 @@ pub fn standing(rounds: &[Round], decisive: &[Metric], goal: Goal, tolerance: f6
     Ok(found)
 }
 
-fn question(test: &Matched, label: &str, row: &Row, goal: Goal, tolerance: f64, count: usize) -> Question {
+fn question(test: &TestPair, label: &str, row: &Row, goal: Goal, tolerance: f64, count: usize) -> Question {
     let known = ratios(test, row.metric).and_then(|ratios| watched_mean(&ratios));
     let decided = row.change.map_or(Decision::Open, |change| decision(&change, tolerance, count));
     let (is_settled, rounds) = match goal {
@@ -174,12 +174,12 @@ fn question(test: &Matched, label: &str, row: &Row, goal: Goal, tolerance: f64, 
 }
 
 /// B ÷ A in each round.
-fn ratios(test: &Matched, metric: Metric) -> Option<Vec<f64>> {
+fn ratios(test: &TestPair, metric: Metric) -> Option<Vec<f64>> {
     let (a, b) = (test.old.numbers(metric).ok()?, test.new.numbers(metric).ok()?);
     Some(b.iter().zip(&a).map(|(b, a)| b / a).collect())
 }
 
-fn order(rounds: &[Round], test: &Matched, label: &str, metric: Metric) -> Option<OrderEffect> {
+fn order(rounds: &[Round], test: &TestPair, label: &str, metric: Metric) -> Option<OrderEffect> {
     let (a, b) = (test.old.numbers(metric).ok()?, test.new.numbers(metric).ok()?);
     let orders: Option<Vec<usize>> = rounds.iter().map(|round| round.first).collect();
     let in_order = orders?.into_iter().zip(a.into_iter().zip(b));
@@ -189,7 +189,7 @@ fn order(rounds: &[Round], test: &Matched, label: &str, metric: Metric) -> Optio
 }
 
 /// The tests of both sides, in their order: what they were asked may differ, that is what is compared.
-fn matched(rounds: &[Round]) -> Result<Vec<Matched>, TurnsError> {
+fn matched(rounds: &[Round]) -> Result<Vec<TestPair>, TurnsError> {
     let Some(first) = rounds.first() else { return Ok(Vec::new()) };
     let names = |tests: &[Observation]| match tests {
         [] => "no test with I/O".to_owned(),
@@ -208,24 +208,24 @@ fn matched(rounds: &[Round]) -> Result<Vec<Matched>, TurnsError> {
         let runs: Vec<Observation> = rounds.iter().map(|round| round.sides[side][at].clone()).collect();
         Test { asked: runs[0].asked.clone(), name: None, runs }
     };
-    Ok((0..a.len()).map(|at| Matched { old: side(0, at), new: side(1, at) }).collect())
+    Ok((0..a.len()).map(|at| TestPair { old: side(0, at), new: side(1, at) }).collect())
 }
 
 /// The label of a test: that of both sides if it is the same.
-fn label(test: &Matched) -> String {
+fn label(test: &TestPair) -> String {
     let [a, b] = [&test.old, &test.new].map(|side| side.asked.label());
     if a == b { a } else { format!("{a} against {b}") }
 }
 
 /// The label after the name of the job, for one of several tests.
-fn named(test: &Matched) -> String {
+fn named(test: &TestPair) -> String {
     match test.old.runs.first().map(|run| run.name.as_str()) {
         Some(name) if !name.is_empty() => format!("{name}: {}", label(test)),
         _ => label(test),
     }
 }
 
-fn other_blocks(test: &Matched) -> Option<String> {
+fn other_blocks(test: &TestPair) -> Option<String> {
     let [a, b] = [&test.old, &test.new].map(|side| side.asked.block);
     let differ = a.is_some() && b.is_some() && a != b;
     differ.then(|| format!("{}: the block sizes differ, so IOPS count different amounts of data", label(test)))

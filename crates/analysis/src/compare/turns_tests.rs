@@ -23,7 +23,7 @@ const A: [u64; 8] = [80_000, 81_000, 79_500, 80_500, 80_200, 79_800, 80_900, 80_
 /// A with this share, and some noise.
 fn side(share: f64) -> Vec<u64> {
     let noise = [1.0, 1.002, 0.998, 1.001, 0.999, 1.0, 1.003, 0.997];
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "rates")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rates")]
     let of = |(ios, noise): (&u64, f64)| (*ios as f64 * share * noise) as u64;
     A.iter().zip(noise).map(of).collect()
 }

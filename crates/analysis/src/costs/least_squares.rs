@@ -5,7 +5,6 @@ use super::Estimate;
 /// Fitted coefficients with their covariance.
 #[derive(Clone, Debug)]
 pub(super) struct Fit<const N: usize> {
-    /// The coefficients.
     pub(super) values: [f64; N],
     covariance: [[f64; N]; N],
     /// Degrees of freedom: rows minus coefficients.
@@ -13,7 +12,6 @@ pub(super) struct Fit<const N: usize> {
 }
 
 impl<const N: usize> Fit<N> {
-    /// Estimate of a coefficient.
     pub(super) fn estimate(&self, k: usize) -> Estimate {
         self.of(self.values[k], self.covariance[k][k])
     }
@@ -37,8 +35,7 @@ impl<const N: usize> Fit<N> {
     }
 }
 
-/// Fits y ≈ Σ c[k] · x[k] to minimize relative errors: each row is divided by its y. `None` if the rows do not
-/// determine the coefficients, or a y is not positive.
+/// Fits y ≈ Σ c[k] · x[k] to the least relative errors: rows ÷ y. `None` if undetermined, or a y is not positive.
 pub(super) fn relative<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
     if rows.iter().any(|(_, y)| !y.is_finite() || *y <= 0.0) {
         return None;

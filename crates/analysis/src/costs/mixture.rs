@@ -115,8 +115,7 @@ pub fn mixture(points: &[MixturePoint], device_bytes_per_second: f64) -> Option<
     memory.map(|memory| Mixture::predicted(points, device_bytes_per_second, &memory))
 }
 
-/// Sequential read rate of the device under a result in bytes per second: from a cold sequential pass over the file,
-/// otherwise from the device's bytes ÷ busy time.
+/// The device's sequential read rate in bytes per second, of a cold pass, otherwise of its bytes ÷ busy time.
 pub fn device_rate(result: &RunResult) -> Option<f64> {
     let passes = result.reported_jobs().into_iter().filter(|job| {
         let read = &job.directions[Direction::Read];

@@ -1,7 +1,6 @@
 //! Cost models, fitted to measured points: cost of an I/O by size, and throughput by concurrency.
 //!
-//! Owns the models, their parameters with standard errors and confidence intervals, and the error at each point. Leaves
-//! display to `cli`.
+//! Owns the models, their parameters with errors and intervals, and the error at each point.
 
 mod block_size;
 mod least_squares;

@@ -1,7 +1,6 @@
 //! Identities: equations that hold for every valid result, with both sides as numbers.
 //!
-//! Owns the list of identities, their tolerances and the verdicts, and the numbers of the jobs next to the device's.
-//! Leaves display to `cli`.
+//! Owns the list of identities, tolerances and verdicts, and the jobs' numbers next to the device's.
 
 mod device_side;
 mod job_side;

@@ -1,6 +1,6 @@
 //! The course of a run: what each interval of its steady part did.
 
-use super::plateaus::Place;
+use super::plateaus::SoldVolume;
 use crate::run_facts::{RunFacts, bytes_of_sectors, float, on_files};
 use measure::Nanos;
 use model::{Interval, IoCap, LatencyCounts, Monitored, RunResult};
@@ -53,7 +53,7 @@ pub(crate) struct Course {
     /// Limits of control groups, from these moments on.
     pub(crate) caps: Vec<(Nanos, Vec<IoCap>)>,
     /// The disk, if it may be one whose rates are published.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SoldVolume>,
 }
 
 impl Course {
@@ -79,7 +79,7 @@ impl Course {
             writes: moved(1) > moved(0),
             device_bytes: sizes.min(),
             caps: caps(monitored),
-            place: Place::of(monitored),
+            place: SoldVolume::of(monitored),
         })
     }
 
@@ -229,7 +229,6 @@ impl Stretch<'_> {
         if others > 0.0 { others / (others + self.total(|step| step.bytes)) } else { 0.0 }
     }
 
-    /// All latencies together.
     pub(super) fn latencies(&self) -> LatencyCounts {
         let mut all = LatencyCounts::default();
         self.steps.iter().for_each(|step| all.add(&step.latencies));

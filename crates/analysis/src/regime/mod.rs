@@ -84,7 +84,6 @@ pub fn lasting(phases: &[Phase]) -> Option<Lasting> {
     })
 }
 
-/// Phases of a course.
 pub(crate) fn of_course(course: &Course) -> Vec<Phase> {
     let rates = course.rates();
     if rates.len() < FEWEST {
@@ -167,8 +166,7 @@ fn and_held(stretch: &Stretch<'_>, kind: PhaseKind, sentence: String) -> Phase {
     }
 }
 
-/// Trend of a piece: that of its last half, which the whole piece must not contradict. A slow approach to the end looks
-/// flat in a window that is short next to it.
+/// Trend of a piece: that of its last half, not contradicted by the whole. Slow approaches look flat in short windows.
 pub(crate) fn trend(rates: &[f64]) -> Trend {
     let (Some(last), Some(whole)) = (drift_of_last_half(rates), drift(rates)) else { return Trend::CannotTell };
     let goes_on = last.share.abs() > last.half && last.share.signum() == whole.share.signum();

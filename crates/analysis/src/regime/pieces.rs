@@ -11,7 +11,6 @@ const LEAST_MOVE: f64 = 0.4;
 /// A move is larger than this many times its error.
 const LEAST_SURE: f64 = 3.0;
 
-/// Shape of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// One level.

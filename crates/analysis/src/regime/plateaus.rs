@@ -28,8 +28,7 @@ enum Provider {
 /// A public page and the month in which it was read.
 type Source = (&'static str, &'static str);
 
-/// "gp3 volumes deliver a consistent baseline IOPS performance of 3,000"; "3 IOPS per GiB of volume size", 100 to
-/// 16,000, bursts to 3,000, 5.4 million credits.
+/// gp3 has 3,000 IOPS; gp2 3 IOPS per GiB, 100 to 16,000, bursts to 3,000, 5.4 million credits.
 const GENERAL_PURPOSE: Source = (
     "https://github.com/awsdocs/amazon-ec2-user-guide/blob/0147f878dcbad26b1151a12701a773743f0cd496/doc_source/general-purpose.md",
     "2026-11",
@@ -87,13 +86,12 @@ const GP2_MOST: f64 = 16_000.0;
 
 /// The disk of a run, as far as it says who sells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct SoldVolume {
     /// `None` if any of them may be it.
     provider: Option<Provider>,
     gib: Option<f64>,
 }
 
-/// A flat rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rate {
     pub(super) iops: f64,
@@ -102,9 +100,9 @@ pub(super) struct Rate {
     pub(super) writes: bool,
 }
 
-impl Place {
+impl SoldVolume {
     /// The disk below a run; `None` if there are several, or if it is not one that a provider sells.
-    pub(crate) fn of(monitored: &Monitored) -> Option<Place> {
+    pub(crate) fn of(monitored: &Monitored) -> Option<SoldVolume> {
         let mut leaves = monitored.devices.iter().filter(|device| device.leaf);
         let (device, None) = (leaves.next()?, leaves.next()) else { return None };
         let gib = device.size_bytes.map(|bytes| float(bytes) / GIB);
@@ -112,14 +110,14 @@ impl Place {
             "" => {
                 // Xen and virtio disks have no model. A loop device is not one of them.
                 let is_sold = ["xvd", "vd"].iter().any(|begin| device.name.starts_with(begin));
-                return (is_sold && monitored.hypervisor.is_some()).then_some(Place { provider: None, gib });
+                return (is_sold && monitored.hypervisor.is_some()).then_some(SoldVolume { provider: None, gib });
             }
             "Amazon Elastic Block Store" => Provider::Amazon,
             "PersistentDisk" | "nvme_card-pd" => Provider::Google,
             model if model.starts_with("Virtual Disk") || model.starts_with("MSFT NVMe") => Provider::Azure,
             _ => return None,
         };
-        Some(Place { provider: Some(provider), gib })
+        Some(SoldVolume { provider: Some(provider), gib })
     }
 
     fn may_be(&self, provider: Provider) -> bool {
@@ -202,7 +200,7 @@ mod tests {
     use super::*;
     use model::DeviceFacts;
 
-    fn place(name: &str, model: Option<&str>, gib: u64) -> Option<Place> {
+    fn place(name: &str, model: Option<&str>, gib: u64) -> Option<SoldVolume> {
         let device = DeviceFacts {
             name: name.into(),
             leaf: true,
@@ -210,7 +208,7 @@ mod tests {
             size_bytes: Some(gib << 30),
             ..DeviceFacts::default()
         };
-        Place::of(&Monitored { devices: vec![device], hypervisor: Some("kvm".into()), ..Monitored::default() })
+        SoldVolume::of(&Monitored { devices: vec![device], hypervisor: Some("kvm".into()), ..Monitored::default() })
     }
 
     fn names(all: &[Like]) -> Vec<&str> {
@@ -243,7 +241,7 @@ mod tests {
 
     #[test]
     fn credits_are_those_of_a_volume_of_that_size() {
-        let of = |place: Option<Place>, plateau, base| {
+        let of = |place: Option<SoldVolume>, plateau, base| {
             let found = place.unwrap().like_burst(plateau, base, 5.4e6);
             found.into_iter().map(|like| like.name).collect::<Vec<_>>()
         };
@@ -268,6 +266,6 @@ mod tests {
             assert_eq!(place(name, model, 100), None, "{name} {model:?}");
         }
         assert!(place("vda", None, 100).is_some());
-        assert_eq!(Place::of(&Monitored::default()), None);
+        assert_eq!(SoldVolume::of(&Monitored::default()), None);
     }
 }

@@ -33,7 +33,6 @@ pub struct RegimeWatch {
     found: Option<UntilRegime>,
 }
 
-/// Finding of one look.
 #[derive(Clone, Debug, PartialEq)]
 struct RegimeFinding {
     /// Time of the change; 0 for a settled rate.

@@ -184,7 +184,6 @@ enum Kind {
 }
 
 impl Kind {
-    /// The profile and the words for it.
     const fn profile(self) -> (&'static str, &'static str) {
         match self {
             Kind::Nvme => ("nvme-2026", "NVMe flash"),

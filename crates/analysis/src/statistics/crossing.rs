@@ -8,9 +8,7 @@ use super::{ALPHA, float, t_quantile};
 
 /// Fewest trials: two fix the line, the third one shows the scatter.
 const FEWEST: usize = 3;
-/// Most steps of the iteration.
 const MOST_STEPS: usize = 60;
-/// Most halvings of a step.
 const MOST_HALVINGS: i32 = 40;
 /// Relative error of a sum of logarithms, within which two likelihoods are equal.
 const ROUNDED: f64 = 1e-12;
@@ -60,8 +58,7 @@ impl Crossing {
     }
 }
 
-/// The rate at which this share of I/Os is beyond the limit; `None` if the trials cannot tell: fewer than three, no
-/// slope, or a slope that they do not fix.
+/// The rate at which this share of I/Os is beyond the limit; `None` if fewer than three trials or no slope tell it.
 ///
 /// Source: McCullagh and Nelder, Generalized Linear Models (1989), 4.5; Fieller (1954).
 pub fn crossing(trials: &[RateTrial], share: f64) -> Option<Crossing> {

@@ -1,7 +1,6 @@
 //! The three answers of a gate (ok, worse, cannot tell), and the decision of two sides that are measured in turns.
 //!
-//! The tests that are decided together share the error: each is held against a part of it. A change is given so that
-//! negative is worse, as a logarithm.
+//! The tests that are decided together share the error. A change is a logarithm, and negative is worse.
 
 use super::{ALPHA, Change, between_pairs};
 

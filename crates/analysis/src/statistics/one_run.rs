@@ -98,7 +98,6 @@ pub fn percentile_shares(share: f64, intervals: &[(f64, f64)]) -> Option<ShareBo
 // Settled is a promise about that window only: the line with its error stays within 5 % over it. A window that is short
 // next to a slow decay looks flat to a rule without an error; here it cannot tell, or drifts.
 
-/// Fewest values of a window.
 const FEWEST_OF_DRIFT: usize = 60;
 /// Most drift over the window, as a share of the mean, of a series that is settled.
 const MOST_DRIFT: f64 = 0.05;

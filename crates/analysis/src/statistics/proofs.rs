@@ -9,7 +9,6 @@ use super::*;
 
 /// Deviation of a run.
 const SD: f64 = 0.03;
-/// Most rounds.
 const MOST: usize = 15;
 /// The tolerance of the gate, and that within which sides are the same.
 const TOLERANCE: f64 = 0.05;

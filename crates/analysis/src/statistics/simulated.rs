@@ -22,7 +22,6 @@ fn at_least(nominal: f64, cases: u64, what: &str) {
     at_most(1.0 - nominal, seeds() - cases, what);
 }
 
-/// Noise of results.
 pub(crate) struct Noise(SplitMix);
 
 impl Noise {
@@ -30,7 +29,6 @@ impl Noise {
         Noise(SplitMix::new(seed.wrapping_mul(0x1_0001).wrapping_add(77)))
     }
 
-    /// A standard normal number.
     pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.0.fraction(), self.0.fraction());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()

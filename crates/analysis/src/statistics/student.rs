@@ -1,7 +1,6 @@
 //! Student's t distribution: its two-sided tail and its quantiles.
 //!
-//! Source: DLMF 8.17 (dlmf.nist.gov), the incomplete beta function and its continued fraction, 8.17.22; 5.11.13, the
-//! ratio of gamma functions.
+//! Source: DLMF 8.17.22 (dlmf.nist.gov), incomplete beta as continued fraction; 5.11.13, ratio of gammas.
 
 use std::f64::consts::PI;
 

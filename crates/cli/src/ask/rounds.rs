@@ -2,7 +2,7 @@
 
 use super::Question;
 use crate::failure::{Cut, Failure};
-use analysis::question::{Number, Observed, Part, Rule};
+use analysis::question::{Number, Part, Rule, RuleObservation};
 use measure::{Direction, Nanos};
 use model::{PhaseKind, RunResult};
 use plan::Plan;
@@ -43,7 +43,7 @@ impl Drop for WorkDirectory {
 #[derive(Debug, Default)]
 pub(crate) struct RoundResults {
     /// For each test: for each rule: what each round said.
-    pub(crate) rules: Vec<Vec<Vec<Observed>>>,
+    pub(crate) rules: Vec<Vec<Vec<RuleObservation>>>,
     /// For each test: the rates that each round had.
     pub(crate) rates: Vec<Vec<Vec<Rate>>>,
     /// Findings that results are not of the storage.

@@ -4,7 +4,7 @@ use super::Question;
 use super::rounds::{Rate, RoundResults};
 use super::units::{Search, TrialAnswer};
 use crate::failure::Failure;
-use analysis::question::{Answer, Number, Observed, Part, Rule, of_rounds, of_rules};
+use analysis::question::{Answer, Number, Part, Rule, RuleObservation, of_rounds, of_rules};
 use formats::printable;
 use measure::Direction;
 use measure::text;
@@ -27,14 +27,14 @@ pub(super) struct Report<'a> {
 struct RuleAnswer<'a> {
     written: &'a ProfileRule,
     rule: Rule,
-    rounds: &'a [Observed],
+    rounds: &'a [RuleObservation],
     answer: Answer,
 }
 
 impl<'a> Report<'a> {
     fn judged(&self, test: usize) -> Vec<RuleAnswer<'a>> {
         let rules = self.question.profile.tests[test].rules.iter().zip(&self.found.rules[test]);
-        let answered = |(written, rounds): (&'a ProfileRule, &'a Vec<Observed>)| {
+        let answered = |(written, rounds): (&'a ProfileRule, &'a Vec<RuleObservation>)| {
             // It was read before anything was measured.
             let rule = written.rule(self.question.units()).ok()?;
             let answers: Vec<Answer> = rounds.iter().map(|round| round.answer).collect();
@@ -287,7 +287,7 @@ impl<'a> Report<'a> {
 }
 
 /// `2 of 300 beyond`: what rounds have instead of a percentile for which they have too few I/Os.
-fn beyond(rounds: &[Observed]) -> Option<String> {
+fn beyond(rounds: &[RuleObservation]) -> Option<String> {
     let counts = rounds.iter().filter_map(|round| Some((round.beyond? * measure::float(round.ios), round.ios)));
     let (beyond, all) = counts.reduce(|one, other| (one.0 + other.0, one.1 + other.1))?;
     Some(format!("{} of {} beyond", text::grouped(beyond), text::number(measure::float(all))))
@@ -315,7 +315,7 @@ impl RuleAnswer<'_> {
     fn limited(&self, test: &str) -> LimitedRule {
         let times = |value: f64| if self.rule.is_time() { self.rule.limit / value } else { value / self.rule.limit };
         let known = |value: Option<f64>| value.map(times).filter(|times| times.is_finite() && *times > 0.0);
-        let round = |round: &Observed| {
+        let round = |round: &RuleObservation| {
             let ends = round.interval.map(|ends| if self.rule.is_time() { [ends[1], ends[0]] } else { ends });
             let beyond = || beyond(std::slice::from_ref(round)).unwrap_or_else(|| "not measured".to_owned());
             LimitedRound {
@@ -349,7 +349,7 @@ impl RuleAnswer<'_> {
     }
 
     fn document(&self) -> Value {
-        let round = |round: &Observed| json!({"value": round.value, "interval": round.interval, "beyond": round.beyond, "ios": round.ios, "answer": word(round.answer)});
+        let round = |round: &RuleObservation| json!({"value": round.value, "interval": round.interval, "beyond": round.beyond, "ios": round.ios, "answer": word(round.answer)});
         json!({
             "number": self.written.number,
             "unit": match self.rule.number { Number::Iops => "per_second", Number::Bandwidth => "bytes_per_second", _ => "ns" },

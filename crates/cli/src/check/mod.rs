@@ -7,7 +7,7 @@ use crate::streams::{self, Written};
 use crate::width;
 use analysis::Strictness;
 use formats::printable;
-use formats::results::Located;
+use formats::results::LocatedResult;
 use measure::text;
 use model::Note;
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ fn fitted(text: &str, columns: Option<usize>) -> String {
 }
 
 impl Tally {
-    fn add(&mut self, located: &Located, args: &CheckArgs) {
+    fn add(&mut self, located: &LocatedResult, args: &CheckArgs) {
         let (result, notes) = (&located.result, &located.result.notes);
         self.results += 1;
         self.against += usize::from(remarks::findings(notes).next().is_some());
@@ -105,7 +105,7 @@ impl Tally {
 }
 
 /// A result with its notes, each with what to do about it.
-fn document(path: &Path, located: &Located) -> Value {
+fn document(path: &Path, located: &LocatedResult) -> Value {
     let note = |note: &Note| {
         json!({
             "check": note.check, "grade": note.grade, "sentence": note.sentence, "advice": analysis::advice(&note.check),
@@ -123,7 +123,7 @@ fn document(path: &Path, located: &Located) -> Value {
     })
 }
 
-fn one_by_one(path: &Path, found: &[Located]) -> String {
+fn one_by_one(path: &Path, found: &[LocatedResult]) -> String {
     let mut text = String::new();
     for located in found {
         for note in remarks::shown(&located.result.notes) {
@@ -135,7 +135,7 @@ fn one_by_one(path: &Path, found: &[Located]) -> String {
 }
 
 /// A line for each check: the line of the first of the worst, its sentence, and how many results it concerns.
-fn by_check(path: &Path, found: &[Located]) -> String {
+fn by_check(path: &Path, found: &[LocatedResult]) -> String {
     let notes: Vec<&[Note]> = found.iter().map(|located| located.result.notes.as_slice()).collect();
     let groups = analysis::by_check(&notes);
     let mut text = String::new();

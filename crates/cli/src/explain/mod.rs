@@ -5,7 +5,7 @@ use crate::streams::{self, Written};
 use crate::{input, remarks, width};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
-use formats::results::Located;
+use formats::results::LocatedResult;
 use measure::text;
 use model::{Calibration, RunResult};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
 }
 
 /// A result with all of its identities.
-fn document(path: &Path, mut located: Located) -> Value {
+fn document(path: &Path, mut located: LocatedResult) -> Value {
     analysis::judge(&mut located.result);
     let identity = |identity: &Identity| {
         let (verdict, why) = match &identity.verdict {
@@ -103,7 +103,7 @@ fn calibrated(result: &RunResult) -> impl Iterator<Item = (&str, &Calibration)> 
     })
 }
 
-fn explanation(mut located: Located, columns: Option<usize>) -> String {
+fn explanation(mut located: LocatedResult, columns: Option<usize>) -> String {
     analysis::judge(&mut located.result);
     let result = &located.result;
     let mut text = String::new();

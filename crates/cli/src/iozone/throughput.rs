@@ -7,7 +7,7 @@ use super::unit_name;
 use crate::failure::Failure;
 use crate::members::lead::NoView;
 use crate::output::Output;
-use formats::iozone::text::{self as iozone_text, Block, COMPLETE, ChildKind, Order, ThroughputTable};
+use formats::iozone::text::{self as iozone_text, Block, BlockPlace, COMPLETE, ChildKind, ThroughputTable};
 use iozone::{Figures, Pass, Scene, Settings, Sizes, Test, ThroughputTest, throughput_tests};
 use model::RunResult;
 use std::path::PathBuf;
@@ -149,7 +149,7 @@ fn show(run: &mut IozoneRun<'_>, test: &ThroughputTest, figures: &Figures, kind:
         children: if settings.each_child { figures.children.iter().map(child).collect() } else { Vec::new() },
         count: u32::try_from(figures.children.len()).unwrap_or(u32::MAX),
     };
-    let order = if (test.test, test.pass) == (Test::Write, 0) { Order::First } else { Order::Later };
+    let order = if (test.test, test.pass) == (Test::Write, 0) { BlockPlace::First } else { BlockPlace::Later };
     let text = iozone_text::block(&block, kind, unit_name(settings.unit), order);
     run.write(&if settings.members.is_empty() { text } else { cluster::block(&text) })
 }

@@ -11,7 +11,7 @@ use crate::streams::Written;
 use clap::ValueEnum;
 use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::{Detail, LogKind};
-use model::reading::{Found, Reading};
+use model::reading::{Content, Reading};
 use session::publish::of_result;
 use std::path::{Path, PathBuf};
 use views::View;
@@ -178,7 +178,7 @@ impl ParseArgs {
 
 /// Says where the values of a log are that have no column in this format.
 fn hidden(reading: &Reading, kind: Option<LogKind>, format: Format, detail: Detail) -> Option<&'static str> {
-    let Found::Log(log) = &reading.found else { return None };
+    let Content::Log(log) = &reading.found else { return None };
     match format {
         Format::Json => None,
         _ if !log.histograms && matches!(kind, Some(LogKind::Part) | None) => {

@@ -13,7 +13,7 @@ use formats::sweep::ParquetWriter;
 use formats::sweep::WorkbookWriter;
 use formats::sweep::{self, Detail, Layout, folder_of, label_of};
 use model::Measurement;
-use model::reading::{Damage, Found, Reading};
+use model::reading::{Content, Damage, Reading};
 use serde::Serialize;
 #[cfg(any(feature = "parquet", feature = "workbook"))]
 use std::fs::File;
@@ -240,7 +240,7 @@ impl View {
 /// The row with its system: the given name, otherwise what the row states, otherwise the label or folder of the file of a run.
 fn with_system(mut row: Measurement, given: Option<&str>, source: &str, reading: &Reading) -> Measurement {
     let of_file =
-        || if matches!(reading.found, Found::Run(_)) { label_of(source).or_else(|| folder_of(source)) } else { None };
+        || if matches!(reading.found, Content::Run(_)) { label_of(source).or_else(|| folder_of(source)) } else { None };
     row.system = given.map(str::to_owned).or_else(|| row.system.take()).or_else(of_file);
     row
 }

@@ -16,7 +16,7 @@ use session::progress::Display;
 use session::{Run, Session};
 use std::collections::HashMap;
 use survey::{
-    FinishedTest, OpenTarget, Precondition, Preconditioned, Preparation, Rounds, Setup, Steadiness, SurveyTarget,
+    FinishedTest, OpenTarget, Precondition, PreconditionResult, Preparation, Rounds, Setup, Steadiness, SurveyTarget,
     SurveyTest, TestTime, WarmUp, rounds_plan,
 };
 
@@ -174,7 +174,7 @@ impl<'a> SurveyRun<'a> {
         }
         // Notes of the run itself, which no check makes again.
         result.notes.extend(unsteady);
-        result.notes.extend(open.preconditioned.as_ref().and_then(Preconditioned::note));
+        result.notes.extend(open.preconditioned.as_ref().and_then(PreconditionResult::note));
         self.session.conclude(&mut result);
         let row = FinishedTest::here(test.clone(), result);
         let written = each(&row, &plan, &test.options(setup));

@@ -13,7 +13,7 @@ use session::failure::report_stuck;
 use session::progress::Display;
 use std::collections::HashMap;
 use std::path::Path;
-use survey::{Access, FinishedTest, OpenTarget, Preconditioned, SurveyRequest, SurveyTest, TargetKind};
+use survey::{Access, FinishedTest, OpenTarget, PreconditionResult, SurveyRequest, SurveyTest, TargetKind};
 
 /// A whole survey, as written to the file.
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ pub(crate) struct SavedSurvey<'rows> {
     request: &'rows SurveyRequest,
     /// The writes of `--precondition=steady`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    preconditioned: Option<&'rows Preconditioned>,
+    preconditioned: Option<&'rows PreconditionResult>,
     tests_planned: usize,
     tests: Vec<SavedTest<'rows>>,
     sentences: &'rows [String],

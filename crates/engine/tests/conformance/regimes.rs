@@ -6,7 +6,7 @@ use engine::{Completion, Engine, EngineClock, Io, Operation, Visitor, dispatch};
 use measure::{Clock, Nanos, SystemClock};
 use model::{Interval, JobResult, Monitored, Phase, PhaseKind, RunResult};
 use plan::option::Value;
-use survey::{Preconditioned, Rounds};
+use survey::{PreconditionResult, Rounds};
 
 const PACE: Nanos = Nanos::from_millis(500);
 const DEPTH: u32 = 4;
@@ -148,7 +148,7 @@ fn a_settling_device_is_settling_and_a_fifth_settles_nothing() {
 }
 
 /// The seconds after which writes to a device with these options, and a target of 1 MiB, end, and their answer.
-fn preconditioned(given: &[(&'static str, Value)], budget: Option<Nanos>) -> (u64, Preconditioned) {
+fn preconditioned(given: &[(&'static str, Value)], budget: Option<Nanos>) -> (u64, PreconditionResult) {
     const MINUTES: usize = 8;
     let all = samples(given, Operation::Write, MINUTES * 120);
     let mut rounds = Rounds::new(1 << 20, 0, budget);

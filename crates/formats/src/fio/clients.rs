@@ -2,7 +2,7 @@
 //!
 //! Owns the sums and the text. Percentiles of a sum are those of the histograms of all servers together.
 
-use super::{CLIENTS_SUM, json, terse, text, walked};
+use super::{CLIENTS_SUM, group, json, terse, text};
 use crate::table::FormatError;
 use crate::{View, printable};
 use model::{Echo, JobResult, RunResult};
@@ -58,7 +58,7 @@ pub fn write(word: &str, results: &ServerResults<'_>, view: &View) -> Result<Str
 
 /// The sums of all servers' rows: one per group if all have `group_reporting`, else one; none for a single row.
 pub fn sums(results: &ServerResults<'_>) -> Vec<JobResult> {
-    let rows: Vec<JobResult> = results.servers.iter().flat_map(|server| walked::rows(server.result)).collect();
+    let rows: Vec<JobResult> = results.servers.iter().flat_map(|server| group::printed_rows(server.result)).collect();
     if rows.len() < 2 || results.sums == Sums::LeftOut {
         return Vec::new();
     }

@@ -1,33 +1,33 @@
 //! Totals of the jobs in one reporting group (`group_reporting`, `new_group`).
 
-use measure::{Direction, PerDirection};
-use model::{DirectionResult, JobResult, Unified};
+use measure::{Direction, Nanos, PerDirection};
+use model::{DirectionResult, JobResult, LatencyStatistics, RunResult, Unified, WalkedWrites};
 use std::borrow::Cow;
 
 /// The numbers in a row: those of one direction, or the sum of all directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum RowPart {
     /// One direction.
     One(Direction),
     /// The sum of all directions (`unified_rw_reporting`).
     Mixed,
 }
 
-impl Shown {
+impl RowPart {
     /// The word used in JSON keys and report lines.
     pub(crate) const fn word(self) -> &'static str {
         match self {
-            Shown::One(direction) => direction.word(),
-            Shown::Mixed => "mixed",
+            RowPart::One(direction) => direction.word(),
+            RowPart::Mixed => "mixed",
         }
     }
 }
 
 /// The numbers that a row shows, in order: the three directions, their sum, or both (`unified_rw_reporting=both`).
-pub(crate) fn shown(row: &JobResult) -> Vec<(Shown, Cow<'_, DirectionResult>)> {
+pub(crate) fn shown(row: &JobResult) -> Vec<(RowPart, Cow<'_, DirectionResult>)> {
     let directions =
-        Direction::ALL.iter().map(|&direction| (Shown::One(direction), Cow::Borrowed(&row.directions[direction])));
-    let mixed = || (Shown::Mixed, Cow::Owned(row.mixed()));
+        Direction::ALL.iter().map(|&direction| (RowPart::One(direction), Cow::Borrowed(&row.directions[direction])));
+    let mixed = || (RowPart::Mixed, Cow::Owned(row.mixed()));
     match row.style.unified {
         Unified::None => directions.collect(),
         Unified::Mixed => vec![mixed()],
@@ -82,7 +82,6 @@ impl GroupSum {
     }
 }
 
-/// The groups of these report rows, by group number.
 pub(crate) fn of_rows(rows: &[JobResult]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for row in rows {
@@ -95,8 +94,8 @@ pub(crate) fn of_rows(rows: &[JobResult]) -> Vec<Group> {
         for (kind, found) in shown(row) {
             if let Some(rate) = found.bytes_per_second() {
                 let sum = match kind {
-                    Shown::One(direction) => &mut group.sums[direction],
-                    Shown::Mixed => &mut group.mixed,
+                    RowPart::One(direction) => &mut group.sums[direction],
+                    RowPart::Mixed => &mut group.mixed,
                 };
                 sum.get_or_insert_default().add(found.bytes, rate, found.runtime.as_millis_ceil());
             }
@@ -116,18 +115,17 @@ pub(crate) enum Divisor {
 }
 
 /// A row's mean bandwidth as a percentage of its group's bandwidth, at most 100; 0 without samples.
-#[expect(clippy::cast_precision_loss, reason = "rates of a run")]
 pub(crate) fn percent_of_group(
     row: &JobResult,
-    kind: Shown,
+    kind: RowPart,
     found: &DirectionResult,
     groups: &[Group],
     divisor: Divisor,
 ) -> f64 {
     let group = groups.iter().find(|group| group.number == row.echo.group);
     let sum = group.and_then(|group| match kind {
-        Shown::One(direction) => group.sums[direction],
-        Shown::Mixed => group.mixed,
+        RowPart::One(direction) => group.sums[direction],
+        RowPart::Mixed => group.mixed,
     });
     let Some(sum) = sum else { return 0.0 };
     let mean = found.bandwidth_samples.mean;
@@ -137,4 +135,41 @@ pub(crate) fn percent_of_group(
         Divisor::WholeKib => (mean, (sum.bytes_per_second() >> 10) as f64),
     };
     if all > 0.0 { (100.0 * mean / all).min(100.0) } else { 0.0 }
+}
+
+// Writes that `verify_only` walks through without I/O: fio's formats count them as if they were done.
+//
+// A result holds them separately from what was done; the writers add them here, and the reader of JSON takes them out.
+
+/// The rows of a report in fio's formats: with the writes that were walked through, which took no time.
+pub(crate) fn printed_rows(result: &RunResult) -> Vec<JobResult> {
+    let mut rows = result.reported_jobs();
+    for row in &mut rows {
+        if let Some(walked) = row.walked {
+            add_walked(row, walked);
+        }
+    }
+    rows
+}
+
+fn add_walked(row: &mut JobResult, walked: WalkedWrites) {
+    let style = &row.style;
+    let percentiles = [style.completion_percentiles, style.total_percentiles];
+    let writes = &mut row.directions.write;
+    writes.ios = writes.ios.saturating_add(walked.ios);
+    writes.bytes = writes.bytes.saturating_add(walked.bytes);
+    for (latency, shown) in [&mut writes.completion, &mut writes.total].into_iter().zip(percentiles) {
+        let Some(latency) = latency else { continue };
+        let mut in_no_time = LatencyStatistics::default();
+        in_no_time.moments.record_many(Nanos::ZERO, walked.ios);
+        if shown {
+            in_no_time.histogram.get_or_insert_default().record_many(Nanos::ZERO, walked.ios);
+        }
+        latency.merge(&in_no_time);
+    }
+}
+
+/// The I/Os of a row that were done.
+pub(crate) fn ios_done(row: &JobResult) -> u64 {
+    row.ios().saturating_sub(row.walked.map_or(0, |walked| walked.ios))
 }

@@ -10,7 +10,6 @@ pub(crate) mod percent_rows;
 pub mod status_line;
 pub mod terse;
 pub mod text;
-mod walked;
 
 /// Name of the block with which a client of fio sums up the jobs of its servers.
 pub(crate) const CLIENTS_SUM: &str = "All clients";

@@ -1,6 +1,6 @@
 //! Counts → percentages as fio prints them: depths, submit and reap sizes, coarse latency bins.
 
-use super::walked::done;
+use super::group::ios_done;
 use model::{DepthStatistics, JobResult};
 
 /// Percentages of the seven depth or batch bins.
@@ -21,7 +21,7 @@ pub(crate) const LEAST_LATENCY_SHARE: f64 = 0.01;
 
 /// Depths at issue in percent of the I/Os issued. Syncs are in the bins, not in the count: the sum may exceed 100.
 pub(crate) fn level(job: &JobResult) -> DepthShares {
-    shares(&job.depth.level, done(job), LEAST_DEPTH_SHARE)
+    shares(&job.depth.level, ios_done(job), LEAST_DEPTH_SHARE)
 }
 
 /// Sizes of submit calls in percent of the calls.
@@ -36,7 +36,7 @@ pub(crate) fn complete(depth: &DepthStatistics) -> DepthShares {
 
 /// Coarse latency bins (ns, us, ms) in percent of the I/Os issued.
 pub(crate) fn latency(job: &JobResult) -> ([f64; 10], [f64; 10], [f64; 12]) {
-    let (bins, total) = (&job.latency_bins, done(job));
+    let (bins, total) = (&job.latency_bins, ios_done(job));
     (
         shares(&bins.ns, total, LEAST_LATENCY_SHARE),
         shares(&bins.us, total, LEAST_LATENCY_SHARE),
@@ -48,7 +48,7 @@ pub(crate) fn latency(job: &JobResult) -> ([f64; 10], [f64; 10], [f64; 12]) {
 /// fio's JSON each bin that is not empty has at least 0.01 %, so that the bins read from it may add up to more.
 pub(crate) fn below_a_microsecond(job: &JobResult) -> f64 {
     let count = job.latency_bins.ns.iter().fold(0, |sum: u64, &count| sum.saturating_add(count));
-    shares(&[count.min(done(job))], done(job), LEAST_LATENCY_SHARE)[0]
+    shares(&[count.min(ios_done(job))], ios_done(job), LEAST_LATENCY_SHARE)[0]
 }
 
 /// Number of calls; the sum of the bins if an imported result has only shares.
@@ -56,7 +56,6 @@ fn calls(counted: u64, bins: &[u64]) -> u64 {
     if counted > 0 { counted } else { bins.iter().sum() }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
 fn shares<const BINS: usize>(counts: &[u64; BINS], total: u64, least: f64) -> [f64; BINS] {
     counts.map(|count| match (count, total) {
         (0, _) | (_, 0) => 0.0,

@@ -100,7 +100,6 @@ fn open(trace: &Trace<'_>) -> Result<(Box<dyn BufRead>, Binary), FormatError> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
     reason = "a time of 104 days in nanoseconds is exact in a double; the product of two positives saturates"
 )]
 fn scaled(nanoseconds: u64, percent: f64) -> u64 {

@@ -39,7 +39,6 @@ impl Version {
 }
 
 impl Text {
-    /// Reads the header.
     pub(super) fn open(name: &str, input: &mut impl BufRead) -> Result<Text, FormatError> {
         let mut text = Text {
             version: Version::Three,

@@ -19,11 +19,8 @@ pub struct Colours {
     high: String,
     /// Percentages that need attention.
     medium: String,
-    /// Other numbers.
     number: String,
-    /// Zero.
     zero: String,
-    /// Names.
     name: String,
 }
 
@@ -224,7 +221,6 @@ fn divisor(unit: Unit) -> u64 {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
 fn whole(count: u64) -> f64 {
     count as f64
 }

@@ -21,7 +21,6 @@ impl Column {
         self.heading.replace('@', unit)
     }
 
-    /// The key in JSON.
     pub(super) fn key(&self, unit: &str) -> String {
         self.heading(unit).replace('%', "")
     }

@@ -3,7 +3,7 @@
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{Era, bytes};
 use crate::tree::Tree;
-use model::reading::{Found, IostatRow, Reading};
+use model::reading::{Content, IostatRow, Reading};
 use std::sync::Arc;
 
 /// The columns of a heading line.
@@ -104,7 +104,7 @@ impl IostatReader {
                     columns: Arc::clone(&table.columns),
                     values,
                 };
-                sink(reading(number, Found::Processors(Box::new(row))));
+                sink(reading(number, Content::Processors(Box::new(row))));
             }
             None => sink(Event::damage(number, "damaged processor line of iostat")),
         }
@@ -140,7 +140,7 @@ impl IostatReader {
                     columns: Arc::clone(&table.columns),
                     values,
                 };
-                sink(reading(number, Found::Device(Box::new(row))));
+                sink(reading(number, Content::Device(Box::new(row))));
             }
             None => sink(Event::damage(
                 number,
@@ -186,7 +186,7 @@ pub(crate) fn from_json(root: &Tree<'_>, line: u64, sink: &mut Sink<'_>) {
         for statistics in list(host, "statistics") {
             let date = statistics.get("timestamp").and_then(Tree::as_text).map(str::to_owned);
             if let Some(row) = statistics.get("avg-cpu").and_then(|processors| row(processors, date.clone())) {
-                sink(reading(line, Found::Processors(Box::new(row))));
+                sink(reading(line, Content::Processors(Box::new(row))));
                 found = true;
             }
             for disk in list(statistics, "disk") {
@@ -206,10 +206,10 @@ fn list<'tree, 'text>(value: &'tree Tree<'text>, key: &str) -> &'tree [Tree<'tex
 /// Reports one device; false if the value is not a device.
 pub(crate) fn device_from_json(value: &Tree<'_>, date: Option<String>, line: u64, sink: &mut Sink<'_>) -> bool {
     let row = row(value, date);
-    row.map(|row| sink(reading(line, Found::Device(Box::new(row))))).is_some()
+    row.map(|row| sink(reading(line, Content::Device(Box::new(row))))).is_some()
 }
 
-fn reading(line: u64, found: Found) -> Event {
+fn reading(line: u64, found: Content) -> Event {
     Event::Reading(Reading::new("iostat", line, found))
 }
 

@@ -13,8 +13,7 @@ pub(crate) use read::IozoneReader;
 
 const KIB: f64 = 1024.0;
 
-/// The tests as the readers know them: where the column of the table ends (from the start of the line), the name, and
-/// the title of the report without its last word.
+/// The tests as readers know them: the end of the table's column, the name, and the report's title.
 const TESTS: &[(usize, &str, &str)] = &[
     (33, "write", "Writer"),
     (42, "rewrite", "Re-writer"),

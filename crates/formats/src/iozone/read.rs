@@ -6,7 +6,7 @@ use super::read_report::ReportReader;
 use super::{KIB, TESTS};
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{leading, whole};
-use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
+use model::reading::{Content, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 
 /// End position of the file size column.
 const SIZE_END: usize = 16;
@@ -156,7 +156,7 @@ impl IozoneReader {
                     values,
                     ..IozoneRow::default()
                 };
-                sink(Event::Reading(Reading::new("iozone", number, Found::Iozone(Box::new(row)))));
+                sink(Event::Reading(Reading::new("iozone", number, Content::Iozone(Box::new(row)))));
             }
             None => {
                 sink(Event::damage(number, "damaged row of iozone's table: its values do not stand under the heading"))
@@ -215,7 +215,7 @@ impl IozoneReader {
             if block.min_transfer.is_none() {
                 sink(Event::damage(self.line, format!("the block of `{}` of iozone is cut short", block.test)));
             }
-            sink(Event::Reading(Reading::new("iozone", line, Found::Throughput(Box::new(block)))));
+            sink(Event::Reading(Reading::new("iozone", line, Content::Throughput(Box::new(block)))));
         }
     }
 }

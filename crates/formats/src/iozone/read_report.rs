@@ -7,13 +7,12 @@
 use super::{KIB, TESTS};
 use crate::event::{Event, Sink};
 use crate::read_number::whole;
-use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
+use model::reading::{Content, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 use std::collections::HashSet;
 
 /// Most table values remembered for this comparison; a larger table's reports are read as additional rows.
 const MOST_KNOWN: usize = 1 << 20;
 
-/// Quantity of the values in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
     Rate,
@@ -162,7 +161,7 @@ fn row_of(
         Quantity::Rate => row.values.push((test, value)),
         Quantity::ProcessorPercent => row.processor_percent.push((test, value)),
     }
-    Reading::new("iozone", line, Found::Iozone(Box::new(row)))
+    Reading::new("iozone", line, Content::Iozone(Box::new(row)))
 }
 
 /// Parses a line of a throughput report: its heading, or a test and its values.
@@ -205,7 +204,7 @@ fn throughput(
             Quantity::Rate => row.children = Some(value),
             Quantity::ProcessorPercent => row.processor_percent = Some(value),
         }
-        let found = Found::Throughput(Box::new(row));
+        let found = Content::Throughput(Box::new(row));
         sink(Event::Reading(Reading::new("iozone", number, found)));
     }
     true

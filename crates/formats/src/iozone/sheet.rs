@@ -84,7 +84,6 @@ impl Sheet {
         self.row += 1;
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "rates and sizes far below 2^53")]
     fn number(&mut self, column: u16, value: u64) {
         self.float(column, value as f64);
     }

@@ -262,7 +262,7 @@ pub struct Block<'a> {
 }
 
 /// Formats the lines of a throughput test.
-pub fn block(block: &Block<'_>, kind: ChildKind, unit: UnitName, order: Order) -> String {
+pub fn block(block: &Block<'_>, kind: ChildKind, unit: UnitName, order: BlockPlace) -> String {
     let (rate, amount) = match unit {
         UnitName::Operations => ("ops/sec", "ops"),
         UnitName::Rate | UnitName::Microseconds => ("kB/sec", "kB"),
@@ -281,7 +281,7 @@ pub fn block(block: &Block<'_>, kind: ChildKind, unit: UnitName, order: Order) -
     let _ = writeln!(text, "\tAvg throughput per {word} \t\t\t= {mean:10.2} {rate}");
     let _ = writeln!(text, "\tMin xfer \t\t\t\t\t= {:10.2} {amount}", block.least_amount);
     if let Some((wall, cpu)) = block.cpu {
-        let word = if order == Order::First { "Utilization" } else { "utilization" };
+        let word = if order == BlockPlace::First { "Utilization" } else { "utilization" };
         let _ = write!(
             text,
             "\tCPU {word}: Wall time {wall:8.3}    CPU time {cpu:8.3}    CPU utilization {:6.2} %\n\n",
@@ -301,7 +301,7 @@ pub fn block(block: &Block<'_>, kind: ChildKind, unit: UnitName, order: Order) -
 
 /// Position of a block among those for one number of children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum BlockPlace {
     /// The first.
     First,
     /// A later one.
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_block_is_what_parsers_look_for() {
         let block_of = Block { title: "readers", together: 7618.06, count: 6, ..Block::default() };
-        let text = block(&block_of, ChildKind::Process, UnitName::Rate, Order::First);
+        let text = block(&block_of, ChildKind::Process, UnitName::Rate, BlockPlace::First);
         assert!(text.contains("\tChildren see throughput for  6 readers \t\t=    7618.06 kB/sec\n"), "{text}");
         assert!(text.contains("\tMin throughput per process \t\t\t=       0.00 kB/sec \n"), "{text}");
     }

@@ -94,7 +94,6 @@ fn members(text: &mut String, indent: &str, object: &str, left_out: &[&str]) -> 
     Ok(())
 }
 
-/// Appends a list with a line per entry.
 fn list<Entry>(
     text: &mut String,
     indent: &str,
@@ -154,7 +153,6 @@ fn of_tree<Value: for<'text> Deserialize<'text>>(tree: &impl Serialize) -> serde
     serde_json::from_str(&serde_json::to_string(tree)?)
 }
 
-/// The list at a path of names.
 fn list_at<'tree, 'text>(root: &'tree mut Tree<'text>, path: &[&str]) -> Option<&'tree mut Vec<Tree<'text>>> {
     match path.iter().try_fold(root, |value, name| value.get_mut(name))? {
         Tree::List(list) => Some(list),
@@ -266,12 +264,8 @@ fn unpack(value: &mut Tree<'_>) -> bool {
 fn by_member(workers: &mut Tree<'_>) {
     let Tree::List(rows) = workers else { return };
     let mut columns = Object::default();
-    let mut names = Vec::new();
-    for name in rows.iter().filter_map(Tree::as_object).flat_map(Object::iter).map(|(name, _)| name) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = rows.iter().filter_map(Tree::as_object).flat_map(Object::iter).map(|(name, _)| name);
+    let names = measure::distinct(names);
     for name in names {
         let column = rows.iter().map(|row| row.get(name).cloned().unwrap_or(Tree::Null)).collect();
         columns.set(name.to_owned().into(), Tree::List(column));

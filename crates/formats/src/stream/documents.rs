@@ -5,7 +5,7 @@ use crate::fio::json as fio_json;
 use crate::tree::{Object, Tree};
 use crate::{iostat, result_as_reading};
 use model::RunResult;
-use model::reading::{Found, Reading};
+use model::reading::{Content, Reading};
 
 /// Size of the largest document read, in bytes.
 const LARGEST: usize = 256 << 20;
@@ -154,7 +154,6 @@ impl Document {
         }
     }
 
-    /// The reading of a result of plumb.
     fn own(&self, result: RunResult, json: &fio_json::Reader) -> Reading {
         let reading = result_as_reading::reading(&result, "native", self.first_line);
         Reading { result: json.gives_results.then(|| Box::new(result)), ..reading }
@@ -168,7 +167,7 @@ impl Document {
             match test.get("result").map(crate::native::of_value) {
                 Some(Ok(result)) => {
                     let mut reading = self.own(result, json);
-                    if let (Found::Run(run), true) = (&mut reading.found, is_repeated) {
+                    if let (Content::Run(run), true) = (&mut reading.found, is_repeated) {
                         run.round = round(test);
                     }
                     sink(Event::Reading(reading));
@@ -234,8 +233,7 @@ impl Document {
     }
 }
 
-/// False for most lines that open or close nothing; a line that does is never passed over. The two kinds of brackets
-/// differ in one bit, and the backslash is between them.
+/// False for most lines that open or close nothing; none that does is missed. The brackets differ in one bit.
 fn may_have_bracket(line: &str) -> bool {
     line.bytes().fold(false, |found, byte| found | ((byte & !0x20).wrapping_sub(b'[') <= b']' - b'['))
 }

@@ -19,7 +19,7 @@ use decode::{Encoding, LONGEST_LINE};
 use documents::{Collected, Documents};
 use memchr::{memchr, memchr_iter, memrchr};
 use model::reading::{Damage, Reading};
-use repeats::Held;
+use repeats::HeldRuns;
 
 /// Bytes that are scanned together before their lines are parsed: they stay in the L1 or L2 cache between.
 const BLOCK: usize = 32 * 1024;
@@ -36,10 +36,9 @@ pub struct Parser<'sink> {
     /// True while the last line is read, if nothing ends it.
     unended: bool,
     readers: Readers,
-    held: Held,
+    held: HeldRuns,
 }
 
-/// The state of every reader.
 #[derive(Default)]
 struct Readers {
     documents: Documents,
@@ -64,7 +63,7 @@ impl<'sink> Parser<'sink> {
             overlong: false,
             unended: false,
             readers: Readers::default(),
-            held: Held::default(),
+            held: HeldRuns::default(),
         }
     }
 

@@ -10,7 +10,7 @@ mod signature;
 
 use crate::event::{Event, Repeat, Repeated, Sink};
 use crate::fio::CLIENTS_SUM;
-use model::reading::{Found, Reading};
+use model::reading::{Content, Reading};
 use signature::{Chain, Signature};
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ const MOST_KNOWN: usize = 32;
 
 /// A reading that waits.
 #[derive(Debug)]
-struct Waiting {
+struct HeldRun {
     reading: Reading,
     /// `None` for anything but a run.
     signature: Option<Signature>,
@@ -32,14 +32,14 @@ struct Waiting {
 
 /// The readings held back.
 #[derive(Debug, Default)]
-pub(super) struct Held {
-    held: VecDeque<Waiting>,
+pub(super) struct HeldRuns {
+    held: VecDeque<HeldRun>,
     runs: usize,
     /// Signature and line of runs that were passed on as repeated.
     known: VecDeque<(Signature, u64)>,
 }
 
-impl Held {
+impl HeldRuns {
     /// Takes an event; passes on what is decided.
     pub(super) fn pass(&mut self, event: Event, sink: &mut Sink<'_>) {
         let reading = match event {
@@ -50,7 +50,7 @@ impl Held {
             if self.held.is_empty() {
                 return sink(Event::Reading(reading));
             }
-            self.held.push_back(Waiting { reading, signature: None, chain: Chain::Begins });
+            self.held.push_back(HeldRun { reading, signature: None, chain: Chain::Begins });
             return self.shorten(sink);
         };
         if let Some((repeat, line)) = self.superseded(&reading, &signature) {
@@ -58,7 +58,7 @@ impl Held {
             return sink(Event::Repeated(Repeated { reading, repeat, line }));
         }
         let chain = self.supersede(&signature, reading.line, sink);
-        self.held.push_back(Waiting { reading, signature: Some(signature), chain });
+        self.held.push_back(HeldRun { reading, signature: Some(signature), chain });
         self.runs += 1;
         self.shorten(sink);
     }
@@ -89,13 +89,13 @@ impl Held {
 
     /// The line of the first of the runs that this one sums up.
     fn summed(&self, reading: &Reading) -> Option<u64> {
-        let Found::Run(sum) = &reading.found else { return None };
+        let Content::Run(sum) = &reading.found else { return None };
         let [job] = sum.jobs.as_slice() else { return None };
         if job.name.as_deref() != Some(CLIENTS_SUM) {
             return None;
         }
         let runs = self.held.iter().rev().filter_map(|held| match &held.reading.found {
-            Found::Run(run) => Some((run, held.reading.line)),
+            Content::Run(run) => Some((run, held.reading.line)),
             _ => None,
         });
         let Some(mut left) = job.workers else {

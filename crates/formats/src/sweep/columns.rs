@@ -12,18 +12,14 @@ use std::sync::LazyLock;
 /// A row and where it was read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SourceRow<'row> {
-    /// The row.
     pub(super) row: &'row Measurement,
-    /// Its file.
     pub(super) source: &'row str,
-    /// Its line in the file.
     pub(super) line: u64,
     /// The shares in the ranges of the R matrix, computed once per row.
     buckets: Option<[f64; BUCKETS]>,
 }
 
 impl<'row> SourceRow<'row> {
-    /// A row of a file.
     pub(super) fn new(row: &'row Measurement, source: &'row str, line: u64) -> Self {
         SourceRow { row, source, line, buckets: row.buckets() }
     }
@@ -34,7 +30,6 @@ impl<'row> SourceRow<'row> {
     }
 }
 
-/// Content of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell<'row> {
     /// A word; `None` if unknown.
@@ -51,7 +46,6 @@ enum Value {
     Percentile(usize),
 }
 
-/// One column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     /// Name in CSV and R: that of fio_scripts, where it has the column.
@@ -66,7 +60,6 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// True for a column of numbers.
     pub(super) const fn is_number(&self) -> bool {
         !matches!(self.value, Value::Text(_))
     }
@@ -147,7 +140,6 @@ pub(super) fn all() -> &'static [Column] {
     &ALL
 }
 
-/// The column with this name in CSV.
 pub(super) fn named(name: &str) -> &'static Column {
     let all = all();
     all.iter().find(|column| column.name == name).unwrap_or(&all[0])

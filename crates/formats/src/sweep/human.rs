@@ -40,7 +40,6 @@ enum Style {
     Share(usize, usize),
 }
 
-/// A column of the tables for people.
 #[derive(Clone, Copy, Debug)]
 struct TableColumn {
     width: usize,

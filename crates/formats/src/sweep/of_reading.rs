@@ -5,7 +5,7 @@ use crate::local_time::{sortable, utc};
 use model::Measurement;
 use model::measurement::{BUCKETS, MIB, PERCENTS, TestName, bucket_below, ns_of_ms};
 use model::reading::{
-    Found, IostatRow, IozoneRow, IozoneThroughput, IozoneUnit, LogDirection, LogSummary, ReadDirection, ReadJob,
+    Content, IostatRow, IozoneRow, IozoneThroughput, IozoneUnit, LogDirection, LogSummary, ReadDirection, ReadJob,
     ReadKind, ReadLatency, ReadRun, Reading,
 };
 
@@ -42,13 +42,13 @@ impl LogKind {
 /// The rows of one reading; a log has rows only if its file name identifies the quantity.
 pub fn measurements(reading: &Reading, log: Option<LogKind>) -> Vec<Measurement> {
     match &reading.found {
-        Found::Run(run) => of_run(run),
-        Found::Row(row) => vec![(**row).clone()],
-        Found::Iozone(row) => of_iozone(row),
-        Found::Throughput(block) => vec![of_throughput(block)],
-        Found::Device(row) => of_device(row),
-        Found::Processors(_) => Vec::new(),
-        Found::Log(summary) => of_log(summary, log),
+        Content::Run(run) => of_run(run),
+        Content::Row(row) => vec![(**row).clone()],
+        Content::Iozone(row) => of_iozone(row),
+        Content::Throughput(block) => vec![of_throughput(block)],
+        Content::Device(row) => of_device(row),
+        Content::Processors(_) => Vec::new(),
+        Content::Log(summary) => of_log(summary, log),
     }
 }
 

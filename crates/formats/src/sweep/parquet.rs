@@ -12,7 +12,6 @@ use parquet::schema::parser::parse_message_type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows per row group.
 const GROUP: usize = 65_536;
 
 /// A row with its file and line, until its group is written.

@@ -8,7 +8,7 @@ use crate::read_number::{contains, count, leading, percent, whole};
 use measure::text::binary_size;
 use model::Measurement;
 use model::measurement::{BUCKETS, MIB, bucket_edge_ns, ns_of_ms};
-use model::reading::{Found, LatencyShare, ReadKind, Reading};
+use model::reading::{Content, LatencyShare, ReadKind, Reading};
 use std::borrow::Cow;
 
 /// The table that is open.
@@ -74,7 +74,7 @@ impl SweepReader {
         match row {
             Some(row) => {
                 self.rows += 1;
-                sink(Event::Reading(Reading::new("sweep", number, Found::Row(Box::new(row)))));
+                sink(Event::Reading(Reading::new("sweep", number, Content::Row(Box::new(row)))));
                 true
             }
             None => self.not_a_row(number, text, sink),
@@ -344,7 +344,6 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
     Some(row)
 }
 
-/// Where a cell of a text ends in it.
 fn end_in(cell: &str, text: &str) -> usize {
     cell.as_ptr() as usize - text.as_ptr() as usize + cell.len()
 }

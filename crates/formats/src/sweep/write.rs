@@ -75,7 +75,6 @@ pub fn r_row(row: &Measurement, source: &str, position: usize) -> String {
     format!("{}{}\n", if position == 0 { "  " } else { ", " }, cells.join(", "))
 }
 
-/// A string literal of R.
 fn r_text(text: &str) -> String {
     format!("\"{}\"", printable::line(text).replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -144,12 +143,7 @@ fn push_digits(text: &mut String, mut number: u64, least: usize) {
 }
 
 /// A number without decimals, as most rates are.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "compared with what it came from"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "compared with what it came from")]
 fn as_whole(value: f64) -> Option<u64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = value as u64;
@@ -157,12 +151,7 @@ fn as_whole(value: f64) -> Option<u64> {
 }
 
 /// Whole part and millionths if the fast rounding is certain to be correct; exact formatting is ten times slower.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "between 0 and 10^12"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 10^12")]
 fn in_millionths(value: f64) -> Option<(u64, u64)> {
     const MILLION: u64 = 1_000_000;
     let scaled = value * 1e6;

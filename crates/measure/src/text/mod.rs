@@ -6,14 +6,13 @@
 
 mod arithmetic;
 mod numbers;
-mod sentences;
 
 pub use arithmetic::evaluate;
 pub use numbers::{
-    SizeStyle, chosen_percent, clock, countdown, decimal_rate, exact_size, grouped, narrow_number, number, percent,
-    rate, rounded_size, short_bytes, short_number, signed, span, time,
+    SizeStyle, aligned, capitalised, chosen_percent, clock, countdown, counted, decimal_rate, exact_size, grouped,
+    listed, listed_up_to, narrow_number, number, percent, plural, rate, rounded_size, shell_quoted, shell_word,
+    short_bytes, short_number, signed, span, time,
 };
-pub use sentences::{aligned, capitalised, counted, listed, listed_up_to, plural, shell_quoted, shell_word};
 
 use crate::Nanos;
 
@@ -134,8 +133,7 @@ pub fn duration(text: &str, bare: TimeUnit) -> Result<Nanos, NumberError> {
     u64::try_from(value).map(Nanos).map_err(|_| NumberError::TooLarge)
 }
 
-/// True for a product or sum without parentheses, `128*1`. The other operators stand in values of several parts:
-/// `4k-8k` is a range, `4k/60` a size and its share.
+/// True for a product or sum without parentheses, `128*1`; other operators are of values with parts: `4k-8k`, `4k/60`.
 fn is_arithmetic(text: &str) -> bool {
     text.contains('*') || text.trim_start_matches('+').contains('+')
 }

@@ -13,14 +13,14 @@ pub struct Card {
     /// The verdict in two sentences.
     pub sentences: Vec<String>,
     /// One row per workload.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CardRow>,
     /// Grade thresholds, and remarks on missing data.
     pub notes: Vec<String>,
 }
 
 /// One workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct CardRow {
     /// For example `Index lookups`.
     pub workload: String,
     /// For example `random read 8 KiB`.
@@ -122,8 +122,8 @@ pub struct Workload {
 impl Card {
     /// Builds a card from graded workloads.
     pub fn of(system: &str, workloads: &[Workload], notes: Vec<String>) -> Card {
-        let rows: Vec<Row> = workloads.iter().map(Row::of).collect();
-        let judged = |row: &Row| WorkloadGrades {
+        let rows: Vec<CardRow> = workloads.iter().map(CardRow::of).collect();
+        let judged = |row: &CardRow| WorkloadGrades {
             workload: lower_first(&row.workload),
             latency: row.p95.as_ref().map(|mark| mark.letter.clone()).filter(|letter| letter != "?"),
             scaling: row.scaling.as_ref().map(|scaling| scaling.letter.clone()).filter(|letter| letter != "?"),
@@ -133,8 +133,8 @@ impl Card {
     }
 }
 
-impl Row {
-    fn of(workload: &Workload) -> Row {
+impl CardRow {
+    fn of(workload: &Workload) -> CardRow {
         let (base, letters) = (&workload.base, &workload.letters);
         let mark = |letter: &Option<String>, ns: Option<f64>| {
             ns.map(|ns| Mark { letter: letter.clone().unwrap_or_else(|| "?".to_owned()), ns })
@@ -146,7 +146,7 @@ impl Row {
         let scaling = workload.more.as_ref().and_then(|more| scaling(workload, more));
         // Scaling starts from the same level: its reason is said once.
         let is_open = letters.p95.is_none() && scaling.as_ref().is_none_or(|scaling| scaling.reason.is_none());
-        Row {
+        CardRow {
             workload: workload.name.clone(),
             detail: workload.detail.clone(),
             load,

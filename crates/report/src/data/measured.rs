@@ -56,7 +56,6 @@ impl Axis {
         }
     }
 
-    /// Label of a level.
     pub(super) fn name_of(&self, level: &Level) -> String {
         level.word.clone().unwrap_or_else(|| self.label(level.count()))
     }
@@ -178,16 +177,15 @@ fn of_rounds(levels: &[Level]) -> Option<String> {
 /// Reason for which the numbers are not credible.
 fn flag(levels: &[Level]) -> Option<String> {
     let odd: Vec<AtWork> = levels.iter().filter_map(|level| level.at_work).collect();
-    let (first, rest) = odd.split_first()?;
     let of = |at: &AtWork| format!("{} of {}", text::number(at.busy), text::number(at.asked));
-    let all: Vec<String> = std::iter::once(first).chain(rest).map(of).collect();
-    Some(
+    let all: Vec<String> = odd.iter().map(of).collect();
+    let only = if odd.iter().any(|at| at.busy > at.asked) { "" } else { "only " };
+    (!all.is_empty()).then(|| {
+        let all = all.join(", ");
         format!(
-            "Busy-user check failed: IOPS × latency says that only {} were at work. Do not compare these points.",
-            all.join(", ")
+            "Busy-user check failed: IOPS × latency says that {only}{all} were at work. Do not compare these points."
         )
-        .replace("only ", if odd.iter().any(|at| at.busy > at.asked) { "" } else { "only " }),
-    )
+    })
 }
 
 /// Remarks on levels with a mean above the 95th percentile: few slow I/Os, or percentiles of a part of it.

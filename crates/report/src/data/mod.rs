@@ -2,11 +2,10 @@
 //!
 //! A report's page contains the same JSON for download; docs/pictures.md documents the fields.
 
+mod answers;
 mod blocks;
-mod capacity;
 mod card;
 mod cdf;
-mod changes;
 mod curve;
 mod devices;
 pub(crate) mod measured;
@@ -18,11 +17,12 @@ mod sweep;
 
 pub(crate) use analysis::measured as of_result;
 pub use analysis::{AtWork, Bin, Level, Rounds, Step};
+pub use answers::{
+    Capacity, ChangedTest, Changes, LimitedRound, LimitedRule, Limits, NumberChange, RateTrial, ResponseLimit,
+};
 pub use blocks::{BlockPoint, Blocks, CurvePoint};
-pub use capacity::{Capacity, LimitedRound, LimitedRule, Limits, RateTrial, ResponseLimit};
-pub use card::{Band, Card, Letters, Mark, Row, Scaling, Workload};
+pub use card::{Band, Card, CardRow, Letters, Mark, Scaling, Workload};
 pub use cdf::{Cdf, Distribution};
-pub use changes::{ChangedTest, Changes, NumberChange};
 pub use curve::{Curve, LoadCurve, LoadPoint};
 pub use devices::{DeviceRow, Devices, Quantity};
 pub use measured::{Axis, Table};

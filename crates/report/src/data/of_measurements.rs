@@ -12,8 +12,9 @@ use model::reading::ReadKind;
 /// The sweeps in the rows of one system: over users, depth, another option, and block size.
 pub fn sweeps(system: &str, rows: &[Measurement], target_ns: Option<f64>) -> Vec<Sweep> {
     let notes = notes(rows);
-    let row = |(run, numbers): (usize, &Measurement)| Row { numbers: numbers.clone(), run, ..Row::default() };
-    let mut rows: Vec<Row> = rows.iter().enumerate().map(row).collect();
+    let row =
+        |(run, numbers): (usize, &Measurement)| MeasuredRow { numbers: numbers.clone(), run, ..MeasuredRow::default() };
+    let mut rows: Vec<MeasuredRow> = rows.iter().enumerate().map(row).collect();
     by_direction(&mut rows);
     let placed: Vec<ChartRow> = rows.into_iter().filter_map(|row| place(system, row, Subject::default())).collect();
     let drawn = placed::sweeps(&placed, target_ns).sweeps;
@@ -28,12 +29,9 @@ pub(crate) fn with_notes(mut sweep: Sweep, notes: &[String]) -> Sweep {
 
 /// A measured row, and what else is known of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Row {
-    /// Its numbers.
+pub(crate) struct MeasuredRow {
     pub(crate) numbers: Measurement,
-    /// Number of its run.
     pub(crate) run: usize,
-    /// Its latency distribution, if known.
     pub(crate) distribution: Option<Distribution>,
     /// The distribution of its response time, if it had a rate.
     pub(crate) response: Option<Distribution>,
@@ -53,7 +51,7 @@ pub(crate) fn has_place(row: &Measurement) -> bool {
 }
 
 /// A row with its place on all axes; `None` without a mean latency, a throughput and IOPS.
-pub(crate) fn place(system: &str, row: Row, subject: Subject) -> Option<ChartRow> {
+pub(crate) fn place(system: &str, row: MeasuredRow, subject: Subject) -> Option<ChartRow> {
     let test = test_in_words(&row.numbers.test).to_owned();
     Some(ChartRow {
         system: system.to_owned(),
@@ -95,8 +93,8 @@ pub(crate) fn coordinates(row: &Measurement) -> Vec<Coordinate> {
 }
 
 /// Treats reads and writes of one test as separate tests.
-pub(crate) fn by_direction(rows: &mut [Row]) {
-    let mixed = |row: &Row| {
+pub(crate) fn by_direction(rows: &mut [MeasuredRow]) {
+    let mixed = |row: &MeasuredRow| {
         let of_test = || rows.iter().map(|row| &row.numbers).filter(|other| other.test == row.numbers.test);
         [ReadKind::Read, ReadKind::Write].into_iter().all(|kind| of_test().any(|other| other.kind == Some(kind)))
     };

@@ -5,6 +5,7 @@
 use super::measured::{Axis, Table, size};
 use super::{Distribution, Sweep};
 use analysis::{Elsewhere, Level, Load, Rank, best_value, median_round};
+use measure::distinct;
 use std::collections::{HashMap, HashSet};
 
 /// Most sweeps of one system; further ones are named.
@@ -23,7 +24,6 @@ pub(crate) struct Coordinate {
     pub(crate) value: Value,
 }
 
-/// A value on an axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Value {
     /// A number: users, depth, bytes, or the value of an option.
@@ -59,21 +59,17 @@ pub(crate) struct ChartRow {
     pub(crate) plural: String,
     /// At most one per axis, in a fixed order.
     pub(crate) coordinates: Vec<Coordinate>,
-    /// Its numbers.
     pub(crate) level: Level,
     /// Number of the run that it belongs to: two rows of one run at one place are jobs next to each other, not rounds.
     pub(crate) run: usize,
     /// Size of the data in bytes, if the result states it; [`size_axis`] decides if it is an axis.
     pub(crate) region_bytes: Option<u64>,
-    /// The result that it is of.
     pub(crate) subject: Subject,
-    /// Its latency distribution, if known.
     pub(crate) distribution: Option<Distribution>,
     /// The distribution of its response time, if it had a rate.
     pub(crate) response: Option<Distribution>,
 }
 
-/// A sweep and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct SweepChart {
     pub(crate) system: String,
@@ -147,19 +143,10 @@ pub(crate) fn size_axis(rows: &mut [ChartRow]) {
     }
 }
 
-/// The sweeps over these rows.
 pub(crate) fn sweeps(rows: &[ChartRow], target_ns: Option<f64>) -> AllDrawn {
     let mut all = AllDrawn::default();
-    let mut systems: Vec<&str> = Vec::new();
-    let mut tests: Vec<&str> = Vec::new();
-    for row in rows {
-        if !systems.contains(&row.system.as_str()) {
-            systems.push(&row.system);
-        }
-        if !tests.contains(&row.test.as_str()) {
-            tests.push(&row.test);
-        }
-    }
+    let systems = distinct(rows.iter().map(|row| row.system.as_str()));
+    let tests = distinct(rows.iter().map(|row| row.test.as_str()));
     let varying: HashMap<&str, Vec<Axis>> =
         tests.iter().map(|&test| (test, varying_axes(rows.iter().filter(|row| row.test == test)))).collect();
     for system in systems {
@@ -173,7 +160,6 @@ pub(crate) fn sweeps(rows: &[ChartRow], target_ns: Option<f64>) -> AllDrawn {
     all
 }
 
-/// The axes on which these rows differ.
 fn varying_axes<'rows>(rows: impl Iterator<Item = &'rows ChartRow>) -> Vec<Axis> {
     let mut seen: Vec<(&Axis, &Value)> = Vec::new();
     let mut found: Vec<Axis> = Vec::new();
@@ -249,13 +235,7 @@ impl<'rows> OneSystem<'_, 'rows> {
     /// Chooses the groups and makes their sweeps.
     fn draw(&mut self, all: &mut AllDrawn) {
         let mut groups: Vec<Group> = Vec::new();
-        let mut tests: Vec<&str> = Vec::new();
-        for cell in &self.cells {
-            if !tests.contains(&cell.first.test.as_str()) {
-                tests.push(&cell.first.test);
-            }
-        }
-        for test in tests {
+        for test in distinct(self.cells.iter().map(|cell| cell.first.test.as_str())) {
             groups.extend(self.groups(test));
         }
         let nothing_varies = groups.is_empty();

@@ -2,7 +2,7 @@
 
 use super::{Check, Numbers, Page, Picture, Surroundings, first_screen};
 use crate::chart::{CHARTS, SHARED};
-use crate::draw::{ChartEngine, DrawError, Look, Order};
+use crate::draw::{ChartEngine, DrawError, DrawRequest, Look};
 use crate::font::{FAMILY, FILES};
 use crate::marker;
 use crate::packed::{ECHARTS, Packed, packed};
@@ -32,7 +32,7 @@ impl Page {
         self.head(&mut page);
         first_screen::write(&mut page, self);
         page.push_str("<main>\n");
-        let stills: Vec<Order<'_>> = self.pictures.iter().take(MOST_STATIC).map(still).collect();
+        let stills: Vec<DrawRequest<'_>> = self.pictures.iter().take(MOST_STATIC).map(still).collect();
         let stills = engine.all(&stills)?;
         for (index, picture) in self.pictures.iter().enumerate() {
             section_of_picture(&mut page, index, picture, stills.get(index).map(String::as_str));
@@ -131,9 +131,9 @@ impl Page {
 }
 
 /// The static picture for browsers without scripts.
-fn still(picture: &Picture) -> Order<'_> {
+fn still(picture: &Picture) -> DrawRequest<'_> {
     let look = Look { title: Some(picture.heading.clone()), ..Look::of(picture.chart) };
-    Order { chart: picture.chart, data: &picture.data, look }
+    DrawRequest { chart: picture.chart, data: &picture.data, look }
 }
 
 fn section_of_picture(page: &mut String, index: usize, picture: &Picture, drawn: Option<&str>) {
@@ -150,7 +150,6 @@ fn section_of_picture(page: &mut String, index: usize, picture: &Picture, drawn:
     page.push_str("</noscript>\n</figure>\n</section>\n");
 }
 
-/// The class of a verdict, for its colour.
 pub(super) fn class(verdict: &str) -> &'static str {
     match verdict {
         "TRUSTED" => "good",

@@ -4,7 +4,7 @@ use super::single_drawing::{drawn, pixels};
 use super::text_pages::{Drawing, HEIGHT, PageDrawing, TextPage, WIDTH, Writer};
 use super::{DrawingStyle, Page, Picture};
 use crate::batch;
-use crate::draw::{ChartEngine, DrawError, Look, Medium, Order};
+use crate::draw::{ChartEngine, DrawError, DrawRequest, Look, Medium};
 use crate::raster::{RasterError, faces, tree};
 use krilla::destination::XyzDestination;
 use krilla::geom::{Point, Size, Transform};
@@ -17,7 +17,6 @@ use resvg::usvg::Tree;
 use resvg::usvg::fontdb::Database;
 use std::sync::Arc;
 
-/// Points per pixel.
 const POINTS: f32 = 0.75;
 /// Pages whose drawings are parsed at a time, on all processors; parsed, they take more memory.
 const PAGES_AT_A_TIME: usize = 8;
@@ -48,7 +47,7 @@ impl Page {
         let mut book = Book::new(&self.title, &self.made_by);
         let mut writer = Writer::new().ok_or_else(|| PaperError::Document("the embedded typeface".to_owned()))?;
         writer.top(self);
-        let orders: Vec<Order<'_>> = self.pictures.iter().map(on_paper).collect();
+        let orders: Vec<DrawRequest<'_>> = self.pictures.iter().map(on_paper).collect();
         let mut drawn = engine.all(&orders)?.into_iter();
         for row in rows(&self.pictures) {
             let columns = if is_half(&row[0]) { 2 } else { 1 };
@@ -88,12 +87,11 @@ fn rows(pictures: &[Picture]) -> impl Iterator<Item = &[Picture]> {
     })
 }
 
-/// A picture as it is on paper.
-fn on_paper(picture: &Picture) -> Order<'_> {
+fn on_paper(picture: &Picture) -> DrawRequest<'_> {
     let (width, height) = picture.paper;
     let title = Some(picture.heading.clone());
     let look = Look { width, height, medium: Medium::Paper, title, ..Look::of(picture.chart) };
-    Order { chart: picture.chart, data: &picture.data, look }
+    DrawRequest { chart: picture.chart, data: &picture.data, look }
 }
 
 fn drawing(picture: &Picture, svg: String) -> Drawing<'_> {

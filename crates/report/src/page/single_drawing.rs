@@ -1,7 +1,7 @@
 //! All pictures of a report in one SVG drawing, stacked vertically; or in several, where one would be too high.
 
 use super::Picture;
-use crate::draw::{ChartEngine, DrawError, Look, Order, Scale, Theme};
+use crate::draw::{ChartEngine, DrawError, DrawRequest, Look, Scale, Theme};
 
 /// Narrower pictures have their axes' names above the panels, and titles of several lines.
 const LEAST_WIDE: u32 = 700;
@@ -60,9 +60,7 @@ pub fn sheets(
     Ok(sheets)
 }
 
-/// A picture of a sheet.
 pub(super) struct SheetDrawing {
-    /// The drawing.
     pub(super) svg: String,
     width: u32,
     height: u32,
@@ -88,10 +86,10 @@ pub(super) fn drawn(
         }
     };
     let orders =
-        pictures.iter().map(|&picture| Order { chart: picture.chart, data: &picture.data, look: look(picture) });
-    let orders: Vec<Order<'_>> = orders.collect();
+        pictures.iter().map(|&picture| DrawRequest { chart: picture.chart, data: &picture.data, look: look(picture) });
+    let orders: Vec<DrawRequest<'_>> = orders.collect();
     let drawings = engine.all(&orders)?.into_iter().zip(orders);
-    let sized = drawings.map(|(svg, Order { look, .. })| {
+    let sized = drawings.map(|(svg, DrawRequest { look, .. })| {
         let (width, height) = (look.width, pixels(&svg).map(|(_, height)| height).or(look.height).unwrap_or_default());
         SheetDrawing { svg, width, height }
     });

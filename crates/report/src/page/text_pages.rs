@@ -21,21 +21,18 @@ const LINE: f32 = 1.45;
 const INK: &str = "#1a2433";
 const SOFT: &str = "#5b6776";
 
-/// One page.
 #[derive(Debug)]
 pub(super) struct TextPage {
     /// Positioned text, as SVG.
     pub(super) words: String,
     /// Vertical position of the end of the text, in points.
     pub(super) end: f32,
-    /// The pictures on it.
     pub(super) drawings: Vec<PageDrawing>,
 }
 
 /// A drawing on a page, in points.
 #[derive(Debug)]
 pub(super) struct PageDrawing {
-    /// The drawing, as SVG.
     pub(super) svg: String,
     /// Distance of its corner from that of the page.
     pub(super) corner: (f32, f32),
@@ -45,7 +42,6 @@ pub(super) struct PageDrawing {
 
 /// A drawing that is to be placed.
 pub(super) struct Drawing<'a> {
-    /// The drawing, as SVG.
     pub(super) svg: String,
     /// Width and height in pixels.
     pub(super) pixels: (f32, f32),
@@ -59,7 +55,6 @@ pub(super) struct Drawing<'a> {
 pub(super) type Entry = (String, usize, f32);
 
 impl TextPage {
-    /// An empty page.
     pub(super) fn blank() -> TextPage {
         TextPage { words: String::new(), end: MARGIN, drawings: Vec::new() }
     }
@@ -434,7 +429,6 @@ impl Writer {
     }
 }
 
-/// Colour of a verdict.
 fn ink(verdict: &str) -> &'static str {
     match class(verdict) {
         "good" => "#1d7f5a",

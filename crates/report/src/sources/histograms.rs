@@ -57,7 +57,6 @@ impl Histograms {
         self.windows.iter().all(|windows| windows.all.is_empty())
     }
 
-    /// Adds a row.
     pub(super) fn add(&mut self, row: HistogramRow) {
         self.windows[row.direction].add(row);
     }

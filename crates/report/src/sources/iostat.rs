@@ -5,9 +5,7 @@ use model::reading::IostatRow;
 
 /// Most devices with a line; the busiest are chosen.
 const MOST_DEVICES: usize = 6;
-/// Most reports kept.
 const MOST_REPORTS: usize = 5000;
-/// Seconds per day.
 const DAY: f64 = 86_400.0;
 
 /// The reports of one file.

@@ -1,13 +1,12 @@
 //! The checks on the results of the sources: verdicts and findings, in the words of `plumb check`.
 
 use super::Source;
-use crate::data::of_measurements::Row;
+use crate::data::of_measurements::MeasuredRow;
 use crate::data::placed::Subject;
 use crate::page::{Check, Finding, Mark, Verdict};
 use analysis::{FindingGroup, by_check, grade_title, unchecked, verdict_line};
 use model::{Grade, Lasting, LimitedBy, Note, Phase, RunResult, UntilRegime};
 
-/// A result after the checks.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedResult {
     /// Number of the result in its source, from 1.
@@ -18,7 +17,6 @@ pub(crate) struct CheckedResult {
     pub(super) notes: Vec<Note>,
     /// The bottleneck, if one was found.
     pub(super) limited_by: Option<LimitedBy>,
-    /// Phases of the run.
     pub(super) phases: Vec<Phase>,
     /// How it ended, if it waited for a regime.
     pub(super) until_regime: Option<UntilRegime>,
@@ -29,7 +27,6 @@ pub(crate) struct CheckedResult {
 }
 
 impl CheckedResult {
-    /// Applies the checks to a result.
     pub(super) fn of(number: usize, title: String, result: &mut RunResult) -> CheckedResult {
         analysis::judge(result);
         CheckedResult {
@@ -45,7 +42,7 @@ impl CheckedResult {
     }
 
     /// Marks the rows of this result if the machine that measured was the limit, and if they are averages of phases.
-    pub(super) fn and_mark(self, rows: &mut [Row]) -> CheckedResult {
+    pub(super) fn and_mark(self, rows: &mut [MeasuredRow]) -> CheckedResult {
         let limit = analysis::limit_of_tester(&self.notes, self.limited_by.as_ref()).map(str::to_owned);
         for row in rows.iter_mut().map(|row| &mut row.numbers) {
             row.limit_of_tester.clone_from(&limit);
@@ -71,7 +68,6 @@ fn word(sources: &[Source]) -> &'static str {
     if sources.iter().all(|source| source.is_survey) { "tests" } else { "results" }
 }
 
-/// The verdict on all results.
 pub(super) fn verdict(sources: &[Source]) -> Verdict {
     let all: Vec<&CheckedResult> = sources.iter().flat_map(|source| &source.judged).collect();
     if all.is_empty() {
@@ -125,7 +121,6 @@ pub(super) fn mark(sources: &[Source], subjects: &[Subject]) -> Option<Mark> {
     })
 }
 
-/// Results of the checks on all results of all sources.
 pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
     let mut all = Vec::new();
     for (source, judged) in sources.iter().flat_map(|source| source.judged.iter().map(move |one| (source, one))) {

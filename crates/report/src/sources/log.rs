@@ -12,7 +12,6 @@ const LONGEST: usize = 64 << 10;
 /// Names of the directions, in the order of their numbers in a log.
 pub(super) const DIRECTIONS: [&str; 3] = ["reads", "writes", "trims"];
 
-/// The points of one log.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     kind: LogKind,
@@ -98,7 +97,6 @@ impl Log {
         self.lines[point.direction].add(point.at_ms / 1000.0, point.value * unit);
     }
 
-    /// Builds the panel of this log.
     pub(super) fn panel(&self) -> Panel {
         if !self.histograms.is_empty() {
             return self.histograms.panel();

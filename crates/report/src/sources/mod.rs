@@ -17,14 +17,15 @@ mod time;
 
 pub use native::glance;
 
-use crate::data::of_measurements::Row;
+use crate::data::of_measurements::MeasuredRow;
 use crate::page::{Page, Picture};
 use analysis::report_card::Profile;
 use formats::results::of_reading;
 use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::LogKind;
 use judged::CheckedResult;
-use model::reading::{Damage, Found, IozoneRow, Reading};
+use measure::push_new;
+use model::reading::{Content, Damage, IozoneRow, Reading};
 use native::Test;
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read};
@@ -47,21 +48,18 @@ pub struct Source {
     pub given: Option<String>,
     /// Result of a survey: a separate system.
     pub is_survey: bool,
-    /// Measured rows.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<MeasuredRow>,
     /// The program that printed the first report of a run.
     pub(crate) program: Option<String>,
     /// The machine that the first report with one names.
     pub(crate) host: Option<String>,
     /// Disks that reports of runs name.
     pub(crate) disks: Vec<String>,
-    /// Rows of iozone tables.
     pub(crate) iozone: Vec<IozoneRow>,
     /// plumb's own results, with all counters.
     tests: Vec<Test>,
     /// Runs in other files that plumb monitored: what was found during the run, and its samples if the file has them.
     monitored_runs: Vec<Test>,
-    /// Every result after the checks.
     pub(crate) judged: Vec<CheckedResult>,
     /// Where and when the results were measured.
     pub(crate) places: place::Facts,
@@ -71,7 +69,6 @@ pub struct Source {
     pub sentences: Vec<String>,
     /// Points of a fio log over time.
     pub(crate) log: Option<log::Log>,
-    /// iostat reports.
     pub(crate) iostat: iostat::Iostat,
     /// Remarks on input that could not be read.
     pub remarks: Vec<String>,
@@ -187,15 +184,15 @@ impl Source {
         let mut rows = rows_of(number, &reading, kind);
         let format = reading.format;
         let located = match reading {
-            Reading { found: Found::Device(row), .. } => {
+            Reading { found: Content::Device(row), .. } => {
                 self.iostat.device(*row);
                 None
             }
-            Reading { found: Found::Processors(row), .. } => {
+            Reading { found: Content::Processors(row), .. } => {
                 self.iostat.processors(*row);
                 None
             }
-            Reading { found: Found::Iozone(row), .. } => {
+            Reading { found: Content::Iozone(row), .. } => {
                 self.iozone.push(*row);
                 None
             }
@@ -220,22 +217,21 @@ impl Source {
 
     /// Keeps what a report states of its program and its machine.
     fn program_of(&mut self, reading: &Reading) {
-        let Found::Run(report) = &reading.found else { return };
+        let Content::Run(report) = &reading.found else { return };
         self.program = self.program.take().or_else(|| report.version.clone());
         self.host = self.host.take().or_else(|| report.host.clone());
         for disk in &report.disks {
-            if !self.disks.contains(&disk.name) {
-                self.disks.push(disk.name.clone());
-            }
+            push_new(&mut self.disks, disk.name.clone());
         }
     }
 }
 
 /// The rows of a reading; a report has a row per job and direction.
-fn rows_of(run: usize, reading: &Reading, kind: Option<LogKind>) -> Vec<Row> {
+fn rows_of(run: usize, reading: &Reading, kind: Option<LogKind>) -> Vec<MeasuredRow> {
     let measured = formats::sweep::measurements(reading, kind).into_iter();
-    let mut rows: Vec<Row> = measured.map(|numbers| Row { numbers, run, ..Row::default() }).collect();
-    if let Found::Run(report) = &reading.found {
+    let mut rows: Vec<MeasuredRow> =
+        measured.map(|numbers| MeasuredRow { numbers, run, ..MeasuredRow::default() }).collect();
+    if let Content::Run(report) = &reading.found {
         let stated = reading.result.as_ref().filter(|result| result.jobs.len() == report.jobs.len());
         let region = |at: usize| stated.map(|result| result.jobs[at].echo.region_bytes).filter(|&bytes| bytes > 0);
         let jobs = report.jobs.iter().enumerate();
@@ -344,7 +340,6 @@ fn common_directory(names: &[String]) -> Option<&str> {
     (end > 1).then(|| &first[..end])
 }
 
-/// The sentences of a picture.
 fn sentences_of(picture: &Picture) -> Option<Vec<String>> {
     let sentences = picture.data.get("sentences")?.as_array()?;
     let sentences: Vec<String> = sentences.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect();

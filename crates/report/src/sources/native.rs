@@ -3,7 +3,7 @@
 use super::Source;
 use super::judged::CheckedResult;
 use crate::data::measured::size;
-use crate::data::of_measurements::Row;
+use crate::data::of_measurements::MeasuredRow;
 use crate::data::placed::{Coordinate, ENGINE, Value};
 use crate::data::{Axis, Distribution, Level, Sweep, Table, of_result, test_in_words};
 use crate::terminal;
@@ -35,9 +35,7 @@ pub(super) struct Test {
     pub(super) region_bytes: Option<u64>,
     /// The pattern, or the job's name if it has no pattern.
     pub(super) test: TestName,
-    /// Concurrent users.
     pub(super) users: u64,
-    /// The result with all counters.
     pub(super) result: RunResult,
 }
 
@@ -47,7 +45,6 @@ impl Test {
         format!("{}, {}", self.workload, text::counted(self.users, "user"))
     }
 
-    /// Its values on all axes.
     pub(super) fn coordinates(&self, direction: Direction) -> Vec<Coordinate> {
         let mut found = Vec::new();
         let mut add = |axis: Axis, value: Option<Value>| {
@@ -195,12 +192,12 @@ fn workers(result: &RunResult) -> u64 {
 }
 
 /// A row per direction with I/O, of all jobs together.
-fn rows(test: &Test) -> Vec<Row> {
+fn rows(test: &Test) -> Vec<MeasuredRow> {
     let Some(merged) = of_result::merged(&test.result) else { return Vec::new() };
     Direction::ALL.into_iter().filter_map(|direction| row(test, &merged, direction)).collect()
 }
 
-fn row(test: &Test, merged: &JobResult, direction: Direction) -> Option<Row> {
+fn row(test: &Test, merged: &JobResult, direction: Direction) -> Option<MeasuredRow> {
     let numbers = of_result::measurement(merged, direction)?;
     let moved = &merged.directions[direction];
     let latency = moved.latency_distribution().and_then(|found| found.histogram.as_deref());
@@ -214,7 +211,7 @@ fn row(test: &Test, merged: &JobResult, direction: Direction) -> Option<Row> {
         let is_fact = moved.ios >= analysis::samples_needed(percent);
         analysis::tool_share::bar(merged, direction, percent).filter(|_| is_fact).map(|bar| bar.tool_ns / 1e3)
     };
-    Some(Row {
+    Some(MeasuredRow {
         numbers: Measurement { test: test.test.clone(), users: Some(test.users as f64), ..numbers },
         run: test.number,
         distribution: latency.and_then(drawn),
@@ -231,8 +228,7 @@ fn row(test: &Test, merged: &JobResult, direction: Direction) -> Option<Row> {
 /// Most columns of the sparkline over time, and those of the numbers before it.
 const OVER_TIME: (usize, usize) = (48, 34);
 
-/// For each direction with I/O: rates with a sparkline over time, and the latency histogram. Empty if nothing was
-/// measured. As wide as a terminal of this many columns.
+/// Rates with a sparkline over time and the histogram of each direction with I/O; empty if there is none.
 pub fn glance(result: &RunResult, columns: usize) -> String {
     let Some(test) = test_of(1, &Json::Null, result.clone()) else { return String::new() };
     let level = |direction| Some((direction, Level::of(test.users as f64, result, direction, &result.notes)?));

@@ -1,7 +1,7 @@
 //! Table of all numbers: a row per measurement; columns without any value are omitted.
 
 use super::{Source, systems};
-use crate::data::of_measurements::Row;
+use crate::data::of_measurements::MeasuredRow;
 use crate::page::{Column, Numbers};
 use model::Measurement;
 use model::measurement::ms;
@@ -14,7 +14,7 @@ struct Line<'a> {
     source: &'a Source,
     /// `None` if all rows are of one system.
     system: Option<&'a str>,
-    row: &'a Row,
+    row: &'a MeasuredRow,
 }
 
 fn text(text: Option<&str>) -> Value {
@@ -63,7 +63,6 @@ const fn column(id: &'static str, title: &'static str, unit: &'static str) -> Co
     Column { id, title, unit }
 }
 
-/// All rows of all sources.
 pub(super) fn all(sources: &[Source]) -> Numbers {
     let names = systems::names(sources);
     let several = names.iter().any(|name| *name != names[0]);

@@ -11,7 +11,7 @@ use crate::data::{Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overla
 use crate::page::Picture;
 use analysis::report_card::{Disk, ProfileChoice, profile_of};
 use analysis::samples_needed;
-use measure::text;
+use measure::{distinct, text};
 use model::Measurement;
 use serde::Serialize;
 use serde_json::Value;
@@ -20,7 +20,6 @@ use serde_json::Value;
 const MOST_OVERLAID: usize = 12;
 /// Most systems with sentences at the top of a page.
 const MOST_BEST: usize = 3;
-/// Most overlaid distributions.
 const MOST_DISTRIBUTIONS: usize = 8;
 /// Most levels of a sweep for which half of the width of a page of A4 is enough.
 const MOST_ON_HALF: usize = 4;
@@ -50,19 +49,13 @@ impl Material {
                 one.sweep = with_notes(std::mem::take(&mut one.sweep), notes);
             }
         }
-        let mut names: Vec<String> = Vec::new();
         let unplaced = sources.iter().filter(|source| source.rows.is_empty() || !source.is_of_runs());
         let systems = placed.rows.iter().map(|row| &row.system).chain(unplaced.map(|source| &source.name));
-        for system in systems {
-            if !names.contains(system) {
-                names.push(system.clone());
-            }
-        }
+        let names = distinct(systems.cloned());
         let remarks = placed.remarks.iter().chain(&drawn.remarks).cloned().collect();
         Material { placed, drawn, names, remarks }
     }
 
-    /// The sweeps.
     pub(super) fn sweeps(&self) -> impl Iterator<Item = &Sweep> {
         self.drawn.sweeps.iter().map(|drawn| &drawn.sweep)
     }
@@ -179,7 +172,6 @@ pub(super) fn listed(names: &[String]) -> String {
     text::listed_up_to(names, MOST_OVERLAID)
 }
 
-/// A picture and the results in it.
 struct Drawing {
     picture: Picture,
     subjects: Vec<Subject>,
@@ -242,12 +234,7 @@ fn chosen(sources: &[Source], of: &[usize], request: &PageRequest) -> ProfileCho
 /// Load/latency curves per system.
 fn curves(sweeps: &[SweepChart]) -> Vec<Option<Drawing>> {
     let loads = |one: &&SweepChart| matches!(one.axis, Axis::Load(_)) && one.sweep.levels.len() >= 3;
-    let mut systems: Vec<&str> = Vec::new();
-    for one in sweeps.iter().filter(loads) {
-        if !systems.contains(&one.system.as_str()) {
-            systems.push(&one.system);
-        }
-    }
+    let systems = distinct(sweeps.iter().filter(loads).map(|one| one.system.as_str()));
     let curve = |system: &str| {
         let drawn = || sweeps.iter().filter(loads).filter(|one| one.system == system).take(MOST_OVERLAID);
         let of: Vec<(String, &Sweep)> = drawn().map(|one| (one.workload.clone(), &one.sweep)).collect();

@@ -4,12 +4,11 @@ use super::{Source, systems};
 use crate::page::Place;
 use analysis::report_card::{Disk, disks_of};
 use jiff::Timestamp;
-use measure::text;
+use measure::{push_new, text};
 use model::{DeviceFacts, RunResult};
 
 /// Most systems on the first screen.
 const MOST_PLACES: usize = 4;
-/// Most values of one fact.
 const MOST_VALUES: usize = 3;
 
 /// Facts about the results of a source, each once.
@@ -28,7 +27,6 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Adds those of one result.
     pub(super) fn add(&mut self, result: &RunResult) {
         let monitored = result.monitored.as_ref();
         for target in monitored.into_iter().flat_map(|monitored| &monitored.targets) {
@@ -72,12 +70,6 @@ impl Facts {
             ("disk", listed(&self.disks)),
         ];
         all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
-    }
-}
-
-fn push_new<T: PartialEq>(all: &mut Vec<T>, one: T) {
-    if !all.contains(&one) {
-        all.push(one);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::native::Test;
 use super::{Source, systems};
 use crate::data::Level;
-use crate::data::of_measurements::{Row, by_direction, coordinates, has_place, notes, place, test_in_words};
+use crate::data::of_measurements::{MeasuredRow, by_direction, coordinates, has_place, notes, place, test_in_words};
 use crate::data::placed::{ChartRow, Other, Subject, size_axis};
 
 /// All rows that can be drawn.
@@ -18,7 +18,6 @@ pub(super) struct AllPlaced {
     pub(super) others: Vec<Other>,
 }
 
-/// Places all rows of all sources.
 pub(super) fn all(sources: &[Source]) -> AllPlaced {
     let mut all = AllPlaced::default();
     let names = systems::names(sources);
@@ -42,7 +41,7 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
     }
     for (system, rows) in by_system(sources, &names) {
         all.notes.push((system.clone(), notes(rows.iter().map(|(_, row)| &row.numbers))));
-        let (of_sources, mut rows): (Vec<usize>, Vec<Row>) = rows.into_iter().unzip();
+        let (of_sources, mut rows): (Vec<usize>, Vec<MeasuredRow>) = rows.into_iter().unzip();
         by_direction(&mut rows);
         let (mut without_numbers, mut without_place) = (0, 0);
         for (number, mut row) in of_sources.into_iter().zip(rows) {
@@ -75,8 +74,8 @@ pub(super) fn all(sources: &[Source]) -> AllPlaced {
 }
 
 /// Rows of other tools, with the number of their source, by system: the `system` column, or that of the source.
-pub(super) fn by_system(sources: &[Source], names: &[String]) -> Vec<(String, Vec<(usize, Row)>)> {
-    let mut found: Vec<(String, Vec<(usize, Row)>)> = Vec::new();
+pub(super) fn by_system(sources: &[Source], names: &[String]) -> Vec<(String, Vec<(usize, MeasuredRow)>)> {
+    let mut found: Vec<(String, Vec<(usize, MeasuredRow)>)> = Vec::new();
     for (number, source) in sources.iter().enumerate().filter(|(_, source)| source.tests.is_empty()) {
         for row in &source.rows {
             let mut row = row.clone();
@@ -93,16 +92,15 @@ pub(super) fn by_system(sources: &[Source], names: &[String]) -> Vec<(String, Ve
 
 /// The places of the rows of a source, as text.
 pub(super) fn places(source: &Source) -> Vec<String> {
-    let place = |row: &Row| {
+    let place = |row: &MeasuredRow| {
         let numbers = &row.numbers;
         format!("{} {:?} {:?} {:?}", numbers.test.as_str(), numbers.kind, coordinates(numbers), row.region_bytes)
     };
     source.rows.iter().map(place).collect()
 }
 
-/// The places of the rows of a test.
-fn of_test(test: &Test, rows: &[Row], system: &str, run: usize, subject: Subject) -> Vec<ChartRow> {
-    let place = |row: &Row| {
+fn of_test(test: &Test, rows: &[MeasuredRow], system: &str, run: usize, subject: Subject) -> Vec<ChartRow> {
+    let place = |row: &MeasuredRow| {
         let direction = row.numbers.kind?.direction()?;
         let of = if rows.len() > 1 { format!(", {}s", direction.word()) } else { String::new() };
         Some(ChartRow {

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 /// Results with more rows than this are a sweep each.
 const MOST_ROWS: usize = 2;
 
-/// The name of the system of each source.
 pub(super) fn names(sources: &[Source]) -> Vec<String> {
     let mut names: Vec<Option<String>> = sources.iter().map(|source| source.given.clone()).collect();
     let open = |names: &[Option<String>], wanted: fn(&Source) -> bool| -> Vec<usize> {
@@ -106,7 +105,7 @@ fn devices(source: &Source) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::of_measurements::Row;
+    use crate::data::of_measurements::MeasuredRow;
     use model::Measurement;
     use model::measurement::TestName;
 
@@ -114,7 +113,7 @@ mod tests {
         let row = |&depth: &f64| {
             let test = TestName::from("randread");
             let numbers = Measurement { test, depth: Some(depth), ..Measurement::default() };
-            Row { numbers, ..Row::default() }
+            MeasuredRow { numbers, ..MeasuredRow::default() }
         };
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         Source { name, path: path.to_owned(), rows: depths.iter().map(row).collect(), ..Source::default() }

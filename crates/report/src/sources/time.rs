@@ -5,7 +5,6 @@ use model::{Interval, LatencyCounts, Monitored};
 
 /// Most intervals drawn; if there are more, adjacent intervals are merged.
 const MOST: usize = 1500;
-/// Most devices with a line.
 const MOST_DEVICES: usize = 6;
 
 /// Latency percentiles that are drawn.

@@ -11,8 +11,6 @@ use crate::run_facts::{busy_jobs, float, unseen_by_devices};
 use measure::{Direction, text};
 use model::{Grade, Note, RunResult};
 
-pub(super) const ID: &str = "contradiction";
-
 /// The largest contradiction of the rates of each row, then whatever no run can print.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let printed = result.printed().into_iter().flat_map(printed::impossible);
@@ -40,13 +38,13 @@ fn too_few_requests(result: &RunResult, direction: Direction) -> Option<Note> {
             direction.word(),
             text::number(requests)
         );
-        note(ID, Grade::NotAStorageResult, sentence, &[("ios_asked", asked), ("requests", requests)])
+        note(Grade::NotAStorageResult, sentence, &[("ios_asked", asked), ("requests", requests)])
     })
 }
 
 fn note_of_printed(found: &printed::Impossible) -> Note {
     let sentence = format!("{}: {}", found.subject, found.why);
-    note(ID, Grade::NotAStorageResult, sentence, &[("stated", found.stated), ("against", found.against)])
+    note(Grade::NotAStorageResult, sentence, &[("stated", found.stated), ("against", found.against)])
 }
 
 fn rates(result: &RunResult) -> Vec<Note> {
@@ -72,7 +70,7 @@ fn note_of(identity: &Identity) -> Note {
         text::number(right)
     );
     let evidence = [("stated", left), ("computed", right), ("apart_percent", apart)];
-    note(ID, Grade::NotAStorageResult, sentence, &evidence)
+    note(Grade::NotAStorageResult, sentence, &evidence)
 }
 
 #[cfg(test)]

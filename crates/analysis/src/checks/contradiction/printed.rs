@@ -1,7 +1,6 @@
 //! Rules for the numbers of a report of another program: what no run can print.
 //!
-//! Owns what is impossible, and how far rounding goes. The numbers are those of the text, not of the result that was
-//! made of it: there they are within bounds.
+//! Owns what is impossible, and how far rounding goes, by the numbers of the text, not of the result made of it.
 
 use measure::text;
 use model::reading::{ReadDirection, ReadJob, ReadLatency, ReadRun};
@@ -13,7 +12,6 @@ pub(super) struct Impossible {
     pub(super) subject: String,
     /// Why it cannot be, with both numbers.
     pub(super) why: String,
-    /// The number.
     pub(super) stated: f64,
     /// The number that it contradicts.
     pub(super) against: f64,

@@ -13,7 +13,6 @@ use model::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Name of the key.
 pub(super) const KEY: &str = "plumb";
 
 /// Returns `document` (which ends with `\n}`) with the key added; unchanged if plumb did not measure the result.
@@ -22,40 +21,26 @@ pub(super) fn appended(document: String, result: &RunResult, rows: &[JobResult],
     let Some(open) = document.strip_suffix("\n}") else { return document };
     // All map keys here are strings, so serialization cannot fail; a float that JSON cannot represent becomes null.
     let value = |value: serde_json::Result<Value>| value.unwrap_or(Value::Null);
-    let mut members = vec![("schema", json!(SCHEMA))];
-    if let Some(limited_by) = &result.limited_by {
-        members.push(("limited_by", value(serde_json::to_value(limited_by))));
-    }
-    if let Some(ended) = &result.until_regime {
-        members.push(("until_regime", value(serde_json::to_value(ended))));
-    }
-    if let Some(lasting) = &result.lasting {
-        members.push(("lasting", value(serde_json::to_value(lasting))));
-    }
-    if !result.phases.is_empty() {
-        members.push(("phases", value(serde_json::to_value(&result.phases))));
-    }
-    if !result.notes.is_empty() {
-        members.push(("notes", value(serde_json::to_value(&result.notes))));
-    }
-    if !result.warnings.is_empty() {
-        members.push(("warnings", json!(result.warnings)));
-    }
-    if !result.environment.engine_notes.is_empty() {
-        members.push(("engine_notes", json!(result.environment.engine_notes)));
-    }
-    if rows.iter().any(has_response) {
-        members.push(("jobs", rows.iter().map(|row| open_loop(row, detail)).collect()));
-    }
-    if rows.iter().any(|row| row.calibration.is_some()) {
-        let calibrations = rows.iter().map(|row| value(serde_json::to_value(&row.calibration)));
-        members.push(("calibration", calibrations.collect()));
-    }
     let in_full = detail == Detail::Everything;
-    if let Some(lowest) = result.lowest_traffic.as_ref().filter(|_| in_full) {
-        members.push(("lowest_traffic", value(serde_json::to_value(lowest))));
-    }
-    let mut lines: Vec<String> = members.iter().map(|(key, value)| format!("    \"{key}\" : {value}")).collect();
+    let has_response = |row: &JobResult| row.directions.iter().any(|(_, found)| found.response.is_some());
+    let jobs = rows.iter().filter(|_| rows.iter().any(has_response)).map(|row| open_loop(row, detail));
+    let calibrations: Vec<_> = rows.iter().map(|row| &row.calibration).collect();
+    let members = [
+        ("schema", json!(SCHEMA)),
+        ("limited_by", value(serde_json::to_value(&result.limited_by))),
+        ("until_regime", value(serde_json::to_value(&result.until_regime))),
+        ("lasting", value(serde_json::to_value(&result.lasting))),
+        ("phases", value(serde_json::to_value(&result.phases))),
+        ("notes", value(serde_json::to_value(&result.notes))),
+        ("warnings", json!(result.warnings)),
+        ("engine_notes", json!(result.environment.engine_notes)),
+        ("jobs", jobs.collect()),
+        ("calibration", value(serde_json::to_value(calibrations))),
+        ("lowest_traffic", value(serde_json::to_value(result.lowest_traffic.as_ref().filter(|_| in_full)))),
+    ];
+    let is_nothing = |value: &Value| value.as_array().map_or(value.is_null(), |list| list.iter().all(Value::is_null));
+    let stated = members.iter().filter(|(_, value)| !is_nothing(value));
+    let mut lines: Vec<String> = stated.map(|(key, value)| format!("    \"{key}\" : {value}")).collect();
     if in_full {
         lines.push(format!("    \"monitored\" : {}", monitored_lines(value(serde_json::to_value(monitored)))));
     }
@@ -68,10 +53,6 @@ pub(super) fn with_member(document: String, value: Option<&Value>) -> String {
         (Some(open), Some(value)) => format!("{open},\n  \"{KEY}\" : {value}\n}}"),
         _ => document,
     }
-}
-
-fn has_response(row: &JobResult) -> bool {
-    row.directions.iter().any(|(_, found)| found.response.is_some())
 }
 
 /// Response times of a row: an object for each direction with a rate.
@@ -115,55 +96,30 @@ struct OpenLoop {
     sent_late: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Own {
     schema: u32,
-    #[serde(default)]
     jobs: Vec<PerDirection<Option<OpenLoop>>>,
-    #[serde(default)]
     calibration: Vec<Option<Box<Calibration>>>,
-    #[serde(default)]
     limited_by: Option<LimitedBy>,
-    #[serde(default)]
     until_regime: Option<UntilRegime>,
-    #[serde(default)]
     lasting: Option<Lasting>,
-    #[serde(default)]
     phases: Vec<Phase>,
-    #[serde(default)]
     notes: Vec<Note>,
-    #[serde(default)]
     warnings: Vec<String>,
-    #[serde(default)]
     engine_notes: Vec<String>,
-    #[serde(default)]
     lowest_traffic: Option<LowestTraffic>,
-    #[serde(default)]
     monitored: Option<Monitored>,
 }
 
-/// Reads the key of a document into `result`. A section with another schema number or an error in it is ignored: the
-/// rest of the document is fio's and valid without it.
+/// Reads the key into `result`. A section with another schema or an error is ignored: the rest is fio's and valid.
 pub(super) fn read_into(root: &Tree<'_>, result: &mut RunResult) {
     // By its text: a second reader of all these fields, one for trees, would make the program larger.
     let own = root.get(KEY).and_then(|own| serde_json::from_str(&serde_json::to_string(own).ok()?).ok());
     let own = own.filter(|own: &Own| own.schema == SCHEMA);
-    if let Some(Own {
-        limited_by,
-        until_regime,
-        lasting,
-        phases,
-        notes,
-        warnings,
-        engine_notes,
-        lowest_traffic,
-        monitored,
-        jobs,
-        calibration,
-        ..
-    }) = own
-    {
-        for (job, open) in result.jobs.iter_mut().zip(jobs) {
+    if let Some(own) = own {
+        for (job, open) in result.jobs.iter_mut().zip(own.jobs) {
             for direction in Direction::ALL {
                 let Some(OpenLoop { response, lateness, sent_late }) = &open[direction] else { continue };
                 let found = &mut job.directions[direction];
@@ -171,21 +127,21 @@ pub(super) fn read_into(root: &Tree<'_>, result: &mut RunResult) {
                 found.sent_late = *sent_late;
             }
         }
-        for (job, calibration) in result.jobs.iter_mut().zip(calibration) {
+        for (job, calibration) in result.jobs.iter_mut().zip(own.calibration) {
             job.calibration = calibration;
         }
-        if let (None, Origin::Report(printed)) = (&monitored, &mut result.origin) {
+        if let (None, Origin::Report(printed)) = (&own.monitored, &mut result.origin) {
             result.origin = Origin::JudgedReport(std::mem::take(printed));
         }
-        result.limited_by = limited_by;
-        result.until_regime = until_regime;
-        result.lasting = lasting;
-        result.phases = phases;
-        result.notes = notes;
-        result.warnings = warnings;
-        result.environment.engine_notes = engine_notes;
-        result.lowest_traffic = lowest_traffic;
-        result.monitored = monitored;
+        result.limited_by = own.limited_by;
+        result.until_regime = own.until_regime;
+        result.lasting = own.lasting;
+        result.phases = own.phases;
+        result.notes = own.notes;
+        result.warnings = own.warnings;
+        result.environment.engine_notes = own.engine_notes;
+        result.lowest_traffic = own.lowest_traffic;
+        result.monitored = own.monitored;
     }
 }
 

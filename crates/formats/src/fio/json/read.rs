@@ -14,8 +14,8 @@ use crate::tree::{Object, Tree};
 use crate::{FormatError, echoed, from_printed, read_number};
 use ::fio::EchoedJob;
 use model::reading::{
-    Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
-    ReadSamples, Reading,
+    Content, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority,
+    ReadRun, ReadSamples, Reading,
 };
 use model::{Echo, JobResult, Origin, ReportStyle, RunResult, Unified, WalkedWrites};
 use plan::JobPlan;
@@ -138,7 +138,7 @@ fn report(mut run: ReadRun, result: Option<Box<RunResult>>, line: u64, sink: &mu
             sink(Event::damage(line, format!("the job `{name}` has no numbers")));
         }
     }
-    sink(Event::Reading(Reading { result, ..Reading::new("fio-json", line, Found::Run(Box::new(run))) }));
+    sink(Event::Reading(Reading { result, ..Reading::new("fio-json", line, Content::Run(Box::new(run))) }));
 }
 
 /// The list of a client ends with the sum of its entries, which no job did.

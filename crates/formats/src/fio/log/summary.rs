@@ -3,7 +3,7 @@
 use crate::event::{Event, Line, Sink};
 use crate::read_number::leading;
 use measure::{Histogram, Nanos};
-use model::reading::{Found, LogDirection, LogSummary, ReadKind, Reading};
+use model::reading::{Content, LogDirection, LogSummary, ReadKind, Reading};
 
 /// Fields of a histogram line: time, direction, size and the bins, at each `log_hist_coarseness` from 0 to 6.
 const HISTOGRAM_FIELDS: [usize; 7] = [3 + 1856, 3 + 928, 3 + 464, 3 + 232, 3 + 116, 3 + 58, 3 + 29];
@@ -106,7 +106,7 @@ impl LogReader {
         let directions =
             kinds.into_iter().zip(log.directions).filter_map(|(kind, tally)| tally.summary(kind)).collect();
         let summary = LogSummary { rows: log.rows, span_ms: log.span_ms, directions, histograms: log.histograms };
-        sink(Event::Reading(Reading::new("fio-log", log.first_line, Found::Log(Box::new(summary)))));
+        sink(Event::Reading(Reading::new("fio-log", log.first_line, Content::Log(Box::new(summary)))));
     }
 }
 
@@ -166,7 +166,6 @@ impl HistogramRow {
 }
 
 /// Parses a natural number of at most 15 digits at the start; returns it and its length.
-#[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
 fn natural(bytes: &[u8]) -> Option<(f64, usize)> {
     const MOST: usize = 15;
     let (mut value, mut digits) = (0_u64, 0);

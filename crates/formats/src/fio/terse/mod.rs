@@ -14,5 +14,4 @@ const PERCENTILE_PLACES: usize = 20;
 const UNUSED_PLACE: &str = "0%=0";
 /// Fields between the last direction and the disks: CPU and faults, depths, µs bins, ms bins.
 const TAIL_FIELDS: usize = 5 + 7 + 10 + 12;
-/// Fields per disk.
 const DISK_FIELDS: usize = 9;

@@ -6,7 +6,8 @@ use crate::result_as_reading;
 use fio::TerseVersion;
 use measure::{Histogram, Nanos};
 use model::reading::{
-    Damage, Found, LatencyShare, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadRun, ReadSamples, Reading,
+    Content, Damage, LatencyShare, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadRun, ReadSamples,
+    Reading,
 };
 use model::{LatencyBins, Origin, RunResult};
 
@@ -55,12 +56,12 @@ pub(crate) fn reading(line: u64, text: &str) -> Option<Result<Reading, Damage>> 
         return looks.then(|| Err(damage("a terse line that ends within its first direction")));
     };
     let read = read_line(line, &fields).map_err(damage);
-    Some(read.map(|run| Reading::new("fio-terse", line, Found::Run(Box::new(run)))))
+    Some(read.map(|run| Reading::new("fio-terse", line, Content::Run(Box::new(run)))))
 }
 
 /// Adds the description, which version 2 prints on the following line; returns false if this job cannot have one.
 pub(crate) fn describe(reading: &mut Reading, text: &str) -> bool {
-    let Found::Run(run) = &mut reading.found else { return false };
+    let Content::Run(run) = &mut reading.found else { return false };
     match run.jobs.first_mut() {
         Some(job) if run.version.is_none() && job.description.is_none() => {
             job.description = Some(text.to_owned());

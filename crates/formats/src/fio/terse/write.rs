@@ -1,9 +1,9 @@
 //! RunResult → terse lines.
 
 use super::{PERCENTILE_PLACES, UNUSED_PLACE};
-use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
+use crate::fio::group::{Divisor, Group, RowPart, percent_of_group, shown};
 use crate::fio::text::{cpu_percent, version_line};
-use crate::fio::{group, percent_rows, walked};
+use crate::fio::{group, percent_rows};
 use crate::printable;
 use fio::TerseVersion;
 use measure::{Direction, Nanos};
@@ -12,7 +12,7 @@ use std::fmt::Display;
 
 /// The lines of `--output-format=terse`: one per job, or per group with group_reporting.
 pub fn write(result: &RunResult, version: TerseVersion) -> String {
-    let rows = walked::rows(result);
+    let rows = group::printed_rows(result);
     let groups = group::of_rows(&rows);
     let program = version_line(&result.environment.program);
     let mut text = String::new();
@@ -61,7 +61,7 @@ fn write_row(line: &mut Line, row: &JobResult, groups: &[Group], version: TerseV
     line.push(row.echo.group);
     line.push(row.errno());
     for (kind, found) in shown(row) {
-        if kind == Shown::One(Direction::Trim) && version == TerseVersion::V3 {
+        if kind == RowPart::One(Direction::Trim) && version == TerseVersion::V3 {
             continue;
         }
         let share = percent_of_group(row, kind, &found, groups, Divisor::WholeKib);
@@ -147,7 +147,6 @@ fn write_percentiles(line: &mut Line, found: &DirectionResult, style: &ReportSty
     }
 }
 
-/// Writes a device and the devices below it.
 fn write_disk(line: &mut Line, device: &DeviceUsage) {
     line.push(&device.name);
     for [read, write] in [device.ios, device.merges, device.ticks_ms] {

@@ -1,9 +1,8 @@
 //! The report block of one job, or of a group with group_reporting.
 
-use super::group_lines::rate;
-use super::latency;
 use super::start::{errno_text, error_origin};
-use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
+use super::{latency, rate};
+use crate::fio::group::{Divisor, Group, RowPart, percent_of_group, shown};
 use crate::fio::{CLIENTS_SUM, percent_rows};
 use crate::write_number::{Step, scaled};
 use crate::{local_time, printable};
@@ -61,7 +60,7 @@ fn write_head(text: &mut String, job: &JobResult, when: &When<'_>) {
 
 fn write_direction(
     text: &mut String,
-    kind: Shown,
+    kind: RowPart,
     found: &DirectionResult,
     style: &ReportStyle,
     percent_of_group: f64,
@@ -111,18 +110,17 @@ fn priority_name(latency: &str, of: &PriorityLatency) -> String {
     format!("{latency} prio {}/{}{hint}", of.class, of.level)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
 fn share_of_ios(of: &PriorityLatency, found: &DirectionResult) -> f64 {
     100.0 * of.latency.moments.count() as f64 / found.ios.max(1) as f64
 }
 
-fn rate_line(found: &DirectionResult, kind: Shown, style: &ReportStyle) -> String {
+fn rate_line(found: &DirectionResult, kind: RowPart, style: &ReportStyle) -> String {
     let (step, figures) = (Step::of_base(style.unit_base), style.significant_figures);
     let milliseconds = found.runtime.as_millis_ceil();
     let iops = (u128::from(found.ios) * 1000).checked_div(u128::from(milliseconds)).unwrap_or(0);
     let bandwidth = found.bytes_per_second().unwrap_or(0);
     let resets = match (kind, found.zone_resets) {
-        (Shown::One(_), Some(resets)) => format!("; {resets} zone resets"),
+        (RowPart::One(_), Some(resets)) => format!("; {resets} zone resets"),
         _ => String::new(),
     };
     format!(
@@ -159,7 +157,6 @@ impl BandwidthUnit {
 }
 
 #[expect(
-    clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "bounds are cut to whole units, as fio does it"
@@ -194,7 +191,6 @@ fn write_samples(text: &mut String, found: &DirectionResult, style: &ReportStyle
     }
 }
 
-/// Latency bins on one line.
 const BINS_PER_LINE: usize = 5;
 
 fn write_latency_bins(text: &mut String, job: &JobResult) {
@@ -223,7 +219,6 @@ fn write_syncs(text: &mut String, job: &JobResult) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times of a run")]
 pub(crate) fn cpu_percent(job: &JobResult) -> (f64, f64) {
     let runtime = job.runtime.get() as f64;
     let percent = |time: Nanos| if runtime > 0.0 { 100.0 * time.as_f64() / runtime } else { 0.0 };

@@ -61,7 +61,6 @@ const AROUND: usize = 10;
 const LEAST_VALUE_WIDTH: usize = 5;
 
 /// Appends `    clat (usec): min=.., max=.., avg=.., stdev=..`, or nothing without samples.
-#[expect(clippy::cast_precision_loss, reason = "a unit's size")]
 pub(super) fn write_line(text: &mut String, name: &str, moments: &Moments) {
     let (Some(least), Some(most), Some(mean), Some(deviation)) =
         (moments.minimum(), moments.maximum(), moments.mean(), moments.deviation())

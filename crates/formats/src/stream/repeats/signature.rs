@@ -1,6 +1,6 @@
 //! What two readings are compared by: names, processes, times and sums.
 
-use model::reading::{Found, ReadDirection, ReadJob, ReadKind, Reading};
+use model::reading::{Content, ReadDirection, ReadJob, ReadKind, Reading};
 
 /// Formats by how much they state, least first. What another tool printed has no rank.
 const FORMATS: [&str; 4] = ["fio-terse", "fio-text", "fio-json", "native"];
@@ -59,7 +59,7 @@ impl Signature {
     /// I/O is compared unless it failed: the first of its interim reports can be printed before its first I/O has
     /// ended.
     pub(super) fn of(reading: &Reading) -> Option<Signature> {
-        let Found::Run(run) = &reading.found else { return None };
+        let Content::Run(run) = &reading.found else { return None };
         let rank = FORMATS.iter().position(|format| *format == reading.format)?;
         let jobs: Vec<Job> = run.jobs.iter().map(job).collect();
         let moved = jobs.iter().any(|job| !job.directions.is_empty());

@@ -1,7 +1,6 @@
 //! Reader of fio's text reports, 1.5x to 3.42, line by line → [`ReadRun`].
 //!
-//! Owns the structure of a report: which job a line belongs to, where a report begins and ends, and which parts are
-//! missing. Leaves the parsing of single lines to `lines`.
+//! Owns the structure of a report: whose a line is, where a report ends, what is missing. Lines are `lines`'.
 
 mod lines;
 
@@ -10,7 +9,7 @@ use crate::fio::CLIENTS_SUM;
 use crate::read_number::{Era, split_at_parenthesis};
 use lines::LatencyLine;
 use model::reading::{
-    Found, PriorityTime, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun, Reading,
+    Content, PriorityTime, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun, Reading,
 };
 
 /// Jobs after which an open report is passed on in parts, so that memory stays bounded.
@@ -207,7 +206,7 @@ impl TextReader {
         let errno = session.failure.map(|(errno, _)| errno);
         let jobs = session.announced.into_iter().map(|job| ReadJob { line: session.line, errno, ..job }).collect();
         let run = ReadRun { jobs, ..session.run };
-        sink(Event::Reading(Reading::new("fio-text", session.line, Found::Run(Box::new(run)))));
+        sink(Event::Reading(Reading::new("fio-text", session.line, Content::Run(Box::new(run)))));
     }
 
     fn close_run(&mut self, sink: &mut Sink<'_>) {
@@ -231,7 +230,7 @@ impl TextReader {
             sink(Event::damage(job.line, "the job has no numbers"));
         }
         self.session.answered = true;
-        sink(Event::Reading(Reading::new("fio-text", self.first_line, Found::Run(Box::new(run)))));
+        sink(Event::Reading(Reading::new("fio-text", self.first_line, Content::Run(Box::new(run)))));
     }
 
     /// Opens a report if none is open, and adds the announcements.
