@@ -149,16 +149,8 @@ fn share(some: usize, all: usize, rows: &str) -> String {
 
 /// Reason why the findings of `--strict` cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StrictnessError {
-    /// A word that is neither a check nor a grade.
-    #[error("`{name}` is neither a check nor a grade; there are: {USUAL}, {known}")]
-    Unknown {
-        /// The word.
-        name: String,
-        /// The words that would work.
-        known: String,
-    },
-}
+#[error("{0}")]
+pub struct StrictnessError(String);
 
 /// The findings that fail a run with `--strict`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -202,7 +194,8 @@ impl Strictness {
                 .chain(CHECKS.iter().map(|check| check.id))
                 .map(word)
                 .collect();
-            StrictnessError::Unknown { name: name.trim().to_owned(), known: words.join(", ") }
+            let (name, known) = (name.trim(), words.join(", "));
+            StrictnessError(format!("`{name}` is neither a check nor a grade; there are: {USUAL}, {known}"))
         })
     }
 

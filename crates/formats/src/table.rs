@@ -105,26 +105,9 @@ pub enum FormatError {
     /// The format cannot represent a value of the result.
     #[error("result not written: {0}")]
     NotWritten(String),
-    /// A line of a text trace is invalid.
-    #[error("{name}:{line}: {what}")]
-    Line {
-        /// Name of the trace.
-        name: String,
-        /// Line number, from 1.
-        line: u64,
-        /// Description of the error, with a valid example.
-        what: String,
-    },
-    /// A record of a binary trace is invalid.
-    #[error("{name}: byte {offset}: {what}")]
-    Byte {
-        /// Name of the trace.
-        name: String,
-        /// Offset of the record in bytes, from 0.
-        offset: u64,
-        /// Description of the error, with a valid example.
-        what: String,
-    },
+    /// A line of a text trace, a record of a binary one or a row of a compressed log is invalid; the text says where.
+    #[error("{0}")]
+    Damaged(String),
     /// A trace could not be read.
     #[error("{name}: {source}")]
     Trace {
@@ -132,14 +115,6 @@ pub enum FormatError {
         name: String,
         /// Cause.
         source: io::Error,
-    },
-    /// The file is not a compressed log, or it is damaged.
-    #[error("not a compressed log, or damaged: after {rows} rows {what}")]
-    Log {
-        /// Rows decoded before the damage.
-        rows: u64,
-        /// Description of the damage.
-        what: String,
     },
     /// The input could not be read, or the output not be written.
     #[error("{0}")]

@@ -2,6 +2,8 @@
 //!
 //! Owns scaling and rounding. Leaves the choice of numbers and units to the formats.
 
+use model::ReportStyle;
+
 /// Factor between unit prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -71,6 +73,16 @@ pub(crate) fn scaled_from(prefix: usize, value: u64, figures: usize, step: Step,
             let carry = u64::from(rest.is_some_and(|rest| rest >= step.factor() / 2));
             format!("{}{prefix}{unit}", whole + carry)
         }
+    }
+}
+
+/// Formats a rate with its unit: bytes, or bits with `unit_base=1`.
+pub(crate) fn rate(bytes_per_second: u64, style: &ReportStyle, step: Step) -> String {
+    let figures = style.significant_figures;
+    if style.bits {
+        scaled(bytes_per_second.saturating_mul(8), figures, step, "bit/s")
+    } else {
+        scaled(bytes_per_second, figures, step, "B/s")
     }
 }
 

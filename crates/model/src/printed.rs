@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 /// A direction of a report; `Mixed` if reads, writes and trims were reported together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadKind {
     /// Reads.
+    #[default]
     Read,
     /// Writes.
     Write,
@@ -168,7 +169,7 @@ pub struct ReadJob {
 
 /// One direction of a block.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadDirection {
     /// The direction.
     pub kind: ReadKind,
@@ -201,22 +202,8 @@ pub struct ReadDirection {
 
 impl ReadDirection {
     /// An empty direction.
-    pub const fn new(kind: ReadKind) -> Self {
-        ReadDirection {
-            kind,
-            bytes: None,
-            bytes_per_second: None,
-            iops: None,
-            runtime_ms: None,
-            ios: None,
-            zone_resets: None,
-            submission: None,
-            completion: None,
-            total: None,
-            priorities: Vec::new(),
-            bandwidth: None,
-            iops_samples: None,
-        }
+    pub fn new(kind: ReadKind) -> Self {
+        ReadDirection { kind, ..ReadDirection::default() }
     }
 }
 
@@ -299,7 +286,7 @@ pub struct LatencyShare {
 }
 
 /// One direction of a group.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadGroup {
     /// Number of the group.
     pub group: Option<f64>,

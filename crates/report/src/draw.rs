@@ -7,6 +7,7 @@ use crate::packed::ECHARTS;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime};
 use serde::Serialize;
 use serde_json::Value;
+use std::fmt::Display;
 
 /// Browser functions that ECharts expects. The chart is drawn synchronously without animation, so timers never fire.
 const BROWSER: &str = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};
@@ -133,30 +134,10 @@ impl Look {
     }
 }
 
-/// Errors of drawing a picture.
+/// A picture, page or document cannot be made; the text says which, and why.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DrawError {
-    /// The JavaScript engine or a library in it could not start.
-    #[error("the drawing engine does not start: {0}")]
-    Start(String),
-    /// The chart's code failed.
-    #[error("chart `{chart}` cannot be drawn: {message}")]
-    Chart {
-        /// Name of the chart.
-        chart: &'static str,
-        /// Message of the script.
-        message: String,
-    },
-    /// The data cannot be serialized.
-    #[error("the data of chart `{chart}` cannot be written as JSON: {source}")]
-    Data {
-        /// Name of the chart.
-        chart: &'static str,
-        /// Cause.
-        source: serde_json::Error,
-    },
-}
+#[error("{0}")]
+pub struct DrawError(pub(crate) String);
 
 /// A picture to be drawn.
 #[derive(Clone, Debug)]
@@ -181,11 +162,10 @@ impl ChartEngine {
     /// # Errors
     /// The engine does not start; since the scripts are embedded, the build is broken or memory is exhausted.
     pub fn new() -> Result<Self, DrawError> {
-        let start = |error: rquickjs::Error| DrawError::Start(error.to_string());
-        let runtime = Runtime::new().map_err(start)?;
+        let runtime = Runtime::new().map_err(not_started)?;
         runtime.set_memory_limit(MEMORY);
-        let context = Context::full(&runtime).map_err(start)?;
-        context.with(|ctx| load(&ctx)).map_err(DrawError::Start)?;
+        let context = Context::full(&runtime).map_err(not_started)?;
+        context.with(|ctx| load(&ctx)).map_err(not_started)?;
         Ok(ChartEngine { context, runtime })
     }
 
@@ -217,7 +197,7 @@ impl ChartEngine {
         look: &Look,
         number: usize,
     ) -> Result<String, DrawError> {
-        let json = |source| DrawError::Data { chart: chart.name, source };
+        let json = |error| not_written(chart.name, &error);
         let data = serde_json::to_string(data).map_err(json)?;
         let look = serde_json::to_string(look).map_err(json)?;
         // A collection sets its own threshold for the next one.
@@ -226,8 +206,16 @@ impl ChartEngine {
             let draw = ctx.eval::<Function<'_>, _>(DRAW).catch(&ctx).map_err(|error| error.to_string())?;
             draw.call::<_, String>((chart.name, data, look, number)).catch(&ctx).map_err(|error| error.to_string())
         });
-        drawn.map_err(|message| DrawError::Chart { chart: chart.name, message })
+        drawn.map_err(|message| DrawError(format!("chart `{}` cannot be drawn: {message}", chart.name)))
     }
+}
+
+fn not_started(error: impl Display) -> DrawError {
+    DrawError(format!("the drawing engine does not start: {error}"))
+}
+
+pub(crate) fn not_written(chart: &str, error: &serde_json::Error) -> DrawError {
+    DrawError(format!("the data of chart `{chart}` cannot be written as JSON: {error}"))
 }
 
 /// Loads all scripts that a chart needs, in order of their dependencies.

@@ -30,4 +30,4 @@ pub use chart::{CHARTS, Chart};
 pub use draw::{ChartEngine, DrawError, DrawRequest, LatencySeries, Look, Medium, Scale, Theme};
 pub use marker::{LOOKED_AT, is_ours, mark_pdf, mark_png, mark_svg, page_of_png};
 #[cfg(feature = "draw")]
-pub use raster::{RasterError, most_high, png, pngs};
+pub use raster::{most_high, png, pngs};

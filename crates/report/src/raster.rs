@@ -1,30 +1,11 @@
 //! SVG to PNG, with the embedded font only; fonts of the machine are not used.
 
 use crate::batch;
+use crate::draw::DrawError;
 use crate::font::{FAMILY, FILES};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
 use std::sync::Arc;
-
-/// Errors of rendering a picture.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RasterError {
-    /// The SVG document is invalid or unsupported.
-    #[error("the drawing cannot be read back: {0}")]
-    Drawing(String),
-    /// The picture is too large.
-    #[error("a picture of {width} × {height} pixels is too large; use a smaller --width or --scale")]
-    TooLarge {
-        /// Width in pixels.
-        width: u32,
-        /// Height in pixels.
-        height: u32,
-    },
-    /// The PNG could not be encoded.
-    #[error("the picture cannot be packed as PNG: {0}")]
-    Packing(String),
-}
 
 /// Most pixels in a picture: 64 Mi, 256 MiB of memory during rendering.
 const MOST_PIXELS: u64 = 64 << 20;
@@ -53,16 +34,16 @@ pub(crate) fn faces() -> Arc<Database> {
 ///
 /// # Errors
 /// The document is not valid SVG.
-pub(crate) fn tree(svg: &str, faces: &Arc<Database>) -> Result<Tree, RasterError> {
+pub(crate) fn tree(svg: &str, faces: &Arc<Database>) -> Result<Tree, DrawError> {
     let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::clone(faces), ..Options::default() };
-    Tree::from_str(svg, &options).map_err(|error| RasterError::Drawing(error.to_string()))
+    Tree::from_str(svg, &options).map_err(|error| DrawError(format!("the drawing cannot be read back: {error}")))
 }
 
 /// Renders an SVG document as PNG, with `scale` pixels per SVG unit.
 ///
 /// # Errors
 /// The document is not valid SVG, or the picture is too large.
-pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, RasterError> {
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, DrawError> {
     rendered(svg, scale, &faces())
 }
 
@@ -70,7 +51,7 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, RasterError> {
 ///
 /// # Errors
 /// As for one.
-pub fn pngs(drawings: &[String], scale: f32) -> Result<Vec<Vec<u8>>, RasterError> {
+pub fn pngs(drawings: &[String], scale: f32) -> Result<Vec<Vec<u8>>, DrawError> {
     let faces = faces();
     let render = |faces: &Arc<Database>, _: usize, svg: &String| rendered(svg, scale, faces);
     // Each thread has a page of pixels and its outlines in memory, 150 MB.
@@ -78,7 +59,7 @@ pub fn pngs(drawings: &[String], scale: f32) -> Result<Vec<Vec<u8>>, RasterError
     batch::each(drawings, helpers, &faces, || Some(Arc::clone(&faces)), render).into_iter().collect()
 }
 
-fn rendered(svg: &str, scale: f32, faces: &Arc<Database>) -> Result<Vec<u8>, RasterError> {
+fn rendered(svg: &str, scale: f32, faces: &Arc<Database>) -> Result<Vec<u8>, DrawError> {
     let tree = tree(svg, faces)?;
     let pixels = |length: f32| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is judged below")]
@@ -86,11 +67,12 @@ fn rendered(svg: &str, scale: f32, faces: &Arc<Database>) -> Result<Vec<u8>, Ras
         pixels
     };
     let (width, height) = (pixels(tree.size().width()), pixels(tree.size().height()));
-    let too_large = RasterError::TooLarge { width, height };
-    if u64::from(width) * u64::from(height) > MOST_PIXELS {
-        return Err(too_large);
-    }
-    let mut canvas = Pixmap::new(width, height).ok_or(too_large)?;
+    let canvas = Some(()).filter(|()| u64::from(width) * u64::from(height) <= MOST_PIXELS);
+    let canvas = canvas.and_then(|()| Pixmap::new(width, height));
+    let mut canvas = canvas.ok_or_else(|| {
+        let size = format!("{width} × {height} pixels");
+        DrawError(format!("a picture of {size} is too large; use a smaller --width or --scale"))
+    })?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut canvas.as_mut());
-    canvas.encode_png().map_err(|error| RasterError::Packing(error.to_string()))
+    canvas.encode_png().map_err(|error| DrawError(format!("the picture cannot be packed as PNG: {error}")))
 }

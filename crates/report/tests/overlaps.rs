@@ -4,9 +4,9 @@
 use analysis::Load;
 use analysis::compare::Verdict;
 use report::data::{
-    Axis, Band, Bin, Blocks, Capacity, Card, CardRow, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices, Distribution,
-    Level, LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Overlay, Panel, Quantity, RateTrial,
-    ResponseLimit, Rounds, Scaling, Series, Surface, Sweep, Table, Unit,
+    Axis, Band, Bin, Blocks, Capacity, Card, CardRow, Cdf, ChangedTest, Changes, Curve, DeviceRow, Devices,
+    Distribution, Level, LimitedRound, LimitedRule, Limits, Line, Mark, NumberChange, Overlay, Panel, Quantity,
+    RateTrial, ResponseLimit, Rounds, Scaling, Series, Surface, Sweep, Table, Unit,
 };
 use report::{Chart, ChartEngine, Look, Medium, Theme};
 use serde::Serialize;

@@ -61,7 +61,7 @@ impl Axis {
     /// The text is invalid; the message says how, and gives a valid example.
     pub fn parse(text: &str) -> Result<Axis, SurveyError> {
         let (name, values) = text.split_once('=').ok_or_else(|| {
-            SurveyError::Value(format!("`{text}` names no values; write it like bs=512..16m or iodepth=1,2,4..64"))
+            SurveyError(format!("`{text}` names no values; write it like bs=512..16m or iodepth=1,2,4..64"))
         })?;
         Axis::new(name, values)
     }
@@ -99,7 +99,7 @@ impl Axis {
 pub(crate) fn may_be_set(name: &str, value: &str) -> Result<(), SurveyError> {
     may_be_named(name)?;
     match untrusted::outside_effect(name, value) {
-        Some(how) => Err(SurveyError::Value(format!(
+        Some(how) => Err(SurveyError(format!(
             "`{name}={value}` cannot be swept: it {how}, and a survey touches nothing but its target; leave it out, or \
              give it to plumb fio"
         ))),
@@ -109,13 +109,11 @@ pub(crate) fn may_be_set(name: &str, value: &str) -> Result<(), SurveyError> {
 
 fn may_be_named(name: &str) -> Result<(), SurveyError> {
     if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"_-".contains(&letter)) {
-        return Err(SurveyError::Value(format!(
-            "`{name}` is not an option; write it like bs=512..16m or iodepth=1,2,4..64"
-        )));
+        return Err(SurveyError(format!("`{name}` is not an option; write it like bs=512..16m or iodepth=1,2,4..64")));
     }
     let main = untrusted::main_name(name);
     if OURS.contains(&main) || main.ends_with("_log") || main.starts_with("verify") {
-        return Err(SurveyError::Value(format!(
+        return Err(SurveyError(format!(
             "`{name}` cannot be swept: the survey sets it itself; any other option that plumb fio --cmdhelp=all \
              lists can, and so can bs, users and size"
         )));

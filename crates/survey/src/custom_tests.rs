@@ -51,7 +51,7 @@ impl TryFrom<TestEntry> for CustomTest {
 
     fn try_from(written: TestEntry) -> Result<Self, SurveyError> {
         let kind = TestKind::of_pattern(&written.rw).ok_or_else(|| {
-            SurveyError::Value(format!(
+            SurveyError(format!(
                 "`{}` is not a pattern; there are read, write, randread, randwrite, rw and randrw",
                 written.rw
             ))
@@ -59,33 +59,31 @@ impl TryFrom<TestEntry> for CustomTest {
         let mut options = Vec::new();
         if let Some(mix) = written.mix {
             if !kind.is_mixed() {
-                return Err(SurveyError::Value(format!(
+                return Err(SurveyError(format!(
                     "mix says how much of rw and randrw is reads; rw = \"{}\" has one way",
                     written.rw
                 )));
             }
             if mix > 100 {
-                return Err(SurveyError::Value(format!(
-                    "mix = {mix} is not from 0 to 100: the percent that are reads"
-                )));
+                return Err(SurveyError(format!("mix = {mix} is not from 0 to 100: the percent that are reads")));
             }
             options.push(("rwmixread".to_owned(), mix.to_string()));
         }
         if let Some(sync) = written.sync {
             if !kind.writes() {
-                return Err(SurveyError::Value(format!(
+                return Err(SurveyError(format!(
                     "sync says how writes are made safe; rw = \"{}\" writes nothing",
                     written.rw
                 )));
             }
             if !SYNCS.contains(&sync.as_str()) {
-                return Err(SurveyError::Value(format!("sync = \"{sync}\" is none of {}", SYNCS.join(", "))));
+                return Err(SurveyError(format!("sync = \"{sync}\" is none of {}", SYNCS.join(", "))));
             }
             options.push(("sync".to_owned(), sync));
         }
         for (name, TextValue(value)) in written.options {
             if ["bs", "blocksize", "users", "numjobs", "size", "rwmixread", "rwmixwrite", "sync"].contains(&&*name) {
-                return Err(SurveyError::Value(format!(
+                return Err(SurveyError(format!(
                     "`{name}` cannot be an option; the test's keys are rw, bs, users, mix and sync"
                 )));
             }
@@ -145,12 +143,12 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<CustomTests, D:
 fn may_be_called(name: &str) -> Result<(), SurveyError> {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(letters) {
-        return Err(SurveyError::Value(format!(
+        return Err(SurveyError(format!(
             "`{name}` is not a name for a test: use letters, digits, - and _, at most {LONGEST_NAME}"
         )));
     }
     if name == "all" || TestKind::is_taken(name) {
-        return Err(SurveyError::Value(format!("`{name}` is the name of a built-in test; choose another name")));
+        return Err(SurveyError(format!("`{name}` is the name of a built-in test; choose another name")));
     }
     Ok(())
 }

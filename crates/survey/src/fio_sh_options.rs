@@ -106,7 +106,7 @@ impl FioShOptions {
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
             let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
-                return Err(SurveyError::Value(format!(
+                return Err(SurveyError(format!(
                     "`{word}` is not an option of fio.sh; its letters begin with - (see fio.sh -h)"
                 )));
             };
@@ -117,7 +117,7 @@ impl FioShOptions {
             for (at, letter) in cluster.char_indices() {
                 let row = LETTERS.iter().find(|(known, ..)| *known == letter && letter != OVERWRITE.0);
                 let Some((_, placeholder, _)) = row else {
-                    return Err(SurveyError::Value(format!("fio.sh has no letter -{letter} (see fio.sh -h)")));
+                    return Err(SurveyError(format!("fio.sh has no letter -{letter} (see fio.sh -h)")));
                 };
                 if placeholder.is_empty() {
                     found.set(letter, String::new());
@@ -128,7 +128,7 @@ impl FioShOptions {
                     "" => rest
                         .next()
                         .cloned()
-                        .ok_or_else(|| SurveyError::Value(format!("-{letter} needs a value (see fio.sh -h)")))?,
+                        .ok_or_else(|| SurveyError(format!("-{letter} needs a value (see fio.sh -h)")))?,
                     joined => joined.to_owned(),
                 };
                 found.set(letter, value);
@@ -159,9 +159,7 @@ impl Raw {
     fn number(&self, letter: char, most: u64) -> Result<Option<u64>, SurveyError> {
         let Some(text) = self.get(letter) else { return Ok(None) };
         let number = text.parse::<u64>().ok().filter(|number| (1..=most).contains(number));
-        number
-            .map(Some)
-            .ok_or_else(|| SurveyError::Value(format!("-{letter} {text}: is not a whole number from 1 to {most}")))
+        number.map(Some).ok_or_else(|| SurveyError(format!("-{letter} {text}: is not a whole number from 1 to {most}")))
     }
 
     fn settle(&self) -> Result<FioShOptions, SurveyError> {
@@ -208,24 +206,24 @@ impl Raw {
         };
         // Divided among the devices, as in fio.sh.
         let each = whole.checked_mul(MIB).map(|bytes| bytes / devices.max(1) as u64 / MIB * MIB);
-        let each = each.ok_or_else(|| SurveyError::Value(format!("-m {whole}: is more than 64 bits can hold")))?;
+        let each = each.ok_or_else(|| SurveyError(format!("-m {whole}: is more than 64 bits can hold")))?;
         parse_values::size(&each.to_string())
     }
 
     fn check_raw(&self, request: &SurveyRequest) -> Result<(), SurveyError> {
         if !self.has('r') {
             if let Some(letter) = ['y', 'z'].into_iter().find(|letter| self.has(*letter)) {
-                return Err(SurveyError::Value(format!("-{letter} is for raw devices; name them with -r")));
+                return Err(SurveyError(format!("-{letter} is for raw devices; name them with -r")));
             }
             return Ok(());
         }
         if self.has('i') {
-            return Err(SurveyError::Value("-i makes files, and -r measures devices; give one of them".to_owned()));
+            return Err(SurveyError("-i makes files, and -r measures devices; give one of them".to_owned()));
         }
         let Some(sizes) = self.get('z') else { return Ok(()) };
         let count = sizes.split(':').count();
         if count != request.targets.len() {
-            return Err(SurveyError::Value(format!("-z names {count} sizes and -r {} devices", request.targets.len())));
+            return Err(SurveyError(format!("-z names {count} sizes and -r {} devices", request.targets.len())));
         }
         Ok(())
     }
@@ -259,14 +257,14 @@ fn tests(text: &str) -> Result<Vec<TestKind>, SurveyError> {
             "write" => vec![TestKind::LogWrite],
             "randrw" => vec![TestKind::Mixed],
             _ => {
-                return Err(SurveyError::Value(format!(
+                return Err(SurveyError(format!(
                     "-t {word}: is not a test; there are readrand, read, write, randrw and all"
                 )));
             }
         };
         kinds.into_iter().for_each(|kind| push_new(&mut found, kind));
     }
-    if found.is_empty() { Err(SurveyError::Value("-t names no test".to_owned())) } else { Ok(found) }
+    if found.is_empty() { Err(SurveyError("-t names no test".to_owned())) } else { Ok(found) }
 }
 
 fn devices(text: &str) -> Vec<PathBuf> {

@@ -11,6 +11,7 @@ use measure::{Direction, Nanos, PerDirection};
 use plan::{
     Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, Mix, Plan, RecordPlan, SyncMode, Work,
 };
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 const MIB: u32 = 1 << 20;
@@ -254,9 +255,8 @@ impl SurveyTest {
         self.check(target)?;
         let mut options = vec![("ioengine".to_owned(), engine.to_owned())];
         options.extend(self.extras.iter().cloned());
-        let mut job = parser
-            .apply(&self.literal(setup), &options, surroundings)
-            .map_err(|error| SurveyError::Option { test: self.describe(), error })?;
+        let mut job =
+            parser.apply(&self.literal(setup), &options, surroundings).map_err(|error| self.error(error.mistakes()))?;
         // The options echoed in JSON describe the whole test, in the order of a job file that repeats it.
         let mut written = vec![("name".to_owned(), self.kind.id().to_owned())];
         written.extend(self.fixed_options(setup));
@@ -293,8 +293,8 @@ impl SurveyTest {
         Ok(())
     }
 
-    fn error(&self, why: String) -> SurveyError {
-        SurveyError::Test { test: self.describe(), why }
+    fn error(&self, why: impl Display) -> SurveyError {
+        SurveyError(format!("{}: {why}", self.describe()))
     }
 }
 

@@ -93,10 +93,7 @@ impl OpenLoad {
     ) -> Result<(Plan, f64), SurveyError> {
         if target.access == Access::Direct && !self.block.is_multiple_of(target.direct_multiple) {
             let multiple = target.direct_multiple;
-            return Err(SurveyError::Value(format!(
-                "--bs={}: O_DIRECT takes multiples of {multiple} bytes here",
-                self.block
-            )));
+            return Err(SurveyError(format!("--bs={}: O_DIRECT takes multiples of {multiple} bytes here", self.block)));
         }
         let mut jobs = Vec::new();
         let mut total = 0.0;
@@ -107,7 +104,7 @@ impl OpenLoad {
             let mut options = self.options(target, run);
             options.extend(own.into_iter().map(|(name, value)| (name.to_owned(), value)));
             let job = parser.apply(&base, &options, surroundings);
-            jobs.push(job.map_err(|error| SurveyError::Option { test: "plumb capacity".to_owned(), error })?);
+            jobs.push(job.map_err(|error| SurveyError(format!("plumb capacity: {}", error.mistakes())))?);
             Ok(())
         };
         match run.sending {
@@ -217,11 +214,11 @@ pub fn added_option(text: &str) -> Result<(String, String), SurveyError> {
     let option = text.trim_start_matches('-');
     let (name, value) = option.split_once('=').unwrap_or((option, "1"));
     if name.is_empty() {
-        return Err(SurveyError::Value(format!("{text} is not an option of fio; write it like hipri=1")));
+        return Err(SurveyError(format!("{text} is not an option of fio; write it like hipri=1")));
     }
     if OWN.contains(&name) {
         let own = format!("{name} is set by plumb capacity itself; its own options are in --help");
-        return Err(SurveyError::Value(own));
+        return Err(SurveyError(own));
     }
     Ok((name.to_owned(), value.to_owned()))
 }

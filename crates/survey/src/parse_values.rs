@@ -18,11 +18,11 @@ const MOST_VALUES: usize = 1024;
 /// # Errors
 /// The text is invalid; the message gives a valid example.
 pub fn size(text: &str) -> Result<u64, SurveyError> {
-    let wrong = || SurveyError::Value(format!("`{text}` is not a size; write it like 512M or 16G"));
+    let wrong = || SurveyError(format!("`{text}` is not a size; write it like 512M or 16G"));
     let bytes = binary_size(text).ok_or_else(wrong)? / MIB * MIB;
     if bytes < LEAST_SIZE || bytes > i64::MAX as u64 {
         let which = if bytes < LEAST_SIZE { "small" } else { "large" };
-        return Err(SurveyError::Value(format!("`{text}` is too {which}; a survey takes 16M and more")));
+        return Err(SurveyError(format!("`{text}` is too {which}; a survey takes 16M and more")));
     }
     Ok(bytes)
 }
@@ -32,7 +32,7 @@ pub fn size(text: &str) -> Result<u64, SurveyError> {
 /// # Errors
 /// The text is invalid; the message gives a valid example.
 pub fn room(text: &str) -> Result<u64, SurveyError> {
-    let wrong = || SurveyError::Value(format!("`{text}` is not a size; write it like 0, 512M or 16G"));
+    let wrong = || SurveyError(format!("`{text}` is not a size; write it like 0, 512M or 16G"));
     binary_size(text).filter(|&bytes| i64::try_from(bytes).is_ok()).ok_or_else(wrong)
 }
 
@@ -41,8 +41,7 @@ pub fn room(text: &str) -> Result<u64, SurveyError> {
 /// # Errors
 /// The text is invalid; the message gives a valid example.
 pub fn patience(text: &str) -> Result<u64, SurveyError> {
-    let wrong =
-        || SurveyError::Value(format!("`{text}` is not a time; write it like 10s or 2m, up to 24h, or 0 for never"));
+    let wrong = || SurveyError(format!("`{text}` is not a time; write it like 10s or 2m, up to 24h, or 0 for never"));
     span(text).filter(|seconds| *seconds <= 86_400).ok_or_else(wrong)
 }
 
@@ -51,7 +50,7 @@ pub fn patience(text: &str) -> Result<u64, SurveyError> {
 /// # Errors
 /// The text is invalid; the message gives a valid example.
 pub fn seconds(text: &str) -> Result<u64, SurveyError> {
-    let wrong = || SurveyError::Value(format!("`{text}` is not a time; write it like 10s or 2m, up to 24h"));
+    let wrong = || SurveyError(format!("`{text}` is not a time; write it like 10s or 2m, up to 24h"));
     span(text).filter(|seconds| (1..=86_400).contains(seconds)).ok_or_else(wrong)
 }
 
@@ -70,7 +69,7 @@ pub fn warm_up(text: &str) -> Result<WarmUp, SurveyError> {
         return Ok(WarmUp::Steady);
     }
     let wrong =
-        || SurveyError::Value(format!("`{text}` is neither a time nor `steady`; write it like 0, 5s or 1m, up to 24h"));
+        || SurveyError(format!("`{text}` is neither a time nor `steady`; write it like 0, 5s or 1m, up to 24h"));
     span(text).filter(|seconds| *seconds <= 86_400).map(WarmUp::Seconds).ok_or_else(wrong)
 }
 
@@ -81,9 +80,7 @@ pub fn warm_up(text: &str) -> Result<WarmUp, SurveyError> {
 pub fn block_sizes(text: &str) -> Result<Vec<u32>, SurveyError> {
     numbers(text, MOST_BLOCK, "a block size from 512 to 1G, like 8k, 1m or 512..16m").and_then(|sizes| {
         match sizes.iter().find(|size| !size.is_multiple_of(512)) {
-            Some(odd) => {
-                Err(SurveyError::Value(format!("{odd} is not a multiple of 512, and disks have no smaller pieces")))
-            }
+            Some(odd) => Err(SurveyError(format!("{odd} is not a multiple of 512, and disks have no smaller pieces"))),
             None => Ok(sizes),
         }
     })
@@ -104,7 +101,7 @@ fn numbers(text: &str, most: u64, what: &str) -> Result<Vec<u32>, SurveyError> {
         let Some((from, to)) = word.split_once("..") else { continue };
         let to = to.split_once('+').map_or(to, |(to, _)| to);
         if let Some(end) = [from, to].into_iter().find(|end| binary_size(end).is_some_and(|number| !within(&number))) {
-            return Err(SurveyError::Value(format!("`{end}` in `{word}` is not {what}")));
+            return Err(SurveyError(format!("`{end}` in `{word}` is not {what}")));
         }
     }
     let values = values(text)?;
@@ -112,7 +109,7 @@ fn numbers(text: &str, most: u64, what: &str) -> Result<Vec<u32>, SurveyError> {
         let found = binary_size(value).filter(within);
         found
             .and_then(|number| u32::try_from(number).ok())
-            .ok_or_else(|| SurveyError::Value(format!("`{value}` is not {what}")))
+            .ok_or_else(|| SurveyError(format!("`{value}` is not {what}")))
     };
     values.iter().map(number).collect()
 }
@@ -125,7 +122,7 @@ pub(crate) fn values(text: &str) -> Result<Vec<String>, SurveyError> {
     let mut values: Vec<String> = Vec::new();
     for word in text.split(',').map(str::trim) {
         if word.is_empty() {
-            return Err(SurveyError::Value(format!("`{text}` has an empty value; write it like 1,2,4..64")));
+            return Err(SurveyError(format!("`{text}` has an empty value; write it like 1,2,4..64")));
         }
         let found = match word.split_once("..") {
             Some((from, to)) => range(word, from, to)?,
@@ -133,16 +130,15 @@ pub(crate) fn values(text: &str) -> Result<Vec<String>, SurveyError> {
         };
         found.into_iter().for_each(|value| push_new(&mut values, value));
         if values.len() > MOST_VALUES {
-            return Err(SurveyError::Value(format!("`{text}` has more than {MOST_VALUES} values")));
+            return Err(SurveyError(format!("`{text}` has more than {MOST_VALUES} values")));
         }
     }
     Ok(values)
 }
 
 fn range(word: &str, from: &str, to: &str) -> Result<Vec<String>, SurveyError> {
-    let wrong = || {
-        SurveyError::Value(format!("`{word}` is not a range; write it like 4..64 (doubled) or 10..100+10 (in steps)"))
-    };
+    let wrong =
+        || SurveyError(format!("`{word}` is not a range; write it like 4..64 (doubled) or 10..100+10 (in steps)"));
     let (to, step) = match to.split_once('+') {
         Some((to, step)) => (to, Some(binary_size(step).filter(|step| *step > 0).ok_or_else(wrong)?)),
         None => (to, None),
@@ -155,7 +151,7 @@ fn range(word: &str, from: &str, to: &str) -> Result<Vec<String>, SurveyError> {
     let mut at = from;
     while at < to {
         if found.len() > MOST_VALUES {
-            return Err(SurveyError::Value(format!("`{word}` has more than {MOST_VALUES} values")));
+            return Err(SurveyError(format!("`{word}` has more than {MOST_VALUES} values")));
         }
         found.push(short_size(at));
         at = step.map_or_else(|| at.saturating_mul(2), |step| at.saturating_add(step));

@@ -30,7 +30,7 @@ impl Precondition {
         match text.trim() {
             "twice" => Ok(Precondition::Twice),
             "steady" => Ok(Precondition::Steady),
-            _ => Err(SurveyError::Value(format!("`{text}` is neither `twice` nor `steady`"))),
+            _ => Err(SurveyError(format!("`{text}` is neither `twice` nor `steady`"))),
         }
     }
 

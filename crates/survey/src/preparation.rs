@@ -56,9 +56,7 @@ impl Preparation {
             request.seed = request.seed.or(Some(seed));
         }
         if request.budget.is_some() && request.precondition != Precondition::Steady {
-            return Err(SurveyError::Value(
-                "--budget limits the writes of --precondition=steady; give both".to_owned(),
-            ));
+            return Err(SurveyError("--budget limits the writes of --precondition=steady; give both".to_owned()));
         }
         let mut found = FoundTarget::look(&request)?;
         let suite = suite(&request, found.writes)?;

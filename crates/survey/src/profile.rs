@@ -107,11 +107,11 @@ impl Profile {
     /// # Errors
     /// It has no value, or the command sets it.
     pub fn added_option(text: &str) -> Result<(String, String), SurveyError> {
-        let (name, value) = text.split_once('=').ok_or_else(|| {
-            SurveyError::Value(format!("{text} is not an option of fio; write it like ioengine=io_uring"))
-        })?;
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| SurveyError(format!("{text} is not an option of fio; write it like ioengine=io_uring")))?;
         if SET.contains(&name) {
-            return Err(SurveyError::Value(format!("{name} is set by plumb ask itself")));
+            return Err(SurveyError(format!("{name} is set by plumb ask itself")));
         }
         Ok((name.to_owned(), value.to_owned()))
     }
@@ -122,18 +122,18 @@ impl Profile {
     /// It is not valid TOML (the message has line and column), has no test, or a rule that cannot be read.
     pub fn from_toml(text: &str) -> Result<Self, SurveyError> {
         let found: Profile =
-            toml::from_str(text).map_err(|error| SurveyError::File(error.to_string().trim_end().to_owned()))?;
+            toml::from_str(text).map_err(|error| SurveyError(error.to_string().trim_end().to_owned()))?;
         if found.tests.is_empty() {
-            return Err(SurveyError::File("there is no [[test]]".to_owned()));
+            return Err(SurveyError("there is no [[test]]".to_owned()));
         }
         found.bytes()?;
         for rule in found.tests.iter().flat_map(|test| &test.rules) {
             let limit = rule.rule(1)?;
             if found.most.is_some() && !limit.is_time() {
-                return Err(SurveyError::File(format!("{}: with `most`, limits are on latencies", rule.number)));
+                return Err(SurveyError(format!("{}: with `most`, limits are on latencies", rule.number)));
             }
             if rule.source.trim().is_empty() || rule.date.trim().is_empty() {
-                return Err(SurveyError::File(format!("{}: a rule needs its source and date", rule.number)));
+                return Err(SurveyError(format!("{}: a rule needs its source and date", rule.number)));
             }
         }
         found.check_units()?;
@@ -155,7 +155,7 @@ impl Profile {
             None if names_units => "jobs with {units} need `most`, the largest number that is tried",
             _ => return Ok(()),
         };
-        Err(SurveyError::File(wrong.to_owned()))
+        Err(SurveyError(wrong.to_owned()))
     }
 
     /// Space for its files.
@@ -195,7 +195,7 @@ impl ProfileTest {
             let number = after.split_once('}').and_then(|(inside, after)| Some((times_units(inside, units)?, after)));
             let Some((number, after)) = number else {
                 let line = after.lines().next().unwrap_or_default();
-                return Err(SurveyError::File(format!(
+                return Err(SurveyError(format!(
                     "{}: {{{line}: write a number of units like {{units}} or {{2.5 * units}}",
                     self.name
                 )));
@@ -225,7 +225,7 @@ impl ProfileRule {
     /// # Errors
     /// The number or the limit cannot be read.
     pub fn rule(&self, units: u32) -> Result<Rule, SurveyError> {
-        let wrong = |what: &str| SurveyError::File(format!("{}: {what}", self.number));
+        let wrong = |what: &str| SurveyError(format!("{}: {what}", self.number));
         let (part, number) = self
             .number
             .split_once(' ')

@@ -136,7 +136,7 @@ impl SurveyRequest {
     /// # Errors
     /// The file is invalid; the message has line and column.
     pub fn from_toml(text: &str) -> Result<SurveyRequest, SurveyError> {
-        toml::from_str(text).map_err(|error| SurveyError::File(error.to_string().trim_end().to_owned()))
+        toml::from_str(text).map_err(|error| SurveyError(error.to_string().trim_end().to_owned()))
     }
 
     /// The Plan with the patience of `stuck_after`.
@@ -201,7 +201,7 @@ impl SurveyRequest {
                 ("all", _) => TestKind::ALL.to_vec(),
                 (_, Some(kind)) => vec![kind],
                 _ => {
-                    return Err(SurveyError::Value(format!(
+                    return Err(SurveyError(format!(
                         "`{word}` is not a test; there are randread, read, write, randrw and all"
                     )));
                 }
@@ -374,8 +374,8 @@ impl SurveyRequest {
     /// The setting that is refused, with an alternative.
     pub fn check_untrusted(&self, engines: &[EngineSpec]) -> Result<(), SurveyError> {
         if let Some(identity) = self.overwrite.first() {
-            return Err(SurveyError::Untrusted(format!(
-                "overwrite = {identity:?} lifts the guard of devices; give --overwrite on the command line if \
+            return Err(SurveyError(format!(
+                "--untrusted: overwrite = {identity:?} lifts the guard of devices; give --overwrite on the command line if \
                  you want it"
             )));
         }
@@ -388,8 +388,8 @@ impl SurveyRequest {
         let own = self.own.values().flat_map(|test| test.options.iter().map(|(name, value)| (name.as_str(), value)));
         for (option, value) in axes.chain(own).chain(self.engine.iter().map(|name| ("ioengine", name))) {
             if let Some(why) = objection(option, value, engines) {
-                return Err(SurveyError::Untrusted(format!(
-                    "{option} = {value:?} {why}; leave it out, or give it on the command line if you want it"
+                return Err(SurveyError(format!(
+                    "--untrusted: {option} = {value:?} {why}; leave it out, or give it on the command line if you want it"
                 )));
             }
         }
@@ -402,8 +402,8 @@ fn check_path(key: &str, path: &Path) -> Result<(), SurveyError> {
     if !leads_outside(&shown) {
         return Ok(());
     }
-    Err(SurveyError::Untrusted(format!(
-        "{key} = {shown:?} leads out of this directory; name a place in it or below it"
+    Err(SurveyError(format!(
+        "--untrusted: {key} = {shown:?} leads out of this directory; name a place in it or below it"
     )))
 }
 

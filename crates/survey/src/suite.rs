@@ -57,7 +57,7 @@ pub fn suite(request: &SurveyRequest, writes: Writes) -> Result<Suite, SurveyErr
     let shared = SurveyRequest { own: CustomTests::new(), ..request.clone() };
     for (name, own) in &request.own {
         if own.kind.writes() && writes == Writes::Forbidden {
-            return Err(SurveyError::Value(format!(
+            return Err(SurveyError(format!(
                 "`{name}` would overwrite data: survey a directory, or take the test out of the file"
             )));
         }
@@ -67,7 +67,7 @@ pub fn suite(request: &SurveyRequest, writes: Writes) -> Result<Suite, SurveyErr
     }
     if once.is_empty() {
         let kinds: Vec<&str> = left_out.iter().map(|kind| kind.word()).collect();
-        return Err(SurveyError::Value(format!(
+        return Err(SurveyError(format!(
             "nothing is left to measure: {} would overwrite data; survey a directory, or read with --tests randread,read",
             kinds.join(" and ")
         )));
@@ -159,7 +159,7 @@ fn crossed(so_far: &[Options], axis: &Axis) -> Result<Vec<Options>, SurveyError>
 fn too_many(count: usize) -> Result<(), SurveyError> {
     match count {
         ..=MOST_TESTS => Ok(()),
-        _ => Err(SurveyError::Value(format!(
+        _ => Err(SurveyError(format!(
             "this makes {count} tests and more; {MOST_TESTS} is the most, so sweep fewer values"
         ))),
     }
@@ -169,7 +169,7 @@ fn too_many(count: usize) -> Result<(), SurveyError> {
 fn in_rounds(once: &[SurveyTest], request: &SurveyRequest) -> Result<Vec<SurveyTest>, SurveyError> {
     let repeat = request.repeat.unwrap_or(1);
     if !(1..=MOST_REPEATS).contains(&repeat) {
-        return Err(SurveyError::Value(format!("repeat {repeat} is not from 1 to {MOST_REPEATS}")));
+        return Err(SurveyError(format!("repeat {repeat} is not from 1 to {MOST_REPEATS}")));
     }
     too_many(once.len().saturating_mul(repeat as usize))?;
     let mut draw = SplitMix::new(request.seed.unwrap_or(0));

@@ -70,12 +70,12 @@ impl FoundTarget {
         }
         let shown = request.targets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         let natures = match natures.as_slice() {
-            [] => return Err(SurveyError::Target("nothing is named to survey; give a PATH|DEVICE".to_owned())),
+            [] => return Err(SurveyError("nothing is named to survey; give a PATH|DEVICE".to_owned())),
             [(first, _)] => *first,
             many => match many.iter().find(|(kind, _)| *kind != TargetKind::Device) {
                 Some((_, path)) => {
                     let path = path.display();
-                    return Err(SurveyError::Target(format!(
+                    return Err(SurveyError(format!(
                         "{path}: is not a block device, and only devices can be surveyed together; name one directory"
                     )));
                 }
@@ -83,7 +83,7 @@ impl FoundTarget {
             },
         };
         if request.file_per_user && natures != TargetKind::WorkFile {
-            return Err(SurveyError::Target(format!("{shown}: files for each user are made in a directory; name one")));
+            return Err(SurveyError(format!("{shown}: files for each user are made in a directory; name one")));
         }
         let writes = match natures {
             TargetKind::WorkFile => Writes::Allowed,
@@ -91,10 +91,10 @@ impl FoundTarget {
             TargetKind::Device => consented_writes(&request.targets, &request.overwrite)?,
         };
         if !request.overwrite.is_empty() && natures != TargetKind::Device {
-            return Err(SurveyError::Target(format!("{shown}: is not a device; --overwrite is for devices")));
+            return Err(SurveyError(format!("{shown}: is not a device; --overwrite is for devices")));
         }
         if !request.precondition.is_unset() && writes == Writes::Forbidden {
-            return Err(SurveyError::Target(format!(
+            return Err(SurveyError(format!(
                 "{shown}: would be written by --precondition; name a directory, or the device once more with --overwrite"
             )));
         }
@@ -184,7 +184,7 @@ fn kind(path: &Path) -> Result<TargetKind, SurveyError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && may_be_made(path) => {
             return Ok(TargetKind::WorkFile);
         }
-        Err(error) => return Err(SurveyError::Target(format!("{shown}: {error}"))),
+        Err(error) => return Err(SurveyError(format!("{shown}: {error}"))),
     };
     if kind.is_dir() || (kind.is_file() && work_file::is_ours(path)) {
         Ok(TargetKind::WorkFile)
@@ -193,7 +193,7 @@ fn kind(path: &Path) -> Result<TargetKind, SurveyError> {
     } else if kind.is_file() && std::fs::metadata(path).is_ok_and(|found| found.len() >= LEAST_SIZE) {
         Ok(TargetKind::ForeignFile)
     } else {
-        Err(SurveyError::Target(format!(
+        Err(SurveyError(format!(
             "{shown}: is neither a directory nor a block device nor a file of 16M and more; name the directory, plumb \
              creates a work file there"
         )))
@@ -272,7 +272,7 @@ impl OpenTarget {
     pub fn check_written(&self, result: &RunResult) -> Result<(), SurveyError> {
         let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) else { return Ok(()) };
         let size = short_size(self.target.total());
-        Err(SurveyError::Target(format!("{}: {size} cannot be written: {}", self.shown, error.message)))
+        Err(SurveyError(format!("{}: {size} cannot be written: {}", self.shown, error.message)))
     }
 
     /// Marks the work files as filled and checks them for holes. Returns a remark on each whose holes are unknown.
@@ -317,7 +317,7 @@ fn chosen_size(paths: &[PathBuf], request: &SurveyRequest) -> Result<u64, Survey
         // For a single file, the size is checked when the file is created.
         if count > 1 && size > usable {
             let size = short_size(size);
-            return Err(SurveyError::Target(format!(
+            return Err(SurveyError(format!(
                 "{count} files of {size} do not fit; at most --size {} each",
                 written_size(usable)
             )));
@@ -327,7 +327,7 @@ fn chosen_size(paths: &[PathBuf], request: &SurveyRequest) -> Result<u64, Survey
     let wanted = if request.quick { QUICK_SIZE } else { USUAL_SIZE.min(room.free / 4) } / count / MIB * MIB;
     let fitting = wanted.max(LEAST_SIZE).min(usable);
     if fitting < LEAST_SIZE {
-        return Err(SurveyError::Target(format!(
+        return Err(SurveyError(format!(
             "{}: only {} are free, too little for a survey; free at least {}",
             directory_of(&first).display(),
             rounded_size(measure::float(room.free)),
@@ -340,9 +340,7 @@ fn chosen_size(paths: &[PathBuf], request: &SurveyRequest) -> Result<u64, Survey
 fn capacity(path: &Path) -> Result<u64, SurveyError> {
     let refused = |error: std::io::Error| {
         let shown = path.display();
-        SurveyError::Target(format!(
-            "{shown}: cannot be read: {error} (reading a device needs root or the group `disk`)"
-        ))
+        SurveyError(format!("{shown}: cannot be read: {error} (reading a device needs root or the group `disk`)"))
     };
     std::fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0))).map_err(refused)
 }
@@ -350,7 +348,7 @@ fn capacity(path: &Path) -> Result<u64, SurveyError> {
 fn usable_of(shown: &str, capacity: u64, request: &SurveyRequest) -> Result<u64, SurveyError> {
     let whole = capacity / MIB * MIB;
     if whole < LEAST_SIZE {
-        return Err(SurveyError::Target(format!(
+        return Err(SurveyError(format!(
             "{shown}: holds {}; a survey needs at least 16 MiB",
             rounded_size(measure::float(capacity))
         )));
@@ -358,7 +356,7 @@ fn usable_of(shown: &str, capacity: u64, request: &SurveyRequest) -> Result<u64,
     match request.size {
         Some(size) if size > whole => {
             let (holds, size) = (rounded_size(measure::float(whole)), short_size(size));
-            Err(SurveyError::Target(format!(
+            Err(SurveyError(format!(
                 "{shown}: holds {holds}, --size {size} is more; at most --size {}",
                 written_size(whole)
             )))
@@ -452,7 +450,7 @@ fn consented_writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes, 
     }
     match unused.first() {
         Some(word) => {
-            Err(SurveyError::Target(format!("--overwrite {word}: no device has this serial number, WWID or NAME:SIZE")))
+            Err(SurveyError(format!("--overwrite {word}: no device has this serial number, WWID or NAME:SIZE")))
         }
         None => Ok(Writes::Allowed),
     }

@@ -90,7 +90,7 @@ impl WorkFile {
                 if missing == 0 {
                     return Ok(None);
                 }
-                Err(SurveyError::Target(format!(
+                Err(SurveyError(format!(
                     "{}: {} of {} are holes or were never written, so reads would not reach the device",
                     self.path.display(),
                     rounded_size(measure::float(missing)),

@@ -19,7 +19,7 @@ const MOST: usize = 12;
 const ERROR: f64 = 0.05 / 60.0;
 /// Numbers of neighbours that are averaged to estimate the correlation.
 const WIDTHS: [usize; 4] = [1, 2, 4, 8];
-/// Below this number of values, no change is told from a slow wave if the correlation is above the next number.
+/// With fewer values, a change looks like a slow wave if the correlation is above the next number.
 const SHORT: usize = 60;
 const SLOW: f64 = 0.5;
 

@@ -13,6 +13,7 @@ use measure::Nanos;
 pub use merge::{Trace, merge};
 use plan::{Operation, ReplayPlan, Timing};
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::io::{self, BufRead, Write};
 
 /// One recorded I/O.
@@ -63,10 +64,10 @@ enum At<'name> {
 }
 
 impl At<'_> {
-    fn wrong(self, what: impl Into<String>) -> FormatError {
+    fn wrong(self, what: impl Display) -> FormatError {
         match self {
-            At::Line(name, line) => FormatError::Line { name: name.to_owned(), line, what: what.into() },
-            At::Byte(name, offset) => FormatError::Byte { name: name.to_owned(), offset, what: what.into() },
+            At::Line(name, line) => FormatError::Damaged(format!("{name}:{line}: {what}")),
+            At::Byte(name, offset) => FormatError::Damaged(format!("{name}: byte {offset}: {what}")),
         }
     }
 }

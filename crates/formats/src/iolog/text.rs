@@ -52,7 +52,7 @@ impl Text {
                          magic number (make one with write_iolog=, or with blktrace and blkparse -d)";
         let is_there = match text.read_line(name, input) {
             // A first line that is too long means that this is not an iolog.
-            Err(FormatError::Line { .. }) => return Err(text.at(name).wrong(no_header)),
+            Err(FormatError::Damaged(_)) => return Err(text.at(name).wrong(no_header)),
             other => other?,
         };
         if !is_there {

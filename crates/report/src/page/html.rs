@@ -2,7 +2,7 @@
 
 use super::{Check, Numbers, Page, Picture, Surroundings, first_screen};
 use crate::chart::{CHARTS, SHARED};
-use crate::draw::{ChartEngine, DrawError, DrawRequest, Look};
+use crate::draw::{ChartEngine, DrawError, DrawRequest, Look, not_written};
 use crate::font::{FAMILY, FILES};
 use crate::marker;
 use crate::packed::{ECHARTS, Packed, packed};
@@ -112,7 +112,7 @@ impl Page {
             escaped(&self.made_at),
             escaped(&notice)
         ));
-        let data = serde_json::to_string(self).map_err(|source| DrawError::Data { chart: "page", source })?;
+        let data = serde_json::to_string(self).map_err(|error| not_written("page", &error))?;
         // `</script` ends a script element even inside a JSON string, so the JSON escapes `<`.
         page.push_str("<script type=\"application/json\" id=\"data\">");
         page.push_str(&data.replace('<', "\\u003c"));

@@ -16,7 +16,7 @@ mod single_drawing;
 mod text_pages;
 
 #[cfg(feature = "pdf")]
-pub use paper::{PaperError, pdf_of};
+pub use paper::pdf_of;
 #[cfg(feature = "draw")]
 pub use single_drawing::{DrawingStyle, sheet, sheets};
 

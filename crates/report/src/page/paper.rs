@@ -5,7 +5,7 @@ use super::text_pages::{Drawing, HEIGHT, PageDrawing, TextPage, WIDTH, Writer};
 use super::{DrawingStyle, Page, Picture};
 use crate::batch;
 use crate::draw::{ChartEngine, DrawError, DrawRequest, Look, Medium};
-use crate::raster::{RasterError, faces, tree};
+use crate::raster::{faces, tree};
 use krilla::destination::XyzDestination;
 use krilla::geom::{Point, Size, Transform};
 use krilla::metadata::Metadata;
@@ -15,6 +15,7 @@ use krilla::{Document, SerializeSettings};
 use krilla_svg::{SurfaceExt, SvgSettings};
 use resvg::usvg::Tree;
 use resvg::usvg::fontdb::Database;
+use std::fmt::Display;
 use std::sync::Arc;
 
 const POINTS: f32 = 0.75;
@@ -23,19 +24,8 @@ const PAGES_AT_A_TIME: usize = 8;
 /// A picture that is narrower takes half of the width of a page, in pixels.
 const MOST_HALF: u32 = 700;
 
-/// Errors of writing a PDF.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PaperError {
-    /// A chart cannot be drawn.
-    #[error(transparent)]
-    Draw(#[from] DrawError),
-    /// A drawing cannot be parsed.
-    #[error(transparent)]
-    Drawing(#[from] RasterError),
-    /// The PDF document cannot be created.
-    #[error("the PDF cannot be written: {0}")]
-    Document(String),
+fn not_bound(what: impl Display) -> DrawError {
+    DrawError(format!("the PDF cannot be written: {what}"))
 }
 
 impl Page {
@@ -43,9 +33,9 @@ impl Page {
     ///
     /// # Errors
     /// A chart cannot be drawn from its data.
-    pub fn pdf(&self, engine: &ChartEngine) -> Result<Vec<u8>, PaperError> {
+    pub fn pdf(&self, engine: &ChartEngine) -> Result<Vec<u8>, DrawError> {
         let mut book = Book::new(&self.title, &self.made_by);
-        let mut writer = Writer::new().ok_or_else(|| PaperError::Document("the embedded typeface".to_owned()))?;
+        let mut writer = Writer::new().ok_or_else(|| not_bound("the embedded typeface"))?;
         writer.top(self);
         let orders: Vec<DrawRequest<'_>> = self.pictures.iter().map(on_paper).collect();
         let mut drawn = engine.all(&orders)?.into_iter();
@@ -110,7 +100,7 @@ pub fn pdf_of(
     style: &DrawingStyle,
     title: &str,
     made_by: &str,
-) -> Result<Vec<u8>, PaperError> {
+) -> Result<Vec<u8>, DrawError> {
     let mut book = Book::new(title, made_by);
     for (picture, one) in pictures.iter().zip(drawn(engine, pictures, style)?) {
         book.plate(&picture.title, &one.svg)?;
@@ -141,7 +131,7 @@ impl Book {
     }
 
     /// Adds pages of A4.
-    fn text_pages(&mut self, text_pages: Vec<TextPage>) -> Result<(), PaperError> {
+    fn text_pages(&mut self, text_pages: Vec<TextPage>) -> Result<(), DrawError> {
         let placed = |text_page: TextPage| {
             let words = PageDrawing { svg: text_page.svg(), corner: (0.0, 0.0), size: (WIDTH, HEIGHT) };
             let has_words = !text_page.words.is_empty();
@@ -154,13 +144,13 @@ impl Book {
         for placed in &all {
             let parsed = placed.iter().zip(trees.by_ref());
             let parsed = parsed.map(|(one, tree)| Ok(Parsed { tree: tree?, corner: one.corner, size: one.size }));
-            self.page(WIDTH, HEIGHT, &parsed.collect::<Result<Vec<_>, RasterError>>()?)?;
+            self.page(WIDTH, HEIGHT, &parsed.collect::<Result<Vec<_>, DrawError>>()?)?;
         }
         Ok(())
     }
 
     /// Adds a picture on a page of its size.
-    fn plate(&mut self, title: &str, drawing: &str) -> Result<(), PaperError> {
+    fn plate(&mut self, title: &str, drawing: &str) -> Result<(), DrawError> {
         let tree = tree(drawing, &self.faces)?;
         let (width, height) = size(&tree);
         let points = (width * POINTS, height * POINTS);
@@ -173,8 +163,8 @@ impl Book {
         self.outline.push_child(OutlineNode::new(title.to_owned(), there));
     }
 
-    fn page(&mut self, width: f32, height: f32, parsed: &[Parsed]) -> Result<(), PaperError> {
-        let failed = || PaperError::Document(format!("a page of {width} × {height} points"));
+    fn page(&mut self, width: f32, height: f32, parsed: &[Parsed]) -> Result<(), DrawError> {
+        let failed = || not_bound(format!("a page of {width} × {height} points"));
         let mut page = self.document.start_page_with(PageSettings::from_wh(width, height).ok_or_else(failed)?);
         let mut surface = page.surface();
         for Parsed { tree, corner, size } in parsed {
@@ -189,9 +179,9 @@ impl Book {
         Ok(())
     }
 
-    fn bound(mut self) -> Result<Vec<u8>, PaperError> {
+    fn bound(mut self) -> Result<Vec<u8>, DrawError> {
         self.document.set_outline(self.outline);
-        self.document.finish().map_err(|error| PaperError::Document(format!("{error:?}")))
+        self.document.finish().map_err(|error| not_bound(format!("{error:?}")))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which disk or machine each result is of: results of one form its sweeps, several lie over one another.
 //!
-//! A given name counts first, then what the result states, then what tells files apart: device, folder, label.
+//! A given name counts first, then what the result states, then how files differ: device, folder, label.
 
 use super::Source;
 use super::placing::places;

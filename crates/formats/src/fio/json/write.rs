@@ -1,7 +1,6 @@
 //! RunResult → fio's JSON.
 
-use super::{own, steer};
-use crate::fio::clients::{ServerResult, ServerResults, sums};
+use super::steer;
 use crate::fio::group::{Divisor, Group, RowPart, percent_of_group, shown};
 use crate::fio::text::{mean_of, version_line};
 use crate::fio::{group, percent_rows};
@@ -210,12 +209,14 @@ fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, per
     }
 }
 
+/// The entries of devices and of the devices below them.
 pub(super) fn disk_entries(devices: &[DeviceUsage]) -> Vec<Value> {
     let mut entries = Vec::new();
     devices.iter().for_each(|device| push_disk(&mut entries, device));
     entries
 }
 
+/// Appends a device and the devices below it.
 fn push_disk(entries: &mut Vec<Value>, device: &DeviceUsage) {
     entries.push(disk(device));
     device.members.iter().for_each(|member| push_disk(entries, member));
@@ -279,55 +280,4 @@ fn push(text: &mut String, value: &Value, depth: usize) {
     text.push('\n');
     text.push_str(&"  ".repeat(depth));
     text.push(close);
-}
-
-// The document of a run on servers: `client_stats` in place of `jobs`, with host and port in each entry.
-
-/// Writes the document, with a trailing newline.
-pub(crate) fn of_clients(results: &ServerResults<'_>, view: &View, detail: Detail) -> String {
-    let ended = results.servers.iter().map(|server| server.result.ended_unix_ms).max().unwrap_or_default();
-    let program = results.servers.first().map_or(::fio::VERSION, |server| server.result.environment.program.as_str());
-    let mut root = Map::new();
-    root.insert("fio version".into(), json!(version_line(program)));
-    root.insert("timestamp".into(), json!(ended / 1000));
-    root.insert("time".into(), json!(local_time::spelled(ended, &view.zone)));
-    let globals = results.servers.iter().flat_map(|server| server.result.global_options.clone());
-    root.insert("global options".into(), options(&globals.collect::<Vec<_>>()));
-    let mut entries: Vec<Value> = Vec::new();
-    for server in &results.servers {
-        let rows = group::printed_rows(server.result);
-        let groups = group::of_rows(&rows);
-        entries.extend(rows.iter().map(|row| of_server(without_local_keys(job(row, &groups, detail)), server)));
-    }
-    if let Some(last) = results.servers.last() {
-        let sum = |row: &JobResult| {
-            let groups = group::of_rows(std::slice::from_ref(row));
-            of_server(without_local_keys(job(row, &groups, detail)), last)
-        };
-        entries.extend(sums(results).iter().map(sum));
-    }
-    root.insert("client_stats".into(), Value::Array(entries));
-    let of_server_too = |server: &ServerResult<'_>| {
-        disk_entries(&server.result.devices).into_iter().map(|entry| of_server(entry, server)).collect::<Vec<_>>()
-    };
-    root.insert("disk_util".into(), results.servers.iter().flat_map(of_server_too).collect());
-    own::with_member(spelled(&Value::Object(root)), results.own.as_ref()) + "\n"
-}
-
-/// fio's clients do not have these keys of a run on one machine.
-fn without_local_keys(mut entry: Value) -> Value {
-    if let Some(members) = entry.as_object_mut() {
-        for key in ["job_start", "eta", "elapsed"] {
-            members.shift_remove(key);
-        }
-    }
-    entry
-}
-
-fn of_server(mut entry: Value, server: &ServerResult<'_>) -> Value {
-    if let Some(members) = entry.as_object_mut() {
-        members.insert("hostname".into(), json!(server.host));
-        members.insert("port".into(), json!(server.port));
-    }
-    entry
 }

@@ -10,6 +10,7 @@ use crate::FormatError;
 use flate2::bufread::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
 use measure::Direction;
+use std::fmt::Display;
 use std::io::{BufRead, Read, Write};
 
 const HAS_OFFSET: u32 = 1 << 31;
@@ -75,10 +76,14 @@ fn push_packed(bytes: &mut Vec<u8>, layout: LogLayout, row: &LogRow) {
     }
 }
 
+fn damaged(rows: u64, what: impl Display) -> FormatError {
+    FormatError::Damaged(format!("not a compressed log, or damaged: after {rows} rows {what}"))
+}
+
 /// Decompresses a log and writes its rows as text; returns the number of rows. Memory use does not grow with the log.
 ///
 /// # Errors
-/// [`FormatError::Io`] and [`FormatError::Log`]; the rows before the damage have been written.
+/// [`FormatError::Io`] and [`FormatError::Damaged`]; the rows before the damage have been written.
 pub fn inflate(mut compressed: impl BufRead, mut text: impl Write) -> Result<u64, FormatError> {
     let mut rows = 0;
     let (mut waiting, mut lines) = (Vec::new(), Vec::new());
@@ -89,7 +94,7 @@ pub fn inflate(mut compressed: impl BufRead, mut text: impl Write) -> Result<u64
             let count = match stream.read(&mut block) {
                 Ok(0) => break,
                 Ok(count) => count,
-                Err(error) => return Err(FormatError::Log { rows, what: error.to_string() }),
+                Err(error) => return Err(damaged(rows, error)),
             };
             // A row may be split between two reads or zlib streams: its first part waits here for the rest.
             waiting.extend_from_slice(&block[..count]);
@@ -100,8 +105,7 @@ pub fn inflate(mut compressed: impl BufRead, mut text: impl Write) -> Result<u64
         }
     }
     if !waiting.is_empty() {
-        let what = format!("{} bytes are left, less than a row", waiting.len());
-        return Err(FormatError::Log { rows, what });
+        return Err(damaged(rows, format!("{} bytes are left, less than a row", waiting.len())));
     }
     text.flush()?;
     Ok(rows)
@@ -127,7 +131,7 @@ fn first_row(bytes: &[u8], rows: u64) -> Result<Option<(LogRow, LogLayout, usize
     let word = u32::try_from(words & 0xffff_ffff).unwrap_or(0);
     let priority = u16::try_from((words >> 32) & 0xffff).unwrap_or(0);
     let Some(&direction) = usize::try_from(word & !FLAGS).ok().and_then(|index| Direction::ALL.get(index)) else {
-        return Err(FormatError::Log { rows, what: format!("direction {} does not exist", word & !FLAGS) });
+        return Err(damaged(rows, format!("direction {} does not exist", word & !FLAGS)));
     };
     let has = |flag: u32| word & flag != 0;
     let layout = LogLayout {

@@ -1,10 +1,10 @@
 //! The report block of one job, or of a group with group_reporting.
 
+use super::latency;
 use super::start::{errno_text, error_origin};
-use super::{latency, rate};
 use crate::fio::group::{Divisor, Group, RowPart, percent_of_group, shown};
 use crate::fio::{CLIENTS_SUM, percent_rows};
-use crate::write_number::{Step, scaled};
+use crate::write_number::{Step, rate, scaled};
 use crate::{local_time, printable};
 use jiff::tz::TimeZone;
 use measure::{Nanos, PerDirection, SampleStatistics};

@@ -10,7 +10,7 @@ mod start;
 use crate::View;
 use crate::fio::group;
 use crate::fio::group::{Group, GroupSum, RowPart};
-use crate::write_number::{Step, scaled};
+use crate::write_number::{Step, rate, scaled};
 pub(crate) use job_block::cpu_percent;
 use measure::Direction;
 use model::{CpuIdleness, DeviceUsage, JobResult, ReportStyle, RunResult};
@@ -98,16 +98,6 @@ fn group_line(kind: RowPart, sum: &GroupSum, style: &ReportStyle) -> String {
         sum.shortest_ms,
         sum.longest_ms
     )
-}
-
-/// Formats a rate with its unit: bytes, or bits with `unit_base=1`.
-pub(super) fn rate(bytes_per_second: u64, style: &ReportStyle, step: Step) -> String {
-    let figures = style.significant_figures;
-    if style.bits {
-        scaled(bytes_per_second.saturating_mul(8), figures, step, "bit/s")
-    } else {
-        scaled(bytes_per_second, figures, step, "B/s")
-    }
 }
 
 /// Appends the section, or nothing if no disk was sampled.

@@ -487,14 +487,7 @@ pub(super) fn group(text: &str, number: Option<f64>) -> Option<(ReadGroup, bool)
         [("READ", ReadKind::Read), ("WRITE", ReadKind::Write), ("TRIM", ReadKind::Trim), ("MIXED", ReadKind::Mixed)];
     let (head, rest) = text.split_once(':')?;
     let &(_, kind) = HEADS.iter().find(|(word, _)| *word == head.trim())?;
-    let mut found = ReadGroup {
-        group: number,
-        kind,
-        bytes: None,
-        bytes_per_second: None,
-        range_bytes_per_second: None,
-        runtime_ms: None,
-    };
+    let mut found = ReadGroup { group: number, kind, ..ReadGroup::default() };
     if rest.trim_start().starts_with("io=") {
         let rate = |value| bytes(value, Era::Binary);
         let time = |value: &str| whole(value.strip_suffix("msec")?);
