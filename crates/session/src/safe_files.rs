@@ -185,6 +185,30 @@ impl Drop for AtomicFile {
     }
 }
 
+/// Creates a directory for results: the one that was asked for, which may exist if it is empty, or the first free `STEM-NNN` in
+/// the current directory. `option` is the one that names it.
+pub fn result_directory(asked: Option<&Path>, stem: &str, option: &str) -> Result<PathBuf, Failure> {
+    let failed = |path: &Path, error: io::Error| {
+        Failure::at(path, format!("cannot be made: {error}; name another directory with {option}"))
+    };
+    if let Some(path) = asked {
+        let entries = std::fs::create_dir_all(path).and_then(|()| std::fs::read_dir(path));
+        return match entries.map_err(|error| failed(path, error))?.next() {
+            None => Ok(path.to_owned()),
+            Some(_) => Err(Failure::at(path, format!("is not empty; name a new directory for the results with {option}"))),
+        };
+    }
+    for number in 1..=999_999 {
+        let path = PathBuf::from(format!("{stem}-{number:03}"));
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(&path, error)),
+        }
+    }
+    Err(Failure::new(format!("all names up to {stem}-999999 are taken; name a directory with {option}")))
+}
+
 /// The message if the temporary name is taken.
 fn part_exists(path: &Path) -> String {
     format!("{} exists: remove it unless another run is writing it", part_of(path).display())

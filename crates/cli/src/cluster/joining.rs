@@ -3,6 +3,7 @@
 use super::tcp::{JOIN_WITHIN, TcpArgs};
 use crate::failure::Failure;
 use crate::members::{PROGRAM, lead};
+use crate::network::allowed_paths;
 use crate::network::greeting::{GREETING, GreetingError, first_line};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::served_process::{EncryptedStream, ServedProcess};
@@ -12,7 +13,6 @@ use cluster::{Address, Admission, Foreign, Joining, PROTOCOL, Protection};
 use measure::Nanos;
 use rustix::process::Signal;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Time between two attempts to connect.
@@ -52,7 +52,7 @@ impl TcpArgs {
     fn member_words(&self, secret: Option<&Secret>) -> Result<Vec<String>, Failure> {
         let mut words = vec!["--joined".to_owned()];
         if secret.is_none() && !self.trust_leader {
-            let allowed = allowed(&self.allow)?;
+            let allowed = allowed_paths(self.allow.iter().cloned())?;
             let paths = if allowed.is_empty() { String::new() } else { format!(" and {}", allowed.join(", ")) };
             print_remark(&format!(
                 "plumb: cluster: without a secret the leader may do what --untrusted lets a job file do, with files in this directory{paths} (docs/safety.md)"
@@ -66,16 +66,6 @@ impl TcpArgs {
         }
         Ok(words)
     }
-}
-
-/// Absolute paths of what an untrusted leader may use.
-fn allowed(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
-    let absolute = |path: &PathBuf| {
-        let wrong = |error| Failure::new(format!("--allow={}: {error}", path.display()));
-        let path = std::fs::canonicalize(path).map_err(wrong)?;
-        path.to_str().map(str::to_owned).ok_or_else(|| Failure::at(&path, "is not UTF-8, so no job can name it"))
-    };
-    paths.iter().map(absolute).collect()
 }
 
 /// A connection to a leader that has taken this member.

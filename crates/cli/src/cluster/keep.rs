@@ -8,32 +8,6 @@ use measure::Nanos;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Makes a directory, which may exist if it is empty.
-pub(super) fn make(path: &Path) -> Result<PathBuf, Failure> {
-    let failed =
-        |error: std::io::Error| Failure::at(path, format!("cannot be made: {error}; name another one with --keep"));
-    std::fs::create_dir_all(path).map_err(failed)?;
-    match std::fs::read_dir(path).map_err(failed)?.next() {
-        None => Ok(path.to_owned()),
-        Some(_) => Err(Failure::at(path, "is not empty; name a new directory for the results with --keep")),
-    }
-}
-
-/// Makes the first free `plumb-cluster-NNN` in the current directory.
-pub(super) fn make_next() -> Result<PathBuf, Failure> {
-    for number in 1..=999_999 {
-        let path = PathBuf::from(format!("plumb-cluster-{number:03}"));
-        match std::fs::create_dir(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                return Err(Failure::at(&path, format!("cannot be made: {error}; name another one with --keep")));
-            }
-        }
-    }
-    Err(Failure::new("cluster: all names up to plumb-cluster-999999 are taken; name a directory with --keep"))
-}
-
 /// Writes the results of those that have one.
 pub(super) fn write(folder: &Path, members: &[MemberResult]) -> Result<(), Failure> {
     for member in members {

@@ -24,6 +24,7 @@ use crate::members::time;
 use crate::members::{self, PROGRAM, SILENCE, START_WITHIN};
 use crate::output::{self, Output};
 use crate::programs::PROGRAMS;
+use crate::safe_files::result_directory;
 use crate::streams::{Form, Written};
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Outcome, Repetition, Rounds, Settings, Sharing, Task};
@@ -384,7 +385,7 @@ impl LeadArgs {
             false => Output::asked(self.output.as_deref())?,
         };
         self.page.as_deref().map_or(Ok(()), crate::pages::check_to_mail)?;
-        let mut kept = self.keep.as_deref().map(keep::make).transpose()?;
+        let mut kept = self.keep.as_deref().map(|_| self.result_directory()).transpose()?;
         let rounds = if self.repetitions() > 1 { Rounds::Several } else { Rounds::One };
         let names: Vec<String> = route.places.iter().map(Place::name).collect();
         let (mut runs, mut saved, mut signal) = (Vec::new(), Ok(()), None);
@@ -402,7 +403,7 @@ impl LeadArgs {
             let run = self.run_of(outcome, &names, &members.origin, runs.len());
             // Without --keep, too, the results of those that finished outlast a run that is incomplete.
             if kept.is_none() && run.is_lost_in_part() {
-                kept = Some(keep::make_next()?);
+                kept = Some(self.result_directory()?);
                 saved = runs.iter().try_for_each(|run: &Run| keep_of(kept.as_deref(), run));
             }
             saved = saved.and(keep_of(kept.as_deref(), &run));
@@ -416,6 +417,10 @@ impl LeadArgs {
         self.show(&runs, &mut out, kept.as_deref())?;
         saved.and(view.stream.map_or(Ok(()), MembersStream::finish))?;
         Ok(signal.map_or_else(|| status(&runs), signal_status))
+    }
+
+    fn result_directory(&self) -> Result<PathBuf, Failure> {
+        result_directory(self.keep.as_deref(), "plumb-cluster", "--keep")
     }
 
     fn on_loss(&self) -> OnLoss {

@@ -8,3 +8,16 @@ pub(crate) mod log_folders;
 pub(crate) mod secret;
 pub(crate) mod served_process;
 pub(crate) mod socket;
+
+use crate::failure::Failure;
+use std::path::PathBuf;
+
+/// Absolute paths of what a client or leader without trust may use.
+pub(crate) fn allowed_paths(paths: impl Iterator<Item = PathBuf>) -> Result<Vec<String>, Failure> {
+    let absolute = |path: PathBuf| {
+        let wrong = |error| Failure::new(format!("--allow={}: {error}", path.display()));
+        let path = std::fs::canonicalize(&path).map_err(wrong)?;
+        path.to_str().map(str::to_owned).ok_or_else(|| Failure::at(&path, "is not UTF-8, so no job can name it"))
+    };
+    paths.map(absolute).collect()
+}

@@ -5,6 +5,7 @@
 use crate::failure::Failure;
 use crate::fio::results::ENDED_BY_SIGNAL;
 use crate::members::lead;
+use crate::network::allowed_paths;
 use crate::network::greeting::{Greetings, InGreeting, handshake};
 use crate::network::log_folders::remove_abandoned;
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
@@ -88,13 +89,7 @@ fn listening(address: &Address) -> String {
 fn allowed(request: &ServerRequest) -> Result<Vec<String>, Failure> {
     let from_environment = std::env::var("PLUMB_ALLOW").unwrap_or_default();
     let from_environment = from_environment.split(':').filter(|path| !path.is_empty()).map(PathBuf::from);
-    let here = std::env::current_dir()?;
-    let absolute = |path: PathBuf| {
-        let path = std::fs::canonicalize(here.join(&path))
-            .map_err(|error| Failure::new(format!("--allow={}: {error}", path.display())))?;
-        path.to_str().map(str::to_owned).ok_or_else(|| Failure::at(&path, "is not UTF-8, so no job can name it"))
-    };
-    from_environment.chain(request.allowed.iter().cloned()).map(absolute).collect()
+    allowed_paths(from_environment.chain(request.allowed.iter().cloned()))
 }
 
 fn say_what_clients_may(clients: ClientTrust, allowed: &[String]) {
