@@ -2,7 +2,7 @@
 //! is in tools/metrics.
 
 use crate::context::{self, place};
-use house::{Process, Run, Words};
+use house::{Process, Run, Words, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -166,18 +166,10 @@ fn no_process_answers_after_a_command_that_was_killed() {
     let job = "fio --name=a --ioengine=null --size=1g --rate_iops=100 --time_based --runtime=60 --metrics-linger=60s";
     for (signal, status) in [(Signal::INT, Some(128)), (Signal::KILL, None)] {
         let (run, address) = listening(directory.path(), job);
-        let until = Instant::now() + Duration::from_secs(10);
-        while read_so_far(&scraped(&address).unwrap().1) == 0 {
-            assert!(Instant::now() < until, "the run does not begin");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_for("a run that reads", || (read_so_far(&scraped(&address).unwrap().1) > 0).then_some(()));
         run.signal(signal);
         assert_eq!(run.end().status, status);
-        let until = Instant::now() + Duration::from_secs(10);
-        while TcpStream::connect(&address).is_ok() {
-            assert!(Instant::now() < until, "an orphan answers");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_for("the end of all that answers", || TcpStream::connect(&address).is_err().then_some(()));
     }
 }
 
