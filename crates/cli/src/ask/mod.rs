@@ -1,18 +1,20 @@
 //! `plumb ask`: is this storage enough for a program? Measures its I/O in rounds and holds it against published limits.
 //!
-//! Owns the command line and the exit status. `survey` has the profiles, `analysis::question` judges, `rounds` measures,
-//! `shown` prints, `page` writes the page to send to others.
+//! Owns the command line, the page to send to others, and the exit status. `survey` has the profiles, `analysis::question` judges, `rounds` measures,
+//! `shown` prints.
 
-mod page;
 mod rounds;
 mod shown;
 mod units;
 
 use crate::failure::{Failure, NOT_STORAGE};
 use crate::output::{self, Output};
+use crate::pages;
 use crate::streams::is_stdout;
 use analysis::question::Answer;
 use measure::text;
+use report::page::Page;
+use serde_json::Value;
 use session::Session;
 use session::arguments::SessionArgs;
 use shown::Report;
@@ -129,7 +131,7 @@ fn answer(args: &AskArgs, session: &mut Session) -> Result<u8, Failure> {
     let [path] = rest else {
         return Err(Failure::new(format!("name a directory on the disk: plumb ask {} PATH", question.name)));
     };
-    args.page.as_deref().map(|page| page::check(page, &question)).transpose()?;
+    args.page.as_deref().map(|page| check_page(page, &question)).transpose()?;
     measured(&question, Path::new(path), session, &mut out, args)
 }
 
@@ -163,7 +165,7 @@ fn measured(
     let report = Report { question: &asked, path, found: &found, search: search.as_ref() };
     if found.rates.iter().any(|rounds| !rounds.is_empty()) {
         out.write(&if is_json { report.document()? } else { report.text() })?;
-        args.page.as_deref().map(|page| page::write(page, &report)).transpose()?;
+        args.page.as_deref().map(|page| write_page(page, &report)).transpose()?;
     }
     let answer = report.answer();
     match found.cut {
@@ -310,4 +312,48 @@ fn listed(is_json: bool) -> Result<String, Failure> {
         format!("{name:width$}  {question}{without}\n")
     };
     Ok(rows.iter().map(line).collect())
+}
+
+/// Refuses a file of no known kind, or a picture without limits to draw, before anything is measured.
+fn check_page(path: &Path, question: &Question) -> Result<(), Failure> {
+    let judges = question.profile.tests.iter().any(|test| !test.rules.is_empty());
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension {
+        Some("html" | "pdf") => {}
+        Some("svg" | "png") if judges => {}
+        Some("svg" | "png") => {
+            let name = &question.name;
+            return Err(Failure::at(path, format!("{name} has no limits to draw; a page is .html or .pdf")));
+        }
+        _ => return Err(Failure::at(path, "the page of an answer is .html or .pdf, its picture alone .svg or .png")),
+    }
+    crate::drawing::check_output(path)
+}
+
+/// The columns of the table: id, title, unit.
+const COLUMNS: &[(&str, &str, &str)] = &[
+    ("test", "test", ""),
+    ("number", "number", ""),
+    ("lowest", "lowest round", ""),
+    ("highest", "highest round", ""),
+    ("limit", "limit", ""),
+    ("answer", "answer", ""),
+    ("source", "source", ""),
+];
+
+/// Writes the page, with a picture of the rounds against their limits if there are any.
+fn write_page(path: &Path, report: &Report<'_>) -> Result<(), Failure> {
+    let [answer, rest @ ..] = &report.answers()[..] else { return Ok(()) };
+    let title = format!("{} · {}", report.question.name, report.path.display());
+    let data = report.limits(&title, answer);
+    let picture = |data| pages::picture("limits", &title, "Rounds against limits", data);
+    let cell = |text: String| if text.is_empty() { Value::Null } else { Value::from(text) };
+    let page = Page {
+        sentences: rest.to_vec(),
+        pictures: Some(data).filter(|data| !data.rules.is_empty()).map(picture).transpose()?.into_iter().collect(),
+        numbers: pages::numbers(COLUMNS, report.rows().into_iter().map(|row| row.map(cell).to_vec()).collect()),
+        remarks: report.found.findings.refused.clone(),
+        ..pages::begun(format!("{}: {}", report.question.name, report.path.display()), answer.clone())
+    };
+    crate::drawing::drawn(path, &page)
 }

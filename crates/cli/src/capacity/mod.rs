@@ -4,7 +4,6 @@
 //! `search` measures, `numbers` reads the result, `shown` prints.
 
 mod numbers;
-mod picture;
 mod search;
 mod shown;
 mod slo;
@@ -15,7 +14,10 @@ use crate::safe_files::Durability;
 use crate::{drawing, input, output, pages};
 use analysis::capacity::Answer;
 use measure::Nanos;
-use search::{Ending, Question, SearchResult};
+use report::data::{Capacity, RateTrial, ResponseLimit};
+use report::page::{Numbers, Page};
+use search::{Ending, Question, SearchResult, TrialRow, stage_words};
+use serde_json::{Value, json};
 use session::Session;
 use session::arguments::SessionArgs;
 use session::machine::{Machine, parser, seed_from_clock};
@@ -174,12 +176,12 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     report.remarks().iter().for_each(remark);
     let drawn = found.rows.len() > 1;
     match args.picture.as_deref() {
-        Some(path) if drawn => drawing::drawn(path, &picture::page(&report)?)?,
+        Some(path) if drawn => drawing::drawn(path, &page(&report)?)?,
         Some(path) => output::print_remark(&format!("plumb: {}: not drawn: there was no second trial", path.display())),
         None => {}
     }
     if let Some(path) = args.page.as_deref() {
-        drawing::drawn(path, &picture::page(&report)?)?;
+        drawing::drawn(path, &page(&report)?)?;
     }
     if let Some(path) = file.path() {
         let page = if args.no_report || !drawn { String::new() } else { page_next_to(path, &report) };
@@ -193,7 +195,7 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
 /// Draws the page next to the result. Returns the line that says so.
 fn page_next_to(result: &Path, report: &Report<'_>) -> String {
     let html = result.with_extension("html");
-    match picture::page(report).and_then(|page| drawing::drawn(&html, &page)) {
+    match page(report).and_then(|page| drawing::drawn(&html, &page)) {
         Ok(()) => format!("Report: {}\n", html.display()),
         Err(failure) => format!("No report: {}\n", failure.message()),
     }
@@ -252,4 +254,78 @@ impl CapacityArgs {
             ..SurveyRequest::default()
         }
     }
+}
+
+/// The page of a search: the trials as a picture, and their numbers.
+fn page(report: &Report<'_>) -> Result<Page, Failure> {
+    let title = format!("{} · {}", report.target, report.load());
+    let sentences = report.sentences();
+    let picture = pages::picture("capacity", &title, "Response time over the rate", data(report, &title, &sentences))?;
+    Ok(Page {
+        sentences: sentences.get(1..).unwrap_or_default().to_vec(),
+        // With one I/O at a time alone there is no rate to draw.
+        pictures: if report.rows().is_empty() { Vec::new() } else { vec![picture] },
+        numbers: numbers(report),
+        remarks: report.remarks(),
+        ..pages::begun(format!("Capacity: {title}"), sentences.first().cloned().unwrap_or_default())
+    })
+}
+
+fn data(report: &Report<'_>, title: &str, sentences: &[String]) -> Capacity {
+    let limit = report.limit();
+    let crossing = report.conclusion().and_then(|found| found.crossing);
+    let trial = |row: &&TrialRow| {
+        let [p50_ns, p99_ns, p99_9_ns] = row.measured.percentiles;
+        RateTrial {
+            offered: row.offered,
+            done: row.measured.done,
+            over: Report::share(row, limit),
+            p50_ns,
+            p99_ns,
+            p99_9_ns,
+        }
+    };
+    let slos = report.found.question.slos.iter();
+    Capacity {
+        title: title.to_owned(),
+        sentences: sentences.to_vec(),
+        trials: report.rows().iter().map(trial).collect(),
+        limits: slos.map(|slo| ResponseLimit { label: slo.words(), limit_ns: slo.limit.as_f64() }).collect(),
+        capacity: crossing.map(|crossing| crossing.rate),
+        low: crossing.map(|crossing| crossing.low),
+        high: crossing.map(|crossing| crossing.high),
+        notes: report.remarks(),
+    }
+}
+
+/// The columns of the table: id, title, unit.
+const COLUMNS: &[(&str, &str, &str)] = &[
+    ("stage", "stage", ""),
+    ("offered", "offered", "1/s"),
+    ("done", "done", "1/s"),
+    ("seconds", "time", "s"),
+    ("over", "over the limit", "%"),
+    ("p50", "p50", "µs"),
+    ("p99", "p99", "µs"),
+    ("p99_9", "p99.9", "µs"),
+];
+
+fn numbers(report: &Report<'_>) -> Numbers {
+    let limit = report.limit();
+    let rounded = |number: f64, digits: i32| json!((number * 10_f64.powi(digits)).round() / 10_f64.powi(digits));
+    let row = |row: &&TrialRow| {
+        let [p50, p99, p999] =
+            row.measured.percentiles.map(|found| found.map_or(Value::Null, |ns| rounded(ns / 1e3, 1)));
+        vec![
+            json!(row.stage.map_or_else(String::new, stage_words)),
+            rounded(row.offered, 0),
+            rounded(row.measured.done, 0),
+            rounded(row.seconds, 1),
+            rounded(100.0 * Report::share(row, limit), 2),
+            p50,
+            p99,
+            p999,
+        ]
+    };
+    pages::numbers(COLUMNS, report.rows().iter().map(row).collect())
 }

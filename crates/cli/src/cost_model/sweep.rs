@@ -204,7 +204,8 @@ impl<'a> Bench<'a> {
         let Some(rate) = points.iter().filter_map(costs::device_rate).reduce(f64::max) else {
             return Err(failed("a cold pass over the target read nothing"));
         };
-        let time = self.time.max(seconds_to_ms(self.place.target.size, rate / PASSES));
+        let passes = Nanos::from_secs_f64(PASSES * measure::float(self.place.target.size) / rate);
+        let time = self.time.max(passes.get().div_ceil(1_000_000));
         for size in self.sizes() {
             let title = format!("cold to cached, {}", short_size(size));
             points.push(self.measure(&title, format!("b{size}"), size, 1, Some(time), ReadWay::Cold)?);
@@ -322,17 +323,6 @@ impl<'a> Bench<'a> {
 
 fn failed(why: &str) -> Cut {
     Cut::Failed(Failure::new(why))
-}
-
-/// Time to transfer this many bytes at this rate, in milliseconds.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "milliseconds of a measurement"
-)]
-fn seconds_to_ms(bytes: u64, bytes_per_second: f64) -> u64 {
-    (bytes as f64 / bytes_per_second * 1e3).ceil() as u64
 }
 
 fn spelled(ms: u64) -> String {

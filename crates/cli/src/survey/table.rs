@@ -86,9 +86,9 @@ impl Content {
         table.load_style(presets::NOTHING);
         // Its own idea of the terminal would wrap cells.
         table.set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(self.heads.iter().map(|(name, unit, _)| cell(format!("{name}\n{unit}"))));
+        table.set_header(self.heads.iter().map(|(name, unit, _)| Cell::new(format!("{name}\n{unit}"))));
         for row in &self.rows {
-            table.add_row(row.iter().cloned().map(cell));
+            table.add_row(row.iter().map(Cell::new));
         }
         for (index, (column, head)) in table.column_iter_mut().zip(&self.heads).enumerate() {
             column.set_padding((0, if index + 1 == self.heads.len() { 0 } else { 1 }));
@@ -136,10 +136,6 @@ pub(crate) fn one_line(row: &FinishedTest) -> String {
         Some(lasting) => format!("{}: {averages}", lasting.sentence),
         None => averages,
     }
-}
-
-fn cell(text: String) -> Cell {
-    Cell::new(text)
 }
 
 /// The row of the phase that lasts, reads and writes together; `None` if all phases have one rate.

@@ -6,7 +6,6 @@
 mod rounds;
 mod shown;
 mod sides;
-mod together;
 
 use crate::failure::Failure;
 use crate::input;

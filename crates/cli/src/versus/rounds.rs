@@ -1,8 +1,7 @@
 //! The rounds: runs both sides in random order, again and again, until it is enough.
 
 use super::shown::Screen;
-use super::sides::{NAMES, SidePlan, Turn, Words};
-use super::together;
+use super::sides::{NAMES, SidePlan, Turn, Words, apart, check_together, merged, workers};
 use crate::failure::{Cut, Failure};
 use crate::safe_files::{AtomicFile, Durability};
 use analysis::compare::{Goal, Metric, Observation, Round, Standing, observe, standing, turns_progress};
@@ -69,7 +68,7 @@ impl Settings {
         warnings.iter().for_each(|warning| crate::output::print_remark(&format!("plumb: {warning}")));
         match self.pairing {
             Pairing::InTurns => Ok(()),
-            Pairing::Together => together::check([&a.plan, &b.plan]),
+            Pairing::Together => check_together([&a.plan, &b.plan]),
         }
     }
 }
@@ -211,9 +210,9 @@ impl<'a> Measurement<'a> {
         let turn = self.next_turn();
         let a = self.settings.words.plan(0, turn)?;
         let b = self.settings.words.plan(1, self.next_turn())?;
-        let workers = together::workers(&a.plan);
-        let result = self.execute(together::merged([a, b]), "A and B")?;
-        Ok(together::apart(result, workers))
+        let workers = workers(&a.plan);
+        let result = self.execute(merged([a, b]), "A and B")?;
+        Ok(apart(result, workers))
     }
 
     fn next_turn(&mut self) -> Turn {
