@@ -195,7 +195,9 @@ pub fn result_directory(asked: Option<&Path>, stem: &str, option: &str) -> Resul
         let entries = std::fs::create_dir_all(path).and_then(|()| std::fs::read_dir(path));
         return match entries.map_err(|error| failed(path, error))?.next() {
             None => Ok(path.to_owned()),
-            Some(_) => Err(Failure::at(path, format!("is not empty; name a new directory for the results with {option}"))),
+            Some(_) => {
+                Err(Failure::at(path, format!("is not empty; name a new directory for the results with {option}")))
+            }
         };
     }
     for number in 1..=999_999 {

@@ -3,7 +3,7 @@
 use super::shown::Screen;
 use super::sides::{NAMES, SidePlan, Turn, Words, apart, check_together, merged, workers};
 use crate::failure::{Cut, Failure};
-use crate::safe_files::{AtomicFile, Durability};
+use crate::safe_files::{AtomicFile, Durability, result_directory};
 use analysis::compare::{Goal, Metric, Observation, Round, Standing, observe, standing, turns_progress};
 use measure::{Nanos, SplitMix};
 use model::RunResult;
@@ -289,26 +289,7 @@ impl Folder {
 
     /// Creates this directory, which may exist if it is empty, or the first free `plumb-versus-NNN`.
     pub(super) fn make(asked: Option<&Path>) -> Result<Self, Failure> {
-        let failed = |path: &Path, error: &std::io::Error| {
-            Failure::at(path, format!("cannot be made: {error}; name another directory with -o"))
-        };
-        if let Some(path) = asked {
-            std::fs::create_dir_all(path).map_err(|error| failed(path, &error))?;
-            let is_empty = std::fs::read_dir(path).map_err(|error| failed(path, &error))?.next().is_none();
-            return match is_empty {
-                true => Ok(Folder { path: Some(path.to_owned()) }),
-                false => Err(Failure::at(path, "is not empty; name a new directory for the results")),
-            };
-        }
-        for number in 1..=999_999 {
-            let path = PathBuf::from(format!("plumb-versus-{number:03}"));
-            match std::fs::create_dir(&path) {
-                Ok(()) => return Ok(Folder { path: Some(path) }),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(&path, &error)),
-            }
-        }
-        Err(Failure::new("all names up to plumb-versus-999999 are taken; name a directory with -o"))
+        result_directory(asked, "plumb-versus", "-o").map(|path| Folder { path: Some(path) })
     }
 
     pub(super) fn path(&self) -> Option<&Path> {
