@@ -1,7 +1,7 @@
 //! `plumb calibrate`: what the tool itself adds to latencies on this machine.
 
 use crate::failure::Failure;
-use crate::streams::{self, Streams, Written};
+use crate::streams::{self, OutputArgs, Streams};
 use crate::width;
 use analysis::tool_share::sentence;
 use fio::{Action, Invocation};
@@ -36,7 +36,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     depth: Option<u32>,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
     /// A job, in fio's words, after --
     #[arg(last = true, value_name = "JOB", conflicts_with_all = ["engine", "depth"])]
     job: Vec<String>,

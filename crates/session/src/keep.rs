@@ -51,7 +51,7 @@ impl KeepArgs {
 
 /// When a command keeps its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
+pub enum KeepPolicy {
     /// Unless it is asked not to: plumb's own commands.
     Unasked,
     /// Only if it is asked to: programs that plumb replaces leave no files.
@@ -59,7 +59,7 @@ pub enum Keeping {
 }
 
 /// Returns the store in which a command keeps its result; `None` if it is not kept.
-fn of_command(args: &KeepArgs, keeping: Keeping) -> Option<(PathBuf, Condition)> {
+fn of_command(args: &KeepArgs, keeping: KeepPolicy) -> Option<(PathBuf, Condition)> {
     if args.no_store || cfg!(not(feature = "store")) {
         return None;
     }
@@ -70,7 +70,7 @@ fn of_command(args: &KeepArgs, keeping: Keeping) -> Option<(PathBuf, Condition)>
     match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         Some(value) if value == "off" => None,
         Some(value) => named(value.into()),
-        None if keeping == Keeping::Asked => None,
+        None if keeping == KeepPolicy::Asked => None,
         None => Some((usual()?, Condition::UnlessOff)),
     }
 }
@@ -100,7 +100,7 @@ const SECONDS: u64 = 30;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Keeps the result in a file. Returns the lines to print; a failure is one line on standard error.
-pub fn keep_file(path: &Path, args: &KeepArgs, keeping: Keeping) -> String {
+pub fn keep_file(path: &Path, args: &KeepArgs, keeping: KeepPolicy) -> String {
     let read = || {
         sys::files::read_limited::read_text(path, LARGEST)
             .map(String::into_bytes)
@@ -110,7 +110,7 @@ pub fn keep_file(path: &Path, args: &KeepArgs, keeping: Keeping) -> String {
 }
 
 /// Keeps a result. Returns the lines to print; a failure is one line on standard error.
-pub fn keep_result(result: &RunResult, args: &KeepArgs, keeping: Keeping) -> String {
+pub fn keep_result(result: &RunResult, args: &KeepArgs, keeping: KeepPolicy) -> String {
     let write = || {
         let mut result = result.clone();
         result.surroundings.get_or_insert_with(|| Box::new(crate::result_file::surroundings(&result.monitored)));
@@ -120,11 +120,11 @@ pub fn keep_result(result: &RunResult, args: &KeepArgs, keeping: Keeping) -> Str
 }
 
 /// The same of a document, whose text is made if it is kept.
-pub fn keep_document(text: impl FnOnce() -> Result<String, Failure>, args: &KeepArgs, keeping: Keeping) -> String {
+pub fn keep_document(text: impl FnOnce() -> Result<String, Failure>, args: &KeepArgs, keeping: KeepPolicy) -> String {
     keep(|| Ok(text()?.into_bytes()), args, keeping)
 }
 
-fn keep(read: impl FnOnce() -> Result<Vec<u8>, Failure>, args: &KeepArgs, keeping: Keeping) -> String {
+fn keep(read: impl FnOnce() -> Result<Vec<u8>, Failure>, args: &KeepArgs, keeping: KeepPolicy) -> String {
     let Some((file, condition)) = of_command(args, keeping) else { return String::new() };
     let words: &[&str] = if condition == Condition::UnlessOff { &["keep", "--unless-off"] } else { &["keep"] };
     read().and_then(|bytes| asked(&file, words, &bytes)).unwrap_or_else(|failure| {

@@ -23,7 +23,7 @@ impl Output {
     /// Standard output.
     pub fn stdout() -> Self {
         let writer: Box<dyn Write + Send> = if sys::processes::standard_output::output_was_closed() {
-            Box::new(Closed)
+            Box::new(NoStandardOutput)
         } else {
             Box::new(io::stdout())
         };
@@ -124,9 +124,9 @@ fn print_to(to: &mut impl Write, text: &str) -> io::Result<()> {
 }
 
 /// A standard output that was closed before the program started: every write fails with EBADF.
-struct Closed;
+struct NoStandardOutput;
 
-impl Write for Closed {
+impl Write for NoStandardOutput {
     fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
         Err(rustix::io::Errno::BADF.into())
     }

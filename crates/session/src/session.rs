@@ -2,7 +2,7 @@
 
 use crate::arguments::SessionArgs;
 use crate::failure::{Cut, Failure};
-use crate::keep::{Keeping, keep_result};
+use crate::keep::{KeepPolicy, keep_result};
 use crate::output::Output;
 use crate::progress::Display;
 use crate::publish::Publisher;
@@ -194,7 +194,7 @@ impl Session {
     /// Keeps a result in the store, if one is named.
     pub fn keep(&self, result: &RunResult) {
         // A line for each of many runs says nothing; plumb store list shows them.
-        let _ = keep_result(result, &self.args.store, Keeping::Asked);
+        let _ = keep_result(result, &self.args.store, KeepPolicy::Asked);
     }
 
     /// Nothing more is published. Says what was lost, and fails if something could not be published.

@@ -45,7 +45,7 @@ impl Streams {
 
 /// Form and place of the output.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct Written {
+pub struct OutputArgs {
     #[command(flatten)]
     /// Its form.
     pub streams: Streams,
@@ -54,7 +54,7 @@ pub struct Written {
     pub output: Option<PathBuf>,
 }
 
-impl Written {
+impl OutputArgs {
     /// Opens the output, before anything is read.
     pub fn open(&self) -> Result<Output, Failure> {
         self.streams.apply();

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::input;
 use crate::remarks::{self, STRICT};
-use crate::streams::{self, Written};
+use crate::streams::{self, OutputArgs};
 use crate::width;
 use analysis::Strictness;
 use formats::printable;
@@ -44,7 +44,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     remarks: bool,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
 }
 
 /// Most remarks of a file that are printed one by one.

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::members::carrier::Place;
 use crate::members::program::{Job, Needs, Share, Work};
-use crate::streams::Written;
+use crate::streams::OutputArgs;
 use clap::{Args, Command, FromArgMatches};
 use measure::text;
 use std::ffi::OsString;
@@ -66,7 +66,7 @@ pub(super) struct ManifestArgs {
     #[arg(long, requires = "volume", conflicts_with = "claim")]
     block: bool,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
     /// Command line of plumb cluster, without `plumb cluster`
     #[arg(last = true, required = true, value_name = "WORD")]
     words: Vec<OsString>,

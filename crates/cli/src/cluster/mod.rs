@@ -25,7 +25,7 @@ use crate::members::{self, PROGRAM, SILENCE, START_WITHIN};
 use crate::output::{self, Output};
 use crate::programs::PROGRAMS;
 use crate::safe_files::result_directory;
-use crate::streams::{Form, Written};
+use crate::streams::{Form, OutputArgs};
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use cluster::{Answer, Host, Leader, MemberResult, OnLoss, Outcome, Repetition, Rounds, Settings, Sharing, Task};
 use gathering::OwnMember;
@@ -248,7 +248,7 @@ struct MergeArgs {
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
 }
 
 fn silence(text: &str) -> Result<Nanos, String> {

@@ -1,7 +1,7 @@
 //! `plumb explain`: both sides of every identity with the result's numbers, and the conclusion.
 
 use crate::failure::Failure;
-use crate::streams::{self, Written};
+use crate::streams::{self, OutputArgs};
 use crate::{input, remarks, width};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
@@ -31,7 +31,7 @@ pub(crate) struct ExplainArgs {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
 }
 
 /// Reads the files and explains the results in them.

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
 use crate::sides::{self, Sides};
-use crate::streams::Written;
+use crate::streams::OutputArgs;
 use analysis::compare::{Design, Matches, Metric, Order, order_of};
 use analysis::statistics::Answer;
 use clap::ValueEnum;
@@ -64,7 +64,7 @@ pub(crate) struct GateArgs {
     #[command(flatten)]
     accept: AcceptArgs,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
 }
 
 /// Output format.

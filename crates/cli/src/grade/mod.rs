@@ -4,7 +4,7 @@ mod sweeps;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::streams::{self, Written};
+use crate::streams::{self, OutputArgs};
 use crate::width;
 use analysis::report_card::{self, Card, Mark, Profile, ProfileChoice};
 use clap::ValueEnum;
@@ -44,7 +44,7 @@ pub(crate) struct GradeArgs {
     #[arg(short, long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
 }
 
 /// Output format of the card.

@@ -16,7 +16,7 @@ use model::{LatencyStatistics, Note, RunResult};
 use monitor::Places;
 use serde_json::{Value, json};
 use session::Session;
-use session::keep::{Keeping, keep_document};
+use session::keep::{KeepPolicy, keep_document};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -169,7 +169,7 @@ impl JsonReport {
     pub(crate) fn keep(&self, session: &Session, command: &str) {
         if self.has_tests() {
             let text = || self.document(command, self.ended(&[]));
-            let _ = keep_document(text, &session.args().store, Keeping::Asked);
+            let _ = keep_document(text, &session.args().store, KeepPolicy::Asked);
         }
     }
 

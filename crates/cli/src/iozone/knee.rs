@@ -14,7 +14,7 @@ use measure::text;
 use serde_json::json;
 use session::Session;
 use session::arguments::SessionArgs;
-use session::keep::{Keeping, keep_file};
+use session::keep::{KeepPolicy, keep_file};
 use std::path::{Path, PathBuf};
 use survey::Knee;
 
@@ -111,7 +111,7 @@ fn find_in(settings: &Settings, output: Option<&Path>, session: &mut Session) ->
     places.save(&run, &sentences)?;
     run.write(&formats::printable::lines(&ending(&sentences, &places, &args.streams)))?;
     if let Some(path) = places.file.as_deref().filter(|_| failed.is_none() && run.json_report.has_tests()) {
-        let kept = keep_file(path, &args.store, Keeping::Unasked);
+        let kept = keep_file(path, &args.store, KeepPolicy::Unasked);
         run.write(if args.streams.quiet { "" } else { &kept })?;
     }
     if let Some(failure) = failed {

@@ -7,7 +7,7 @@ mod views;
 
 use crate::failure::Failure;
 use crate::input::{self, MOST_MESSAGES, NamedFile, log_kind};
-use crate::streams::Written;
+use crate::streams::OutputArgs;
 use clap::ValueEnum;
 use formats::stream::{Event, Parser, Repeats};
 use formats::sweep::{Detail, LogKind};
@@ -58,7 +58,7 @@ pub(crate) struct ParseArgs {
     #[arg(short, long)]
     name: Option<String>,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
 }
 
 /// Output format.
@@ -209,7 +209,7 @@ pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Fail
 }
 
 /// `--format openmetrics`: writes all results that have intervals, with their times. A file with one run is the run; of several, each is `FILE:NUMBER`.
-fn backfill(files: &[NamedFile], written: &Written) -> Result<u8, Failure> {
+fn backfill(files: &[NamedFile], written: &OutputArgs) -> Result<u8, Failure> {
     let mut out = written.open()?;
     let (mut runs, mut damages) = (Vec::new(), 0);
     for NamedFile { name, path } in files {

@@ -4,7 +4,7 @@ use super::Format;
 use crate::failure::Failure;
 use crate::features::Feature;
 use crate::output::Output;
-use crate::streams::{Written, is_stdout};
+use crate::streams::{OutputArgs, is_stdout};
 use crate::width;
 use formats::stream::{Repeat, Repeated};
 #[cfg(feature = "parquet")]
@@ -50,7 +50,7 @@ enum Target {
 
 impl Target {
     /// Opens the output of a format.
-    fn of(format: Format, written: &Written) -> Result<Target, Failure> {
+    fn of(format: Format, written: &OutputArgs) -> Result<Target, Failure> {
         let (what, feature) = match format {
             Format::Parquet => ("a Parquet file", Feature::Parquet),
             Format::Xlsx => ("a workbook", Feature::Workbook),
@@ -95,7 +95,7 @@ impl View {
         format: Format,
         mut detail: Detail,
         name: Option<&str>,
-        written: &Written,
+        written: &OutputArgs,
     ) -> Result<View, Failure> {
         let to = Target::of(format, written)?;
         if matches!(&to, Target::Text { output, .. } if output.is_stdout()) {

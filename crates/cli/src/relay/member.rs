@@ -1,6 +1,6 @@
 //! The member of this rank: its process and its lines.
 
-use crate::pipe::{Pending, Stream, kill, never_wait, read_all};
+use crate::pipe::{Stream, WriteBuffer, kill, never_wait, read_all};
 use cluster::LONGEST_LINE;
 use std::ffi::OsStr;
 use std::io;
@@ -18,7 +18,7 @@ pub(super) struct Member {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
-    pending: Pending,
+    pending: WriteBuffer,
     /// The line that has not ended yet.
     line: Vec<u8>,
     /// When the output ended.
@@ -37,7 +37,7 @@ impl Member {
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         stdin.as_ref().map_or(Ok(()), never_wait)?;
         stdout.as_ref().map_or(Ok(()), never_wait)?;
-        let (pending, line) = (Pending::default(), Vec::new());
+        let (pending, line) = (WriteBuffer::default(), Vec::new());
         Ok(Member { child, stdin, stdout, pending, line, closed: None, why: None, is_gone: false })
     }
 

@@ -18,12 +18,12 @@ const EXIT: Duration = Duration::from_secs(3);
 
 /// Bytes that are to be written to a stream.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct WriteBuffer {
     bytes: Vec<u8>,
     written: usize,
 }
 
-impl Pending {
+impl WriteBuffer {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..std::mem::take(&mut self.written));
         self.bytes.extend_from_slice(bytes);
@@ -89,7 +89,7 @@ pub(super) struct LeaderPipe {
     child: Child,
     stream: UnixStream,
     frames: Frames,
-    pending: Pending,
+    pending: WriteBuffer,
 }
 
 impl LeaderPipe {
@@ -100,7 +100,7 @@ impl LeaderPipe {
         command.args(["cluster", "--relayed"]).args(words).process_group(0).stdin(Stdio::from(OwnedFd::from(theirs)));
         let child = command.spawn()?;
         ours.set_nonblocking(true)?;
-        Ok(LeaderPipe { child, stream: ours, frames: Frames::default(), pending: Pending::default() })
+        Ok(LeaderPipe { child, stream: ours, frames: Frames::default(), pending: WriteBuffer::default() })
     }
 
     pub(super) fn send(&mut self, frame: &Frame) {

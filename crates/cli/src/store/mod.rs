@@ -9,7 +9,7 @@ pub(crate) mod trend;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
-use crate::streams::{self, Streams, Written};
+use crate::streams::{self, OutputArgs, Streams};
 use ::store::{Document, Store};
 use formats::printable;
 use measure::text;
@@ -44,7 +44,7 @@ pub(crate) struct StoreArgs {
     #[arg(long, value_name = "FILE", global = true)]
     store: Option<PathBuf>,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
 }
 
 /// The option of commands that print names of places.

@@ -3,7 +3,7 @@
 use super::RedactArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::streams::{Streams, Written};
+use crate::streams::{OutputArgs, Streams};
 use ::store::{Point, Series, Store};
 use formats::printable;
 use measure::text;
@@ -28,7 +28,7 @@ pub(super) struct SeriesArgs {
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
 }
 
 /// The store of a command with the series that it shows, and its output.

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::{Output, print_error};
 use formats::fio::text as fio_text;
 use formats::{View, printable};
-use session::keep::Keeping;
+use session::keep::KeepPolicy;
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
     }
     let directory = request.output_dir.clone().unwrap_or_default();
-    let order = SurveyOrder { recreate, output: None, keeping: Keeping::Asked, ..SurveyOrder::new(request) };
+    let order = SurveyOrder { recreate, output: None, keeping: KeepPolicy::Asked, ..SurveyOrder::new(request) };
     let mut rows: Vec<FinishedTest> = Vec::new();
     let status = conduct(order, &mut |row, plan, words| {
         write_run(&directory, row, plan, words)?;

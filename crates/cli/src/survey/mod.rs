@@ -31,7 +31,7 @@ use remarks::Extent;
 use screen::Screen;
 use session::Session;
 use session::arguments::SessionArgs;
-use session::keep::{Keeping, keep_file};
+use session::keep::{KeepPolicy, keep_file};
 use session::machine::seed_from_clock;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ struct SurveyOrder<'a> {
     reach: Reach,
     remarks: Extent,
     result: ResultArgs,
-    keeping: Keeping,
+    keeping: KeepPolicy,
     /// The members that run it in place of this process.
     members: Option<Surveyors<'a>>,
 }
@@ -63,7 +63,7 @@ impl SurveyOrder<'_> {
             reach: Reach::Whole,
             remarks: Extent::FirstFive,
             result: ResultArgs::default(),
-            keeping: Keeping::Unasked,
+            keeping: KeepPolicy::Unasked,
             members: None,
         }
     }

@@ -13,7 +13,7 @@ mod tests;
 
 use crate::failure::{Failure, signal_status};
 use crate::output::Output;
-use crate::streams::Written;
+use crate::streams::OutputArgs;
 use clap::Parser;
 use keys::{Heard, Keys};
 use ratatui::DefaultTerminal;
@@ -68,7 +68,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]
-    written: Written,
+    written: OutputArgs,
     #[command(flatten)]
     feed: PublishArgs,
 }

@@ -1,6 +1,6 @@
 //! `--otlp` in a build without the feature `otlp`: refused by name.
 
-use super::forked::Lingering;
+use super::forked::HelperEnd;
 use crate::failure::Failure;
 use formats::openmetrics::RunMetrics;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ impl Sender {
         match self.0 {}
     }
 
-    pub(super) fn finish(self) -> Lingering {
+    pub(super) fn finish(self) -> HelperEnd {
         match self.0 {}
     }
 }

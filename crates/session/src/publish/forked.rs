@@ -18,15 +18,15 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// The process. It ends with this one.
 #[derive(Debug)]
-pub(super) struct Forked {
+pub(super) struct Helper {
     child: Child,
     /// Shut down when the command has ended. Closing it does not do: all processes that were forked have it open.
     command: UnixStream,
 }
 
 /// A process that goes on after the command has ended.
-pub(super) struct Lingering {
-    pub(super) forked: Forked,
+pub(super) struct HelperEnd {
+    pub(super) forked: Helper,
     /// It is over by then.
     pub(super) longest: Duration,
     /// Printed before it is waited for.
@@ -35,7 +35,7 @@ pub(super) struct Lingering {
     pub(super) complains: Option<Box<dyn FnOnce() -> Option<String> + Send>>,
 }
 
-impl Forked {
+impl Helper {
     /// Starts it; this process must have no threads. `work` gets a socket that hangs up when the command has ended, and returns
     /// the exit status.
     pub(super) fn start(work: impl FnOnce(UnixStream) -> u8 + Send) -> Result<Self, Failure> {
@@ -44,7 +44,7 @@ impl Forked {
             // Ctrl-C reaches all processes of the terminal; the command decides when it is over.
             if signals::ignore(&[INTERRUPT]).is_ok() { work(gone) } else { 1 }
         })?;
-        Ok(Forked { child, command })
+        Ok(Helper { child, command })
     }
 
     /// Lets it know that the command has ended.
@@ -63,7 +63,7 @@ impl Forked {
     }
 }
 
-impl Lingering {
+impl HelperEnd {
     /// Waits until it is over, or until a signal comes, which ends it.
     pub(super) fn wait(self) {
         let watched = signals::Watch::begin();

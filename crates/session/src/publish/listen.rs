@@ -2,7 +2,7 @@
 //!
 //! It reads the latest text from [`Latest`], so that no scrape, however slow, holds the run up.
 
-use super::forked::{Forked, Lingering};
+use super::forked::{Helper, HelperEnd};
 use super::latest::{Latest, Reader};
 use crate::failure::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -26,7 +26,7 @@ const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub(super) struct Listener {
     address: SocketAddr,
     latest: Latest,
-    forked: Forked,
+    forked: Helper,
     linger: Duration,
 }
 
@@ -41,7 +41,7 @@ impl Listener {
         listener.set_nonblocking(true).map_err(|error| failed(&error))?;
         let latest = Latest::new().map_err(|error| failed(&error))?;
         let reader = latest.reader().map_err(|error| failed(&error))?;
-        let forked = Forked::start(move |gone| serve(&listener, &reader, gone, linger))?;
+        let forked = Helper::start(move |gone| serve(&listener, &reader, gone, linger))?;
         Ok(Listener { address, latest, forked, linger })
     }
 
@@ -54,12 +54,12 @@ impl Listener {
     }
 
     /// The command has nothing more to say.
-    pub(super) fn finish(self) -> Lingering {
+    pub(super) fn finish(self) -> HelperEnd {
         self.forked.hang_up();
         let seconds = self.linger.as_secs_f64();
         let says = format!("plumb: {} answers for {seconds} s more; Ctrl-C ends it", self.url());
         let says = Some(says).filter(|_| !self.linger.is_zero());
-        Lingering { forked: self.forked, longest: self.linger, says, complains: None }
+        HelperEnd { forked: self.forked, longest: self.linger, says, complains: None }
     }
 
     /// The command was interrupted: its user does not wait.

@@ -1,7 +1,7 @@
 //! `--metrics`, `--metrics-listen`: the numbers of the runs for Prometheus, by node_exporter's textfile collector or by a scrape.
 
 use super::PublishArgs;
-use super::forked::Lingering;
+use super::forked::HelperEnd;
 use super::listen::Listener;
 use super::otlp::Sender;
 use crate::failure::Failure;
@@ -87,7 +87,7 @@ impl Metrics {
     }
 
     /// Writes the last time, and returns what goes on after the command.
-    pub(super) fn finish(mut self, is_interrupted: bool) -> (Result<(), Failure>, Vec<Lingering>) {
+    pub(super) fn finish(mut self, is_interrupted: bool) -> (Result<(), Failure>, Vec<HelperEnd>) {
         self.write(Moment::End);
         let answers = match self.listener.take() {
             Some(listener) if is_interrupted => {

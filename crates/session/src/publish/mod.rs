@@ -16,7 +16,7 @@ mod stream;
 
 use crate::failure::Failure;
 use analysis::CHECKS;
-use forked::Lingering;
+use forked::HelperEnd;
 use formats::ndjson::{EndedDirection, EndedJob};
 use measure::text::{TimeUnit, duration};
 use measure::{Direction, Nanos};
@@ -94,7 +94,7 @@ pub struct Publisher {
     environment: Environment,
     run: RunSoFar,
     /// The processes that still answer scrapes or send a last message when the runs have ended.
-    lingering: Vec<Lingering>,
+    lingering: Vec<HelperEnd>,
 }
 
 /// The current run, or the last one.
@@ -168,8 +168,8 @@ impl Publisher {
     }
 
     /// The observer of a run, which passes everything on to `inner`.
-    pub fn around<'a>(&'a mut self, inner: &'a mut dyn Observer) -> Publishing<'a> {
-        Publishing { feed: self, inner }
+    pub fn around<'a>(&'a mut self, inner: &'a mut dyn Observer) -> PublishObserver<'a> {
+        PublishObserver { feed: self, inner }
     }
 
     /// An interval has ended.
@@ -234,7 +234,7 @@ impl Publisher {
             failure.print();
             failure.status
         });
-        self.lingering.into_iter().for_each(Lingering::wait);
+        self.lingering.into_iter().for_each(HelperEnd::wait);
         Ok(status)
     }
 
@@ -250,12 +250,12 @@ impl Publisher {
 }
 
 /// An observer that publishes what it sees.
-pub struct Publishing<'a> {
+pub struct PublishObserver<'a> {
     feed: &'a mut Publisher,
     inner: &'a mut dyn Observer,
 }
 
-impl Observer for Publishing<'_> {
+impl Observer for PublishObserver<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Sampled { so_far, latest } => self.feed.interval(so_far, latest),

@@ -3,7 +3,7 @@
 //! A forked process sends, so that a receiver that is slow or away holds nothing up. Sums are cumulative: what a failed send
 //! lost, the next one has.
 
-use super::forked::{Forked, Lingering};
+use super::forked::{Helper, HelperEnd};
 use super::latest::{Latest, Reader};
 use crate::failure::Failure;
 use formats::openmetrics::RunMetrics;
@@ -24,7 +24,7 @@ pub(super) struct Sender {
     latest: Latest,
     /// The resource of each message.
     resource: Vec<(&'static str, String)>,
-    forked: Forked,
+    forked: Helper,
     /// Failures, in words; none if all sends were taken.
     failures: Reader,
 }
@@ -39,7 +39,7 @@ impl Sender {
         let said = Latest::new().map_err(|error| failed(&error))?;
         let failures = said.reader().map_err(|error| failed(&error))?;
         let to = url.clone();
-        let forked = Forked::start(move |gone| send_until(&gone, &reader, &to, said))?;
+        let forked = Helper::start(move |gone| send_until(&gone, &reader, &to, said))?;
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let resource = vec![
             ("service.name", "plumb".to_owned()),
@@ -59,14 +59,14 @@ impl Sender {
     }
 
     /// The command has nothing more to say: the last message is sent.
-    pub(super) fn finish(self) -> Lingering {
+    pub(super) fn finish(self) -> HelperEnd {
         self.forked.hang_up();
         let Sender { url, failures, forked, .. } = self;
         let complains = move || {
             let said = failures.read().ok()?;
             (!said.is_empty()).then(|| format!("plumb: --otlp {url}: {}", String::from_utf8_lossy(&said)))
         };
-        Lingering { forked, longest: 2 * PATIENCE, says: None, complains: Some(Box::new(complains)) }
+        HelperEnd { forked, longest: 2 * PATIENCE, says: None, complains: Some(Box::new(complains)) }
     }
 }
 
