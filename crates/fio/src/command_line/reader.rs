@@ -230,8 +230,9 @@ impl<'a> Reader<'a> {
         commands.chain(jobs)
     }
 
-    /// Finds an option by name: an exact match, or the only option that starts with `name`. One of plumb's sessions gives way to
-    /// the only option of fio that starts with its name: `host` of an engine with `hostname`.
+    /// Finds an option by name: an exact match, or the only option that starts with `name`. One of plumb's sessions has
+    /// no abbreviations, because fio refuses `-q`, and gives way to the only option of fio that starts with its name:
+    /// `host` of an engine with `hostname`.
     fn find(&self, name: &str, place: &Place) -> Result<KnownOption, Problem> {
         let of_session = |found: &KnownOption| matches!(found, KnownOption::Command(option) if option.of_session);
         let mut matching: Vec<(&'static str, KnownOption)> = Vec::new();
@@ -239,7 +240,7 @@ impl<'a> Reader<'a> {
             if called == name && !of_session(&found) {
                 return Ok(found);
             }
-            if !name.is_empty() && called.starts_with(name) {
+            if called == name || (!name.is_empty() && called.starts_with(name) && !of_session(&found)) {
                 matching.push((called, found));
             }
         }
