@@ -155,7 +155,7 @@ fn an_unwritable_result_is_reported_before_anything_runs() {
     let stage = Stage::new();
     plumb(&stage.surveyed, "survey --quick --output /does/not/exist/r.json .")
         .exits(1)
-        .complains("the result cannot be written");
+        .complains("cannot write the results");
     assert_eq!(stage.surveyed.names(), [""; 0]);
 }
 

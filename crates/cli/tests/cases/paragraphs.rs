@@ -77,10 +77,7 @@ const FIO: [Row; 19] = [
     ),
     (
         "random offsets beyond 32 bits",
-        &[
-            "differential::more_blocks_than_32_bits_can_number",
-            "crates/load/src/permutation.rs huge_regions_stay_inside",
-        ],
+        &["differential::more_blocks_than_32_bits_can_number", "crates/load/src/lfsr.rs huge_regions_stay_inside"],
     ),
     (
         "zones on an ordinary device",
