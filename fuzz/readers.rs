@@ -254,7 +254,8 @@ fn kernel_counters(bytes: &[u8]) {
     monitor::io_bytes(&text);
 }
 
-/// Messages between leader and members, first lines of connections, addresses, lists of hosts, and the kept result of a member.
+/// Messages between leader and members, first lines of connections, addresses, lists of hosts, and the kept result of a
+/// member.
 fn cluster_lines(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {

@@ -89,7 +89,8 @@ fn plan(args: &CalibrateArgs) -> Result<Plan, Failure> {
     }
 }
 
-/// A job of an engine whose batches have up to `depth` I/Os. Only its set-up is used: it does no I/O, so it needs no file.
+/// A job of an engine whose batches have up to `depth` I/Os. Only its set-up is used: it does no I/O, so it needs no
+/// file.
 fn words(engine: &str, depth: u32) -> Vec<String> {
     let name = if depth > 1 { format!("{engine}, up to {depth} at a time") } else { engine.to_owned() };
     let options = [

@@ -67,8 +67,8 @@ pub(crate) struct NamedFile {
     pub(crate) path: PathBuf,
 }
 
-/// Splits `NAME=FILE`; the name is that of the files that follow, too, up to the next name. A file whose own name holds `=` is a file if it
-/// exists.
+/// Splits `NAME=FILE`; the name is that of the files that follow, too, up to the next name. A file whose own name holds
+/// `=` is a file if it exists.
 pub(crate) fn named(files: &[PathBuf]) -> Vec<NamedFile> {
     let mut name: Option<String> = None;
     let mut found = Vec::new();
@@ -90,7 +90,8 @@ pub(crate) fn named(files: &[PathBuf]) -> Vec<NamedFile> {
     found
 }
 
-/// Opens a file, the result of a run in the store (by its ID, a name, `last`), or standard input for `-`. A file comes first.
+/// Opens a file, the result of a run in the store (by its ID, a name, `last`), or standard input for `-`. A file comes
+/// first.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin()));

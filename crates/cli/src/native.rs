@@ -168,8 +168,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
 }
 
-/// Help and version go to standard output with status 0, mistakes to standard error with status 1; those of `plumb gate` and
-/// `plumb versus` are others, because 1 is an answer of a gate.
+/// Help and version go to standard output with status 0, mistakes to standard error with status 1; those of `plumb
+/// gate` and `plumb versus` are others, because 1 is an answer of a gate.
 fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
     if error.use_stderr() {
         // Errors are ignored: standard error may be closed.
@@ -190,7 +190,8 @@ fn show(error: &clap::Error, words: &[OsString]) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The reason for which this build has not the command, or the command has not an option that other commands of plumb have.
+/// The reason for which this build has not the command, or the command has not an option that other commands of plumb
+/// have.
 fn not_here(error: &clap::Error) -> Option<String> {
     let text = |kind| match error.get(kind)? {
         ContextValue::String(text) => Some(text.as_str()),

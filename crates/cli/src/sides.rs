@@ -1,5 +1,5 @@
-//! The two sides of a comparison, from files of any format that plumb reads: their tests in pairs, and what differs around
-//! them.
+//! The two sides of a comparison, from files of any format that plumb reads: their tests in pairs, and what differs
+//! around them.
 
 use crate::failure::Failure;
 use crate::input;

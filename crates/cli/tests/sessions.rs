@@ -1,4 +1,5 @@
-//! The options of a session: each command that measures has each of them, with one meaning; and its results name host and command.
+//! The options of a session: each command that measures has each of them, with one meaning; and its results name host
+//! and command.
 
 use serde_json::Value;
 use std::path::Path;

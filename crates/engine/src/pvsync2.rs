@@ -47,7 +47,6 @@ impl Engine for Pvsync2 {
         let polled = match (options.is_on("hipri"), options.integer("hipri_percentage").unwrap_or(100)) {
             (false, _) | (true, ..=0) => Polled::None,
             (true, 100..) => Polled::All,
-            #[expect(clippy::cast_precision_loss, reason = "a percentage")]
             (true, percent) => Polled::Share(percent as f64 / 100.0, SplitMix::new(1)),
         };
         let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);

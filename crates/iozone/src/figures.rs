@@ -62,13 +62,12 @@ impl PassTime {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
 fn seconds(time: Nanos) -> f64 {
     time.get() as f64 / 1e9
 }
 
 /// The integer in a row's column.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rate")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
 pub fn rate(pass: PassTime, unit: Unit) -> u64 {
     match unit {
         Unit::Rate => (pass.bytes as f64 / pass.seconds()) as u64 >> 10,
@@ -79,7 +78,6 @@ pub fn rate(pass: PassTime, unit: Unit) -> u64 {
 }
 
 /// Records per second.
-#[expect(clippy::cast_precision_loss, reason = "a rate")]
 pub fn operations(pass: PassTime) -> f64 {
     pass.records as f64 / pass.seconds()
 }
@@ -108,7 +106,7 @@ pub struct Figures {
 
 impl Figures {
     /// Computes the results from those of the children; `computing` gives the compute time of the child with a number.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "iozone keeps 32-bit floats")]
+    #[expect(clippy::cast_possible_truncation, reason = "iozone keeps 32-bit floats")]
     pub fn of<'a>(jobs: &[JobResult], unit: Unit, computing: impl Fn(u32) -> Computing<'a>) -> Figures {
         let child = |(index, job): (u32, &JobResult)| {
             let pass = PassTime::of(job, computing(index));
@@ -135,7 +133,6 @@ impl Figures {
     }
 
     /// Mean throughput per child.
-    #[expect(clippy::cast_precision_loss, reason = "some children")]
     pub fn mean(&self) -> f64 {
         self.together() / self.children.len().max(1) as f64
     }

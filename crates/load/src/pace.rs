@@ -242,7 +242,6 @@ impl Profile {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "rates have at most 13 digits")]
 fn rate_per_ns(per_second: u64) -> f64 {
     per_second as f64 / NANOS_PER_SECOND as f64
 }
@@ -252,7 +251,6 @@ fn whole(ns: f64) -> Nanos {
     Nanos(ns as u64)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a random gap needs no more than 53 bits")]
 fn ratio(scaled: u64, rate: u64) -> f64 {
     scaled as f64 / rate as f64
 }

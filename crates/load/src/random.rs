@@ -74,7 +74,6 @@ impl Random {
     /// A number in `0.0..1.0`, never 1.
     #[inline]
     pub(super) fn unit(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
         let numerator = (self.word() >> 11) as f64;
         numerator * (1.0 / (1u64 << 53) as f64)
     }

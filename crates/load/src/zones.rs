@@ -235,7 +235,6 @@ impl ZoneMap {
         (1.0 / self.plan.reset_frequency).max(1.0) as u64
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
     fn is_above_threshold(&self) -> bool {
         let all = self.plan.capacity * self.count as u64;
         let written = || (0..self.count).map(|zone| self.state(zone).written()).sum::<u64>();

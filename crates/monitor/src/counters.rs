@@ -1,4 +1,5 @@
-//! Counters of a block device as in /sys/block/*/stat, the difference of two readings, and its rates, computed as in iostat.
+//! Counters of a block device as in /sys/block/*/stat, the difference of two readings, and its rates, computed as in
+//! iostat.
 //!
 //! Source: Documentation/block/stat.rst and Documentation/ABI/stable/sysfs-block of Linux: 11 fields, 15 with discards
 //! since 4.18, 17 with flushes since 5.5.

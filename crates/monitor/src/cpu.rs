@@ -81,7 +81,6 @@ impl CpuCounters {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "ticks: below 2^53 for any machine's life")]
 fn quotient(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }

@@ -222,12 +222,7 @@ pub struct SprandomPlan {
 
 impl SprandomPlan {
     /// Size of a region in bytes, on a device that shows `size` bytes.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a byte more or less"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a byte more or less")]
     pub fn region_bytes(&self, size: u64) -> u64 {
         (size as f64 * (1.0 + self.over_provisioning) / f64::from(self.regions.max(1))) as u64
     }

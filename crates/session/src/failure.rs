@@ -32,7 +32,8 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// The end of a command that it ends: an exit status, or a failure. A result that is not of the storage is status 3.
+    /// The end of a command that it ends: an exit status, or a failure. A result that is not of the storage is status
+    /// 3.
     pub fn outcome(self) -> Result<u8, Failure> {
         match self {
             Cut::Signal(signal) => Ok(signal_status(signal)),

@@ -1,8 +1,9 @@
-//! Where results are kept, and their way into the store. Nothing here fails a command: the result was printed and saved.
+//! Where results are kept, and their way into the store. Nothing here fails a command: the result was printed and
+//! saved.
 //!
-//! The store is that of `--store`, then PLUMB_STORE, then the one in the user's directory for data. Another process opens it. On a
-//! network or FUSE file system that hangs, a process that touches it cannot even be killed; the one that measured waits for some
-//! seconds, says so, and ends. So does a command that reads the store.
+//! The store is that of `--store`, then PLUMB_STORE, then the one in the user's directory for data. Another process
+//! opens it. On a network or FUSE file system that hangs, a process that touches it cannot even be killed; the one that
+//! measured waits for some seconds, says so, and ends. So does a command that reads the store.
 
 use crate::failure::Failure;
 use model::RunResult;
@@ -142,8 +143,8 @@ pub enum Condition {
     UnlessOff,
 }
 
-/// Fails if a store that is to be read does not answer: another process opens it first, because one that waits for a file system
-/// that hangs cannot be ended.
+/// Fails if a store that is to be read does not answer: another process opens it first, because one that waits for a
+/// file system that hangs cannot be ended.
 pub fn answers(file: &Path) -> Result<(), Failure> {
     asked(file, &["answer"], &[]).map(drop)
 }

@@ -1,7 +1,8 @@
-//! A session: what all commands that measure share, from the words of a job to a result that is judged, published and kept.
+//! A session: what all commands that measure share, from the words of a job to a result that is judged, published and
+//! kept.
 //!
-//! Owns the edge of the process: standard output and standard error, the environment, exit statuses, the progress line, files
-//! of results. Which runs a command makes, and what it says about them, is left to `cli`.
+//! Owns the edge of the process: standard output and standard error, the environment, exit statuses, the progress line,
+//! files of results. Which runs a command makes, and what it says about them, is left to `cli`.
 
 #![forbid(unsafe_code)]
 

@@ -70,8 +70,8 @@ impl Output {
         self.name == NOWHERE
     }
 
-    /// Returns another handle of the same open file; of standard error if the text goes to no place. Both share the file
-    /// offset, so neither overwrites the other's output.
+    /// Returns another handle of the same open file; of standard error if the text goes to no place. Both share the
+    /// file offset, so neither overwrites the other's output.
     pub fn twin(&self) -> Result<File, Failure> {
         let twin = match &self.file {
             Some(file) => file.try_clone(),

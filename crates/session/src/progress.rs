@@ -126,8 +126,8 @@ impl Display {
         self.begin(Phase::Test { number, count, title: test.describe(), unit });
     }
 
-    /// Called when a run of two that are measured in turns begins. `done` and `this` are the times before it and of it; `total` is that
-    /// of all, once it is known.
+    /// Called when a run of two that are measured in turns begins. `done` and `this` are the times before it and of it;
+    /// `total` is that of all, once it is known.
     pub fn round(&mut self, title: String, [done, this]: [Nanos; 2], total: Option<Nanos>) {
         (self.before, self.this, self.total) = (done, this, total.unwrap_or(Nanos::ZERO));
         self.begin(Phase::Round { title, left: total });
@@ -197,7 +197,6 @@ impl Display {
         bar.tick();
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     fn follow_rate(&mut self, progress: &Progress) {
         let counts_ios = matches!(self.phase, Phase::Round { .. } | Phase::Test { unit: Unit::Iops, .. });
         let amount: u64 = progress
@@ -229,7 +228,6 @@ impl Observer for Display {
 }
 
 impl Display {
-    #[expect(clippy::cast_precision_loss, reason = "a share of bytes")]
     fn progress(&mut self, progress: &Progress) {
         self.follow_rate(progress);
         match &self.phase {
@@ -295,12 +293,7 @@ fn activity(phase: &Phase) -> String {
 }
 
 /// `━━━━╸───`: what is done of a whole.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "at most the width"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most the width")]
 fn bar(done: f64, width: usize) -> String {
     let full = ((done.clamp(0.0, 1.0) * width as f64) as usize).min(width);
     let head = if full < width { "╸" } else { "" };

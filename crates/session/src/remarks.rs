@@ -11,8 +11,8 @@ use std::io::IsTerminal;
 /// Exit status with `--strict` if a check found a problem.
 pub const STRICT: u8 = 4;
 
-/// True if remarks go to standard error: if it is a terminal, or as the environment variable `PLUMB_REMARKS` says. `--quiet`
-/// silences them.
+/// True if remarks go to standard error: if it is a terminal, or as the environment variable `PLUMB_REMARKS` says.
+/// `--quiet` silences them.
 pub fn are_wanted() -> bool {
     match std::env::var("PLUMB_REMARKS").as_deref() {
         _ if is_quiet() => false,
@@ -22,8 +22,8 @@ pub fn are_wanted() -> bool {
     }
 }
 
-/// Prints the verdict, remarks, limiting resource and response times to standard error, if remarks are wanted there. A run
-/// without findings has no verdict line.
+/// Prints the verdict, remarks, limiting resource and response times to standard error, if remarks are wanted there. A
+/// run without findings has no verdict line.
 pub fn print(result: &RunResult) {
     if !are_wanted() {
         return;
@@ -39,8 +39,8 @@ pub fn print(result: &RunResult) {
     }
 }
 
-/// `job a, read: response time p50 31.2 µs, p99 2.47 ms, longest 5.97 ms, from when each I/O was due`, for each direction with a
-/// rate.
+/// `job a, read: response time p50 31.2 µs, p99 2.47 ms, longest 5.97 ms, from when each I/O was due`, for each
+/// direction with a rate.
 fn response_lines(result: &RunResult) -> Vec<String> {
     let mut lines = Vec::new();
     for job in result.reported_jobs() {
@@ -101,8 +101,8 @@ pub fn findings(notes: &[Note]) -> impl Iterator<Item = &Note> {
     notes.iter().filter(|note| is_finding(note))
 }
 
-/// Returns the exit status with `--strict`: [`STRICT`] if `status` is 0 and a check found one of these problems, otherwise
-/// `status`.
+/// Returns the exit status with `--strict`: [`STRICT`] if `status` is 0 and a check found one of these problems,
+/// otherwise `status`.
 pub(crate) fn strict_status(status: u8, strictness: &Strictness, notes: &[Note]) -> u8 {
     if status == 0 && strictness.fails(notes) { STRICT } else { status }
 }

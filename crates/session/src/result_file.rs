@@ -93,7 +93,8 @@ pub struct DocumentFile {
 }
 
 impl DocumentFile {
-    /// Creates the file `asked`, or the first free `STEM-NNN.json` in `directory`, before anything is measured; none for `-`.
+    /// Creates the file `asked`, or the first free `STEM-NNN.json` in `directory`, before anything is measured; none
+    /// for `-`.
     pub fn reserve(asked: Option<&Path>, directory: &Path, stem: &str, streams: &Streams) -> Result<Self, Failure> {
         let file = match asked {
             Some(path) if is_stdout(path) => return Ok(DocumentFile { file: None, prints: true }),
@@ -119,8 +120,8 @@ impl DocumentFile {
     }
 }
 
-/// Gives the machine in an environment another name: `given`, or that of the environment variable `PLUMB_HOST`. An empty name
-/// records none.
+/// Gives the machine in an environment another name: `given`, or that of the environment variable `PLUMB_HOST`. An
+/// empty name records none.
 pub fn name_host(environment: &mut Environment, given: Option<String>) {
     if let Some(name) = given.or_else(|| std::env::var("PLUMB_HOST").ok()) {
         environment.host = Some(name).filter(|name| !name.is_empty());

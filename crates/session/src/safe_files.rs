@@ -2,8 +2,8 @@
 //! incomplete file in place of a complete one.
 //!
 //! plumb marks its files with the extended attribute `user.plumb.made`. JSON files are also recognised by their
-//! content, because copies may lack the attribute. Empty files may always be replaced. [`AtomicFile`] is for content that is
-//! written at once, [`stream`] for content that is written piece by piece.
+//! content, because copies may lack the attribute. Empty files may always be replaced. [`AtomicFile`] is for content
+//! that is written at once, [`stream`] for content that is written piece by piece.
 
 use crate::failure::Failure;
 use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 const ATTRIBUTE: &str = "user.plumb.made";
 
-/// Returns true if plumb may replace `path`: nothing exists there, or an empty file, or one that is recognised by `is_ours`.
-/// Never for a device (the rename would replace /dev/null by a regular file) or for a file with other data.
+/// Returns true if plumb may replace `path`: nothing exists there, or an empty file, or one that is recognised by
+/// `is_ours`. Never for a device (the rename would replace /dev/null by a regular file) or for a file with other data.
 fn may_replace(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> io::Result<bool> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
@@ -185,8 +185,8 @@ impl Drop for AtomicFile {
     }
 }
 
-/// Creates a directory for results: the one that was asked for, which may exist if it is empty, or the first free `STEM-NNN` in
-/// the current directory. `option` is the one that names it.
+/// Creates a directory for results: the one that was asked for, which may exist if it is empty, or the first free
+/// `STEM-NNN` in the current directory. `option` is the one that names it.
 pub fn result_directory(asked: Option<&Path>, stem: &str, option: &str) -> Result<PathBuf, Failure> {
     let failed = |path: &Path, error: io::Error| {
         Failure::at(path, format!("cannot be made: {error}; name another directory with {option}"))

@@ -53,15 +53,15 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. From then on a signal does
-    /// not end the process; see [`Session::caught`].
+    /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. From then on
+    /// a signal does not end the process; see [`Session::caught`].
     pub fn open(args: &SessionArgs) -> Result<Self, Failure> {
         args.publish.check_stdout(args.streams.json.then_some("--json"))?;
         Ok(Session { signals: Some(Watch::begin()?), ..Self::drop_in(args)? })
     }
 
-    /// The same for a program that plumb replaces, and for members: between its runs a signal ends the process. It may wait for
-    /// the reader of a pipe then.
+    /// The same for a program that plumb replaces, and for members: between its runs a signal ends the process. It may
+    /// wait for the reader of a pipe then.
     pub fn drop_in(args: &SessionArgs) -> Result<Self, Failure> {
         args.streams.apply();
         let publisher = Publisher::open(&args.publish, args.host.clone())?;
@@ -122,8 +122,8 @@ impl Session {
         Ok(result)
     }
 
-    /// Makes runs of which nothing but the numbers of their jobs is used, one directly after another. There are fewer results if
-    /// one failed, or a signal came.
+    /// Makes runs of which nothing but the numbers of their jobs is used, one directly after another. There are fewer
+    /// results if one failed, or a signal came.
     pub fn execute_unseen(
         &mut self,
         plans: &[Plan],
@@ -202,8 +202,8 @@ impl Session {
         self.publisher.finish()
     }
 
-    /// Ends the session with what the command did. Returns the exit status: [`crate::remarks::STRICT`] if it is 0 and `--strict` found a problem.
-    /// Waits for those who may still ask for metrics.
+    /// Ends the session with what the command did. Returns the exit status: [`crate::remarks::STRICT`] if it is 0 and
+    /// `--strict` found a problem. Waits for those who may still ask for metrics.
     pub fn close(mut self, done: Result<u8, Failure>) -> Result<u8, Failure> {
         let published = self.finish();
         let strict = |status| match &self.args.strict {

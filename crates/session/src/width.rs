@@ -12,7 +12,8 @@ const LONGEST_LINE: usize = 100;
 /// Least width that is believed; less is taken for a terminal that does not know its size.
 const LEAST: usize = 20;
 
-/// Columns of standard output: those of the environment variable `COLUMNS`, else of its terminal; `None` if it is not a terminal.
+/// Columns of standard output: those of the environment variable `COLUMNS`, else of its terminal; `None` if it is not a
+/// terminal.
 pub fn of_stdout() -> Option<usize> {
     asked().or_else(|| columns(&std::io::stdout()))
 }
@@ -64,7 +65,8 @@ fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     }))
 }
 
-/// A line of a command whose output scripts read line by line: wrapped for a terminal of this width, otherwise as it is.
+/// A line of a command whose output scripts read line by line: wrapped for a terminal of this width, otherwise as it
+/// is.
 pub fn for_people(text: &str, indent: &str, width: Option<usize>) -> String {
     match width {
         Some(width) => wrapped(text, indent, width.min(LONGEST_LINE)),

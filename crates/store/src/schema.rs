@@ -48,8 +48,8 @@ CREATE TABLE fact(environment INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NO
 /// The derived tables, in the order in which they can be dropped.
 pub(crate) const DERIVED_NAMES: [&str; 5] = ["metric", "test", "series", "fact", "summary"];
 
-/// An open store. Each method fails if the file cannot be read, and one that changes it if it cannot be written: then nothing has
-/// changed.
+/// An open store. Each method fails if the file cannot be read, and one that changes it if it cannot be written: then
+/// nothing has changed.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,

@@ -88,8 +88,8 @@ impl Preparation {
         tests.try_for_each(|test| test.plan(self.setup(target), parser, surroundings).map(|_| ()))
     }
 
-    /// Writes the data of an open target by `write`, from start to end and as often as it is not yet written. Returns the
-    /// signal that interrupted it.
+    /// Writes the data of an open target by `write`, from start to end and as often as it is not yet written. Returns
+    /// the signal that interrupted it.
     ///
     /// # Errors
     /// A file or device cannot be written; the message names it.

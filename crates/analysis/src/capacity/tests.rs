@@ -233,8 +233,8 @@ fn without_a_confirmation_the_search_ends_with_the_interval() {
     assert!(stages.iter().all(|(stage, _)| *stage != Stage::Confirm));
 }
 
-/// A limit of 3,000 I/Os per second, of which 1 % may take longer than 50 ms: beyond it 150 I/Os are soon behind, and every
-/// later one is slow.
+/// A limit of 3,000 I/Os per second, of which 1 % may take longer than 50 ms: beyond it 150 I/Os are soon behind, and
+/// every later one is slow.
 fn capped(rate: f64, seconds: f64, _: usize) -> Trial {
     let slow_from = if rate > 3000.0 { 150.0 / (rate - 3000.0) } else { f64::INFINITY };
     let counted = seconds * (1.0 - WARM_UP);
@@ -324,7 +324,8 @@ fn the_counts_beyond_a_limit_are_those_of_the_histogram() {
 #[test]
 fn one_disturbed_trial_does_not_change_the_answer() {
     let plain = searched(goal(), |rate, _| (vec![usual(rate)], 0.0)).0.crossing.unwrap();
-    // The trial with this number has half of its I/Os over the limit: the first one, each of the ramp, two of the bracket.
+    // The trial with this number has half of its I/Os over the limit: the first one, each of the ramp, two of the
+    // bracket.
     for disturbed in 0..8 {
         for from in [Some(1000.0), None] {
             let (found, stages) = searched_with(Goal { from, ..goal() }, |rate, seconds, number| {

@@ -221,8 +221,8 @@ mod tests {
         assert!((880.0..900.0).contains(&notes[0].evidence[1].1), "{notes:?}");
     }
 
-    /// Twenty intervals of half a second of one user, with these latencies in ms in each interval next to 4,000 reads of
-    /// 100 µs.
+    /// Twenty intervals of half a second of one user, with these latencies in ms in each interval next to 4,000 reads
+    /// of 100 µs.
     fn with(others: impl Fn(usize) -> Vec<u64>) -> RunResult {
         let mut result = watched_random_read();
         let job = &mut result.jobs[0];

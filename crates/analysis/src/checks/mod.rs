@@ -490,8 +490,8 @@ mod tests {
         assert_eq!(with(&[Grade::NotAStorageResult, Grade::ValidWithLimits]), Grade::NotAStorageResult);
     }
 
-    /// With what the monitor and the samples of contents take (the bench `cost` has the first, in a run of 10 s), all checks
-    /// stay below 0.3 % of a processor in that time. `--nocapture` prints each.
+    /// With what the monitor and the samples of contents take (the bench `cost` has the first, in a run of 10 s), all
+    /// checks stay below 0.3 % of a processor in that time. `--nocapture` prints each.
     #[test]
     fn all_checks_of_a_run_take_less_than_a_thousandth_of_a_cpu() {
         const TIMES: u32 = 100;

@@ -9,7 +9,8 @@ use crate::run_facts::{RunFacts, block_size, bytes_asked, float, flushes, on_fil
 use measure::{Direction, text};
 use model::{DeviceGain, Grade, Note, RequestGain, RunResult};
 
-/// Requests between these multiples of the block size count as unchanged; the range allows for those of the file system.
+/// Requests between these multiples of the block size count as unchanged; the range allows for those of the file
+/// system.
 const WHOLE: std::ops::RangeInclusive<f64> = 0.80..=1.25;
 /// Pieces of at least this size are what disks take at once, and virtual disks and loop devices too.
 const PIECES_LARGE: f64 = 131_072.0;

@@ -302,7 +302,8 @@ fn unchanged(seed: u64, correlation: Option<f64>) -> Vec<RunResult> {
     (0..10).map(|at| result(rate(level(at)), 100 + u64::from(at))).collect()
 }
 
-/// `PLUMB_SEEDS` cases of each machine (200). Of 1,000 with a drift 522 look changed, of those with slow noise 378, and all carry the remark.
+/// `PLUMB_SEEDS` cases of each machine (200). Of 1,000 with a drift 522 look changed, of those with slow noise 378, and
+/// all carry the remark.
 #[test]
 fn sets_in_two_blocks_look_changed_and_all_carry_the_remark() {
     let seeds = std::env::var("PLUMB_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(200_u64);

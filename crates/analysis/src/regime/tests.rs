@@ -1,5 +1,5 @@
-//! The rules on generated series whose truth is known: 100 seeds of each kind, and series without a change. `cargo test -p
-//! analysis regime -- --nocapture` prints the measured errors.
+//! The rules on generated series whose truth is known: 100 seeds of each kind, and series without a change. `cargo test
+//! -p analysis regime -- --nocapture` prints the measured errors.
 
 use super::*;
 use crate::statistics::simulated::{Noise, at_most, count};

@@ -139,7 +139,6 @@ fn bare_loop(file: &Path, rate: u32) -> io::Result<Waited> {
     let cpu = now(libc::CLOCK_THREAD_CPUTIME_ID) - cpu;
     let elapsed = now(libc::CLOCK_MONOTONIC) - begun;
     late.sort_unstable();
-    #[expect(clippy::cast_precision_loss, reason = "seconds of a bench in ns")]
     let cpu = cpu as f64 / elapsed as f64;
     Ok(Waited { late: Duration::from_nanos(late[late.len() * 99 / 100]), cpu })
 }

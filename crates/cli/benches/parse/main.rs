@@ -140,7 +140,6 @@ fn measure(text: &str, mib: usize) -> io::Result<Measured> {
     }
     let after = sys::processes::usage::of_children();
     let used = Duration::from_nanos(after.user_ns + after.system_ns - before.user_ns - before.system_ns);
-    #[expect(clippy::cast_precision_loss, reason = "a size of a bench")]
     let mb = written as f64 / 1e6;
     let seconds = started.elapsed().as_secs_f64();
     Ok(Measured { mb, seconds, processor_seconds: used.as_secs_f64(), peak_kib })

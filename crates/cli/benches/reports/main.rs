@@ -223,7 +223,6 @@ fn growth(directory: &Path, extent: Extent) -> io::Result<Vec<String>> {
 }
 
 /// The slope of a straight line through the logarithms, by least squares.
-#[expect(clippy::cast_precision_loss, reason = "sizes of a bench")]
 /// The mean user time of `rounds` runs, or of as many as take half a second together, because the kernel counts it by
 /// ticks: of a run of 30 ms it may see 10.
 fn mean_user_seconds(rounds: usize, run: impl Fn() -> io::Result<Cost>) -> io::Result<f64> {

@@ -1,7 +1,7 @@
 //! `plumb ask`: is this storage enough for a program? Measures its I/O in rounds and holds it against published limits.
 //!
-//! Owns the command line, the page to send to others, and the exit status. `survey` has the profiles, `analysis::question` judges, `rounds` measures,
-//! `shown` prints.
+//! Owns the command line, the page to send to others, and the exit status. `survey` has the profiles,
+//! `analysis::question` judges, `rounds` measures, `shown` prints.
 
 mod rounds;
 mod shown;
@@ -68,7 +68,8 @@ pub(crate) struct AskArgs {
     /// Number of rounds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), default_value_t = 3)]
     rounds: u32,
-    /// Option of fio that is added to each job, like ioengine=io_uring; {run} is the number of the run; repeat it for several
+    /// Option of fio that is added to each job, like ioengine=io_uring; {run} is the number of the run; repeat it for
+    /// several
     #[arg(long, value_name = "OPTION=VALUE", value_parser = Profile::added_option)]
     with: Vec<(String, String)>,
     /// Page with the answer, to send to others: .html or .pdf; or only the picture of its rounds: .svg or .png

@@ -11,7 +11,8 @@ use std::path::Path;
 /// Share of the time of a test that a look takes, and the fewest seconds of it.
 const LOOK: u64 = 4;
 const LEAST_LOOK: u64 = 5;
-/// I/Os of which none may be beyond a percentile, times the share that is allowed, for a yes with 95 % and some to spare.
+/// I/Os of which none may be beyond a percentile, times the share that is allowed, for a yes with 95 % and some to
+/// spare.
 const NEEDED: f64 = 3.5;
 
 /// A number of units that was tried.
@@ -38,8 +39,8 @@ pub(super) struct Search {
     pub(super) tried: Vec<UnitTrial>,
 }
 
-/// Measures a question: as it is, or for the largest number of units. Returns the question of the rounds that are shown,
-/// which are those of the largest number that is enough, or else the last ones.
+/// Measures a question: as it is, or for the largest number of units. Returns the question of the rounds that are
+/// shown, which are those of the largest number that is enough, or else the last ones.
 pub(super) fn measured(
     question: &Question,
     place: &Path,

@@ -1,7 +1,7 @@
 //! `plumb capacity`: the largest rate of arrivals at which response times keep their limits.
 //!
-//! Owns the command line and the exit status. `analysis::capacity` decides which rate is tried next; `survey` makes its Plan,
-//! `search` measures, `numbers` reads the result, `shown` prints.
+//! Owns the command line and the exit status. `analysis::capacity` decides which rate is tried next; `survey` makes its
+//! Plan, `search` measures, `numbers` reads the result, `shown` prints.
 
 mod numbers;
 mod search;
@@ -85,7 +85,8 @@ pub(crate) struct CapacityArgs {
     /// I/O engine of fio [default: io_uring; libaio where the kernel refuses it]
     #[arg(long, value_name = "ENGINE")]
     engine: Option<String>,
-    /// Option of fio that is added to the job, like hipri=1; {run} in it is the number of the trial; repeat it for several
+    /// Option of fio that is added to the job, like hipri=1; {run} in it is the number of the trial; repeat it for
+    /// several
     #[arg(long, value_name = "OPTION=VALUE", value_parser = survey::added_option)]
     with: Vec<(String, String)>,
     /// Allow writes to the device with this serial number, WWID or NAME:SIZE

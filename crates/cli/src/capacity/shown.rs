@@ -224,7 +224,8 @@ impl Report<'_> {
         Some(format!("{} ({}){dot}", found.limiter.title(), found.sentence.trim_end_matches('.')))
     }
 
-    /// The engine, if it is not the usual one, findings that the results are not of the storage, then those that are accepted.
+    /// The engine, if it is not the usual one, findings that the results are not of the storage, then those that are
+    /// accepted.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let engine = self.found.engine_because.as_ref();
         let engine = engine.map(|why| format!("engine {}: {why}", self.found.question.load.engine));

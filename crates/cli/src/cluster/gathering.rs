@@ -112,7 +112,8 @@ impl Door {
         self.hall.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes connections as long as this process lives: a member too many is refused by name. Those that wait for their turn wait in the kernel.
+    /// Takes connections as long as this process lives: a member too many is refused by name. Those that wait for their
+    /// turn wait in the kernel.
     fn accept(self: &Arc<Self>, listener: &Listener) {
         loop {
             while !self.greetings.have_room() {

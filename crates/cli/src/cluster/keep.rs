@@ -20,7 +20,8 @@ pub(super) fn write(folder: &Path, members: &[MemberResult]) -> Result<(), Failu
     Ok(())
 }
 
-/// Reads the results of members of one run, or of all its repetitions, in order. Members of which there is no file are lost.
+/// Reads the results of members of one run, or of all its repetitions, in order. Members of which there is no file are
+/// lost.
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Vec<MemberResult>>, Failure> {
     let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
     let mut runs: BTreeMap<Option<Repetition>, BTreeMap<u32, MemberResult>> = BTreeMap::new();

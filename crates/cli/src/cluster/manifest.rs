@@ -1,4 +1,5 @@
-//! `plumb cluster manifest`: what a scheduler takes to run a job on its nodes, with MPI or without. A text with comments, meant to be read and edited.
+//! `plumb cluster manifest`: what a scheduler takes to run a job on its nodes, with MPI or without. A text with
+//! comments, meant to be read and edited.
 
 use super::{ClusterArgs, ClusterCommand};
 use crate::failure::Failure;
@@ -132,8 +133,8 @@ impl ManifestArgs {
         Ok(tasks.into_iter().next().map(|task| task.files).unwrap_or_default())
     }
 
-    /// Refuses tests of pods that are not of their volume, or whose result would be in the directory of the job files, which
-    /// cannot be written.
+    /// Refuses tests of pods that are not of their volume, or whose result would be in the directory of the job files,
+    /// which cannot be written.
     fn check_places(&self, needs: &Needs) -> Result<(), Failure> {
         if self.slurm {
             return Ok(());

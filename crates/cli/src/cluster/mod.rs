@@ -1,8 +1,8 @@
 //! `plumb cluster`: the same job on many machines at once, and one result of all.
 //!
-//! Owns the command line and the exit status. A program of the table (`crate::programs`) makes the tasks of the members,
-//! and `crate::members` carries them. Members join by `tcp`, `gathering` and `joining`. `keep` writes and reads results,
-//! `shown` and `page` show them. The crate `cluster` decides.
+//! Owns the command line and the exit status. A program of the table (`crate::programs`) makes the tasks of the
+//! members, and `crate::members` carries them. Members join by `tcp`, `gathering` and `joining`. `keep` writes and
+//! reads results, `shown` and `page` show them. The crate `cluster` decides.
 
 mod gathering;
 mod joining;
@@ -332,7 +332,8 @@ impl LeadArgs {
         }
     }
 
-    /// Reaches the members that the options name, for tests; nothing happens in processes of MPI that only carry messages.
+    /// Reaches the members that the options name, for tests; nothing happens in processes of MPI that only carry
+    /// messages.
     fn run_tests(&self, tests: &dyn Tests) -> Result<u8, Failure> {
         if let Some(library) = self.mpi.as_deref().filter(|_| !self.relayed) {
             return members::become_relay(library);

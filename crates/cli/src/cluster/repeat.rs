@@ -1,4 +1,5 @@
-//! Repetitions of a run (`--repeat`): the table of highest, lowest, mean and standard deviation, the sentence, and the JSON.
+//! Repetitions of a run (`--repeat`): the table of highest, lowest, mean and standard deviation, the sentence, and the
+//! JSON.
 
 use super::page;
 use super::shown::{Completeness, Per, Report, table};
@@ -60,7 +61,8 @@ pub(super) struct Repetitions<'a> {
 }
 
 impl Repetitions<'_> {
-    /// Writes all to the output, and the page: of a run that was not repeated its report, otherwise those of all repetitions with their table.
+    /// Writes all to the output, and the page: of a run that was not repeated its report, otherwise those of all
+    /// repetitions with their table.
     pub(super) fn write(&self, out: &mut Output, form: Form, views: Views<'_>) -> Result<(), Failure> {
         let Views { page, kept, per } = views;
         if let ([run], 1) = (self.runs, self.of) {
@@ -90,7 +92,8 @@ impl Repetitions<'_> {
         lines
     }
 
-    /// The same for a page, where columns of text do not stand below each other: the table in sentences, then the reports.
+    /// The same for a page, where columns of text do not stand below each other: the table in sentences, then the
+    /// reports.
     pub(super) fn paragraphs(&self) -> Vec<String> {
         let mut paragraphs: Vec<String> = repeated(&self.counted()).iter().map(in_words).collect();
         paragraphs.extend(self.missing());

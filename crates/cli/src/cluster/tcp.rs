@@ -19,7 +19,8 @@ pub(super) struct TcpArgs {
     /// Address on which --lead waits: HOST:PORT or :PORT [default: all addresses, port 8766]
     #[arg(long, value_name = "ADDRESS", requires = "lead")]
     listen: Option<String>,
-    /// Join the leader at HOST or HOST:PORT as a member. With --lead, too, --rank 0 leads and is a member, and the others join it
+    /// Join the leader at HOST or HOST:PORT as a member. With --lead, too, --rank 0 leads and is a member, and the
+    /// others join it
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["local", "hosts", "hosts_file", "mpi", "program"])]
     join: Option<String>,
     /// Number of this member, from 0 [default: in the order in which they join]

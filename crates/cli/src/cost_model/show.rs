@@ -1,5 +1,5 @@
-//! Models as text and as JSON: fitted parameters with confidence intervals, and measured value, prediction and error of each
-//! point. JSON is in base units.
+//! Models as text and as JSON: fitted parameters with confidence intervals, and measured value, prediction and error of
+//! each point. JSON is in base units.
 
 use analysis::Load;
 use analysis::costs::{self, AccessModel, Estimate, Mixture, Scalability};

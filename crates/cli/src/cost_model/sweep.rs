@@ -239,8 +239,8 @@ impl<'a> Bench<'a> {
         Ok(merged(points))
     }
 
-    /// Makes one measurement. The checks see those of the device: what memory answers on purpose is known not to be a storage
-    /// result.
+    /// Makes one measurement. The checks see those of the device: what memory answers on purpose is known not to be a
+    /// storage result.
     fn measure(
         &mut self,
         title: &str,

@@ -52,8 +52,8 @@ pub(super) fn of_page(path: &Path, number: usize) -> PathBuf {
     }
 }
 
-/// Removes the pages of an earlier, longer report after the last page of this one, and returns what is to be said about files of
-/// such names that stay: nothing about the image of another report, which has another page number in its mark.
+/// Removes the pages of an earlier, longer report after the last page of this one, and returns what is to be said about
+/// files of such names that stay: nothing about the image of another report, which has another page number in its mark.
 pub(super) fn remove_pages_after(path: &Path, last: usize) -> Vec<Failure> {
     let there = |number| Some((number, of_page(path, number))).filter(|(_, file)| file.symlink_metadata().is_ok());
     let later = (last + 1..).map_while(there);
@@ -133,7 +133,8 @@ mod tests {
         for number in 1..=5 {
             put(of_page(&path, number).file_name().unwrap().to_str().unwrap(), &page(number));
         }
-        // The first page of a report of that name, what an earlier plumb made, and a photograph; behind a gap, nothing is looked for.
+        // The first page of a report of that name, what an earlier plumb made, and a photograph; behind a gap, nothing
+        // is looked for.
         put("all-6.png", &page(1));
         put("all-7.png", &[&blank[..], b"made by plumb: plumb 0.1.0"].concat());
         put("all-8.png", &blank);

@@ -34,7 +34,6 @@ impl IdleAccount {
     }
 
     /// Idle time between this sample and a later one, in percent: of all CPUs together, and of each CPU.
-    #[expect(clippy::cast_precision_loss, reason = "ticks of a run")]
     fn idle_until(&self, later: &IdleAccount) -> (f64, Vec<f64>) {
         let differences = self.cpus.iter().zip(&later.cpus);
         let spans: Vec<(u64, u64)> =

@@ -27,7 +27,8 @@ impl LiveLine {
         LiveLine { eta, shown: String::new(), kept: Nanos::ZERO, drawn: None }
     }
 
-    /// True if it is to be redrawn, `elapsed` after the start of the run. A bandwidth log may request progress more often.
+    /// True if it is to be redrawn, `elapsed` after the start of the run. A bandwidth log may request progress more
+    /// often.
     pub(super) fn is_due(&self, elapsed: Nanos) -> bool {
         let Some(eta) = self.eta else { return false };
         self.drawn.is_none_or(|drawn| elapsed.saturating_sub(drawn).saturating_add(EARLY) >= eta.interval)

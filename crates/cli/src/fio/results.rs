@@ -1,4 +1,5 @@
-//! Everything that follows a run: its results in the formats that were asked for, the errors of jobs, and the exit status.
+//! Everything that follows a run: its results in the formats that were asked for, the errors of jobs, and the exit
+//! status.
 
 use crate::failure::Failure;
 use crate::output::{Output, print_error};
@@ -14,7 +15,8 @@ use plan::{JobPlan, Plan, Subject, Work, ZonePlan};
 use session::arguments::SessionArgs;
 use std::io::IsTerminal;
 
-/// True if text for people goes to the output, the normal report and the lines before it; other formats are for machines alone.
+/// True if text for people goes to the output, the normal report and the lines before it; other formats are for
+/// machines alone.
 pub(super) fn has_text(invocation: &Invocation) -> bool {
     invocation.output.formats.contains(&OutputFormat::NORMAL)
 }

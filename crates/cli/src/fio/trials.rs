@@ -47,7 +47,6 @@ fn rate(clock: &SystemClock, bytes: usize, mut once: impl FnMut()) -> f64 {
         done += 1;
         let took = clock.now().saturating_sub(began);
         if took >= SPAN {
-            #[expect(clippy::cast_precision_loss, reason = "some mebibytes and milliseconds")]
             let (bytes, seconds) = ((bytes * rounds) as f64, took.get() as f64 / 1e9);
             return bytes * f64::from(done) / seconds / f64::from(1 << 20);
         }

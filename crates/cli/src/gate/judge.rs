@@ -82,7 +82,8 @@ fn judged(test: ComparedTest, row: Row, tolerance: f64, count: usize) -> JudgedR
             settled => (settled, None),
         },
     };
-    // What disturbs a run makes it slower: a loss of the new side, or none against a baseline that was slowed down, may be its doing.
+    // What disturbs a run makes it slower: a loss of the new side, or none against a baseline that was slowed down, may
+    // be its doing.
     let doubt = match answer {
         Answer::Worse => {
             test.disturbed[1].as_ref().map(|how| format!("the new side was disturbed ({how}); measure it again"))

@@ -19,7 +19,8 @@ pub(super) fn text(conclusion: &Conclusion) -> String {
     text + &last_line(conclusion)
 }
 
-/// The answer in one line with its end: `gate: worse: random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1), tolerance 5 %`.
+/// The answer in one line with its end: `gate: worse: random reads 8K ×16 IOPS −11.6 % (−13.1 to −10.1), tolerance 5
+/// %`.
 pub(super) fn last_line(conclusion: &Conclusion) -> String {
     let answer = word(conclusion.answer);
     let tolerance = format!("tolerance {}", text::chosen_percent(conclusion.tolerance));

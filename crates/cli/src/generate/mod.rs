@@ -1,9 +1,10 @@
 //! `plumb --generate`: man pages, and completions for three shells.
 //!
-//! Owns the option and the files. `programs` has what there is to say, from the tables that parse; `man` and `shells` write it.
+//! Owns the option and the files. `programs` has what there is to say, from the tables that parse; `man` and `shells`
+//! write it.
 //!
-//! The completions are written here, not by clap_complete: it knows neither options like iozone's `-+n` and iostat's `+f`,
-//! nor values behind `=` as fio's have, nor links that are programs.
+//! The completions are written here, not by clap_complete: it knows neither options like iozone's `-+n` and iostat's
+//! `+f`, nor values behind `=` as fio's have, nor links that are programs.
 
 mod man;
 mod programs;

@@ -1,4 +1,5 @@
-//! All programs and commands with their options, from the tables that parse: clap's, fio's, iozone's, iostat's and fio.sh's.
+//! All programs and commands with their options, from the tables that parse: clap's, fio's, iozone's, iostat's and
+//! fio.sh's.
 
 use clap::builder::ValueHint;
 use plan::{Placing, WrittenOption, WrittenValue};

@@ -4,7 +4,8 @@ use super::programs::{Content, Program};
 use plan::{Placing, WrittenOption};
 use std::path::Path;
 
-/// The script for bash 4.2 or newer, to be sourced. The value of an option is a separate word there, after one that is `=`.
+/// The script for bash 4.2 or newer, to be sourced. The value of an option is a separate word there, after one that is
+/// `=`.
 const BASH: &str = r#"
 _plumb() {
     local kind word help program
@@ -114,8 +115,8 @@ pub(super) fn script(shell: &str, programs: &[Program]) -> String {
     head + &text.replace("LINKS", &links)
 }
 
-/// The lines that a script offers in place of the last of these words, the program first: the kind of content, then each
-/// word that begins like it, with a tab before its help. Behind `=`, words are values without their option.
+/// The lines that a script offers in place of the last of these words, the program first: the kind of content, then
+/// each word that begins like it, with a tab before its help. Behind `=`, words are values without their option.
 pub(super) fn offers(programs: &[Program], line: &[String]) -> String {
     // bash takes = for a word.
     let mut words: Vec<String> = Vec::new();

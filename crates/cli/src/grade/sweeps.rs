@@ -75,8 +75,8 @@ impl Sweeps {
         input::print_repeats(path, &repeats);
     }
 
-    /// Adds rows to their systems, marked if the machine that measured was the limit of their result, and if they are averages
-    /// of phases that differ.
+    /// Adds rows to their systems, marked if the machine that measured was the limit of their result, and if they are
+    /// averages of phases that differ.
     fn add(&mut self, file: &NamedFile, survey: Option<&str>, rows: Vec<Measurement>, result: Option<&mut RunResult>) {
         let (mut limit, mut disks, mut lasting) = (None, Vec::new(), None);
         if let Some(result) = result {

@@ -9,8 +9,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// The names of a pass in a child's files: the file of latencies, the words before the times of start and finish in the log, the
-/// histogram. In the order of the tests.
+/// The names of a pass in a child's files: the file of latencies, the words before the times of start and finish in the
+/// log, the histogram. In the order of the tests.
 const NAMES: &[(Test, u8, [&str; 4])] = &[
     (Test::Write, 0, ["wol", "Write test start:", "Write test finished:", "write"]),
     (Test::Write, 1, ["rwol", "Rewrite test start:", "Rewrite test finished:", "Rewrite"]),

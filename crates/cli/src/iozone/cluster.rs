@@ -1,5 +1,6 @@
-//! Clusters (`-+m`): each child is a member on another host, which the remote shell starts with plumb's protocol of members. Here is how a test becomes tasks, and
-//! how the members' results become that of the test; `member` is the other end.
+//! Clusters (`-+m`): each child is a member on another host, which the remote shell starts with plumb's protocol of
+//! members. Here is how a test becomes tasks, and how the members' results become that of the test; `member` is the
+//! other end.
 
 use super::iozone_run::PassError;
 use crate::failure::Failure;
@@ -20,7 +21,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use sys::processes::signals::Watch;
 
-/// Runs one test on the first `count` members: they begin at an agreed moment, once all are ready, and get a message when the first one has finished.
+/// Runs one test on the first `count` members: they begin at an agreed moment, once all are ready, and get a message
+/// when the first one has finished.
 pub(super) fn measure(
     settings: &Settings,
     pass: Pass,

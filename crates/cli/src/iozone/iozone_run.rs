@@ -111,8 +111,8 @@ impl<'a> IozoneRun<'a> {
         self.accept(plan, title, pass, result)
     }
 
-    /// Runs passes over a file, of which nothing but iozone's own numbers is seen, one directly after another as iozone does. After one that
-    /// failed there is no other.
+    /// Runs passes over a file, of which nothing but iozone's own numbers is seen, one directly after another as iozone
+    /// does. After one that failed there is no other.
     pub(crate) fn measure_unseen(
         &mut self,
         plans: &[Plan],
@@ -242,8 +242,8 @@ fn together(title: &str, result: RunResult) -> RunResult {
     RunResult { jobs: vec![all], ..result }
 }
 
-/// The observer of a running pass. On a terminal it shows progress on standard error, in a line that is redrawn in place; with
-/// `--json` it saves the result every few seconds.
+/// The observer of a running pass. On a terminal it shows progress on standard error, in a line that is redrawn in
+/// place; with `--json` it saves the result every few seconds.
 struct RunInProgress<'a> {
     json_report: &'a mut JsonReport,
     settings: &'a Settings,

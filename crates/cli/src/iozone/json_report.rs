@@ -61,7 +61,8 @@ struct Remark {
 }
 
 impl JsonReport {
-    /// Runs the checks on a finished pass and stores the parts that are printed or saved. Returns what the checks found.
+    /// Runs the checks on a finished pass and stores the parts that are printed or saved. Returns what the checks
+    /// found.
     pub(crate) fn add(&mut self, title: &str, sizes: Sizes, mut result: RunResult, is_saved: bool) -> Vec<Note> {
         // A percentile is printed only if there are enough records for it.
         result.jobs.iter_mut().for_each(|job| job.style.percentiles.clear());
@@ -165,7 +166,8 @@ impl JsonReport {
         Ok(())
     }
 
-    /// Keeps the document in the store, if one is named. iozone's output has no line for the run's ID; plumb store list shows it.
+    /// Keeps the document in the store, if one is named. iozone's output has no line for the run's ID; plumb store list
+    /// shows it.
     pub(crate) fn keep(&self, session: &Session, command: &str) {
         if self.has_tests() {
             let text = || self.document(command, self.ended(&[]));

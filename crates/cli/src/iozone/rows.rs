@@ -76,7 +76,6 @@ struct Value {
 }
 
 impl Value {
-    #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^53")]
     fn shown(self, quantity: Quantity) -> f64 {
         match quantity {
             Quantity::Rate => self.rate as f64,
@@ -146,14 +145,15 @@ fn scene(run: &mut IozoneRun<'_>, sizes: Sizes) -> Scene {
     }
 }
 
-/// Largest file, in kB, of which all tests of a row follow each other directly. What lies between two tests otherwise takes as long as a pass
-/// over a file of this size; larger files show their numbers test by test.
+/// Largest file, in kB, of which all tests of a row follow each other directly. What lies between two tests otherwise
+/// takes as long as a pass over a file of this size; larger files show their numbers test by test.
 const TOGETHER_KB: u64 = 512;
 
 /// The values of passes that are not printed yet.
 type PassValues = BTreeMap<(Test, u8), Result<Value, PassError>>;
 
-/// Runs the passes of a test of which nothing but these values is seen; of a small file also those of the tests after it.
+/// Runs the passes of a test of which nothing but these values is seen; of a small file also those of the tests after
+/// it.
 fn measure_unseen(run: &mut IozoneRun<'_>, row: &RowTest, sizes: Sizes) -> Result<PassValues, PassError> {
     let (settings, scene) = (run.settings, scene(run, sizes));
     let most = if sizes.file_kb <= TOGETHER_KB { usize::MAX } else { 1 };

@@ -182,7 +182,8 @@ pub(crate) fn without_leader(task: &Task, rights: &Rights, result: RunResult) ->
     Ok(None)
 }
 
-/// Writes the result of a member whose leader is gone. Without the leader's clock its times are not those of the others.
+/// Writes the result of a member whose leader is gone. Without the leader's clock its times are not those of the
+/// others.
 fn keep(task: &Task, result: RunResult) -> Result<(), Failure> {
     if !result.has_ios() {
         return Ok(());

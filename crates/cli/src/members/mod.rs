@@ -1,8 +1,8 @@
 //! Members: what leads them and what they are, whatever program their tasks are of.
 //!
-//! `program` says what a program of members is, and what their leader may do. Of the leader, `carrier` and `relayed` carry
-//! messages, `lead` carries out what the leader decides, and `screen` shows the members. Of a member, `member` serves, and
-//! `listener` reads orders and answers during a run. The crate `cluster` decides.
+//! `program` says what a program of members is, and what their leader may do. Of the leader, `carrier` and `relayed`
+//! carry messages, `lead` carries out what the leader decides, and `screen` shows the members. Of a member, `member`
+//! serves, and `listener` reads orders and answers during a run. The crate `cluster` decides.
 
 pub(crate) mod carrier;
 pub(crate) mod lead;
@@ -43,7 +43,8 @@ pub(crate) fn time(text: &str) -> Result<Nanos, String> {
     duration(text, TimeUnit::Seconds).map_err(|_| format!("`{text}` is not a time; write it like 10ms or 2s"))
 }
 
-/// Gives the result of all members the remarks of the cluster and of the members, which have judged their own results by samples that it does not have.
+/// Gives the result of all members the remarks of the cluster and of the members, which have judged their own results
+/// by samples that it does not have.
 pub(crate) fn judge(all: &mut RunResult, members: &[MemberResult], summary: &Summary) {
     all.notes = cluster::remarks(members, summary);
     let mut not_checked: Vec<String> = Vec::new();

@@ -115,8 +115,8 @@ pub(crate) struct Rights {
     pub(crate) client: Option<String>,
     /// True if it has joined its leader.
     pub(crate) is_joined: bool,
-    /// Absolute paths that a client or leader without trust may use, next to what `--untrusted` lets a job file do; `None` for
-    /// all that the user may do.
+    /// Absolute paths that a client or leader without trust may use, next to what `--untrusted` lets a job file do;
+    /// `None` for all that the user may do.
     pub(crate) limits: Option<Vec<String>>,
 }
 

@@ -1,4 +1,5 @@
-//! Members behind `plumb-mpi`: the frames of all of them go through standard input, which is a socket of the relay on rank 0.
+//! Members behind `plumb-mpi`: the frames of all of them go through standard input, which is a socket of the relay on
+//! rank 0.
 
 use super::carrier::{Arrival, Place, Reply};
 use super::now;

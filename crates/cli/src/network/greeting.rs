@@ -1,4 +1,5 @@
-//! The first line on a connection that was accepted: who is at the other end is known before anything else is read, and no one can keep others waiting for long.
+//! The first line on a connection that was accepted: who is at the other end is known before anything else is read, and
+//! no one can keep others waiting for long.
 
 use super::secret::{Protection, Purpose, Secret};
 use super::socket::Socket;
@@ -65,8 +66,8 @@ impl Drop for InGreeting<'_> {
 }
 
 impl Greetings {
-    /// Learns who has connected, and lets `admit` take it, which drops the last value once it has greeted. One that is refused
-    /// gets the reason, which is returned.
+    /// Learns who has connected, and lets `admit` take it, which drops the last value once it has greeted. One that is
+    /// refused gets the reason, which is returned.
     pub(crate) fn meet<T, E: Display>(
         &self,
         socket: &mut Socket,
@@ -96,7 +97,8 @@ pub(crate) fn handshake(secret: &Secret, purpose: Purpose, socket: &mut Socket) 
     Ok(keys)
 }
 
-/// Reads the first line, and no byte more: those that follow are for another process, or are encrypted. Of another program it reads the first bytes.
+/// Reads the first line, and no byte more: those that follow are for another process, or are encrypted. Of another
+/// program it reads the first bytes.
 pub(crate) fn first_line(socket: &Socket) -> Result<Vec<u8>, GreetingError> {
     let until = Instant::now() + GREETING;
     let mut reader = socket.try_clone().map_err(|_| GreetingError::Gone)?;

@@ -1,6 +1,8 @@
-//! Directories in which members of servers keep logs until they are sent. A member that is killed cannot remove its own: the next look at them does.
+//! Directories in which members of servers keep logs until they are sent. A member that is killed cannot remove its
+//! own: the next look at them does.
 //!
-//! A directory is in use as long as a process holds its lock, which ends with the process whatever ends it, and is seen from other PID namespaces, too.
+//! A directory is in use as long as a process holds its lock, which ends with the process whatever ends it, and is seen
+//! from other PID namespaces, too.
 
 use crate::failure::Failure;
 use rustix::fs::{FlockOperation, flock};

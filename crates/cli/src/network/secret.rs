@@ -1,5 +1,5 @@
-//! Connections with a secret: Noise (NNpsk0 with X25519, ChaCha20-Poly1305 and SHA-256) by the crate `snow`. Both ends prove that they have the secret, and
-//! all that follows is encrypted and in order.
+//! Connections with a secret: Noise (NNpsk0 with X25519, ChaCha20-Poly1305 and SHA-256) by the crate `snow`. Both ends
+//! prove that they have the secret, and all that follows is encrypted and in order.
 
 use crate::failure::Failure;
 use sha2::{Digest, Sha256};
@@ -15,14 +15,16 @@ const HANDSHAKE: usize = 32 + TAG;
 const TAG: usize = 16;
 /// Longest message in bytes, encrypted: Noise's.
 const LONGEST: usize = 65_535;
-/// Least length of a secret in bytes: one that can be guessed protects nothing, because guesses can be tried on a recording.
+/// Least length of a secret in bytes: one that can be guessed protects nothing, because guesses can be tried on a
+/// recording.
 const LEAST: usize = 32;
 /// The variable of the environment that names the file with the secret.
 const SECRET_FILE: &str = "PLUMB_SECRET_FILE";
 /// Longest file with a secret.
 const LONGEST_FILE: u64 = 1 << 16;
 
-/// Purpose of a connection, which both ends must mean: what one of them says is of no use in a connection of the other kind.
+/// Purpose of a connection, which both ends must mean: what one of them says is of no use in a connection of the other
+/// kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A client leads a server.

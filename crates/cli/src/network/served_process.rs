@@ -16,7 +16,8 @@ const MEMBER_ENDS: Duration = Duration::from_secs(30);
 /// Interval at which it is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Variable of the environment of a server in the background: its first line of output is for the process that started it. No member has it.
+/// Variable of the environment of a server in the background: its first line of output is for the process that started
+/// it. No member has it.
 pub(crate) const DETACHED: &str = "PLUMB_DETACHED";
 
 /// A member behind a connection.
@@ -59,7 +60,8 @@ impl ServedProcess {
         Ok(ServedProcess { child, socket, group, gone: None })
     }
 
-    /// Waits for its end, and calls `look` again and again until then. If it has not ended for a time after the end of its connection, it is killed.
+    /// Waits for its end, and calls `look` again and again until then. If it has not ended for a time after the end of
+    /// its connection, it is killed.
     pub(crate) fn wait(mut self, mut look: impl FnMut(&Self)) -> Option<ExitStatus> {
         loop {
             match self.child.try_wait() {

@@ -15,7 +15,8 @@ use std::time::Duration;
 const CONNECT: Duration = Duration::from_secs(10);
 /// Silence of the network after which the other end is asked for a sign of life, and after which it is gone.
 const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(20), Duration::from_secs(10), 4);
-/// Milliseconds after which the other end is gone if it does not acknowledge what was sent: the kernel asks for no sign of life while it repeats that.
+/// Milliseconds after which the other end is gone if it does not acknowledge what was sent: the kernel asks for no sign
+/// of life while it repeats that.
 const UNACKNOWLEDGED: u32 = 60_000;
 
 /// A connection. One over TCP is a stream like any other, too: the same system calls read it, write it and end it.

@@ -208,7 +208,8 @@ pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Fail
     read
 }
 
-/// `--format openmetrics`: writes all results that have intervals, with their times. A file with one run is the run; of several, each is `FILE:NUMBER`.
+/// `--format openmetrics`: writes all results that have intervals, with their times. A file with one run is the run; of
+/// several, each is `FILE:NUMBER`.
 fn backfill(files: &[NamedFile], written: &OutputArgs) -> Result<u8, Failure> {
     let mut out = written.open()?;
     let (mut runs, mut damages) = (Vec::new(), 0);

@@ -237,7 +237,8 @@ impl View {
     }
 }
 
-/// The row with its system: the given name, otherwise what the row states, otherwise the label or folder of the file of a run.
+/// The row with its system: the given name, otherwise what the row states, otherwise the label or folder of the file of
+/// a run.
 fn with_system(mut row: Measurement, given: Option<&str>, source: &str, reading: &Reading) -> Measurement {
     let of_file =
         || if matches!(reading.found, Content::Run(_)) { label_of(source).or_else(|| folder_of(source)) } else { None };

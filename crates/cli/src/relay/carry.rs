@@ -1,7 +1,8 @@
-//! Carries messages between the leader on rank 0 and all members, until the leader has ended; then ends the member here, and MPI.
+//! Carries messages between the leader on rank 0 and all members, until the leader has ended; then ends the member
+//! here, and MPI.
 //!
-//! The leader gives a sign of life twice a second. If it falls silent for longer than `--silence`, or its process ends, every relay closes the input of its
-//! member, which ends in order and keeps its result.
+//! The leader gives a sign of life twice a second. If it falls silent for longer than `--silence`, or its process ends,
+//! every relay closes the input of its member, which ends in order and keeps its result.
 
 use crate::member::Member;
 use crate::pace::{Pace, Paces};
@@ -268,8 +269,8 @@ impl Relay {
         Ok(())
     }
 
-    /// This process was stopped for so long that the others have given it up. What the leader has sent meanwhile, to kill members, must not keep the
-    /// member here from ending in order.
+    /// This process was stopped for so long that the others have given it up. What the leader has sent meanwhile, to
+    /// kill members, must not keep the member here from ending in order.
     fn was_stopped(&mut self) {
         say(&format!("rank {}: it was stopped, and was given up by the others", self.world.rank()));
         self.status = 1;
@@ -306,8 +307,9 @@ impl Relay {
         }
     }
 
-    /// Passes a signal to the leader, which ends all members in order. On other ranks the leader has some time to do so: launchers signal all ranks. After
-    /// it the member ends and keeps its result, because a launcher kills what does not end.
+    /// Passes a signal to the leader, which ends all members in order. On other ranks the leader has some time to do
+    /// so: launchers signal all ranks. After it the member ends and keeps its result, because a launcher kills what
+    /// does not end.
     fn pass_signals(&mut self) {
         let count = self.signals.count();
         if count > self.seen_signals {

@@ -1,4 +1,5 @@
-//! The launcher that started this process, by the variables that it sets: how many processes it says that there are, and which library it goes with.
+//! The launcher that started this process, by the variables that it sets: how many processes it says that there are,
+//! and which library it goes with.
 
 /// Libraries, in the order in which they are tried: Open MPI's, MPICH's and those with its ABI, the standard ABI.
 const OPEN_MPI_FIRST: &[&str] = &["libmpi.so.40", "libmpich.so.12", "libmpi.so.12", "libmpi_abi.so.1", "libmpi.so"];

@@ -1,7 +1,8 @@
-//! `plumb-mpi`: one process of it for each rank of an MPI job. It starts a member, and on rank 0 the leader, and then only carries their messages.
+//! `plumb-mpi`: one process of it for each rank of an MPI job. It starts a member, and on rank 0 the leader, and then
+//! only carries their messages.
 //!
-//! Both are started before MPI is: a process with MPI in it must not fork, and plumb forks its workers. `plumb cluster --mpi` replaces itself by this
-//! program, so the process that mpirun or srun has started is the one that calls MPI.
+//! Both are started before MPI is: a process with MPI in it must not fork, and plumb forks its workers. `plumb cluster
+//! --mpi` replaces itself by this program, so the process that mpirun or srun has started is the one that calls MPI.
 
 #![forbid(unsafe_code)]
 

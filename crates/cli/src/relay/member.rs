@@ -29,7 +29,8 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Starts the member in a process group for itself: what the launcher sends to the group of this process does not reach it, and it ends in order.
+    /// Starts the member in a process group for itself: what the launcher sends to the group of this process does not
+    /// reach it, and it ends in order.
     pub(super) fn start(program: &OsStr) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.args(["cluster", "member"]).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,5 +1,5 @@
-//! How long a relay sleeps between two looks at MPI, by what its member does. MPI cannot wake a process that sleeps outside of it, and one that waits
-//! inside uses a whole processor.
+//! How long a relay sleeps between two looks at MPI, by what its member does. MPI cannot wake a process that sleeps
+//! outside of it, and one that waits inside uses a whole processor.
 
 use cluster::Order;
 use std::collections::BTreeMap;

@@ -95,7 +95,8 @@ pub(crate) struct SurveyArgs {
     /// Seed of the random order, to repeat it [default: from the clock]
     #[arg(long, value_name = "NUMBER", requires = "shuffle")]
     seed: Option<u64>,
-    /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json in the current directory]
+    /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json in the current
+    /// directory]
     #[arg(long, short, value_name = "FILE", conflicts_with = "output_dir")]
     output: Option<PathBuf>,
     /// Directory for the result, which is created if needed [default: the current directory]

@@ -51,7 +51,8 @@ pub(crate) struct KneeArgs {
     size: Option<u64>,
     #[command(flatten)]
     io: IoArgs,
-    /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json, or plumb-knee-NNN.json with --iozone]
+    /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json, or
+    /// plumb-knee-NNN.json with --iozone]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -276,7 +276,8 @@ fn execute(
     Ok(result)
 }
 
-/// Shows the rounds of writes of `--precondition=steady`, which write `bytes` at least, and ends them once the rate is settled.
+/// Shows the rounds of writes of `--precondition=steady`, which write `bytes` at least, and ends them once the rate is
+/// settled.
 struct Settling<'a> {
     display: &'a mut Display,
     rounds: &'a mut Rounds,

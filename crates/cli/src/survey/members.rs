@@ -1,5 +1,5 @@
-//! A survey that the members of a cluster run: each test is a run of all of them at once, and a row of the same table, JSON
-//! and page. Each member opens its target, fills it, and makes the Plan of a test.
+//! A survey that the members of a cluster run: each test is a run of all of them at once, and a row of the same table,
+//! JSON and page. Each member opens its target, fills it, and makes the Plan of a test.
 
 use crate::failure::Failure;
 use crate::members::carrier::Place;

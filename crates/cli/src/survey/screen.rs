@@ -1,7 +1,7 @@
 //! Text of a survey on standard output: what is going to be measured and written, then the results.
 //!
-//! Owns the order of the text and its width, and the text of `--dry-run`. With `--json` there is no text, and what is written is
-//! named on standard error.
+//! Owns the order of the text and its width, and the text of `--dry-run`. With `--json` there is no text, and what is
+//! written is named on standard error.
 
 use super::measure::Findings;
 use super::remarks::Extent;

@@ -266,7 +266,8 @@ mod tests {
 
     #[test]
     fn both_rates_of_a_row_are_over_the_same_time() {
-        // 16,700 I/Os of 8 KiB a second are 130 MiB/s, as the sentence and the picture say; 131 was over the time in ns.
+        // 16,700 I/Os of 8 KiB a second are 130 MiB/s, as the sentence and the picture say; 131 was over the time in
+        // ns.
         let runtime = Nanos(1_000_287_821);
         let read = DirectionResult { bytes: 136_945_664, ios: 16_717, runtime, ..DirectionResult::default() };
         assert_eq!(rates(&read), ["130", "16,700"]);

@@ -70,8 +70,8 @@ pub(crate) struct VersusArgs {
     /// Largest difference that counts as the same, like 5% or 0.5%
     #[arg(long, default_value = "5%", value_parser = input::share, value_name = "SHARE")]
     tolerance: f64,
-    /// Numbers that have to be decided: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50, response-p99,
-    /// response-p99.9; the others are shown
+    /// Numbers that have to be decided: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50,
+    /// response-p99, response-p99.9; the others are shown
     #[arg(long, value_delimiter = ',', value_parser = input::metric, value_name = "LIST", default_value = "iops")]
     numbers: Vec<Metric>,
     /// Time between two runs; 0 for none

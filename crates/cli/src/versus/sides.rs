@@ -1,7 +1,7 @@
 //! The two sides: words → the Plan of a run, or one Plan of both sides at the same time, and its result taken apart.
 //!
-//! A side is the job's words with its own: a target, a job file, or options of fio. Its options are added to every job, so
-//! that nothing of the job hides them.
+//! A side is the job's words with its own: a target, a job file, or options of fio. Its options are added to every job,
+//! so that nothing of the job hides them.
 
 use crate::failure::Failure;
 use fio::{Action, EtaRequest, Files, Invocation, RealFiles, SideOutputs, Surroundings, TriggerRequest};
@@ -302,7 +302,8 @@ pub(super) fn merged([a, b]: [SidePlan; 2]) -> SidePlan {
     SidePlan { plan: Plan { jobs, ..Plan::default() }, is_read_only, warnings: Vec::new() }
 }
 
-/// The results of A, which has this number of workers, and of B. What was sampled is of both together, so it is left out.
+/// The results of A, which has this number of workers, and of B. What was sampled is of both together, so it is left
+/// out.
 pub(super) fn apart(mut result: RunResult, workers: usize) -> [RunResult; 2] {
     let of_b = result.jobs.split_off(workers.min(result.jobs.len()));
     result.monitored = None;

@@ -1,5 +1,5 @@
-//! `plumb watch` for programs: `--json` and `--stream`, a line of JSON for each interval; and all samples in a file that is
-//! always new.
+//! `plumb watch` for programs: `--json` and `--stream`, a line of JSON for each interval; and all samples in a file
+//! that is always new.
 
 use super::sampling::{Machine, ProcessRate};
 use super::{SIGNAL_PAUSE, Source, WatchArgs};

@@ -120,7 +120,8 @@ fn cpu_line(machine: &Machine, width: u16) -> Line<'static> {
     Line::from(if long.chars().count() <= usize::from(width) { long } else { format!("CPU %{}", spelled(" ", "")) })
 }
 
-/// A column of the table of devices: its name, its width, the width of the terminal from which on it is shown, and its value.
+/// A column of the table of devices: its name, its width, the width of the terminal from which on it is shown, and its
+/// value.
 struct Column {
     name: &'static str,
     width: u16,
@@ -132,7 +133,8 @@ const fn column(name: &'static str, width: u16, from: u16, value: fn(&DeviceActi
     Column { name, width, from, value }
 }
 
-/// The columns between the name and the utilisation. Reads, writes and discards add up to the IOPS of the curve in every width.
+/// The columns between the name and the utilisation. Reads, writes and discards add up to the IOPS of the curve in
+/// every width.
 const COLUMNS: [Column; 9] = [
     column("r/s", 6, 0, |now| text::narrow_number(now.reads.per_second)),
     column("w/s", 6, 0, |now| text::narrow_number(now.writes.per_second)),

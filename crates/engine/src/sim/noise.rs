@@ -53,7 +53,6 @@ impl Noise {
         if drift.is_nan() || drift <= -1.0 {
             return Err(format!("sim_drift={drift}: it is a share by which each run is slower, like 0.002, above -1"));
         }
-        #[expect(clippy::cast_precision_loss, reason = "at most 100,000")]
         let drifted = drift.ln_1p() * (run - 1) as f64;
         Ok(Noise { level: (level + drifted).exp(), slow: SlowNoise::new(options, run_seed(options))? })
     }
@@ -88,7 +87,6 @@ impl SlowNoise {
         let at = now.get() / self.interval.get();
         if at > self.at {
             // Several steps at once: the correlation of their ends is its power.
-            #[expect(clippy::cast_precision_loss, reason = "a power of a number below 1")]
             let kept = self.correlation.powf((at - self.at) as f64);
             self.state = kept * self.state + (1.0 - kept * kept).sqrt() * normal(&mut self.random);
             (self.at, self.factor) = (at, (self.deviation * self.state).exp());

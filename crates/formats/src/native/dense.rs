@@ -1,8 +1,8 @@
 //! The result file of many jobs (schema 3): nothing that they have in common is written more than once.
 //!
 //! - Each entry of `jobs` after the first is what differs from the first, as a JSON Merge Patch (RFC 7396).
-//! - A `histogram` is a text: the first bucket, then the counts of consecutive buckets; -n leaves out n empty ones. Each number is a Base64
-//!   VLQ (of source maps, below).
+//! - A `histogram` is a text: the first bucket, then the counts of consecutive buckets; -n leaves out n empty ones.
+//!   Each number is a Base64 VLQ (of source maps, below).
 //! - The `workers` of an interval are a list per member, with null where a worker has none.
 //!
 //! Owns these three transformations, both ways. Jobs and intervals have a line each, and are transformed one by one: a

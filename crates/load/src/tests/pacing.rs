@@ -104,7 +104,6 @@ fn poisson_gaps_have_the_mean_and_deviation_of_exponentials() {
     });
     let mut load = load(&job, &regions(&[1 << 40]));
     let times = times(&run(&mut load, 0, 50_000));
-    #[expect(clippy::cast_precision_loss, reason = "gaps are short")]
     let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
     let count = f64::from(u32::try_from(gaps.len()).unwrap());
     let mean = gaps.iter().sum::<f64>() / count;

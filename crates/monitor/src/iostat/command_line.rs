@@ -1,5 +1,5 @@
-//! iostat's command line: one table of its options, of which the parser, the usage and the man page are made. Letters may be
-//! grouped; options and names may be in any order.
+//! iostat's command line: one table of its options, of which the parser, the usage and the man page are made. Letters
+//! may be grouped; options and names may be in any order.
 
 use super::IostatError;
 use crate::listing::DeviceFiles;

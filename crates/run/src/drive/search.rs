@@ -85,7 +85,6 @@ impl Search {
         if now < self.window_ends || seen == 0 {
             return Step::Wait;
         }
-        #[expect(clippy::cast_precision_loss, reason = "I/Os of a window")]
         let share = 100.0 * (seen - missed) as f64 / seen as f64;
         if share < self.share { self.missed() } else { self.kept() }
     }

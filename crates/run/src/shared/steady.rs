@@ -79,7 +79,6 @@ impl Steadiness {
 
     fn values(&self) -> impl Iterator<Item = f64> {
         let measure = self.plan.measure;
-        #[expect(clippy::cast_precision_loss, reason = "rates and latencies of a run")]
         self.window.iter().map(move |sample| match measure {
             SteadyMeasure::Iops => sample.iops as f64,
             SteadyMeasure::Bandwidth => sample.bandwidth as f64,
@@ -87,7 +86,6 @@ impl Steadiness {
         })
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "at most some thousand samples")]
     fn distance(&self) -> Distance {
         let count = self.window.len() as f64;
         if self.window.is_empty() {

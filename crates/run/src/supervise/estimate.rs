@@ -50,7 +50,6 @@ impl Estimate {
     }
 
     /// The completed share of the run (0 to 1) and the remaining time, as far as they are known.
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(crate) fn at(
         &self,
         now: Nanos,
@@ -83,7 +82,6 @@ impl Estimate {
 }
 
 impl Entry {
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn at(&self, now: Nanos, progress: &WorkerProgress) -> (f64, Option<Nanos>) {
         let Some(started) = self.started else { return (0.0, self.time) };
         let elapsed = now.saturating_sub(started);

@@ -201,7 +201,6 @@ fn jobs_of_one_flow_share_their_ios_by_weight() {
     let mut together = Together(None);
     run::execute(&plan, &options, &mut together).unwrap();
     let (a, b) = together.0.expect("a second is long enough to be seen");
-    #[expect(clippy::cast_precision_loss, reason = "counts of a test")]
     let ratio = a as f64 / b as f64;
     assert!((2.7..3.4).contains(&ratio), "{ratio}");
 }

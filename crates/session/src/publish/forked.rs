@@ -36,8 +36,8 @@ pub(super) struct HelperEnd {
 }
 
 impl Helper {
-    /// Starts it; this process must have no threads. `work` gets a socket that hangs up when the command has ended, and returns
-    /// the exit status.
+    /// Starts it; this process must have no threads. `work` gets a socket that hangs up when the command has ended, and
+    /// returns the exit status.
     pub(super) fn start(work: impl FnOnce(UnixStream) -> u8 + Send) -> Result<Self, Failure> {
         let (command, gone) = UnixStream::pair().map_err(|error| Failure::new(format!("socketpair: {error}")))?;
         let child = process::fork(Path::new("/"), move || {

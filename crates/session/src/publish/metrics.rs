@@ -1,4 +1,5 @@
-//! `--metrics`, `--metrics-listen`: the numbers of the runs for Prometheus, by node_exporter's textfile collector or by a scrape.
+//! `--metrics`, `--metrics-listen`: the numbers of the runs for Prometheus, by node_exporter's textfile collector or by
+//! a scrape.
 
 use super::PublishArgs;
 use super::forked::HelperEnd;
@@ -41,7 +42,8 @@ enum Moment {
 }
 
 impl Metrics {
-    /// Opens what was asked for, before anything is measured; `None` if nothing was. Only a file of metrics of plumb is replaced.
+    /// Opens what was asked for, before anything is measured; `None` if nothing was. Only a file of metrics of plumb is
+    /// replaced.
     pub(super) fn open(args: &PublishArgs) -> Result<Option<Self>, Failure> {
         let linger = Duration::from_nanos(args.metrics_linger.unwrap_or_default().get());
         if args.metrics_listen.is_none() && !linger.is_zero() {

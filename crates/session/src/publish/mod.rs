@@ -1,9 +1,9 @@
-//! What a command publishes while it measures: the lines of `--stream`, the metrics of `--metrics`, `--metrics-listen` and
-//! `--otlp`.
+//! What a command publishes while it measures: the lines of `--stream`, the metrics of `--metrics`, `--metrics-listen`
+//! and `--otlp`.
 //!
-//! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and gives the
-//! run an observer that passes the events on ([`Publisher::around`]). Leaves the shape of lines to `formats`, and a slow reader
-//! to `queue.rs`.
+//! The one place that turns the intervals of the recorder into lines. A command says when a run begins and ends, and
+//! gives the run an observer that passes the events on ([`Publisher::around`]). Leaves the shape of lines to `formats`,
+//! and a slow reader to `queue.rs`.
 
 mod forked;
 mod latest;
@@ -129,8 +129,8 @@ impl RunSoFar {
 }
 
 impl Publisher {
-    /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. `host` is the name
-    /// of the machine, if one was given.
+    /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. `host` is the
+    /// name of the machine, if one was given.
     pub fn open(args: &PublishArgs, host: Option<String>) -> Result<Self, Failure> {
         let stream = args.stream.as_deref().map(Stream::open).transpose()?;
         let metrics = Metrics::open(args)?;
@@ -224,7 +224,8 @@ impl Publisher {
         self.stream.take().map_or(Ok(()), Stream::finish).and(written)
     }
 
-    /// Waits for the processes that still answer scrapes or send a last message. The command has printed all but its failure.
+    /// Waits for the processes that still answer scrapes or send a last message. The command has printed all but its
+    /// failure.
     pub fn linger(self, done: Result<u8, Failure>) -> Result<u8, Failure> {
         if self.lingering.is_empty() {
             return done;

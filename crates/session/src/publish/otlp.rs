@@ -1,7 +1,7 @@
 //! `--otlp`: sends the metrics to a receiver of OpenTelemetry, every 5 s and at the end.
 //!
-//! A forked process sends, so that a receiver that is slow or away holds nothing up. Sums are cumulative: what a failed send
-//! lost, the next one has.
+//! A forked process sends, so that a receiver that is slow or away holds nothing up. Sums are cumulative: what a failed
+//! send lost, the next one has.
 
 use super::forked::{Helper, HelperEnd};
 use super::latest::{Latest, Reader};

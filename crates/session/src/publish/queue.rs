@@ -1,8 +1,8 @@
 //! The lines of a stream on their way to its reader, who may be slow.
 //!
-//! A run never waits for the reader: while it goes on, a thread writes what the reader takes, and what finds no room in the
-//! queue is lost and counted. The thread starts when all workers are forked and ends with the run, because a process with
-//! threads cannot be forked safely. Before and after the run the caller's thread writes.
+//! A run never waits for the reader: while it goes on, a thread writes what the reader takes, and what finds no room in
+//! the queue is lost and counted. The thread starts when all workers are forked and ends with the run, because a
+//! process with threads cannot be forked safely. Before and after the run the caller's thread writes.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
@@ -88,8 +88,8 @@ impl Queue {
         self.writer = thread.spawn(move || shared.write_until_over()).ok();
     }
 
-    /// Ends the thread, within [`LOOK`] and the write that it is in. A write that does not end, to a file on a stuck device,
-    /// ends the stream.
+    /// Ends the thread, within [`LOOK`] and the write that it is in. A write that does not end, to a file on a stuck
+    /// device, ends the stream.
     pub(super) fn stop(&mut self) {
         let Some(writer) = self.writer.take() else { return };
         self.shared.state().is_over = true;

@@ -14,8 +14,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the end of a run waits for a reader that is behind. One that has not caught up by then is not waited for again
-/// before the end.
+/// How long the end of a run waits for a reader that is behind. One that has not caught up by then is not waited for
+/// again before the end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Lines on their way.

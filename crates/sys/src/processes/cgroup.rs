@@ -262,7 +262,6 @@ fn tighter<T>(one: Option<T>, other: Option<T>, pick: impl Fn(T, T) -> T) -> Opt
 }
 
 /// Parses `max 100000` or `50000 100000`: quota and period in microseconds.
-#[expect(clippy::cast_precision_loss, reason = "microseconds of a scheduling period")]
 fn cpu_limit(text: &str) -> Option<f64> {
     let (quota, period) = text.split_once(' ')?;
     let (quota, period) = (quota.parse::<u64>().ok()?, period.trim().parse::<u64>().ok()?);

@@ -151,7 +151,8 @@ fn start(command: &str) -> io::Result<Child> {
     Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::null()).stdout(output).spawn()
 }
 
-/// Waits for the end of the command with signs of life. An order to end is one for the command; without a leader the server gives both a time.
+/// Waits for the end of the command with signs of life. An order to end is one for the command; without a leader the
+/// server gives both a time.
 fn wait(mut child: Child, listener: &mut Listener<'_>) -> io::Result<ExitStatus> {
     let mut is_asked = false;
     loop {

@@ -1,5 +1,5 @@
-//! The part of a member that a server of `plumb fio --server` has started: the words and files of a client, names of files
-//! as fio makes them there, lines of fio's text, and logs, which the client writes.
+//! The part of a member that a server of `plumb fio --server` has started: the words and files of a client, names of
+//! files as fio makes them there, lines of fio's text, and logs, which the client writes.
 
 use super::tasks;
 use crate::failure::Failure;
@@ -109,7 +109,8 @@ impl Files for Here<'_> {
     }
 }
 
-/// The plan of a client's task: names of files in directories begin with the client's address, and logs are written aside.
+/// The plan of a client's task: names of files in directories begin with the client's address, and logs are written
+/// aside.
 pub(super) fn plan(invocation: &Invocation, rights: &Rights) -> Result<(Plan, Logs), Failure> {
     let Action::Run(plan) = &invocation.action else { return Err(tasks::nothing_to_run()) };
     let mut plan = plan.clone();

@@ -1,5 +1,5 @@
-//! The states of verify jobs on a server: a client with a trigger keeps them, so they are written aside until it has fired or the jobs have ended, and a job with
-//! `verify_state_load` reads those that the client has sent.
+//! The states of verify jobs on a server: a client with a trigger keeps them, so they are written aside until it has
+//! fired or the jobs have ended, and a job with `verify_state_load` reads those that the client has sent.
 
 use crate::failure::Failure;
 use crate::network::log_folders::LogFolder;
@@ -41,7 +41,8 @@ impl States {
         Ok(states)
     }
 
-    /// Sends what the jobs have written if the trigger has fired. Otherwise, and if the client is gone, it is where it would be without a trigger.
+    /// Sends what the jobs have written if the trigger has fired. Otherwise, and if the client is gone, it is where it
+    /// would be without a trigger.
     pub(super) fn hand_over(
         &self,
         is_triggered: bool,

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// The variable that `--shift` sets.
 const SHIFTED: &str = "PLUMB_SHIFTED_RANK";
 
-/// The task of each member. The words are read here for every one of them, so that a mistake is found before anything is started.
+/// The task of each member. The words are read here for every one of them, so that a mistake is found before anything
+/// is started.
 pub(super) fn tasks(words: &[String], places: &[Place], shift: Shift, directory: &str) -> Result<Vec<Task>, Failure> {
     let hosts: Vec<String> = places.iter().map(Place::host).collect();
     let by = match shift {
@@ -81,7 +82,8 @@ pub(super) fn invocation(task: &Task) -> Result<Invocation, Failure> {
     invocation_by(&parser(), task)
 }
 
-/// Reads the words of a task of a leader that is not trusted: they are held to what `--untrusted` lets a job file do, and to these paths.
+/// Reads the words of a task of a leader that is not trusted: they are held to what `--untrusted` lets a job file do,
+/// and to these paths.
 pub(super) fn untrusted_invocation(task: &Task, allowed: &[String]) -> Result<Invocation, Failure> {
     if task.directory != HERE || task.prefix.contains('/') {
         return Err(Failure::new(

@@ -133,8 +133,8 @@ fn tasks(request: &ClientRequest, invocation: &Invocation) -> Result<(Vec<Server
     Ok((servers, tasks))
 }
 
-/// The name of a server in names of files: with its port if several servers on its host were named, also those that are missing, so that an earlier run's files
-/// are found by the same names.
+/// The name of a server in names of files: with its port if several servers on its host were named, also those that are
+/// missing, so that an earlier run's files are found by the same names.
 fn name_in_files(named: &[Address], rank: usize) -> String {
     let (host, port) = (named[rank].host(), named[rank].port());
     let is_shared = named.iter().filter(|address| address.host() == host).count() > 1;
@@ -254,7 +254,8 @@ fn log_stems(plan: &plan::Plan) -> Vec<String> {
     plan.jobs.iter().flat_map(of_job).flatten().collect()
 }
 
-/// Prints the results of all servers. The exit status is 1 if a job failed, or a server is missing against the user's will.
+/// Prints the results of all servers. The exit status is 1 if a job failed, or a server is missing against the user's
+/// will.
 fn report(
     servers: &[Server],
     labels: &[String],
@@ -323,7 +324,8 @@ fn all(parts: Parts<'_>, own: Option<Value>, sums: Sums) -> ServerResults<'_> {
     ServerResults { servers: each.collect(), own, sums }
 }
 
-/// Sums whose rate is not that of the bytes that were moved from the first start to the last end: fio divides by the longest time of a job.
+/// Sums whose rate is not that of the bytes that were moved from the first start to the last end: fio divides by the
+/// longest time of a job.
 fn other_rates(summary: &cluster::Summary, sums: &[JobResult]) -> Vec<String> {
     let [sum] = sums else { return Vec::new() };
     let sentence = |found: &cluster::DirectionRates| {

@@ -1,7 +1,8 @@
 //! `plumb fio --client` and `--server`: fio's commands, port, texts and documents, on plumb's member protocol.
 //!
-//! `client` makes the tasks and reports, `view` shows a run while it goes on, `connect` reaches servers, `trigger` ends a run and keeps its
-//! states, `server` is the other end. What is between them is `crate::network`; the crate `cluster` decides what the members do when.
+//! `client` makes the tasks and reports, `view` shows a run while it goes on, `connect` reaches servers, `trigger` ends
+//! a run and keeps its states, `server` is the other end. What is between them is `crate::network`; the crate `cluster`
+//! decides what the members do when.
 
 mod client;
 mod connect;

@@ -1,4 +1,5 @@
-//! `plumb fio --server`: listens, learns who connects, and starts a member for each client, whose socket is the member's input and output.
+//! `plumb fio --server`: listens, learns who connects, and starts a member for each client, whose socket is the
+//! member's input and output.
 //!
 //! One client leads at a time. What clients may do is decided here; the member is held to it (`fio/members/served.rs`).
 

@@ -1,4 +1,5 @@
-//! The trigger of a client: it ends the jobs of all servers, whose verify states are written here before any command runs.
+//! The trigger of a client: it ends the jobs of all servers, whose verify states are written here before any command
+//! runs.
 
 use super::client::Server;
 use crate::failure::Failure;
@@ -62,8 +63,8 @@ pub(super) struct Commands<'a> {
 }
 
 impl Commands<'_> {
-    /// Runs the command of the servers at one moment, and that of the client at the same time. One that fails is named and has no exit status, as in fio. The
-    /// result is the signal that has ended it.
+    /// Runs the command of the servers at one moment, and that of the client at the same time. One that fails is named
+    /// and has no exit status, as in fio. The result is the signal that has ended it.
     pub(super) fn run(&self, connections: Option<Connections>) -> Option<i32> {
         let mut view = CommandView { servers: self.servers, waiting: Some(Trigger::new(self.here)), local: None };
         let signal = match (self.there, connections) {

@@ -1,4 +1,5 @@
-//! A run on servers while it goes on: fio's lines before the results, the status line, interim reports, and the logs that servers send.
+//! A run on servers while it goes on: fio's lines before the results, the status line, interim reports, and the logs
+//! that servers send.
 
 use super::client::{Parts, Server, write_results};
 use super::trigger;
@@ -181,8 +182,8 @@ impl<'a> ClientView<'a> {
     }
 }
 
-/// The file of a log that a server has named. It is in the directory that the job files of this client name, or else in the current one, whatever
-/// the server says.
+/// The file of a log that a server has named. It is in the directory that the job files of this client name, or else in
+/// the current one, whatever the server says.
 fn log_path(name: &str, stems: &[String], suffix: &str) -> PathBuf {
     let name = Path::new(name);
     let file = name.file_name().unwrap_or_else(|| OsStr::new("log")).to_owned();

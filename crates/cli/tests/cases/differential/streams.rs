@@ -88,7 +88,6 @@ fn unlike(how: Ios, theirs: &[Io], mine: &[Io]) -> Vec<String> {
 }
 
 /// Shares of the I/Os by what they have in common.
-#[expect(clippy::cast_precision_loss, reason = "some thousands")]
 fn shares(ios: &[Io], end: u64) -> BTreeMap<String, f64> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut places: BTreeMap<(&str, u64), usize> = BTreeMap::new();
