@@ -1,7 +1,7 @@
 //! What /proc says of the processes that a test has started.
 
 use crate::wait_for;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs;
 
 /// The processes that the threads of a process have started.
@@ -14,6 +14,15 @@ pub fn children(pid: u32) -> Vec<u32> {
 /// The processes below a process, however deep.
 pub fn descendants(pid: u32) -> Vec<u32> {
     children(pid).into_iter().flat_map(|child| std::iter::once(child).chain(descendants(child))).collect()
+}
+
+/// Kills a process that leads a group, and all below it: a job of fio leaves the group, and would hold its port.
+pub fn kill_with_descendants(pid: u32) {
+    let below = descendants(pid);
+    let raw = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
+    // Any of them may have ended meanwhile.
+    let _ = raw(pid).map(|leader| kill_process_group(leader, Signal::KILL));
+    below.into_iter().filter_map(raw).for_each(|process| drop(kill_process(process, Signal::KILL)));
 }
 
 /// The bytes that a process has read by system calls, from the page cache too; 0 if it has ended.
@@ -86,6 +95,19 @@ mod tests {
         let all = below();
         drop(process);
         wait_for_end_of(&all);
+    }
+
+    #[test]
+    fn a_process_that_left_the_group_is_killed_with_it() {
+        let process = Run::new("sh", &std::env::temp_dir()).words(["-c", "setsid sleep 600 & wait"]).start();
+        let sleeps = || descendants(process.id()).into_iter().find(|&pid| is_called(pid, "sleep"));
+        let below = wait_for("the process below", sleeps);
+        drop(process);
+        wait_for_end_of(&[below]);
+    }
+
+    fn is_called(pid: u32, name: &str) -> bool {
+        fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim() == name)
     }
 
     #[test]

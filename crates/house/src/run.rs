@@ -1,7 +1,7 @@
 //! Runs a program in a test: one line from the words to the assertion, which prints the whole run when it fails.
 
 use crate::Place;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt;
@@ -374,7 +374,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            crate::processes::kill_with_descendants(self.child.id());
             let _ = self.child.wait();
         }
     }

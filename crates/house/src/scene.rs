@@ -147,7 +147,7 @@ fn text_of(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Waits for the program to end, sends the signal when it is due, and kills the process group at the time limit.
+/// Waits for the program to end, sends the signal when it is due, and kills it with all that it started at the time limit.
 fn wait(child: &mut Child, mut signal: Option<(Duration, &'static str)>) -> io::Result<End> {
     let started = Instant::now();
     loop {
@@ -159,7 +159,7 @@ fn wait(child: &mut Child, mut signal: Option<(Duration, &'static str)>) -> io::
             signal = None;
         }
         if started.elapsed() > PATIENCE {
-            send("KILL", &format!("-{}", child.id()))?;
+            crate::processes::kill_with_descendants(child.id());
             child.wait()?;
             return Ok(End::TooLate);
         }
