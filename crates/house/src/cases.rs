@@ -156,7 +156,11 @@ impl Cases {
     fn run(self, arguments: &Arguments) -> bool {
         let threads = arguments.test_threads.map_or(self.at_once, |most| most.min(self.at_once));
         let arguments = Arguments { test_threads: Some(threads), ..arguments.clone() };
-        libtest_mimic::run(&arguments, self.tests.into_iter().map(trial).collect()).has_failed()
+        libtest_mimic::run(
+            &arguments,
+            self.tests.into_iter().map(|(name, demand, body)| trial(name, demand, body)).collect(),
+        )
+        .has_failed()
     }
 
     /// The same with its lines in a file.
@@ -201,7 +205,7 @@ fn is_selected(arguments: &Arguments, name: &str) -> bool {
     arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches)
 }
 
-fn trial((name, demand, body): (String, Demand, Body)) -> Trial {
+fn trial(name: String, demand: Demand, body: Body) -> Trial {
     let timed = name.clone();
     let test = move || {
         let started = Instant::now();

@@ -193,7 +193,7 @@ impl Display {
             return;
         };
         let columns = width::of_stderr().unwrap_or(width::USUAL);
-        bar.set_message(line(&self.phase, self.rate, (done, left), columns));
+        bar.set_message(line(&self.phase, self.rate, done, left, columns));
         bar.tick();
     }
 
@@ -257,7 +257,7 @@ const FREE: usize = 3;
 
 /// The line on a terminal of this width: the share that is done, the time left, the activity and its rate. In a narrow
 /// one the bar is shorter, then the rate goes, then the end of the activity.
-fn line(phase: &Phase, rate: f64, (done, left): (f64, Option<Duration>), columns: usize) -> String {
+fn line(phase: &Phase, rate: f64, done: f64, left: Option<Duration>, columns: usize) -> String {
     let bar = match columns {
         80.. => bar(done, 16) + " ",
         60.. => bar(done, 8) + " ",
@@ -323,7 +323,7 @@ mod tests {
         for columns in [40, 60, 80, 200] {
             let all: Vec<String> = [(&test, 1_234_567.0), (&fill, 3.2e9), (&fill, 0.0)]
                 .into_iter()
-                .flat_map(|(phase, rate)| [0.0, 0.43, 1.0].map(|done| line(phase, rate, (done, left), columns)))
+                .flat_map(|(phase, rate)| [0.0, 0.43, 1.0].map(|done| line(phase, rate, done, left, columns)))
                 .collect();
             for one in &all {
                 assert!(one.chars().count() + FREE <= columns, "{one}");

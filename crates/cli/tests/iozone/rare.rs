@@ -8,9 +8,8 @@ use std::path::Path;
 
 /// The calls of a run that strace sees, in their order within each process.
 fn calls(traced: &str, words: &str, place: &Path) -> Vec<String> {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let program: (&[&str], &[&str]) = (&[PLUMB, "iozone"], &words);
-    let logs = house::traced(traced, &["-e", "raw=write,read,pwrite64"], program, place);
+    let command: Vec<&str> = [PLUMB, "iozone"].into_iter().chain(words.split_whitespace()).collect();
+    let logs = house::traced(traced, &["-e", "raw=write,read,pwrite64"], &command, place);
     logs.iter().flat_map(|log| log.lines().map(str::to_owned)).collect()
 }
 

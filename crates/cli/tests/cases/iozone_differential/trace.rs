@@ -24,7 +24,7 @@ const NEXT: &str = "next";
 fn traced(program: &[&str], words: &[&str], place: &Path) -> String {
     std::fs::create_dir_all(place).expect("as made just before");
     let calls = "open,openat,creat,read,write,pread64,pwrite64,lseek,close";
-    let logs = house::traced(calls, &[], (program, words), place);
+    let logs = house::traced(calls, &[], &[program, words].concat(), place);
     let watchers = usize::from(program.len() > 1);
     logs.iter().skip(watchers).map(|log| format!("{NEXT}\n{log}")).collect()
 }
