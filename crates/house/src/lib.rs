@@ -30,9 +30,9 @@ pub use neighbour::Neighbour;
 pub use own_process::in_own_process;
 pub use place::{Place, names};
 pub use processes::{
-    bytes_read, bytes_written, catches, children, descendants, processor_ticks, signal, wait_for_end_of,
+    bytes_read, bytes_written, catches, children, descendants, processor_ticks, signal, wait_for, wait_for_end_of,
 };
-pub use run::{Directory, Process, Run, Transcript, Words, oracle, oracle_run, wait_for};
+pub use run::{Directory, Process, Run, Transcript, Words, oracle, oracle_run};
 pub use scene::{Call, End, Outcome, Program, Scene};
 pub use strace::traced;
 pub use tree::{Counts, compare_results, split_output};

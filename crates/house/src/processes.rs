@@ -1,8 +1,8 @@
-//! What /proc says of the processes that a test has started.
+//! The processes that a test has started: what /proc says of them, how they end, and how a test waits for either.
 
-use crate::wait_for;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs;
+use std::time::{Duration, Instant};
 
 /// The processes that the threads of a process have started.
 pub fn children(pid: u32) -> Vec<u32> {
@@ -17,12 +17,14 @@ pub fn descendants(pid: u32) -> Vec<u32> {
 }
 
 /// Kills a process that leads a group, and all below it: a job of fio leaves the group, and would hold its port.
-pub fn kill_with_descendants(pid: u32) {
+pub(crate) fn kill_with_descendants(pid: u32) {
     let below = descendants(pid);
     let raw = |pid: u32| i32::try_from(pid).ok().and_then(Pid::from_raw);
     // Any of them may have ended meanwhile.
     let _ = raw(pid).map(|leader| kill_process_group(leader, Signal::KILL));
-    below.into_iter().filter_map(raw).for_each(|process| drop(kill_process(process, Signal::KILL)));
+    for process in below.into_iter().filter_map(raw) {
+        let _ = kill_process(process, Signal::KILL);
+    }
 }
 
 /// The bytes that a process has read by system calls, from the page cache too; 0 if it has ended.
@@ -77,6 +79,22 @@ pub fn wait_for_end_of(processes: &[u32]) {
         state.is_none_or(|text| text.rsplit(')').next().unwrap_or_default().trim().starts_with('Z'))
     };
     wait_for(&format!("the end of {processes:?}"), || processes.iter().all(has_ended).then_some(()));
+}
+
+/// Waits up to a minute until `found` is something, and returns it.
+///
+/// # Panics
+/// It is not in time; the message contains `what`.
+#[track_caller]
+pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_mins(1), "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[cfg(test)]

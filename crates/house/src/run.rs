@@ -501,22 +501,6 @@ impl fmt::Display for Transcript {
     }
 }
 
-/// Waits up to a minute until `found` is something, and returns it.
-///
-/// # Panics
-/// It is not in time; the message contains `what`.
-#[track_caller]
-pub fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begun.elapsed() < Duration::from_mins(1), "not within a minute: {what}");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
