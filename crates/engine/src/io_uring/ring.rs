@@ -4,13 +4,12 @@ use super::NAME;
 use super::mapping::{Completions, Submissions};
 use super::requests::{Registered, Requests, Transfer};
 use super::settings::RingSettings;
-use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle};
+use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle, PollerCpu};
 use super::waits::{Until, Waits};
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
 use ::io_uring::IoUring;
 use ::io_uring::squeue::Entry;
 use measure::Nanos;
-use std::path::PathBuf;
 
 /// Number of times that the completion ring is polled before a wait, while a kernel thread takes submissions: about 100
 /// µs, within which most devices complete without a system call.
@@ -26,8 +25,8 @@ pub(super) struct Ring {
     waits: Waits,
     setup_flags: String,
     requests: Requests,
-    /// Directory of the kernel's polling thread in /proc, if there is one and it was found.
-    poller: Option<PathBuf>,
+    /// CPU time of the kernel's polling thread, if there is one and it was found.
+    poller: Option<PollerCpu>,
     /// In the submission ring, not yet submitted.
     queued: u32,
     /// Submitted, not yet reaped.
@@ -58,12 +57,12 @@ impl Ring {
             handle: if settings.registered_ring { Handle::register(&built.ring) } else { Handle::plain(&built.ring) },
             submissions,
             completions,
+            poller: settings.poller.then(|| PollerCpu::find(&built.ring)).flatten(),
             ring: built.ring,
             waits: built.waits,
             setup_flags: built.flags,
             settings,
             requests,
-            poller: settings.poller.then(setup::find_poller).flatten(),
             queued: 0,
             in_flight: 0,
         })
@@ -84,7 +83,7 @@ impl Ring {
 
     /// CPU time of the kernel's polling thread.
     pub(super) fn poller_cpu(&self) -> Option<Nanos> {
-        setup::cpu_of(self.poller.as_ref()?)
+        self.poller.as_ref()?.read()
     }
 
     /// True if a kernel thread takes submissions from the ring (SQPOLL).

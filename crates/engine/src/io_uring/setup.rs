@@ -10,7 +10,7 @@ use measure::Nanos;
 use rustix::io_uring::IoringSetupFlags as Flags;
 use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_params, io_uring_setup};
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Operation name in errors of io_uring_setup(2).
 pub(super) const SETUP: &str = "io_uring_setup";
@@ -212,17 +212,48 @@ fn no_files(error: std::io::Error) -> EngineError {
     failed("registerfiles", errno, "the files cannot be registered; raise ulimit -n or drop registerfiles")
 }
 
-/// Finds the kernel's polling thread of the ring that was just built. Threads of this name belong to rings of this
-/// thread, but nothing says to which one, so with more than one it returns `None`.
+/// Where the CPU time of the kernel's polling thread of a ring stands.
+#[derive(Debug)]
+pub(super) enum PollerCpu {
+    /// fdinfo of the ring's descriptor, with `SqTotalTime` in µs (Linux 6.9). True in any PID namespace.
+    Ring(PathBuf),
+    /// schedstat of the thread in /proc, whose first number is in ns (kernel doc: scheduler/sched-stats).
+    Thread(PathBuf),
+}
+
+impl PollerCpu {
+    /// Of the ring that was just built. `None` where an older kernel does not say which thread is the ring's.
+    pub(super) fn find(ring: &IoUring) -> Option<Self> {
+        let ring = PollerCpu::Ring(format!("/proc/self/fdinfo/{}", ring.as_raw_fd()).into());
+        if ring.read().is_some() { Some(ring) } else { find_poller() }
+    }
+
+    /// CPU time until now.
+    pub(super) fn read(&self) -> Option<Nanos> {
+        let (PollerCpu::Ring(path) | PollerCpu::Thread(path)) = self;
+        let text = std::fs::read_to_string(path).ok()?;
+        match self {
+            PollerCpu::Ring(_) => {
+                let micros: u64 =
+                    text.lines().find_map(|line| line.strip_prefix("SqTotalTime:"))?.trim().parse().ok()?;
+                Some(Nanos(micros.saturating_mul(1000)))
+            }
+            PollerCpu::Thread(_) => text.split_whitespace().next()?.parse().ok().map(Nanos),
+        }
+    }
+}
+
+/// Finds the polling thread by its name. Threads of this name belong to rings of this thread, but nothing says to which
+/// one, so with more than one it returns `None`. The number in the name is none of a PID namespace's own.
 ///
 /// The polling thread sets its name when it first runs, which takes a moment: this retries for up to 100 ms.
-pub(super) fn find_poller() -> Option<PathBuf> {
+fn find_poller() -> Option<PollerCpu> {
     (0..100).find_map(|_| {
         let found = named_poller();
         if found.is_none() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        found
+        found.map(|thread| PollerCpu::Thread(thread.join("schedstat")))
     })
 }
 
@@ -233,12 +264,6 @@ fn named_poller() -> Option<PathBuf> {
     let mut found = threads.filter_map(|thread| thread.ok().map(|thread| thread.path())).filter(of_ours);
     let first = found.next()?;
     found.next().is_none().then_some(first)
-}
-
-/// CPU time of a thread, from /proc/PID/task/TID/schedstat (kernel doc: scheduler/sched-stats).
-pub(super) fn cpu_of(thread: &Path) -> Option<Nanos> {
-    let text = std::fs::read_to_string(thread.join("schedstat")).ok()?;
-    text.split_whitespace().next()?.parse().ok().map(Nanos)
 }
 
 /// The ring as io_uring_enter(2) identifies it: a descriptor, or the index of a registered one.
