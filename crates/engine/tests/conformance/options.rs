@@ -94,7 +94,7 @@ impl Visitor for Workers<'_> {
     }
 }
 
-/// Set for the process that has no other test beside it.
+/// Set for the process that runs one test alone.
 const ALONE: &str = "ENGINE_TEST_ALONE";
 
 /// A worker's name has a number that the process cannot know of itself in a PID namespace, so all workers are counted,
