@@ -1,6 +1,7 @@
 //! Input of commands: words as text, files or standard input, damage in results, and the exit status.
 
 use crate::failure::Failure;
+use crate::output::Verbosity;
 use analysis::compare::Metric;
 use analysis::report_card::{self, PROFILES, Profile};
 use formats::results::{LocatedResult, Results, results};
@@ -121,15 +122,15 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// Reads the results in a file and reports damage on standard error. Returns them with the number of damaged places; a
 /// file without results counts as one.
-pub(crate) fn read_results(path: &Path) -> Result<(Vec<LocatedResult>, usize), Failure> {
-    Ok(results_in(path, &read_bytes(path)?))
+pub(crate) fn read_results(path: &Path, verbosity: Verbosity) -> Result<(Vec<LocatedResult>, usize), Failure> {
+    Ok(results_in(path, &read_bytes(path)?, verbosity))
 }
 
 /// The same for the content of a file.
-pub(crate) fn results_in(path: &Path, bytes: &[u8]) -> (Vec<LocatedResult>, usize) {
+pub(crate) fn results_in(path: &Path, bytes: &[u8], verbosity: Verbosity) -> (Vec<LocatedResult>, usize) {
     let Results { found, damages, repeats, without_result } = results(bytes);
     damages.iter().for_each(|damage| print_damage(path, damage));
-    print_repeats(path, &repeats);
+    print_repeats(path, &repeats, verbosity);
     if found.is_empty() {
         let why = match without_result.as_slice() {
             [] => "no result was found; give a file that plumb parse can read".to_owned(),
@@ -151,9 +152,9 @@ pub(crate) fn print_damage(path: &Path, damage: &Damage) {
 }
 
 /// Prints which reports of a file are not counted, because another one has the same run.
-pub(crate) fn print_repeats(path: &Path, repeats: &Repeats) {
+pub(crate) fn print_repeats(path: &Path, repeats: &Repeats, verbosity: Verbosity) {
     for (line, message) in repeats.messages() {
-        Failure::new(format!("{}:{line}: {message}", path.display())).remark();
+        Failure::new(format!("{}:{line}: {message}", path.display())).remark(verbosity);
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::input;
+use crate::output::Verbosity;
 use analysis::compare::{Difference, FactSet, Matches, Observation, StatedFacts, observe, pair};
 use formats::results::LocatedResult;
 use model::{RunResult, Surroundings};
@@ -25,8 +26,8 @@ pub(crate) struct Sides {
 }
 
 /// Reads the old and the new results. Results that are accepted count like those of a storage.
-pub(crate) fn read(words: [&[PathBuf]; 2], accept: &AcceptArgs) -> Result<Sides, Failure> {
-    let (old, new) = (side(words[0], accept)?, side(words[1], accept)?);
+pub(crate) fn read(words: [&[PathBuf]; 2], accept: &AcceptArgs, verbosity: Verbosity) -> Result<Sides, Failure> {
+    let (old, new) = (side(words[0], accept, verbosity)?, side(words[1], accept, verbosity)?);
     let mut surroundings = old.facts.differences(&new.facts);
     let notes = notes(&old, &new);
     let matches = pair(old.observations, new.observations);
@@ -59,7 +60,7 @@ struct SideResults {
 }
 
 /// Reads all results in these files; a word may be a list of files with commas. Damage is reported on standard error.
-fn side(words: &[PathBuf], accept: &AcceptArgs) -> Result<SideResults, Failure> {
+fn side(words: &[PathBuf], accept: &AcceptArgs, verbosity: Verbosity) -> Result<SideResults, Failure> {
     let mut found = SideResults { accept: accept.clone(), ..SideResults::default() };
     for (number, path) in words.iter().flat_map(|word| files(word)).enumerate() {
         let bytes = input::read_bytes(&path)?;
@@ -69,7 +70,7 @@ fn side(words: &[PathBuf], accept: &AcceptArgs) -> Result<SideResults, Failure> 
                 tests.into_iter().for_each(|(said, result)| found.add(&path, number, Some(&said), result));
             }
             None => {
-                let (results, damaged) = input::results_in(&path, &bytes);
+                let (results, damaged) = input::results_in(&path, &bytes, verbosity);
                 found.damaged += damaged;
                 results.into_iter().for_each(|LocatedResult { result, .. }| found.add(&path, number, None, result));
             }

@@ -1,6 +1,6 @@
 //! The error that ends a command before its work is done.
 
-use crate::output::{print_error, print_remark};
+use crate::output::{Verbosity, print_error};
 use model::Note;
 use model::RunResult;
 use std::error::Error;
@@ -99,9 +99,9 @@ impl Failure {
     }
 
     /// Prints the message as a remark, which `--quiet` silences.
-    pub fn remark(&self) {
+    pub fn remark(&self, verbosity: Verbosity) {
         if !self.message.is_empty() {
-            print_remark(&format!("plumb: {}", self.message.trim_end()));
+            verbosity.remark(&format!("plumb: {}", self.message.trim_end()));
         }
     }
 }

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Name of the place that keeps nothing; no path is empty.
 const NOWHERE: &str = "";
@@ -88,28 +87,37 @@ impl Output {
     }
 }
 
-/// True after [`keep_quiet`].
-static QUIET: AtomicBool = AtomicBool::new(false);
-
-/// Silences remarks and progress in this process, as `--quiet` asks.
-pub fn keep_quiet() {
-    QUIET.store(true, Ordering::Relaxed);
+/// Amount of text that a command prints besides its result and errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Remarks, headings and progress.
+    #[default]
+    Usual,
+    /// Nothing, as `--quiet` asks.
+    Quiet,
 }
 
-/// True if remarks and progress are not printed.
-pub fn is_quiet() -> bool {
-    QUIET.load(Ordering::Relaxed)
-}
+impl Verbosity {
+    /// Quiet if this is so.
+    pub fn quiet_if(is_quiet: bool) -> Self {
+        if is_quiet { Verbosity::Quiet } else { Verbosity::Usual }
+    }
 
-/// True if progress goes to standard error: it is a terminal, and `--quiet` was not given.
-pub fn shows_progress() -> bool {
-    !is_quiet() && io::stderr().is_terminal()
-}
+    /// True if nothing but the result and errors is printed.
+    pub fn is_quiet(self) -> bool {
+        self == Verbosity::Quiet
+    }
 
-/// Prints a remark like an error, unless `--quiet` was given.
-pub fn print_remark(text: &str) {
-    if !is_quiet() {
-        print_error(text);
+    /// True if progress goes to standard error: it is a terminal.
+    pub fn shows_progress(self) -> bool {
+        !self.is_quiet() && io::stderr().is_terminal()
+    }
+
+    /// Prints a remark like an error.
+    pub fn remark(self, text: &str) {
+        if !self.is_quiet() {
+            print_error(text);
+        }
     }
 }
 

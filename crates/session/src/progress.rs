@@ -1,7 +1,7 @@
 //! Progress of a survey on a terminal: a bar, the remaining time, the activity and its rate in one line.
 
 use crate::failure::report_stuck;
-use crate::output::{self, print_error};
+use crate::output::{Verbosity, print_error};
 use crate::remarks;
 use crate::width;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -63,8 +63,8 @@ pub struct Display {
 
 impl Display {
     /// Creates a display for tests with a total measuring time of `total`.
-    pub fn new(total: Nanos) -> Self {
-        let bar = output::shows_progress().then(|| {
+    pub fn new(total: Nanos, verbosity: Verbosity) -> Self {
+        let bar = verbosity.shows_progress().then(|| {
             // No steady tick: it starts a thread, and workers are forked from this process, which must be
             // single-threaded for that.
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
@@ -73,7 +73,7 @@ impl Display {
             }
             bar
         });
-        let has_lines = bar.is_none() && remarks::are_wanted();
+        let has_lines = bar.is_none() && remarks::are_wanted(verbosity);
         Display {
             bar,
             has_lines,
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn progress_has_number_users_of_all_members_and_time_left() {
-        let mut display = Display::new(Nanos::from_secs(10));
+        let mut display = Display::new(Nanos::from_secs(10), Verbosity::Usual);
         let test = SurveyTest::at(TestKind::RandomRead, 8192, 4);
         display.testing(1, 2, &test.by(3), Nanos::from_secs(4));
         assert_eq!(display.under_way().to_string(), "1/2 8k rand read, 12 users, 0:10 left");

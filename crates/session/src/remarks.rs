@@ -1,6 +1,6 @@
 //! Remarks of the checks and the limiting resource after a run, for every command that measures.
 
-use crate::output::{is_quiet, print_error};
+use crate::output::{Verbosity, print_error};
 use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, is_shown, verdict_line};
 use formats::printable;
 use measure::Nanos;
@@ -13,9 +13,9 @@ pub const STRICT: u8 = 4;
 
 /// True if remarks go to standard error: if it is a terminal, or as the environment variable `PLUMB_REMARKS` says.
 /// `--quiet` silences them.
-pub fn are_wanted() -> bool {
+pub fn are_wanted(verbosity: Verbosity) -> bool {
     match std::env::var("PLUMB_REMARKS").as_deref() {
-        _ if is_quiet() => false,
+        _ if verbosity.is_quiet() => false,
         Ok("always") => true,
         Ok("never") => false,
         _ => std::io::stderr().is_terminal(),
@@ -24,8 +24,8 @@ pub fn are_wanted() -> bool {
 
 /// Prints the verdict, remarks, limiting resource and response times to standard error, if remarks are wanted there. A
 /// run without findings has no verdict line.
-pub fn print(result: &RunResult) {
-    if !are_wanted() {
+pub fn print(result: &RunResult, verbosity: Verbosity) {
+    if !are_wanted(verbosity) {
         return;
     }
     let groups: Vec<FindingGroup<'_>> = by_check(&[&result.notes]);

@@ -3,7 +3,7 @@
 use crate::arguments::SessionArgs;
 use crate::failure::{Cut, Failure};
 use crate::keep::{KeepPolicy, keep_result};
-use crate::output::Output;
+use crate::output::{Output, Verbosity};
 use crate::progress::Display;
 use crate::publish::Publisher;
 use crate::remarks::strict_status;
@@ -63,8 +63,7 @@ impl Session {
     /// The same for a program that plumb replaces, and for members: between its runs a signal ends the process. It may
     /// wait for the reader of a pipe then.
     pub fn drop_in(args: &SessionArgs) -> Result<Self, Failure> {
-        args.streams.apply();
-        let publisher = Publisher::open(&args.publish, args.host.clone())?;
+        let publisher = Publisher::open(&args.publish, args.host.clone(), args.streams.verbosity())?;
         let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         Ok(Session { args: args.clone(), publisher, signals: None, runner: None, command, notes: Vec::new() })
     }
@@ -89,6 +88,16 @@ impl Session {
     /// Standard output, unless it is for the lines of `--stream` alone.
     pub fn stdout(&self) -> Output {
         if self.args.publish.prints() { Output::nowhere() } else { Output::stdout() }
+    }
+
+    /// Amount of text besides the result and errors.
+    pub fn verbosity(&self) -> Verbosity {
+        self.args.streams.verbosity()
+    }
+
+    /// The progress of runs with a measuring time of `total`.
+    pub fn display(&self, total: Nanos) -> Display {
+        Display::new(total, self.verbosity())
     }
 
     /// The signal that was caught, if there is one.

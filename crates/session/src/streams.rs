@@ -3,7 +3,7 @@
 //! docs/scripts.md has the table of what each command does with them.
 
 use crate::failure::Failure;
-use crate::output::{self, Output};
+use crate::output::{Output, Verbosity};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -35,11 +35,9 @@ impl Form {
 }
 
 impl Streams {
-    /// Applies `--quiet` to all that this process prints later.
-    pub fn apply(&self) {
-        if self.quiet {
-            output::keep_quiet();
-        }
+    /// Amount of text besides the result and errors.
+    pub fn verbosity(&self) -> Verbosity {
+        Verbosity::quiet_if(self.quiet)
     }
 }
 
@@ -57,7 +55,6 @@ pub struct OutputArgs {
 impl OutputArgs {
     /// Opens the output, before anything is read.
     pub fn open(&self) -> Result<Output, Failure> {
-        self.streams.apply();
         Output::asked(self.output.as_deref())
     }
 }

@@ -8,7 +8,7 @@ mod shown;
 mod units;
 
 use crate::failure::{Failure, NOT_STORAGE};
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::pages;
 use crate::streams::is_stdout;
 use analysis::question::Answer;
@@ -154,7 +154,7 @@ fn measured(
     }
     let place = rounds::WorkDirectory::make(path)?;
     let seconds = question.runs() * question.seconds();
-    if !is_json && !output::is_quiet() {
+    if !is_json && !session.verbosity().is_quiet() {
         let what = &question.profile.load;
         let rounds = text::counted(u64::from(question.rounds), "round");
         let all = text::span(measure::float(seconds));

@@ -8,7 +8,6 @@ use model::{PhaseKind, RunResult};
 use plan::Plan;
 use session::arguments::Findings;
 use session::machine::{Machine, parser};
-use session::progress::Display;
 use session::{Run, Session};
 use std::path::{Path, PathBuf};
 
@@ -72,7 +71,7 @@ pub(crate) fn measure(question: &Question, directory: &Path, session: &mut Sessi
         rates: vec![Vec::new(); tests.len()],
         ..RoundResults::default()
     };
-    let mut display = Display::new(Nanos::ZERO);
+    let mut display = session.display(Nanos::ZERO);
     let [length, all] = [1, question.runs()].map(|runs| Nanos::from_secs(runs * question.seconds()));
     for run in 0..question.runs() {
         let (round, test) = (run / tests.len() as u64, run % tests.len() as u64);

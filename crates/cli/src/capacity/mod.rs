@@ -11,7 +11,7 @@ mod slo;
 use crate::failure::{Cut, Failure, NOT_STORAGE};
 use crate::result_file::DocumentFile;
 use crate::safe_files::Durability;
-use crate::{drawing, input, output, pages};
+use crate::{drawing, input, pages};
 use analysis::capacity::Answer;
 use measure::Nanos;
 use report::data::{Capacity, RateTrial, ResponseLimit};
@@ -21,7 +21,6 @@ use serde_json::{Value, json};
 use session::Session;
 use session::arguments::SessionArgs;
 use session::machine::{Machine, parser, seed_from_clock};
-use session::progress::Display;
 use shown::Report;
 use slo::Slo;
 use std::path::{Path, PathBuf};
@@ -151,13 +150,14 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     let prints = file.prints;
     args.session.publish.check_stdout(prints.then_some("-o -"))?;
     let mut out = session.stdout();
+    let verbosity = session.verbosity();
     let wear = if open.is_filled() { 0 } else { prepared.found.prepared_bytes(&prepared.request) };
-    if wear > 0 && !prints && !output::is_quiet() {
+    if wear > 0 && !prints && !verbosity.is_quiet() {
         out.write(&format!("A work file of {} is written first.\n", survey::short_size(wear)))?;
     }
-    let remark = |remark: &String| output::print_remark(&format!("plumb: {remark}"));
+    let remark = |remark: &String| verbosity.remark(&format!("plumb: {remark}"));
     open.remarks.iter().for_each(remark);
-    let mut display = Display::new(Nanos::ZERO);
+    let mut display = session.display(Nanos::ZERO);
     let filled = session.fill(&prepared, &open, &mut display);
     display.clear();
     if let Err(cut) = filled {
@@ -173,12 +173,12 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     }
     let document = report.document()?;
     file.write(&document, Durability::Synced)?;
-    out.write(&if prints { document } else { report.text() })?;
+    out.write(&if prints { document } else { report.text(verbosity) })?;
     report.remarks().iter().for_each(remark);
     let drawn = found.rows.len() > 1;
     match args.picture.as_deref() {
         Some(path) if drawn => drawing::drawn(path, &page(&report)?)?,
-        Some(path) => output::print_remark(&format!("plumb: {}: not drawn: there was no second trial", path.display())),
+        Some(path) => verbosity.remark(&format!("plumb: {}: not drawn: there was no second trial", path.display())),
         None => {}
     }
     if let Some(path) = args.page.as_deref() {
@@ -186,7 +186,7 @@ fn search(args: &CapacityArgs, session: &mut Session) -> Result<u8, Failure> {
     }
     if let Some(path) = file.path() {
         let page = if args.no_report || !drawn { String::new() } else { page_next_to(path, &report) };
-        if !prints && !output::is_quiet() {
+        if !prints && !verbosity.is_quiet() {
             out.write(&format!("Result: {}\n{page}", path.display()))?;
         }
     }

@@ -108,6 +108,7 @@ pub(crate) struct SearchResult {
 
 /// Searches the capacity of a target that has its data. All trials are kept, however it ends.
 pub(crate) fn measure(question: Question, target: &SurveyTarget, session: &mut Session) -> SearchResult {
+    let display = session.display(Nanos::ZERO);
     let mut measurement = Measurement {
         search: Search::new(question.goal()),
         question,
@@ -117,7 +118,7 @@ pub(crate) fn measure(question: Question, target: &SurveyTarget, session: &mut S
         findings: Findings::default(),
         sender: None,
         engine_because: None,
-        display: Display::new(Nanos::ZERO),
+        display,
         machine: Machine::here(),
         runs: 0,
     };

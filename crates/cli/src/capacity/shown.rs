@@ -3,6 +3,7 @@
 use super::search::{Ending, SearchResult, TrialRow, stage_words};
 use super::slo::Slo;
 use crate::failure::Cut;
+use crate::output::Verbosity;
 use crate::streams;
 use analysis::capacity::{Answer, Basis, Ceiling, Conclusion, Confirmation, Reason, Regime, Stage};
 use analysis::statistics::Crossing;
@@ -54,10 +55,10 @@ impl Report<'_> {
         row.measured.counts.get(limit).map_or(0.0, analysis::capacity::Counts::share)
     }
 
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self, verbosity: Verbosity) -> String {
         let limit = self.limit();
         let mut text = String::new();
-        if !crate::output::is_quiet() {
+        if !verbosity.is_quiet() {
             let trials = self.found.rows.len();
             let _ = writeln!(text, "{}; {} in {trials} trials", self.load(), text::span(self.found.spent));
         }

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let mut tally = Tally::default();
     let mut documents = Vec::new();
     for path in &args.files {
-        let (mut found, damaged) = input::read_results(path)?;
+        let (mut found, damaged) = input::read_results(path, args.written.streams.verbosity())?;
         tally.damaged += damaged;
         for located in &mut found {
             analysis::judge(&mut located.result);

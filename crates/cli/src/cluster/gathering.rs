@@ -7,7 +7,7 @@ use crate::members::now;
 use crate::network::greeting::{GREETING, Greetings, InGreeting, handshake};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::socket::{Listener, Socket};
-use crate::output::{print_error, print_remark};
+use crate::output::{Verbosity, print_error};
 use cluster::{Address, Admission, Answer, Facts, Joining, Protection, Roster};
 use formats::printable;
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ struct Door {
     greetings: Greetings,
     arrivals: Sender<Arrival>,
     hall: Mutex<Hall>,
+    verbosity: Verbosity,
 }
 
 /// The members that are there.
@@ -51,15 +52,17 @@ pub(super) fn gather(
     args: &TcpArgs,
     own: OwnMember<'_>,
     arrivals: &Arrivals,
+    verbosity: Verbosity,
 ) -> Result<(Vec<Place>, Carrier), Failure> {
     let members = args.lead.map_or(0, |count| count as usize);
-    let listener = listen(&args.listens_on()?)?;
+    let listener = listen(&args.listens_on()?, verbosity)?;
     let door = Arc::new(Door {
         members,
         secret: Secret::given(args.secret_file.as_deref())?,
         greetings: Greetings::default(),
         arrivals: arrivals.sender.clone(),
         hall: Mutex::new(Hall { roster: Roster::new(members), connections: BTreeMap::new(), refused: BTreeMap::new() }),
+        verbosity,
     });
     if let OwnMember::First(directory) = own {
         let mut hall = door.hall();
@@ -84,12 +87,12 @@ pub(super) fn gather(
 }
 
 /// Listens on the first address that this machine has.
-fn listen(addresses: &[Address]) -> Result<Listener, Failure> {
+fn listen(addresses: &[Address], verbosity: Verbosity) -> Result<Listener, Failure> {
     let mut failed = None;
     for address in addresses {
         match Listener::bind(address) {
             Ok(listener) => {
-                print_remark(&format!("plumb: cluster: waiting for members on {}", address.name()));
+                verbosity.remark(&format!("plumb: cluster: waiting for members on {}", address.name()));
                 return Ok(listener);
             }
             Err(failure) => failed = Some(failure),
@@ -203,7 +206,7 @@ impl Door {
                         let from = self.hall().roster.from(rank).unwrap_or_default().to_owned();
                         found.insert(rank, *facts);
                         let host = host_name(&found[&rank].host, &from);
-                        print_remark(&format!(
+                        self.verbosity.remark(&format!(
                             "plumb: cluster: member {rank} ({host}, {from}) joined: {} of {}",
                             found.len(),
                             self.members

@@ -8,7 +8,7 @@ use crate::network::greeting::{GREETING, GreetingError, first_line};
 use crate::network::secret::{Protection as Keys, Purpose, Secret};
 use crate::network::served_process::{EncryptedStream, ServedProcess};
 use crate::network::socket::{Socket, connect};
-use crate::output::{print_error, print_remark};
+use crate::output::{Verbosity, print_error};
 use cluster::{Address, Admission, Foreign, Joining, PROTOCOL, Protection};
 use measure::Nanos;
 use rustix::process::Signal;
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// Joins a leader, and is its member until the end.
-pub(super) fn join(args: &TcpArgs, directory: Option<&str>) -> Result<u8, Failure> {
+pub(super) fn join(args: &TcpArgs, directory: Option<&str>, verbosity: Verbosity) -> Result<u8, Failure> {
     let address = args.leader()?.ok_or_else(|| Failure::new("cluster: --join needs the address of a leader"))?;
     let secret = Secret::given(args.secret_file.as_deref())?;
-    let words = args.member_words(secret.as_ref())?;
+    let words = args.member_words(secret.as_ref(), verbosity)?;
     if let Some(directory) = directory {
         std::env::set_current_dir(directory).map_err(|error| Failure::at(std::path::Path::new(directory), error))?;
     }
@@ -32,7 +32,7 @@ pub(super) fn join(args: &TcpArgs, directory: Option<&str>) -> Result<u8, Failur
         return Ok(crate::failure::signal_status(signals.caught().unwrap_or_default()));
     };
     let Admission { rank, members } = joined.admission;
-    print_remark(&format!("plumb: cluster: member {rank} of {members}, led from {}", address.name()));
+    verbosity.remark(&format!("plumb: cluster: member {rank} of {members}, led from {}", address.name()));
     let process = ServedProcess::start(&words, joined.socket, joined.encrypted)?;
     let mut seen = 0;
     let status = process.wait(|process| {
@@ -49,12 +49,12 @@ pub(super) fn join(args: &TcpArgs, directory: Option<&str>) -> Result<u8, Failur
 
 impl TcpArgs {
     /// The words of the process that is the member, with the rights of its leader.
-    fn member_words(&self, secret: Option<&Secret>) -> Result<Vec<String>, Failure> {
+    fn member_words(&self, secret: Option<&Secret>, verbosity: Verbosity) -> Result<Vec<String>, Failure> {
         let mut words = vec!["--joined".to_owned()];
         if secret.is_none() && !self.trust_leader {
             let allowed = allowed_paths(self.allow.iter().cloned())?;
             let paths = if allowed.is_empty() { String::new() } else { format!(" and {}", allowed.join(", ")) };
-            print_remark(&format!(
+            verbosity.remark(&format!(
                 "plumb: cluster: without a secret the leader may do what --untrusted lets a job file do, with files in this directory{paths} (docs/safety.md)"
             ));
             words.push("--untrusted".to_owned());

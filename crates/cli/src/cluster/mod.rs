@@ -22,7 +22,7 @@ use crate::members::program::{HERE, Job, Program, Rights, Share, Shift, Tests, W
 use crate::members::screen::Screen;
 use crate::members::time;
 use crate::members::{self, PROGRAM, SILENCE, START_WITHIN};
-use crate::output::{self, Output};
+use crate::output::{Output, Verbosity};
 use crate::programs::PROGRAMS;
 use crate::safe_files::result_directory;
 use crate::streams::{Form, OutputArgs};
@@ -277,9 +277,6 @@ fn shift(text: &str) -> Result<Shift, String> {
 
 pub(crate) fn run(args: &ClusterArgs) -> Result<u8, Failure> {
     let is_bare = args.lead == LeadArgs::default();
-    if args.lead.quiet {
-        output::keep_quiet();
-    }
     match &args.command {
         None => args.lead.join(),
         Some(ClusterCommand::Program(program, words)) => match args.lead.tcp.part()? {
@@ -307,6 +304,10 @@ impl LeadArgs {
                 None => self.check(program).and_then(|()| self.run_tests(&*tests)),
             },
         }
+    }
+
+    fn verbosity(&self) -> Verbosity {
+        Verbosity::quiet_if(self.quiet)
     }
 
     /// Refuses options that have no meaning for a program.
@@ -354,6 +355,7 @@ impl LeadArgs {
             start: Some((carrier, arrivals)),
             signals: lead::signals()?,
             connections: None,
+            verbosity: self.verbosity(),
         })
     }
 
@@ -390,7 +392,7 @@ impl LeadArgs {
         let rounds = if self.repetitions() > 1 { Rounds::Several } else { Rounds::One };
         let names: Vec<String> = route.places.iter().map(Place::name).collect();
         let (mut runs, mut saved, mut signal) = (Vec::new(), Ok(()), None);
-        let mut view = RunView { screen: Screen::new(&route.places), stream };
+        let mut view = RunView { screen: Screen::new(&route.places, self.verbosity()), stream };
         let mut members = self.members(route, self.on_loss(), rounds)?;
         for number in 0..self.repetitions() {
             tasks.iter_mut().for_each(|task| task.round = number);
@@ -468,7 +470,7 @@ impl LeadArgs {
                     "cluster: --directory is not for --lead: each member works where it was started; give it to --join",
                 ));
             }
-            let (places, carrier) = gathering::gather(&self.tcp, own, &arrivals)?;
+            let (places, carrier) = gathering::gather(&self.tcp, own, &arrivals, self.verbosity())?;
             return Ok(Some(Route { places, carrier, arrivals, origin: Origin { carrier: "tcp", library: None } }));
         }
         if self.mpi.is_some() {
@@ -494,7 +496,7 @@ impl LeadArgs {
     /// Is a member by the command that all machines have.
     fn join_as_one_of_all(&self) -> Result<u8, Failure> {
         match self.tcp.lead {
-            Some(_) => joining::join(&self.tcp, self.directory.as_deref()),
+            Some(_) => joining::join(&self.tcp, self.directory.as_deref(), self.verbosity()),
             None => Err(Failure::new(
                 "cluster: the leader has the job; leave out the command and its words, or give --lead and --rank, too",
             )),
@@ -514,7 +516,7 @@ impl LeadArgs {
                 "cluster: --join takes --directory, --rank, --secret-file, --allow, --trust-leader and --join-within; the leader has the other options",
             ));
         }
-        joining::join(&self.tcp, self.directory.as_deref())
+        joining::join(&self.tcp, self.directory.as_deref(), self.verbosity())
     }
 
     /// Refuses what the pods of a manifest have by it.

@@ -89,7 +89,6 @@ pub(crate) struct Comparison {
 
 /// Reads both sides and prints the comparison.
 pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
-    args.streams.apply();
     let picture = args.output.as_deref();
     // The destination is checked before anything is read.
     picture.filter(|path| !is_stdout(path)).map(drawing::check_output).transpose()?;
@@ -97,7 +96,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
         [old, new] => [std::slice::from_ref(old), std::slice::from_ref(new)],
         _ => [args.old.as_slice(), &args.new],
     };
-    let mut sides = sides::read(words, &args.accept)?;
+    let mut sides = sides::read(words, &args.accept, args.streams.verbosity())?;
     let matches = &sides.matches;
     sides.notes.extend(unpaired(matches));
     if matches.both.is_empty() && matches.refused.is_empty() {

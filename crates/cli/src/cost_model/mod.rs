@@ -64,7 +64,6 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     if let Some(target) = &args.run {
         return sweep::run(target, args);
     }
-    args.session.streams.apply();
     let own = [("--size", args.size.is_some()), ("--time", args.time.is_some())];
     let own = own.into_iter().find_map(|(option, is_given)| is_given.then_some(option));
     if let Some(option) = own.or_else(|| args.session.given()) {
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     let mut open: Vec<RunResult> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for path in &args.files {
-        let (found, _) = input::read_results(path)?;
+        let (found, _) = input::read_results(path, args.session.streams.verbosity())?;
         let results: Vec<RunResult> = found.into_iter().map(|located| located.result).collect();
         let of_one = of_results(&path.display().to_string(), &results);
         if of_one.is_empty() {

@@ -63,7 +63,7 @@ fn measure(target: &Path, args: &ModelArgs, session: &mut Session) -> Result<u8,
         }
         std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
     }
-    let mut display = Display::new(Nanos::ZERO);
+    let mut display = session.display(Nanos::ZERO);
     let opened = open(target, args.size.unwrap_or(USUAL_SIZE), session, &mut display);
     display.clear();
     let place = match opened {

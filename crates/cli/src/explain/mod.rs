@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let (mut explained, mut damaged) = (0, 0);
     let mut documents = Vec::new();
     for path in &args.files {
-        let (found, places) = input::read_results(path)?;
+        let (found, places) = input::read_results(path, args.written.streams.verbosity())?;
         damaged += places;
         for located in found {
             explained += 1;

@@ -1,6 +1,7 @@
 //! fio's status line: what it says of a run's progress, and the line of the terminal that it is on.
 
 use super::results::has_text;
+use crate::output::Verbosity;
 use fio::{EtaRequest, EtaWhen, Invocation};
 use formats::fio::status_line::{self, Activity, Estimate, LiveRate, LiveStatus, Order, RateLimit};
 use measure::{Bytes, BytesPerSecond, Direction, Nanos, PerDirection};
@@ -94,13 +95,13 @@ fn fitting(line: String, columns: Option<usize>) -> String {
 
 /// The live line is shown on a terminal, or always with `--eta=always`; never if standard output gets only
 /// machine-readable formats.
-pub(super) fn live(invocation: &Invocation) -> Option<EtaRequest> {
+pub(super) fn live(invocation: &Invocation, verbosity: Verbosity) -> Option<EtaRequest> {
     let wanted = match invocation.eta.when {
         EtaWhen::Always => true,
         EtaWhen::Never => false,
         EtaWhen::Auto => std::io::stdout().is_terminal(),
     };
-    (wanted && has_text(invocation) && !crate::output::is_quiet()).then_some(invocation.eta)
+    (wanted && has_text(invocation) && !verbosity.is_quiet()).then_some(invocation.eta)
 }
 
 /// Time before which no ETA is given: the first seconds do not predict the rest of a run.

@@ -142,7 +142,8 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
         out.write(&fio_text::job_lines(plan))?;
         out.write(&format!("{}\n", fio::VERSION))?;
     }
-    let live = live(invocation).filter(|_| !prints_result(invocation, session.args()));
+    let verbosity = session.verbosity();
+    let live = live(invocation, verbosity).filter(|_| !prints_result(invocation, session.args()));
     let options = RunOptions {
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
@@ -153,7 +154,7 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
     let mut watch = Watch::new(out, plan, invocation, live);
-    (watch.log, watch.regime, watch.kept) = (log, regime, kept.as_mut());
+    (watch.log, watch.regime, watch.kept, watch.verbosity) = (log, regime, kept.as_mut(), verbosity);
     let result = session.execute(Run { title: None, plan, options }, &mut watch);
     let regime = watch.regime.take();
     let watched = watch.finish();
@@ -168,7 +169,7 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
     result.surroundings = is_written.then(|| Box::new(surroundings(&result.monitored)));
     let printed = prints.then(|| ResultFile::reserve(Path::new("-"))).transpose()?;
     let saved = kept.into_iter().chain(printed).try_for_each(|mut file| file.write(&result));
-    report(&result, invocation, out)?;
+    report(&result, invocation, out, verbosity)?;
     let ended = result.until_regime.iter().map(|ended| ended.sentence.clone());
     for sentence in ended.chain(without_io(plan, &result)) {
         print_error(&format!("fio: {}", printable::line(&sentence)));

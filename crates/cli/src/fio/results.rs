@@ -2,7 +2,7 @@
 //! status.
 
 use crate::failure::Failure;
-use crate::output::{Output, print_error};
+use crate::output::{Output, Verbosity, print_error};
 use crate::remarks;
 use crate::streams::is_stdout;
 use fio::{Action, Invocation, OutputFormat, OutputRequest};
@@ -24,21 +24,31 @@ pub(super) fn has_text(invocation: &Invocation) -> bool {
 pub(super) const ENDED_BY_SIGNAL: u8 = 128;
 
 /// Prints everything that follows a run.
-pub(super) fn report(result: &RunResult, invocation: &Invocation, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn report(
+    result: &RunResult,
+    invocation: &Invocation,
+    out: &mut Output,
+    verbosity: Verbosity,
+) -> Result<(), Failure> {
     if let Some(signal) = result.ended_by_signal.filter(|_| has_text(invocation)) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
-    print_notes(result, invocation, out)?;
+    print_notes(result, invocation, out, verbosity)?;
     print_errors(result, out)?;
-    print(result, &invocation.output, out)?;
+    print(result, &invocation.output, out, verbosity)?;
     print_chart(result, &invocation.output, out)
 }
 
 /// Prints what the engines say about the kernel, and the warnings if there is no text that has them. A good run leaves
 /// standard error empty, except for a person at a terminal.
-fn print_notes(result: &RunResult, invocation: &Invocation, out: &mut Output) -> Result<(), Failure> {
+fn print_notes(
+    result: &RunResult,
+    invocation: &Invocation,
+    out: &mut Output,
+    verbosity: Verbosity,
+) -> Result<(), Failure> {
     let Action::Run(plan) = &invocation.action else { return Ok(()) };
-    let is_wanted = remarks::are_wanted();
+    let is_wanted = remarks::are_wanted(verbosity);
     let notes = &result.environment.engine_notes;
     let shown = notes.iter().filter(|note| is_wanted || !lists_features(note, plan));
     shown.for_each(|note| print_error(&format!("fio: {note}")));
@@ -69,13 +79,18 @@ fn print_chart(result: &RunResult, request: &OutputRequest, out: &mut Output) ->
 }
 
 /// Prints a result in every requested format: at the end of the run, or as an interim report.
-pub(super) fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn print(
+    result: &RunResult,
+    request: &OutputRequest,
+    out: &mut Output,
+    verbosity: Verbosity,
+) -> Result<(), Failure> {
     let view = View { zone: jiff::tz::TimeZone::system(), terse_version: request.terse_version };
     for word in &request.formats {
         let text = formats::write(word, result, &view)?;
         out.write(&text)?;
     }
-    remarks::print(result);
+    remarks::print(result, verbosity);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::live::{self, LiveLine};
 use super::results::{ENDED_BY_SIGNAL, has_text, print, report};
 use super::trigger::Trigger;
 use crate::failure::Failure;
-use crate::output::{Output, print_error};
+use crate::output::{Output, Verbosity, print_error};
 use crate::result_file::ResultFile;
 use analysis::regime::RegimeWatch;
 use fio::{EtaRequest, Invocation};
@@ -32,6 +32,7 @@ pub(crate) struct Watch<'out> {
     /// The progress at the last redraw of the line.
     before: Option<Progress>,
     interim: Interim,
+    pub(crate) verbosity: Verbosity,
     pub(crate) log: Option<BandwidthLog>,
     /// End of the run before its time, by its samples.
     pub(crate) regime: Option<RegimeWatch>,
@@ -60,6 +61,7 @@ impl<'out> Watch<'out> {
             live: LiveLine::new(live),
             before: None,
             interim: Interim::new(invocation.side.status_interval, request_file()),
+            verbosity: Verbosity::default(),
             log: None,
             regime: None,
             regime_ended: false,
@@ -146,7 +148,7 @@ impl Watch<'_> {
     fn report(&mut self, so_far: &RunResult) {
         if self.failed.is_none() {
             self.live.end();
-            self.failed = print(so_far, &self.invocation.output, self.out).err();
+            self.failed = print(so_far, &self.invocation.output, self.out, self.verbosity).err();
         }
     }
 
@@ -164,7 +166,7 @@ impl Watch<'_> {
         self.note("workers are stuck in I/O that nothing can interrupt: they are abandoned");
         // Errors are ignored here: standard error may be closed, and the process ends in any case.
         let _ = self.kept.as_mut().map(|kept| kept.write(result));
-        let _ = report(result, self.invocation, self.out);
+        let _ = report(result, self.invocation, self.out, self.verbosity);
         std::process::exit(ENDED_BY_SIGNAL.into());
     }
 

@@ -165,7 +165,7 @@ impl From<Failure> for Inconclusive {
 
 fn conclude(args: &GateArgs) -> Result<Conclusion, Inconclusive> {
     let Sides { matches, surroundings, notes, not_storage: [old, new], damaged, .. } =
-        sides::read([&args.against, &args.results], &args.accept)?;
+        sides::read([&args.against, &args.results], &args.accept, args.written.streams.verbosity())?;
     if damaged > 0 {
         return Err(Failure::new("a part of the results could not be read: see above").into());
     }

@@ -72,7 +72,7 @@ struct Graded {
 pub(crate) fn run(args: &GradeArgs) -> Result<u8, Failure> {
     let asked = args.profile.as_deref().map(input::profile_of_grades).transpose()?;
     let mut out = args.written.open()?;
-    let Sweeps { all, damaged, .. } = Sweeps::read(&args.files)?;
+    let Sweeps { all, damaged, .. } = Sweeps::read(&args.files, args.written.streams.verbosity())?;
     let cards: Vec<Graded> = all.iter().map(|sweep| graded(sweep, asked)).collect();
     let is_json = args.written.streams.json || args.format == Format::Json;
     let text = match is_json {

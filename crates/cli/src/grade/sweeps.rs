@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::input::{self, NamedFile};
+use crate::output::Verbosity;
 use analysis::measured;
 use analysis::report_card::{Disk, disks_of};
 use formats::results::{Own, of_reading, own};
@@ -31,13 +32,13 @@ pub(super) struct Sweeps {
 
 impl Sweeps {
     /// Reads the files. A survey is a sweep; so are all single runs and rows that name no system.
-    pub(super) fn read(files: &[PathBuf]) -> Result<Sweeps, Failure> {
+    pub(super) fn read(files: &[PathBuf], verbosity: Verbosity) -> Result<Sweeps, Failure> {
         let mut sweeps = Sweeps::default();
         for file in &input::named(files) {
             let bytes = input::read_bytes(&file.path)?;
             match std::str::from_utf8(&bytes).ok().and_then(own) {
                 Some(own) => sweeps.add_own(file, own),
-                None => sweeps.add_foreign(file, &bytes),
+                None => sweeps.add_foreign(file, &bytes, verbosity),
             }
         }
         Ok(sweeps)
@@ -51,7 +52,7 @@ impl Sweeps {
         }
     }
 
-    fn add_foreign(&mut self, file: &NamedFile, bytes: &[u8]) {
+    fn add_foreign(&mut self, file: &NamedFile, bytes: &[u8], verbosity: Verbosity) {
         let path: &Path = &file.path;
         let mut repeats = Repeats::default();
         let mut damages = 0;
@@ -72,7 +73,7 @@ impl Sweeps {
         parser.feed(bytes);
         parser.finish();
         self.damaged += damages;
-        input::print_repeats(path, &repeats);
+        input::print_repeats(path, &repeats, verbosity);
     }
 
     /// Adds rows to their systems, marked if the machine that measured was the limit of their result, and if they are

@@ -63,6 +63,7 @@ impl<'a> IozoneRun<'a> {
     pub(crate) fn new(settings: &'a Settings, command: String, out: Output, session: &'a mut Session) -> Self {
         let cpus = session::machine::Machine::here().cpus;
         let (files, json_report) = (Files::default(), JsonReport::default());
+        let verbosity = session.verbosity();
         let printed = settings.pictures.as_ref().map(|_| String::new());
         IozoneRun {
             settings,
@@ -74,8 +75,8 @@ impl<'a> IozoneRun<'a> {
             cpus,
             saves: false,
             session,
-            shows_remarks: remarks::are_wanted(),
-            progress_interval: crate::output::shows_progress().then(|| Nanos::from_millis(500)),
+            shows_remarks: remarks::are_wanted(verbosity),
+            progress_interval: verbosity.shows_progress().then(|| Nanos::from_millis(500)),
             members: None,
         }
     }
@@ -223,7 +224,7 @@ impl<'a> IozoneRun<'a> {
         if let (Some(path), Some(printed), 0) = (&self.settings.pictures, &self.printed, status) {
             crate::drawing::of_text("iozone", printed.as_bytes(), path)?;
         }
-        self.json_report.tell(self.settings, &self.command)?;
+        self.json_report.tell(self.settings, &self.command, self.session.verbosity())?;
         // The search for a knee keeps its own file.
         let is_kept = self.settings.json.is_some() || self.session.args().store.names_store();
         if status == 0 && is_kept && !self.saves {

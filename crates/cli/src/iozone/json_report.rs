@@ -2,7 +2,7 @@
 //! all of it as JSON.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, Verbosity};
 use crate::remarks;
 use crate::result_file;
 use crate::safe_files::is_block_device;
@@ -147,9 +147,9 @@ impl JsonReport {
     }
 
     /// Writes the `--json` file and prints percentiles, limits and remarks.
-    pub(crate) fn tell(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
+    pub(crate) fn tell(&self, settings: &Settings, command: &str, verbosity: Verbosity) -> Result<(), Failure> {
         self.save_now(settings, command)?;
-        if !remarks::are_wanted() {
+        if !remarks::are_wanted(verbosity) {
             return Ok(());
         }
         let mut text = String::new();

@@ -84,7 +84,9 @@ fn check_words(words: &[String], count: u32) -> Result<(), Failure> {
 }
 
 fn run_settings(settings: &Settings, members: Option<&mut Members>) -> Result<u8, Failure> {
-    let mut session = session(settings, SessionArgs::of_words(&settings.session)?)?;
+    let mut args = SessionArgs::of_words(&settings.session)?;
+    args.streams.quiet |= members.as_ref().is_some_and(|members| members.verbosity.is_quiet());
+    let mut session = session(settings, args)?;
     let is_printed = settings.json.as_deref().filter(|path| is_stdout(path)).map(|_| "--json -");
     session.args().publish.check_stdout(is_printed)?;
     let done = run_tests(settings, members, &mut session);

@@ -3,6 +3,7 @@
 use super::carrier::{Arrival, Arrivals, Carrier, Connection, Origin, Place, Reply};
 use super::{now, until};
 use crate::failure::Failure;
+use crate::output::Verbosity;
 use cluster::{Action, Answer, Event, Leader, Order, Outcome, Settings, Task};
 use measure::Nanos;
 use std::sync::Arc;
@@ -155,6 +156,7 @@ pub(crate) struct Members {
     pub(crate) start: Option<(Carrier, Arrivals)>,
     pub(crate) signals: Arc<Watch>,
     pub(crate) connections: Option<Connections>,
+    pub(crate) verbosity: Verbosity,
 }
 
 impl Members {

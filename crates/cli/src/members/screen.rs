@@ -2,7 +2,7 @@
 
 use super::carrier::Place;
 use super::lead::View;
-use crate::output::{self, print_error};
+use crate::output::{Verbosity, print_error};
 use cluster::{Beat, Leader, Stage, Standing};
 use formats::printable;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -25,8 +25,8 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    pub(crate) fn new(places: &[Place]) -> Self {
-        let lines = output::shows_progress().then(|| {
+    pub(crate) fn new(places: &[Place], verbosity: Verbosity) -> Self {
+        let lines = verbosity.shows_progress().then(|| {
             let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
             let line = |_| {
                 let bar = all.add(ProgressBar::new(1));

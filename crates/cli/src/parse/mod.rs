@@ -133,9 +133,9 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
         if let Some(failure) = failed {
             return Err(failure);
         }
-        input::print_repeats(path, &repeats);
+        input::print_repeats(path, &repeats, args.written.streams.verbosity());
         if let Some(hint) = hint {
-            Failure::at(path, hint).remark();
+            Failure::at(path, hint).remark(args.written.streams.verbosity());
         }
         match read {
             Err(failure) => {
@@ -214,7 +214,7 @@ fn backfill(files: &[NamedFile], written: &OutputArgs) -> Result<u8, Failure> {
     let mut out = written.open()?;
     let (mut runs, mut damages) = (Vec::new(), 0);
     for NamedFile { name, path } in files {
-        let (found, damaged) = input::read_results(path)?;
+        let (found, damaged) = input::read_results(path, written.streams.verbosity())?;
         damages += damaged;
         let shown = name.clone().unwrap_or_else(|| path.display().to_string());
         let is_one = found.len() == 1;

@@ -57,7 +57,6 @@ impl Target {
             _ => return Ok(Target::Text { output: written.open()?, pending: String::new() }),
         };
         feature.require(if format == Format::Xlsx { "--format xlsx" } else { "--format parquet" })?;
-        written.streams.apply();
         let Some(path) = written.output.as_deref().filter(|path| !is_stdout(path)) else {
             return Err(Failure::new(format!("{what} is not text: say where it goes with --output FILE")));
         };

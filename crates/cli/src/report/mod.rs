@@ -110,7 +110,6 @@ impl ChartOptions {
 
 /// Reads results and writes a report about them.
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
-    args.streams.apply();
     let request = args.charts.request()?;
     if args.streams.json {
         let (sources, status) = read(&args.files)?;

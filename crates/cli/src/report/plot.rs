@@ -3,7 +3,7 @@
 use super::ChartOptions;
 use crate::drawing::{ChartFile, PdfContent, read, svg_with};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, Verbosity};
 use crate::streams::{self, Streams, is_stdout};
 use crate::width;
 use formats::printable;
@@ -52,7 +52,7 @@ pub(crate) struct PlotArgs {
 }
 
 pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
-    args.streams.apply();
+    let verbosity = args.streams.verbosity();
     let to_file = args.output.as_deref().filter(|path| !is_stdout(path));
     let mut file = to_file.map(|path| ChartFile::new(path, PdfContent::Charts)).transpose()?;
     if let Some(chart) = &args.chart {
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
         return in_letters(&sources, &request, args).map(|()| status);
     }
     let mut page = report::sources::page(&sources, &request);
-    print_remarks(&report::sources::left_out(&sources, &request));
+    print_remarks(&report::sources::left_out(&sources, &request), verbosity);
     if args.list {
         Output::stdout().write(&listed(&page.pictures))?;
         return Ok(status);
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
     }
     if args.chart.is_none() && all > 1 {
         Failure::new(format!("the first of {all} pictures is drawn; --list names all, --chart NAME draws others"))
-            .remark();
+            .remark(verbosity);
     }
     let style = DrawingStyle { width: args.width, height: args.height, ..args.charts.style() };
     match &mut file {
@@ -92,7 +92,8 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
             (file.style, file.scale) = (style, args.charts.scale);
             let pages = file.write(&page)?;
             if pages.len() > 1 {
-                Failure::new(format!("the pictures are in {} pages: {}", pages.len(), super::listed(&pages))).remark();
+                Failure::new(format!("the pictures are in {} pages: {}", pages.len(), super::listed(&pages)))
+                    .remark(verbosity);
             }
         }
         None => Output::stdout().write(&svg_with(&page, &style)?)?,
@@ -126,13 +127,13 @@ fn in_letters(
         ));
     }
     Output::stdout().write(&sketches.join("\n"))?;
-    print_remarks(&all.remarks);
+    print_remarks(&all.remarks, args.streams.verbosity());
     Ok(())
 }
 
 /// Names on standard error the results that no picture holds.
-fn print_remarks(remarks: &[String]) {
-    remarks.iter().for_each(|remark| Failure::new(remark.clone()).remark());
+fn print_remarks(remarks: &[String], verbosity: Verbosity) {
+    remarks.iter().for_each(|remark| Failure::new(remark.clone()).remark(verbosity));
 }
 
 /// Splits `sweep:2` into name and number.

@@ -64,7 +64,7 @@ impl<'a> SurveyRun<'a> {
     pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, EndedTest>, session: &'a mut Session) -> Self {
         let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
         let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
-        let display = Display::new(total);
+        let display = session.display(total);
         SurveyRun { prepared, done, session, display, machine: Machine::here(), parser: parser(), members: None }
     }
 

@@ -9,6 +9,7 @@ use crate::members::listener::{Listener, Orders, say};
 use crate::members::member::{PlanRun, enter, options, session};
 use crate::members::program::{Member, Rights, tasks_of_places};
 use crate::members::screen::Screen;
+use crate::output::Verbosity;
 use cluster::{Answer, Finished, LeaderCommand, MemberSummary, Reason, Summary, SurveyTask, Task};
 use measure::{Nanos, text};
 use model::RunResult;
@@ -30,8 +31,12 @@ pub(crate) struct Surveyors<'a> {
 
 impl<'a> Surveyors<'a> {
     pub(super) fn new(members: &'a mut Members) -> Self {
-        let screen = Screen::new(&members.places);
+        let screen = Screen::new(&members.places, members.verbosity);
         Surveyors { members, request: String::new(), screen }
+    }
+
+    pub(super) fn verbosity(&self) -> Verbosity {
+        self.members.verbosity
     }
 
     pub(super) fn count(&self) -> u32 {

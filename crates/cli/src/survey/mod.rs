@@ -119,7 +119,9 @@ fn outline(request: SurveyRequest) -> Result<String, Failure> {
 fn conduct(order: SurveyOrder<'_>, each: EachTest<'_>) -> Result<u8, Failure> {
     // A survey file or the result of an earlier survey may have these.
     let (strict, host) = (order.request.strict.clone(), order.request.host.clone());
-    let mut session = Session::open(&SessionArgs { strict, host, ..order.result.session.clone() })?;
+    let mut args = SessionArgs { strict, host, ..order.result.session.clone() };
+    args.streams.quiet |= order.members.as_ref().is_some_and(|members| members.verbosity().is_quiet());
+    let mut session = Session::open(&args)?;
     let conducted = conduct_in(&mut session, order, each);
     session.close(conducted)
 }
@@ -149,7 +151,8 @@ fn conduct_in(session: &mut Session, order: SurveyOrder<'_>, each: EachTest<'_>)
         open.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
     }
     prepared.settle(&open);
-    let mut screen = Screen::new(if file.prints { Output::nowhere() } else { session.stdout() }, remarks);
+    let mut screen =
+        Screen::new(if file.prints { Output::nowhere() } else { session.stdout() }, remarks, session.verbosity());
     screen.begin(&open, &prepared, &done)?;
     let mut run = SurveyRun::new(&prepared, done, session);
     run.members = members;

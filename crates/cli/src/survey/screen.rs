@@ -8,7 +8,7 @@ use super::remarks::Extent;
 use super::save::EndedTest;
 use super::{members, remarks, table};
 use crate::failure::Failure;
-use crate::output::{self, Output};
+use crate::output::{Output, Verbosity};
 use crate::width::{self, wrapped};
 use formats::printable;
 use measure::Nanos;
@@ -28,14 +28,15 @@ pub(super) struct Screen {
     /// Nowhere with `--json`, with which [`DocumentFile`](crate::result_file::DocumentFile) prints the result.
     out: Output,
     extent: Extent,
+    verbosity: Verbosity,
     /// Columns of the terminal; `None` if standard output is not one.
     columns: Option<usize>,
 }
 
 impl Screen {
     /// Text for people in this output, with this many remarks.
-    pub(super) fn new(out: Output, extent: Extent) -> Self {
-        Screen { out, extent, columns: width::of_stdout() }
+    pub(super) fn new(out: Output, extent: Extent, verbosity: Verbosity) -> Self {
+        Screen { out, extent, verbosity, columns: width::of_stdout() }
     }
 
     /// Prints what is going to be measured, and what will be written for it.
@@ -47,7 +48,7 @@ impl Screen {
     ) -> Result<(), Failure> {
         let wear = wear(&estimate(open, prepared, done));
         if self.out.is_nowhere() {
-            output::print_remark(&format!("plumb: {wear}"));
+            self.verbosity.remark(&format!("plumb: {wear}"));
         }
         let width = width::of_text(self.columns);
         self.unless_quiet(&(heading(open, prepared, done.len(), width) + &wrapped(&wear, "", width)))
@@ -61,12 +62,12 @@ impl Screen {
         sentences: &[String],
     ) -> Result<(), Failure> {
         let text = self.report(open, suite, found, sentences);
-        self.out.write(if output::is_quiet() { text.trim_start() } else { &text })
+        self.out.write(if self.verbosity.is_quiet() { text.trim_start() } else { &text })
     }
 
     /// Prints text that `--quiet` silences.
     pub(super) fn unless_quiet(&mut self, text: &str) -> Result<(), Failure> {
-        if output::is_quiet() { Ok(()) } else { self.out.write(&printable::lines(text)) }
+        if self.verbosity.is_quiet() { Ok(()) } else { self.out.write(&printable::lines(text)) }
     }
 
     /// Prints where the result is, after `page` about it.

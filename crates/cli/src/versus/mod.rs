@@ -9,7 +9,7 @@ mod sides;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::streams::is_stdout;
 use analysis::compare::{Goal, Metric};
 use rounds::{Ending, Folder, Limits, Measurement};
@@ -138,10 +138,11 @@ fn measure(args: &VersusArgs, session: &mut Session) -> Result<u8, Failure> {
         seed: args.seed.unwrap_or_else(seed_from_clock),
         pairing: if args.together { rounds::Pairing::Together } else { rounds::Pairing::InTurns },
     };
-    settings.check()?;
+    let verbosity = session.verbosity();
+    settings.check(verbosity)?;
     let folder = if prints { Folder::none() } else { Folder::make(args.output.as_deref())? };
     let is_json = args.session.streams.json || prints;
-    let mut screen = Screen { out: if is_json { Output::nowhere() } else { session.stdout() } };
+    let mut screen = Screen { verbosity, out: if is_json { Output::nowhere() } else { session.stdout() } };
     screen.begin(&settings)?;
     let mut out = session.stdout();
     let mut measurement = Measurement::new(&settings, session, folder);
@@ -158,7 +159,7 @@ fn measure(args: &VersusArgs, session: &mut Session) -> Result<u8, Failure> {
         Ending::Settled => Ok(0),
         Ending::Rounds | Ending::Time if measurement.is_settled() => Ok(0),
         Ending::Rounds | Ending::Time => {
-            output::print_remark("plumb: not settled");
+            verbosity.remark("plumb: not settled");
             Ok(NOT_DECIDED)
         }
         Ending::Cut(cut) => cut.outcome(),

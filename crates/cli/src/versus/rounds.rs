@@ -3,6 +3,7 @@
 use super::shown::Screen;
 use super::sides::{NAMES, SidePlan, Turn, Words, apart, check_together, merged, workers};
 use crate::failure::{Cut, Failure};
+use crate::output::Verbosity;
 use crate::safe_files::{AtomicFile, Durability, result_directory};
 use analysis::compare::{Goal, Metric, Observation, Round, Standing, observe, standing, turns_progress};
 use measure::{Nanos, SplitMix};
@@ -60,12 +61,12 @@ pub(super) enum Ending {
 
 impl Settings {
     /// Checks both sides before anything is measured.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(super) fn check(&self, verbosity: Verbosity) -> Result<(), Failure> {
         let [a, b] = [0, 1].map(|side| self.words.plan(side, Turn { round: 1, run: side + 1 }));
         let (a, b) = (a?, b?);
         let mut warnings = [a.warnings, b.warnings].concat();
         warnings.dedup();
-        warnings.iter().for_each(|warning| crate::output::print_remark(&format!("plumb: {warning}")));
+        warnings.iter().for_each(|warning| verbosity.remark(&format!("plumb: {warning}")));
         match self.pairing {
             Pairing::InTurns => Ok(()),
             Pairing::Together => check_together([&a.plan, &b.plan]),
@@ -94,11 +95,12 @@ pub(super) struct Measurement<'a> {
 
 impl<'a> Measurement<'a> {
     pub(super) fn new(settings: &'a Settings, session: &'a mut Session, folder: Folder) -> Self {
+        let display = session.display(Nanos::ZERO);
         Measurement {
             settings,
             session,
             folder,
-            display: Display::new(Nanos::ZERO),
+            display,
             rounds: Vec::new(),
             results: Vec::new(),
             standing: None,

@@ -3,7 +3,7 @@
 use super::rounds::{Ending, Measurement, Pairing, Settings};
 use super::sides::NAMES;
 use crate::failure::{Cut, Failure};
-use crate::output::{self, Output};
+use crate::output::{Output, Verbosity};
 use crate::streams;
 use analysis::compare::{
     ComparedTest, Goal, OrderEffect, Question, Round, Row, Standing, share_of, turns_progress, turns_sentences,
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 pub(super) struct Screen {
     /// Nowhere, if standard output is for the document alone.
     pub(super) out: Output,
+    pub(super) verbosity: Verbosity,
 }
 
 impl Screen {
@@ -26,12 +27,12 @@ impl Screen {
 
     /// Prints what is going to be measured.
     pub(super) fn begin(&mut self, settings: &Settings) -> Result<(), Failure> {
-        if output::is_quiet() { Ok(()) } else { self.lines(&heading(settings)) }
+        if self.verbosity.is_quiet() { Ok(()) } else { self.lines(&heading(settings)) }
     }
 
     /// The line of a round that ended.
     pub(super) fn round(&mut self, rounds: &[Round], found: &Standing, goal: Goal) -> Result<(), Failure> {
-        let Some(question) = found.questions.first().filter(|_| !output::is_quiet()) else { return Ok(()) };
+        let Some(question) = found.questions.first().filter(|_| !self.verbosity.is_quiet()) else { return Ok(()) };
         let head = if rounds.len() == 1 { table_head(question) } else { String::new() };
         let text = round_line(rounds, found, goal).unwrap_or_default();
         self.lines(&(head + &text))
@@ -50,17 +51,17 @@ impl Screen {
         }
         text.push_str(&format!("\n{}", sentences(settings, measured, found).join("\n")));
         text.push('\n');
-        if !output::is_quiet() {
+        if !self.verbosity.is_quiet() {
             text.push_str(&format!("{}\n", on_intervals(settings)));
         }
         remarks(measured, ending).iter().for_each(|remark| text.push_str(&format!("! {remark}\n")));
-        if let (Some(path), false) = (measured.folder.path(), output::is_quiet()) {
+        if let (Some(path), false) = (measured.folder.path(), self.verbosity.is_quiet()) {
             let path = path.display();
             text.push_str(&format!(
                 "Results: {path}\nThe same numbers: plumb compare --old {path}/a-*.json --new {path}/b-*.json\n"
             ));
         }
-        let text = if output::is_quiet() { text.trim_start().to_owned() } else { text };
+        let text = if self.verbosity.is_quiet() { text.trim_start().to_owned() } else { text };
         self.lines(&text)
     }
 }

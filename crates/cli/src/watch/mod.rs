@@ -80,7 +80,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
 
 /// Shows the screen until the user quits. Returns 0, or 128 + signal.
 pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
-    let mut feed = Publisher::open(&args.feed, None)?;
+    let mut feed = Publisher::open(&args.feed, None, args.written.streams.verbosity())?;
     let root = args.root.clone().or_else(|| std::env::var_os("PLUMB_ROOT").map(PathBuf::from));
     let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
     let names: Vec<String> = args.devices.iter().map(|name| kernel_name(name)).collect();

@@ -50,6 +50,50 @@ fn lines_with(texts: &[&str], allowed: &[&str]) -> Vec<Finding> {
     findings
 }
 
+/// Types of variables that change while a process runs.
+const STATE: &[&str] = &["Atomic", "Mutex", "RwLock", "Cell<", "OnceLock", "static mut "];
+
+/// Files that may have such global variables, with why.
+const OF_THE_PROCESS: &[(&str, &str)] = &[
+    ("crates/sys/src/processes/", "a handler of a signal has no argument"),
+    ("crates/engine/src/offload/mod.rs", "the kernel limits the mappings of a process"),
+    ("crates/engine/src/turns/thread.rs", "a coroutine finds the thread that it runs on"),
+    ("crates/house/", "not a part of the program"),
+];
+
+/// True for a line that defines a global variable.
+fn is_global_state(line: &str) -> bool {
+    let line = code(line);
+    let is_static = line.split_whitespace().take(3).any(|word| word == "static");
+    is_static && STATE.iter().any(|kind| line.contains(kind))
+}
+
+#[test]
+fn what_changes_in_a_process_is_an_argument() {
+    let may = |path: &str| OF_THE_PROCESS.iter().any(|(start, _)| path.starts_with(start));
+    let mut findings = Vec::new();
+    for (path, lines) in production().into_iter().filter(|(path, _)| !may(path)) {
+        let found = lines.iter().filter(|(_, line)| is_global_state(line));
+        findings.extend(found.map(|(at, line)| Finding {
+            path: path.clone(),
+            line: *at,
+            what: line.trim().to_owned(),
+        }));
+    }
+    fail_with(findings);
+    let examples = [
+        ("static QUIET: AtomicBool = AtomicBool::new(false);", true),
+        ("    pub(crate) static ALL: Mutex<Vec<u8>> = Mutex::new(Vec::new());", true),
+        ("static mut COUNT: u32 = 0;", true),
+        ("static TABLE: Crc<u8> = Crc::<u8>::new(&CRC_7);", false),
+        ("// static QUIET: AtomicBool", false),
+        ("fn f(count: &'static AtomicU32) {}", false),
+    ];
+    for (line, expected) in examples {
+        assert_eq!(is_global_state(line), expected, "{line}");
+    }
+}
+
 #[test]
 fn only_the_top_crates_print_exit_and_read_the_environment() {
     fail_with(lines_with(OF_THE_EDGE, EDGE));

@@ -6,7 +6,7 @@ use super::forked::HelperEnd;
 use super::listen::Listener;
 use super::otlp::Sender;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::Verbosity;
 use crate::safe_files::{self, AtomicFile, Durability};
 use formats::openmetrics::{self, RunMetrics};
 use model::{Grade, Interval, Monitored, RunResult};
@@ -44,7 +44,7 @@ enum Moment {
 impl Metrics {
     /// Opens what was asked for, before anything is measured; `None` if nothing was. Only a file of metrics of plumb is
     /// replaced.
-    pub(super) fn open(args: &PublishArgs) -> Result<Option<Self>, Failure> {
+    pub(super) fn open(args: &PublishArgs, verbosity: Verbosity) -> Result<Option<Self>, Failure> {
         let linger = Duration::from_nanos(args.metrics_linger.unwrap_or_default().get());
         if args.metrics_listen.is_none() && !linger.is_zero() {
             return Err(Failure::new("--metrics-linger: name the address that answers, --metrics-listen PORT"));
@@ -59,7 +59,7 @@ impl Metrics {
         let file = file.transpose()?;
         let listener = args.metrics_listen.as_deref().map(|given| Listener::open(given, linger)).transpose()?;
         if let Some(listener) = &listener {
-            output::print_remark(&format!("plumb: metrics: {}", listener.url()));
+            verbosity.remark(&format!("plumb: metrics: {}", listener.url()));
         }
         let sender = args.otlp.as_deref().map(Sender::open).transpose()?;
         Ok(Some(Metrics { runs: VecDeque::new(), file, listener, sender, written: Instant::now(), failed: None }))
@@ -227,7 +227,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("m.prom");
         let args = PublishArgs { metrics: Some(path.clone()), ..PublishArgs::default() };
-        let mut metrics = Metrics::open(&args).unwrap().expect("a file was asked for");
+        let mut metrics = Metrics::open(&args, Verbosity::Usual).unwrap().expect("a file was asked for");
         let plan = Plan { jobs: vec![JobPlan::with_defaults("a", "a", "null")], ..Plan::default() };
         let done = AtomicBool::new(false);
         let (reads, sizes) = std::thread::scope(|scope| {

@@ -15,6 +15,7 @@ mod queue;
 mod stream;
 
 use crate::failure::Failure;
+use crate::output::Verbosity;
 use analysis::CHECKS;
 use forked::HelperEnd;
 use formats::ndjson::{EndedDirection, EndedJob};
@@ -131,9 +132,9 @@ impl RunSoFar {
 impl Publisher {
     /// Opens what was asked for, before the command opens any file: it may be a descriptor of the caller. `host` is the
     /// name of the machine, if one was given.
-    pub fn open(args: &PublishArgs, host: Option<String>) -> Result<Self, Failure> {
+    pub fn open(args: &PublishArgs, host: Option<String>, verbosity: Verbosity) -> Result<Self, Failure> {
         let stream = args.stream.as_deref().map(Stream::open).transpose()?;
-        let metrics = Metrics::open(args)?;
+        let metrics = Metrics::open(args, verbosity)?;
         if stream.is_none() && metrics.is_none() {
             return Ok(Publisher::default());
         }

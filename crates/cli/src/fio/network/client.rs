@@ -13,7 +13,7 @@ use crate::members::now;
 use crate::members::program::BEAT;
 use crate::members::{PROGRAM, SILENCE, START_WITHIN};
 use crate::network::secret::Secret;
-use crate::output::{Output, print_error};
+use crate::output::{Output, Verbosity, print_error};
 use crate::remarks;
 use cluster::{Address, ClientTask, Leader, LeaderCommand, OnLoss, Rounds, ServerTrigger, Settings, Task};
 use fio::{Action, ClientRequest, Invocation, LostServer, ServerJobs, TriggerRequest};
@@ -291,17 +291,18 @@ fn report(
     let sums = if is_whole { Sums::Shown } else { Sums::LeftOut };
     write_results(parts, Some(own), sums, invocation, out)?;
     for (label, result) in labels.iter().zip(&results) {
-        if let Some(result) = result.filter(|result| remarks::are_wanted() && !result.notes.is_empty()) {
+        if let Some(result) = result.filter(|result| remarks::are_wanted(Verbosity::Usual) && !result.notes.is_empty())
+        {
             print_error(&format!("plumb: server {}:", printable::line(label)));
-            remarks::print(result);
+            remarks::print(result, Verbosity::Usual);
         }
     }
-    if remarks::are_wanted() {
+    if remarks::are_wanted(Verbosity::Usual) {
         for note in &summary.notes {
             print_error(&format!("plumb: check: {}", printable::line(&remarks::line(note))));
         }
     }
-    if remarks::are_wanted() && is_whole {
+    if remarks::are_wanted(Verbosity::Usual) && is_whole {
         let all = all(parts, None, Sums::Shown);
         for text in other_rates(&summary, &formats::fio::clients::sums(&all)) {
             print_error(&format!("plumb: remark: {text}"));

@@ -8,7 +8,7 @@ use crate::fio::results::has_text;
 use crate::fio::trigger::Trigger;
 use crate::members::lead::View;
 use crate::members::now;
-use crate::output::{Output, print_error};
+use crate::output::{Output, Verbosity, print_error};
 use cluster::{Answer, Beat, Facts, Leader, Live, Order, Stage, Standing};
 use fio::Invocation;
 use formats::fio::clients::Sums;
@@ -69,7 +69,7 @@ impl<'a> ClientView<'a> {
             awaited: BTreeSet::new(),
             trigger: Some(Trigger::new(&invocation.trigger)),
             next_report: invocation.side.status_interval,
-            line: LiveLine::new(live(invocation)),
+            line: LiveLine::new(live(invocation, Verbosity::Usual)),
             failed: None,
         }
     }
