@@ -24,6 +24,7 @@ pub use command_line::invocation::{
 pub use command_line::network::{ClientRequest, ClientTrust, LostServer, ServerJobs, ServerRequest};
 pub use error::{JobError, Warning};
 pub use jobs::EchoedJob;
+pub use options::values::split_escaped;
 pub use parser::Parser;
 pub use sections::with_options;
 pub use surroundings::{Files, RealFiles, Surroundings};

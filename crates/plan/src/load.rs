@@ -130,7 +130,7 @@ impl LoadPlan {
 }
 
 /// Use of sync_file_range(2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RangeSync {
     /// Writes between two calls.
     pub every: u64,

@@ -107,7 +107,9 @@ impl Words {
                 _ => Failure::new(format!("side {name}: {error}")),
             }
         })?;
-        parsed(invocation).map_err(|why| Failure::new(format!("side {name}: {why}")))
+        let mut found = parsed(invocation).map_err(|why| Failure::new(format!("side {name}: {why}")))?;
+        keep_own_files(&mut found.plan, &filled(&added));
+        Ok(found)
     }
 }
 
@@ -219,6 +221,18 @@ fn parsed(invocation: Invocation) -> Result<SidePlan, String> {
     let Action::Run(plan) = action else { return Err("its words are not a job that can be run".to_owned()) };
     let warnings = warnings.iter().map(|warning| warning.title.clone()).collect();
     Ok(SidePlan { plan, is_read_only: read_only, warnings })
+}
+
+/// The files that a side names are in place of the job's: in fio they would be used together.
+fn keep_own_files(plan: &mut Plan, own: &[String]) {
+    let value = |(at, option): (usize, &String)| match option.trim_start_matches('-').split_once('=') {
+        None if option == "--filename" => own.get(at + 1).cloned(),
+        _ => option.trim_start_matches('-').strip_prefix("filename=").map(str::to_owned),
+    };
+    let count = own.iter().enumerate().filter_map(value).map(|names| fio::split_escaped(&names).len()).sum::<usize>();
+    for names in plan.jobs.iter_mut().map(|job| &mut job.files.names).filter(|_| count > 0) {
+        names.drain(..names.len().saturating_sub(count));
+    }
 }
 
 /// The files and directories of a plan.
@@ -373,6 +387,22 @@ mod tests {
         assert_eq!((paths(&a), paths(&b)), (vec![directory.path().to_owned()], vec![PathBuf::from(&file)]));
         let [a, b] = planned([&file, "--name=y --ioengine=null --size=1m"], "").unwrap();
         assert_eq!((a.jobs[0].name.as_str(), b.jobs[0].name.as_str()), ("x", "y"));
+    }
+
+    #[test]
+    fn a_sides_files_are_in_place_of_the_jobs() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("job.fio");
+        std::fs::write(&path, "[global]\nioengine=null\nsize=1m\nfilename=g\n[a]\nfilename=x\n").unwrap();
+        let named =
+            |sides: [&str; 2], job: &str| planned(sides, job).unwrap().map(|plan| plan.jobs[0].files.names.clone());
+        let names = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let job = "--name=x --ioengine=null --size=1m --filename=g";
+        for job in [job, &path.display().to_string()] {
+            let [a, b] = named(["filename=a:b", "--filename c"], job);
+            assert_eq!((a, b), (names(&["a", "b"]), names(&["c"])), "{job}");
+        }
+        assert_eq!(named(["filename=a", "bs=4k"], job)[1], names(&["g"]));
     }
 
     #[test]

@@ -100,6 +100,8 @@ fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
     let files = &job.files;
     let directory = match files.directories.len() {
         0 => None,
+        // Clones that share named files share the first directory.
+        _ if !files.names.is_empty() => files.directories.first(),
         many => files.directories.get(index as usize % many),
     };
     // A name is below the directory even if it starts with a slash, as in fio.

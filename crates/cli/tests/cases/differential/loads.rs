@@ -27,6 +27,22 @@ pub(super) fn patterns() -> Vec<Case> {
         Case::report("io_size_above_size", "--name=a --size=512k --io_size=2m --rw=write"),
         Case::report("filesize", "--name=a --filesize=1m --rw=randread"),
         Case::report("several_files", "--name=a --size=1m --nrfiles=4 --rw=read"),
+        Case::report("files_named_twice_add_up", "--name=a --filename=x:y --filename=z --size=96k --bs=16k --rw=write"),
+        // plumb lays it out once.
+        Case::own_format(
+            "a_file_named_twice_is_two",
+            "--output-format=json --name=a --filename=x --filename=x --size=64k --bs=16k --rw=write",
+        ),
+        Case::report("files_of_global_and_of_each_job_add_up", "--filename=g x.fio").file(
+            "x.fio",
+            "[global]\nsize=96k\nbs=16k\nrw=write\nfilename=f\n[a]\nfilename=x\n[b]\nstonewall\nfilename=y\nfilename=z\n",
+        ),
+        Case::report("clones_use_the_first_directory_of_named_files", "--name=a --directory=d:e --filename=x --numjobs=2 --size=64k --rw=write")
+            .file("d/already", "here")
+            .file("e/already", "here"),
+        Case::report("directories_opened_twice_add_up", "--name=a --opendir=d --opendir=e --rw=read --bs=4k")
+            .file("d/x", &"x".repeat(8192))
+            .file("e/y", &"y".repeat(8192)),
         Case::report("an_uneven_division", "--name=a --size=1000k --nrfiles=3 --rw=write"),
         Case::report("an_offset", "--name=a --size=1m --offset=256k --rw=read"),
         // fio says in text that it lays the file out again for each clone; ours is laid out once, as large as needed.

@@ -1,9 +1,10 @@
 //! Options about what happens on errors.
 
-use super::row::rows;
+use super::row::{Context, Outcome, rows};
 use crate::error::Complaint;
+use crate::options::draft::Draft;
+use plan::ContinueOnError;
 use plan::option::Kind;
-use plan::{ContinueOnError, IgnoredErrors};
 
 const CLASSES: Kind = Kind::Word(&[
     ("none", "stop at the first error"),
@@ -19,7 +20,7 @@ const CLASSES: Kind = Kind::Word(&[
 rows! {
     "continue_on_error": CLASSES, "none" => Word(job.limits.continue_on_error, |word| continued(word));
         "Types of I/O errors after which the job continues";
-    "ignore_error": TEXT => Text(job.limits.ignored, ignored);
+    "ignore_error": TEXT => Text(fn ignore);
         "Errors to ignore in reads, writes and verification: EIO:5,ENOSPC,EILSEQ";
     "error_dump": BOOL, "1" => Switch(job.limits.error_dump); "Print each error, including ignored ones";
     "stuck_after": SECONDS, "30s" => Time(job.limits.stuck_after, |time| (!time.is_zero()).then_some(time));
@@ -35,16 +36,20 @@ fn continued(word: &str) -> ContinueOnError {
     }
 }
 
-/// Parses up to three lists of errors, by name or number: for reads, writes and verification.
-fn ignored(text: &str) -> Result<IgnoredErrors, Complaint> {
-    let list = |part: Option<&str>| -> Result<Vec<i32>, Complaint> {
-        let words = part.unwrap_or("").split(':').map(str::trim).filter(|word| !word.is_empty());
-        words.map(one_error).collect()
-    };
+/// Takes up to three lists of errors, by name or number: for reads, writes and verification. An empty one leaves what
+/// was given before.
+fn ignore(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
+    let ignored = &mut draft.job.limits.ignored;
     let mut parts = text.split(',');
-    let ignored = IgnoredErrors { read: list(parts.next())?, write: list(parts.next())?, verify: list(parts.next())? };
+    for list in [&mut ignored.read, &mut ignored.write, &mut ignored.verify] {
+        let words = parts.next().unwrap_or("").split(':').map(str::trim).filter(|word| !word.is_empty());
+        let errors = words.map(one_error).collect::<Result<Vec<i32>, Complaint>>()?;
+        if !errors.is_empty() {
+            *list = errors;
+        }
+    }
     match parts.next() {
-        None => Ok(ignored),
+        None => Ok(()),
         Some(_) => Err(Complaint::new(
             "has more than three lists",
             "write it like EIO,ENOSPC,EILSEQ: reads, writes, verification",
@@ -112,14 +117,23 @@ const ERRORS: &[(i32, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::values::UnitBase;
+    use plan::IgnoredErrors;
 
     #[test]
     fn errors_are_lists_by_direction_of_names_and_numbers() {
+        let context = Context { cpus: 4, unit_base: UnitBase::Binary, read: &|_| None };
+        let ignored = |texts: &[&str]| {
+            let mut draft = Draft::default();
+            texts.iter().try_for_each(|text| ignore(&mut draft, text, &context))?;
+            Ok::<IgnoredErrors, Complaint>(draft.job.limits.ignored)
+        };
         let expected = IgnoredErrors { read: vec![5], write: vec![28, 122], verify: vec![84] };
-        assert_eq!(ignored("EIO,ENOSPC:122,EILSEQ").unwrap(), expected);
-        assert_eq!(ignored(",25").unwrap(), IgnoredErrors { write: vec![25], ..IgnoredErrors::default() });
+        assert_eq!(ignored(&["EIO,ENOSPC:122,EILSEQ"]).unwrap(), expected);
+        assert_eq!(ignored(&[",28:122,EILSEQ", "EIO"]).unwrap(), expected, "each list is replaced for itself");
+        assert_eq!(ignored(&[",25", ",26"]).unwrap(), IgnoredErrors { write: vec![26], ..IgnoredErrors::default() });
         for wrong in ["EFOO", "1,2,3,4", "0", "-5"] {
-            assert!(ignored(wrong).is_err(), "{wrong}");
+            assert!(ignored(&[wrong]).is_err(), "{wrong}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Options about files and devices: names, directories, creation.
 
-use super::row::{rows, words};
+use super::row::{Context, Outcome, rows, words};
 use crate::error::Complaint;
+use crate::options::draft::Draft;
 use crate::options::values::split_escaped;
 use plan::{AccessAdvice, Allocate, SyncMode};
 use std::path::PathBuf;
@@ -40,6 +41,12 @@ fn paths(text: &str) -> Result<Vec<PathBuf>, Complaint> {
     Ok(parts.into_iter().map(PathBuf::from).collect())
 }
 
+/// Adds files to those that were named before, in this section or a `[global]` one.
+fn add_names(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
+    draft.job.files.names.extend(paths(text)?);
+    Ok(())
+}
+
 fn consent(text: &str) -> Result<Vec<String>, Complaint> {
     let names: Vec<String> = text.split(',').map(|word| word.trim().to_owned()).collect();
     if names.iter().any(String::is_empty) {
@@ -53,10 +60,10 @@ fn consent(text: &str) -> Result<Vec<String>, Complaint> {
 const BARRIER: &str = "Linux has had no barrier writes since 2.6.37, and in fio it has no effect; use fdatasync";
 
 rows! {
-    "filename": TEXT => Text(job.files.names, paths), last;
-        "Files or devices to use, separated by `:`; all clones use them";
+    "filename": TEXT => Text(fn add_names), last;
+        "Files or devices to use, separated by `:`; all clones use them; given again, it adds to them";
     "directory": TEXT => Text(job.files.directories, paths);
-        "Directories for the files, separated by `:`; clones are distributed over them";
+        "Directories for the files, separated by `:`; clones are distributed over them, or use the first with filename";
     "nrfiles" | "nr_files": POSITIVE, "1" => Count(job.files.count); "Number of files among which size is divided";
     "create_fsync": BOOL, "1" => Switch(job.files.create_fsync); "fsync files after layout";
     "create_only": BOOL, "0" => Switch(job.files.create_only); "Lay out the files only, without I/O";

@@ -78,13 +78,15 @@ fn service(word: &str, rest: Option<&str>, base: UnitBase) -> Result<FileService
     })
 }
 
-/// Parses `wait_before,write,wait_after:N`, in any selection and order; without N after every write.
-fn range_sync(text: &str) -> Result<RangeSync, Complaint> {
+/// Parses `wait_before,write,wait_after:N`, in any selection and order; without N after every write. Given again, it
+/// adds words, and its N replaces the one before.
+fn range_sync(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
     let help = "write it like wait_before,write:8: what to do, after how many writes";
     let (words, every) = text.split_once(':').unwrap_or((text, "1"));
     let every = every.trim().parse::<u64>().ok().filter(|&every| every > 0);
     let every = every.ok_or_else(|| Complaint::new("has no number of writes after the colon", help))?;
-    let mut sync = RangeSync { every, wait_before: false, write: false, wait_after: false };
+    let before = draft.job.load.range_sync.unwrap_or_default();
+    let mut sync = RangeSync { every, ..before };
     for word in words.split(',').map(str::trim) {
         match word {
             "wait_before" => sync.wait_before = true,
@@ -93,7 +95,8 @@ fn range_sync(text: &str) -> Result<RangeSync, Complaint> {
             _ => return Err(Complaint::new(format!("has a word it does not know: `{word}`"), help)),
         }
     }
-    Ok(sync)
+    draft.job.load.range_sync = Some(sync);
+    Ok(())
 }
 
 /// fio's default format of file names.
@@ -144,7 +147,7 @@ rows! {
     "fill_device" | "fill_fs": BOOL, "0" => Switch(job.files.handling.fill); "Write until the space runs out (ENOSPC)";
     "file_append": BOOL, "0" => Switch(job.files.handling.append); "Write after the end of each file";
     "end_syncfs": BOOL, "0" => Switch(job.load.end_syncfs); "syncfs at the end of the job";
-    "sync_file_range": TEXT => Text(job.load.range_sync, |text| Some(range_sync(text)?));
+    "sync_file_range": TEXT => Text(fn range_sync);
         "sync_file_range after every N writes: wait_before,write,wait_after:N";
     "unique_filename": BOOL, "1" => Switch(job.files.handling.unique_names);
         "On a server: names of files in a directory= begin with the client's address";

@@ -1,6 +1,6 @@
 //! Tests of the whole table: every default has the effect it states, every row is consistent.
 
-use super::{Context, Set, names, rows};
+use super::{Context, Set, find, names, rows};
 use crate::options::draft::Draft;
 use crate::options::values::UnitBase;
 use plan::option::{Kind, Support};
@@ -46,6 +46,38 @@ fn every_default_is_what_holds_without_the_option() {
             draft.buffers.refill = None;
         }
         assert_eq!(draft, Draft::default(), "{}", row.spec.name);
+    }
+}
+
+#[test]
+fn what_adds_up_in_fio_adds_up() {
+    let context = Context { cpus: 4, unit_base: UnitBase::Binary, read: &|_| None };
+    let draft = |option: &str, values: &[&str]| {
+        let (mut draft, row) = (Draft::default(), find(option).expect(option));
+        values.iter().for_each(|value| row.apply(&mut draft, Some(value), &context).expect(option));
+        draft
+    };
+    let at_once = [
+        ("filename", &["a:b", "c", "a"][..], "a:b:c:a"),
+        ("opendir", &["a", "b:c"], "a:b:c"),
+        ("sync_file_range", &["wait_before:2", "write:4"], "wait_before,write:4"),
+        ("ignore_error", &["EIO", ",ENOSPC"], "EIO,ENOSPC"),
+        ("bs", &["4k,8k", ",16k"], "4k,16k,16k"),
+    ];
+    for (option, values, together) in at_once {
+        assert_eq!(draft(option, values), draft(option, &[together]), "{option}");
+    }
+    let by_last = [
+        ("directory", ["a", "b"]),
+        ("read_iolog", ["a", "b"]),
+        ("exec_prerun", ["a", "b"]),
+        ("write_bw_log", ["a", "b"]),
+        ("percentile_list", ["50:60:70", "90"]),
+        ("cpus_allowed", ["0", "1"]),
+        ("bssplit", ["4k/50:8k/50", "16k/100"]),
+    ];
+    for (option, values) in by_last {
+        assert_eq!(draft(option, &values), draft(option, &values[1..]), "{option}");
     }
 }
 

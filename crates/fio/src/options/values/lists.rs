@@ -282,7 +282,7 @@ pub(crate) fn cpu_list(text: &str, cpus: u32) -> Result<Vec<u32>, Complaint> {
 }
 
 /// Splits at `:`; `\:` is a colon inside a part.
-pub(crate) fn split_escaped(text: &str) -> Vec<String> {
+pub fn split_escaped(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
