@@ -58,9 +58,6 @@ pub enum AddressError {
     /// Only a port, without the comma.
     #[error("`{0}` is a number; a port without an address is written ,{0}")]
     OnlyPort(String),
-    /// Nothing where an address is needed.
-    #[error("there is no address; write it like node1, node1,8765, ip6:::1 or sock:PATH")]
-    Empty,
     /// Nothing where the address of a leader is needed.
     #[error("there is no address; write it like node1, node1:8766 or [::1]:8766")]
     NoLeader,
@@ -76,16 +73,16 @@ pub enum AddressError {
 pub fn server_address(text: Option<&str>) -> Result<Address, AddressError> {
     match text {
         None | Some("") => Ok(Address::Host { host: "0.0.0.0".to_owned(), port: DEFAULT_PORT }),
-        Some(text) => address(text, Some("0.0.0.0"), Some("::")),
+        Some(text) => address(text, "0.0.0.0", "::"),
     }
 }
 
-/// The address of the server of a client.
+/// The address of the server of a client; on this machine if no host is given.
 ///
 /// # Errors
 /// The text is not an address.
 pub fn client_address(text: &str) -> Result<Address, AddressError> {
-    address(text, None, None)
+    address(text, "127.0.0.1", "::1")
 }
 
 /// The address of a leader: `host`, `host:port`, `:port`, `[::1]:port`. Without a host it is `any`, if there is one.
@@ -115,7 +112,7 @@ pub fn leader_address(text: &str, any: Option<&str>) -> Result<Address, AddressE
     }
 }
 
-fn address(text: &str, any: Option<&str>, any6: Option<&str>) -> Result<Address, AddressError> {
+fn address(text: &str, any: &str, any6: &str) -> Result<Address, AddressError> {
     let text = text.trim();
     if let Some(path) = text.strip_prefix("sock:") {
         return if path.is_empty() { Err(AddressError::NoPath) } else { Ok(Address::Socket(path.to_owned())) };
@@ -137,12 +134,11 @@ fn address(text: &str, any: Option<&str>, any6: Option<&str>) -> Result<Address,
         }
         None => DEFAULT_PORT,
     };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    match (host, any) {
-        ("", None) => Err(AddressError::Empty),
-        ("", Some(any)) => Ok(Address::Host { host: any.to_owned(), port }),
-        (host, _) => Ok(Address::Host { host: host.to_owned(), port }),
-    }
+    let host = match host.trim_start_matches('[').trim_end_matches(']') {
+        "" => any,
+        host => host,
+    };
+    Ok(Address::Host { host: host.to_owned(), port })
 }
 
 #[cfg(test)]
@@ -166,7 +162,14 @@ mod tests {
             ("node1,", Err(AddressError::Port(String::new()))),
             ("node1,70000", Err(AddressError::Port("70000".to_owned()))),
             ("node1,0", Err(AddressError::Port("0".to_owned()))),
-            (",8765", Err(AddressError::Empty)),
+            ("", Ok(host("127.0.0.1", 8765))),
+            (",8766", Ok(host("127.0.0.1", 8766))),
+            ("ip:", Ok(host("127.0.0.1", 8765))),
+            ("ip:,8766", Ok(host("127.0.0.1", 8766))),
+            ("ip4:,8766", Ok(host("127.0.0.1", 8766))),
+            ("ip6:", Ok(host("::1", 8765))),
+            ("ip6:,8766", Ok(host("::1", 8766))),
+            (",", Err(AddressError::Port(String::new()))),
             ("9000", Err(AddressError::OnlyPort("9000".to_owned()))),
         ] {
             assert_eq!(client_address(text), expected, "{text}");
