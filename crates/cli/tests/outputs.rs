@@ -45,6 +45,52 @@ fn json_once_a_second_is_a_sequence_of_documents() {
     }
 }
 
+/// fio's output file holds the document of a run and nothing else; all lines about jobs go to standard error.
+#[test]
+fn a_file_for_a_program_holds_its_document_alone() {
+    let directory = place();
+    directory.write("zeroes", vec![0; 65536]);
+    for words in [
+        "--filename=/dev/full --rw=write",
+        "--filename=/dev/full --rw=write --continue_on_error=write --thread",
+        "--filename=zeroes --rw=read --verify=crc32c",
+        "--filename=zeroes --rw=read --rate_min=1t --ratecycle=500 --thinktime=1000 --time_based --runtime=3",
+        "--filename=zeroes --rw=read --exec_prerun=false",
+        "--filename=zeroes --rw=read --max_latency=1us",
+        "--filename=zeroes --rw=read --latency_target=1 --latency_window=50ms --time_based --runtime=1",
+        "--filename=missing --rw=read --allow_file_create=0",
+        "--filename=zeroes --rw=read --debug=process,io,parse",
+        "--read_iolog=missing",
+    ] {
+        for format in ["json", "json+", "json-full", "terse"] {
+            let outputs = ["--output=out", "--output-format", format, "--name=a", "--size=64k"];
+            let shown = run(directory.path(), outputs).words(words).end();
+            assert!(!shown.stderr.is_empty() && shown.stdout.is_empty(), "{words}: {shown}");
+            let text = std::fs::read_to_string(directory.file("out")).unwrap();
+            let is_line = |line: &str| line.starts_with("3;fio-") && line.matches(';').count() > 100;
+            match format {
+                "terse" => assert!(!text.is_empty() && text.lines().all(is_line), "{words}: {text}"),
+                _ => drop(serde_json::from_str::<Value>(&text).unwrap_or_else(|why| panic!("{words}: {why}: {text}"))),
+            }
+        }
+    }
+    // No document of an earlier run is taken for one of this command.
+    run(directory.path(), "--output=out --output-format=json --name=a --bs=4q").exits(1).complains("4q");
+    assert_eq!(std::fs::read_to_string(directory.file("out")).unwrap(), "");
+}
+
+#[test]
+fn a_job_that_did_not_start_has_a_time_in_json_too() {
+    let directory = place();
+    for words in ["--create_only=1", "--allow_file_create=0 --filename=missing"] {
+        let shown = run(directory.path(), "--output-format=json --name=a --size=64k").words(words).end();
+        let document = shown.json();
+        let [at, end] =
+            [&document["jobs"][0]["job_start"], &document["timestamp_ms"]].map(|time| time.as_u64().unwrap());
+        assert!(at <= end && end - at < 60_000, "{words}: {at} {end}");
+    }
+}
+
 #[test]
 fn the_file_that_asks_for_a_report_is_removed_and_answered() {
     let directory = place();

@@ -22,7 +22,7 @@ pub struct JobResult {
     pub workers: u32,
     /// Process ID or thread ID.
     pub pid: u32,
-    /// Start time, in milliseconds since 1970 UTC.
+    /// Start time, in milliseconds since 1970 UTC; of a job that did not start, the time at which that was known.
     pub started_unix_ms: u64,
     /// The error that ended it early.
     pub error: Option<JobError>,

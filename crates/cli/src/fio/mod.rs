@@ -22,7 +22,7 @@ use live::live;
 use measure::Nanos;
 pub(crate) use members::Jobs;
 use plan::{DebugPlan, Plan};
-use results::{debug_lines, has_text, prints_result, report, status, without_io};
+use results::{debug_lines, has_text, print_aside, prints_result, report, status, without_io};
 use run::RunOptions;
 use session::arguments::SessionArgs;
 use session::machine::{Machine, parser};
@@ -47,10 +47,11 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     // First: a stream may be a descriptor of the caller, whose number no file of plumb must take.
     let mut session = Session::drop_in(&args)?;
     let mut out = open(&invocation, &args)?;
-    out.write(&invocation.announced.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    let announced: String = invocation.announced.iter().map(|line| format!("{line}\n")).collect();
+    print_aside(&announced, &invocation, &mut out)?;
     if !matches!(invocation.action, Action::Run(_)) {
         invocation.warnings.iter().for_each(|warning| print_error(&warning.to_string()));
-        out.write(&parsed(&invocation))?;
+        print_aside(&parsed(&invocation), &invocation, &mut out)?;
     }
     match &invocation.action {
         Action::Run(plan) => {
@@ -103,7 +104,8 @@ fn open(invocation: &Invocation, args: &SessionArgs) -> Result<Output, Failure> 
     }
 }
 
-/// Prints the errors of a command line, also to the `--output` file if one was named.
+/// Prints the errors of a command line, also to the `--output` file if one was named. A file for a program is empty
+/// then, so that the document of an earlier run is not taken for this one's.
 fn refuse(words: &[String], parser: &Parser, machine: &Machine, error: &JobError) -> Result<u8, Failure> {
     let text = format!("{error}\n");
     // The usage is longer than a screen, so the error is printed after it.
@@ -114,30 +116,33 @@ fn refuse(words: &[String], parser: &Parser, machine: &Machine, error: &JobError
         Output::stdout().write(&format!("{usage}\n"))?;
     }
     print_error(text.trim_end());
-    if let Some(path) = output_word(words) {
-        Output::file(Path::new(path))?.write(&text)?;
+    if let Some(path) = value_of(&["output", "o"], words) {
+        let for_people = value_of(&["output-format", "F"], words).is_none_or(|formats| formats.contains("normal"));
+        let is_minimal = words.iter().any(|word| ["--minimal", "-minimal", "-m"].contains(&word.as_str()));
+        Output::file(Path::new(path))?.write(if for_people && !is_minimal { &text } else { "" })?;
     }
     Ok(1)
 }
 
-/// Finds the value of `--output` in a command line that could not be parsed.
-fn output_word(words: &[String]) -> Option<&str> {
+/// Finds the last value of an option, by its name or letter, in a command line that could not be parsed.
+fn value_of<'words>(names: &[&str], words: &'words [String]) -> Option<&'words str> {
     let mut found = None;
-    for (index, word) in words.iter().enumerate() {
-        match word.trim_start_matches('-').split_once('=') {
-            Some(("output", file)) if word.starts_with('-') => found = Some(file),
-            None if word == "--output" || word == "-output" => found = words.get(index + 1).map(String::as_str),
+    for (index, word) in words.iter().enumerate().filter(|(_, word)| word.starts_with('-')) {
+        let word = word.trim_start_matches('-');
+        match word.split_once('=') {
+            Some((name, value)) if names.contains(&name) => found = Some(value),
+            None if names.contains(&word) => found = words.get(index + 1).map(String::as_str),
             _ => {}
         }
     }
-    found.filter(|file| !file.is_empty())
+    found.filter(|value| !value.is_empty())
 }
 
 fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mut Output) -> Result<u8, Failure> {
     let regime = until_regime(invocation.side.until_regime.as_deref(), plan)?;
     let warnings: Vec<String> = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
+    print_aside(&parsed(invocation), invocation, out)?;
     if has_text(invocation) {
-        out.write(&parsed(invocation))?;
         out.write(&warning_lines(&warnings))?;
         out.write(&fio_text::job_lines(plan))?;
         out.write(&format!("{}\n", fio::VERSION))?;
@@ -147,7 +152,7 @@ fn measure(plan: &Plan, invocation: &Invocation, session: &mut Session, out: &mu
     let options = RunOptions {
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
-        debug_log: debug_log(plan, out)?,
+        debug_log: debug_log(plan, invocation, out)?,
         ..RunOptions::default()
     };
     let idle_before = invocation.idle.map(|profile| (profile, IdleAccount::now()));
@@ -192,10 +197,11 @@ fn warning_lines(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!("fio: {}\n", printable::line(warning))).collect()
 }
 
-/// The file to which workers print debug lines: the output of the results, as in fio.
-fn debug_log(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
+/// The file to which workers print debug lines: the output of the results, as in fio, unless a program reads it.
+fn debug_log(plan: &Plan, invocation: &Invocation, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
     let wanted = plan.jobs.iter().any(|job| job.record.debug != DebugPlan::default());
-    wanted.then(|| out.twin().map(Arc::new)).transpose()
+    let place = || if has_text(invocation) { out.twin() } else { Output::nowhere().twin() };
+    wanted.then(|| place().map(Arc::new)).transpose()
 }
 
 /// Interval of progress events, for the live line and the log of aggregate bandwidth.
@@ -252,9 +258,10 @@ mod tests {
             (&["--output-format=json"], None),
             (&["output=o"], None),
             (&["--output"], None),
+            (&["-o", "o", "--nosuch"], Some("o")),
         ] {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            assert_eq!(output_word(&words), expected, "{words:?}");
+            assert_eq!(value_of(&["output", "o"], &words), expected, "{words:?}");
         }
     }
 }

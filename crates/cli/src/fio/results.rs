@@ -34,7 +34,7 @@ pub(super) fn report(
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
     print_notes(result, invocation, out, verbosity)?;
-    print_errors(result, out)?;
+    print_errors(result, invocation, out)?;
     print(result, &invocation.output, out, verbosity)?;
     print_chart(result, &invocation.output, out)
 }
@@ -56,7 +56,7 @@ fn print_notes(
         result.warnings.iter().for_each(|warning| print_error(&format!("fio: {warning}")));
     }
     match plan.jobs.iter().any(|job| job.record.debug.has(Subject::Process)) {
-        true => out.write(&debug_lines(Subject::Process.word(), notes)),
+        true => print_aside(&debug_lines(Subject::Process.word(), notes), invocation, out),
         false => Ok(()),
     }
 }
@@ -94,19 +94,28 @@ pub(super) fn print(
     Ok(())
 }
 
+/// Prints lines that are no part of a report above it; on standard error if a program reads the output.
+pub(super) fn print_aside(lines: &str, invocation: &Invocation, out: &mut Output) -> Result<(), Failure> {
+    if has_text(invocation) {
+        return out.write(lines);
+    }
+    lines.lines().for_each(print_error);
+    Ok(())
+}
+
 pub(super) fn debug_lines(subject: &str, lines: &[String]) -> String {
     let pid = std::process::id();
     lines.iter().map(|line| format!("{subject:<8} {pid:<5} {}\n", printable::line(line))).collect()
 }
 
-/// Prints two lines per failed job to standard error, plumb's and fio's. fio's line also goes to the results' file, as
-/// in fio.
-fn print_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
+/// Prints two lines per failed job to standard error, plumb's and fio's. fio's line also goes to a file with text, as in
+/// fio; a file for machines holds their document alone.
+fn print_errors(result: &RunResult, invocation: &Invocation, out: &mut Output) -> Result<(), Failure> {
     for job in &result.jobs {
         if let Some(error) = &job.error {
             let line = fio_text::error_line(job.pid, error);
             print_error(&format!("fio: {}\n{line}", with_job_name(&job.echo.name, &error.message)));
-            if !out.is_stdout() {
+            if has_text(invocation) && !out.is_stdout() {
                 out.write(&format!("{line}\n"))?;
             }
         }

@@ -13,6 +13,7 @@ use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::Record;
 use crate::shared::steady::Steadiness;
 use crate::shared::usage::{cpu_usage, used_since};
+use crate::worker::start_ms;
 use measure::{Direction, Histogram, Moments, Nanos, unix_ms};
 use model::{
     CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, MeasuredPart,
@@ -134,6 +135,7 @@ impl<'a> WorkerInResult<'a> {
             elapsed_s: self.state.elapsed.as_millis_ceil().div_ceil(1000).max(1),
             remaining_s: self.state.remaining.map(|remaining| remaining.get() / Nanos::SECOND.get()),
             error: self.error(),
+            started_unix_ms: self.skipped_unix_ms(),
             ..JobResult::default()
         };
         result.latency_goal = goal(job);
@@ -145,7 +147,9 @@ impl<'a> WorkerInResult<'a> {
             result.steady = Some(Steadiness::restored(plan, window).result());
         }
         result.pid = record.pid;
-        result.started_unix_ms = record.started_unix_ms;
+        if record.started_unix_ms > 0 {
+            result.started_unix_ms = record.started_unix_ms;
+        }
         result.pass = job.pass.is_some().then(|| self.pass(record));
         if job.record.block_lives && record.finished != 0 {
             // Without trims there are no blocks to track, as in fio.
@@ -322,6 +326,12 @@ impl<'a> WorkerInResult<'a> {
                 ios: mark.ios.iter().sum(),
             }),
         }
+    }
+
+    /// The time of a job that has no start: it only laid out its files, or failed before. fio states one, too.
+    fn skipped_unix_ms(&self) -> u64 {
+        let is_skipped = self.plan.job.files.create_only || self.prepared.error.is_some();
+        if is_skipped { start_ms(self.plan.job).unwrap_or_default() } else { 0 }
     }
 
     fn did_start(&self) -> bool {

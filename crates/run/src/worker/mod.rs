@@ -34,7 +34,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use sys::machine::shared_memory::SharedBlocks;
 
 pub(crate) use debug_lines::DebugLog;
-pub(crate) use place::{Together, Turn};
+pub(crate) use place::{Together, Turn, start_ms};
 
 /// Everything that a worker is given.
 #[derive(Clone, Copy)]
