@@ -109,7 +109,10 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
 }
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    Failure::at(path, format!("cannot be read: {error}"))
+    match error.kind() {
+        ErrorKind::IsADirectory => Failure::at(path, format!("is a directory; name its files: {}/*", path.display())),
+        _ => Failure::at(path, format!("cannot be read: {error}")),
+    }
 }
 
 /// Reads a whole file into memory.

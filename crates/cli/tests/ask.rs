@@ -186,7 +186,11 @@ fn mistakes_are_named_before_anything_is_measured() {
     }
     for (words, expected) in [
         ("", "name a program and a directory"),
-        ("nothing disk", "no program nothing; plumb ask --list"),
+        ("nothing disk", "no program nothing; give one of plumb ask --list"),
+        ("postgres disk", "no program postgres; give postgres-wal, or one of plumb ask --list"),
+        ("postgresql disk", "no program postgresql; give postgres-wal, or one of"),
+        ("oracle disk", "no program oracle; give oracle-redo, oracle-slob, or one of"),
+        ("etdc disk", "no program etdc; give etcd, or one of"),
         ("etcd", "name a directory on the disk: plumb ask etcd PATH"),
         ("etcd mine.toml", "mine.toml: is not a directory"),
         ("etcd disk --scale 2", "--scale: the limits of etcd are not for a number of units"),

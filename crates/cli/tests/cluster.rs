@@ -281,6 +281,7 @@ fn what_is_not_for_members_is_refused_by_name() {
         ("--local 2 fio --name=a --bs=4q", "bs=4q"),
         ("--local 2 merge x.json", "those of a run"),
         ("--hosts a,,b fio --name=a --size=4k", "is not a host"),
+        ("--host a,,b fio --name=a --size=4k", "is not a host"),
         ("--hosts-file none fio --name=a --size=4k", "none"),
         ("--local 2 --silence 10ms fio --name=a --size=4k", "too short"),
         ("--local 2 --start-within soon fio --name=a --size=4k", "not a time"),

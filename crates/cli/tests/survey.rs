@@ -128,6 +128,17 @@ fn places_that_cannot_be_surveyed_are_named() {
 }
 
 #[test]
+fn a_job_file_in_place_of_a_target_gets_its_command() {
+    let directory = place();
+    let job = directory.write("job.fio", "; a comment\n[global]\nrw=read\n").display().to_string();
+    let survey = directory.write("nightly.toml", "size = \"1g\"\n").display().to_string();
+    let hints = [(&job, format!("plumb fio {job} runs")), (&survey, format!("with --config {survey}"))];
+    for (path, hint) in hints {
+        plumb(&directory, ["survey", path, "--dry-run"]).exits(1).complains(&hint);
+    }
+}
+
+#[test]
 fn an_interrupt_keeps_what_is_done() {
     let stage = Stage::new();
     let streamed = place();

@@ -232,7 +232,7 @@ impl fmt::Display for Warning {
 const LONGEST_WORD: usize = 64;
 
 /// Returns the candidate closest to a mistyped word, if it is close enough to be the one meant.
-pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     // The result must be within half of the word's length, so a longer word has no match. The comparison's time and
     // memory grow with the product of both lengths.

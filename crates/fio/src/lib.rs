@@ -22,7 +22,7 @@ pub use command_line::invocation::{
     TerseVersion, Trial, TriggerRequest,
 };
 pub use command_line::network::{ClientRequest, ClientTrust, LostServer, ServerJobs, ServerRequest};
-pub use error::{JobError, Warning};
+pub use error::{JobError, Warning, closest};
 pub use jobs::EchoedJob;
 pub use options::values::split_escaped;
 pub use parser::Parser;

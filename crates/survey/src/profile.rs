@@ -98,6 +98,17 @@ pub const PROFILES: &[(&str, &str)] = profiles![
     "zfs-slog",
 ];
 
+/// The names of profiles that are like a word: those with a part that begins like it, else the closest one.
+pub fn profiles_like(word: &str) -> Vec<&'static str> {
+    const LEAST: usize = 3;
+    let word = word.to_lowercase();
+    let is_like =
+        |part: &str| part.len() >= LEAST && word.len() >= LEAST && (part.starts_with(&word) || word.starts_with(part));
+    let names = PROFILES.iter().map(|(name, _)| *name);
+    let like: Vec<&str> = names.clone().filter(|name| name.split('-').any(is_like)).collect();
+    if like.is_empty() { fio::closest(&word, names).into_iter().collect() } else { like }
+}
+
 /// Options that are not of a profile: the command sets them.
 const SET: [&str; 6] = ["directory", "filename", "runtime", "time_based", "ramp_time", "name"];
 

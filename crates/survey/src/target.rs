@@ -192,12 +192,26 @@ fn kind(path: &Path) -> Result<TargetKind, SurveyError> {
         Ok(TargetKind::Device)
     } else if kind.is_file() && std::fs::metadata(path).is_ok_and(|found| found.len() >= LEAST_SIZE) {
         Ok(TargetKind::ForeignFile)
+    } else if kind.is_file() && path.extension().is_some_and(|end| end == "toml") {
+        Err(SurveyError(format!("{shown}: give a survey file with --config {shown}, and name a directory or a device")))
+    } else if kind.is_file() && is_job_file(path) {
+        Err(SurveyError(format!(
+            "{shown}: is a job file, which plumb fio {shown} runs; a survey takes a directory or a block device"
+        )))
     } else {
         Err(SurveyError(format!(
             "{shown}: is neither a directory nor a block device nor a file of 16M and more; name the directory, plumb \
              creates a work file there"
         )))
     }
+}
+
+/// True for a file whose first line that is not a comment opens a section, as in job files of fio.
+fn is_job_file(path: &Path) -> bool {
+    let text = sys::files::read_limited::read_text(path, LEAST_SIZE).unwrap_or_default();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
+    let mut lines = lines.take(1);
+    lines.any(|line| line.starts_with('[') && line.ends_with(']'))
 }
 
 /// True for a new file in an existing directory; it needs an extension, so that no mistyped directory is one.

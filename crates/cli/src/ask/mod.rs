@@ -191,7 +191,9 @@ impl AskArgs {
             (None, Some((name, rest))) => {
                 let found = PROFILES.iter().find(|(known, _)| known == name);
                 let (_, text) = found.ok_or_else(|| {
-                    Failure::new(format!("there is no program {name}; plumb ask --list names those that are known"))
+                    let like = survey::profiles_like(name);
+                    let like = if like.is_empty() { String::new() } else { format!("{}, or ", like.join(", ")) };
+                    Failure::new(format!("there is no program {name}; give {like}one of plumb ask --list"))
                 })?;
                 (name.clone(), (*text).to_owned(), rest)
             }

@@ -83,7 +83,7 @@ struct LeadArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_LOCAL))]
     local: Option<u32>,
     /// Start members on these hosts: node1,node[2-8],user@host:4; HOST:N has N members
-    #[arg(long, value_name = "LIST", conflicts_with = "local")]
+    #[arg(long, alias = "host", value_name = "LIST", conflicts_with = "local")]
     hosts: Option<String>,
     /// Start members on the hosts in this file, one host or list per line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["local", "hosts"])]

@@ -6,6 +6,7 @@ mod place;
 
 use crate::failure::Failure;
 use crate::input::{self, NamedFile, PARTIAL};
+use measure::text::counted;
 use place::Form;
 use report::ChartEngine;
 #[cfg(feature = "pdf")]
@@ -94,29 +95,38 @@ pub(crate) fn svg_with(page: &Page, style: &DrawingStyle) -> Result<String, Fail
 pub(crate) fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
     let mut sources: Vec<Source> = Vec::new();
     let named = input::named(files);
-    let mut status = 0;
-    let mut print = |failure: Failure| {
-        failure.print();
-        status = PARTIAL;
-    };
+    let mut failures: Vec<Failure> = Vec::new();
     for (NamedFile { path, .. }, source) in named.iter().zip(sources_of(&named)) {
         match source {
             Ok(source) => {
-                source.remarks.iter().for_each(|remark| print(Failure::new(remark.clone())));
+                failures.extend(source.remarks.iter().map(|remark| Failure::new(remark.clone())));
                 if source.is_empty() {
-                    print(Failure::at(path, "no result of plumb, fio, iozone or iostat was found"));
+                    failures.push(Failure::at(path, "no result of plumb, fio, iozone or iostat was found"));
                 } else {
                     sources.push(source);
                 }
             }
-            Err(failure) => print(failure),
+            Err(failure) => failures.push(failure),
         }
     }
+    print_some(&failures);
     distinguish_names(&mut sources);
     if sources.is_empty() {
         return Err(Failure::new("no result was found in these files; give files that plumb parse can read"));
     }
-    Ok((sources, status))
+    Ok((sources, if failures.is_empty() { 0 } else { PARTIAL }))
+}
+
+/// Most messages about files that are printed.
+const MOST_MESSAGES: usize = 4;
+
+/// Prints the first failures, and how many more there are: of a directory with other files there is one for each.
+fn print_some(failures: &[Failure]) {
+    failures.iter().take(MOST_MESSAGES).for_each(Failure::print);
+    if let Some(more) = failures.len().checked_sub(MOST_MESSAGES).filter(|more| *more > 0) {
+        let files = counted(more as u64, "message");
+        Failure::new(format!("and {files} more like these; plumb parse FILE prints all of a file")).print();
+    }
 }
 
 /// Largest file, in bytes, of which several are read at a time: a reader may need ten times as much memory.

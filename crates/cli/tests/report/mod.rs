@@ -15,6 +15,20 @@ fn plumb(words: impl Words) -> Run {
     context::plumb(env!("CARGO_TARGET_TMPDIR"), words)
 }
 
+#[test]
+fn a_directory_of_other_files_gets_a_few_lines() {
+    let directory = place();
+    let others: Vec<String> =
+        (0..60).map(|number| directory.write(format!("{number}.txt"), "other\n").display().to_string()).collect();
+    let result = directory.write("result.csv", table("a", 1.0)).display().to_string();
+    let words = [&["report", "-o", "r.html", &result].map(str::to_owned)[..], &others].concat();
+    let shown = context::plumb(&directory, words).exits(3).complains("and 56 messages more");
+    assert_eq!(shown.stderr.lines().count(), 5, "{shown}");
+    let of_directory =
+        context::plumb(&directory, ["report", ".", "-o", "r.html"]).fails().complains("is a directory; name its files");
+    assert!(of_directory.stderr.lines().count() <= 2, "{of_directory}");
+}
+
 /// A sweep as fio_scripts kept them: one system, three workloads over users.
 fn table(system: &str, slower: f64) -> String {
     let mut text = "system,name,users,bs,MB,lat,min,max,std,iops,us50,us100,us250,us500,ms1,ms2,ms4,ms10,ms20,ms50,\

@@ -8,6 +8,7 @@ use crate::command_line::network::{ClientTrust, LostServer, Needs, NetworkWords,
 use crate::command_line::options::{Argument, CommandOption, LETTERS, OPTIONS};
 use crate::command_line::{debug, help};
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
+use crate::known_engines;
 use crate::options::table;
 use crate::options::values::span_of_time;
 use crate::sections::{Assignment, Section, SectionKind};
@@ -273,13 +274,18 @@ impl<'a> Reader<'a> {
             let help = format!("it belongs to the engine {}; give --ioengine={} before it", owner.name, owner.name);
             return Problem::at(place.clone(), what, Some(help));
         }
+        let engine = self.engine();
+        if let Some(reason) = known_engines::reason(&engine) {
+            let help = known_engines::instead(&engine).map(str::to_owned);
+            return Problem::at(place.clone(), known_engines::refusal_of_option(name, &engine, reason), help);
+        }
         let commands = OPTIONS.iter().map(|option| option.name);
         let own = self.engine_options().map(|spec| spec.name);
         Problem::at(place.clone(), what, did_you_mean(name, commands.chain(table::names()).chain(own)))
     }
 
-    /// The options of the engine chosen so far.
-    fn engine_options(&self) -> impl Iterator<Item = &'static OptionSpec> + use<> {
+    /// The name of the engine chosen so far; empty if none was.
+    fn engine(&self) -> String {
         let chosen = |section: &Section| {
             let last = section.assignments.iter().rev().find(|given| given.name == "ioengine");
             last.and_then(|given| given.value.clone())
@@ -289,7 +295,12 @@ impl<'a> Reader<'a> {
             let mut inherited = globals;
             inherited.find_map(chosen)
         });
-        let name = name.unwrap_or_default();
+        name.unwrap_or_default()
+    }
+
+    /// The options of the engine chosen so far.
+    fn engine_options(&self) -> impl Iterator<Item = &'static OptionSpec> + use<> {
+        let name = self.engine();
         self.engines.iter().filter(move |engine| engine.name == name).flat_map(|engine| engine.options.iter())
     }
 

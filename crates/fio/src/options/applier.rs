@@ -107,9 +107,9 @@ impl Applier<'_> {
         }
         // The options of an engine that plumb does not have are not known either.
         if let (None, Some(reason)) = (engine, known_engines::reason(asked)) {
-            let what =
-                format!("option `{name}` is refused: it is not plumb's, and the engine {asked} is refused: {reason}");
-            return Problem::at(assignment.name_place.clone(), what, None);
+            let what = known_engines::refusal_of_option(name, asked, reason);
+            let help = known_engines::instead(asked).map(str::to_owned);
+            return Problem::at(assignment.name_place.clone(), what, help);
         }
         let own = engine.into_iter().flat_map(|engine| engine.options.iter().map(|option| option.name));
         let help = did_you_mean(name, table::names().chain(own));

@@ -110,7 +110,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--rate=1m", "--rate_iops=4"], "rate and rate_iops exclude each other; give one of the two"),
     (
         &["--ioengine=rbd"],
-        "engine rbd is refused: it needs a library that plumb does not link; plumb carries null, sync, psync, mmap, libaio, io_uring",
+        "engine rbd is refused: it needs librbd, which plumb does not link; map the image (rbd map) and give filename=/dev/rbd0",
     ),
     (&["--ioengine=psync", "--atomic=1"], "engine psync cannot ask for atomic writes; use one of libaio, io_uring"),
     (&["--ioengine=libaio", "--atomic=1"], "atomic writes are direct I/O; add direct=1"),
@@ -120,8 +120,13 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
          default, 0, is accepted",
     ),
     (
-        &["--ioengine=rbd"],
-        "engine rbd is refused: it needs a library that plumb does not link; plumb carries null, sync, psync, mmap, libaio, io_uring",
+        &["--ioengine=rados"],
+        "engine rados is refused: it needs librados, which plumb does not link; plumb carries null, sync, psync, mmap, libaio, io_uring",
+    ),
+    (
+        &["--ioengine=rbd", "--rbdname=x"],
+        "option `rbdname` is refused: it is not plumb's, and the engine rbd is refused: it needs librbd, which plumb does \
+         not link; map the image (rbd map) and give filename=/dev/rbd0",
     ),
     (&["--ioengine=libaoi"], "there is no engine `libaoi`; did you mean `libaio`?"),
     (&["--ioengine=mmap", "--rw=trim"], "engine mmap cannot trim"),

@@ -51,11 +51,13 @@ pub(crate) fn engine(draft: &Draft, engines: &'static [EngineSpec]) -> Result<&'
     let (what, help) = match known_engines::reason(name) {
         Some(reason) => {
             let list: Vec<&str> = engines.iter().map(|engine| engine.name).collect();
-            (format!("engine {name} is refused: {reason}"), Some(format!("plumb carries {}", list.join(", "))))
+            let help = known_engines::instead(name).map(str::to_owned);
+            let help = help.unwrap_or_else(|| format!("plumb carries {}", list.join(", ")));
+            (format!("engine {name} is refused: {reason}"), Some(help))
         }
         None => {
             let names = engines.iter().map(|engine| engine.name);
-            let known = known_engines::NOT_CARRIED.iter().map(|&(known, _)| known);
+            let known = known_engines::NOT_CARRIED.iter().map(|&(known, ..)| known);
             (format!("there is no engine `{name}`"), did_you_mean(name, names.chain(known)))
         }
     };
