@@ -10,7 +10,7 @@ use measure::float;
 use measure::text;
 use model::{Calibration, ClockNote};
 use plan::{JobPlan, Plan};
-use run::{Calibrated, Calibrating, RunOptions};
+use run::{Calibrating, PlanCalibration, RunOptions};
 use serde_json::{Value, json};
 use session::machine::{Machine, parser};
 
@@ -104,7 +104,7 @@ fn words(engine: &str, depth: u32) -> Vec<String> {
     options.into()
 }
 
-fn shown(plan: &Plan, calibrated: &Calibrated, streams: &Streams, columns: Option<usize>) -> String {
+fn shown(plan: &Plan, calibrated: &PlanCalibration, streams: &Streams, columns: Option<usize>) -> String {
     let jobs: Vec<(&JobPlan, &Calibration)> =
         plan.jobs.iter().zip(&calibrated.jobs).filter_map(|(job, found)| Some((job, found.as_ref()?))).collect();
     let mut text = String::new();
@@ -148,7 +148,7 @@ fn conclusion(jobs: &[(&JobPlan, &Calibration)]) -> String {
     }
 }
 
-fn document(plan: &Plan, calibrated: &Calibrated) -> Result<String, Failure> {
+fn document(plan: &Plan, calibrated: &PlanCalibration) -> Result<String, Failure> {
     let setup = |(job, found): (&JobPlan, &Option<Calibration>)| {
         let mut value = serde_json::to_value(found)?;
         if let Value::Object(members) = &mut value {

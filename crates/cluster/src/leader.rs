@@ -5,7 +5,7 @@
 //! stays in the outcome, whatever comes later.
 
 use crate::clock::{ClockEstimate, Measurement, MemberClock, PINGS};
-use crate::message::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
+use crate::message::{Answer, Beat, Facts, MemberEnd, Order, PROTOCOL, Stage, Task};
 use measure::Nanos;
 use model::JobResult;
 
@@ -122,7 +122,7 @@ struct Member {
     beats: Vec<Beat>,
     /// I/Os of its fastest worker when the time of all its workers was over.
     out_of_time: Option<u64>,
-    finished: Option<Box<Finished>>,
+    finished: Option<Box<MemberEnd>>,
     /// Reason why it is lost, and when.
     lost: Option<(String, Nanos)>,
 }
@@ -187,7 +187,7 @@ pub struct MemberOutcome {
     pub(crate) clock: MemberClock,
     pub(crate) beats: Vec<Beat>,
     pub(crate) out_of_time: Option<u64>,
-    pub(crate) finished: Option<Finished>,
+    pub(crate) finished: Option<MemberEnd>,
     /// The reason, and the time of the leader's clock.
     pub(crate) lost: Option<(String, Nanos)>,
 }
@@ -474,7 +474,7 @@ impl Leader {
     /// Once the time of all is over: how far everyone goes on. A member that came to the end of its job has its number,
     /// too; one that is lost has none.
     fn wear_out(&mut self) {
-        let fastest = |finished: &Finished| finished.result.jobs.iter().map(JobResult::ios).max();
+        let fastest = |finished: &MemberEnd| finished.result.jobs.iter().map(JobResult::ios).max();
         let is_over = |member: &Member| {
             let is_done = matches!(member.standing, Standing::Finished | Standing::Resting | Standing::Gone);
             is_done || member.out_of_time.is_some()
@@ -491,7 +491,7 @@ impl Leader {
         self.actions.extend(waiting.map(|rank| Action::Send(rank, Order::Until { ios, round: self.round })));
     }
 
-    fn done(&mut self, rank: usize, finished: Box<Finished>, now: Nanos) {
+    fn done(&mut self, rank: usize, finished: Box<MemberEnd>, now: Nanos) {
         let before = self.members[rank].standing;
         let is_expected = matches!(before, Standing::LayingOut | Standing::Ready | Standing::Running);
         if !is_expected || self.members[rank].finished.is_some() || finished.round != self.round {

@@ -2,7 +2,7 @@
 //! silence, signals.
 
 use super::leader::{Action, Event, Leader, MemberOutcome, OnLoss, Outcome, Rounds, Settings, Standing};
-use super::message::{Answer, Beat, Facts, Finished, Order, PROTOCOL, Stage, Task};
+use super::message::{Answer, Beat, Facts, MemberEnd, Order, PROTOCOL, Stage, Task};
 use measure::{Nanos, SplitMix};
 use model::{JobError, JobResult, RunResult};
 use std::collections::BTreeMap;
@@ -177,7 +177,7 @@ impl World {
         let mut job = JobResult { workers: 1, error, ..JobResult::default() };
         job.directions.read.ios = 1 + rank as u64;
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
-        let finished = Finished { round: self.round(rank), started: Some(Nanos(1)), ended: self.clock(rank), result };
+        let finished = MemberEnd { round: self.round(rank), started: Some(Nanos(1)), ended: self.clock(rank), result };
         self.say(rank, Answer::Done(Box::new(finished)));
     }
 

@@ -2,7 +2,7 @@
 
 use crate::hosts::MOST_MEMBERS;
 use crate::leader::Outcome;
-use crate::message::{ClusterError, Facts, Finished, Sharing};
+use crate::message::{ClusterError, Facts, MemberEnd, Sharing};
 use measure::Nanos;
 use model::{RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ struct Document<'a> {
 }
 
 #[derive(Deserialize)]
-struct Kept {
+struct MemberDocument {
     schema: u32,
     #[serde(default)]
     member: Option<MemberResult>,
@@ -128,7 +128,7 @@ pub fn kept(text: &str, rank: u32, members: u32) -> Result<MemberResult, Cluster
             "it is not the result of a member, as plumb cluster --keep writes it, nor of plumb fio --result: {error}"
         ))
     };
-    let kept: Kept = serde_json::from_str(text).map_err(wrong)?;
+    let kept: MemberDocument = serde_json::from_str(text).map_err(wrong)?;
     if kept.schema != SCHEMA {
         return Err(ClusterError(format!("it has schema {}, and this plumb reads {SCHEMA}", kept.schema)));
     }
@@ -147,7 +147,7 @@ pub fn kept(text: &str, rank: u32, members: u32) -> Result<MemberResult, Cluster
 impl Outcome {
     /// True if every member has a result, and no job of it failed.
     pub fn is_whole(&self) -> bool {
-        let is_whole = |finished: &Finished| finished.result.jobs.iter().all(|job| job.error.is_none());
+        let is_whole = |finished: &MemberEnd| finished.result.jobs.iter().all(|job| job.error.is_none());
         self.members.iter().all(|member| member.finished.as_ref().is_some_and(is_whole))
     }
 

@@ -223,7 +223,7 @@ pub enum Answer {
     /// A message about the run for people.
     Finding(String),
     /// An interval of the monitor, if the task wants them.
-    Interval(Box<Sampled>),
+    Interval(Box<MemberInterval>),
     /// Lines of fio's text before the results.
     Text(String),
     /// States of the workers, with each beat.
@@ -240,7 +240,7 @@ pub enum Answer {
     /// The state of a verify job, after the client's trigger.
     State(VerifyState),
     /// The run is over.
-    Done(Box<Finished>),
+    Done(Box<MemberEnd>),
     /// Nothing could be measured.
     Failed {
         /// The reason.
@@ -321,7 +321,7 @@ pub struct Beat {
 
 /// An interval of a member's monitor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sampled {
+pub struct MemberInterval {
     /// Start of the monitoring, in milliseconds since 1970 UTC on the member's clock.
     pub began_unix_ms: u64,
     /// Names of the devices, in the order of the interval.
@@ -345,7 +345,7 @@ pub struct Live {
 
 /// The end of a member's run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Finished {
+pub struct MemberEnd {
     /// Number of the round.
     #[serde(default)]
     pub round: u32,
@@ -455,12 +455,12 @@ mod tests {
             assert_eq!(text.matches('\n').count(), 1, "{text}");
             assert_eq!(order(&text), Ok(message));
         }
-        let finished = Finished { round: 3, started: Some(Nanos(1)), ended: Nanos(2), result: RunResult::default() };
+        let finished = MemberEnd { round: 3, started: Some(Nanos(1)), ended: Nanos(2), result: RunResult::default() };
         let answers = [
             Answer::Hello(Box::new(Facts { protocol: PROTOCOL, ..Facts::default() })),
             Answer::Pong { number: 3, at: Nanos(9) },
             Answer::Ready { round: 2 },
-            Answer::Interval(Box::new(Sampled { devices: vec!["sda".to_owned()], ..Sampled::default() })),
+            Answer::Interval(Box::new(MemberInterval { devices: vec!["sda".to_owned()], ..MemberInterval::default() })),
             Answer::Beat(Beat { done: Some(0.5), ..Beat::default() }),
             Answer::Text("a\nb".to_owned()),
             Answer::Live(Box::new(Live { workers: "rr".to_owned(), ..Live::default() })),

@@ -139,7 +139,7 @@ pub fn run_all(groups: Vec<Cases>) -> ExitCode {
             });
             let busy = run(busy);
             let ended = others.join().unwrap_or_else(|panic| vec![Err(panic)]);
-            ended.into_iter().fold(busy, |failed, group| failed | !group.is_ok_and(Printed::print_and_pass))
+            ended.into_iter().fold(busy, |failed, group| failed | !group.is_ok_and(GroupEnd::print_and_pass))
         })
     };
     if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -164,21 +164,21 @@ impl Cases {
     }
 
     /// The same with its lines in a file.
-    fn run_into_file(self, arguments: &Arguments) -> Printed {
+    fn run_into_file(self, arguments: &Arguments) -> GroupEnd {
         let path = std::env::temp_dir().join(format!("{}.{}", self.name, std::process::id()));
         let logfile = Some(path.to_string_lossy().into_owned());
         let has_failed = self.run(&Arguments { logfile, ..arguments.clone() });
-        Printed { path, has_failed }
+        GroupEnd { path, has_failed }
     }
 }
 
 /// A group that has ended, and the file of its lines.
-struct Printed {
+struct GroupEnd {
     path: PathBuf,
     has_failed: bool,
 }
 
-impl Printed {
+impl GroupEnd {
     /// Prints its lines; true if they could be, and all tests passed.
     fn print_and_pass(self) -> bool {
         let copied = fs::read(&self.path).and_then(|lines| std::io::stdout().write_all(&lines));

@@ -3,7 +3,7 @@
 //! Leaves the table of options to `settings`, and parsing of values to `values`.
 
 use crate::modes::{Data, Mapping, Member, Mode, Test, Unit};
-use crate::settings::{Children, Does, Printed, Row, Settings, find};
+use crate::settings::{Children, Does, SettingOutcome, SettingRow, Settings, find};
 use crate::values::{Refusal, number};
 use fio::untrusted::leads_outside;
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ impl Reader<'_> {
     }
 
     /// Applies an option, and stores the line that it prints.
-    fn take(&mut self, row: &Row, value: &str) -> Result<(), Refusal> {
+    fn take(&mut self, row: &SettingRow, value: &str) -> Result<(), Refusal> {
         let line = match row.does {
             Does::Set(set, line) => {
                 set(&mut self.settings);
@@ -213,7 +213,7 @@ impl Reader<'_> {
     }
 
     /// Sets the file of a single worker.
-    pub(crate) fn file(&mut self, path: &str) -> Printed {
+    pub(crate) fn file(&mut self, path: &str) -> SettingOutcome {
         if !self.settings.files.is_empty() {
             return original(10, "invalid options: -f and -F are mutually exclusive\n");
         }
@@ -222,7 +222,7 @@ impl Reader<'_> {
     }
 
     /// Sets the mount point that is unmounted and mounted again between tests (-U).
-    pub(crate) fn remount(&mut self, place: &str) -> Printed {
+    pub(crate) fn remount(&mut self, place: &str) -> SettingOutcome {
         if self.given.throughput {
             return original(16, "Can not run throughput tests with unmount & remounts.\n");
         }
@@ -231,7 +231,7 @@ impl Reader<'_> {
     }
 
     /// Reads the records of test 0 (`write`) or 1 (`read`) from a telemetry file.
-    pub(crate) fn telemetry(&mut self, way: &str, path: &str) -> Printed {
+    pub(crate) fn telemetry(&mut self, way: &str, path: &str) -> SettingOutcome {
         // iozone checks that the file exists before any other check.
         if !Path::new(path).is_file() {
             return original(174, format!("Unable to open {way} telemetry file \"{path}\"\n"));
@@ -245,7 +245,7 @@ impl Reader<'_> {
     }
 
     /// Sets the number of children, or its lower or upper bound.
-    pub(crate) fn children(&mut self, text: &str, which: Children) -> Printed {
+    pub(crate) fn children(&mut self, text: &str, which: Children) -> SettingOutcome {
         if which == Children::Exactly && self.settings.remount.is_some() {
             return original(15, "Can not run throughput tests with unmount & remounts.\n");
         }
@@ -267,7 +267,7 @@ impl Reader<'_> {
     }
 
     /// Takes one file name per child, even if it looks like an option.
-    pub(crate) fn names(&mut self, first: &str) -> Printed {
+    pub(crate) fn names(&mut self, first: &str) -> SettingOutcome {
         if self.settings.file.is_some() {
             return original(11, "invalid options: -f and -F are mutually exclusive\n");
         }
@@ -287,7 +287,7 @@ impl Reader<'_> {
     }
 
     /// Reads the list of cluster machines.
-    pub(crate) fn members_from(&mut self, path: &str) -> Printed {
+    pub(crate) fn members_from(&mut self, path: &str) -> SettingOutcome {
         let text = read_limited::read_text(Path::new(path), LONGEST_LIST).map_err(|error| Refusal::Original {
             status: 176,
             out: format!("Unable to open client file \"{path}\"\n"),
@@ -299,7 +299,7 @@ impl Reader<'_> {
     }
 
     /// Reads the names of the children's files, one per line.
-    pub(crate) fn names_from(&mut self, path: &str) -> Printed {
+    pub(crate) fn names_from(&mut self, path: &str) -> SettingOutcome {
         let most = self.settings.children.iter().copied().chain(self.given.upper).max().unwrap_or(0);
         if most == 0 {
             return original(13, "invalid options: not enough filenames for 0 streams\n");

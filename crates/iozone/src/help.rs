@@ -1,6 +1,6 @@
 //! Help text of iozone's command line, generated from the table of options.
 
-use crate::settings::{Does, Row, SECTIONS};
+use crate::settings::{Does, SECTIONS, SettingRow};
 use plan::{Placing, WrittenOption, WrittenValue};
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ pub fn help() -> String {
 
 /// All options for man pages and completions, under the headings of the help.
 pub fn written_options() -> Vec<WrittenOption> {
-    let written = |(title, row): (&str, &Row)| {
+    let written = |(title, row): (&str, &SettingRow)| {
         let is_own = row.name.starts_with('-');
         let placing = match row.value.chars().next() {
             None => Placing::Nowhere,
@@ -56,7 +56,7 @@ pub fn written_options() -> Vec<WrittenOption> {
     rows.filter(|(_, row)| !row.help.is_empty()).map(written).collect()
 }
 
-fn explained(row: &Row) -> String {
+fn explained(row: &SettingRow) -> String {
     match row.does {
         Does::Refused(reason) => format!("{}: {reason}", row.help),
         _ => row.help.to_owned(),

@@ -298,7 +298,7 @@ const SHORT_CIRCUIT: u8 = 0xbb;
 const OLD_DATA: u8 = 0xa5;
 
 /// An option.
-pub(crate) struct Row {
+pub(crate) struct SettingRow {
     /// Name without the first dash: `s`, `+n`, `-json`.
     pub(crate) name: &'static str,
     /// Name of its value in the help; empty if it takes none, in brackets if it may be left out.
@@ -310,7 +310,7 @@ pub(crate) struct Row {
 }
 
 /// The line that an option prints above the results, if any.
-pub(crate) type Printed = Result<Option<String>, Refusal>;
+pub(crate) type SettingOutcome = Result<Option<String>, Refusal>;
 
 /// The effect of an option.
 #[derive(Clone, Copy)]
@@ -320,45 +320,45 @@ pub(crate) enum Does {
     /// Takes a number; returns the line it prints.
     Number(fn(&mut Settings, i64) -> Option<String>),
     /// Takes text, or depends on the arguments parsed before it.
-    Read(fn(&mut Reader<'_>, &str) -> Printed),
+    Read(fn(&mut Reader<'_>, &str) -> SettingOutcome),
     /// It is of plumb's sessions, which read it: its word is kept.
     Session,
     /// Known but rejected, for this reason.
     Refused(&'static str),
 }
 
-const fn set(name: &'static str, help: &'static str, set: fn(&mut Settings), printed: &'static str) -> Row {
-    Row { name, value: "", help, does: Does::Set(set, printed) }
+const fn set(name: &'static str, help: &'static str, set: fn(&mut Settings), printed: &'static str) -> SettingRow {
+    SettingRow { name, value: "", help, does: Does::Set(set, printed) }
 }
 
-const fn count(name: &'static str, help: &'static str, take: fn(&mut Settings, i64) -> Option<String>) -> Row {
-    Row { name, value: "#", help, does: Does::Number(take) }
+const fn count(name: &'static str, help: &'static str, take: fn(&mut Settings, i64) -> Option<String>) -> SettingRow {
+    SettingRow { name, value: "#", help, does: Does::Number(take) }
 }
 
 const fn read(
     name: &'static str,
     value: &'static str,
     help: &'static str,
-    read: fn(&mut Reader<'_>, &str) -> Printed,
-) -> Row {
-    Row { name, value, help, does: Does::Read(read) }
+    read: fn(&mut Reader<'_>, &str) -> SettingOutcome,
+) -> SettingRow {
+    SettingRow { name, value, help, does: Does::Read(read) }
 }
 
-const fn session(name: &'static str, value: &'static str, help: &'static str) -> Row {
-    Row { name, value, help, does: Does::Session }
+const fn session(name: &'static str, value: &'static str, help: &'static str) -> SettingRow {
+    SettingRow { name, value, help, does: Does::Session }
 }
 
-const fn refused(name: &'static str, value: &'static str, help: &'static str, reason: &'static str) -> Row {
-    Row { name, value, help, does: Does::Refused(reason) }
+const fn refused(name: &'static str, value: &'static str, help: &'static str, reason: &'static str) -> SettingRow {
+    SettingRow { name, value, help, does: Does::Refused(reason) }
 }
 
 /// Returns the row of an option.
-pub(crate) fn find(name: &str) -> Option<&'static Row> {
+pub(crate) fn find(name: &str) -> Option<&'static SettingRow> {
     SECTIONS.iter().flat_map(|(_, rows)| *rows).find(|row| row.name == name)
 }
 
 /// Sections of the help: title and options.
-pub(crate) const SECTIONS: &[(&str, &[Row])] = &[
+pub(crate) const SECTIONS: &[(&str, &[SettingRow])] = &[
     ("What is measured", MEASURED),
     ("Many at once", MANY),
     ("How", HOW),
@@ -368,7 +368,7 @@ pub(crate) const SECTIONS: &[(&str, &[Row])] = &[
     ("Known and refused", REFUSED),
 ];
 
-const MEASURED: &[Row] = &[
+const MEASURED: &[SettingRow] = &[
     read("i", "#", "a test, repeatable (list below)", |reader, text| Ok(reader.select_test(number(text)))),
     read("s", "#", "file size (512k), repeatable", |reader, text| {
         let kb = or_default(kilobytes(text), Settings::SIZE_KB);
@@ -422,7 +422,7 @@ const MEASURED: &[Row] = &[
     set("w", "keep the files", |to| to.keep = true, "Setting no_unlink"),
 ];
 
-const MANY: &[Row] = &[
+const MANY: &[SettingRow] = &[
     read("t", "#", "number of children, repeatable", |reader, text| reader.children(text, Children::Exactly)),
     read("l", "#", "smallest number of children", |reader, text| reader.children(text, Children::Least)),
     read("u", "#", "largest number of children", |reader, text| reader.children(text, Children::Most)),
@@ -467,7 +467,7 @@ const MANY: &[Row] = &[
     }),
 ];
 
-const HOW: &[Row] = &[
+const HOW: &[SettingRow] = &[
     set("I", "O_DIRECT", |to| to.direct = true, "O_DIRECT feature enabled"),
     set("o", "O_SYNC", |to| to.sync = true, "SYNC Mode. "),
     set("+r", "O_SYNC for reads too", |to| (to.sync, to.sync_reads) = (true, true), "Read & Write sync mode active."),
@@ -545,7 +545,7 @@ const HOW: &[Row] = &[
     set("Z", "a write(2) before mapped test 0", |to| to.rare.touches = true, "Enable mmap & file I/O mixing."),
 ];
 
-const DEDUPLICATION: &[Row] = &[
+const DEDUPLICATION: &[SettingRow] = &[
     count("+w", "percent that all files have in common", |to, number| {
         let percent = rare::percent(number);
         to.rare.duplicates = Some(percent);
@@ -577,7 +577,7 @@ const DEDUPLICATION: &[Row] = &[
     }),
 ];
 
-const SHOWN: &[Row] = &[
+const SHOWN: &[SettingRow] = &[
     set("O", "operations per second", show_operations, "OPS Mode. Output is in operations per second."),
     set("N", "microseconds per operation", |to| to.unit = Unit::Microseconds, MICROSECONDS),
     set("R", "the tables again as text", |to| to.report.text = true, "Excel chart generation enabled"),
@@ -594,7 +594,7 @@ const SHOWN: &[Row] = &[
     read("v", "", "the version", |_, _| Err(Refusal::Version)),
 ];
 
-const OWN: &[Row] = &[
+const OWN: &[SettingRow] = &[
     read("-json", "FILE", "everything that was measured: percentiles, devices, checks", |reader, text| {
         reader.settings.json = Some(PathBuf::from(text));
         Ok(None)
@@ -635,7 +635,7 @@ const REMOTE_SHELL: &str =
 /// Reason for rejecting the options for clocks of other machines.
 const ONE_CLOCK: &str = "there is no time server; the clock of this machine is used, and its drift is checked";
 
-const REFUSED: &[Row] = &[
+const REFUSED: &[SettingRow] = &[
     refused("+c", "HOST", "member of a cluster", REMOTE_SHELL),
     refused("+s", "", "member of a cluster", REMOTE_SHELL),
     refused("+t", "", "network test", "the network is not measured here; plumb fio --ioengine=net does it"),
@@ -662,7 +662,7 @@ pub(crate) enum Children {
     Most,
 }
 
-fn printed(text: impl Into<String>) -> Printed {
+fn printed(text: impl Into<String>) -> SettingOutcome {
     Ok(Some(text.into()))
 }
 

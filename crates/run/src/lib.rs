@@ -20,7 +20,7 @@ mod stream_tests;
 mod supervise;
 mod worker;
 
-pub use calibration::Calibrated;
+pub use calibration::PlanCalibration;
 pub use environment::machine;
 pub use error::RunError;
 pub use observer::{

@@ -11,7 +11,7 @@ use crate::members::listener::{Listener, Message};
 use crate::members::member::session;
 use crate::members::program::{self, Member, Needs, Program, Rights, Tests, UnusedOptions, Work};
 use clap::{ArgMatches, Args, Command};
-use cluster::{Finished, IozoneTask, IozoneWork, LeaderCommand, Task};
+use cluster::{IozoneTask, IozoneWork, LeaderCommand, MemberEnd, Task};
 use iozone::{Pass, Scene, Settings, Sizes, Test};
 use measure::Nanos;
 use model::{PassMark, RunResult};
@@ -36,7 +36,7 @@ impl Member for ChildMember {
         matches!(command, LeaderCommand::Iozone(_))
     }
 
-    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<MemberEnd>, Failure> {
         rights.check_trusted()?;
         match &task.command {
             LeaderCommand::Iozone(child) => carry_out(task, child, &mut self.file, orders),
@@ -51,7 +51,7 @@ fn carry_out(
     child: &IozoneTask,
     own: &mut Option<OwnFile>,
     orders: &mut Orders,
-) -> Result<Option<Finished>, Failure> {
+) -> Result<Option<MemberEnd>, Failure> {
     let file = PathBuf::from(&child.file);
     match child.work {
         IozoneWork::Remove => {
@@ -99,7 +99,7 @@ fn run_child(
     file: &Path,
     sizes: Sizes,
     orders: &mut Orders,
-) -> Result<Option<Finished>, Failure> {
+) -> Result<Option<MemberEnd>, Failure> {
     let (index, count) = (task.rank, task.members);
     let was_there = file.exists();
     let scene = Scene {
@@ -124,7 +124,7 @@ fn run_child(
             // What the layout made; there may be no leader to report an error to.
             let _ = std::fs::remove_file(file);
         }
-        return Ok((!is_gone).then_some(Finished { result, ..finished }));
+        return Ok((!is_gone).then_some(MemberEnd { result, ..finished }));
     }
     child.mark(&mut result);
     let range = ChildRange { first: index, count };
@@ -132,7 +132,7 @@ fn run_child(
     if child_files::are_wanted(settings) {
         child_files::write(settings, pass, &start, range, &result.jobs)?;
     }
-    Ok(Some(Finished { result, ..finished }))
+    Ok(Some(MemberEnd { result, ..finished }))
 }
 
 /// Progress of the worker.

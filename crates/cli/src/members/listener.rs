@@ -3,7 +3,7 @@
 use super::now;
 use crate::failure::Failure;
 use crate::output::Output;
-use cluster::{Answer, Beat, Finished, Live, Order, Sampled, Stage, Task};
+use cluster::{Answer, Beat, Live, MemberEnd, MemberInterval, Order, Stage, Task};
 use measure::{Nanos, PerDirection};
 use run::{Event, Observer, Progress, Request, Start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -96,9 +96,9 @@ impl<'a> Listener<'a> {
         self.go
     }
 
-    pub(crate) fn finished(&self, result: model::RunResult) -> Finished {
+    pub(crate) fn finished(&self, result: model::RunResult) -> MemberEnd {
         let started = self.go.filter(|_| self.stage == Stage::Running);
-        Finished { round: self.task.round, started, ended: now(), result }
+        MemberEnd { round: self.task.round, started, ended: now(), result }
     }
 
     /// Reads all orders that have arrived.
@@ -203,13 +203,13 @@ impl Observer for Listener<'_> {
             }
             Event::Sampled { so_far, latest } if self.task.intervals => {
                 let devices = so_far.devices.iter().map(|device| device.name.clone()).collect();
-                let sampled = Sampled { began_unix_ms: so_far.began_unix_ms, devices, interval: latest.clone() };
+                let sampled = MemberInterval { began_unix_ms: so_far.began_unix_ms, devices, interval: latest.clone() };
                 let _ = say(&Answer::Interval(Box::new(sampled)));
             }
             // It would wait for threads that never end; the leader gives it up.
             Event::Abandoned(result) => {
                 let round = self.task.round;
-                let finished = Finished { round, started: self.go, ended: now(), result: result.clone() };
+                let finished = MemberEnd { round, started: self.go, ended: now(), result: result.clone() };
                 let _ = say(&Answer::Done(Box::new(finished)));
                 std::process::exit(1);
             }

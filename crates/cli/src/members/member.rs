@@ -9,7 +9,7 @@ use super::program::{Member, Program};
 use crate::failure::Failure;
 use crate::output::print_error;
 use crate::safe_files::{AtomicFile, Durability};
-use cluster::{Answer, Beat, Facts, Finished, LeaderCommand, MemberResult, Order, PROTOCOL, Stage, Task};
+use cluster::{Answer, Beat, Facts, LeaderCommand, MemberEnd, MemberResult, Order, PROTOCOL, Stage, Task};
 use measure::Nanos;
 use model::RunResult;
 use monitor::Pace;
@@ -108,7 +108,7 @@ fn carry_out(
     members: &mut [Box<dyn Member>],
     rights: &Rights,
     orders: &mut Orders,
-) -> Result<Option<Finished>, Failure> {
+) -> Result<Option<MemberEnd>, Failure> {
     let member = members.iter_mut().find(|member| member.takes(&task.command));
     let member = member.ok_or_else(|| Failure::new("the leader sent the task of another program"))?;
     member.carry_out(task, rights, orders)
@@ -150,7 +150,7 @@ pub(crate) struct PlanRun {
 
 impl PlanRun {
     /// Runs the plan, and judges its result. `None` if the leader is gone.
-    pub(crate) fn run(self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    pub(crate) fn run(self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<MemberEnd>, Failure> {
         let mut listener = Listener::new(task, orders);
         listener.beat();
         let mut session = session(task, &SessionArgs::default())?;
@@ -161,7 +161,7 @@ impl PlanRun {
         complete(&mut session, &mut result, task, self.warnings);
         match listener.message() {
             Message::Gone => without_leader(task, rights, result),
-            _ => Ok(Some(Finished { result, ..finished })),
+            _ => Ok(Some(MemberEnd { result, ..finished })),
         }
     }
 }
@@ -175,7 +175,7 @@ pub(crate) fn complete(session: &mut Session, result: &mut RunResult, task: &Tas
 }
 
 /// The end of a task whose leader is gone: the result stays here, if it may.
-pub(crate) fn without_leader(task: &Task, rights: &Rights, result: RunResult) -> Result<Option<Finished>, Failure> {
+pub(crate) fn without_leader(task: &Task, rights: &Rights, result: RunResult) -> Result<Option<MemberEnd>, Failure> {
     if rights.client.is_none() {
         keep(task, result)?;
     }

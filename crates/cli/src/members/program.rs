@@ -6,7 +6,7 @@ use super::lead::Members;
 use super::listener::Orders;
 use crate::failure::Failure;
 use clap::{ArgMatches, Command, FromArgMatches};
-use cluster::{Finished, LeaderCommand, Sharing, Task};
+use cluster::{LeaderCommand, MemberEnd, Sharing, Task};
 use measure::Nanos;
 use plan::Plan;
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ pub(crate) trait Member {
     /// True for a task of its program.
     fn takes(&self, command: &LeaderCommand) -> bool;
     /// Carries out a task. `None` if the leader is gone.
-    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure>;
+    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<MemberEnd>, Failure>;
 }
 
 /// The member whose number is in `${PLUMB_SHIFTED_RANK}`.

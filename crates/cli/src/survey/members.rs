@@ -10,7 +10,7 @@ use crate::members::member::{PlanRun, enter, options, session};
 use crate::members::program::{Member, Rights, tasks_of_places};
 use crate::members::screen::Screen;
 use crate::output::Verbosity;
-use cluster::{Answer, Finished, LeaderCommand, MemberSummary, Reason, Summary, SurveyTask, Task};
+use cluster::{Answer, LeaderCommand, MemberEnd, MemberSummary, Reason, Summary, SurveyTask, Task};
 use measure::{Nanos, text};
 use model::RunResult;
 use plan::Plan;
@@ -179,7 +179,7 @@ impl Member for TestMember {
         matches!(command, LeaderCommand::Survey(_))
     }
 
-    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<MemberEnd>, Failure> {
         rights.check_trusted()?;
         enter(task)?;
         let Some(plan) = self.plan(task, orders)? else { return Ok(None) };

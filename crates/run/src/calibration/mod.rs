@@ -36,7 +36,7 @@ struct LoopCost {
 
 /// The calibration of a plan that was not run.
 #[derive(Clone, Debug)]
-pub struct Calibrated {
+pub struct PlanCalibration {
     /// One entry per job of the plan.
     pub jobs: Vec<Option<Calibration>>,
     /// The clock, with its drift during the calibration.

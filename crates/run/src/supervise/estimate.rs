@@ -1,6 +1,6 @@
 //! Estimates the remaining time from the progress so far.
 
-use super::prepare::Prepared;
+use super::prepare::WorkerInput;
 use super::schedule::{Schedule, Standing};
 use crate::WorkerProgress;
 use crate::files::total_bytes;
@@ -25,8 +25,8 @@ struct Entry {
 }
 
 impl Estimate {
-    pub(crate) fn new(workers: &[WorkerPlan<'_>], prepared: &[Prepared]) -> Self {
-        let entry = |(worker, prepared): (&WorkerPlan<'_>, &Prepared)| {
+    pub(crate) fn new(workers: &[WorkerPlan<'_>], prepared: &[WorkerInput]) -> Self {
+        let entry = |(worker, prepared): (&WorkerPlan<'_>, &WorkerInput)| {
             let limits = &worker.job.limits;
             let region = || total_bytes(&prepared.files);
             let bytes = match worker.job.files.io_size {

@@ -3,9 +3,9 @@
 use super::by_caller;
 use super::event_loop::{EventLoop, RunState};
 use super::layout_thread::LayoutContext;
-use super::prepare::{self, Prepared};
+use super::prepare::{self, WorkerInput};
 use super::workers::{RunInputs, SharedMemory, WorkerPool, sharers, thread_name};
-use crate::calibration::{self, Calibrated, Share};
+use crate::calibration::{self, PlanCalibration, Share};
 use crate::drive::SpareBuffers;
 use crate::environment::clock_note;
 use crate::files::FileKind;
@@ -110,12 +110,12 @@ impl Runner {
 ///
 /// # Errors
 /// If the handlers of signals cannot be installed.
-pub fn calibrate(plan: &Plan, options: &RunOptions) -> Result<Calibrated, RunError> {
+pub fn calibrate(plan: &Plan, options: &RunOptions) -> Result<PlanCalibration, RunError> {
     let mut runner = Runner::new(&options.system_root);
     let signals = Signals::install()?;
     let shares = runner.shares(plan, options, &signals);
     let jobs = shares.into_iter().map(|share| share.map(|share| share.at_batch(f64::MAX))).collect();
-    Ok(Calibrated { jobs, clock: clock_note(&runner.clock), ended_by_signal: signals.received() })
+    Ok(PlanCalibration { jobs, clock: clock_note(&runner.clock), ended_by_signal: signals.received() })
 }
 
 /// Runs a plan of the calibration: nothing is monitored and nothing is reported.
@@ -194,7 +194,7 @@ fn run(
 pub(super) struct Stage<'p> {
     pub(super) plan: &'p Plan,
     workers: Vec<WorkerPlan<'p>>,
-    prepared: Vec<Prepared>,
+    prepared: Vec<WorkerInput>,
     groups: Vec<GroupState>,
     pub(super) shared: SharedMemory,
 }
@@ -203,7 +203,7 @@ impl<'p> Stage<'p> {
     pub(super) fn new(
         plan: &'p Plan,
         workers: Vec<WorkerPlan<'p>>,
-        prepared: Vec<Prepared>,
+        prepared: Vec<WorkerInput>,
         shared: SharedMemory,
     ) -> Self {
         let groups = GroupState::of_all(&workers);
@@ -260,7 +260,7 @@ pub(super) fn can_share_a_thread(job: &JobPlan, options: &RunOptions) -> bool {
 }
 
 /// The regular files of all workers, each once.
-fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
+fn regular_files(prepared: &[WorkerInput]) -> Vec<&Path> {
     let files = prepared.iter().flat_map(|ready| &ready.files).filter(|file| file.kind == FileKind::Regular);
     files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -52,16 +52,16 @@ pub(super) struct LayoutContext<'a> {
 }
 
 /// The reason why a job cannot run.
-pub(super) enum Unprepared {
+pub(super) enum LayoutFailure {
     /// An error of this job; the others can run.
     Failed(JobError),
     /// The second request to end came while the layout was in an uninterruptible system call: the run is over.
     All(RunError),
 }
 
-impl From<JobError> for Unprepared {
+impl From<JobError> for LayoutFailure {
     fn from(error: JobError) -> Self {
-        Unprepared::Failed(error)
+        LayoutFailure::Failed(error)
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) fn lay_out_in_thread(
     job: &JobPlan,
     clones: Vec<Vec<PlannedFile>>,
     context: &mut LayoutContext<'_>,
-) -> Result<Vec<Vec<PlannedFile>>, Unprepared> {
+) -> Result<Vec<Vec<PlannedFile>>, LayoutFailure> {
     let (sender, events) = channel();
     let go_on = Arc::new(AtomicBool::new(true));
     let (job_of_thread, thread_goes_on) = (job.clone(), Arc::clone(&go_on));
@@ -97,7 +97,7 @@ pub(super) fn lay_out_in_thread(
         let message = format!("no thread can be made for its layout: {error}");
         refusal(error.raw_os_error().unwrap_or(libc::EAGAIN), "layout", message)
     })?;
-    listen(job, &events, &go_on, context).map_err(Unprepared::All)?;
+    listen(job, &events, &go_on, context).map_err(LayoutFailure::All)?;
     Ok(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
 }
 

@@ -1,6 +1,6 @@
 //! Checks before the workers start: that the plan is allowed and possible, and that its files exist.
 
-use super::layout_thread::{LayoutContext, Unprepared, lay_out_in_thread};
+use super::layout_thread::{LayoutContext, LayoutFailure, lay_out_in_thread};
 use super::{devices, zones};
 use crate::files::{FileKind, Guard, PlannedFile, announce_own, is_laid_out, lay_out, plan_files};
 use crate::replay::{ReplayLog, Replays};
@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// The prepared input of one worker.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Prepared {
+pub(crate) struct WorkerInput {
     pub(crate) files: Vec<PlannedFile>,
     /// The zones of each file, if it works in zones (`zonemode=zbd`).
     pub(crate) zones: Vec<Option<SharedZones>>,
@@ -74,18 +74,18 @@ pub(crate) fn prepare(
     workers: &[WorkerPlan<'_>],
     replays: Replays,
     context: &mut LayoutContext<'_>,
-) -> Result<Vec<Prepared>, RunError> {
-    let mut prepared: Vec<Prepared> = Vec::with_capacity(workers.len());
+) -> Result<Vec<WorkerInput>, RunError> {
+    let mut prepared: Vec<WorkerInput> = Vec::with_capacity(workers.len());
     let replays = replays.into_iter().chain(std::iter::repeat_with(|| None));
     let mut guard = Guard::new(context.root);
     for (job, replay) in plan.jobs.iter().zip(replays) {
         match prepare_job(job, replay, &mut guard, context) {
             Ok(clones) => prepared.extend(clones),
-            Err(Unprepared::Failed(error)) => {
-                let failed = Prepared { error: Some(error), ..Prepared::default() };
+            Err(LayoutFailure::Failed(error)) => {
+                let failed = WorkerInput { error: Some(error), ..WorkerInput::default() };
                 prepared.extend(std::iter::repeat_n(failed, job.clones as usize));
             }
-            Err(Unprepared::All(error)) => return Err(error),
+            Err(LayoutFailure::All(error)) => return Err(error),
         }
     }
     let files: Vec<&[PlannedFile]> = prepared.iter().map(|ready| ready.files.as_slice()).collect();
@@ -99,7 +99,7 @@ fn prepare_job(
     replay: Option<Result<Vec<ReplayLog>, JobError>>,
     guard: &mut Guard<'_>,
     context: &mut LayoutContext<'_>,
-) -> Result<Vec<Prepared>, Unprepared> {
+) -> Result<Vec<WorkerInput>, LayoutFailure> {
     let needs_files = needs_files(job);
     let replayed = replay.transpose()?;
     let mut clones: Vec<Vec<PlannedFile>> = match &replayed {
@@ -127,7 +127,7 @@ fn prepare_job(
     Ok(clones
         .into_iter()
         .zip(replayed)
-        .map(|(files, replay)| Prepared { files, replay, ..Prepared::default() })
+        .map(|(files, replay)| WorkerInput { files, replay, ..WorkerInput::default() })
         .collect())
 }
 
@@ -155,7 +155,7 @@ fn note_whole_zones(clones: &[Vec<PlannedFile>], context: &mut LayoutContext<'_>
 }
 
 /// The files whose disks are monitored.
-pub(super) fn watched_paths<'a>(workers: &[WorkerPlan<'_>], prepared: &'a [Prepared]) -> Vec<&'a Path> {
+pub(super) fn watched_paths<'a>(workers: &[WorkerPlan<'_>], prepared: &'a [WorkerInput]) -> Vec<&'a Path> {
     let wanted =
         workers.iter().zip(prepared).filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
     let paths: BTreeSet<&Path> =
@@ -164,17 +164,17 @@ pub(super) fn watched_paths<'a>(workers: &[WorkerPlan<'_>], prepared: &'a [Prepa
 }
 
 /// The files and block devices of the workers that are about to start.
-pub(super) fn targets_of(turn: &[usize], workers: &[WorkerPlan<'_>], prepared: &[Prepared]) -> Vec<Target> {
+pub(super) fn targets_of(turn: &[usize], workers: &[WorkerPlan<'_>], prepared: &[WorkerInput]) -> Vec<Target> {
     files_of(turn.iter().map(|&index| (&workers[index], &prepared[index])))
 }
 
 /// Files and devices that workers read, with the regions.
-pub(super) fn targets_read(workers: &[WorkerPlan<'_>], prepared: &[Prepared]) -> Vec<Target> {
-    let reads = |(worker, _): &(&WorkerPlan<'_>, &Prepared)| worker.job.load.mix.contains(measure::Direction::Read);
+pub(super) fn targets_read(workers: &[WorkerPlan<'_>], prepared: &[WorkerInput]) -> Vec<Target> {
+    let reads = |(worker, _): &(&WorkerPlan<'_>, &WorkerInput)| worker.job.load.mix.contains(measure::Direction::Read);
     files_of(workers.iter().zip(prepared).filter(reads))
 }
 
-fn files_of<'a, 'p: 'a>(workers: impl Iterator<Item = (&'a WorkerPlan<'p>, &'a Prepared)>) -> Vec<Target> {
+fn files_of<'a, 'p: 'a>(workers: impl Iterator<Item = (&'a WorkerPlan<'p>, &'a WorkerInput)>) -> Vec<Target> {
     let wanted = workers.filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
     let files = wanted.flat_map(|(_, ready)| &ready.files);
     let seen = files.filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));

@@ -1,7 +1,7 @@
 //! From records to results: converts what the workers left in shared memory into the model's data.
 
 use super::event_loop::RunState;
-use super::prepare::Prepared;
+use super::prepare::WorkerInput;
 use super::workers::{RunInputs, WorkerEnd};
 use crate::Monitoring;
 use crate::environment::describe_machine;
@@ -60,7 +60,7 @@ impl RunInputs<'_> {
 /// All data of one worker.
 struct WorkerInResult<'a> {
     plan: WorkerPlan<'a>,
-    prepared: &'a Prepared,
+    prepared: &'a WorkerInput,
     control: &'a Control,
     record: Option<WorkerRecord<'a>>,
     priorities: Option<Box<PriorityRecord>>,

@@ -1,6 +1,6 @@
 //! The workers as processes and threads: forked or spawned, monitored, stopped, reaped.
 
-use super::prepare::Prepared;
+use super::prepare::WorkerInput;
 use crate::RunOptions;
 use crate::calibration::Share;
 use crate::drive::SpareBuffers;
@@ -83,7 +83,7 @@ fn raises_priority(plan: &Plan) -> bool {
 pub(crate) struct RunInputs<'run> {
     pub(crate) plan: &'run Plan,
     pub(crate) workers: &'run [WorkerPlan<'run>],
-    pub(crate) prepared: &'run [Prepared],
+    pub(crate) prepared: &'run [WorkerInput],
     pub(crate) groups: &'run [GroupState],
     pub(crate) shared: &'run SharedMemory,
     pub(crate) options: &'run RunOptions,

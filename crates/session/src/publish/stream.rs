@@ -220,7 +220,7 @@ impl MembersStream {
     }
 
     /// An interval of a member has ended.
-    pub fn interval(&mut self, rank: usize, sampled: &cluster::Sampled) {
+    pub fn interval(&mut self, rank: usize, sampled: &cluster::MemberInterval) {
         let Some(run) = self.runs.get_mut(rank) else { return };
         let from = run.until;
         run.add(&sampled.interval);

@@ -11,7 +11,7 @@ use crate::members::listener::{Orders, say};
 use crate::members::member::{PlanRun, complete, enter, options, session, without_leader};
 use crate::members::program::Member;
 use crate::members::program::Rights;
-use cluster::{Answer, ClientTask, Finished, LeaderCommand, Live, Task};
+use cluster::{Answer, ClientTask, LeaderCommand, Live, MemberEnd, Task};
 use fio::Invocation;
 use formats::fio::status_line::{LiveStatus, RateLimit};
 use measure::Nanos;
@@ -32,7 +32,7 @@ impl Member for JobMember {
         matches!(command, LeaderCommand::Cluster | LeaderCommand::Client(_) | LeaderCommand::Trigger { .. })
     }
 
-    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+    fn carry_out(&mut self, task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<MemberEnd>, Failure> {
         match &task.command {
             LeaderCommand::Client(client) => run_for_client(task, client, rights, orders),
             LeaderCommand::Trigger { command } => {
@@ -44,7 +44,7 @@ impl Member for JobMember {
     }
 }
 
-fn run_for_cluster(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+fn run_for_cluster(task: &Task, rights: &Rights, orders: &mut Orders) -> Result<Option<MemberEnd>, Failure> {
     rights.check_cluster()?;
     enter(task)?;
     let invocation = match rights.limits.as_deref() {
@@ -61,7 +61,7 @@ fn run_for_client(
     client: &ClientTask,
     rights: &Rights,
     orders: &mut Orders,
-) -> Result<Option<Finished>, Failure> {
+) -> Result<Option<MemberEnd>, Failure> {
     served::check_trigger(rights, client.trigger.as_ref().and_then(|trigger| trigger.command.as_deref()))?;
     let invocation = served::invocation(task, client.remote_config.as_deref(), rights)?;
     let (mut plan, logs): (Plan, Logs) = served::plan(&invocation, rights)?;
@@ -91,7 +91,7 @@ fn run_for_client(
         return without_leader(task, rights, result);
     }
     logs.send(&mut |answer| say(&answer))?;
-    Ok(Some(Finished { result, ..finished }))
+    Ok(Some(MemberEnd { result, ..finished }))
 }
 
 fn warnings(invocation: &Invocation) -> Vec<String> {
@@ -128,7 +128,7 @@ fn live(status: &LiveStatus, progress: &Progress) -> Live {
 const LOOK: Nanos = Nanos::from_millis(20);
 
 /// Runs the command; a failure is a sentence for the client. `None` if the leader is gone.
-fn run_command(task: &Task, command: &str, orders: &mut Orders) -> Result<Option<Finished>, Failure> {
+fn run_command(task: &Task, command: &str, orders: &mut Orders) -> Result<Option<MemberEnd>, Failure> {
     let mut listener = Listener::new(task, orders);
     if listener.wait_for_start().is_some() {
         let failed = match start(command).and_then(|child| wait(child, &mut listener)) {
