@@ -18,6 +18,7 @@ mod cost;
 mod documents;
 mod effects;
 mod extremes;
+mod few_open;
 mod fio;
 mod generate;
 mod grade;

@@ -5,7 +5,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Sub
 use crate::falloc::ON_SPACE;
 use measure::SystemClock;
 use plan::option::OptionSpec;
-use plan::{EngineSpec, options};
+use plan::{Capabilities, EngineSpec, KeepsFiles, options};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Engine for E4Defrag {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "EXT4_IOC_MOVE_EXT: each write swaps its blocks for those of a donor file; ext4 only",
-        capabilities: ON_SPACE,
+        capabilities: Capabilities { keeps_files: KeepsFiles::Always, ..ON_SPACE },
         options: OPTIONS,
     };
 

@@ -5,7 +5,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slo
 use crate::psync::SYNCHRONOUS;
 use measure::SystemClock;
 use plan::option::OptionSpec;
-use plan::{EngineSpec, options};
+use plan::{Capabilities, EngineSpec, KeepsFiles, options};
 use std::os::fd::RawFd;
 
 const NAME: &str = "mtd";
@@ -44,7 +44,7 @@ impl Engine for Mtd {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Raw flash (/dev/mtdN); a trim erases",
-        capabilities: SYNCHRONOUS,
+        capabilities: Capabilities { keeps_files: KeepsFiles::Always, ..SYNCHRONOUS },
         options: OPTIONS,
     };
 

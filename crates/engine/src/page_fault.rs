@@ -2,7 +2,7 @@
 
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted};
 use measure::SystemClock;
-use plan::{Capabilities, EngineSpec, Submission, Work};
+use plan::{Capabilities, EngineSpec, KeepsFiles, Submission, Work};
 use std::ptr::NonNull;
 
 const NAME: &str = "page_fault";
@@ -27,7 +27,11 @@ impl Engine for PageFault {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Copies from and to anonymous memory whose pages are not there yet: each I/O is its page faults",
-        capabilities: Capabilities { trim: true, ..Capabilities::new(Submission::Synchronous, Work::Null) },
+        capabilities: Capabilities {
+            trim: true,
+            keeps_files: KeepsFiles::Always,
+            ..Capabilities::new(Submission::Synchronous, Work::Null)
+        },
         options: &[],
     };
 

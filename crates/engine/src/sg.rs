@@ -5,7 +5,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Slo
 use crate::psync::SYNCHRONOUS;
 use measure::SystemClock;
 use plan::option::{Effect, Kind, OptionSpec};
-use plan::{Capabilities, EngineSpec, options};
+use plan::{Capabilities, EngineSpec, KeepsFiles, options};
 use std::os::fd::RawFd;
 
 const NAME: &str = "sg";
@@ -78,7 +78,7 @@ impl Engine for Sg {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "SCSI commands through SG_IO, on /dev/sgN or a SCSI disk",
-        capabilities: Capabilities { trim: false, raw_commands: true, ..SYNCHRONOUS },
+        capabilities: Capabilities { trim: false, raw_commands: true, keeps_files: KeepsFiles::Always, ..SYNCHRONOUS },
         options: OPTIONS,
     };
 

@@ -317,16 +317,16 @@ impl Load {
 
     #[cold]
     fn synced(&mut self, request: &Request) {
-        self.note_synced(request.target);
+        self.note_synced(request.file);
         self.tell_completed(request);
     }
 
-    /// A sync of this target succeeded.
-    pub fn note_synced(&mut self, target: u32) {
+    /// A sync of this file succeeded.
+    pub fn note_synced(&mut self, file: u32) {
         if let Some(flushes) = &mut self.flushes {
-            let durable = flushes.synced(target);
+            let durable = flushes.synced(file);
             if let Some(review) = &mut self.review {
-                review.flushed(target, durable);
+                review.flushed(file, durable);
             }
         }
     }
@@ -342,6 +342,13 @@ impl Load {
     fn tell_completed(&mut self, request: &Request) {
         if let Some(witness) = &mut self.witness {
             witness.completed(request);
+        }
+    }
+
+    /// Passes on that a file was closed in exchange for another.
+    pub fn note_closed(&mut self, now: Nanos, file: u32) {
+        if let Some(witness) = &mut self.witness {
+            witness.closed(now, file);
         }
     }
 
@@ -365,7 +372,7 @@ impl Load {
             review.failed(request);
         }
         if let (Some(flushes), Operation::Sync | Operation::DataSync) = (&mut self.flushes, request.operation) {
-            flushes.sync_failed(request.target);
+            flushes.sync_failed(request.file);
         }
         if let Some(witness) = &mut self.witness {
             witness.failed(request);

@@ -76,7 +76,9 @@ impl Region {
 pub struct Request {
     /// Read, write, trim or sync.
     pub operation: Operation,
-    /// Index into the targets.
+    /// Number of the file among the job's files.
+    pub file: u32,
+    /// The target that has the file: of the same number, unless fewer files are open than the job has.
     pub target: u32,
     /// Offset in the file, in bytes.
     pub offset: u64,
@@ -105,10 +107,20 @@ impl Due {
 }
 
 impl Request {
-    /// An I/O that no rate applies to.
+    /// An I/O that no rate applies to, on the target of the file's number.
     #[inline]
-    pub const fn new(operation: Operation, target: u32, offset: u64, length: u32) -> Self {
-        Request { operation, target, offset, length, due: None }
+    pub const fn new(operation: Operation, file: u32, offset: u64, length: u32) -> Self {
+        Request { operation, file, target: file, offset, length, due: None }
+    }
+
+    /// A sync of the file that a target has.
+    pub const fn on_target(operation: Operation, file: u32, target: u32) -> Self {
+        Request { target, ..Request::new(operation, file, 0, 0) }
+    }
+
+    /// True if this is the I/O that was issued as `issued`, for which a target may have been found since.
+    pub fn is(&self, issued: &Request) -> bool {
+        Request { target: issued.target, ..*self } == *issued
     }
 
     /// A copy for or from a call that is not inlined. Such a call takes or leaves it in memory; without the copy the
@@ -152,13 +164,11 @@ pub enum Next {
         /// Number of the file among the job's files.
         file: u32,
     },
-    /// Call sync_file_range(2) on the range written to this target since the last sync.
+    /// Call sync_file_range(2) on the range written to a file since the last sync.
     SyncRange {
-        /// The target.
-        target: u32,
-        /// First byte.
-        offset: u64,
-        /// Length in bytes.
+        /// The sync: file, target, and first byte.
+        request: Request,
+        /// Length in bytes, which a request has no room for.
         length: u64,
     },
     /// Let everything in flight complete and reach the device, then call again: written data is read back from here on.

@@ -48,7 +48,7 @@ impl FileSelector {
     pub(super) fn new(setup: &LoadSetup<'_>) -> Option<FileSelector> {
         let handling = &setup.job.files.handling;
         let files = setup.regions.len();
-        let open = handling.open_at_once.map_or(files, |open| (open as usize).min(files));
+        let open = setup.job.open_at_once(files);
         let plain = handling.service == FileService::RoundRobin(1) && open == files;
         if plain || files < 2 {
             return None;
@@ -208,12 +208,12 @@ impl OpenFiles {
         self.waiting.take()
     }
 
-    /// Replaces the file number by its target, or asks for the file to be opened first. `None` for a step about a file
+    /// Sets the target of a step about a file, or asks for the file to be opened first. `None` for a step about a file
     /// that is not open and does not have to be.
     pub(super) fn assign(&mut self, next: Next) -> Option<Next> {
         let file = match next {
-            Next::Issue(request) | Next::Review { request, .. } => request.target,
-            Next::SyncRange { target, .. } | Next::DropCache(target) => target,
+            Next::Issue(request) | Next::Review { request, .. } | Next::SyncRange { request, .. } => request.file,
+            Next::DropCache(file) => file,
             other => return Some(other),
         };
         let Some(open) = self.target_of(file as usize) else {
@@ -232,7 +232,7 @@ impl OpenFiles {
         Some(match next {
             Next::Issue(request) => Next::Issue(on_target(request)),
             Next::Review { request, expects } => Next::Review { request: on_target(request), expects },
-            Next::SyncRange { offset, length, .. } => Next::SyncRange { target: target(open), offset, length },
+            Next::SyncRange { request, length } => Next::SyncRange { request: on_target(request), length },
             _ => Next::DropCache(target(open)),
         })
     }

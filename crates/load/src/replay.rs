@@ -55,6 +55,11 @@ pub trait Witness: Debug + Send {
         let _ = request;
     }
 
+    /// A file was closed, so that another could be opened in its place.
+    fn closed(&mut self, now: Nanos, file: u32) {
+        let _ = (now, file);
+    }
+
     /// No I/O is due before `until`.
     fn waits(&mut self, now: Nanos, until: Nanos) {
         let _ = (now, until);

@@ -190,7 +190,7 @@ impl Review {
         if self.known.as_ref().is_some_and(|state| !state.has(number - 1)) {
             return;
         }
-        let &Request { target, offset, length, .. } = request;
+        let &Request { file: target, offset, length, .. } = request;
         if let Some(trims) = &mut self.trims
             && trims.draws.below(100) < u64::from(trims.plan.percent)
         {
@@ -207,7 +207,7 @@ impl Review {
     /// Removes a write that failed: there is nothing to read back.
     #[cold]
     pub(super) fn failed(&mut self, request: &Request) {
-        let place = (request.target, request.offset);
+        let place = (request.file, request.offset);
         if let Some(unflushed) = &mut self.unflushed {
             unflushed.blocks.retain(|block| (block.target, block.offset) != place);
         }
@@ -318,11 +318,11 @@ impl Replay {
                 Next::Issue(request) if request.operation == Operation::Write => {
                     self.left -= 1;
                     self.writes += 1;
-                    if let Some(at) = self.failed.iter().position(|failed| *failed == request) {
+                    if let Some(at) = self.failed.iter().position(|failed| failed.is(&request)) {
                         self.failed.swap_remove(at);
                         continue;
                     }
-                    let Request { target, offset, length, .. } = request;
+                    let Request { file: target, offset, length, .. } = request;
                     return Some(Block { target, offset, length, expects: Expects::Write(self.writes) });
                 }
                 Next::Stop => self.left = 0,
@@ -364,12 +364,12 @@ impl WrittenBlocks {
     fn forget(&mut self, request: &Request) {
         match self {
             WrittenBlocks::InOrder(blocks) => {
-                let place = (request.target, request.offset);
+                let place = (request.file, request.offset);
                 if let Some(at) = blocks.iter().rposition(|block| (block.target, block.offset) == place) {
                     blocks.remove(at);
                 }
             }
-            WrittenBlocks::Latest(blocks) => drop(blocks.remove(&(request.target, request.offset))),
+            WrittenBlocks::Latest(blocks) => drop(blocks.remove(&(request.file, request.offset))),
             WrittenBlocks::Replayed(replay) => replay.failed.push(*request),
         }
     }

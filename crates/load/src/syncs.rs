@@ -18,7 +18,7 @@ pub(super) struct Syncs {
 struct Ranges {
     every: u64,
     left: u64,
-    /// Per target: first byte and end of the range written since the last sync.
+    /// Per file: first byte and end of the range written since the last sync.
     written: Vec<Option<(u64, u64)>>,
     due: Option<u32>,
 }
@@ -45,21 +45,22 @@ impl Syncs {
             return Some(Next::Issue(sync));
         }
         let ranges = self.ranges.as_mut()?;
-        let target = ranges.due.take()?;
-        let (first, end) = ranges.written[target as usize].take()?;
-        Some(Next::SyncRange { target, offset: first, length: end - first })
+        let file = ranges.due.take()?;
+        let (first, end) = ranges.written[file as usize].take()?;
+        let request = Request::new(Operation::DataSync, file, first, 0);
+        Some(Next::SyncRange { request, length: end - first })
     }
 
     /// Counts a write; the file it went to is the one to be synced.
     pub(super) fn written(&mut self, write: &Request) {
         if let Some(ranges) = &mut self.ranges {
             let (offset, end) = (write.offset, write.offset + u64::from(write.length));
-            let range = ranges.written[write.target as usize].get_or_insert((offset, end));
+            let range = ranges.written[write.file as usize].get_or_insert((offset, end));
             *range = (range.0.min(offset), range.1.max(end));
             ranges.left -= 1;
             if ranges.left == 0 {
                 ranges.left = ranges.every;
-                ranges.due = Some(write.target);
+                ranges.due = Some(write.file);
             }
         }
         for (index, operation) in Self::OPERATIONS.into_iter().enumerate() {
@@ -70,7 +71,7 @@ impl Syncs {
             if self.left[index] == 0 {
                 self.left[index] = self.every[index];
                 // fsync includes what fdatasync does, so one of them is enough.
-                self.due = self.due.or(Some(Request::new(operation, write.target, write.offset, 0)));
+                self.due = self.due.or(Some(Request::new(operation, write.file, write.offset, 0)));
             }
         }
     }
@@ -83,12 +84,12 @@ pub(super) struct Flushes {
     writes: u64,
     /// Writes in flight, and those that failed, by number.
     incomplete: BTreeMap<u64, Request>,
-    /// Syncs in flight: the target, and the writes of it below this number that they make durable.
+    /// Syncs in flight: the file, and the writes of it below this number that they make durable.
     syncs: VecDeque<(u32, u64)>,
-    targets: BTreeMap<u32, Writes>,
+    files: BTreeMap<u32, Writes>,
 }
 
-/// The writes to one target.
+/// The writes to one file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Writes {
     /// All below this number are durable.
@@ -108,42 +109,42 @@ impl Flushes {
     pub(super) fn issued(&mut self, request: &Request) {
         match request.operation {
             Operation::Write => {
-                self.targets.entry(request.target).or_default().last = self.writes;
+                self.files.entry(request.file).or_default().last = self.writes;
                 self.incomplete.insert(self.writes, *request);
                 self.writes += 1;
             }
-            Operation::Sync | Operation::DataSync => self.syncs.push_back((request.target, self.complete_below())),
+            Operation::Sync | Operation::DataSync => self.syncs.push_back((request.file, self.complete_below())),
             Operation::Read | Operation::Trim => {}
         }
     }
 
     /// A write completed in full.
     pub(super) fn completed(&mut self, request: &Request) {
-        let number = self.incomplete.iter().find(|(_, issued)| *issued == request).map(|(&number, _)| number);
+        let number = self.incomplete.iter().find(|(_, issued)| request.is(issued)).map(|(&number, _)| number);
         if let Some(number) = number {
             self.incomplete.remove(&number);
         }
     }
 
-    /// A sync of this target succeeded. Returns the number below which the target's writes are durable.
-    pub(super) fn synced(&mut self, target: u32) -> u64 {
-        let found = self.syncs.iter().position(|&(synced, _)| synced == target);
+    /// A sync of this file succeeded. Returns the number below which the file's writes are durable.
+    pub(super) fn synced(&mut self, file: u32) -> u64 {
+        let found = self.syncs.iter().position(|&(synced, _)| synced == file);
         let below = found.and_then(|at| self.syncs.remove(at)).map_or(0, |(_, below)| below);
-        let writes = self.targets.entry(target).or_default();
+        let writes = self.files.entry(file).or_default();
         writes.durable_below = writes.durable_below.max(below);
         writes.durable_below
     }
 
-    /// A sync of this target failed: what it would have written out is in doubt.
-    pub(super) fn sync_failed(&mut self, target: u32) {
-        if let Some(at) = self.syncs.iter().position(|&(synced, _)| synced == target) {
+    /// A sync of this file failed: what it would have written out is in doubt.
+    pub(super) fn sync_failed(&mut self, file: u32) {
+        if let Some(at) = self.syncs.iter().position(|&(synced, _)| synced == file) {
             self.syncs.remove(at);
         }
     }
 
     /// Number of writes that are durable: all with lower numbers are, whatever their file.
     pub(super) fn durable(&self) -> u64 {
-        let in_doubt = self.targets.values().filter(|writes| writes.last >= writes.durable_below);
+        let in_doubt = self.files.values().filter(|writes| writes.last >= writes.durable_below);
         in_doubt.map(|writes| writes.durable_below).min().unwrap_or(self.writes)
     }
 

@@ -64,8 +64,9 @@ fn run(load: &mut Load, service: u64, most: usize) -> Trace {
     while trace.requests.len() < most {
         match load.next(Nanos(now)) {
             Next::Issue(request) | Next::Review { request, .. } => {
-                let file = seated.get(&request.target).copied().unwrap_or(request.target);
-                trace.requests.push((now, Request { target: file, ..request }));
+                let seated = seated.get(&request.target).copied().unwrap_or(request.target);
+                assert_eq!(seated, request.file, "an I/O goes to the target that has its file");
+                trace.requests.push((now, request));
                 now += service;
                 load.completed(&request);
             }
@@ -82,8 +83,8 @@ fn run(load: &mut Load, service: u64, most: usize) -> Trace {
                 seated.insert(target, file);
                 trace.opened.push((target, file));
             }
-            Next::SyncRange { target, offset, length } => {
-                trace.ranges.push((trace.requests.len(), target, offset / K, length / K));
+            Next::SyncRange { request, length } => {
+                trace.ranges.push((trace.requests.len(), request.file, request.offset / K, length / K));
             }
             Next::DropCache(target) => trace.drops.push(target),
             Next::Stop => break,
@@ -107,7 +108,7 @@ fn words(trace: &Trace) -> String {
             Operation::Sync => 'S',
             Operation::DataSync => 'D',
         };
-        format!("{letter}{}+{}/{}", request.offset / K, u64::from(request.length) / K, request.target)
+        format!("{letter}{}+{}/{}", request.offset / K, u64::from(request.length) / K, request.file)
     };
     trace.requests.iter().map(word).collect::<Vec<_>>().join(" ")
 }

@@ -126,6 +126,12 @@ impl JobPlan {
         self.jobs_per_thread > 1
     }
 
+    /// Number of files that are open at a time, of `files` that a worker has. An engine that opens none has them all.
+    pub fn open_at_once(&self, files: usize) -> usize {
+        let most = self.files.handling.open_at_once.filter(|_| self.work != Work::Metadata);
+        most.map_or(files, |most| (most as usize).min(files))
+    }
+
     /// True if each worker keeps in a state file how far its writes came.
     pub fn keeps_state(&self) -> bool {
         let writes = self.load.mix.contains(measure::Direction::Write);

@@ -13,7 +13,7 @@ use ::io_uring::{IoUring, opcode};
 use command::{FUA, Namespace, Range, URING_IO};
 use measure::{Nanos, SystemClock};
 use plan::option::{Effect, Kind, OptionSpec};
-use plan::{Capabilities, EngineSpec, options};
+use plan::{Capabilities, EngineSpec, KeepsFiles, options};
 use std::os::fd::RawFd;
 
 const NAME: &str = "io_uring_cmd";
@@ -49,7 +49,12 @@ impl Engine for IoUringCmd {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "NVMe commands through io_uring, on /dev/ngXnY; give size=",
-        capabilities: Capabilities { raw_commands: true, one_queue_options: &["sqthread_poll"], ..ASYNCHRONOUS },
+        capabilities: Capabilities {
+            raw_commands: true,
+            keeps_files: KeepsFiles::Always,
+            one_queue_options: &["sqthread_poll"],
+            ..ASYNCHRONOUS
+        },
         options: OPTIONS,
     };
 

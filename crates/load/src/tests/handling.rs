@@ -235,7 +235,7 @@ fn files(service: FileService, sizes: &[u64], open: Option<u32>) -> Trace {
 /// Number of I/Os of each file.
 fn shares(trace: &Trace, files: usize) -> Vec<usize> {
     let mut counts = vec![0; files];
-    trace.requests.iter().for_each(|(_, request)| counts[request.target as usize] += 1);
+    trace.requests.iter().for_each(|(_, request)| counts[request.file as usize] += 1);
     counts
 }
 
@@ -243,11 +243,11 @@ fn shares(trace: &Trace, files: usize) -> Vec<usize> {
 fn random_service_draws_files_and_uses_all_up() {
     let once = files(FileService::Random(1), &[64 * K; 8], None);
     assert_eq!(shares(&once, 8), [16; 8]);
-    let order: Vec<u32> = once.requests.iter().map(|(_, request)| request.target).collect();
+    let order: Vec<u32> = once.requests.iter().map(|(_, request)| request.file).collect();
     assert!(order.windows(2).filter(|pair| pair[1] != (pair[0] + 1) % 8).count() > 64, "{order:?}");
     let runs = files(FileService::Random(4), &[64 * K; 8], None);
     for four in runs.requests.chunks(4) {
-        assert!(four.iter().all(|(_, request)| request.target == four[0].1.target), "{}", words(&runs));
+        assert!(four.iter().all(|(_, request)| request.file == four[0].1.file), "{}", words(&runs));
     }
 }
 
@@ -282,7 +282,7 @@ fn no_more_files_are_open_than_allowed_whatever_the_service() {
             assert_eq!(trace.requests.len(), 80, "{service:?}");
             // One seat per open file, and every file that is served and was not among the first has been opened.
             assert!(trace.opened.iter().all(|&(seat, _)| seat < open), "{service:?}");
-            let served: BTreeSet<u32> = trace.requests.iter().map(|(_, r)| r.target).filter(|&f| f >= open).collect();
+            let served: BTreeSet<u32> = trace.requests.iter().map(|(_, r)| r.file).filter(|&f| f >= open).collect();
             let opened: BTreeSet<u32> = trace.opened.iter().map(|&(_, file)| file).collect();
             assert!(served.is_subset(&opened), "{service:?} {open}: {served:?} {opened:?}");
         }

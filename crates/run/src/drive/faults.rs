@@ -106,10 +106,9 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.load.stop();
     }
 
-    /// The path of a request's target, for messages.
+    /// The path of a request's file, for messages.
     pub(super) fn path(&self, request: &Request) -> String {
-        let path = self.files.open.paths.get(request.target as usize);
-        path.map(|path| path.display().to_string()).unwrap_or_default()
+        self.files.open.path_of(request.file).map(|path| path.display().to_string()).unwrap_or_default()
     }
 
     /// Performs one I/O with nothing else in flight and returns its result: bytes, or -errno.

@@ -15,7 +15,15 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     #[cold]
     pub(super) fn replace_file(&mut self, target: u32, file: u32) -> Result<(), EngineError> {
         let engine = self.engine.spec().name;
-        self.files.open.replace(self.job, target as usize, file as usize).map_err(|error| failed(engine, error))
+        let closed = Request::on_target(Operation::Sync, self.files.open.file_of(target), target);
+        self.files.open.replace(self.job, target as usize, file as usize).map_err(|error| failed(engine, error))?;
+        let now = self.clock.now();
+        if self.job.load.fsync_on_close || self.job.load.end_fsync {
+            self.load.note_issued(now, &closed);
+            self.load.note_synced(closed.file);
+        }
+        self.load.note_closed(now, closed.file);
+        if self.is_reviewing() { self.flush_for_review(target) } else { Ok(()) }
     }
 
     /// Recreates the files between two passes, for a job that removes them after each.
@@ -27,14 +35,13 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Calls sync_file_range(2) on what was written since the last call; it counts as a sync.
     #[cold]
-    pub(super) fn sync_range(&mut self, target: u32, offset: u64, length: u64) {
+    pub(super) fn sync_range(&mut self, request: &Request, length: u64) {
         let Some(how) = self.job.load.range_sync else { return };
         let issued = self.clock.now();
-        let result = self.files.open.sync_range(target, offset, length, how);
+        let result = self.files.open.sync_range(request.target, request.offset, length, how);
         let reaped = self.clock.now();
         if result < 0 {
-            let request = Request::new(Operation::DataSync, target, offset, 0);
-            return self.fault(&request, result);
+            return self.fault(request, result);
         }
         self.statistics.synchronised(IoTimes { issued, accepted: issued, reaped });
     }
@@ -55,12 +62,12 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut now = self.clock.now();
         while let Some((request, present)) = self.next_alone(now)? {
             now = present;
-            if let Err(error) = locks.acquire(request.target, request.operation) {
+            if let Err(error) = locks.acquire(request.file, request.operation) {
                 self.fault(&request, -i64::from(error.raw_os_error()));
                 continue;
             }
             let done = self.perform_alone(0, &request, now);
-            let released = locks.release(request.target);
+            let released = locks.release(request.file);
             now = done?;
             if let Err(error) = released {
                 self.fault(&request, -i64::from(error.raw_os_error()));

@@ -431,13 +431,13 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         let files = if load.end_fsync || load.fsync_on_close { self.files.open.paths.len() } else { 0 };
         for target in 0..u32::try_from(files).unwrap_or(u32::MAX) {
-            let request = Request::new(Operation::Sync, target, 0, 0);
+            let request = Request::on_target(Operation::Sync, self.files.open.file_of(target), target);
             self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
             if result < 0 {
                 self.fault(&request, result);
             } else {
-                self.load.note_synced(target);
+                self.load.note_synced(request.file);
             }
         }
         self.show(WorkerState::Running);
@@ -465,7 +465,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.open.drop_cache(target),
             Next::Open { target, file } => self.replace_file(target, file)?,
-            Next::SyncRange { target, offset, length } => self.sync_range(target, offset, length),
+            Next::SyncRange { request, length } => self.sync_range(&request, length),
             Next::BeginReview => self.begin_review()?,
             Next::EndReview => self.end_review(),
             Next::Issue(_) | Next::Review { .. } | Next::Stop => {}

@@ -35,9 +35,9 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 None => self.make_room(now)?,
                 Some(Next::Wait(until)) if self.slots.busy() > 0 => self.reap_until(until, now)?,
                 Some(Next::Stop) => break,
-                Some(Next::SyncRange { target, offset, length }) => {
+                Some(Next::SyncRange { request, length }) => {
                     now = self.submit(now)?;
-                    self.sync_range(target, offset, length);
+                    self.sync_range(&request, length);
                     self.arrivals.ready = self.clock.now();
                     self.now(now)
                 }

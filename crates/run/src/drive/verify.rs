@@ -122,7 +122,7 @@ impl Verification {
     /// Puts a pattern with its header into a buffer that is about to be written.
     pub(super) fn seal(&mut self, buffer: &mut [u8], request: &Request, now: Nanos) {
         let slots = self.last.len() as u64;
-        self.last[usize::try_from(self.writes % slots).unwrap_or(0)] = (request.target, request.offset);
+        self.last[usize::try_from(self.writes % slots).unwrap_or(0)] = (request.file, request.offset);
         self.writes += 1;
         self.checker.verifier.seal(buffer, request.offset, self.writes, now);
     }

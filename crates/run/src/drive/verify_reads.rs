@@ -25,13 +25,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// that the data are read from the device. The time of the phase counts for the reads, not the writes.
     pub(super) fn begin_review(&mut self) -> Result<(), EngineError> {
         for target in 0..u32::try_from(self.files.open.paths.len()).unwrap_or(u32::MAX) {
-            let request = Request::new(Operation::DataSync, target, 0, 0);
-            let result = self.alone(&request)?;
-            if result < 0 {
-                self.fault(&request, result);
-            } else if self.job.files.invalidate {
-                self.files.open.drop_cache(target);
-            }
+            self.flush_for_review(target)?;
         }
         self.show(WorkerState::Verifying);
         let now = self.clock.now();
@@ -39,6 +33,23 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             checker.since = Some(now);
         }
         Ok(())
+    }
+
+    /// Flushes a target's file and drops it from the page cache.
+    pub(super) fn flush_for_review(&mut self, target: u32) -> Result<(), EngineError> {
+        let request = Request::on_target(Operation::DataSync, self.files.open.file_of(target), target);
+        let result = self.alone(&request)?;
+        if result < 0 {
+            self.fault(&request, result);
+        } else if self.job.files.invalidate {
+            self.files.open.drop_cache(target);
+        }
+        Ok(())
+    }
+
+    /// True during a verify phase.
+    pub(super) fn is_reviewing(&self) -> bool {
+        self.checks.verify.as_ref().is_some_and(|checker| checker.since.is_some())
     }
 
     /// Ends a verify phase: all blocks that were due have been read back.

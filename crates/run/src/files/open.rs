@@ -7,7 +7,7 @@ use engine::{Order, Target};
 use measure::Direction;
 use model::JobError;
 use plan::{Access, AccessAdvice, Creation, JobPlan, Mix, RangeSync, SyncMode, Work};
-use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, fcntl_lock};
+use rustix::fs::{Advice, FlockOperation, Mode, OFlags, SeekFrom, fadvise, fcntl_lock};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) struct OpenFiles {
     pub(crate) paths: Vec<PathBuf>,
     /// All files of the job, if they are opened again or not all at once.
     files: Vec<PlannedFile>,
-    /// Index into `files` of each target.
+    /// Index into `files` of each target, if they are not all open at once.
     opened: Vec<usize>,
 }
 
@@ -38,9 +38,8 @@ impl OpenFiles {
             files: Vec::new(),
             opened: Vec::new(),
         };
-        let handling = &job.files.handling;
-        let most = handling.open_at_once.map_or(files.len(), |most| (most as usize).min(files.len()));
-        if most < files.len() || handling.unlink_each_pass {
+        let most = job.open_at_once(files.len());
+        if most < files.len() || job.files.handling.unlink_each_pass {
             open.files = files.to_vec();
             open.opened = (0..most).collect();
         }
@@ -72,19 +71,35 @@ impl OpenFiles {
     /// Replaces the file of a target by another, which is opened; the old one is closed. dup3(2) keeps the descriptor
     /// number, so that the engine does not notice. Fails if the file cannot be opened as the job asks for.
     pub(crate) fn replace(&mut self, job: &JobPlan, target: usize, file: usize) -> Result<(), JobError> {
-        let (Some(planned), Some(descriptor)) = (self.files.get(file), self.descriptors.get_mut(target)) else {
-            return Ok(());
-        };
+        let Some(planned) = self.files.get(file) else { return Ok(()) };
+        self.opened[target] = file;
+        let Some(descriptor) = self.descriptors.get_mut(target) else { return Ok(()) };
         if job.load.fsync_on_close || job.load.end_fsync {
             let path = &self.paths[target];
             rustix::fs::fsync(&descriptor).map_err(|error| file_error("fsync", path, error, ""))?;
         }
         let new = open_ready(job, planned)?;
+        // Engines that use the file position know the old file's, and seek only to another.
+        if let Ok(position) = rustix::fs::tell(&*descriptor) {
+            rustix::fs::seek(&new, SeekFrom::Start(position))
+                .map_err(|error| file_error("lseek", &planned.path, error, ""))?;
+        }
         rustix::io::dup3(&new, descriptor, rustix::io::DupFlags::CLOEXEC)
             .map_err(|error| file_error("open", &planned.path, error, ""))?;
         self.paths[target].clone_from(&planned.path);
-        self.opened[target] = file;
         Ok(())
+    }
+
+    /// Number of the file that a target has.
+    pub(crate) fn file_of(&self, target: u32) -> u32 {
+        let exchanged = self.opened.get(target as usize).and_then(|&file| u32::try_from(file).ok());
+        exchanged.unwrap_or(target)
+    }
+
+    /// The path of the job's file of this number, whether it is open or not.
+    pub(crate) fn path_of(&self, file: u32) -> Option<&Path> {
+        let all = self.files.get(file as usize).map(|planned| planned.path.as_path());
+        all.or_else(|| self.paths.get(file as usize).map(PathBuf::as_path))
     }
 
     /// Removes the files and creates them again, between two passes. Fails if one cannot be removed or opened again.

@@ -2,7 +2,7 @@
 //! written to the file when it is full.
 
 use crate::error::{file_error, job_refusal};
-use engine::Target;
+use crate::files::PlannedFile;
 use formats::iolog::{self, FileAction};
 use load::{RecordFailure, Request, Witness};
 use measure::Nanos;
@@ -15,16 +15,24 @@ use std::path::PathBuf;
 /// Rows that are collected before they are written.
 const ROWS: usize = 4096;
 
+#[derive(Clone, Copy, Debug)]
+enum Row {
+    Io(Request),
+    /// The file of this number was closed.
+    Close(u32),
+}
+
 /// The I/O log of one worker.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     path: PathBuf,
     file: File,
+    /// The names of all files of the job, of which fewer may be open at a time.
     names: Vec<String>,
     /// Per file: true if its `open` line has been written.
     open: Vec<bool>,
     started: Nanos,
-    rows: Vec<(Nanos, Request)>,
+    rows: Vec<(Nanos, Row)>,
     text: Vec<u8>,
     failure: Option<RecordFailure>,
 }
@@ -32,15 +40,15 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Opens the job's I/O log for appending; `None` if it asks for none. Fails if it cannot be opened, or the format
     /// cannot represent a file name.
-    pub(crate) fn open(job: &JobPlan, targets: &[Target]) -> Result<Option<Box<Recorder>>, JobError> {
+    pub(crate) fn open(job: &JobPlan, files: &[PlannedFile]) -> Result<Option<Box<Recorder>>, JobError> {
         let Some(path) = &job.record.iolog else { return Ok(None) };
-        let mut names = Vec::with_capacity(targets.len());
-        for target in targets {
-            let name = target.path.to_str().filter(|name| iolog::is_writable_name(name)).ok_or_else(|| {
+        let mut names = Vec::with_capacity(files.len());
+        for planned in files {
+            let name = planned.path.to_str().filter(|name| iolog::is_writable_name(name)).ok_or_else(|| {
                 let what = format_args!(
                     "the name {:?} cannot stand in the record of write_iolog: it must be UTF-8 text \
                      without line breaks and without blanks at its ends",
-                    target.path
+                    planned.path
                 );
                 job_refusal(job, libc::EINVAL, "write_iolog", what)
             })?;
@@ -64,16 +72,30 @@ impl Recorder {
         })))
     }
 
+    fn add(&mut self, now: Nanos, row: Row) {
+        self.rows.push((now, row));
+        if self.rows.len() == ROWS {
+            self.write_out();
+        }
+    }
+
     #[cold]
     fn write_out(&mut self) {
-        for (now, request) in self.rows.drain(..) {
+        for (now, row) in self.rows.drain(..) {
             let at = now.saturating_sub(self.started);
-            let target = request.target as usize;
-            let name = &self.names[target];
-            if !std::mem::replace(&mut self.open[target], true) {
-                iolog::file_line(&mut self.text, at, name, FileAction::Open);
+            let (Row::Io(Request { file, .. }) | Row::Close(file)) = row;
+            let (name, open) = (&self.names[file as usize], &mut self.open[file as usize]);
+            let was_open = std::mem::replace(open, matches!(row, Row::Io(_)));
+            match row {
+                Row::Io(Request { operation, offset, length, .. }) => {
+                    if !was_open {
+                        iolog::file_line(&mut self.text, at, name, FileAction::Open);
+                    }
+                    iolog::operation_line(&mut self.text, at, name, operation, offset, length);
+                }
+                Row::Close(_) if was_open => iolog::file_line(&mut self.text, at, name, FileAction::Close),
+                Row::Close(_) => {}
             }
-            iolog::operation_line(&mut self.text, at, name, request.operation, request.offset, request.length);
         }
         let written = self.file.write_all(&self.text);
         self.text.clear();
@@ -92,10 +114,11 @@ impl Witness for Recorder {
     }
 
     fn issued(&mut self, now: Nanos, request: &Request) {
-        self.rows.push((now, *request));
-        if self.rows.len() == ROWS {
-            self.write_out();
-        }
+        self.add(now, Row::Io(*request));
+    }
+
+    fn closed(&mut self, now: Nanos, file: u32) {
+        self.add(now, Row::Close(file));
     }
 
     fn finish(&mut self, now: Nanos) -> Result<(), RecordFailure> {

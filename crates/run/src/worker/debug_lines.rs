@@ -127,7 +127,7 @@ pub(crate) struct IoLines {
 
 impl IoLines {
     fn io(&self, what: &str, number: u64, request: &Request) {
-        let Request { operation, target, offset, length, .. } = *request;
+        let Request { operation, file, offset, length, .. } = *request;
         let direction = match operation {
             Operation::Read => 0,
             Operation::Write => 1,
@@ -135,7 +135,7 @@ impl IoLines {
             Operation::Sync => 3,
             Operation::DataSync => 4,
         };
-        let name = self.names.get(target as usize).map_or("", String::as_str);
+        let name = self.names.get(file as usize).map_or("", String::as_str);
         let text =
             format_args!("{what}: io_u {number:#x}: off={offset:#x},len={length:#x},ddir={direction},file={name}");
         self.debug_log.say(Subject::Io, text);
@@ -172,7 +172,7 @@ impl Witness for IoLines {
     }
 
     fn completed(&mut self, request: &Request) {
-        if let Some(index) = self.in_flight.iter().position(|(_, one)| one == request) {
+        if let Some(index) = self.in_flight.iter().position(|(_, issued)| request.is(issued)) {
             let (number, request) = self.in_flight.remove(index);
             self.io("complete", number, &request);
         }

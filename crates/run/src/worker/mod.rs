@@ -198,7 +198,7 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Bloc
     if let Some(bytes) = job.pass.as_ref().and_then(|pass| pass.purge_bytes) {
         return Ok(load.witnessed(Box::new(Purge::new(bytes))));
     }
-    let recorder = Recorder::open(job, &open.targets)?;
+    let recorder = Recorder::open(job, setup.files)?;
     let mut witnesses: Vec<Box<dyn Witness>> = Vec::new();
     if let Some(blocks) = blocks {
         witnesses.push(Box::new(BlockTracker(Arc::clone(blocks))));
@@ -352,6 +352,10 @@ impl Witness for Both {
 
     fn failed(&mut self, request: &Request) {
         self.each(|witness| witness.failed(request));
+    }
+
+    fn closed(&mut self, now: Nanos, file: u32) {
+        self.each(|witness| witness.closed(now, file));
     }
 
     fn waits(&mut self, now: Nanos, until: Nanos) {

@@ -78,7 +78,10 @@ fn check_handling(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings:
         KeepsFiles::WithOption(option) => draft.job.engine_options.is_on(option),
         KeepsFiles::WhenOffloaded => draft.job.depth.offload,
     };
-    if keeps && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
+    let files = &draft.job.files;
+    let files = u32::try_from(files.names.len()).unwrap_or(u32::MAX).max(files.count);
+    let exchanges = handling.open_at_once.is_some_and(|most| most < files);
+    if keeps && (exchanges || handling.unlink_each_pass) {
         let what = format!("engine {} keeps its files, and cannot exchange them while it runs", engine.name);
         findings.reject(
             &["openfiles", "unlink_each_loop", "ioengine"],
