@@ -109,7 +109,7 @@ pub struct FilePlan {
     pub may_create: bool,
     /// Allow writes to mounted block devices.
     pub may_write_mounted: bool,
-    /// Block devices that may be overwritten although they contain data, by serial number, WWID or size in bytes.
+    /// Block devices that may be overwritten although they contain data, by serial number, WWID or UUID.
     pub consent: Vec<String>,
     /// File selection, opening, locking and creation.
     pub handling: FileHandling,

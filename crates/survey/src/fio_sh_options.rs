@@ -58,7 +58,7 @@ const LETTERS: &[Letter] = &[
 ];
 
 /// The one option with a name, which the caller of [`FioShOptions::parse`] reads.
-const OVERWRITE: Letter = ('-', "IDENTITY", "repeats a device's serial number, WWID or size; once per device");
+const OVERWRITE: Letter = ('-', "IDENTITY", "repeats a device's serial number, WWID or UUID; once per device");
 
 /// How an option is written, without its value.
 fn spelling(letter: char) -> String {

@@ -16,6 +16,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use sys::devices::claims;
 use sys::devices::identity::{BlockDevice, number_under};
+use sys::devices::own_words::OwnWords;
 
 /// The root of /proc and /sys.
 pub(crate) const SYSTEM_ROOT: &str = "/";
@@ -454,10 +455,11 @@ fn consented_writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes, 
     let mut unused: Vec<&String> = repeated.iter().collect();
     for path in devices {
         let refused = |why: String| SurveyError::at(path, format!("is not overwritten: {why}"));
-        let known = identities(path).map_err(&refused)?;
-        let Some(at) = unused.iter().position(|word| known.contains(word)) else {
-            let known = known.join(" or ");
-            return Err(refused(format!("--overwrite names another device; this one is {known}")));
+        let words = own_words(path).map_err(&refused)?;
+        let Some(at) = unused.iter().position(|word| words.fits(word)) else {
+            let wrong: Vec<String> = repeated.iter().map(|word| words.why_not(word)).collect();
+            let (all, wrong) = (words.all(), wrong.join("; "));
+            return Err(refused(format!("--overwrite names another device; this one is {all} ({wrong})")));
         };
         unused.remove(at);
         check_unused(path).map_err(&refused)?;
@@ -470,19 +472,12 @@ fn consented_writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes, 
     }
 }
 
-/// Identities of a device, the most permanent first: serial number or WWID, otherwise name and size.
-fn identities(path: &Path) -> Result<Vec<String>, String> {
+/// The words that name a device and no other.
+fn own_words(path: &Path) -> Result<OwnWords, String> {
+    let root = Path::new(SYSTEM_ROOT);
     let number = number_under(path).map_err(|error| error.to_string())?;
-    let device = BlockDevice::by_number(Path::new(SYSTEM_ROOT), number);
-    let device = device.ok_or("the kernel does not list it")?;
-    let lasting = device.whole().serial().map(|serial| serial.split_whitespace().collect::<Vec<_>>().join("-"));
-    let size = device.size().ok_or("the kernel does not tell its size")?;
-    // A partition has the serial number of its disk; its size is added to distinguish it.
-    Ok(match lasting {
-        Some(serial) if device.is_partition() => vec![format!("{serial}:{size}")],
-        Some(serial) => vec![serial],
-        None => vec![format!("{}:{size}", device.name())],
-    })
+    let device = BlockDevice::by_number(root, number).ok_or("the kernel does not list it")?;
+    Ok(OwnWords::of(root, &device))
 }
 
 /// Checks that the device is neither in use nor holds a known signature; `--overwrite` does not override this.

@@ -88,7 +88,7 @@ pub(crate) struct CapacityArgs {
     /// several
     #[arg(long, value_name = "OPTION=VALUE", value_parser = survey::added_option)]
     with: Vec<(String, String)>,
-    /// Allow writes to the device with this serial number, WWID or NAME:SIZE
+    /// Allow writes to the device with this serial number, WWID or UUID
     #[arg(long, value_name = "IDENTITY")]
     overwrite: Vec<String>,
     /// Seed of the arrivals and of the order of trials [default: from the clock]

@@ -149,7 +149,7 @@ pub(crate) struct IoArgs {
     /// Report an I/O that is in flight for this time, like 10s; 0 to report none [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = survey::patience)]
     stuck_after: Option<u64>,
-    /// Allow writes to the device with this serial number, WWID or NAME:SIZE; repeat it for several devices
+    /// Allow writes to the device with this serial number, WWID or UUID; repeat it for several devices
     #[arg(long, value_name = "IDENTITY")]
     overwrite: Vec<String>,
 }

@@ -7,6 +7,7 @@ const LONGEST_NAME: usize = 60;
 /// Tests of the program that start programs without `house::Run`: launchers and servers in namespaces or under strace,
 /// a group of processes that is interrupted before it is killed, and interpreters that may not be there.
 const START_THEMSELVES: &[&str] = &[
+    "crates/cli/tests/cases/faults/guard.rs",
     "crates/cli/tests/cases/members.rs",
     "crates/cli/tests/cases/mpi.rs",
     "crates/cli/tests/cases/programs.rs",

@@ -1,12 +1,11 @@
-//! Claims on a block device: mounts, holders and existing data, which are reasons not to write to it, and the names
-//! that identify it.
+//! Claims on a block device: mounts, holders and existing data, which are reasons not to write to it.
 //!
 //! This module only collects facts; the caller decides whether the device may be written to. It opens devices for
 //! reading only.
 
 use crate::SysError;
 use crate::devices::identity::BlockDevice;
-use crate::devices::ioctl;
+use crate::devices::{backing, ioctl, writers};
 use crate::files::mounts;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -30,6 +29,22 @@ pub enum Claim {
     Held,
     /// Another loop device has the same backing file, and is in use.
     Twin {
+        /// Name of that device.
+        name: String,
+        /// How it is used.
+        used: Box<Claim>,
+    },
+    /// The kernel exports it to other machines; the name of the target.
+    Exported(String),
+    /// Another process has it open for writing.
+    OpenForWriting {
+        /// Name of its program.
+        program: String,
+        /// Its number.
+        process: u32,
+    },
+    /// A loop device shows this plain file, and is in use.
+    Shown {
         /// Name of that device.
         name: String,
         /// How it is used.
@@ -64,6 +79,11 @@ impl std::fmt::Display for Claim {
             Claim::Holder(name) => write!(f, "is in use: {name} is built on it"),
             Claim::Held => write!(f, "is in use (a file system, swap, LVM, RAID or another program holds it)"),
             Claim::Twin { name, used } => write!(f, "is on the same file as {name}, which {used}"),
+            Claim::Exported(name) => write!(f, "is exported by {name}"),
+            Claim::OpenForWriting { program, process } => {
+                write!(f, "is open for writing by {program} (process {process})")
+            }
+            Claim::Shown { name, used } => write!(f, "is what {name} shows, which {used}"),
             Claim::Partition(name) => write!(f, "has the partition {name}"),
             Claim::Signature { kind, offset } => write!(f, "holds data: {kind} (its mark is at byte {offset})"),
         }
@@ -89,7 +109,7 @@ pub fn on(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, 
 }
 
 /// Claims that are uses of the device at this time.
-fn uses(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, SysError> {
+pub(super) fn uses(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, SysError> {
     let mut found = Vec::new();
     for (mount, seen_by) in mounts::using_anywhere(root, device)? {
         let claim = Claim::Mounted { point: mount.point, seen_by };
@@ -109,6 +129,8 @@ fn uses(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, Sy
     if ioctl::is_held(path)? {
         found.push(Claim::Held);
     }
+    found.extend(backing::targets_on(root, device));
+    found.extend(writers::of(root, device));
     Ok(found)
 }
 
@@ -188,15 +210,6 @@ fn marks(text: &str) -> Vec<Claim> {
     lines.map(|(offset, kind)| Claim::Signature { kind: printable(kind.trim()), offset: printable(offset) }).collect()
 }
 
-/// Names that identify this device permanently, best first: its serial number or WWID (with `-partN` for a partition),
-/// and its size in bytes.
-pub fn identities(device: &BlockDevice) -> Vec<String> {
-    let part = device.partition_number().map(|number| format!("-part{number}")).unwrap_or_default();
-    let mut words: Vec<String> = device.identifiers().into_iter().map(|word| format!("{word}{part}")).collect();
-    words.extend(device.size().map(|size| size.to_string()));
-    words
-}
-
 /// Returns the block device that a device for raw commands belongs to: `/dev/sda` for `/dev/sg2`, `/dev/nvme0n1` for
 /// `/dev/ng0n1`; a block device itself.
 pub fn behind(root: &Path, path: &Path) -> Option<PathBuf> {
@@ -251,15 +264,5 @@ mod tests {
         assert_eq!(behind(root.path(), &node), Some(root.path().join("dev/nvme0n2")));
         std::fs::remove_dir(root.path().join("sys/block/nvme0n2")).unwrap();
         assert_eq!(behind(root.path(), &node), None);
-    }
-
-    #[test]
-    fn a_disk_goes_by_its_wwid_and_size_a_partition_by_its_number() {
-        let root = crate::devices::identity::tests::recorded();
-        let disk = BlockDevice::by_name(root.path(), "sda").unwrap();
-        assert_eq!(identities(&disk), ["naa.5000c5003a", "1073741824"]);
-        let partitions = disk.partitions();
-        assert_eq!(partitions.iter().map(BlockDevice::name).collect::<Vec<_>>(), ["sda1", "sda2"]);
-        assert_eq!(identities(&partitions[0]), ["naa.5000c5003a-part1", "1048576"]);
     }
 }

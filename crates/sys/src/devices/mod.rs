@@ -1,5 +1,8 @@
-//! Block devices: identity and properties, ioctls, and claims on them.
+//! Block devices: identity and properties, the words that name one, ioctls, and claims on them.
 
+pub mod backing;
 pub mod claims;
 pub mod identity;
 pub mod ioctl;
+pub mod own_words;
+mod writers;

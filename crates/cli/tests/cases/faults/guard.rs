@@ -4,7 +4,7 @@
 use super::devices::Device;
 use super::{Bench, Row, Shown, run_tool};
 use house::Run;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -243,6 +243,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.push(swapped());
     rows.extend(named());
     rows.extend(allowed());
+    rows.extend(shared());
     rows
 }
 
@@ -459,4 +460,109 @@ fn allowed() -> Vec<Row> {
             Ok(shown)
         }),
     ]
+}
+
+/// A plain file that is a mounted device, too, and a device that another process writes to.
+fn shared() -> Vec<Row> {
+    vec![
+        Row::new("guard: a plain file that is mounted", "mount of its loop device", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let _mounted = Mounted::new(bench, &device.name())?;
+            let name = device.name();
+            let wanted = format!("is what {} shows, which is mounted at", name.trim_start_matches("/dev/"));
+            let link = bench.file("link");
+            std::fs::hard_link(&device.backing, &link).map_err(|error| error.to_string())?;
+            refused(bench, &device, &text(&link), &file_ways(&link).each_ref().map(String::as_str), &[&wanted])?;
+            let ways = file_ways(&device.backing);
+            refused(bench, &device, &text(&device.backing), &ways.each_ref().map(String::as_str), &[&wanted])
+        }),
+        Row::new("guard: a plain file below two devices", "losetup over its loop device, mounted", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let upper = run_tool("losetup", &["--find", "--show", &device.name()])?;
+            let mounted = Mounted::new(bench, &upper);
+            let ways = file_ways(&device.backing);
+            let shown = mounted.as_ref().map_err(Clone::clone).and_then(|_| {
+                refused(
+                    bench,
+                    &device,
+                    &text(&device.backing),
+                    &ways.each_ref().map(String::as_str),
+                    &["is built on it"],
+                )
+            });
+            drop(mounted);
+            run_tool("losetup", &["--detach", &upper])?;
+            shown
+        }),
+        Row::new("guard: a plain file of an idle loop device", "losetup, not in use", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let words = format!("--name=a --filename={} --size=1m --rw=write", text(&device.backing));
+            let ran = bench.run(bench.fio(&words))?;
+            let shown = ran.expect(0, &[])?;
+            ran.expect_ios("write", 256..=256)?;
+            Ok(shown)
+        }),
+        Row::new("guard: another process writes to it", "a shell that has it open", |bench| {
+            let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
+            let reader = Opened::new(&device.name(), "<")?;
+            let words = format!("--name=a --filename={} --size=4k --rw=write", device.name());
+            bench.run(bench.fio(&words))?.expect(0, &[]).map_err(|why| format!("a reader: {why}"))?;
+            drop(reader);
+            let writer = Opened::new(&device.name(), "<>")?;
+            let wanted = format!("is open for writing by sh (process {})", writer.0.id());
+            refused(bench, &device, &device.name(), WAYS, &[&wanted, "allow_mounted_write=1"])
+        }),
+        Row::new("guard: a partition goes by its own UUID", "write_consent=PARTUUID on an ext4", |bench| {
+            let script = "label: dos\nlabel-id: 0xcafe0141\nstart=2048, size=8192, type=83\n";
+            let mut device = Device::over(bench, 16 * MIB, |path| table(path, script))?;
+            // Where the kernel has not found it itself.
+            let _ = run_tool("addpart", &[&device.name(), "1", "2048", "8192"]);
+            let partition = text(&device.partition()?);
+            let wrong =
+                ["1", "4194304", "cafe0141", "cafe0141-02"].map(|word| format!("--rw=write --write_consent={word}"));
+            ext4(Path::new(&partition))?;
+            let says = &["ext4", "write_consent=cafe0141-01"];
+            refused(bench, &device, &partition, &wrong.each_ref().map(String::as_str), says)?;
+            let words = format!("--name=a --filename={partition} --size=1m --rw=write --write_consent=cafe0141-01");
+            let ran = bench.run(bench.fio(&words))?;
+            ran.expect_ios("write", 256..=256)?;
+            ran.expect(0, &[])
+        }),
+    ]
+}
+
+/// Ways to write to a plain file, of which the last is a job that reads more than there is.
+fn file_ways(file: &Path) -> [String; 6] {
+    [
+        "--rw=write".to_owned(),
+        "--rw=randrw --ioengine=libaio --iodepth=4 --allow_mounted_write=1".to_owned(),
+        format!("--rw=write --allow_mounted_write=1 --write_consent={}", 16 * MIB),
+        format!("--rw=write --write_consent={}", file.display()),
+        "--rw=write --ioengine=mmap".to_owned(),
+        "--rw=read --size=17m".to_owned(),
+    ]
+}
+
+/// A process that has a device open.
+struct Opened(std::process::Child);
+
+impl Opened {
+    fn new(device: &str, how: &str) -> Result<Opened, String> {
+        let failed = |error: std::io::Error| error.to_string();
+        let script = format!("exec 9{how} {device}; echo open; read line");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &script]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut process = shell.spawn().map_err(failed)?;
+        let mut line = [0; 5];
+        let shown = process.stdout.take().ok_or("no output")?.read_exact(&mut line);
+        let opened = Opened(process);
+        shown.map(|()| opened).map_err(failed)
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

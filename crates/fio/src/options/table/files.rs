@@ -50,7 +50,7 @@ fn add_names(draft: &mut Draft, text: &str, _: &Context<'_>) -> Outcome {
 fn consent(text: &str) -> Result<Vec<String>, Complaint> {
     let names: Vec<String> = text.split(',').map(|word| word.trim().to_owned()).collect();
     if names.iter().any(String::is_empty) {
-        let help = "write the serial number, the WWID or the size in bytes of the device that may be overwritten";
+        let help = "write the serial number, WWID or UUID of the device that may be overwritten";
         return Err(Complaint::new("names no device", help));
     }
     Ok(names)
@@ -71,7 +71,7 @@ rows! {
     "allow_mounted_write": BOOL, "0" => Switch(job.files.may_write_mounted);
         "Allow writes to mounted block devices, if write_consent names them as well";
     "write_consent": TEXT => Text(job.files.consent, consent);
-        "Overwrite the block devices with these serial numbers, WWIDs or sizes in bytes, separated by `,`, although \
+        "Overwrite the block devices with these serial numbers, WWIDs or UUIDs, separated by `,`, although \
          they hold data";
     "pre_read": BOOL, "0" => Switch(job.files.pre_read);
         "Read the files into the page cache before the job; turns invalidate off";
