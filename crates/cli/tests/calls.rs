@@ -31,6 +31,13 @@ fn a_laid_out_file_is_flushed_unless_create_fsync_is_off() {
 }
 
 #[test]
+fn data_to_be_verified_is_flushed_only_if_the_page_cache_has_it() {
+    let flushes =
+        |direct| traced("fdatasync", &format!("--name=a --size=64k --rw=write --verify=md5 --direct={direct}")).len();
+    assert_eq!((flushes(0), flushes(1)), (1, 0));
+}
+
+#[test]
 fn end_syncfs_flushes_the_file_system_of_each_file() {
     let words = "--name=a --size=64k --rw=write --nrfiles=2";
     assert_eq!(traced("syncfs", &format!("{words} --end_syncfs=1")).len(), 2);

@@ -314,7 +314,7 @@ impl WayDown<'_, '_> {
             return Some(known);
         }
         let at = self.push(Layer { name: device.name().to_owned(), device: true, ..Layer::default() })?;
-        let (kind, bottom) = bottom_of(device);
+        let (kind, bottom) = bottom_of(self.all.root, device);
         kind.clone_into(&mut self.found[at].kind);
         if let Some(file) = device.backing_file().filter(|_| !device.is_partition()) {
             self.found[at].held_by = Some(file.display().to_string());
@@ -346,9 +346,22 @@ impl WayDown<'_, '_> {
     }
 }
 
+/// The name under which the driver of a device registered its numbers, in /proc/devices.
+fn driver(root: &Path, device: &BlockDevice) -> Option<String> {
+    let major = device.number()?.major.to_string();
+    let text = std::fs::read_to_string(root.join("proc/devices")).ok()?;
+    let (_, of_blocks) = text.split_once("Block devices:")?;
+    let mut numbers = of_blocks.lines().filter_map(|line| line.trim().split_once(' '));
+    numbers.find(|(number, _)| *number == major).map(|(_, name)| name.to_owned())
+}
+
 /// Type of a device, and its bottom if no device is visible below it.
-fn bottom_of(device: &BlockDevice) -> (&'static str, Bottom) {
+fn bottom_of(root: &Path, device: &BlockDevice) -> (&'static str, Bottom) {
     let name = device.name();
+    // Devices of null_blk have any name that configfs gave them.
+    if driver(root, device).as_deref() == Some("nullb") {
+        return ("null_blk", Bottom::Memory);
+    }
     let is_of = |prefix: &str| {
         name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
     };

@@ -207,15 +207,19 @@ fn devices_that_only_look_like_disks_are_memory_or_unknown() {
         .device("zram0", "253:0", &[])
         .device("ram0", "1:0", &[])
         .device("nullb0", "252:0", &[])
+        .device("fast", "251:7", &[])
         .device("sdc", "8:32", &[("device/model", "scsi_debug      ")])
         .device("dm-0", "253:1", &[("dm/uuid", "VDO-5a8f"), ("dm/name", "vdo")])
         .device("nbd0", "43:0", &[])
         .device("vda", "254:0", &[])
         .device("nvme0n1", "259:0", &[("device/model", "ACME 1 TB")]);
+    let drivers = "Character devices:\n254 nullb\n\nBlock devices:\n  7 loop\n251 nullb\n254 virtblk\n";
+    fs::write(recorded.root.path().join("proc/devices"), drivers).unwrap();
     for (device, expected) in [
         ("zram0", "zram0 zram: memory"),
         ("ram0", "ram0 brd: memory"),
         ("nullb0", "nullb0 null_blk: memory"),
+        ("fast", "fast null_blk: memory"),
         ("sdc", "sdc disk: memory"),
         ("dm-0", "dm-0 vdo: unknown, the device mapper shows no device below it"),
         ("nbd0", "nbd0 nbd: unknown, a server answers over a network or a socket"),

@@ -6,6 +6,9 @@ use engine::{Completion, EngineError, Io, Submitted};
 use load::Request;
 use plan::{ContinueOnError, Operation};
 use std::io::Error;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use sys::devices::identity::BlockDevice;
 
 /// The result of an I/O that did not fail but moved no byte.
 const NOTHING_MOVED: i64 = 0;
@@ -94,12 +97,15 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             }
             return;
         }
+        let hint = match self.files.open.path_of(request.file) {
+            Some(file) if errno == libc::ENOSPC => what_is_full(file),
+            _ => advice(self.job, request, result).to_owned(),
+        };
         let message = format!(
-            "{operation} of {} bytes at offset {} of {path}: {}{}",
+            "{operation} of {} bytes at offset {} of {path}: {}{hint}",
             request.length,
             request.offset,
             Error::from_raw_os_error(errno),
-            advice(self.job, request, result),
         );
         self.statistics.record.fault.keep_first(errno, operation, &message);
         self.ended_by_fault = true;
@@ -154,8 +160,21 @@ fn advice(job: &plan::JobPlan, request: &Request, result: i64) -> &'static str {
         libc::ENOTTY | libc::EOPNOTSUPP if request.operation == Operation::Trim => {
             " (only block devices that support discard can be trimmed)"
         }
-        libc::ENOSPC => " (the file system is full)",
         _ => "",
+    }
+}
+
+/// Names what is full: a file system, or what a thin volume takes its blocks from.
+fn what_is_full(file: &Path) -> String {
+    let is_device = std::fs::metadata(file).is_ok_and(|found| found.file_type().is_block_device());
+    let device = is_device.then(|| BlockDevice::under(Path::new("/"), file).ok().flatten());
+    let Some(device) = device else { return " (the file system is full)".to_owned() };
+    let below = device.map(|device| device.members()).unwrap_or_default();
+    let below: Vec<String> =
+        below.iter().map(|member| member.model().unwrap_or_else(|| member.name().to_owned())).collect();
+    match below.as_slice() {
+        [] => " (the device has no room left)".to_owned(),
+        names => format!(" (the device takes its blocks from {}, which is full)", names.join(", ")),
     }
 }
 

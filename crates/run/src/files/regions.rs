@@ -71,7 +71,11 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
     for (number, path) in (0..).zip(paths) {
         let (kind, real_size) = match job.files.handling.file_type {
             _ if !needs_files(job) => (FileKind::NameOnly, 0),
-            None => kind_and_size(&path)?,
+            None => {
+                let found = kind_and_size(&path)?;
+                refuse_below_dev(&path, found.0)?;
+                found
+            }
             Some(said) => take_as(said, &path)?,
         };
         let wanted = wanted(job, index, number, count, real_size);
@@ -167,6 +171,26 @@ pub(crate) fn kind_and_size(path: &Path) -> Result<(FileKind, u64), JobError> {
     } else {
         Ok((FileKind::Other, 0))
     }
+}
+
+/// Refuses to create a file among the nodes of devices, where a mistyped name would measure memory.
+fn refuse_below_dev(path: &Path, kind: FileKind) -> Result<(), JobError> {
+    use std::os::unix::fs::MetadataExt;
+    let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
+    // Memory that is mounted there, or for that purpose a directory there, is for files.
+    let is_below = |folder: PathBuf| {
+        let device = |path: &Path| std::fs::metadata(path).ok().map(|found| found.dev());
+        folder.starts_with("/dev") && !folder.starts_with("/dev/shm") && device(&folder) == device(Path::new("/dev"))
+    };
+    if kind != FileKind::Regular || path.exists() || !folder.is_some_and(is_below) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} does not exist, and a file of this name would be in memory, among the nodes of devices; name a device that \
+         is there (lsblk lists them), or a file elsewhere",
+        path.display()
+    );
+    Err(refusal(libc::ENOENT, "open", message))
 }
 
 /// The smallest block of the job, in bytes.
