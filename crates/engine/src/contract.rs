@@ -89,6 +89,8 @@ pub struct JobFacts<'a> {
     pub priority: u16,
     /// Writes must be atomic: complete or absent after a crash (`atomic`).
     pub atomic: bool,
+    /// No trim may be in flight next to other I/Os: those that follow may depend on it.
+    pub trims_alone: bool,
     /// Name of the engine to which threads pass the I/Os (`io_submit_mode=offload`).
     pub offloads_to: Option<&'a str>,
     /// Access pattern, if the kernel may be given it as a hint.

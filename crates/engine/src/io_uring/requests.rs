@@ -81,6 +81,35 @@ pub(crate) struct Requests {
     priorities: Option<Box<Priorities>>,
     /// Entries built so far, if that matters.
     entries: u64,
+    trims: Trims,
+}
+
+/// Trims that go through the ring: those of block devices, from Linux 6.12 on.
+#[derive(Debug)]
+struct Trims {
+    /// By target: true if the kernel takes its trims.
+    taken: Box<[bool]>,
+    /// By slot: the bytes of its trim, of which the kernel says nothing; 0 if it has none.
+    lengths: Box<[u32]>,
+    in_flight: u32,
+}
+
+impl Trims {
+    fn of<C>(setup: &Setup<'_, C>) -> Self {
+        let any = !setup.job.trims_alone && has_discard();
+        let taken: Box<[bool]> = setup.targets.iter().map(|target| any && target.block_device).collect();
+        let slots = if taken.contains(&true) { setup.depth as usize } else { 0 };
+        Trims { taken, lengths: vec![0; slots].into(), in_flight: 0 }
+    }
+}
+
+/// True if the kernel discards by an entry: BLOCK_URING_CMD_DISCARD of linux/blkdev.h, from Linux 6.12 on. It cannot be
+/// asked, and answers an entry of an older kernel as it answers a wrong one.
+fn has_discard() -> bool {
+    let system = rustix::system::uname();
+    let release = system.release().to_str().unwrap_or_default();
+    let mut numbers = release.split(|other: char| !other.is_ascii_digit()).map_while(|number| number.parse().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6u32, 12u32)
 }
 
 /// Common parts of all entries of reads, or of writes.
@@ -128,6 +157,7 @@ impl Requests {
             force_async,
             priorities,
             entries: 0,
+            trims: Trims::of(setup),
         })
     }
 
@@ -202,6 +232,53 @@ impl Requests {
         let file = Fd(self.files[io.target as usize]);
         let which = if io.operation == Operation::DataSync { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
         opcode::Fsync::new(file).flags(which).build().flags(self.next_flags()).user_data(u64::from(io.slot))
+    }
+
+    /// The entry of a trim; `None` if the kernel takes none.
+    #[cold]
+    pub(super) fn trim(&mut self, io: &Io) -> Option<Entry> {
+        /// `_IO(0x12, 0)`, BLOCK_URING_CMD_DISCARD of linux/blkdev.h.
+        const DISCARD: u64 = 0x1200;
+        if !self.trims.taken[io.target as usize] {
+            return None;
+        }
+        let flags = self.next_flags().bits();
+        // The offset is where other entries have an address, and the length where they have nothing.
+        let entry = entry::Transfer {
+            start: entry::Start { operation: opcode::UringCmd16::CODE, flags, priority: 0 },
+            file: self.files[io.target as usize],
+            offset: DISCARD,
+            address: io.offset,
+            user_data: u64::from(io.slot),
+            reserved: [u64::from(io.length), 0],
+            ..entry::Transfer::default()
+        };
+        Some(entry.into())
+    }
+
+    /// The trim of this slot is queued.
+    pub(super) fn trim_queued(&mut self, io: &Io) {
+        self.trims.lengths[io.slot as usize] = io.length;
+        self.trims.in_flight += 1;
+    }
+
+    /// True if a trim is queued or in flight.
+    #[inline(always)]
+    pub(super) fn has_trims(&self) -> bool {
+        self.trims.in_flight > 0
+    }
+
+    /// Gives trims that succeeded their bytes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn finish_trims(&mut self, done: &mut [Completion]) {
+        for completion in done {
+            let length = std::mem::take(&mut self.trims.lengths[completion.slot as usize]);
+            if length > 0 {
+                self.trims.in_flight -= 1;
+                completion.result = if completion.result == 0 { i64::from(length) } else { completion.result };
+            }
+        }
     }
 
     /// Does a trim or sync as a plain call.

@@ -137,6 +137,10 @@ impl Ring {
             Operation::Read | Operation::Write => self.requests.varied(io).into(),
             // A ring with IOPOLL takes only reads and writes.
             Operation::Sync | Operation::DataSync if !self.settings.polled => self.requests.sync(io),
+            Operation::Trim if !self.settings.polled => match self.requests.trim(io) {
+                Some(entry) => return self.push_trim(io, entry),
+                None => return self.carry_out(io),
+            },
             Operation::Sync | Operation::DataSync | Operation::Trim => return self.carry_out(io),
         };
         self.push(entry)
@@ -304,6 +308,14 @@ impl Ring {
         Submitted::Queued
     }
 
+    fn push_trim(&mut self, io: &Io, entry: Entry) -> Submitted {
+        let submitted = self.push(entry);
+        if submitted == Submitted::Queued {
+            self.requests.trim_queued(io);
+        }
+        submitted
+    }
+
     /// Does a trim, or a sync on a ring with IOPOLL, as a plain call. It must not overtake I/Os queued before it.
     #[cold]
     fn carry_out(&self, io: &Io) -> Submitted {
@@ -344,6 +356,10 @@ impl Ring {
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let count = self.completions.take(max, done);
         self.in_flight -= count;
+        if self.requests.has_trims() {
+            let first = done.len() - count as usize;
+            self.requests.finish_trims(&mut done[first..]);
+        }
         count
     }
 

@@ -4,7 +4,7 @@ use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
 use crate::sandbox::{Call, forbidding, watching};
 use crate::works::is_left_out;
-use engine::{Completion, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
+use engine::{Completion, Engine, EngineClock, Io, JobFacts, Operation, Submitted, Visitor, dispatch};
 use measure::SystemClock;
 use plan::option::Value;
 
@@ -184,7 +184,7 @@ fn no_engine_reaps_more_than_max() {
     }
 }
 
-/// Offers a sync and a trim while a write is queued, and again after a flush.
+/// Offers a sync and a trim while a write is queued, and again after a flush, in a job whose trims are alone.
 struct Overtake<'a>(&'a Place);
 
 impl Visitor for Overtake<'_> {
@@ -192,7 +192,8 @@ impl Visitor for Overtake<'_> {
 
     fn visit<E: Engine>(self) -> Self::Out {
         let clock = E::Clock::for_worker(&SystemClock::start());
-        let mut rig = Rig::<E>::open(&options(&[]), &self.0.targets(), DEPTH, clock).unwrap();
+        let facts = JobFacts { trims_alone: true, ..JobFacts::default() };
+        let mut rig = Rig::<E>::of_job(facts, &options(&[]), &self.0.targets(), DEPTH, clock).unwrap();
         let at = |slot, operation, length| Io { slot, ..io(operation, 0, 0, length) };
         assert_eq!(rig.engine.submit(at(0, Operation::Write, BLOCK)), Submitted::Queued);
         let trim = rig.engine.submit(at(1, Operation::Trim, BLOCK));

@@ -72,8 +72,18 @@ impl<E: Engine> Rig<E> {
         depth: u32,
         clock: E::Clock,
     ) -> Result<Self, EngineError> {
+        Self::of_job(JobFacts::default(), options, targets, depth, clock)
+    }
+
+    pub(crate) fn of_job(
+        facts: JobFacts<'_>,
+        options: &EngineOptions,
+        targets: &[Target],
+        depth: u32,
+        clock: E::Clock,
+    ) -> Result<Self, EngineError> {
         let buffers = Buffers::new(depth);
-        let job = JobFacts { name: "rig", ..JobFacts::default() };
+        let job = JobFacts { name: "rig", ..facts };
         let setup = Setup { options, job, targets, depth, buffers: buffers.start(), buffer_stride: STRIDE, clock };
         Ok(Rig { engine: E::open(setup)?, buffers, depth })
     }

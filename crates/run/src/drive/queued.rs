@@ -129,7 +129,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Counts an I/O that an asynchronous engine performed itself, because the kernel has only a synchronous call for
-    /// it.
+    /// it. It has no submission latency.
     #[cold]
     fn done_at_once(&mut self, completion: Completion, before: Nanos) -> Result<Nanos, EngineError> {
         let now = self.clock.now();
@@ -137,8 +137,17 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.slots.accept_alone(completion.slot, before);
         self.statistics.record.submitted(1, self.slots.busy());
         self.statistics.record.reaped(1);
-        self.finish_equal(&[completion], now)?;
-        Ok(self.after_checks(now))
+        let Completed { direction: Some(direction), bytes, times, whole: true } = self.completed(completion, now)
+        else {
+            self.finish_equal(&[completion], now)?;
+            return Ok(self.after_checks(now));
+        };
+        let request = self.slots.get(completion.slot).request;
+        self.statistics.synchronous::<LATENCY>(direction, u64::from(bytes), times);
+        let ready = self.observe_completed(completion.slot, &request, times);
+        self.slots.release(completion.slot);
+        self.load.completed(&request);
+        Ok(ready)
     }
 
     /// [`Drive::submit_here`] as a call, for rare callers outside the loop.

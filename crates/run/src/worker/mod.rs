@@ -26,7 +26,7 @@ use load::content::Content;
 use load::{Load, LoadSetup, RecordFailure, Region, Request, SharedZones, Witness};
 use measure::{Clock, Nanos, SystemClock};
 use model::JobError;
-use plan::{Isolation, JobPlan, WorkerPlan};
+use plan::{Isolation, JobPlan, Mix, WorkerPlan};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -305,6 +305,8 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         runtime: job.limits.runtime,
         priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
         atomic: job.files.atomic,
+        // A block that was trimmed is written next, or read back.
+        trims_alone: job.load.mix == Mix::TrimWrite || job.verify.as_ref().is_some_and(|plan| plan.trim.is_some()),
         offloads_to: job.depth.offload.then_some(job.engine),
         order: order(job),
         map_advice: job.pass.as_ref().and_then(|pass| pass.map_advice),

@@ -12,6 +12,23 @@ pub(super) fn patterns() -> Vec<Case> {
         Case::report("a_mix", "--name=a --size=2m --rw=rw").mixed(),
         Case::report("a_random_mix_of_70_percent", "--name=a --size=4m --rw=randrw --rwmixread=70").mixed(),
         Case::report("a_mix_by_writes", "--name=a --size=4m --rw=randrw --rwmixwrite=30").mixed(),
+        Case::report(
+            "trims_by_libaio",
+            "--name=a --filename={dev} --size=4m --rw=trim --bs=64k --ioengine=libaio --iodepth=8",
+        )
+        .on_device(),
+        Case::report(
+            "trims_by_posixaio",
+            "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k --ioengine=posixaio",
+        )
+        .on_device(),
+        Case::report(
+            "trims_by_io_uring_at_depth",
+            "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k --ioengine=io_uring --iodepth=8",
+        )
+        .on_device()
+        .free_depths()
+        .newest_only(),
         Case::report("trims_on_a_device", "--name=a --filename={dev} --size=4m --rw=trim --bs=64k").on_device(),
         Case::report("random_trims_on_a_device", "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k")
             .on_device(),
