@@ -62,7 +62,11 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut now = self.clock.now();
         while let Some((request, present)) = self.next_alone(now)? {
             now = present;
-            if let Err(error) = locks.acquire(request.file, request.operation) {
+            let taken = match self.files.open.paths.get(request.target as usize) {
+                Some(path) => locks.acquire(request.target, path, request.operation),
+                None => Ok(()),
+            };
+            if let Err(error) = taken {
                 self.fault(&request, -i64::from(error.raw_os_error()));
                 continue;
             }

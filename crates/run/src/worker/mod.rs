@@ -120,7 +120,7 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, turn: Option<Turn<'_>>, records: Work
         lay_out(job, &[setup.files.to_vec()], &mut |_| {}, &mut || !control.stop_requested())?;
     }
     let mut open = OpenFiles::open(job, setup.files, control)?;
-    let locks = FileLocks::open(handling.lock, setup.files)?;
+    let locks = FileLocks::open(handling.lock, setup.files, &open.paths)?;
     if job.files.pre_read {
         control.state.store(WorkerState::PreReading as u32, Relaxed);
         open.pre_read(setup.files, &|| !control.stop_requested())?;

@@ -28,6 +28,7 @@ pub(super) fn handling() -> Vec<Case> {
             "--name=a --size=64k --filename=f --rw=rw --lockfile=readwrite --numjobs=2",
         )
         .mixed(),
+        write("locked_files_of_which_one_is_open", "--nrfiles=4 --openfiles=1 --lockfile=readwrite"),
         write("laid_out_side_by_side", "--create_serialize=0 --numjobs=2"),
         write("made_when_opened", "--create_on_open=1"),
         Case::status("nothing_to_read_in_a_file_made_when_opened", "--name=a --size=16k --rw=read --create_on_open=1")

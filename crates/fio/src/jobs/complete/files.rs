@@ -64,13 +64,9 @@ fn check_handling(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings:
     if handling.fill && load.mix != Mix::Only(Direction::Write) {
         findings.reject(&["fill_device", "rw"], "fill_device fills by writing", "use rw=write or rw=randwrite");
     }
-    if handling.lock != FileLock::None && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
-        let what = "lockfile locks files that stay open for the whole job";
-        findings.reject(
-            &["lockfile", "openfiles", "unlink_each_loop"],
-            what,
-            "leave openfiles and unlink_each_loop out",
-        );
+    if handling.lock != FileLock::None && handling.unlink_each_pass {
+        let what = "lockfile locks files that are there for the whole job";
+        findings.reject(&["lockfile", "unlink_each_loop"], what, "leave unlink_each_loop out");
     }
     let keeps = match engine.capabilities.keeps_files {
         KeepsFiles::Never => false,
