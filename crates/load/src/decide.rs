@@ -11,7 +11,7 @@ use super::next_offset::{self, Offer, Targets};
 use super::pace::{Pace, Think, Verdict};
 use super::random::{Purpose, Random, stream_seed};
 use super::replay::{RecordFailure, Recording, Replay, Witness};
-use super::review::{Review, Turn};
+use super::review::{Numbers, Review, Turn};
 use super::syncs::{Flushes, Syncs};
 use super::verify_resume::Skips;
 use super::walk::Walk;
@@ -161,6 +161,12 @@ impl Load {
             Some(walk) => load.replay = Some(Box::new(Replay::of_walk(job, walk))),
             None => {}
         }
+        if let Some(mut skips) = load.skips.take() {
+            let at_once =
+                || Load { pace: Pace::new(&at_will, &job.load, 0), think: Think::new(&at_will), ..load.again() };
+            skips.number(|| Numbers::of(job, at_once));
+            load.skips = Some(skips);
+        }
         if replays && let Some(mut review) = load.review.take() {
             review.replay(load.again());
             load.review = Some(review);
@@ -174,7 +180,7 @@ impl Load {
     }
 
     /// A copy of the load that issues the same I/Os as this one from now on, without verification, replay or witness.
-    fn again(&self) -> Load {
+    pub(super) fn again(&self) -> Load {
         Load {
             run: self.run.clone(),
             targets: self.targets.clone(),
@@ -336,7 +342,15 @@ impl Load {
         if let Some(flushes) = &mut self.flushes {
             flushes.completed(request);
         }
+        if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
+            review.completed(request);
+        }
         self.tell_completed(request);
+    }
+
+    /// True if the job reads blocks back while it writes others.
+    pub fn reviews_among_writes(&self) -> bool {
+        self.review.as_ref().is_some_and(Review::is_among_writes)
     }
 
     fn tell_completed(&mut self, request: &Request) {
@@ -450,16 +464,14 @@ impl Load {
             Verdict::Pause(next) => return next,
         }
         if let Some(next) = self.review.as_mut().map(Review::step).and_then(review_step) {
-            if matches!(next, Next::Issue(_)) {
-                // A trim of a block that was written counts for number_ios.
-                self.limits.count(1, 0);
-            }
-            return next;
+            return self.count_review_step(next);
         }
         if self.replay.is_some() {
             return self.replayed(now);
         }
-        if self.limits.reached() {
+        // Blocks that were chosen for a trim are still trimmed, whatever the number of I/Os is by then (as in fio).
+        let trims_first = || self.review.as_ref().is_some_and(Review::has_to_trim);
+        if self.limits.reached() || (self.limits.ios_reached() && !trims_first()) {
             if let Some(next) = self.rest_of_review() {
                 return next;
             }
@@ -557,6 +569,13 @@ impl Load {
             {
                 return self.issue(target, direction, offset, length);
             }
+            if let Some(files) = &mut self.files
+                && files.has_had_enough(target, &self.targets.each[target])
+                && !self.targets.comes_to_an_end(target)
+            {
+                files.make_way(target);
+                continue;
+            }
             match self.targets.take(target, direction) {
                 Offer::Bytes { offset, length } => return self.issue(target, direction, offset, length),
                 Offer::Restarted if self.rules.drops_cache => return Next::DropCache(index(target)),
@@ -598,7 +617,7 @@ impl Load {
         self.chosen = None;
         self.turn = target + 1;
         if let Some(files) = &mut self.files {
-            files.selected(target);
+            files.selected(target, length);
         }
         self.passes.ios += 1;
         self.limits.count(1, u64::from(length));
@@ -642,7 +661,18 @@ impl Load {
 
     /// Reads back the remaining blocks when a pass has issued all its writes.
     fn rest_of_review(&mut self) -> Option<Next> {
-        self.review.as_mut().map(Review::finish).and_then(review_step)
+        let next = self.review.as_mut().map(Review::finish).and_then(review_step)?;
+        Some(self.count_review_step(next))
+    }
+
+    fn count_review_step(&mut self, next: Next) -> Next {
+        match &next {
+            // A trim of a block that was written counts for number_ios.
+            Next::Issue(_) => self.limits.count(1, 0),
+            Next::Review { request, .. } => self.limits.count_review(request.length),
+            _ => {}
+        }
+        next
     }
 
     fn next_cache_to_drop(&mut self) -> Option<u32> {

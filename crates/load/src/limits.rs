@@ -13,13 +13,25 @@ pub(super) struct Limits {
     /// Bytes of one loop.
     loop_bytes: u64,
     loops: u64,
-    /// True if passes are repeated until the amount of a loop is reached. With gaps between blocks or zones, a pass
-    /// that ends with the last block is complete.
-    fills_up: bool,
+    filling: Filling,
     /// True if blocks are verified when the last pass has written them, and not after each pass.
     verifies_last_pass: bool,
     issued_bytes: u64,
     issued_ios: u64,
+    /// Bytes of written blocks that were read back.
+    reviewed_bytes: u64,
+}
+
+/// Passes beyond the first, while the amount of a loop is not reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filling {
+    /// None. With gaps between blocks or zones, a pass that ends with the last block is complete.
+    Nothing,
+    /// By what was issued.
+    ByIssued,
+    /// By what was read back, too: a job that verifies each block that it wrote once, because of a random map, reads it
+    /// back after each pass (as in fio).
+    ByIssuedAndReviewed,
 }
 
 impl Limits {
@@ -31,17 +43,19 @@ impl Limits {
         let loop_bytes = bytes_per_loop(job, regions).saturating_mul(times);
         // A time-based job runs until its time is over, whatever was issued by then (fio ignores number_ios, too).
         let counted = !is_time_based(job);
+        let filling = filling(job);
         Limits {
             bytes: counted.then(|| if until_all_written { u64::MAX } else { loop_bytes.saturating_mul(loops) }),
             ios: job.limits.ios.filter(|_| counted).map(|ios| ios.saturating_mul(times).saturating_mul(loops)),
             loop_bytes: if until_all_written { 0 } else { loop_bytes },
             loops,
-            fills_up: fills_up(job),
-            verifies_last_pass: job.files.io_size.is_some()
+            filling,
+            verifies_last_pass: (job.files.io_size.is_some() && filling != Filling::ByIssuedAndReviewed)
                 || matches!(job.load.distribution, Distribution::Sequence(_))
                 || job.verify.as_ref().is_some_and(|plan| plan.only),
             issued_bytes: 0,
             issued_ios: 0,
+            reviewed_bytes: 0,
         }
     }
 
@@ -50,23 +64,38 @@ impl Limits {
         self.issued_bytes += bytes;
     }
 
+    /// Counts a block that is read back.
+    pub(super) fn count_review(&mut self, bytes: u32) {
+        self.reviewed_bytes += u64::from(bytes);
+    }
+
     /// Allows this number of further I/Os and no more, within the limits that there are.
     pub(super) fn allow(&mut self, further: u64) {
         let most = self.issued_ios.saturating_add(further);
         self.ios = Some(self.ios.map_or(most, |ios| ios.min(most)));
     }
 
-    /// True if the limit is reached.
+    /// True if the amount is reached.
     pub(super) fn reached(&self) -> bool {
-        self.bytes.is_some_and(|bytes| self.issued_bytes >= bytes) || self.ios.is_some_and(|ios| self.issued_ios >= ios)
+        self.bytes.is_some_and(|bytes| self.issued_bytes >= bytes)
+    }
+
+    /// True if the number of I/Os is reached.
+    pub(super) fn ios_reached(&self) -> bool {
+        self.ios.is_some_and(|ios| self.issued_ios >= ios)
     }
 
     /// True if another pass follows after this number of passes: one for each loop, and more while the amount of one
     /// loop is short of at least a block of `largest` bytes. So an `io_size` larger than the region counts once for all
     /// loops, as in fio.
     pub(super) fn wants_another_pass(&self, passes: u64, largest: u32) -> bool {
-        let short = self.loop_bytes.saturating_sub(self.issued_bytes);
-        self.bytes.is_none() || passes < self.loops || (self.fills_up && short >= u64::from(largest))
+        let done = match self.filling {
+            Filling::Nothing => u64::MAX,
+            Filling::ByIssued => self.issued_bytes,
+            Filling::ByIssuedAndReviewed => self.issued_bytes.saturating_add(self.reviewed_bytes),
+        };
+        let is_short = self.loop_bytes.saturating_sub(done) >= u64::from(largest);
+        self.bytes.is_none() || passes < self.loops || is_short
     }
 
     /// True if what a pass wrote is verified at its end; false if the next pass writes the same blocks before. `passes`
@@ -84,18 +113,24 @@ impl Limits {
     }
 }
 
-/// True if passes are repeated until the amount of a loop is reached. A job that verifies each block that it wrote
-/// once, because of a random map or of zones, ends with its first pass, as in fio.
-fn fills_up(job: &JobPlan) -> bool {
-    let zoned = matches!(job.load.zones, ZonePlan::Zoned(_));
-    let once = zoned || (job.load.random && job.load.cover_all && job.load.distribution == Distribution::Uniform);
-    let verifies = job.verify.as_ref().is_some_and(|plan| plan.check && !plan.only);
+/// How the amount of a loop is reached that is larger than what a pass does.
+fn filling(job: &JobPlan) -> Filling {
     if job.load.sequence_strides && matches!(job.load.distribution, Distribution::Sequence(_)) {
-        return false;
+        return Filling::Nothing;
     }
-    match job.files.io_size {
-        Some(_) => !(once && verifies && job.load.mix.contains(Direction::Write)),
-        None => !matches!(job.load.step, Step::Skip(_)) && job.load.zones == ZonePlan::None,
+    if job.files.io_size.is_none() {
+        let gaps = matches!(job.load.step, Step::Skip(_)) || job.load.zones != ZonePlan::None;
+        return if gaps { Filling::Nothing } else { Filling::ByIssued };
+    }
+    let zoned = matches!(job.load.zones, ZonePlan::Zoned(_));
+    let mapped = job.load.random && job.load.cover_all && job.load.distribution == Distribution::Uniform;
+    match job.verify.as_ref().filter(|_| (zoned || mapped) && job.load.mix.contains(Direction::Write)) {
+        // The first pass is what verify_only walks through, so it is all that a job without a check writes.
+        Some(plan) if mapped && (plan.only || !plan.check) => Filling::Nothing,
+        Some(plan) if plan.only || !plan.check => Filling::ByIssued,
+        Some(_) if zoned => Filling::Nothing,
+        Some(_) => Filling::ByIssuedAndReviewed,
+        None => Filling::ByIssued,
     }
 }
 

@@ -66,9 +66,9 @@ impl FileSelector {
 
     /// The file for the next I/O; the same until [`FileSelector::selected`] is called for it, unless it is used up.
     pub(super) fn next(&mut self, targets: &[Target]) -> Option<usize> {
-        // Without room for another, only files that are open can be next: there are few of them among many.
+        // Without room for another, only files that are in use can be next: there are few of them among many.
         let open = self.open.as_ref().filter(|open| !open.has_room());
-        let ready = |&file: &usize| !targets[file].is_over() && open.is_none_or(|open| open.target_of(file).is_some());
+        let ready = |&file: &usize| !targets[file].is_over() && open.is_none_or(|open| open.uses(file));
         if self.left > 0 && ready(&self.turn) {
             return Some(self.turn);
         }
@@ -94,10 +94,10 @@ impl FileSelector {
         Some(file)
     }
 
-    /// Counts an I/O to the current file.
-    pub(super) fn selected(&mut self, file: usize) {
+    /// Counts an I/O of this length to the current file.
+    pub(super) fn selected(&mut self, file: usize, length: u32) {
         if let Some(open) = &mut self.open {
-            open.mark_in_use(file);
+            open.count(file, length);
         }
         self.left = self.left.saturating_sub(1);
         if self.left == 0 && matches!(self.order, Order::RoundRobin(_)) {
@@ -111,6 +111,19 @@ impl FileSelector {
         if let Some(open) = &mut self.open {
             open.release(file);
         }
+    }
+
+    /// True if an open file has had as many bytes as it has room for, and makes room for another: one that starts over by
+    /// itself would stay open for good.
+    pub(super) fn has_had_enough(&self, file: usize, target: &Target) -> bool {
+        let bytes = self.open.as_ref().and_then(|open| open.bytes_of(file));
+        bytes.is_some_and(|bytes| bytes >= target.whole_bytes()) && !target.has_trimmed()
+    }
+
+    /// Makes room for another file in the place of this one, which gets more I/Os when it is its turn again.
+    pub(super) fn make_way(&mut self, file: usize) {
+        self.finished(file);
+        self.turn = file + 1;
     }
 
     /// True if a file that is used up starts over, because its share of the I/O does not depend on its size.
@@ -157,50 +170,63 @@ impl RankToFile {
 }
 
 /// The files that are open, one per target of the engine.
+///
+/// Which file is next depends on the files in use alone. A block that is read back, a sync or a trim of a block that was
+/// written may open another file meanwhile, and change nothing of the order: it can be generated a second time.
 #[derive(Clone, Debug)]
 pub(super) struct OpenFiles {
-    of_target: Box<[OpenFile]>,
+    of_target: Box<[usize]>,
+    /// The files that will get more I/Os, at most one per target.
+    in_use: Vec<InUse>,
     /// The step to do as soon as its file is open.
     waiting: Option<Next>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct OpenFile {
+struct InUse {
     file: usize,
-    /// True if the file will get more I/Os; otherwise another file may be opened in its place.
-    in_use: bool,
+    /// Bytes issued to it since it is in use.
+    bytes: u64,
 }
 
 impl OpenFiles {
     /// The first files, which the worker opens before it starts.
     fn new(targets: usize) -> Self {
-        OpenFiles { of_target: (0..targets).map(|file| OpenFile { file, in_use: false }).collect(), waiting: None }
+        OpenFiles { of_target: (0..targets).collect(), in_use: Vec::with_capacity(targets), waiting: None }
     }
 
     /// True if a file can be opened in the place of one that gets no more I/Os.
     fn has_room(&self) -> bool {
-        self.of_target.iter().any(|open| !open.in_use)
+        self.in_use.len() < self.of_target.len()
     }
 
     fn files(&self) -> impl Iterator<Item = usize> {
-        self.of_target.iter().map(|open| open.file)
+        self.in_use.iter().map(|used| used.file)
     }
 
     fn target_of(&self, file: usize) -> Option<usize> {
-        self.of_target.iter().position(|open| open.file == file)
+        self.of_target.iter().position(|&open| open == file)
     }
 
-    fn mark_in_use(&mut self, file: usize) {
-        // A file that is not open is opened when its I/O is assigned to a target.
-        if let Some(target) = self.target_of(file) {
-            self.of_target[target].in_use = true;
+    fn uses(&self, file: usize) -> bool {
+        self.in_use.iter().any(|used| used.file == file)
+    }
+
+    /// Bytes issued to a file in use.
+    fn bytes_of(&self, file: usize) -> Option<u64> {
+        self.in_use.iter().find(|used| used.file == file).map(|used| used.bytes)
+    }
+
+    fn count(&mut self, file: usize, length: u32) {
+        let bytes = u64::from(length);
+        match self.in_use.iter_mut().find(|used| used.file == file) {
+            Some(used) => used.bytes += bytes,
+            None => self.in_use.push(InUse { file, bytes }),
         }
     }
 
     fn release(&mut self, file: usize) {
-        if let Some(target) = self.target_of(file) {
-            self.of_target[target].in_use = false;
-        }
+        self.in_use.retain(|used| used.file != file);
     }
 
     /// The step that was held back until its file was open.
@@ -221,8 +247,8 @@ impl OpenFiles {
                 // It was synced and dropped from the cache when it was closed.
                 Next::SyncRange { .. } | Next::DropCache(_) => None,
                 next => {
-                    let idle = self.of_target.iter().position(|open| !open.in_use).unwrap_or(0);
-                    self.of_target[idle] = OpenFile { file: file as usize, in_use: matches!(next, Next::Issue(_)) };
+                    let idle = self.of_target.iter().position(|&open| !self.uses(open)).unwrap_or(0);
+                    self.of_target[idle] = file as usize;
                     self.waiting = Some(next);
                     Some(Next::Open { target: target(idle), file })
                 }

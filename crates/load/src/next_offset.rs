@@ -130,6 +130,8 @@ impl Sequence {
 pub(super) struct Target {
     start: u64,
     end: u64,
+    /// Bytes of its region, of which a window is a part.
+    whole_bytes: u64,
     reach: Reach,
     /// Start of the next sequential I/O of each direction.
     next: PerDirection<u64>,
@@ -265,6 +267,17 @@ impl Targets {
         }
     }
 
+    /// True if a pass over this target ends by itself; false if only an amount or a time ends it.
+    pub(super) fn comes_to_an_end(&self, target: usize) -> bool {
+        let (target, rules) = (&self.each[target], &self.rules);
+        let drawn = match target.order {
+            Order::Free | Order::Skewed(_) | Order::Listed => rules.random,
+            Order::Permuted { .. } | Order::Register(_) | Order::Mapped { .. } => rules.restarts,
+            Order::Sprandom(_) => true,
+        };
+        rules.step == Step::Plain && !drawn && !matches!(target.zones.as_deref(), Some(Zones::Strided { .. }))
+    }
+
     /// Starts one target over while the others continue.
     pub(super) fn start_over(&mut self, target: usize) {
         let target = &mut self.each[target];
@@ -324,6 +337,7 @@ impl Target {
         key: u64,
     ) -> Result<Self, NoMap> {
         let (mut start, mut end) = (region.start, region.end.max(region.start));
+        let whole_bytes = end - start;
         let zones = match plan.zones {
             ZonePlan::None => None,
             ZonePlan::Strided(strides) => {
@@ -350,12 +364,18 @@ impl Target {
         let reach = region.reach;
         let zones = zones.map(Box::new);
         let last = PerDirection::default();
-        Ok(Target { start, end, reach, next, last, blocks, order, key, trimmed: None, over: false, zones })
+        let (trimmed, over) = (None, false);
+        Ok(Target { start, end, whole_bytes, reach, next, last, blocks, order, key, trimmed, over, zones })
     }
 
     /// True if nothing is left of it in this pass.
     pub(super) const fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// Bytes of its region.
+    pub(super) const fn whole_bytes(&self) -> u64 {
+        self.whole_bytes
     }
 
     pub(super) fn finish(&mut self) {

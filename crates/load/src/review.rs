@@ -3,12 +3,17 @@
 //! Blocks are read back in the order in which they were written, or by offset if a block may be written twice: then
 //! only its last write can be checked. Some of them may be trimmed before.
 
+use super::next_offset::single_size;
 use super::random::{Purpose, Random, stream_seed};
 use super::verify::state::State;
 use super::{Expects, Load, Next, Request};
 use measure::{Direction, Nanos};
-use plan::{Distribution, JobPlan, Mix, Operation, Step, TrimPlan, VerifyPlan, VerifyPolicy, ZonePlan};
-use std::collections::{BTreeMap, VecDeque};
+use plan::{
+    Distribution, FilePlan, FileService, JobPlan, LoadPlan, Mix, Operation, Step, TrimPlan, VerifyPlan, VerifyPolicy,
+    ZonePlan,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
 
 /// The verify state of a job.
 #[derive(Debug)]
@@ -22,6 +27,8 @@ pub(super) struct Review {
     /// Number of blocks that are then read back (`verify_backlog_batch`); `None` for all.
     batch: Option<u64>,
     stage: ReviewState,
+    /// Writes in flight, in a job that reads blocks back among its writes.
+    among: Option<InFlight>,
     unflushed: Option<Unflushed>,
     trims: Option<Trims>,
     /// The writes that an earlier run completed, from its state file.
@@ -35,9 +42,20 @@ enum Reads {
     Nothing,
 }
 
+/// Writes in flight. A block can be read back once its write has completed, with other writes still in flight: nothing
+/// has to wait for a backlog. All that is left at the end of a pass is read back apart from writes.
+#[derive(Clone, Debug, Default)]
+struct InFlight {
+    blocks: Vec<Block>,
+    /// True if nothing is in flight any more.
+    settled: bool,
+    /// True from the end of a pass until its blocks have been read back.
+    at_end: bool,
+}
+
 /// One block that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Block {
+pub(super) struct Block {
     target: u32,
     offset: u64,
     length: u32,
@@ -52,7 +70,7 @@ impl Block {
 }
 
 #[derive(Debug)]
-enum WrittenBlocks {
+pub(super) enum WrittenBlocks {
     /// No block is written twice in a pass: a queue.
     InOrder(VecDeque<Block>),
     /// By target and offset; a write removes the blocks that it overlaps.
@@ -87,7 +105,7 @@ struct Trims {
     plan: TrimPlan,
     draws: Random,
     chosen: VecDeque<(u32, u64, u32)>,
-    /// Number of blocks chosen since the last trims.
+    /// Number of writes since the last trims.
     since: u64,
     /// Number of them that are due now.
     due: u64,
@@ -142,6 +160,7 @@ impl Review {
             backlog: plan.backlog.filter(|&blocks| blocks > 0),
             batch: plan.backlog_batch,
             stage: ReviewState::Off,
+            among: reads_among_writes(job, plan, in_order).then(InFlight::default),
             unflushed: (plan.policy == VerifyPolicy::Synced).then_some(unflushed),
             trims: plan.trim.map(|plan| Trims {
                 plan,
@@ -191,17 +210,30 @@ impl Review {
             return;
         }
         let &Request { file: target, offset, length, .. } = request;
-        if let Some(trims) = &mut self.trims
-            && trims.draws.below(100) < u64::from(trims.plan.percent)
-        {
-            trims.chosen.push_back((target, offset, length));
+        if let Some(trims) = &mut self.trims {
             trims.since += 1;
+            if trims.draws.below(100) < u64::from(trims.plan.percent) {
+                trims.chosen.push_back((target, offset, length));
+            }
         }
         let block = Block { target, offset, length, expects: Expects::Write(number) };
-        match &mut self.unflushed {
-            Some(unflushed) => unflushed.blocks.push_back(block),
-            None => self.written.remember(block),
+        match (&mut self.unflushed, &mut self.among) {
+            (Some(unflushed), _) => unflushed.blocks.push_back(block),
+            (None, Some(in_flight)) => in_flight.blocks.push(block),
+            (None, None) => self.written.remember(block),
         }
+    }
+
+    /// A write completed in full.
+    pub(super) fn completed(&mut self, request: &Request) {
+        if let Some(block) = self.among.as_mut().and_then(|in_flight| in_flight.take(request)) {
+            self.written.remember(block);
+        }
+    }
+
+    /// True if blocks are read back while others are written, so that both take all the time.
+    pub(super) const fn is_among_writes(&self) -> bool {
+        self.among.is_some()
     }
 
     /// Removes a write that failed: there is nothing to read back.
@@ -211,7 +243,9 @@ impl Review {
         if let Some(unflushed) = &mut self.unflushed {
             unflushed.blocks.retain(|block| (block.target, block.offset) != place);
         }
-        self.written.forget(request);
+        if self.among.as_mut().and_then(|in_flight| in_flight.take(request)).is_none() {
+            self.written.forget(request);
+        }
     }
 
     /// The writes of this target up to number `last` are durable.
@@ -229,6 +263,16 @@ impl Review {
 
     /// The next step while blocks are still being written.
     pub(super) fn step(&mut self) -> Turn {
+        loop {
+            let turn = self.step_apart();
+            let waits = matches!(turn, Turn::Begin | Turn::End);
+            if !waits || self.among.as_ref().is_none_or(|in_flight| in_flight.at_end) {
+                return turn;
+            }
+        }
+    }
+
+    fn step_apart(&mut self) -> Turn {
         match self.stage {
             ReviewState::Off
                 if self.backlog.is_some_and(|blocks| self.written.len() >= blocks) && self.reads == Reads::Back =>
@@ -238,6 +282,7 @@ impl Review {
             ReviewState::Owing(left) if self.written.len() > 0 => self.begin(left),
             ReviewState::Off | ReviewState::Owing(_) => self.trim(),
             ReviewState::Left(0) => {
+                self.forget_trims();
                 self.stage = ReviewState::Off;
                 Turn::End
             }
@@ -265,19 +310,44 @@ impl Review {
                 left.into_iter().for_each(|block| self.written.remember(block));
             }
         }
-        match self.stage {
-            ReviewState::Off | ReviewState::Owing(_) if self.written.len() > 0 => self.begin(self.written.len()),
-            ReviewState::Off | ReviewState::Owing(_) => Turn::None,
-            ReviewState::Left(_) => self.step(),
+        if matches!(self.stage, ReviewState::Left(_)) {
+            let turn = self.step();
+            if turn != Turn::None {
+                return turn;
+            }
         }
+        if let Some(in_flight) = &mut self.among {
+            if !in_flight.blocks.is_empty() && !std::mem::replace(&mut in_flight.settled, true) {
+                return Turn::Settle;
+            }
+            in_flight.settled = false;
+            in_flight.blocks.drain(..).for_each(|block| self.written.remember(block));
+            in_flight.at_end = self.written.len() > 0;
+        }
+        if self.written.len() > 0 { self.begin(self.written.len()) } else { Turn::None }
     }
 
     fn begin(&mut self, blocks: u64) -> Turn {
+        if let Some(trims) = &mut self.trims {
+            trims.since = 0;
+        }
         self.stage = ReviewState::Left(blocks);
         Turn::Begin
     }
 
-    /// Trims blocks if enough of those selected for trimming were written since the last trims.
+    /// True if blocks wait to be trimmed: a number of I/Os ends the job once they are.
+    pub(super) fn has_to_trim(&self) -> bool {
+        self.trims.as_ref().is_some_and(|trims| !trims.chosen.is_empty())
+    }
+
+    /// Forgets the blocks selected for trimming that were read back before.
+    fn forget_trims(&mut self) {
+        if let Some(trims) = &mut self.trims {
+            trims.chosen.retain(|&(target, offset, _)| self.written.has(target, offset));
+        }
+    }
+
+    /// Trims the blocks selected for it if enough were written since the last trims.
     fn trim(&mut self) -> Turn {
         let Some(trims) = &mut self.trims else { return Turn::None };
         let waiting = trims.chosen.len() as u64;
@@ -287,7 +357,7 @@ impl Review {
             }
             trims.since = 0;
             trims.due = trims.plan.batch.unwrap_or(waiting).min(waiting);
-            return Turn::Settle;
+            return if trims.due == 0 { Turn::None } else { Turn::Settle };
         }
         trims.due -= 1;
         let expects = if trims.plan.zero { Expects::Zeros } else { Expects::Anything };
@@ -301,20 +371,134 @@ impl Review {
     }
 }
 
-/// True if no block is written twice in a pass.
+/// True if blocks are read back among the writes of a job. Not where they may be written again meanwhile, nor where
+/// their data have to leave the page cache before.
+fn reads_among_writes(job: &JobPlan, plan: &VerifyPlan, in_order: bool) -> bool {
+    let backlog = plan.backlog.is_some_and(|blocks| blocks > 0);
+    let all_open = job.files.handling.open_at_once.is_none();
+    in_order
+        && backlog
+        && all_open
+        && plan.check
+        && !plan.only
+        && job.files.direct
+        && plan.policy == VerifyPolicy::Completed
+}
+
+impl InFlight {
+    /// Takes out the block of a write that has ended.
+    fn take(&mut self, request: &Request) -> Option<Block> {
+        let place = (request.target, request.offset);
+        let at = self.blocks.iter().position(|block| (block.target, block.offset) == place)?;
+        Some(self.blocks.remove(at))
+    }
+}
+
+/// True if no block is written twice before it is read back: in a pass, or in all of them if the last counts.
 fn writes_once(job: &JobPlan) -> bool {
-    let mapped = job.load.cover_all && job.load.distribution == Distribution::Uniform;
-    let all_random = job.load.percent_random.write >= 100;
-    let once = job.load.step == Step::Plain && (!job.load.random || (mapped && all_random));
-    let only_the_last = job.limits.loops > 1 && job.verify.as_ref().is_some_and(|plan| plan.only);
-    once && !only_the_last && job.files.io_size.is_none() && !job.limits.time_based && job.replay.is_none()
+    let verify = job.verify.as_ref();
+    let only_the_last = verify.is_some_and(|plan| plan.only) || job.load.mix == Mix::Only(Direction::Read);
+    let goes_on = job.files.io_size.is_some() || job.limits.time_based || job.replay.is_some();
+    comes_once(&job.load) && files_come_once(&job.files) && !goes_on && !(only_the_last && job.limits.loops > 1)
+}
+
+/// True if no block of a file comes twice in a pass.
+fn comes_once(load: &LoadPlan) -> bool {
+    let mapped = load.cover_all && load.distribution == Distribution::Uniform && load.sprandom.is_none();
+    // A map that finds no memory is left out (`softrandommap`); blocks of one size need none.
+    let certain = !load.soft_map || single_size(load).is_some();
+    let all_random = load.percent_random.read.min(load.percent_random.write) >= 100;
+    let wraps = matches!(load.zones, ZonePlan::Strided(_)) || matches!(load.distribution, Distribution::Sequence(_));
+    load.step == Step::Plain && !wraps && (!load.random || (mapped && certain && all_random))
+}
+
+/// True if no file starts over in a pass, and none is there twice.
+fn files_come_once(files: &FilePlan) -> bool {
+    let in_turn = match files.handling.service {
+        FileService::RoundRobin(_) | FileService::Random(_) | FileService::Sequential => true,
+        FileService::Zipf(..) | FileService::Pareto(..) | FileService::Normal(..) => false,
+    };
+    let names: BTreeSet<&PathBuf> = files.names.iter().collect();
+    in_turn && names.len() == files.names.len()
+}
+
+/// The numbers of the writes that the reads of a job must find, which goes through the sequence of the job that wrote.
+#[derive(Debug)]
+pub(super) enum Numbers {
+    /// The number of the read: no block was written twice.
+    InTurn,
+    /// The last write of each block.
+    Latest {
+        blocks: WrittenBlocks,
+        /// A copy of the load, which has issued nothing yet.
+        sequence: Box<Load>,
+    },
+    /// Unknown, because it depends on more than the sequence how much was written: the number in the header of each
+    /// block is taken.
+    OfHeader,
+}
+
+impl Numbers {
+    /// The numbers of a job; `sequence` makes a copy of its load that waits for nothing.
+    pub(super) fn of(job: &JobPlan, sequence: impl FnOnce() -> Load) -> Numbers {
+        let by_chance = job.limits.time_based || job.replay.is_some() || matches!(job.load.zones, ZonePlan::Zoned(_));
+        // The passes of a job with a random map depend on whether it verified.
+        let by_verify = job.files.io_size.is_some() && job.load.random && job.load.cover_all;
+        match writes_once(job) {
+            _ if by_chance || by_verify => Numbers::OfHeader,
+            true => Numbers::InTurn,
+            false => {
+                let sequence = Box::new(sequence());
+                Numbers::Latest { blocks: latest(&sequence, |_| true), sequence }
+            }
+        }
+    }
+
+    /// Leaves out the writes that did not complete.
+    pub(super) fn resume(&mut self, state: &State) {
+        if let Numbers::Latest { blocks, sequence } = self {
+            *blocks = latest(sequence, |number| state.has(number));
+        }
+    }
+
+    /// Content that the read with this number, from 1, must find; `None` if the block alone can tell.
+    pub(super) fn expected(&self, read: &Request, number: u64) -> Option<Expects> {
+        match self {
+            Numbers::InTurn => Some(Expects::Write(number)),
+            Numbers::Latest { blocks: WrittenBlocks::Latest(blocks), .. } => {
+                let block = blocks.get(&(read.target, read.offset)).filter(|block| block.length == read.length);
+                block.map(|block| block.expects)
+            }
+            Numbers::Latest { .. } | Numbers::OfHeader => None,
+        }
+    }
+}
+
+/// The last of the I/Os of a load at each place, without those whose number, from 0, is not to be kept.
+fn latest(load: &Load, keep: impl Fn(u64) -> bool) -> WrittenBlocks {
+    let mut load = load.again();
+    let mut blocks = WrittenBlocks::Latest(BTreeMap::new());
+    let mut number = 0;
+    loop {
+        match load.choose(Nanos::ZERO) {
+            Next::Issue(Request { operation: Operation::Read, target, offset, length, .. }) => {
+                number += 1;
+                if keep(number - 1) {
+                    blocks.remember(Block { target, offset, length, expects: Expects::Write(number) });
+                }
+            }
+            Next::Stop => return blocks,
+            _ => {}
+        }
+    }
 }
 
 impl Replay {
     /// The next write of the sequence that did not fail.
     fn next(&mut self) -> Option<Block> {
         while self.left > 0 {
-            match self.load.next(Nanos::ZERO) {
+            // Not `next`, which also looks for a target that has the file open.
+            match self.load.choose(Nanos::ZERO) {
                 Next::Issue(request) if request.operation == Operation::Write => {
                     self.left -= 1;
                     self.writes += 1;
@@ -372,6 +556,11 @@ impl WrittenBlocks {
             WrittenBlocks::Latest(blocks) => drop(blocks.remove(&(request.file, request.offset))),
             WrittenBlocks::Replayed(replay) => replay.failed.push(*request),
         }
+    }
+
+    /// True if a block begins there.
+    fn has(&self, target: u32, offset: u64) -> bool {
+        matches!(self, WrittenBlocks::Latest(blocks) if blocks.contains_key(&(target, offset)))
     }
 
     /// Marks a block that is about to be trimmed; false if it was overwritten since.
@@ -503,6 +692,45 @@ mod tests {
         assert_eq!(small, [(8, 2), (10, 2), (12, 2), (14, 2)]);
         let large = reads_before(|plan| (plan.backlog, plan.backlog_batch) = (Some(4), Some(8)));
         assert_eq!(large, [(4, 4), (5, 1), (6, 1), (7, 1), (8, 1), (12, 4), (13, 1), (14, 1), (15, 1)]);
+    }
+
+    #[test]
+    fn trims_come_after_a_number_of_writes_however_few_were_chosen() {
+        let mut review = review(|plan| {
+            plan.trim = Some(TrimPlan { percent: 30, backlog: 8, batch: None, zero: true });
+        });
+        let mut trims = Vec::new();
+        for number in 0..32u64 {
+            let due = std::iter::from_fn(|| Some(review.step()).filter(|turn| *turn != Turn::None));
+            let blocks: Vec<u64> = due
+                .filter_map(|turn| if let Turn::Trim(request) = turn { Some(request.offset / 4) } else { None })
+                .collect();
+            assert!(number % 8 == 0 || blocks.is_empty(), "after {number} writes");
+            assert!(blocks.iter().all(|&block| (number.saturating_sub(8)..number).contains(&block)), "{blocks:?}");
+            trims.extend(blocks);
+            review.wrote(&write(number * 4));
+        }
+        assert!((3..=14).contains(&trims.len()), "{trims:?}");
+    }
+
+    #[test]
+    fn a_block_is_read_among_writes_once_its_own_has_completed() {
+        let mut job = super::super::tests::job();
+        job.load.mix = Mix::Only(Direction::Write);
+        job.files.direct = true;
+        job.verify = Some(VerifyPlan { backlog: Some(2), ..verify() });
+        let mut review = Review::new(&job, 1).unwrap();
+        (0..3).for_each(|block| review.wrote(&write(block * 4)));
+        assert_eq!(review.step(), Turn::None, "all are in flight");
+        review.completed(&write(4));
+        review.completed(&write(0));
+        let turns: Vec<Turn> = (0..3).map(|_| review.step()).collect();
+        assert_eq!(turns, [read(4, 2), read(0, 1), Turn::None]);
+        // At the end of the pass the rest completes first, and is read apart.
+        assert_eq!(review.finish(), Turn::Settle);
+        review.completed(&write(8));
+        let turns: Vec<Turn> = (0..4).map(|_| review.finish()).collect();
+        assert_eq!(turns, [Turn::Begin, read(8, 3), Turn::End, Turn::None]);
     }
 
     #[test]

@@ -1,20 +1,21 @@
 //! Jobs that check what an earlier run wrote: their own writes are skipped, and blocks that the earlier run did not
 //! finish are not read.
 
+use super::review::Numbers;
 use super::verify::state::State;
-use super::{Expects, Load, Next};
+use super::{Load, Next};
 use measure::{Direction, Nanos};
 use plan::{JobPlan, Mix, Operation};
 
 /// How the I/Os of a load's sequence are changed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Skips {
     /// Every I/O is skipped except for verify reads; the writes that are walked through are counted: number and bytes.
     AllButVerify { writes: u64, bytes: u64 },
-    /// None is skipped; each read must return what the write with the same number wrote.
-    None { reads: u64 },
+    /// None is skipped; each read must return what the write with its number wrote.
+    None { reads: u64, numbers: Numbers },
     /// Reads of writes that did not complete are skipped; the load stops after the last write.
-    Incomplete { state: State, reads: u64, numbered: bool },
+    Incomplete { state: State, reads: u64, numbers: Option<Numbers> },
 }
 
 impl Skips {
@@ -26,7 +27,14 @@ impl Skips {
         }
         // A job that only reads knows the seeds of blocks if it goes through the same sequence as the job that wrote.
         let numbered = verify.seed && verify.check && job.load.mix == Mix::Only(Direction::Read);
-        numbered.then(|| Box::new(Skips::None { reads: 0 }))
+        numbered.then(|| Box::new(Skips::None { reads: 0, numbers: Numbers::InTurn }))
+    }
+
+    /// Sets the numbers of the writes that are to be found, in a job that knows them.
+    pub(super) fn number(&mut self, numbers_of: impl FnOnce() -> Numbers) {
+        if let Skips::None { numbers, .. } = self {
+            *numbers = numbers_of();
+        }
     }
 
     /// True if I/Os are skipped, which takes no time.
@@ -43,8 +51,14 @@ impl Load {
             review.resume(state);
         } else if self.mix() == Mix::Only(Direction::Read) {
             self.decide_each();
-            let numbered = self.skips.is_some();
-            self.skips = Some(Box::new(Skips::Incomplete { state, reads: 0, numbered }));
+            let mut numbers = match self.skips.take().map(|skips| *skips) {
+                Some(Skips::None { numbers, .. }) => Some(numbers),
+                _ => None,
+            };
+            if let Some(numbers) = &mut numbers {
+                numbers.resume(&state);
+            }
+            self.skips = Some(Box::new(Skips::Incomplete { state, reads: 0, numbers }));
         }
     }
 
@@ -68,21 +82,21 @@ impl Load {
                     *bytes += if known { u64::from(request.length) } else { 0 };
                 }
                 Some(Skips::AllButVerify { .. }) => {}
-                Some(Skips::None { reads }) if request.operation == Operation::Read => {
+                Some(Skips::None { reads, numbers }) if request.operation == Operation::Read => {
                     *reads += 1;
-                    return Next::Review { request, expects: Expects::Write(*reads) };
+                    let expected = numbers.expected(&request, *reads);
+                    return expected.map_or(next, |expects| Next::Review { request, expects });
                 }
-                Some(Skips::Incomplete { state, reads, numbered }) if request.operation == Operation::Read => {
+                Some(Skips::Incomplete { state, reads, numbers }) if request.operation == Operation::Read => {
                     let number = *reads;
                     *reads += 1;
                     if number >= state.writes {
                         self.stop();
                         return Next::Stop;
                     }
-                    match state.has(number) {
-                        true if *numbered => return Next::Review { request, expects: Expects::Write(number + 1) },
-                        true => return next,
-                        false => {}
+                    if state.has(number) {
+                        let expected = numbers.as_ref().and_then(|numbers| numbers.expected(&request, number + 1));
+                        return expected.map_or(next, |expects| Next::Review { request, expects });
                     }
                 }
                 _ => return next,

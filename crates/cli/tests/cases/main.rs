@@ -26,6 +26,7 @@ mod iozone_differential;
 mod load;
 mod members;
 mod mpi;
+mod orders;
 mod paragraphs;
 mod programs;
 mod r;
@@ -50,6 +51,7 @@ fn main() -> std::process::ExitCode {
         load::groups(),
         programs::groups(),
         mpi::groups(),
+        orders::groups(),
         members::groups(),
         r::groups(),
         store::groups(),

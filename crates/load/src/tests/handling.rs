@@ -406,3 +406,22 @@ fn no_zone_is_written_again_before_it_was_verified() {
         }
     }
 }
+
+#[test]
+fn a_file_that_starts_over_makes_way_for_the_next() {
+    for change in [
+        (|job: &mut JobPlan| (job.limits.time_based, job.limits.runtime) = (true, Some(Nanos(SECOND))))
+            as fn(&mut JobPlan),
+        |job| job.load.cover_all = false,
+    ] {
+        let mut job = job();
+        job.load.random = true;
+        job.files.handling.open_at_once = Some(1);
+        job.files.io_size = Some(Extent::Bytes(96 * K));
+        change(&mut job);
+        let trace = run(&mut load(&job, &regions(&[16 * K; 3])), 1000, 24);
+        let files: Vec<u32> = trace.requests.iter().map(|(_, request)| request.target).collect();
+        let in_turn: Vec<u32> = [0, 1, 2, 0, 1, 2].into_iter().flat_map(|file| [file; 4]).collect();
+        assert_eq!(files, in_turn);
+    }
+}

@@ -90,6 +90,10 @@ fn random_writes_with_a_map_are_over_after_their_first_pass() {
     let (job, regions) = verifying("--rw=randwrite --bs=128k --size=1024k --io_size=2048k");
     let found = trace(&job, &regions);
     assert_eq!((count(&found, Operation::Write), count(&found, Operation::Read)), (8, 8));
+    // What is read back counts: four times the size is two passes.
+    let (job, regions) = verifying("--rw=randwrite --bs=128k --size=1024k --io_size=4096k");
+    let found = trace(&job, &regions);
+    assert_eq!((count(&found, Operation::Write), count(&found, Operation::Read)), (16, 16));
     let (job, regions) = verifying("--rw=randwrite --bs=128k --size=1024k --io_size=2048k --norandommap=1");
     let found = trace(&job, &regions);
     let different = offsets(&found)[..16].iter().copied().collect::<BTreeSet<_>>();

@@ -76,6 +76,14 @@ pub(super) fn seed_of(block: &[u8]) -> u64 {
     number(&block[8..16])
 }
 
+/// The number of the write in a block's header; `None` where the format has room for its last digits alone.
+pub(super) fn sequence_of(block: &[u8], format: VerifyFormat) -> Option<u64> {
+    match format {
+        VerifyFormat::Fio3_42 => Some(number(&block[32..40]).wrapping_add(1)),
+        VerifyFormat::Fio3_33 => None,
+    }
+}
+
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte))
 }

@@ -225,7 +225,9 @@ impl Verifier {
     /// Checks a block whose header is at its start.
     fn check_sealed(&self, block: &[u8], piece: Piece<'_>, format: VerifyFormat, front: usize) -> Result<(), Fault> {
         let Expected { offset, sequence } = piece.expected;
-        let seed = sequence.filter(|_| self.plan.seed).map(|sequence| self.seed_of(offset, sequence));
+        // A reader that cannot know the number of the write takes that of the header, if it is there in full.
+        let written = || sequence.or_else(|| header::sequence_of(block, format));
+        let seed = if self.plan.seed { written().map(|sequence| self.seed_of(offset, sequence)) } else { None };
         let numbered = Expected { sequence: sequence.filter(|_| self.plan.sequence), offset };
         header::check(block, format, self.plan.method, numbered, seed)?;
         let payload = &block[front..];

@@ -16,6 +16,13 @@ pub(super) fn trims_and_preconditioning() -> Vec<Case> {
     vec![
         trims("trims_of_a_history", "--trim_backlog=3 --size=32k"),
         trims("trims_of_a_history_in_batches", "--trim_backlog=4 --trim_backlog_batch=2 --size=32k"),
+        trims("trims_of_a_history_go_on_beyond_a_number_of_ios", "--trim_backlog=4 --number_ios=9 --size=64k"),
+        trims(
+            "trims_that_are_left_over_end_no_job",
+            "--trim_backlog=4 --trim_backlog_batch=2 --number_ios=9 --size=64k",
+        ),
+        trims("trims_after_each_write_of_a_backlog", "--trim_backlog=5 --size=128k"),
+        trims("blocks_that_were_read_back_are_not_trimmed", "--trim_backlog=4 --verify_backlog=8 --size=128k"),
         trims("trims_of_a_history_are_counted", "--trim_backlog=1 --number_ios=8 --size=64k"),
         Case::status("trims_of_a_history_without_a_backlog", "--name=a --size=32k --rw=write --trim_percentage=100")
             .ends(0),
@@ -34,6 +41,27 @@ pub(super) fn verify() -> Vec<Case> {
     let job = |name, words: &str| Case::report(name, &format!("--name=a --size=256k --verify_state_save=0 {words}"));
     vec![
         job("verify_more_than_once_at_random", "--rw=randwrite --verify=crc32c --io_size=512k"),
+        job("verify_four_times_the_region_at_random", "--rw=randwrite --bs=16k --verify=md5 --io_size=1m"),
+        job("verify_more_than_two_passes_at_random", "--rw=randwrite --bs=16k --verify=md5 --io_size=1040k"),
+        job("verify_four_times_several_files", "--rw=randwrite --bs=16k --verify=md5 --io_size=1m --nrfiles=4"),
+        // Only JSON: fio's text has the writes before the reads.
+        Case::own_format(
+            "verify_four_times_the_region_by_a_backlog",
+            "--output-format=json --name=a --size=256k --verify_state_save=0 --rw=randwrite --bs=16k --verify=md5 \
+             --io_size=1m --verify_backlog=8",
+        ),
+        job(
+            "verify_four_times_the_region_by_a_register",
+            "--rw=randwrite --bs=16k --verify=md5 --io_size=1m --random_generator=lfsr",
+        ),
+        job(
+            "written_more_than_once_and_not_verified",
+            "--rw=randwrite --bs=16k --verify=md5 --io_size=1m --do_verify=0",
+        ),
+        job(
+            "verify_by_replay_with_one_file_open",
+            "--rw=write --verify=md5 --experimental_verify=1 --nrfiles=4 --openfiles=1",
+        ),
         job("verify_crc32c", "--rw=write --verify=crc32c"),
         job("verify_md5_at_random", "--rw=randwrite --verify=md5"),
         job("verify_sha512", "--rw=write --verify=sha512 --bs=8k"),

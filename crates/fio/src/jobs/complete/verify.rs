@@ -5,8 +5,8 @@ use crate::options::draft::Draft;
 use crate::options::values::Amount;
 use measure::Direction;
 use plan::{
-    BlockSize, Distribution, EngineSpec, LoadPlan, Mix, Step, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan,
-    VerifyPolicy, Work,
+    BlockSize, Distribution, EngineSpec, FileService, LoadPlan, Mix, Step, TrimPlan, VerifyFormat, VerifyMethod,
+    VerifyPlan, VerifyPolicy, Work, ZonePlan,
 };
 
 /// Builds the verify plan of a draft; `None` without verification. `verify_pattern` without `verify` means
@@ -40,7 +40,13 @@ fn method(draft: &Draft) -> Option<VerifyMethod> {
 fn overlaps(draft: &Draft, load: &LoadPlan) -> bool {
     let mapped = load.cover_all && load.distribution == Distribution::Uniform && load.percent_random.write >= 100;
     let longer = draft.files.io_size.is_some_and(|amount| amount != Amount::Bytes(0));
-    load.step != Step::Plain || longer || (load.random && !mapped)
+    // Zones come round, and a file that is chosen often starts over.
+    let wraps = matches!(load.zones, ZonePlan::Strided(_));
+    let starts_over = match draft.job.files.handling.service {
+        FileService::RoundRobin(_) | FileService::Random(_) | FileService::Sequential => false,
+        FileService::Zipf(..) | FileService::Pareto(..) | FileService::Normal(..) => true,
+    };
+    load.step != Step::Plain || longer || wraps || starts_over || (load.random && !mapped)
 }
 
 fn single_size(load: &LoadPlan) -> bool {
