@@ -65,6 +65,11 @@ impl<'a> Users<'a> {
         latency_sum_ns(self.job).filter(|_| !flushes || self.job.sync.latency.moments.count() > 0)
     }
 
+    /// True if a report counts I/Os that failed (continue_on_error) in some of its numbers.
+    pub(crate) fn has_failed_ios(&self) -> bool {
+        self.printed.is_some() && self.job.forgiven_errors > 0
+    }
+
     /// True if all options of the job are known, so that what is not there was not asked for.
     pub(crate) fn has_options(&self) -> bool {
         self.job.workload.as_ref().is_some_and(|workload| !workload.is_outline)

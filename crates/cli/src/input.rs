@@ -37,6 +37,16 @@ pub(crate) fn log_kind(path: &Path) -> Option<LogKind> {
     LogKind::of_file(&path.file_name()?.to_string_lossy())
 }
 
+/// True for a log of fio without a line, as `*_slat.1.log` of an engine that has no such latency.
+pub(crate) fn is_empty_log(path: &Path) -> bool {
+    log_kind(path).is_some() && path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
+/// Says that a log is empty, which is not an error.
+pub(crate) fn remark_empty_log(path: &Path) {
+    Failure::at(path, "is empty: fio logged no value of this kind").remark();
+}
+
 /// Parses a share that is a tolerance or a precision: `5%`, `0.5 %`. Returns 0.05.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let wrong = || format!("{text} is not a share above 0 % and below 100 %; write it like 5% or 0.5%");
@@ -126,6 +136,10 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 /// Reads the results in a file and reports damage on standard error. Returns them with the number of damaged places; a
 /// file without results counts as one.
 pub(crate) fn read_results(path: &Path, verbosity: Verbosity) -> Result<(Vec<LocatedResult>, usize), Failure> {
+    if is_empty_log(path) {
+        remark_empty_log(path);
+        return Ok((Vec::new(), 0));
+    }
     Ok(results_in(path, &read_bytes(path)?, verbosity))
 }
 

@@ -200,6 +200,33 @@ fn the_exit_status_says_all_part_or_nothing() {
 }
 
 #[test]
+fn an_empty_log_is_not_damage() {
+    let logs = place();
+    let names = ["a_lat.1.log", "a_slat.1.log"].map(|name| logs.path().join(name).to_string_lossy().into_owned());
+    std::fs::write(&names[0], "1, 10, 0, 4096\n").expect("the test's own directory");
+    std::fs::write(&names[1], "").expect("the test's own directory");
+    let ended = plumb(place(), ["parse", &names[0], &names[1]]).succeeds();
+    assert!(ended.stderr.contains("a_slat.1.log: is empty"), "{}", ended.stderr);
+    plumb(place(), ["parse", &names[1]]).exits(1);
+}
+
+#[test]
+fn a_killed_worker_and_a_document_without_results_are_named() {
+    let killed = "a: (g=0): rw=read, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\n\
+                  fio-3.33\nStarting 1 process\nfio: pid=43, got signal=9\n\n\
+                  a: (groupid=0, jobs=1): err= 0: pid=43: Fri Nov 27 07:47:01 2026\n  \
+                  cpu          : usr=0.00%, sys=0.00%, ctx=0, majf=0, minf=0\n     \
+                  issued rwts: total=211626,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n\n\
+                  Run status group 0 (all jobs):\n";
+    let ended = plumb(place(), ["check", "--strict", "-"]).input(killed).exits(4);
+    assert!(ended.stdout.contains("ended with an error (killed by signal 9)"), "{}", ended.stdout);
+    for command in ["parse", "check", "explain", "report"] {
+        let ended = plumb(place(), [command, "-"]).input("{\"gate_schema\": 1, \"verdict\": \"ok\"}\n").exits(1);
+        assert!(ended.stderr.contains("this is the JSON of plumb gate: a verdict"), "{command}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn every_format_holds_the_same_rows() {
     let file = seed("fio_2.0.13");
     let csv = plumb(place(), ["parse", "--format", "csv", &file]).end().stdout;

@@ -88,7 +88,8 @@ pub(crate) fn unit(text: &str, era: Era) -> Option<f64> {
     };
     let (letter, binary) = match prefix.strip_suffix('i') {
         Some(letter) => (letter, true),
-        None => (prefix, era == Era::Binary),
+        // fio prints `kB` only for 1000 bytes.
+        None => (prefix, era == Era::Binary && text != "kB"),
     };
     let power = match letter {
         "" => 0,
@@ -107,6 +108,35 @@ pub(crate) fn unit(text: &str, era: Era) -> Option<f64> {
 pub(crate) fn bytes(text: &str, era: Era) -> Option<f64> {
     let (value, rest) = leading(text)?;
     Some(value * unit(rest, era)?)
+}
+
+/// The unit that the heading of a column or line states for its values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Heading {
+    /// One of its unit in base units: 1024 under `rkB/s`, 1,000 under `(usec)`.
+    pub(crate) unit: f64,
+    pub(crate) suffix: Suffix,
+}
+
+/// Meaning of the suffix of a value under a heading with a unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Suffix {
+    /// A factor of the heading's unit: fio's `max=1423K` under `(usec)` is 1.423 s.
+    Multiplies,
+    /// A unit in place of the heading's: iostat's `1.5M` under `rkB/s` is 1.5 MiB/s.
+    Replaces(Era),
+}
+
+impl Heading {
+    /// A value of this column in base units.
+    pub(crate) fn value(self, text: &str) -> Option<f64> {
+        let (value, rest) = leading(text)?;
+        match self.suffix {
+            Suffix::Multiplies => Some(value * unit(rest, Era::Decimal)? * self.unit),
+            Suffix::Replaces(_) if trimmed(rest).is_empty() => Some(value * self.unit),
+            Suffix::Replaces(era) => Some(value * unit(rest, era)?),
+        }
+    }
 }
 
 /// `28074`, `22.4K`: a count with a decimal prefix.
@@ -185,6 +215,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_suffix_multiplies_or_replaces_the_unit_of_its_heading() {
+        let fio = Heading { unit: 1e3, suffix: Suffix::Multiplies };
+        let iostat = Heading { unit: 1024.0, suffix: Suffix::Replaces(Era::Binary) };
+        for (heading, text, expected) in [
+            (fio, "36 ", Some(36e3)),
+            (fio, "1423K", Some(1.423e9)),
+            (fio, "nan", None),
+            (iostat, "12.50", Some(12_800.0)),
+            (iostat, "12.5k", Some(12_800.0)),
+            (iostat, "1.5M", Some(1_572_864.0)),
+            (iostat, "1.5X", None),
+        ] {
+            assert_eq!(heading.value(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn numbers_and_units_of_every_generation() {
         for (text, era, expected) in [
             ("112297KB/s", Era::Binary, Some(112_297.0 * 1024.0)),
@@ -201,6 +248,7 @@ mod tests {
             assert_eq!(bytes(text, era), expected, "{text}");
         }
         assert_eq!(count("22.4K"), Some(22_400.0));
+        assert_eq!((bytes("65.5kB", Era::Binary), bytes("64k", Era::Binary)), (Some(65_500.0), Some(65_536.0)));
         assert_eq!(whole("12345678901234567890"), Some(12_345_678_901_234_567_890.0));
         assert_eq!((whole("1e+05"), whole("-3"), whole("1.5.2"), whole("-")), (Some(1e5), Some(-3.0), None, None));
         assert_eq!(after_key("total=1 mytotal=2, err= 0", "err="), Some(" 0"));

@@ -61,6 +61,7 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
         group: Some(f64::from(job.echo.group)),
         workers: Some(f64::from(job.workers)),
         errno: Some(f64::from(job.errno())),
+        signal: job.error.as_ref().and_then(|error| error.signal).map(f64::from),
         pid: (job.pid != 0).then(|| f64::from(job.pid)),
         description: job.echo.description.clone(),
         pattern: echoed::pattern(job).map(str::to_owned),
@@ -243,6 +244,10 @@ fn complete(found: &mut JobResult, job: &ReadJob) {
         found.first_forgiven_errno = errno;
     } else if errno != 0 {
         found.error = Some(JobError { errno, operation: String::new(), message: String::new(), signal: None });
+    }
+    if let Some(signal) = job.signal {
+        let (message, signal) = (format!("killed by signal {signal}"), i32::try_from(count(job.signal)).ok());
+        found.error = Some(JobError { errno, operation: String::new(), message, signal });
     }
     found.style.shows_errors |= job.forgiven_errors.is_some();
     let echo = &mut found.echo;

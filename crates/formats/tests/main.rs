@@ -4,6 +4,7 @@
 
 mod damaged;
 mod disguises;
+mod field;
 mod fio_output;
 mod foreign;
 mod found_by_fuzzing;

@@ -177,7 +177,7 @@ fn a_run_without_space_has_its_error() {
     }
     let found = read(&sample("enospc-layout.txt"));
     assert_eq!(run(&found.readings[0]).jobs[0].errno, Some(28.0));
-    assert!(found.damages[0].what.ends_with("has no result: No space left on device"), "{:?}", found.damages);
+    assert_eq!((found.readings.len(), found.damages.len()), (1, 0), "{:?}", found.damages);
 }
 
 #[test]

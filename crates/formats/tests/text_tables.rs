@@ -43,6 +43,10 @@ fn shares_stand_in_their_columns_if_blanks_were_not_squeezed() {
     assert_eq!(shares(&rows[1]), [(0.05, 99.0), (0.0, 1.0)]);
     assert_eq!(shares(&rows[2]), [(4.0, 100.0)]);
     assert!(rows.iter().all(|row| row.unplaced_shares.is_empty() && row.shares.len() == 10));
+    // fioparse.sh itself puts another blank before the first share.
+    let own = HEAD.to_owned()
+        + &fioparse("read", "134", ["7", "", "93", "", "", "", "", "", "", ""], "").replace("134     7", "134      7");
+    assert_eq!(shares(&self::rows(&own)[0]), [(0.05, 7.0), (4.0, 93.0)]);
     // Squeezed: no cell says which column it is of, unless all are there.
     let squeezed = |cells: [&str; 10]| {
         let row = fioparse("randread", "1345", cells, "");

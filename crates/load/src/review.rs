@@ -388,7 +388,7 @@ fn reads_among_writes(job: &JobPlan, plan: &VerifyPlan, in_order: bool) -> bool 
 impl InFlight {
     /// Takes out the block of a write that has ended.
     fn take(&mut self, request: &Request) -> Option<Block> {
-        let place = (request.target, request.offset);
+        let place = (request.file, request.offset);
         let at = self.blocks.iter().position(|block| (block.target, block.offset) == place)?;
         Some(self.blocks.remove(at))
     }

@@ -113,6 +113,8 @@ pub struct ReadJob {
     pub workers: Option<f64>,
     /// errno of an error; 0 for none.
     pub errno: Option<f64>,
+    /// The signal that killed a worker of this block.
+    pub signal: Option<f64>,
     /// Process ID.
     pub pid: Option<f64>,
     /// End time, as printed.

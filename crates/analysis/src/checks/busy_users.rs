@@ -35,6 +35,9 @@ fn judge_group(jobs: &[Users<'_>]) -> Option<Note> {
     if span.is_zero() {
         return None;
     }
+    if jobs.iter().any(Users::has_failed_ios) {
+        return unknown("I/Os that failed are in some numbers of the report");
+    }
     let Some(counts) = jobs.iter().map(Users::count).collect::<Option<Vec<f64>>>() else {
         return unknown("the report does not state how many users there were");
     };

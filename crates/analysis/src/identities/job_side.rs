@@ -11,6 +11,9 @@ const TEXT: (f64, &str) = (0.1, "a text prints three digits, and fio up to 3.25 
 const PRINTED: (f64, &str) = (0.05, "a report prints rates and sizes rounded, to three digits at worst");
 const LITTLE: (f64, &str) = (0.15, "users start, end and pass from I/O to I/O at different times");
 
+/// The equations of a direction.
+const EQUATIONS: [&str; 3] = ["io = bw × runtime", "issued = iops × runtime", "io = iops × bs × runtime"];
+
 /// Identities of every reported row.
 pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
     let mut found = Vec::new();
@@ -49,6 +52,11 @@ pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identit
     let (Some(rate), Some(iops)) = (found.bytes_per_second(), found.iops()) else {
         return vec![unknown(&subject, "io = bw × runtime", "its runtime is not stated")];
     };
+    if job.forgiven_errors > 0 && found.stated.is_some() {
+        return EQUATIONS
+            .map(|equation| unknown(&subject, equation, "I/Os that failed are in some of these numbers"))
+            .into();
+    }
     // Printed rates are compared with the counts; in plumb's own results the rates are computed from the counts.
     let stated = found.stated.unwrap_or_default();
     let (rate, iops) = (stated.bytes_per_second.unwrap_or_else(|| float(rate)), stated.iops.unwrap_or(iops));
@@ -114,6 +122,9 @@ fn little(result: &RunResult, job: &JobResult) -> Option<Identity> {
         return Some(unknown(&subject, EQUATION, "the job held itself back, so its users rested"));
     }
     let asked = Users::of(result, job);
+    if asked.has_failed_ios() {
+        return Some(unknown(&subject, EQUATION, "I/Os that failed are in some of these numbers"));
+    }
     let seconds = window(job).as_secs_f64();
     let Some(sum) = asked.latency_sum().filter(|_| seconds > 0.0) else {
         return Some(unknown(&subject, EQUATION, "latency was not measured, or that of flushes is not stated"));

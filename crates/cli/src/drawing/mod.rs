@@ -98,6 +98,7 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
     let mut failures: Vec<Failure> = Vec::new();
     for (NamedFile { path, .. }, source) in named.iter().zip(sources_of(&named)) {
         match source {
+            Ok(_) if input::is_empty_log(path) => input::remark_empty_log(path),
             Ok(source) => {
                 failures.extend(source.remarks.iter().map(|remark| Failure::new(remark.clone())));
                 if source.is_empty() {

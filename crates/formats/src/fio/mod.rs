@@ -3,6 +3,7 @@
 //! Owns keys, fields, layout and rounding of each. Job options are in the crate `fio`, single I/Os in `iolog`.
 
 pub mod clients;
+pub(crate) mod failures;
 mod group;
 pub mod json;
 pub mod log;

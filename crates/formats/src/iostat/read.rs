@@ -1,7 +1,7 @@
 //! Reader of iostat's text and JSON of any version → rows of named values.
 
 use crate::event::{Event, Line, Sink};
-use crate::read_number::{Era, bytes};
+use crate::read_number::{Era, Heading, Suffix};
 use crate::tree::Tree;
 use model::reading::{Content, IostatRow, Reading};
 use std::sync::Arc;
@@ -157,11 +157,12 @@ fn table(columns: &str) -> Table {
 
 /// Parses `12.50`, `12,50` of some locales, `1.2k` of `-h`, `3.1%`.
 fn value(text: &str) -> Option<f64> {
+    const PLAIN: Heading = Heading { unit: 1.0, suffix: Suffix::Replaces(Era::Binary) };
     let text = text.strip_suffix('%').unwrap_or(text);
     if memchr::memchr(b',', text.as_bytes()).is_some() {
-        return bytes(&text.replace(',', "."), Era::Binary);
+        return PLAIN.value(&text.replace(',', "."));
     }
-    bytes(text, Era::Binary)
+    PLAIN.value(text)
 }
 
 /// True for a line that is a date and time, as `11/20/2026 12:00:01 PM` or `2026-11-20T12:00:01+0000`.

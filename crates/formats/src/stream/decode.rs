@@ -1,6 +1,7 @@
 //! Bytes → lines of text. Removes encodings and decorations: UTF-16, byte order marks, CRLF, progress lines that end in
-//! CR, mail quote marks, colour codes, HTML entities, log timestamps.
+//! CR, mail quote marks, colour codes, HTML entities. What logs put before a line is `stamps`'.
 
+use super::stamps::{is_stamped, without_stamps};
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;
 
@@ -55,7 +56,7 @@ pub(super) fn has_odd_bytes(lines: &[u8]) -> bool {
 
 /// True if a line starts with a quote mark or a timestamp.
 pub(super) fn opens_wrapped(line: &[u8]) -> bool {
-    line.trim_ascii_start().starts_with(b">") || looks_stamped(line)
+    line.trim_ascii_start().starts_with(b">") || is_stamped(line)
 }
 
 /// Removes decorations from a line; its indentation stays.
@@ -72,8 +73,8 @@ pub(super) fn unwrapped(line: &[u8]) -> Cow<'_, str> {
     while let Some(rest) = text.trim_start().strip_prefix('>').filter(|rest| !rest.starts_with('=')) {
         text = rest.strip_prefix(' ').unwrap_or(rest).to_owned();
     }
-    if looks_stamped(text.as_bytes()) {
-        text = without_stamp(&text).to_owned();
+    if is_stamped(text.as_bytes()) {
+        text = without_stamps(&text).to_owned();
     }
     Cow::Owned(text)
 }
@@ -111,27 +112,6 @@ fn without_entities(text: &str) -> String {
         ("&amp;", "&"),
     ];
     ENTITIES.iter().fold(text.to_owned(), |text, (entity, letter)| text.replace(entity, letter))
-}
-
-/// True if a line starts with `2021-03-01T12:` or `[2021-03-01 12:`.
-fn looks_stamped(line: &[u8]) -> bool {
-    let line = line.strip_prefix(b"[").unwrap_or(line);
-    line.len() > 14
-        && line[4] == b'-'
-        && line[7] == b'-'
-        && matches!(line[10], b'T' | b' ')
-        && line[13] == b':'
-        && [0, 1, 2, 3, 5, 6, 8, 9, 11, 12].iter().all(|&at| line[at].is_ascii_digit())
-}
-
-/// The text after the timestamp, with its own indentation.
-fn without_stamp(text: &str) -> &str {
-    let inner = text.strip_prefix('[').unwrap_or(text);
-    let after = inner.get(11..).unwrap_or_default();
-    let end = after.find([' ', '\t', ']']).unwrap_or(after.len());
-    let rest = &after[end..];
-    let rest = rest.strip_prefix(']').unwrap_or(rest);
-    rest.strip_prefix([' ', '\t']).unwrap_or(rest)
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 //!
 //! Owns the assignment of lines to readers. Each format's reader is in its writer's module and has its state.
 
+mod commands;
 mod decode;
 mod documents;
 mod repeats;
+mod stamps;
 
 pub use crate::event::{Event, Repeat, Repeated, Repeats};
 
@@ -18,7 +20,7 @@ use crate::sweep::SweepReader;
 use decode::{Encoding, LONGEST_LINE};
 use documents::{Collected, Documents};
 use memchr::{memchr, memchr_iter, memrchr};
-use model::reading::{Damage, Reading};
+use model::reading::{Content, Damage, Reading};
 use repeats::HeldRuns;
 
 /// Bytes that are scanned together before their lines are parsed: they stay in the L1 or L2 cache between.
@@ -170,18 +172,23 @@ impl<'sink> Parser<'sink> {
     }
 
     fn take_line(&mut self, line: &[u8]) {
-        self.line += 1;
-        // Progress lines overwrite each other: they end in CR alone.
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let line = match memrchr(b'\r', line) {
-            Some(last) if last + 1 < line.len() => {
-                for part in line[..last].split(|&byte| byte == b'\r') {
-                    self.read(self.line, &decode::unwrapped(part));
-                }
-                &line[last + 1..]
+        let mut line = line;
+        while let Some(shorter) = line.strip_suffix(b"\r") {
+            line = shorter;
+        }
+        if let Some(last) = memrchr(b'\r', line) {
+            let unended = std::mem::take(&mut self.unended);
+            // A text without other ends has its lines so. In another one they are progress lines, which overwrite each
+            // other, and are one line.
+            let are_lines = unended && self.line == 0;
+            for part in line[..last].split(|&byte| byte == b'\r') {
+                self.read(self.line + 1, &decode::unwrapped(part));
+                self.line += u64::from(are_lines);
             }
-            _ => line,
-        };
+            self.unended = unended;
+            line = &line[last + 1..];
+        }
+        self.line += 1;
         self.read(self.line, &decode::unwrapped(line));
     }
 
@@ -214,7 +221,9 @@ impl Readers {
 
     fn document(&mut self, document: &documents::Document, sink: &mut Sink<'_>) {
         self.text.answered_elsewhere();
+        self.json.failures = std::mem::take(self.text.failures());
         document.read(&mut self.json, sink);
+        *self.text.failures() = std::mem::take(&mut self.json.failures);
     }
 
     fn plain(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
@@ -255,8 +264,11 @@ impl Readers {
             return false;
         }
         match fio_terse::reading(number, text) {
-            Some(Ok(reading)) => {
+            Some(Ok(mut reading)) => {
                 self.text.answered_elsewhere();
+                if let Content::Run(run) = &mut reading.found {
+                    self.text.failures().mark_killed(run);
+                }
                 self.last_terse = Some(reading);
                 true
             }

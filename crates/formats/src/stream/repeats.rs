@@ -16,6 +16,8 @@ use std::collections::VecDeque;
 
 /// Most runs held back.
 const MOST_RUNS: usize = 16;
+/// Most jobs of the runs held back.
+const MOST_JOBS: usize = 4096;
 /// Most readings held back behind them.
 const MOST: usize = 512;
 /// Most signatures kept of runs that were passed on as repeated.
@@ -35,6 +37,7 @@ struct HeldRun {
 pub(super) struct HeldRuns {
     held: VecDeque<HeldRun>,
     runs: usize,
+    jobs: usize,
     /// Signature and line of runs that were passed on as repeated.
     known: VecDeque<(Signature, u64)>,
 }
@@ -58,8 +61,9 @@ impl HeldRuns {
             return sink(Event::Repeated(Repeated { reading, repeat, line }));
         }
         let chain = self.supersede(&signature, reading.line, sink);
-        self.held.push_back(HeldRun { reading, signature: Some(signature), chain });
         self.runs += 1;
+        self.jobs += jobs(&reading);
+        self.held.push_back(HeldRun { reading, signature: Some(signature), chain });
         self.shorten(sink);
     }
 
@@ -135,6 +139,7 @@ impl HeldRuns {
                     }
                     if let Some(held) = self.held.remove(at) {
                         self.runs -= 1;
+                        self.jobs -= jobs(&held.reading);
                         held.signature.into_iter().for_each(|signature| self.remember(signature, line));
                         sink(Event::Repeated(Repeated { reading: held.reading, repeat, line }));
                     }
@@ -155,12 +160,21 @@ impl HeldRuns {
     /// Passes on the first ones while too many wait, and those that wait for nothing.
     fn shorten(&mut self, sink: &mut Sink<'_>) {
         while self.runs > MOST_RUNS
+            || (self.jobs > MOST_JOBS && self.runs > 1)
             || self.held.len() > MOST
             || self.held.front().is_some_and(|held| held.signature.is_none())
         {
             let Some(held) = self.held.pop_front() else { break };
-            self.runs -= usize::from(held.signature.is_some());
+            if held.signature.is_some() {
+                self.runs -= 1;
+                self.jobs -= jobs(&held.reading);
+            }
             sink(Event::Reading(held.reading));
         }
     }
+}
+
+/// Number of jobs of a run.
+fn jobs(reading: &Reading) -> usize {
+    if let Content::Run(run) = &reading.found { run.jobs.len() } else { 0 }
 }

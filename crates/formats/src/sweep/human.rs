@@ -32,7 +32,7 @@ pub struct Detail {
 enum Style {
     Word,
     Whole,
-    /// The first letter of a direction; empty if unknown.
+    /// The first letter of a direction.
     Letter,
     ThreeDecimals,
     Iops,
@@ -227,7 +227,7 @@ impl TableColumn {
         let number = |spelled: fn(f64) -> String| self.column.number(placed).map_or_else(|| ABSENT.to_owned(), spelled);
         match self.style {
             Style::Word => text(self.column.text(placed).as_deref().unwrap_or(ABSENT)),
-            Style::Letter => placed.row.kind.map_or("", |kind| &kind.word()[..1]).to_owned(),
+            Style::Letter => placed.row.kind.map_or(ABSENT, |kind| &kind.word()[..1]).to_owned(),
             Style::Whole => number(plain),
             Style::ThreeDecimals => number(|value| format!("{value:.3}")),
             Style::Iops => number(|iops| if iops < 10.0 { format!("{iops:.2}") } else { format!("{iops:.0}") }),

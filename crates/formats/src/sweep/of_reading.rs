@@ -56,8 +56,30 @@ fn of_run(run: &ReadRun) -> Vec<Measurement> {
     let mut rows = Vec::with_capacity(run.jobs.iter().map(|job| job.directions.len()).sum());
     for job in &run.jobs {
         rows.extend(job.directions.iter().map(|direction| of_direction(run, job, direction)));
+        let failed = job.errno.is_some_and(|errno| errno != 0.0) || job.signal.is_some();
+        let is_block = failed || !job.issued.is_empty() || !job.depth_percent.is_empty();
+        if job.directions.is_empty() && is_block {
+            // A job that failed, or did no I/O, is a row without rates.
+            rows.push(of_job(run, job));
+        }
     }
     rows
+}
+
+/// Facts of a row that are of its job.
+fn of_job(run: &ReadRun, job: &ReadJob) -> Measurement {
+    Measurement {
+        test: job.pattern.as_deref().or(job.name.as_deref()).unwrap_or_default().into(),
+        users: job.workers,
+        block: job.block_sizes.first().map(|&(low, high)| block(low, high)),
+        engine: job.engine.clone(),
+        depth: job.depth,
+        errno: job.errno.filter(|errno| *errno != 0.0),
+        host: run.host.clone(),
+        time: run.ended_unix_s.map(utc).or_else(|| job.date.as_deref().map(sortable)),
+        round: run.round,
+        ..Measurement::default()
+    }
 }
 
 fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Measurement {
@@ -73,9 +95,8 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         group.bytes_per_second.filter(|_| is_alone)
     };
     let rate = direction.bytes_per_second.or_else(of_group);
+    let of_job = of_job(run, job);
     let mut row = Measurement {
-        test: job.pattern.as_deref().or(job.name.as_deref()).unwrap_or_default().into(),
-        users: job.workers,
         block: job.block_sizes.get(at).or(job.block_sizes.first()).map(|&(low, high)| block(low, high)),
         kind: Some(direction.kind),
         bytes_per_second: rate,
@@ -86,13 +107,7 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         iops: direction.iops,
         percentiles_ns: with_percentiles(direction).map_or([None; PERCENTS.len()], percentiles),
         percentiles_mean_ns: with_percentiles(direction).and_then(|latency| latency.mean_ns),
-        engine: job.engine.clone(),
-        depth: job.depth,
-        errno: job.errno.filter(|errno| *errno != 0.0),
-        host: run.host.clone(),
-        time: run.ended_unix_s.map(utc).or_else(|| job.date.as_deref().map(sortable)),
-        round: run.round,
-        ..Measurement::default()
+        ..of_job
     };
     if let Some(buckets) = buckets(job, direction) {
         row.set_buckets(&buckets);

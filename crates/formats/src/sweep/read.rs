@@ -319,6 +319,7 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
         "w" => Some(ReadKind::Write),
         "t" => Some(ReadKind::Trim),
         "m" => Some(ReadKind::Mixed),
+        ABSENT => None,
         _ => return None,
     };
     const SHOWN: [&str; 7] = ["MB", "MiB/s", "ms", "min", "max", "std", "IOPS"];
@@ -384,8 +385,13 @@ fn share(cell: &str) -> Option<f64> {
 /// Width of a cell of a share with the blank before it.
 const SHARE_WIDTH: usize = 6;
 
-/// The shares in cells of equal width, a blank cell for 0, and the text behind; `None` if blanks were squeezed.
+/// The shares in cells of equal width, a blank cell for 0, and the text behind; `None` if blanks were squeezed. In
+/// fioparse.sh's table the first cell is wider by a blank.
 fn by_position(rest: &str, shares: usize) -> Option<(Vec<f64>, &str)> {
+    ["", " "].into_iter().find_map(|more| placed(rest.strip_prefix(more)?, shares))
+}
+
+fn placed(rest: &str, shares: usize) -> Option<(Vec<f64>, &str)> {
     let (text, behind) = rest.split_at_checked(shares * SHARE_WIDTH).unwrap_or((rest.trim_end(), ""));
     let text = text.trim_end();
     if text.is_empty() || !text.is_ascii() || text.len() % SHARE_WIDTH != 0 {

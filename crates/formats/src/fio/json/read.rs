@@ -9,10 +9,12 @@ use super::write::UNKNOWN_ETA_S;
 use crate::echoed::Echoes;
 use crate::event::{Event, Sink};
 use crate::fio::CLIENTS_SUM;
+use crate::fio::failures::Failures;
 use crate::result_as_reading::{self, longest};
 use crate::tree::{Object, Tree};
 use crate::{FormatError, echoed, from_printed, read_number};
 use ::fio::EchoedJob;
+use measure::Direction;
 use model::reading::{
     Content, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority,
     ReadRun, ReadSamples, Reading,
@@ -77,6 +79,7 @@ fn result_of(root: &Tree<'_>, entries: &[Entry<'_>], run: ReadRun) -> RunResult 
     result.origin = Origin::Report(Box::new(run));
     for (job, entry) in result.jobs.iter_mut().zip(entries) {
         match get(entry.job, "latency_depth") {
+            Some(_) if entry.covers_unlike => {}
             Some(depth) => job.echo.iodepth = result_as_reading::small(Some(depth)),
             // A job that did nothing, or failed before its engine was set up, has no depth.
             None if job.ios() == 0 => job.echo.iodepth = 0,
@@ -100,6 +103,8 @@ fn result_of(root: &Tree<'_>, entries: &[Entry<'_>], run: ReadRun) -> RunResult 
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     echoes: Echoes,
+    /// Lines before the documents about workers that failed.
+    pub(crate) failures: Failures,
     /// True if readings come with their results.
     pub(crate) gives_results: bool,
 }
@@ -113,7 +118,8 @@ impl Reader {
         };
         let (list, sum) = without_sum(list);
         let entries = Entry::all(root, list, &mut self.echoes);
-        let run = read_run(root, &entries, line);
+        let mut run = read_run(root, &entries, line);
+        self.failures.mark_killed(&mut run);
         if run.jobs.is_empty() {
             sink(Event::damage(line, "a JSON document of fio without a job"));
             return;
@@ -160,6 +166,8 @@ struct Entry<'document> {
     echoed: Option<Rc<EchoedJob>>,
     /// The workers that it covers; `None` if that cannot be seen.
     workers: Option<f64>,
+    /// True if it covers jobs that differ: the options are those of one of them.
+    covers_unlike: bool,
 }
 
 impl<'document> Entry<'document> {
@@ -168,7 +176,7 @@ impl<'document> Entry<'document> {
         let global = root.get("global options").map(pairs).unwrap_or_default();
         let entry = |job: &'document Object<'document>| {
             let options = job.get("job options").map(pairs).unwrap_or_default();
-            Entry { job, echoed: echoes.job(&global, &options), options, workers: None }
+            Entry { job, echoed: echoes.job(&global, &options), options, workers: None, covers_unlike: false }
         };
         let mut entries: Vec<Self> = list.iter().filter_map(Tree::as_object).map(entry).collect();
         let group = |entry: &Self| get(entry.job, "groupid").unwrap_or(0.0).to_bits();
@@ -180,6 +188,7 @@ impl<'document> Entry<'document> {
                 // Without group_reporting, each worker has an entry.
                 _ => entry.echoed.as_ref().map(|_| 1.0),
             };
+            entry.covers_unlike = entry.workers.is_none() && entry.contradicts_its_options();
         }
         entries
     }
@@ -202,6 +211,34 @@ impl<'document> Entry<'document> {
         (all <= clones * (each * MORE + MORE_MS)).then_some(clones)
     }
 
+    /// True if what was done cannot be what the options of one job say: with group_reporting, other jobs did it.
+    fn contradicts_its_options(&self) -> bool {
+        /// An I/O at the end of a file may be shorter.
+        const SHORTER: f64 = 0.7;
+        const LONGER: f64 = 1.05;
+        const MOST_SHARE: f64 = 90.0;
+        let Some(echoed) = self.echoed.as_deref().filter(|echoed| echoed.plan.verify.is_none()) else { return false };
+        if get(self.job, "error") != Some(0.0) {
+            return false;
+        }
+        let (pattern, sizes) = (echoed.workload.pattern(), echoed.plan.load.size_ranges());
+        let kinds =
+            [(Direction::Read, "read", true), (Direction::Write, "write", true), (Direction::Trim, "trim", false)];
+        let of_direction = |&(direction, word, is_in_mix): &(Direction, &str, bool)| {
+            let found = read_direction(self.job.get(word)?.as_object()?, direction.into());
+            let (ios, bytes) = (found.ios.filter(|ios| *ios > 0.0)?, found.bytes?);
+            let (low, high) = (f64::from(sizes[direction].0), f64::from(sizes[direction].1));
+            let is_asked = pattern.contains(word) || (is_in_mix && pattern.contains("rw"));
+            Some(!is_asked || bytes < ios * low * SHORTER || bytes > ios * high * LONGER)
+        };
+        // The bins of depths are powers of two.
+        let asked = echoed.plan.depth.asked().clamp(1, 64);
+        let levels = shares(self.job, "iodepth_level");
+        let was_counted = levels.iter().sum::<f64>() > MOST_SHARE;
+        let at_asked = levels.get(asked.ilog2() as usize).copied().filter(|_| was_counted);
+        kinds.iter().any(|kind| of_direction(kind) == Some(true)) || at_asked.is_some_and(|share| share < MOST_SHARE)
+    }
+
     /// The writes that `verify_only` walked through: fio counts them, with a runtime of zero.
     fn walked(&self) -> Option<WalkedWrites> {
         let only = self.echoed.as_ref().is_some_and(|job| job.workload.verifies_only);
@@ -213,10 +250,11 @@ impl<'document> Entry<'document> {
     /// The parts of a result that a reading lacks: what the job was asked to do, its times, and its goals.
     fn settings(&self, read: &ReadJob) -> JobResult {
         let (job, echoed) = (self.job, self.echoed.as_deref());
+        let of_all = echoed.filter(|_| !self.covers_unlike);
         JobResult {
             echo: echoed.map_or_else(Echo::default, |job| echoed::echo(job, self.options.clone())),
             style: echoed.map_or_else(ReportStyle::default, echoed::style),
-            workload: echoed.map(|job| job.workload.clone()),
+            workload: of_all.map(|job| job.workload.clone()),
             started_unix_ms: whole(job, "job_start"),
             elapsed_s: whole(job, "elapsed"),
             remaining_s: Some(whole(job, "eta")).filter(|&eta| eta != UNKNOWN_ETA_S),
@@ -276,8 +314,9 @@ fn whole(object: &Object<'_>, key: &str) -> u64 {
 }
 
 fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
-    let Entry { job, echoed, .. } = entry;
-    let plan = echoed.as_ref().map(|echoed| &echoed.plan);
+    let Entry { job, echoed, covers_unlike, .. } = entry;
+    let echoed = echoed.as_ref().filter(|_| !covers_unlike);
+    let plan = echoed.map(|echoed| &echoed.plan);
     let mut found = ReadJob {
         line,
         name: job.get("jobname").and_then(Tree::as_text).map(str::to_owned),
@@ -285,9 +324,11 @@ fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
         workers: entry.workers,
         errno: get(job, "error"),
         description: job.get("desc").and_then(Tree::as_text).map(str::to_owned),
-        pattern: echoed.as_ref().map(|echoed| echoed.workload.pattern().to_owned()),
-        engine: echoed.as_ref().map(|echoed| echoed.engine.clone()),
-        depth: get(job, "latency_depth").or_else(|| plan.map(|plan| f64::from(plan.depth.asked()))),
+        pattern: echoed.map(|echoed| echoed.workload.pattern().to_owned()),
+        engine: echoed.map(|echoed| echoed.engine.clone()),
+        depth: get(job, "latency_depth")
+            .filter(|_| !covers_unlike)
+            .or_else(|| plan.map(|plan| f64::from(plan.depth.asked()))),
         block_sizes: plan.map(block_sizes).unwrap_or_default(),
         user_percent: get(job, "usr_cpu"),
         system_percent: get(job, "sys_cpu"),
@@ -356,13 +397,14 @@ fn totals(kinds: [ReadKind; 4], count: impl Fn(ReadKind) -> Option<f64>) -> Vec<
     }
 }
 
+/// The shares in the order of their bins, `>=64` last: programs that write fio's document again sort its keys as words.
 fn shares(job: &Object<'_>, key: &str) -> Vec<f64> {
-    job.get(key)
-        .and_then(Tree::as_object)
-        .into_iter()
-        .flat_map(Object::iter)
-        .filter_map(|(_, share)| number(Some(share)))
-        .collect()
+    let bins = job.get(key).and_then(Tree::as_object).into_iter().flat_map(Object::iter);
+    let order = |name: &str| name.strip_prefix(">=").map_or_else(|| read_number::whole(name), |_| Some(f64::INFINITY));
+    let mut found: Vec<(f64, f64)> =
+        bins.filter_map(|(name, share)| Some((order(name)?, number(Some(share))?))).collect();
+    found.sort_by(|one, other| one.0.total_cmp(&other.0));
+    found.into_iter().map(|(_, share)| share).collect()
 }
 
 fn read_direction(object: &Object<'_>, kind: ReadKind) -> ReadDirection {

@@ -38,6 +38,10 @@ const USUAL_PERCENTILES: [(&str, f64); 17] = [
     ("99.950000%=", 99.95),
     ("99.990000%=", 99.99),
 ];
+/// Number of bins of depths.
+const DEPTHS: usize = 7;
+/// Fields of the tail that are not shares: switches and faults.
+const PLACES_OF_COUNTS: std::ops::Range<usize> = 2..5;
 /// Fields that version 5 adds to a direction: the number of bandwidth samples, and the IOPS samples.
 const ADDED_SAMPLES: usize = 6;
 
@@ -50,13 +54,23 @@ pub(crate) fn looks_like(bytes: &[u8]) -> bool {
 
 /// Reads a line; `None` if it is not a job line.
 pub(crate) fn reading(line: u64, text: &str) -> Option<Result<Reading, Damage>> {
-    let damage = |what: &str| Damage { line, what: what.to_owned() };
+    let damage = |what: String| Damage { line, what };
     let Some(fields) = Fields::of(text) else {
-        let looks = text.split(';').nth(1).is_some_and(|field| field.starts_with("fio-"));
-        return looks.then(|| Err(damage("a terse line that ends within its first direction")));
+        return is_start(text)
+            .then(|| Err(damage("a terse line that ends within its first direction, or is damaged there".to_owned())));
     };
     let read = read_line(line, &fields).map_err(damage);
     Some(read.map(|run| Reading::new("fio-terse", line, Content::Run(Box::new(run)))))
+}
+
+/// True for the start of a job line: in version 2, the name, the group, the error and two counts.
+fn is_start(text: &str) -> bool {
+    const LEAST_NUMBERS: usize = 4;
+    let mut fields = text.split(';').skip(1);
+    let Some(second) = fields.next() else { return false };
+    let is_second_version = text.starts_with("2;") && !second.is_empty();
+    second.starts_with("fio-")
+        || is_second_version && fields.take_while(|field| whole(field).is_some()).count() >= LEAST_NUMBERS
 }
 
 /// Adds the description, which version 2 prints on the following line; returns false if this job cannot have one.
@@ -183,7 +197,7 @@ fn usual_percentile(at: usize, field: &str) -> Option<(f64, f64)> {
     Some((*percent, whole(field.strip_prefix(text)?)? * 1e3))
 }
 
-fn read_line(line: u64, fields: &Fields<'_>) -> Result<ReadRun, &'static str> {
+fn read_line(line: u64, fields: &Fields<'_>) -> Result<ReadRun, String> {
     let Fields { version, all: fields, first_percentile } = fields;
     let (version, fields) = (*version, &fields[..]);
     let head = usize::from(version > TerseVersion::V2);
@@ -192,6 +206,8 @@ fn read_line(line: u64, fields: &Fields<'_>) -> Result<ReadRun, &'static str> {
     let name = start.checked_sub(2).and_then(|end| fields.get(head..end)).filter(|name| !name.is_empty());
     let name = name.ok_or("a terse line without name, group and error")?.join(";");
     let (directions, tail) = directions(version, &fields[start..]).ok_or("the line ends too early")?;
+    check_numbers(&directions)?;
+    check_tail(tail)?;
     let mut job = ReadJob {
         line,
         name: Some(name),
@@ -208,7 +224,7 @@ fn read_line(line: u64, fields: &Fields<'_>) -> Result<ReadRun, &'static str> {
     if head == 1 {
         run.version = fields.first().map(|version| (*version).to_owned());
     }
-    read_tail(tail, &mut job, &mut run);
+    read_tail(tail, &mut job, &mut run)?;
     run.jobs.push(job);
     Ok(run)
 }
@@ -232,6 +248,37 @@ fn directions<'line, 'text>(
     directions.truncate(expected);
     (matches!(directions.len(), count if count == 1 || count == expected) && tail.len() >= TAIL_FIELDS)
         .then_some((directions, tail))
+}
+
+/// Refuses what no run moves; only the page faults of old versions can be negative.
+fn check_numbers(directions: &[&[&str]]) -> Result<(), String> {
+    let counts = directions.iter().flat_map(|block| &block[..BEFORE_PERCENTILES]);
+    let negative = counts.copied().find(|field| whole(field).is_some_and(|number| number < 0.0));
+    negative.map_or(Ok(()), |field| Err(format!("a terse line with a number below 0: {field}")))
+}
+
+/// Refuses a tail that is another part of a line, which was cut, or has shares that cannot be.
+fn check_tail(tail: &[&str]) -> Result<(), String> {
+    /// Of the processor: a job may have many threads. Of the depths: flushes are counted, too.
+    const MOST_PERCENT: f64 = 1e5;
+    const ROUNDED: f64 = 0.5;
+    for (at, field) in tail.iter().take(TAIL_FIELDS).enumerate() {
+        let is_share = !PLACES_OF_COUNTS.contains(&at);
+        let most = if at < PLACES_OF_COUNTS.end + DEPTHS { MOST_PERCENT } else { 100.0 + ROUNDED };
+        let is_right = match percent(field) {
+            Some(share) if is_share => field.ends_with('%') && (0.0..=most).contains(&share),
+            // Old versions print negative numbers of faults.
+            Some(count) => !field.ends_with('%') && (at > PLACES_OF_COUNTS.start || count >= 0.0),
+            None => field.contains("nan") && field.ends_with('%') == is_share,
+        };
+        if !is_right {
+            let belongs = if is_share { "a share in percent" } else { "a count" };
+            return Err(format!(
+                "the terse line ends too early, or is damaged: `{field}` is in the place of {belongs}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// `None` for a direction without I/O.
@@ -296,7 +343,7 @@ fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
     })
 }
 
-fn read_tail(fields: &[&str], job: &mut ReadJob, run: &mut ReadRun) {
+fn read_tail(fields: &[&str], job: &mut ReadJob, run: &mut ReadRun) -> Result<(), String> {
     let share = |at: usize| fields.get(at).and_then(|field| percent(field));
     let number = |at: usize| fields.get(at).and_then(|field| whole(field));
     job.user_percent = share(0);
@@ -304,7 +351,7 @@ fn read_tail(fields: &[&str], job: &mut ReadJob, run: &mut ReadRun) {
     job.switches = number(2);
     job.major_faults = number(3);
     job.minor_faults = number(4);
-    job.depth_percent = (5..12).filter_map(share).collect();
+    job.depth_percent = (5..12).map(|at| share(at).unwrap_or(0.0)).collect();
     let bounds = LatencyBins::BOUNDS.map(result_as_reading::float);
     let micro = bounds.iter().map(|bound| Some(bound * 1e3));
     let milli = bounds.iter().map(|bound| Some(bound * 1e6)).chain([Some(2e9), None]);
@@ -322,6 +369,14 @@ fn read_tail(fields: &[&str], job: &mut ReadJob, run: &mut ReadRun) {
             rest = after;
         }
     }
+    if let (true, [name, numbers @ ..]) = (run.version.is_some(), rest)
+        && whole(name).is_none()
+        && (2..DISK_FIELDS).contains(&numbers.len())
+        && numbers.iter().take(numbers.len() - 1).all(|field| whole(field).is_some())
+        && numbers.last().is_some_and(|field| field.is_empty() || whole(field).is_some())
+    {
+        return Err(format!("the terse line ends within its disk `{name}`"));
+    }
     // Errors are two numbers; anything else is a description.
     if let [total, first, ..] = rest
         && let (Some(total), Some(_)) = (whole(total), whole(first))
@@ -332,6 +387,7 @@ fn read_tail(fields: &[&str], job: &mut ReadJob, run: &mut ReadRun) {
     if !rest.is_empty() {
         job.description = Some(rest.join(";")).filter(|text| !text.is_empty());
     }
+    Ok(())
 }
 
 fn read_disk(fields: &[&str]) -> ReadDisk {

@@ -33,12 +33,18 @@ pub(super) struct Signature {
     /// True with the bins of json+.
     bins: bool,
     ended_s: Option<f64>,
+    /// The program and its version, if they are stated: runs of two versions are two runs.
+    version: Option<String>,
+    /// True for a run that failed without any I/O: a second one is another run.
+    failed: bool,
     jobs: Vec<Job>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Job {
     name: Option<String>,
+    /// 0 without an error.
+    errno: f64,
     pid: Option<f64>,
     directions: Vec<Direction>,
 }
@@ -56,8 +62,7 @@ struct Direction {
 
 impl Signature {
     /// The signature of a run of fio; `None` for other readings, and if there is nothing to compare. A run without any
-    /// I/O is compared unless it failed: the first of its interim reports can be printed before its first I/O has
-    /// ended.
+    /// I/O is compared, too: the first of its interim reports can be printed before its first I/O has ended.
     pub(super) fn of(reading: &Reading) -> Option<Signature> {
         let Content::Run(run) = &reading.found else { return None };
         let rank = FORMATS.iter().position(|format| *format == reading.format)?;
@@ -67,11 +72,13 @@ impl Signature {
         let latencies =
             run.jobs.iter().flat_map(|job| &job.directions).flat_map(|read| [&read.completion, &read.total]);
         let bins = latencies.flatten().any(|latency| !latency.bins.is_empty());
-        let is_comparable = moved || (!jobs.is_empty() && !failed);
-        is_comparable.then(|| Signature {
+        (!jobs.is_empty()).then(|| Signature {
             rank: u8::try_from(rank).unwrap_or(0),
             bins,
             ended_s: run.ended_unix_s,
+            // A result of plumb names its program in more words.
+            version: run.version.clone().filter(|_| rank < usize::from(NATIVE)),
+            failed: failed && !moved,
             jobs,
         })
     }
@@ -82,21 +89,35 @@ impl Signature {
 
     /// True for the same report in the same format: terse lines do not say enough for this.
     pub(super) fn is_again(&self, other: &Signature) -> bool {
-        let named = self.jobs.iter().all(|job| job.pid.is_some()) || self.ended_s.is_some();
+        let has_process = |job: &Job| job.pid.is_some() || job.directions.is_empty();
+        let named = self.jobs.iter().any(|job| job.pid.is_some()) && self.jobs.iter().all(has_process);
+        let named = named || self.ended_s.is_some();
         self == other && self.rank > TERSE && named
     }
 
     /// True if both have the same jobs with the same numbers, as far as stated. A terse line has one job of a run.
     pub(super) fn is_same(&self, other: &Signature) -> bool {
         let (few, many) = if self.states_less_than(other) { (self, other) } else { (other, self) };
-        let is_part = few.jobs.len() == many.jobs.len() || few.rank == TERSE;
+        // A terse line has one job of a run, and a text that was cut has some of them.
+        let is_cut = few.rank == TEXT && !few.has_no_ios() && few.jobs.len() < many.jobs.len();
+        let is_part = few.jobs.len() == many.jobs.len() || few.rank == TERSE || is_cut;
         let has = |job: &Job| many.jobs.iter().any(|one| job.name == one.name && same_numbers(job, one));
-        few.states_less_than(many) && is_part && few.jobs.iter().all(has)
+        few.states_less_than(many) && is_part && self.may_be_of_version(other) && few.jobs.iter().all(has)
+    }
+
+    /// A text whose start is missing states no version.
+    fn may_be_of_version(&self, other: &Signature) -> bool {
+        self.version
+            .as_ref()
+            .zip(other.version.as_ref())
+            .is_none_or(|(one, other)| one.trim_start_matches("fio-") == other.trim_start_matches("fio-"))
     }
 
     /// True if the sums of `later` contain those of this report, and both were printed by one run.
     pub(super) fn is_interim_of(&self, later: &Signature, chain: Chain) -> bool {
-        let same_jobs = self.rank == later.rank
+        let same_jobs = !self.failed
+            && self.rank == later.rank
+            && self.may_be_of_version(later)
             && self.jobs.len() == later.jobs.len()
             && self.jobs.iter().zip(&later.jobs).all(|(old, new)| old.name == new.name && new.contains(old));
         same_jobs
@@ -105,7 +126,12 @@ impl Signature {
                 TERSE => self.is_an_interval_before(later, chain),
                 // A result of plumb takes the place of those that it had so far.
                 NATIVE => false,
-                TEXT => self.jobs.iter().zip(&later.jobs).all(|(old, new)| old.pid.is_some() && old.pid == new.pid),
+                // A job whose files could not be laid out has no process.
+                TEXT => self
+                    .jobs
+                    .iter()
+                    .zip(&later.jobs)
+                    .all(|(old, new)| old.pid == new.pid && (old.pid.is_some() || old.directions.is_empty())),
                 _ => self.was_printed_during(later),
             }
     }
@@ -208,6 +234,8 @@ fn job(job: &ReadJob) -> Job {
         ReadKind::Write => 1,
         ReadKind::Trim => 2,
     };
+    // With unified_rw_reporting=both, the sum follows the directions; a text has it without its numbers.
+    let is_sum = |read: &&ReadDirection| read.kind == ReadKind::Mixed && job.directions.len() > 1;
     let direction = |read: &ReadDirection| {
         let latency = read.total.as_ref().or(read.completion.as_ref());
         Some(Direction {
@@ -220,12 +248,14 @@ fn job(job: &ReadJob) -> Job {
             mean_ns: latency.and_then(|latency| latency.mean_ns),
         })
     };
-    let directions = job.directions.iter().filter_map(direction).collect();
-    Job { name: job.name.clone(), pid: job.pid.filter(|&pid| pid > 0.0), directions }
+    let directions = job.directions.iter().filter(|read| !is_sum(read)).filter_map(direction).collect();
+    let (pid, errno) = (job.pid.filter(|&pid| pid > 0.0), job.errno.unwrap_or(0.0));
+    Job { name: job.name.clone(), errno, pid, directions }
 }
 
 fn same_numbers(few: &Job, many: &Job) -> bool {
     few.directions.len() == many.directions.len()
+        && (!few.directions.is_empty() || few.errno == many.errno)
         && few.directions.iter().all(|one| many.directions.iter().any(|other| same_direction(one, other)))
 }
 

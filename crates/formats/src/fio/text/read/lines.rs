@@ -3,7 +3,8 @@
 use super::{Priority, Target};
 use crate::printable;
 use crate::read_number::{
-    Era, Pairs, after_key, bytes, count, leading, percent, split_at, split_at_colon, trimmed, unit, whole,
+    Era, Heading, Pairs, Suffix, after_key, bytes, count, leading, percent, split_at, split_at_colon, trimmed, unit,
+    whole,
 };
 use model::reading::{
     LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadGroup, ReadJob, ReadKind, ReadLatency, ReadProgress,
@@ -74,7 +75,9 @@ pub(super) fn announced_without_io(text: &str) -> Option<ReadJob> {
 fn block_range(text: &str) -> Option<(f64, f64)> {
     let text = text.trim().trim_start_matches(['(', 'R', 'W', 'T', ')', ' ']);
     let (low, high) = text.split_once('-').unwrap_or((text, text));
-    Some((bytes(low, Era::Binary)?, bytes(high, Era::Binary)?))
+    // `1M` is binary. Since fio 3 there is a B, and `1.05MB` of kb_base=1000 is decimal.
+    let era = if text.ends_with('B') { Era::Decimal } else { Era::Binary };
+    Some((bytes(low, era)?, bytes(high, era)?))
 }
 
 /// The line with fio's version: `fio-2.0.13`, `fio 1.59`, or just `2.0.8` in some builds.
@@ -98,19 +101,13 @@ pub(super) fn started(text: &str) -> Option<f64> {
     Some(first + second)
 }
 
-/// `fio: pid=0, err=28/file:filesetup.c:240, func=write, error=No space left on device`: errno and its words.
-pub(super) fn failure(text: &str) -> Option<(f64, &str)> {
-    let rest = text.strip_prefix("fio: pid=")?;
-    let (errno, _) = leading(after_key(rest, "err=")?)?;
-    Some((errno, after_key(rest, "error=")?.trim()))
-}
-
-/// `a: Laying out IO file(s) (1 file(s) / 3072MB)`.
-pub(super) fn laid_out(text: &str) -> Option<f64> {
-    let colon = memchr::memchr_iter(b':', text.as_bytes());
-    let rest = colon.filter_map(|at| text[at..].strip_prefix(": Laying out IO file")).next()?;
+/// `a: Laying out IO file(s) (1 file(s) / 3072MB)`: the job and the bytes.
+pub(super) fn laid_out(text: &str) -> Option<(&str, f64)> {
+    let mut colons = memchr::memchr_iter(b':', text.as_bytes());
+    let (name, rest) = colons.find_map(|at| Some((&text[..at], text[at..].strip_prefix(": Laying out IO file")?)))?;
     let (_, size) = rest.rsplit_once('/')?;
-    bytes(size.trim_end_matches(')'), Era::Binary)
+    let era = if rest.starts_with("(s)") { Era::Binary } else { Era::Decimal };
+    Some((name, bytes(size.trim_end_matches(')'), era)?))
 }
 
 /// `Jobs: 8 (f=8): [R..] [100.0% done] [89262K/0K/0K /s] [22.4K/0 /0 iops] [eta 00m:00s]`, and its later layouts.
@@ -122,23 +119,17 @@ pub(super) fn progress(text: &str) -> Option<ReadProgress> {
         let part = part.split(']').next().unwrap_or_default().trim();
         if let Some(eta) = part.strip_prefix("eta ") {
             found.eta_s = eta_seconds(eta);
+        } else if part.as_bytes().get(1) == Some(&b'=') {
+            match part.strip_suffix("IOPS") {
+                Some(rates) => found.iops = lettered(rates, count),
+                None => found.bytes_per_second = lettered(part, |rate| bytes(rate, Era::Decimal)),
+            }
         } else if part.contains('i')
             && let Some((rates, _)) = part.split_once(" iops")
         {
             found.iops = rates.split('/').filter_map(|rate| count(rate.trim())).collect();
         } else if let Some(rates) = part.strip_suffix("/s") {
             found.bytes_per_second = rates.split('/').filter_map(|rate| progress_rate(rate.trim())).collect();
-        } else if let Some((list, "IOPS")) =
-            part.split_once(',').map(|(_, list)| (list, list.rsplit(' ').next().unwrap_or_default()))
-        {
-            found.iops = lettered(list, count);
-        } else if part.starts_with("r=") || part.starts_with("w=") {
-            let rates = lettered(part, |rate| bytes(rate, Era::Decimal));
-            if part.contains("IOPS") {
-                found.iops = lettered(part, |rate| count(rate.trim_end_matches(" IOPS")))
-            } else {
-                found.bytes_per_second = rates
-            }
         } else if let Some(done) = part.split('%').next().and_then(whole).filter(|_| part.contains('%')) {
             found.percent = Some(done);
         }
@@ -295,20 +286,29 @@ fn unit_ns(name: &str) -> Option<f64> {
     }
 }
 
-/// `min=36 , max=10252 , avg=281.03, stdev=206.24`; `None` if a value is missing or damaged.
+/// True for what fio prints where it divided by 0.
+fn is_nan(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    ["nan", "inf"].iter().any(|word| text.starts_with(word))
+}
+
+/// `min=36 , max=10252 , avg=281.03, stdev=206.24`; `None` if a value is missing or damaged, but not for a `nan`.
 pub(super) fn moments(line: &LatencyLine<'_>) -> Option<ReadLatency> {
     let mut found = ReadLatency::default();
+    let mut named = 0;
+    let heading = Heading { unit: line.unit_ns, suffix: Suffix::Multiplies };
     for (key, value) in Pairs(line.rest) {
-        let value = count(value).map(|value| value * line.unit_ns);
-        match key {
-            "min" => found.min_ns = value,
-            "max" => found.max_ns = value,
-            "avg" => found.mean_ns = value,
-            "stdev" => found.deviation_ns = value,
-            _ => {}
-        }
+        let slot = match key {
+            "min" => &mut found.min_ns,
+            "max" => &mut found.max_ns,
+            "avg" => &mut found.mean_ns,
+            "stdev" => &mut found.deviation_ns,
+            _ => continue,
+        };
+        *slot = heading.value(value);
+        named += usize::from(slot.is_some() || is_nan(value));
     }
-    found.min_ns.and(found.max_ns).and(found.mean_ns).and(found.deviation_ns).is_some().then_some(found)
+    (named == 4).then_some(found)
 }
 
 /// Splits a line at `],`.
@@ -329,6 +329,35 @@ pub(super) fn percentile(pair: &str) -> Option<(f64, f64)> {
     let at = memchr::memchr_iter(b'[', bytes).find(|&at| bytes[..at].ends_with(b"th="))?;
     let (percent, value) = (&pair[..at - "th=".len()], &pair[at + 1..]);
     Some((whole(trimmed(percent))?, whole(trimmed(value).trim_end_matches(']'))?))
+}
+
+/// Names the direction that a job lacks whose report ends within it.
+pub(super) fn missing(job: &ReadJob) -> Option<String> {
+    const BOTH: [(&str, ReadKind, ReadKind); 5] = [
+        ("rw", ReadKind::Read, ReadKind::Write),
+        ("readwrite", ReadKind::Read, ReadKind::Write),
+        ("randrw", ReadKind::Read, ReadKind::Write),
+        ("trimwrite", ReadKind::Write, ReadKind::Trim),
+        ("randtrimwrite", ReadKind::Write, ReadKind::Trim),
+    ];
+    let pattern = job.pattern.as_deref()?;
+    let &(_, first, second) = BOTH.iter().find(|(name, ..)| *name == pattern)?;
+    let has = |kind: ReadKind| {
+        job.directions.iter().any(|direction| direction.kind == kind || direction.kind == ReadKind::Mixed)
+    };
+    let lacking = [first, second].into_iter().find(|&kind| !has(kind)).filter(|_| job.issued.is_empty())?;
+    let name = job.name.as_deref().unwrap_or_default();
+    Some(format!("the {}s of the job `{name}` ({pattern}) are missing", lacking.word()))
+}
+
+/// True if the job has what this line states: lines of two reports are mixed.
+pub(super) fn is_second(job: &ReadJob, text: &str) -> bool {
+    match text.as_bytes() {
+        [b'c', b'p', b'u', ..] => job.user_percent.is_some(),
+        [b'I', b'O', b' ', b'd', ..] => !job.depth_percent.is_empty(),
+        [b'i', b's', b's', ..] => !job.issued.is_empty(),
+        _ => false,
+    }
 }
 
 /// Parses other lines of a job block than rates, latencies, percentiles: `None` if it is none, false if damaged.
@@ -460,19 +489,27 @@ fn latency_shares(job: &mut ReadJob, head: &str, rest: &str) -> bool {
 fn samples(job: &mut ReadJob, rest: &str, factor: Option<f64>) -> bool {
     let Some(direction) = job.directions.last_mut() else { return false };
     let mut found = ReadSamples::default();
-    let scaled = |value: &str| count(value).map(|value| value * factor.unwrap_or(1.0));
+    let heading = Heading { unit: factor.unwrap_or(1.0), suffix: Suffix::Multiplies };
+    let mut named = 0;
     for (key, value) in Pairs(rest) {
-        match key {
-            "min" => found.min = scaled(value),
-            "max" => found.max = scaled(value),
-            "per" => found.percent_of_group = percent(value),
-            "avg" => found.mean = scaled(value),
-            "stdev" => found.deviation = scaled(value),
-            "samples" => found.count = whole(value),
-            _ => {}
-        }
+        let slot = match key {
+            "min" => &mut found.min,
+            "max" => &mut found.max,
+            "avg" => &mut found.mean,
+            _ => {
+                match key {
+                    "per" => found.percent_of_group = percent(value),
+                    "stdev" => found.deviation = heading.value(value),
+                    "samples" => found.count = whole(value),
+                    _ => {}
+                }
+                continue;
+            }
+        };
+        *slot = heading.value(value);
+        named += usize::from(slot.is_some() || is_nan(value));
     }
-    let whole = found.min.and(found.max).and(found.mean).is_some();
+    let whole = named == 3;
     let slot = if factor.is_some() { &mut direction.bandwidth } else { &mut direction.iops_samples };
     *slot = Some(found);
     whole

@@ -6,6 +6,7 @@ mod lines;
 
 use crate::event::{Event, Line, Sink};
 use crate::fio::CLIENTS_SUM;
+use crate::fio::failures::{Failure, Failures};
 use crate::read_number::{Era, split_at_parenthesis};
 use lines::LatencyLine;
 use model::reading::{
@@ -27,8 +28,9 @@ struct Session {
     run: ReadRun,
     /// The announcements of jobs, `NAME: (g=0): rw=..`.
     announced: Vec<ReadJob>,
-    /// The first error of a worker: errno and its words.
-    failure: Option<(f64, String)>,
+    failures: Failures,
+    /// The process of the first job of its last report.
+    pid: Option<f64>,
     /// True once a result followed, in text or in another format.
     answered: bool,
 }
@@ -130,6 +132,12 @@ pub(crate) struct TextReader {
     saw_groups: bool,
     last_line: u64,
     era: Option<Era>,
+    /// The lines before the next results, where they begin before the open report has ended.
+    next: Option<Box<Session>>,
+    /// An invocation without results when the next one began: they may still come.
+    earlier: Option<Box<Session>>,
+    /// True once it was said that lines of two reports are mixed in the open one.
+    is_mixed: bool,
 }
 
 impl TextReader {
@@ -177,7 +185,7 @@ impl TextReader {
 
     /// Records that a result in another format came from the same invocation.
     pub(crate) fn answered_elsewhere(&mut self) {
-        self.session.answered = true;
+        self.current().answered = true;
     }
 
     /// Output of another tool begins: a report that already has its group lines is complete.
@@ -190,39 +198,63 @@ impl TextReader {
     /// Passes on the open report.
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
         self.close_run(sink);
-        self.close_session(sink);
+        let last = std::mem::take(&mut self.session);
+        self.earlier.take().into_iter().for_each(|earlier| close_session(*earlier, sink));
+        close_session(last, sink);
     }
 
-    fn close_session(&mut self, sink: &mut Sink<'_>) {
-        let session = std::mem::take(&mut self.session);
-        if session.answered || session.line == 0 {
-            return;
+    /// Says that lines of two reports are mixed, once for each report.
+    fn say_mixed(&mut self, number: u64, what: &str, sink: &mut Sink<'_>) {
+        if !std::mem::replace(&mut self.is_mixed, true) {
+            sink(Event::damage(
+                number,
+                format!("{what}: lines of two reports are mixed here, and cannot be separated"),
+            ));
         }
-        let Some(name) = session.announced.first().and_then(|first| first.name.as_ref()) else { return };
-        let why = session.failure.as_ref().map_or_else(String::new, |(_, why)| format!(": {why}"));
-        let what = format!("the run of `{name}` that is announced here has no result{why}");
-        sink(Event::damage(session.line, what));
-        // The run was interrupted: the announcements are all that is known.
-        let errno = session.failure.map(|(errno, _)| errno);
-        let jobs = session.announced.into_iter().map(|job| ReadJob { line: session.line, errno, ..job }).collect();
-        let run = ReadRun { jobs, ..session.run };
-        sink(Event::Reading(Reading::new("fio-text", session.line, Content::Run(Box::new(run)))));
+    }
+
+    /// The failures of the invocation, for its documents and terse lines.
+    pub(crate) fn failures(&mut self) -> &mut Failures {
+        &mut self.current().failures
     }
 
     fn close_run(&mut self, sink: &mut Sink<'_>) {
         self.section = Section::Outside;
         self.percentiles = None;
         self.in_sync = false;
+        self.group = None;
         let mut run = std::mem::take(&mut self.run);
+        if std::mem::take(&mut self.is_mixed) {
+            // They may be of the other report.
+            run.groups.clear();
+        }
         run.jobs.iter_mut().filter(|job| job.workers > Some(1.0)).for_each(|job| self.keep_what_is_common(job));
         let saw_groups = std::mem::take(&mut self.saw_groups);
-        if is_empty(&run) {
-            return;
+        if saw_groups || !is_empty(&run) {
+            let Session { failures, announced, run: stated, .. } = &mut self.session;
+            run.started_workers = run.started_workers.or(stated.started_workers);
+            failures.add_jobs(&mut run, announced);
+            failures.mark_killed(&mut run);
         }
+        if !is_empty(&run) {
+            self.report(run, saw_groups, sink);
+        }
+        if let Some(next) = self.next.take() {
+            close_session(std::mem::replace(&mut self.session, *next), sink);
+        }
+    }
+
+    /// Passes on a report, with what is missing in it.
+    fn report(&mut self, run: ReadRun, saw_groups: bool, sink: &mut Sink<'_>) {
         // The sum over clients has no group lines.
         let named = run.jobs.iter().any(|job| job.name.as_deref().is_some_and(|name| name != CLIENTS_SUM));
         if named && !saw_groups {
             sink(Event::damage(self.last_line, "the report ends here, before its `Run status group`"));
+            run.jobs
+                .last()
+                .into_iter()
+                .filter_map(lines::missing)
+                .for_each(|what| sink(Event::damage(self.last_line, what)));
         }
         // A job without I/O, of cpuio for example, states that it issued none.
         let is_empty = |job: &&ReadJob| job.directions.is_empty() && job.issued.is_empty();
@@ -258,7 +290,7 @@ impl TextReader {
         if !whole {
             sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine="));
         }
-        self.session.announce(job);
+        self.current().announce(job);
         true
     }
 
@@ -266,40 +298,72 @@ impl TextReader {
     fn announcement(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
         if let Some(version) = lines::version(text) {
             self.begin_session(number, sink);
-            self.session.run.version = Some(version.to_owned());
+            self.current().run.version = Some(version.to_owned());
             return true;
         }
-        if self.session.line == 0 {
+        if let Some(failure) = Failure::of(number, text) {
+            // Only JSON and terse lines can have none of the lines before it.
+            let session = self.current();
+            if session.line == 0 || session.answered && session.announced.is_empty() {
+                self.begin_session(number, sink);
+            }
+            self.current().failures.add(failure);
+            return true;
+        }
+        let session = self.current();
+        if session.line == 0 {
             return false;
         }
         if let Some(job) = lines::announced_without_io(text) {
-            self.session.announce(job);
+            session.announce(job);
             return true;
         }
-        let run = &mut self.session.run;
+        let run = &mut session.run;
         if let Some(workers) = lines::started(text) {
             run.started_workers = Some(workers);
-        } else if let Some(bytes) = lines::laid_out(text) {
+        } else if let Some((job, bytes)) = lines::laid_out(text) {
             run.laid_out_bytes = Some(run.laid_out_bytes.unwrap_or(0.0) + bytes);
+            session.failures.lays_out(job);
         } else if let Some(progress) = lines::progress(text) {
             run.progress = Some(progress);
-        } else if let Some((errno, why)) = lines::failure(text) {
-            self.session.failure.get_or_insert((errno, why.to_owned()));
         } else {
             return false;
         }
         true
     }
 
+    /// The invocation whose first lines are read.
+    fn current(&mut self) -> &mut Session {
+        self.next.as_deref_mut().unwrap_or(&mut self.session)
+    }
+
     fn begin_session(&mut self, number: u64, sink: &mut Sink<'_>) {
         let has_run = !self.run.jobs.is_empty() || !self.run.groups.is_empty();
-        let over = self.session.answered || has_run || self.session.run.started_workers.is_some();
-        if over {
+        let is_over = |session: &Session| session.answered || session.run.started_workers.is_some();
+        if self.next.is_none() && self.section == Section::Job && !self.saw_groups {
+            // The group lines of the open report may still come.
+            self.next = Some(Box::default());
+        } else if self.next.as_deref().map_or(has_run || is_over(&self.session), is_over) {
             self.close_run(sink);
-            self.close_session(sink);
+            let over = std::mem::take(&mut self.session);
+            if over.answered || over.announced.is_empty() {
+                close_session(over, sink);
+            } else if let Some(earlier) = self.earlier.replace(Box::new(over)) {
+                close_session(*earlier, sink);
+            }
         }
-        if self.session.line == 0 {
-            self.session.line = number;
+        let session = self.current();
+        if session.line == 0 {
+            session.line = number;
+        }
+    }
+
+    /// Takes up the earlier invocation if this job is of that one: two were started at a time.
+    fn choose_session(&mut self, name: &str, pid: Option<f64>) {
+        let has = |session: &Session| session.announced.iter().any(|job| job.name.as_deref() == Some(name));
+        let is_of_this = has(&self.session) && (!self.session.answered || self.session.pid == pid);
+        if let Some(earlier) = self.earlier.as_deref_mut().filter(|earlier| !is_of_this && has(earlier)) {
+            std::mem::swap(earlier, &mut self.session);
         }
     }
 
@@ -315,6 +379,10 @@ impl TextReader {
         let Some(job) = self.run.jobs.last_mut() else { return false };
         if let Some(latency) = LatencyLine::of(text) {
             self.latency_line(number, &latency, sink);
+            return true;
+        }
+        if lines::is_second(job, text) {
+            self.say_mixed(number, &format!("a second line {}", lines::shown(text)), sink);
             return true;
         }
         let read = lines::job_line(job, text);
@@ -336,14 +404,25 @@ impl TextReader {
             self.saw_groups |= self.run.jobs.len() >= MOST_JOBS;
             self.close_run(sink);
         }
+        let has = |session: &Session| session.announced.iter().any(|job| job.name.as_deref() == Some(name.trim()));
+        if self.next.as_deref().is_some_and(|next| has(next) || !has(&self.session)) {
+            self.close_run(sink);
+        }
+        let mut head = ReadJob::default();
+        if !lines::job_head(&mut head, rest) {
+            sink(Event::damage(number, format!("damaged head of a job: {}", lines::shown(rest))));
+        }
+        if is_empty(&self.run) {
+            self.choose_session(name.trim(), head.pid);
+            self.session.pid = head.pid;
+        }
         self.open_run(number);
         // Clones are announced once, under the name they share.
         let announced = self.session.announced.iter().find(|job| job.name.as_deref() == Some(name.trim()));
         let mut job = announced.cloned().unwrap_or_default();
         (job.line, job.name) = (number, Some(name.trim().to_owned()));
-        if !lines::job_head(&mut job, rest) {
-            sink(Event::damage(number, format!("damaged head of a job: {}", lines::shown(rest))));
-        }
+        (job.group, job.workers, job.errno) = (head.group, head.workers, head.errno);
+        (job.pid, job.date) = (head.pid, head.date);
         self.run.jobs.push(job);
         self.section = Section::Job;
         self.percentiles = None;
@@ -367,10 +446,12 @@ impl TextReader {
             self.saw_groups |= self.run.jobs.len() >= MOST_JOBS;
             self.close_run(sink);
         }
+        let is_second = |job: &ReadJob| job.directions.iter().any(|known| known.kind == kind);
+        if self.section == Section::Job && self.run.jobs.last().is_some_and(|job| job.pid.is_some() && is_second(job)) {
+            self.say_mixed(number, &format!("a second line of {}s in one job", kind.word()), sink);
+        }
         // Numbers without a job line are an excerpt of a report: they go to a job without a name.
-        if self.section != Section::Job
-            || self.run.jobs.last().is_none_or(|job| job.directions.iter().any(|known| known.kind == kind))
-        {
+        if self.section != Section::Job || self.run.jobs.last().is_none_or(is_second) {
             self.open_run(number);
             self.run.jobs.push(ReadJob { line: number, ..ReadJob::default() });
             self.section = Section::Job;
@@ -384,6 +465,10 @@ impl TextReader {
         self.in_sync = false;
         self.percentiles = None;
         if let Some(job) = self.run.jobs.last_mut() {
+            // With unified_rw_reporting=both, fio prints the rates of the sum as 0.
+            if kind == ReadKind::Mixed && !job.directions.is_empty() && direction.bytes == Some(0.0) {
+                (direction.bytes, direction.bytes_per_second, direction.iops) = (None, None, None);
+            }
             job.directions.push(direction);
         }
     }
@@ -403,7 +488,11 @@ impl TextReader {
             sink(Event::damage(number, format!("damaged latencies: {}", lines::shown(line.rest))));
         }
         if let (Some(found), Some(slot)) = (read, self.latency(target)) {
+            let is_second = slot.min_ns.is_some() && !matches!(target, Target::Priority(_) | Target::Sync);
             *slot = found;
+            if is_second {
+                self.say_mixed(number, "a second line of the same latency in one job", sink);
+            }
         }
     }
 
@@ -450,10 +539,18 @@ impl TextReader {
     /// Parses group and disk lines.
     fn in_tables(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
         if let Some(rest) = text.strip_prefix("Run status group") {
+            let group = crate::read_number::leading(rest).map(|(number, _)| number);
+            if self.saw_groups && group <= self.group {
+                // Group lines without jobs are excerpts of reports.
+                match self.run.jobs.is_empty() {
+                    true => self.close_run(sink),
+                    false => self.say_mixed(number, "a second `Run status group` of this number", sink),
+                }
+            }
             self.open_run(number);
             self.section = Section::Groups;
             self.saw_groups = true;
-            self.group = crate::read_number::leading(rest).map(|(number, _)| number);
+            self.group = group;
             return true;
         }
         if text.starts_with("Disk stats (read/write)") {
@@ -480,6 +577,24 @@ impl TextReader {
         }
         whole.is_some()
     }
+}
+
+/// Reports an invocation that has no result, and killed workers of which no job is known.
+fn close_session(session: Session, sink: &mut Sink<'_>) {
+    session.failures.unassigned().for_each(|(line, what)| sink(Event::damage(line, what)));
+    if session.answered || session.line == 0 {
+        return;
+    }
+    let Some(name) = session.announced.first().and_then(|first| first.name.as_ref()) else { return };
+    let failure = session.failures.first_error();
+    let why = failure.map_or_else(String::new, |(_, why)| format!(": {why}"));
+    let what = format!("the run of `{name}` that is announced here has no result{why}");
+    sink(Event::damage(session.line, what));
+    // The run was interrupted: the announcements are all that is known.
+    let errno = failure.map(|(errno, _)| errno);
+    let jobs = session.announced.into_iter().map(|job| ReadJob { line: session.line, errno, ..job }).collect();
+    let run = ReadRun { jobs, ..session.run };
+    sink(Event::Reading(Reading::new("fio-text", session.line, Content::Run(Box::new(run)))));
 }
 
 fn is_empty(run: &ReadRun) -> bool {
