@@ -8,6 +8,7 @@ mod field;
 mod fio_output;
 mod foreign;
 mod found_by_fuzzing;
+mod generated;
 mod iolog;
 mod iozone_report;
 mod many;
