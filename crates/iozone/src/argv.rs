@@ -16,6 +16,8 @@ fn original<T>(status: u8, out: impl Into<String>) -> Result<T, Refusal> {
 
 /// iozone's message for missing or invalid arguments.
 const USAGE: &str = "\tUsage: For usage information type iozone -h \n\n";
+/// iozone's message for an option without its value.
+const NO_ARGUMENT: &str = "Unsupported option -> (null) <-\n";
 /// Most children.
 const MOST_CHILDREN: u32 = 1024;
 /// Largest file with a list of machines or names, in bytes.
@@ -134,13 +136,13 @@ impl Reader<'_> {
                     self.take(row, "")?;
                     continue;
                 }
-                None if letter != '+' => return self.complain("invalid option", letter),
+                None if letter != '+' => return self.complain("invalid option", letter, USAGE),
                 row => row,
             };
             let rest = &letters[index + letter.len_utf8()..];
             let value = if rest.is_empty() {
                 let Some(value) = self.next_word() else {
-                    return self.complain("option requires an argument", letter);
+                    return self.complain("option requires an argument", letter, NO_ARGUMENT);
                 };
                 self.kept.push(value.clone());
                 value
@@ -155,10 +157,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Prints getopt's message about an option letter.
-    fn complain(&self, what: &str, letter: char) -> Result<(), Refusal> {
+    /// Prints getopt's message about an option letter, and iozone's.
+    fn complain(&self, what: &str, letter: char, out: &str) -> Result<(), Refusal> {
         let err = format!("{}: {what} -- '{letter}'\n", self.program);
-        Err(Refusal::Original { status: 255, out: USAGE.to_owned(), err })
+        Err(Refusal::Original { status: 255, out: out.to_owned(), err })
     }
 
     /// Parses an option after `-+`, of which iozone reads a single letter; its value is the next word.
@@ -177,6 +179,7 @@ impl Reader<'_> {
         let Some(value) = self.next_word() else {
             return match letter {
                 'm' => original(201, "-+m takes an operand. ( filename )\n"),
+                'K' => original(204, "-+K takes an operand !!\n"),
                 _ => original(200, format!("-+{letter} takes an operand !!\n")),
             };
         };
@@ -300,6 +303,14 @@ impl Reader<'_> {
 
     /// Reads the names of the children's files, one per line.
     pub(crate) fn names_from(&mut self, path: &str) -> SettingOutcome {
+        // iozone asks for the file before anything else.
+        if let Err(error) = std::fs::metadata(path) {
+            return Err(Refusal::Original {
+                status: 2,
+                out: format!("Failed to stat the iozone input file: {path}\n"),
+                err: format!("plumb: iozone: -+R {path}: the file of names cannot be read: {error}\n"),
+            });
+        }
         let most = self.settings.children.iter().copied().chain(self.given.upper).max().unwrap_or(0);
         if most == 0 {
             return original(13, "invalid options: not enough filenames for 0 streams\n");
@@ -506,6 +517,9 @@ mod tests {
             ("-+m no-such-file", 176),
             ("-+b 4", 144),
             ("-+b 0,5", 144),
+            ("-t 2 -+R no-such-file", 2),
+            ("-+R no-such-file", 2),
+            ("-+K", 204),
         ];
         for (text, expected) in cases {
             assert_eq!(status(text), expected, "{text}");

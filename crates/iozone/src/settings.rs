@@ -445,14 +445,16 @@ const MANY: &[SettingRow] = &[
         Some(format!("Percent read in mix test is {percent}"))
     }),
     count("+K", "number of children that read in the mix", |to, number| {
-        to.mix_readers = Some(clamped(number));
+        // As in iozone, there is always one.
+        to.mix_readers = Some(clamped(number.max(1)));
         Some("Manual control of test 8. >>> Very Experimental. Sony special <<<".to_owned())
     }),
     set("+B", "the mix is sequential", |to| to.mix_sequential = true, ">>> Sequential Mixed workload. <<<"),
     set("+F", "writers of a sequential mix truncate their files", |to| to.rare.empties = true, ""),
     set("+k", "divide the file size among the children", |to| to.divides = true, ""),
     count("+O", "operations per second of each child", |to, number| {
-        to.operations_per_second = Some(number.max(1).unsigned_abs());
+        let number = number.max(1);
+        to.operations_per_second = Some(number.unsigned_abs());
         Some(format!("Rate control active {number} Ops/sec ."))
     }),
     read("+R", "FILE", "names of the children's files, one per line", |reader, text| reader.names_from(text)),
@@ -488,13 +490,13 @@ const HOW: &[SettingRow] = &[
         reader.given.with_copy = true;
         let depth = depth(text);
         reader.settings.asynchronous = Some(Asynchronous { depth });
-        printed(format!("POSIX async I/O (with bcopy). Depth {depth}"))
+        printed(format!("POSIX async I/O (with bcopy). Depth {}", number(text).max(0)))
     }),
     read("k", "#", "the same without a copy", |reader, text| {
         reader.given.without_copy = true;
         let depth = depth(text);
         reader.settings.asynchronous = Some(Asynchronous { depth });
-        printed(format!("POSIX Async I/O (no bcopy). Depth {depth} "))
+        printed(format!("POSIX Async I/O (no bcopy). Depth {} ", number(text).max(0)))
     }),
     set("W", "lock the file", |to| to.lock = true, "Lock file when reading/writing."),
     set("+l", "lock each record", |to| to.rare.record_locks = true, ">>> Record locking mode enabled. <<<"),
@@ -517,7 +519,7 @@ const HOW: &[SettingRow] = &[
     set("+J", "computing counts as part of the time", |to| to.compute_counts = true, THINK_TIME),
     count("+q", "seconds of rest between two tests", |to, number| {
         to.rest = Nanos::from_secs(number.max(0).unsigned_abs());
-        Some(format!("Delay {} seconds between tests enabled.", number.max(0)))
+        Some(format!("Delay {number} seconds between tests enabled."))
     }),
     read("+b", "K,MS", "after each K kB rest for MS milliseconds", |reader, text| {
         let wanted = burst(text);
@@ -560,14 +562,16 @@ const DEDUPLICATION: &[SettingRow] = &[
         Some(format!("Dedup within {} percent.", to.rare.within))
     }),
     count("+S", "seed of the set", |to, number| {
-        to.rare.set = number;
-        Some(format!("Dedup manual seed {number} ."))
+        to.rare.set = if number == 0 { 1 } else { number };
+        Some(format!("Dedup manual seed {} .", to.rare.set))
     }),
     count("+W", "added to the number of each child", |to, number| {
         to.rare.skew = number;
         Some(format!("Dedup chid_skew {number} ."))
     }),
-    count("+Q", "granule: changes nothing, as in iozone", |_, number| Some(format!("Dedup granule size {number}"))),
+    count("+Q", "granule: changes nothing, as in iozone", |_, number| {
+        Some(format!("Dedup granule size {}", number.max(0)))
+    }),
     // iozone's lines for these two end with a newline and a blank.
     set("+M", "no zeros at the end of records", dense, ""),
     count("+a", "percent of words that are zero with -+M", |to, number| {

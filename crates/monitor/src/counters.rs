@@ -28,8 +28,9 @@ pub fn parse(text: &str) -> Option<DeviceGain> {
     })
 }
 
-/// Difference of a device's counters between the readings `earlier` and `now`. `in_flight` is a gauge, not a counter:
-/// the difference contains its value in `now`.
+/// Difference of a device's counters between the readings `earlier` and `now`. `None` if a counter was set back in
+/// between: then what the device did is unknown. `in_flight` is a gauge, not a counter: the difference contains its
+/// value in `now`.
 ///
 /// ```
 /// use monitor::counters::{parse, since};
@@ -37,38 +38,47 @@ pub fn parse(text: &str) -> Option<DeviceGain> {
 /// // The milliseconds of reads wrapped at 32 bits in between.
 /// let earlier = parse("100 0 800 4294967290 0 0 0 0 0 500 600").expect("a stat file");
 /// let now = parse("110 0 880 4 0 0 0 0 1 510 610").expect("a stat file");
-/// let gained = since(&now, &earlier);
+/// let gained = since(&now, &earlier).expect("the counters went on");
 /// assert_eq!((gained.reads.ios, gained.reads.sectors, gained.reads.ticks_ms), (10, 80, 10));
 /// assert_eq!((gained.busy_ms, gained.in_flight, gained.discards), (10, 1, None));
+/// let set_back = parse("97 0 800 4294967290 0 0 0 0 0 500 600").expect("a stat file");
+/// assert_eq!(since(&set_back, &earlier), None);
 /// ```
-pub fn since(now: &DeviceGain, earlier: &DeviceGain) -> DeviceGain {
+pub fn since(now: &DeviceGain, earlier: &DeviceGain) -> Option<DeviceGain> {
     let earlier = if is_younger(now, earlier) { &DeviceGain::default() } else { earlier };
-    let requests = |now: RequestGain, then: RequestGain| RequestGain {
-        ios: grown(then.ios, now.ios),
-        merges: grown(then.merges, now.merges),
-        sectors: grown(then.sectors, now.sectors),
-        ticks_ms: grown(then.ticks_ms, now.ticks_ms),
+    let requests = |now: RequestGain, then: RequestGain| {
+        Some(RequestGain {
+            ios: grown(then.ios, now.ios)?,
+            merges: grown(then.merges, now.merges)?,
+            sectors: grown(then.sectors, now.sectors)?,
+            ticks_ms: grown(then.ticks_ms, now.ticks_ms)?,
+        })
     };
-    DeviceGain {
-        reads: requests(now.reads, earlier.reads),
-        writes: requests(now.writes, earlier.writes),
-        discards: now.discards.map(|now| requests(now, earlier.discards.unwrap_or_default())),
-        flushes: now.flushes.map(|now| {
-            let then = earlier.flushes.unwrap_or_default();
-            (grown(then.0, now.0), grown(then.1, now.1))
-        }),
+    let discards = match now.discards {
+        Some(now) => Some(requests(now, earlier.discards.unwrap_or_default())?),
+        None => None,
+    };
+    let flushes = match (now.flushes, earlier.flushes.unwrap_or_default()) {
+        (Some(now), then) => Some((grown(then.0, now.0)?, grown(then.1, now.1)?)),
+        (None, _) => None,
+    };
+    Some(DeviceGain {
+        reads: requests(now.reads, earlier.reads)?,
+        writes: requests(now.writes, earlier.writes)?,
+        discards,
+        flushes,
         in_flight: now.in_flight,
         temperature_millidegrees: now.temperature_millidegrees,
-        busy_ms: grown(earlier.busy_ms, now.busy_ms),
-        in_queue_ms: grown(earlier.in_queue_ms, now.in_queue_ms),
-    }
+        busy_ms: grown(earlier.busy_ms, now.busy_ms)?,
+        in_queue_ms: grown(earlier.in_queue_ms, now.in_queue_ms)?,
+    })
 }
 
 /// True if `now` belongs to a device that was plugged in under the same name after `earlier` was read.
 ///
-/// A single counter that decreased has wrapped. On a new device all counters restart at zero, so they decrease
-/// together: the number of requests is smaller, and so are the sectors of reads, writes and discards, unless they are
-/// zero.
+/// A single counter that decreased has wrapped, or was set back. On a new device all counters restart at zero, so they
+/// decrease together: the number of requests is smaller by far, and so are the sectors of reads, writes and discards,
+/// unless they are zero.
 fn is_younger(now: &DeviceGain, earlier: &DeviceGain) -> bool {
     let requests = |counters: &DeviceGain| {
         [counters.reads.ios, counters.writes.ios]
@@ -77,27 +87,25 @@ fn is_younger(now: &DeviceGain, earlier: &DeviceGain) -> bool {
             .chain(counters.flushes.map(|(flushes, _)| flushes))
             .fold(0, u64::saturating_add)
     };
-    let fell = |now: RequestGain, then: RequestGain| now.sectors == 0 || now.sectors < then.sectors;
+    let fell = |now: RequestGain, then: RequestGain| now.sectors == 0 || now.sectors < then.sectors / 2;
     // All conditions are required: if a single wrapped counter made the device look new, everything that it did since
     // boot would be counted as part of this interval.
-    requests(now) < requests(earlier)
+    requests(now) < requests(earlier).div_ceil(2)
         && fell(now.reads, earlier.reads)
         && fell(now.writes, earlier.writes)
         && fell(now.discards.unwrap_or_default(), earlier.discards.unwrap_or_default())
 }
 
-/// Increase of one counter.
+/// Increase of one counter; `None` if it was set back.
 ///
-/// The kernel prints milliseconds as 32-bit numbers, and on 32-bit kernels all counters. A 64-bit counter does not wrap
-/// within a machine's lifetime: if it decreased, it was reset and counts from zero. A fall below 2^32 is taken for a
-/// wrap, as iostat takes it; a device that was reset is recognised by all of its counters ([`is_younger`]).
-fn grown(then: u64, now: u64) -> u64 {
+/// The kernel prints milliseconds as 32-bit numbers, and on 32-bit kernels all counters. A counter that wrapped has
+/// fallen by more than half of its range, unless it gained more than that between two readings. A 64-bit counter does
+/// not wrap within a machine's lifetime. More than one wrap between two readings cannot be detected.
+fn grown(then: u64, now: u64) -> Option<u64> {
     const WRAP: u64 = 1 << 32;
     match now.checked_sub(then) {
-        Some(gained) => gained,
-        // A 32-bit counter: it wrapped once. More than one wrap between two readings cannot be detected.
-        None if then < WRAP => WRAP - then + now,
-        None => now,
+        None if then < WRAP && then - now > WRAP / 2 => Some(WRAP - then + now),
+        gained => gained,
     }
 }
 
@@ -117,14 +125,19 @@ fn grown(then: u64, now: u64) -> u64 {
 /// ```
 pub fn device_activity(name: &str, gained: &DeviceGain, centiseconds: u64, members: usize) -> DeviceActivity {
     let interval = Interval(centiseconds.max(1));
+    let [reads, writes] = [&gained.reads, &gained.writes].map(|gained| interval.operation(gained));
     let discards = gained.discards.unwrap_or_default();
     let (flushes, flush_ms) = gained.flushes.unwrap_or_default();
+    let together = interval.operation(&sum(&[gained.reads, gained.writes, discards]));
+    let discards = interval.operation(&discards);
+    // iostat adds the rates, which it rounds to other digits than the rate of the sum.
+    let rates = [reads, writes, discards].map(|operation| operation.sectors_per_second);
     DeviceActivity {
         name: name.to_owned(),
-        reads: interval.operation(&gained.reads),
-        writes: interval.operation(&gained.writes),
-        discards: interval.operation(&discards),
-        together: interval.operation(&sum(&[gained.reads, gained.writes, discards])),
+        reads,
+        writes,
+        discards,
+        together: OperationActivity { sectors_per_second: rates.iter().sum(), ..together },
         flushes: FlushActivity { per_second: interval.rate(flushes), await_ms: mean(flush_ms, flushes) },
         queue: interval.rate(gained.in_queue_ms) / 1000.0,
         utilisation_percent: interval.rate(gained.busy_ms) / 10.0 / float(members.max(1) as u64),
@@ -199,8 +212,27 @@ mod tests {
     /// Differences of (reads' ios, reads' sectors, reads' ticks, busy, in queue) between two stat texts.
     fn check(before: &str, after: &str) -> (u64, u64, u64, u64, u64) {
         let (before, after) = (parse(before).unwrap(), parse(after).unwrap());
-        let gained = since(&after, &before);
+        let gained = since(&after, &before).expect("the counters went on");
         (gained.reads.ios, gained.reads.sectors, gained.reads.ticks_ms, gained.busy_ms, gained.in_queue_ms)
+    }
+
+    #[test]
+    fn a_counter_that_was_set_back_leaves_nothing_to_say() {
+        const FIELDS: usize = 17;
+        let line = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+        for start in [1000, (1 << 31) + 5, 5_000_000_000_000] {
+            // A gauge is not a counter.
+            for field in (0..FIELDS).filter(|&field| field != 8) {
+                let before = vec![start; FIELDS];
+                let mut after: Vec<u64> = before.iter().map(|number| number + 100).collect();
+                after[field] = start - 3;
+                let [before, after] = [before, after].map(|numbers| parse(&line(&numbers)).unwrap());
+                assert_eq!(since(&after, &before), None, "field {field} from {start}");
+            }
+        }
+        let disk = |text| parse(text).unwrap();
+        let before = disk("1000 0 8000 50 0 0 0 0 0 40 50");
+        assert_eq!(since(&disk("997 0 7976 50 0 0 0 0 0 40 50"), &before), None, "all of its reads, by little");
     }
 
     #[test]
@@ -235,9 +267,9 @@ mod tests {
         let all: Vec<_> = texts.iter().map(|text| parse(text).unwrap()).collect();
         let mut sum = DeviceGain::default();
         for pair in all.windows(2) {
-            sum.add(since(&pair[1], &pair[0]));
+            sum.add(since(&pair[1], &pair[0]).unwrap());
         }
-        assert_eq!(sum, since(&all[2], &all[0]));
+        assert_eq!(Some(sum), since(&all[2], &all[0]));
     }
 
     #[test]

@@ -37,6 +37,8 @@ struct RecordedDevice {
     last_read: Nanos,
     since_start: DeviceGain,
     since_interval: DeviceGain,
+    /// True if a counter was set back: what the device did then is not in the sums.
+    set_back: bool,
 }
 
 impl Devices {
@@ -89,9 +91,13 @@ impl Devices {
         for one in &mut self.recorded {
             let Some(counters) = read_counters(&one.device) else { continue };
             // 64-bit sums of differences: unlike the kernel's counters, they do not wrap during a long run.
-            let gained = counters::since(&counters, &one.last);
-            one.since_start.add(gained);
-            one.since_interval.add(gained);
+            match counters::since(&counters, &one.last) {
+                Some(gained) => {
+                    one.since_start.add(gained);
+                    one.since_interval.add(gained);
+                }
+                None => one.set_back = true,
+            }
             (one.last, one.last_read) = (counters, now);
         }
     }
@@ -126,7 +132,8 @@ impl Devices {
     }
 
     /// Bytes transferred by the devices at the bottom of the stacks, from the start to the last reading. `None` without
-    /// a device, or if the device of a path is unknown: unobserved traffic must not be reported as zero.
+    /// a device, if the device of a path is unknown, or if counters were set back: unobserved traffic must not be
+    /// reported as zero.
     pub(crate) fn lowest_traffic(&self) -> Option<LowestTraffic> {
         let mut lowest: Vec<_> = self.recorded.iter().filter(|one| one.facts.leaf).collect();
         lowest.sort_by(|one, other| one.device.cmp(&other.device));
@@ -134,7 +141,8 @@ impl Devices {
             let sectors = lowest.iter().map(|one| sectors(&one.since_start)).fold(0, u64::saturating_add);
             sectors.saturating_mul(SECTOR)
         };
-        (self.all_found && !lowest.is_empty()).then(|| LowestTraffic {
+        let observed = self.all_found && lowest.iter().all(|one| !one.set_back);
+        (observed && !lowest.is_empty()).then(|| LowestTraffic {
             disks: lowest.iter().map(|one| one.facts.name.clone()).collect(),
             read_bytes: bytes(|gain| gain.reads.sectors),
             written_bytes: bytes(|gain| gain.writes.sectors),
@@ -197,8 +205,18 @@ fn record(root: &Path, paths: &DeviceSet, now: Nanos) -> Vec<RecordedDevice> {
             let facts = DeviceFacts { top: next < paths.tops.len(), warning_millidegrees, ..facts(&device, &below) };
             let (since_start, since_interval) = (DeviceGain::default(), DeviceGain::default());
             let members = Vec::new();
-            let last_read = now;
-            found.push(RecordedDevice { device, sensor, facts, members, last, last_read, since_start, since_interval });
+            let (last_read, set_back) = (now, false);
+            found.push(RecordedDevice {
+                device,
+                sensor,
+                facts,
+                members,
+                last,
+                last_read,
+                since_start,
+                since_interval,
+                set_back,
+            });
         }
         next += 1;
     }

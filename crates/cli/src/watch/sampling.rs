@@ -32,7 +32,7 @@ pub(super) struct Machine {
 #[derive(Debug)]
 pub(super) struct Track {
     last: DeviceGain,
-    /// Everything that was counted between the last two samples.
+    /// Everything that was counted between the last two samples; `None` if counters were set back.
     pub(super) gained: Option<DeviceGain>,
     /// The last samples, oldest first, each with the uptime at which it ended.
     pub(super) history: VecDeque<(Nanos, DeviceActivity)>,
@@ -40,7 +40,7 @@ pub(super) struct Track {
 
 impl Track {
     pub(super) fn now(&self) -> Option<&DeviceActivity> {
-        self.history.back().map(|(_, activity)| activity)
+        self.gained.and(self.history.back()).map(|(_, activity)| activity)
     }
 }
 
@@ -79,9 +79,11 @@ impl Machine {
             return;
         };
         if let Some(elapsed) = elapsed {
-            let gained = monitor::counters::since(&reading.counters, &track.last);
-            track.gained = Some(gained);
-            track.history.push_back((at, monitor::device_activity(&reading.name, &gained, elapsed, 1)));
+            // Counters that were set back do not say what the device did.
+            track.gained = monitor::counters::since(&reading.counters, &track.last);
+            if let Some(gained) = &track.gained {
+                track.history.push_back((at, monitor::device_activity(&reading.name, gained, elapsed, 1)));
+            }
             if track.history.len() > KEPT {
                 track.history.pop_front();
             }

@@ -157,3 +157,22 @@ pub(super) fn label(columns: Columns, unit: Unit) -> &'static str {
         (Unit::Blocks, _) => "sec",
     }
 }
+
+/// The bytes of the unit of a column, by its name: `rkB/s`, `MB_read`, `wareq-sz`; `None` of a count, time or share.
+pub(super) fn bytes_of_unit(column: &str) -> Option<f64> {
+    const UNITS: &[(&str, f64)] = &[
+        ("kB", 1024.0),
+        ("MB", 1_048_576.0),
+        ("GB", 1_073_741_824.0),
+        ("Blk_", 512.0),
+        ("sec/s", 512.0),
+        ("avgrq-sz", 512.0),
+        ("areq-sz", 1024.0),
+    ];
+    UNITS.iter().find(|(name, _)| column.contains(name)).map(|&(_, bytes)| bytes)
+}
+
+/// True if these are columns of `-s`, where reads and writes, or writes and discards, are one number.
+pub(crate) fn are_short(columns: &[String]) -> bool {
+    columns.iter().any(|column| column == "areq-sz" || column.ends_with("_w+d/s"))
+}

@@ -1,16 +1,11 @@
 //! Reader of iozone's tables and throughput text → rows.
-//!
-//! Values are read by column, because unselected tests are blank and wide values leave no blank between.
 
+use super::KIB;
 use super::read_report::ReportReader;
-use super::{KIB, TESTS};
+use super::read_table::{Columns, Found};
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{leading, whole};
 use model::reading::{Content, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
-
-/// End position of the file size column.
-const SIZE_END: usize = 16;
-const RECORD_END: usize = 24;
 
 /// A line of the head that states a number: its start, the unit and the field.
 type HeadLine = (&'static str, f64, fn(&mut IozoneHead) -> &mut Option<f64>);
@@ -42,8 +37,8 @@ const BLOCK_LINES: &[BlockLine] = &[
 #[derive(Debug, Default)]
 pub(crate) struct IozoneReader {
     head: Option<IozoneHead>,
-    /// Columns by which the table is indented compared with iozone's output; `None` outside of a table.
-    table_shift: Option<isize>,
+    /// The columns of the open table.
+    columns: Option<Columns>,
     block: Option<(u64, IozoneThroughput)>,
     report: ReportReader,
     line: u64,
@@ -54,14 +49,14 @@ pub(crate) struct IozoneReader {
 impl IozoneReader {
     /// True if a table or block is open, so a line that does not look like iozone's may belong to it.
     pub(crate) fn is_open(&self) -> bool {
-        self.head.is_some() || self.table_shift.is_some() || self.block.is_some()
+        self.head.is_some() || self.columns.is_some() || self.block.is_some()
     }
 
     /// Consumes a line if it is iozone's; returns true if it did.
     pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
-        let Line { number, whole, text, .. } = line;
+        let Line { number, whole, text, unended } = line;
         self.line = number;
-        let begins = text.starts_with(['I', 'i', 'k', 'C', 'E', '"']);
+        let begins = text.starts_with(['I', 'i', 'k', 'K', 'C', 'E', '"']);
         if !begins && !self.is_open() {
             return false;
         }
@@ -71,40 +66,45 @@ impl IozoneReader {
             self.found = true;
             return true;
         }
-        if text.starts_with("kB") && text.split_whitespace().nth(1) == Some("reclen") {
-            let at = whole.find("reclen").unwrap_or_default();
-            self.table_shift = isize::try_from(at + "reclen".len()).ok().map(|end| end - 24);
+        if let Some(columns) =
+            Some(text).filter(|text| text.starts_with(['k', 'K'])).and_then(|_| Columns::of_heading(whole))
+        {
+            self.close_table(sink);
+            self.columns = Some(columns);
             self.found = true;
             return true;
         }
         if text.starts_with("iozone test complete") {
             self.close_block(sink);
-            self.table_shift = None;
+            self.close_table(sink);
             self.complete = true;
             return true;
         }
         self.row(line, sink)
             || self.throughput(number, text, sink)
-            || self.report.line(number, text, self.head.as_ref(), sink)
-            || self.head_line(text)
+            || self.report.line(line, self.head.as_ref(), sink)
+            || self.head_line(text, unended)
     }
 
     /// Passes on the open run; a run without its last line was interrupted.
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
         self.close_block(sink);
+        self.close_table(sink);
         if self.found && self.head.is_some() && !self.complete {
             sink(Event::damage(self.line, "iozone's output ends here, before `iozone test complete.`"));
         }
         *self = IozoneReader::default();
     }
 
-    fn head_line(&mut self, text: &str) -> bool {
+    fn head_line(&mut self, text: &str, unended: bool) -> bool {
         let Some(head) = &mut self.head else { return false };
         let after = |name: &str| text.strip_prefix(name).map(str::trim);
-        let number = |&(name, unit, slot): &HeadLine| Some((slot, after(name).and_then(leading)?.0 * unit));
+        // All of these numbers have a unit or a word after them.
+        let stated = |text| leading(text).filter(|(_, rest)| !unended || !rest.trim_matches('.').is_empty());
+        let number = |&(name, unit, slot): &HeadLine| Some((slot, after(name).and_then(stated)?.0 * unit));
         if let Some((slot, value)) = HEAD_LINES.iter().find_map(number) {
             *slot(head) = Some(value);
-            let record = text.split_once("file in ").and_then(|(_, rest)| leading(rest));
+            let record = text.split_once("file in ").and_then(|(_, rest)| stated(rest));
             head.record_bytes = record.map(|(size, _)| size * KIB).or(head.record_bytes);
         } else if let Some(rest) = after("Version $Revision:") {
             head.version = Some(rest.trim_end_matches(['$', ' ']).to_owned());
@@ -124,7 +124,7 @@ impl IozoneReader {
 
     fn row(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
         let Line { number, whole: line, unended, .. } = line;
-        let Some(shift) = self.table_shift else { return false };
+        let Some(columns) = &mut self.columns else { return false };
         let digits = line.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b' ' | b'\t'));
         if line.trim().is_empty() {
             return false;
@@ -136,37 +136,43 @@ impl IozoneReader {
                 sink(Event::damage(number, "damaged row of iozone's table"));
                 return true;
             }
-            return false;
+            return columns.goes_on(line);
         }
-        if unended && isize::try_from(line.len()).is_ok_and(|length| length - shift < RECORD_END.cast_signed()) {
+        if unended && columns.is_short(line) {
             sink(Event::damage(number, "iozone's output ends here, within a number"));
             return true;
         }
-        match read_row(line, shift) {
-            Some((file, record, mut values)) => {
-                if unended && !values.is_empty() && !ends_with_a_column(line, shift) {
-                    values.pop();
-                    sink(Event::damage(number, "iozone's output ends here, within a number"));
-                }
-                self.report.seen_row(file, record, &values);
-                let row = IozoneRow {
-                    head: self.head.clone().unwrap_or_default(),
-                    file_bytes: file * KIB,
-                    record_bytes: record * KIB,
-                    values,
-                    ..IozoneRow::default()
-                };
-                sink(Event::Reading(Reading::new("iozone", number, Content::Iozone(Box::new(row)))));
-            }
-            None => {
-                sink(Event::damage(number, "damaged row of iozone's table: its values do not stand under the heading"))
-            }
+        let Found::Row(number, row) = columns.numbers(number, line) else { return true };
+        let Some(mut row) = row else {
+            sink(Event::damage(number, "damaged row of iozone's table: its values do not stand under the heading"));
+            return true;
+        };
+        if row.gap > 1 || unended && (row.gap > 0 || columns.is_in_order()) {
+            row.values.pop();
+            let what = if unended { "output ends here, within a number" } else { "row ends here, within a number" };
+            sink(Event::damage(number, format!("iozone's {what}")));
         }
+        self.report.seen_row(row.file, row.record, &row.values);
+        let row = IozoneRow {
+            head: self.head.clone().unwrap_or_default(),
+            file_bytes: row.file * KIB,
+            record_bytes: row.record * KIB,
+            values: row.values,
+            ..IozoneRow::default()
+        };
+        sink(Event::Reading(Reading::new("iozone", number, Content::Iozone(Box::new(row)))));
         true
     }
 
+    /// Ends the table. A row of which a part is missing is damaged.
+    fn close_table(&mut self, sink: &mut Sink<'_>) {
+        if let Some(number) = self.columns.take().and_then(|mut columns| columns.left()) {
+            sink(Event::damage(number, "damaged row of iozone's table: its rest is missing"));
+        }
+    }
+
     fn throughput(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        let value = |text: &str| text.split_once('=').and_then(|(_, rest)| leading(rest)).map(|(value, _)| value);
+        let value = |text: &str| stated(text.split_once('=')?.1, Decimals(2));
         if let Some(rest) = text.strip_prefix("Children see throughput for") {
             self.close_block(sink);
             let Some((workers, test)) = leading(rest) else {
@@ -192,8 +198,11 @@ impl IozoneReader {
             slot(block)
         } else if text.starts_with("Child[") {
             let moved = value(text);
-            let rate = text.split_once("Throughput =").and_then(|(_, rest)| leading(rest)).map(|(value, _)| value);
+            let rate = text.split_once("Throughput =").and_then(|(_, rest)| stated(rest, Decimals(2)));
             block.per_child.extend(moved.zip(rate));
+            if moved.zip(rate).is_none() {
+                sink(Event::damage(number, "a line of a child of iozone without its value"));
+            }
             return true;
         } else if text.starts_with("CPU Utilization: Wall time") || text.starts_with("CPU utilization: Wall time") {
             if !processor_time(block, text) {
@@ -222,36 +231,22 @@ impl IozoneReader {
 
 /// `CPU utilization: Wall time    0.001    CPU time    0.001    CPU utilization 102.59 %`.
 fn processor_time(block: &mut IozoneThroughput, text: &str) -> bool {
-    let after = |name: &str| text.rsplit_once(name).and_then(|(_, rest)| leading(rest)).map(|(value, _)| value);
-    block.wall_s = after("Wall time");
-    block.processor_s = after("CPU time");
-    block.processor_percent = after("CPU utilization");
+    let after = |name: &str, decimals| stated(text.rsplit_once(name)?.1, decimals);
+    block.wall_s = after("Wall time", Decimals(3));
+    block.processor_s = after("CPU time", Decimals(3));
+    block.processor_percent = after("CPU utilization", Decimals(2));
     block.wall_s.and(block.processor_s).and(block.processor_percent).is_some()
 }
 
-/// True if the last value of a row ends where its column does.
-fn ends_with_a_column(line: &str, shift: isize) -> bool {
-    let end = isize::try_from(line.trim_end().len()).unwrap_or(isize::MAX) - shift;
-    TESTS.iter().any(|&(column, _, _)| isize::try_from(column) == Ok(end))
-}
+/// The decimals that a number has.
+#[derive(Clone, Copy)]
+struct Decimals(usize);
 
-type Row = (f64, f64, Vec<(&'static str, f64)>);
-
-/// Parses file size, record size and the values of a row by column position.
-fn read_row(line: &str, shift: isize) -> Option<Row> {
-    let place = |end: usize| usize::try_from(isize::try_from(end).ok()? + shift).ok();
-    let cell = |from: usize, to: usize| line.get(place(from)?.min(line.len())..place(to)?.min(line.len()));
-    let from_start = line.get(..place(SIZE_END)?.min(line.len()))?;
-    // A tab before the first column indents the whole table.
-    let (file, record) = (whole(from_start.trim_start())?, whole(cell(SIZE_END, RECORD_END)?)?);
-    let mut values = Vec::new();
-    let mut from = RECORD_END;
-    for &(to, test, _) in TESTS {
-        let text = cell(from, to)?;
-        if !text.trim().is_empty() {
-            values.push((test, whole(text)?));
-        }
-        from = to;
-    }
-    cell(from, line.len())?.trim().is_empty().then_some((file, record, values))
+/// The number at the start of a text, if it is whole: a unit is after it, or it has all of its decimals. `= 15` of
+/// `= 151721.80 kB/sec` is another number.
+fn stated(text: &str, Decimals(decimals): Decimals) -> Option<f64> {
+    let (value, rest) = leading(text)?;
+    let shown = text[..text.len() - rest.len()].split_once('.').map_or(0, |(_, shown)| shown.len());
+    let has_unit = rest.trim_start().starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '%');
+    (shown == decimals || has_unit).then_some(value)
 }

@@ -5,7 +5,7 @@
 //! nothing was measured, and is skipped.
 
 use super::{KIB, TESTS};
-use crate::event::{Event, Sink};
+use crate::event::{Event, Line, Sink};
 use crate::read_number::whole;
 use model::reading::{Content, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 use std::collections::HashSet;
@@ -61,12 +61,17 @@ impl ReportReader {
     }
 
     /// Consumes a line if it belongs to a report; returns true if it did.
-    pub(crate) fn line(&mut self, number: u64, text: &str, head: Option<&IozoneHead>, sink: &mut Sink<'_>) -> bool {
+    pub(crate) fn line(&mut self, line: Line<'_>, head: Option<&IozoneHead>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, text, .. } = line;
         if !text.starts_with('"') {
             return text == "Excel output is below:";
         }
         if let Some(open) = opened(text) {
             self.open = Some(open);
+            return true;
+        }
+        if self.open.is_some() && may_be_cut(line) {
+            sink(Event::damage(number, "iozone's report ends here, within a number"));
             return true;
         }
         match &mut self.open {
@@ -95,6 +100,14 @@ impl ReportReader {
             Some(Open::Throughput(block)) => throughput(number, text, head, block, &self.blocks, sink),
         }
     }
+}
+
+/// True if the last number of the input may go on: after a rate there is a blank, and a share has two decimals.
+fn may_be_cut(Line { whole, text, unended, .. }: Line<'_>) -> bool {
+    let decimals = text.rsplit_once('.').filter(|(_, rest)| rest.bytes().all(|byte| byte.is_ascii_digit()));
+    unended
+        && whole.ends_with(|letter: char| letter.is_ascii_digit())
+        && decimals.is_none_or(|(_, rest)| rest.len() < 2)
 }
 
 fn cell(file: f64, record: f64, value: f64, test: &'static str) -> (u64, u64, u64, &'static str) {

@@ -1,8 +1,8 @@
 //! Bytes → lines of text. Removes encodings and decorations: UTF-16, byte order marks, CRLF, progress lines that end in
-//! CR, mail quote marks, colour codes, HTML entities. What logs put before a line is `stamps`'.
+//! CR, mail quote marks, colour codes, HTML tags and entities. What logs put before a line is `stamps`'.
 
 use super::stamps::{is_stamped, without_stamps};
-use memchr::{memchr, memchr3};
+use memchr::{memchr2, memchr3};
 use std::borrow::Cow;
 
 /// The longest line kept, in bytes; a longer one is truncated, and the truncation is reported.
@@ -51,7 +51,7 @@ pub(super) fn whole_letters(bytes: &[u8], encoding: Encoding) -> usize {
 
 /// True if any of these lines may contain something that [`unwrapped`] removes, other than at its start.
 pub(super) fn has_odd_bytes(lines: &[u8]) -> bool {
-    memchr3(b'\x1b', b'&', b'\r', lines).is_some() || memchr(b'\0', lines).is_some()
+    memchr3(b'\x1b', b'&', b'\r', lines).is_some() || memchr2(b'\0', b'<', lines).is_some()
 }
 
 /// True if a line starts with a quote mark or a timestamp.
@@ -67,13 +67,16 @@ pub(super) fn unwrapped(line: &[u8]) -> Cow<'_, str> {
         return text;
     }
     let mut text = without_colour(&text);
+    if text.contains('<') {
+        text = without_tags(&text);
+    }
     if text.contains('&') {
         text = without_entities(&text);
     }
     while let Some(rest) = text.trim_start().strip_prefix('>').filter(|rest| !rest.starts_with('=')) {
         text = rest.strip_prefix(' ').unwrap_or(rest).to_owned();
     }
-    if is_stamped(text.as_bytes()) {
+    if is_stamped(text.as_bytes()) && !is_moment(&text) {
         text = without_stamps(&text).to_owned();
     }
     Cow::Owned(text)
@@ -100,6 +103,48 @@ fn without_colour(text: &str) -> String {
     clean
 }
 
+/// Removes the tags that stand around output in HTML pages.
+fn without_tags(text: &str) -> String {
+    const TAGS: &[&str] = &[
+        "a",
+        "b",
+        "blockquote",
+        "body",
+        "br",
+        "code",
+        "dd",
+        "div",
+        "font",
+        "hr",
+        "html",
+        "i",
+        "kbd",
+        "li",
+        "p",
+        "pre",
+        "samp",
+        "span",
+        "strong",
+        "td",
+        "th",
+        "tr",
+        "tt",
+    ];
+    let (mut clean, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, tag)) = rest.split_once('<') {
+        clean.push_str(before);
+        let name = tag.strip_prefix('/').unwrap_or(tag);
+        let length = name.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(name.len());
+        let known = TAGS.iter().any(|known| known.eq_ignore_ascii_case(&name[..length]));
+        let after = name[length..].split_once('>').filter(|(inner, _)| known && !inner.contains('<'));
+        rest = after.map_or(tag, |(_, after)| after);
+        if after.is_none() {
+            clean.push('<');
+        }
+    }
+    clean + rest
+}
+
 fn without_entities(text: &str) -> String {
     const ENTITIES: &[(&str, &str)] = &[
         ("&lt;", "<"),
@@ -112,6 +157,12 @@ fn without_entities(text: &str) -> String {
         ("&amp;", "&"),
     ];
     ENTITIES.iter().fold(text.to_owned(), |text, (entity, letter)| text.replace(entity, letter))
+}
+
+/// True for a line that is nothing but `2026-11-27T08:17:44+0000`: iostat's time of a report.
+fn is_moment(line: &str) -> bool {
+    let zone = line.get(19..).unwrap_or_default();
+    line.len() == 24 && zone.starts_with(['+', '-']) && zone[1..].bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -128,7 +179,14 @@ mod tests {
             (">=64=0.1%", ">=64=0.1%"),
             ("2021-03-01T12:25:11.123Z   read: IOPS=1", "  read: IOPS=1"),
             ("[2021-03-01 12:25:11] read: IOPS=1", "read: IOPS=1"),
+            ("2021-03-01T12:25:11+0100 read: IOPS=1", "read: IOPS=1"),
+            ("2021-03-01T12:25:11+0100", "2021-03-01T12:25:11+0100"),
+            ("2021-03-01T12:25:11.123Z", ""),
             ("a&nbsp;b", "a b"),
+            ("<pre>  read: IOPS=1", "  read: IOPS=1"),
+            ("<pre class=\"x\"><code>read: IOPS=1<br/>", "read: IOPS=1"),
+            ("  cpu <BR>", "  cpu "),
+            ("a <unnamed>: <1 <b", "a <unnamed>: <1 <b"),
         ] {
             assert_eq!(unwrapped(line.as_bytes()), expected, "{line:?}");
         }

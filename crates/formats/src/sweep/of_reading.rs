@@ -1,6 +1,7 @@
 //! Readings → rows of measurements, for those readings that have a row.
 
 use crate::from_printed::rounded;
+use crate::iostat::are_short;
 use crate::local_time::{sortable, utc};
 use model::Measurement;
 use model::measurement::{BUCKETS, MIB, PERCENTS, TestName, bucket_below, ns_of_ms};
@@ -234,9 +235,28 @@ const COLUMNS: &[Columns] = &[
         ],
         mean_ms: "w_await",
     },
+    Columns {
+        kind: ReadKind::Trim,
+        per_second: "d/s",
+        rates: [
+            (&["dGB/s", "GB_dscd/s"], 1024.0 * MIB),
+            (&["dMB/s", "MB_dscd/s"], MIB),
+            (&["dkB/s", "kB_dscd/s"], KIB),
+            (&["dsec/s", "Blk_dscd/s"], 512.0),
+        ],
+        mean_ms: "d_await",
+    },
+    // All operations together, of `-s`.
+    Columns {
+        kind: ReadKind::Mixed,
+        per_second: "tps",
+        rates: [(&["GB/s"], 1024.0 * MIB), (&["MB/s"], MIB), (&["kB/s"], KIB), (&["sec/s"], 512.0)],
+        mean_ms: "await",
+    },
 ];
 
-/// Reads and writes of a device, each if the row has it.
+/// Reads, writes and discards of a device, each if the row has it; discards if there were any. Only where writes and
+/// discards are one number, the row is of all together.
 fn of_device(row: &IostatRow) -> Vec<Measurement> {
     let line = |columns: &Columns| {
         let iops = row.value(&[columns.per_second]);
@@ -252,7 +272,24 @@ fn of_device(row: &IostatRow) -> Vec<Measurement> {
             ..Measurement::default()
         })
     };
-    COLUMNS.iter().filter_map(line).collect()
+    let is_short = are_short(&row.columns);
+    let happened = |line: &Measurement| [line.iops, line.bytes_per_second].into_iter().flatten().any(|rate| rate > 0.0);
+    let mut lines: Vec<Measurement> =
+        COLUMNS.iter().filter(|columns| is_short == (columns.kind == ReadKind::Mixed)).filter_map(line).collect();
+    lines.retain(|line| line.kind != Some(ReadKind::Trim) || happened(line));
+    if let Some(mixed) = lines.first_mut().filter(|line| is_short && line.bytes_per_second.is_none()) {
+        mixed.bytes_per_second = read_and_rest(row);
+    }
+    lines
+}
+
+/// The sum of `kB_read/s` and `kB_w+d/s` in bytes.
+fn read_and_rest(row: &IostatRow) -> Option<f64> {
+    let units = [("GB", 1024.0 * MIB), ("MB", MIB), ("kB", KIB), ("Blk", 512.0)];
+    units.into_iter().find_map(|(unit, bytes)| {
+        let part = |part: &str| row.value(&[&format!("{unit}_{part}/s")]);
+        Some((part("read")? + part("w+d")?) * bytes)
+    })
 }
 
 fn of_log(summary: &LogSummary, kind: Option<LogKind>) -> Vec<Measurement> {

@@ -57,8 +57,13 @@ impl Request {
         matches!(self.listing, Listing::UsedPartitions | Listing::Partitions)
     }
 
+    /// The number of groups. A name that is given again is that of the group before.
     pub(super) fn groups(&self) -> usize {
-        self.names.iter().filter(|name| matches!(name, Name::Group(_))).count()
+        let headings = self.names.iter().filter_map(|name| match name {
+            Name::Group(heading) => Some(heading),
+            Name::Device(_) | Name::WithPartitions(_) | Name::Links(_) => None,
+        });
+        headings.collect::<BTreeSet<_>>().len()
     }
 
     /// The type of the links whose names are shown: the last `-j`.
@@ -157,7 +162,7 @@ pub enum Name {
     Device(String),
     /// `-p DEVICE`.
     WithPartitions(String),
-    /// `-g NAME`: a group of the devices that follow.
+    /// `-g NAME`: a group of the devices that follow, if there is none of this name yet.
     Group(String),
     /// `-j TYPE`, in lower case: the names that follow may be links in /dev/disk/by-TYPE.
     Links(String),
@@ -325,9 +330,7 @@ impl<'a> Reader<'a> {
             Some((Effect::Read(read), "")) => read(self, &spelled, ""),
             // Here it takes no names.
             Some((_, value)) if value.starts_with('[') => {
-                if self.request.listing == Listing::Named {
-                    self.request.listing = Listing::UsedPartitions;
-                }
+                self.list(Listing::UsedPartitions);
                 Ok(())
             }
             Some(_) => Err(format!("{spelled} must stand alone, with its value behind it")),
@@ -387,7 +390,8 @@ impl<'a> Reader<'a> {
             None => self.list(Listing::UsedPartitions),
             Some(value) => {
                 self.rest = &self.rest[1..];
-                for name in value.split(',').filter(|name| !name.is_empty()) {
+                // A name without letters is a name of nothing, and as such no request for all devices.
+                for name in value.split(',') {
                     if name == "ALL" {
                         self.list(Listing::Partitions);
                     } else {
@@ -409,9 +413,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sets the listing; of several the widest is used.
+    /// Sets the listing; of several the widest is used. `ALL` and `-p` alone are `-p ALL`.
     fn list(&mut self, listing: Listing) {
-        self.request.listing = self.request.listing.max(listing);
+        let both = [self.request.listing, listing];
+        let all = both.contains(&Listing::Whole) && both.contains(&Listing::UsedPartitions);
+        self.request.listing = if all { Listing::Partitions } else { self.request.listing.max(listing) };
     }
 
     /// Assigns the numbers and rejects options that exclude each other.

@@ -2,7 +2,7 @@
 
 use super::IostatError;
 use super::command_line::{Flag, Listing, Name, Request};
-use crate::listing::{self, DeviceFiles, Reading};
+use crate::listing::{self, DeviceFiles, Listed, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,7 @@ pub(super) fn arranged(
     }
     if !request.names_devices() && matches!(request.listing, Listing::Named | Listing::UsedPartitions) {
         blocks.iter_mut().for_each(|block| block.readings.retain(Reading::is_used));
+        blocks.retain(|block| block.heading.is_none() || !block.readings.is_empty());
     }
     Ok(blocks)
 }
@@ -58,52 +59,71 @@ fn insert(readings: &mut Vec<Reading>, key: &str, reading: Reading) {
     readings.insert(later.unwrap_or(readings.len()), reading);
 }
 
-/// The devices that were requested by name: in a group as given and then their partitions, otherwise sorted. A name of
-/// device-mapper is sorted as it was given. If all partitions are listed, those of a named device are not named.
+/// The devices that were requested by name: in a group as given, otherwise sorted. A name of device-mapper is sorted as
+/// it was given. Partitions that come with their device are at the end of the last group, if no word names them. If all
+/// partitions are listed, those of a named device are not named.
 fn named(files: &[DeviceFiles], request: &Request, names: &Names<'_>) -> Vec<Block> {
     let grouped = request.groups() > 0;
-    let (mut links, mut seen) = (None, BTreeSet::new());
-    let mut block = Block::default();
-    let (mut blocks, mut partitions) = (Vec::new(), Vec::new());
-    for name in &request.names {
-        let (word, find): (_, fn(&DeviceFiles, &str) -> Vec<Reading>) = match name {
-            Name::WithPartitions(word) if !request.lists_partitions() => (word, DeviceFiles::with_partitions),
-            Name::Device(word) | Name::WithPartitions(word) => {
-                (word, |files, name| files.single(name).into_iter().collect())
-            }
-            Name::Links(kind) => {
-                links = Some(kind.as_str());
-                continue;
-            }
-            Name::Group(heading) => {
-                let next = Block { heading: Some(format!(" {heading}")), ..Block::default() };
-                block.readings.append(&mut partitions);
-                blocks.push(std::mem::replace(&mut block, next));
+    let mut seen = BTreeSet::new();
+    let mut blocks = vec![Block::default()];
+    let mut partitions = Vec::new();
+    for word in words(request, names) {
+        let (given, kernel, with_partitions) = match word {
+            Word::Device { given, kernel } => (given, kernel, false),
+            Word::WithPartitions { given, kernel } => (given, kernel, !request.lists_partitions()),
+            Word::Group(heading) => {
+                if blocks.iter().all(|block| block.heading.as_ref() != Some(&heading)) {
+                    blocks.push(Block { heading: Some(heading), ..Block::default() });
+                }
                 continue;
             }
         };
-        let kernel = names.kernel(word, links);
-        let found = files.iter().map(|files| find(files, &kernel)).find(|found| !found.is_empty());
-        for reading in found.into_iter().flatten().filter(|reading| seen.insert(reading.name.clone())) {
-            match (grouped, reading.name == kernel) {
-                (true, true) => block.readings.push(reading),
-                (true, false) => partitions.push(reading),
-                (false, true) => insert(&mut block.readings, names.sorted_as(word, &kernel), reading),
-                (false, false) => insert(&mut block.readings, &reading.name.clone(), reading),
+        let find = |files: &DeviceFiles| match with_partitions {
+            true => files.with_partitions(&kernel),
+            false => files.single(&kernel).into_iter().collect(),
+        };
+        let block = blocks.last_mut().expect("there is always one block");
+        for reading in files.iter().map(find).find(|found| !found.is_empty()).into_iter().flatten() {
+            let is_partition = reading.name != kernel;
+            match (grouped, is_partition) {
+                (true, true) => partitions.push(reading),
+                _ if !seen.insert(reading.name.clone()) => {}
+                (true, false) => block.readings.push(reading),
+                (false, false) => insert(&mut block.readings, names.sorted_as(given, &kernel), reading),
+                (false, true) => insert(&mut block.readings, &reading.name.clone(), reading),
             }
         }
     }
-    block.readings.append(&mut partitions);
-    blocks.push(block);
+    partitions.retain(|reading| seen.insert(reading.name.clone()));
+    blocks.last_mut().expect("there is always one block").readings.append(&mut partitions);
     blocks
+}
+
+/// A word of the command line, where links and mapper names have been replaced.
+enum Word<'a> {
+    Device { given: &'a str, kernel: String },
+    WithPartitions { given: &'a str, kernel: String },
+    Group(String),
+}
+
+fn words<'a>(request: &'a Request, names: &Names<'_>) -> Vec<Word<'a>> {
+    let mut links = None;
+    let mut word = |name: &'a Name| match name {
+        Name::Device(given) => Some(Word::Device { given, kernel: names.kernel(given, links) }),
+        Name::WithPartitions(given) => Some(Word::WithPartitions { given, kernel: names.kernel(given, links) }),
+        Name::Group(heading) => Some(Word::Group(format!(" {heading}"))),
+        Name::Links(kind) => {
+            links = Some(kind.as_str());
+            None
+        }
+    };
+    request.names.iter().filter_map(&mut word).collect()
 }
 
 /// The devices that were not requested by name. One that is in several files has its first place and its last counters.
 fn listed(files: &[DeviceFiles], request: &Request) -> Result<Vec<Reading>, IostatError> {
-    let (named, groups) = (request.names_devices(), request.groups());
     let read: fn(&DeviceFiles) -> Result<Vec<Reading>, IostatError> = match request.listing {
-        // If several groups are given without devices, they are all empty.
-        Listing::Named if named || groups > 1 => return Ok(Vec::new()),
+        Listing::Named if request.names_devices() => return Ok(Vec::new()),
         Listing::Named | Listing::Whole => |files| Ok(files.whole_devices()),
         Listing::UsedPartitions | Listing::Partitions => diskstats,
     };
@@ -118,6 +138,8 @@ fn listed(files: &[DeviceFiles], request: &Request) -> Result<Vec<Reading>, Iost
             }
         }
     }
+    // A line of four numbers has nothing to extend; as in iostat, its device is shown if a word names it.
+    all.retain(|reading| reading.listed == Listed::Whole || !request.has(Flag::Extended));
     Ok(all)
 }
 
@@ -179,7 +201,7 @@ impl<'a> Names<'a> {
         }
         let inside = self.below_dev(&self.root.join("dev").join(short));
         let elsewhere = || given.starts_with('/').then(|| self.below_dev(Path::new(given))).flatten();
-        inside.or_else(elsewhere).unwrap_or_else(|| short.to_owned())
+        inside.or_else(elsewhere).unwrap_or_else(|| short.replace('!', "/"))
     }
 
     /// The name below /dev of the file that a path leads to.

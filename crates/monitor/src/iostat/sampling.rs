@@ -10,14 +10,20 @@ use model::{CpuActivity, DeviceActivity, DeviceGain};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The counters of the previous sample. A device that disappears is removed: if it returns, its counters have restarted
-/// from zero.
+/// The counters of the previous samples.
 #[derive(Debug, Default)]
 pub struct Sampling {
     uptime: u64,
     cpu: CpuCounters,
-    devices: BTreeMap<String, DeviceGain>,
+    devices: BTreeMap<String, Seen>,
     places: Places,
+}
+
+/// The last counters of a device, and when they were read. A device that was away is here until it returns.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    counters: DeviceGain,
+    uptime: u64,
 }
 
 /// The difference from the previous sample.
@@ -40,35 +46,41 @@ impl Sampling {
         // zero.
         let elapsed = uptime.saturating_sub(self.uptime).max(1);
         let shares = cpu.since(&self.cpu);
-        (self.uptime, self.cpu) = (uptime, cpu);
+        let before = std::mem::replace(&mut self.uptime, uptime);
+        self.cpu = cpu;
         let devices = if request.has(Flag::Devices) {
             let names = Names::read(root, request);
             let blocks = devices::arranged(&request.device_files(root), request, &names, &mut self.places)?;
-            self.devices(&blocks, &names, request, elapsed)
+            self.devices(&blocks, &names, request, Interval { before, elapsed })
         } else {
             Vec::new()
         };
         Ok(Difference { cpu: shares, devices })
     }
 
-    fn devices(&mut self, blocks: &[Block], names: &Names<'_>, request: &Request, elapsed: u64) -> Vec<DeviceActivity> {
+    fn devices(
+        &mut self,
+        blocks: &[Block],
+        names: &Names<'_>,
+        request: &Request,
+        interval: Interval,
+    ) -> Vec<DeviceActivity> {
         let mut shown = Vec::new();
-        // Only devices of this sample stay in the map: one that returns later starts again from zero counters.
-        let earlier = std::mem::take(&mut self.devices);
         for block in blocks {
-            let mut sum = DeviceGain::default();
+            let mut sum = Some(DeviceGain::default());
             for reading in &block.readings {
-                let before = earlier.get(&reading.name).copied().unwrap_or_default();
-                self.devices.insert(reading.name.clone(), reading.counters);
-                let gained = counters::since(&reading.counters, &before);
-                sum.add(gained);
-                if request.has(Flag::Extended) && reading.listed == Listed::Brief || request.has(Flag::SumsOnly) {
-                    continue;
+                let gained = self.gained(reading, interval);
+                // Without one of its members it is not the sum.
+                sum = sum.zip(gained).map(|(mut sum, gained)| {
+                    sum.add(gained);
+                    sum
+                });
+                if let Some(gained) = gained.filter(|_| !request.has(Flag::SumsOnly)) {
+                    shown.push((names.shown(&reading.name), gained, 1));
                 }
-                shown.push((names.shown(&reading.name), gained, 1));
             }
-            if let Some(heading) = &block.heading {
-                shown.push((heading.as_str(), sum, block.readings.len()));
+            if let Some((heading, sum)) = block.heading.as_deref().zip(sum) {
+                shown.push((heading, sum, block.readings.len()));
             }
         }
         let busy = |gained: &DeviceGain| {
@@ -76,8 +88,25 @@ impl Sampling {
             !request.has(Flag::BusyOnly) || reading.is_used()
         };
         let wanted = shown.into_iter().filter(|(_, gained, _)| busy(gained));
-        wanted.map(|(name, gained, members)| device_activity(name, &gained, elapsed, members)).collect()
+        wanted.map(|(name, gained, members)| device_activity(name, &gained, interval.elapsed, members)).collect()
     }
+
+    /// Increase of the counters since the device was read last; `None` if they were set back. One that was away and whose
+    /// counters have not gone on is new: it has been plugged in.
+    fn gained(&mut self, reading: &Reading, interval: Interval) -> Option<DeviceGain> {
+        let now = Seen { counters: reading.counters, uptime: self.uptime };
+        let Some(seen) = self.devices.insert(reading.name.clone(), now) else { return Some(reading.counters) };
+        let was_away = seen.uptime != interval.before;
+        counters::since(&reading.counters, &seen.counters).or(Some(reading.counters).filter(|_| was_away))
+    }
+}
+
+/// The time between two samples.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    /// Uptime at the sample before.
+    before: u64,
+    elapsed: u64,
 }
 
 /// Reads a file of the kernel.
@@ -140,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_returns_is_a_new_one() {
+    fn a_device_that_returns_goes_on_if_its_counters_do() {
         let first =
             recorded("100.00 0", &[("sda", "100 0 800 0 0 0 0 0 0 0 0"), ("sdb", "200 0 1600 0 0 0 0 0 0 0 0")]);
         let gone = recorded("110.00 0", &[("sda", "150 0 1200 0 0 0 0 0 0 0 0")]);
@@ -148,9 +177,25 @@ mod tests {
             recorded("120.00 0", &[("sda", "150 0 1200 0 0 0 0 0 0 0 0"), ("sdb", "230 0 1840 0 0 0 0 0 0 0 0")]);
         let roots = [&first, &gone, &back];
         let then = [("sda", 1.0), ("sdb", 2.0)];
-        check("", &roots, &[&then, &[("sda", 5.0)], &[("sda", 0.0), ("sdb", 23.0)]]);
-        check("-z", &roots, &[&then, &[("sda", 5.0)], &[("sdb", 23.0)]]);
-        check("sda sdb", &roots, &[&then, &[("sda", 5.0)], &[("sda", 0.0), ("sdb", 23.0)]]);
+        check("", &roots, &[&then, &[("sda", 5.0)], &[("sda", 0.0), ("sdb", 3.0)]]);
+        check("-z", &roots, &[&then, &[("sda", 5.0)], &[("sdb", 3.0)]]);
+        check("sda sdb", &roots, &[&then, &[("sda", 5.0)], &[("sda", 0.0), ("sdb", 3.0)]]);
+        let later = recorded("130.00 0", &[("sdb", "23 0 184 0 0 0 0 0 0 0 0")]);
+        check("", &[&first, &gone, &gone, &later], &[&then, &[("sda", 5.0)], &[("sda", 0.0)], &[("sdb", 1.15)]]);
+    }
+
+    #[test]
+    fn of_counters_that_were_set_back_nothing_is_said() {
+        let first =
+            recorded("100.00 0", &[("sda", "100 0 800 0 25 0 200 0 0 0 0"), ("sdb", "200 0 1600 0 0 0 0 0 0 9 9")]);
+        let back =
+            recorded("110.00 0", &[("sda", "97 0 830 0 27 0 216 0 0 0 0"), ("sdb", "230 0 1840 0 0 0 0 0 0 9 9")]);
+        let next =
+            recorded("120.00 0", &[("sda", "107 0 910 0 27 0 216 0 0 0 0"), ("sdb", "230 0 1840 0 0 0 0 0 0 8 9")]);
+        let roots = [&first, &back, &next];
+        check("", &roots, &[&[("sda", 1.25), ("sdb", 2.0)], &[("sdb", 3.0)], &[("sda", 1.0)]]);
+        check("-g a sda sdb", &roots[..2], &[&[("sda", 1.25), ("sdb", 2.0), (" a", 3.25)], &[("sdb", 3.0)]]);
+        check("-H -g a sda sdb -g b sdb", &roots[..2], &[&[(" a", 3.25), (" b", 0.0)], &[(" b", 0.0)]]);
     }
 
     #[test]

@@ -112,10 +112,15 @@ fn total(row: &IostatRow) -> (Option<f64>, Option<f64>, Option<f64>) {
         (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
     };
     let iops = sum(reads.0, writes.0).or(row.value(&["tps"]));
+    // `-s` has reads, and writes with discards, or all in one number.
+    let units = [("GB", 1073741824.0), ("MB", 1048576.0), ("kB", 1024.0), ("sec", 512.0), ("Blk", 512.0)];
+    let short =
+        |name: &str| units.iter().find_map(|(unit, bytes)| Some(row.value(&[&format!("{unit}{name}")])? * bytes));
+    let rate = sum(reads.1, writes.1.or(short("_w+d/s"))).or(short("/s"));
     let waited = |of: (Option<f64>, Option<f64>, Option<f64>)| Some(of.0? * of.2?);
     let weighted = sum(waited(reads), waited(writes)).zip(iops).filter(|&(_, iops)| iops > 0.0);
     let wait = weighted.map(|(sum, iops)| sum / iops).or(row.value(&["await"]));
-    (iops, sum(reads.1, writes.1), wait.map(|ms| ms * 1e6))
+    (iops, rate, wait.map(|ms| ms * 1e6))
 }
 
 /// The busiest devices, in the order of the reports.

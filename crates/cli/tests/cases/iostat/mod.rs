@@ -3,6 +3,7 @@
 //! The real iostat sees a recorded tree through a separate mount namespace, which needs root. Without iostat or
 //! without root the tests fail: a comparison that did not happen proves nothing.
 
+mod read_back;
 mod recording;
 
 use crate::context::{PLUMB, fio, place, plumb};
@@ -191,6 +192,61 @@ const PLUGGED: &[&str] = &[
     "-ds -N /dev/mapper/vg-root dm-2 sdb",
 ];
 
+/// Words over the recording of old disks: lines of four numbers, names with `/`, and what one word of a group means for
+/// the others.
+const OLD_DISKS: &[&str] = &[
+    "-dx -p hda,nvme10n1p12",
+    "-d -p hda 1 2",
+    "-dx hda hda1 1 2",
+    "-dxs -p hda",
+    "-dxs -p ALL",
+    "-d --human -p hda",
+    "-dx -g a hda1 sda",
+    "-dx -g a -p hda",
+    "-dx -g a -p ALL",
+    "-dx -H -g a hda1 hda",
+    "-o JSON -dx -p hda",
+    "-d -p sda -g parts sda1 sda12",
+    "-d -g a -p sda -g b sda1 sdb",
+    "-d -p sda,sdb -g a sdb nvme0n1 1 2",
+    "-d -p sda nosuch -g a sdb",
+    "-d -p sda -g a -p sdb -g b hda",
+    "-d -p hda -g a -p sda -g b nvme0n1",
+    "-d -p nvme10n1 -g a nvme10n1p12",
+    "-d sda1 -g a -p sda",
+    "-g a hda -g a sda",
+    "-d -g a sda -g b sdb -g a sda1 1 2",
+    "-d -g a -g a sda",
+    "-d -g a sda sdb -g a",
+    "-H -g a sda -g a sdb",
+    "-o JSON -d -g a sda -g a sdb",
+    "-g a -g a",
+    "-g a -g b",
+    "-d -g a -g b -p",
+    "-d -H -g a -g b",
+    "-dz -g a -g b 1 2",
+    "-d -g a -g b ALL",
+    "-d -g a -g b nosuch",
+    "-xp ALL",
+    "-xps ALL",
+    "-dp ALL 1 2",
+    "-d ALL -p",
+    "-d -p -d ALL",
+    "-dx -g a ALL -p",
+    "-dzp ALL 1 2",
+    "-dxp",
+    "-d -p ,",
+    "-d -p sda,,sdb",
+    "-d cciss!c0d0",
+    "-d -p cciss!c0d0",
+    "-d /dev/cciss/c0d0",
+    "-d -N -g lv vg-root a-swap",
+    "-d -N -p vg-root",
+    "-d -N vg-root -p a-swap",
+    "-d nvme0c0n1 nvme0n1",
+    "-d -p nvme0c0n1,nvme0n1",
+];
+
 /// What Debian's iostat refuses, and we must too.
 const REFUSED: &[&str] = &[
     "1 0",
@@ -241,7 +297,7 @@ fn compile_locales() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         std::fs::create_dir_all(LOCALE_DIRECTORY).expect("our own directory");
-        for language in ["en_US", "de_DE"] {
+        for language in ["en_US", "de_DE", "fa_IR", "fi_FI", "zh_CN"] {
             // Of Debian's package `locales`.
             let words = format!("-i {language} -f UTF-8 {LOCALE_DIRECTORY}/{language}.UTF-8");
             Run::new("localedef", Path::new(LOCALE_DIRECTORY)).words(words).succeeds();
@@ -425,11 +481,21 @@ pub(super) fn groups() -> Vec<Cases> {
         cases = cases
             .case(&format!("plugged::{words}"), move || replay(&recording::plugged(), words, &[]).map_or(Ok(()), Err));
     }
+    for &words in OLD_DISKS {
+        cases = cases.case(&format!("old_disks::{words}"), move || {
+            replay(&recording::old_disks(), words, &[]).map_or(Ok(()), Err)
+        });
+    }
+    for words in ["-d 1 4", "-x 1 4", "-d sdb sda 1 4", "-dz 1 4", "-dp ALL 1 4"] {
+        cases =
+            cases.case(&format!("away::{words}"), move || replay(&recording::away(), words, &[]).map_or(Ok(()), Err));
+    }
     for &(words, variables) in MANY_DISKS {
         cases = cases.case(&format!("two_hundred_disks::{words}"), move || {
             replay(&recording::many(), words, variables).map_or(Ok(()), Err)
         });
     }
+    cases = read_back::add_to(cases);
     for &words in REFUSED {
         cases = cases.case(&format!("refused::{words}"), move || is_refused(words));
     }

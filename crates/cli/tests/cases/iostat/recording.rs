@@ -69,7 +69,7 @@ pub(crate) fn server() -> Vec<Moment> {
         "510 0 4160 204 120 0 5000000600 60 0 494 3000",
     ];
     let replugged = ["800000 5 6400000 9000 70000 10 560000 800 0 900 9800", "12 0 96 5 3 0 24 2 0 6 7"];
-    let vanishing = ["60 0 480 30 0 0 0 0 0 30 30", "90 0 720 60 0 0 0 0 0 60 60"];
+    let vanishing = ["60 0 480 30 0 0 0 0 0 30 30", "9 0 72 6 0 0 0 0 0 6 6"];
     let mut moments = Vec::new();
     for (number, (uptime, cpu)) in [
         ("1000.00 1900.00", "cpu  40000 1000 20000 130000 5000 300 700 3000 0 0"),
@@ -162,6 +162,57 @@ pub(crate) fn plugged() -> Vec<Moment> {
         .collect()
 }
 
+/// Disks of old kernels, whose partitions have lines of four numbers, and names with `/`; paths of NVMe multipath.
+pub(crate) fn old_disks() -> Vec<Moment> {
+    let counters =
+        |fields: u64, factor: u64| (1..=fields).map(|field| (field * factor).to_string()).collect::<Vec<_>>().join(" ");
+    let moment = |uptime, factor: u64| Moment {
+        uptime,
+        cpu: "cpu  40000 1000 20000 130000 5000 300 700 3000 0 0",
+        devices: vec![
+            device("hda", &counters(11, 3 * factor)),
+            device("hda/hda1", &format!("{} 560 20 {}", 70 * factor, 160 * factor)),
+            device("hda/hda2", "0 0 0 0"),
+            device("nvme10n1", &counters(17, 5 * factor)),
+            device("nvme10n1/nvme10n1p12", &counters(17, 4 * factor)),
+            device("nvme10n1/nvme10n1p2", &counters(15, 2 * factor)),
+            device("sda", &counters(17, 7 * factor)),
+            device("sda/sda1", &counters(17, 2 * factor)),
+            device("sda/sda12", &counters(17, 3 * factor)),
+            device("sda/sda2", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"),
+            device("sdb", &counters(17, 6 * factor)),
+            device("cciss!c0d0", &counters(11, 9 * factor)),
+            device("loop0", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"),
+            device("dm-0", &counters(17, 10 * factor)),
+            device("dm-1", &counters(17, 11 * factor)),
+            device("nvme0c0n1", &counters(17, 12 * factor)),
+            device("nvme0n1", &counters(17, 13 * factor)),
+        ],
+        links: vec![("mapper/vg-root", "../dm-0"), ("mapper/a-swap", "../dm-1")],
+        in_user_space: Vec::new(),
+    };
+    vec![moment("1000.00 1900.00", 10), moment("1001.00 1900.00", 17)]
+}
+
+/// A disk that is away for two samples and returns with its counters, which have gone on.
+pub(crate) fn away() -> Vec<Moment> {
+    let moment = |uptime, reads: u64, is_there: bool| {
+        let disk = |name, reads: u64| {
+            device(name, &format!("{reads} 3 {} 50 20 4 160 5 0 {} 55 7 0 56 3 2 1", reads * 8, 40 + reads))
+        };
+        let all = [disk("sda", reads), disk("sdb", reads / 2)];
+        let devices = all.into_iter().take(if is_there { 2 } else { 1 }).collect();
+        let cpu = "cpu  40000 1000 20000 130000 5000 300 700 3000 0 0";
+        Moment { uptime, cpu, devices, links: Vec::new(), in_user_space: Vec::new() }
+    };
+    vec![
+        moment("1000.00 1.00", 46, true),
+        moment("1001.00 1.00", 48, false),
+        moment("1002.00 1.00", 50, false),
+        moment("1003.00 1.00", 52, true),
+    ]
+}
+
 /// Two hundred disks.
 pub(crate) fn many() -> Vec<Moment> {
     let devices = |factor: u64| {
@@ -174,7 +225,7 @@ pub(crate) fn many() -> Vec<Moment> {
                     work * 8,
                     work * 2,
                     work * 64,
-                    work % 1000,
+                    work / 3,
                     work * 3
                 ),
             )
@@ -243,12 +294,14 @@ fn record_devices(devices: &[(String, String)], root: &Path, [block, numbers, di
         let directory = root.join(block).join(name);
         fs::create_dir_all(&directory).expect("our own tree");
         fs::write(directory.join("stat"), counters).expect("our own tree");
-        let short = name.rsplit('/').next().unwrap_or(name);
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let short = &file.replace('!', "/");
         let (major, minor) = number(short);
         lines += &format!("{major:4} {minor:7} {short} {counters}\n");
         link(&format!("../../block/{name}"), &root.join(format!("{numbers}/{major}:{minor}")));
         let node = root.join("dev").join(short);
         if !node.exists() {
+            fs::create_dir_all(node.parent().expect("below a root")).expect("our own tree");
             let block = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::empty());
             rustix::fs::mknodat(rustix::fs::CWD, node, block.0, block.1, rustix::fs::makedev(major, minor))
                 .expect("a node: are we root?");

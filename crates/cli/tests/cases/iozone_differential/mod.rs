@@ -203,6 +203,15 @@ const ALIKE: &str = "
 -t 2 -Y records -+n
 -t 2 -Y records -+n -s 64 -r 16
 -t 2 -X records -Y delays -i 2 -+n
+-s 16 -i 0 -k 0
+-s 16 -i 0 -H -1
+-s 4 -i 0 -+n -+O 0
+-s 16 -i 0 -+q -1
+-s 16 -i 0 -+S 0
+-s 16 -i 0 -+S x
+-s 16 -i 0 -+Q -1
+-t 2 -s 16 -+n -i 0 -i 8 -+K 0
+-t 2 -s 16 -+n -i 0 -i 8 -+K x
 ";
 
 /// Command lines that nothing is run for: the same words and status.
@@ -210,6 +219,14 @@ const REFUSED: &str = "
 -+m
 -+q
 -+o
+-+K
+-+R
+-f
+-i
+-i 0 -s
+-t 2 -F
+-b
+-s 16 -i 0 -J
 -f x -F a b
 -F a b -t 2
 -t 2 -F a
@@ -310,6 +327,10 @@ const FAILING: &str = "
 -+E -i 1 -f old -s 64 -+d
 -+m nofile -t 2
 -+b 4 -s 64 -i 0
+-t 2 -+R nolist
+-+R nolist
+-+R nolist -t 2 -i 0
+-a -+R nolist
 ";
 
 /// What one of the two did.
@@ -454,6 +475,7 @@ pub(super) fn groups() -> Vec<Cases> {
         trace::strides_of_all_kinds_are_the_same,
         trace::telemetry_files_say_which_records_there_are,
         trace::children_visit_their_records_in_the_same_order,
+        trace::a_mix_of_no_readers_has_one_reader,
         trace::files_are_opened_with_the_same_flags,
         trace::reads_elsewhere_are_where_the_original_has_them,
         data::as_much_is_there_twice_as_in_the_files_of_the_original,
@@ -478,7 +500,8 @@ fn compare(words: &str, is_same: IsSame) -> Result<(), String> {
 
 /// True if both failed with the same status and the same first words.
 fn fail_alike(theirs: &Seen, ours: &Seen) -> bool {
-    let is_message = |line: &&String| ["Error", "Can not", "Unable", "-+"].iter().any(|word| line.starts_with(word));
+    let is_message =
+        |line: &&String| ["Error", "Can not", "Unable", "Failed", "-+"].iter().any(|word| line.starts_with(word));
     let words = |seen: &Seen| {
         let line = seen.lines.iter().find(is_message)?;
         Some(line.split([' ', '#']).take(2).map(str::to_owned).collect::<Vec<_>>())

@@ -169,6 +169,16 @@ pub(super) fn children_visit_their_records_in_the_same_order() {
     });
 }
 
+pub(super) fn a_mix_of_no_readers_has_one_reader() {
+    let place = Place(scratch("mix-of-none"));
+    for (name, program) in [("theirs", &["iozone"][..]), ("ours", &[PLUMB, "iozone"])] {
+        let words: Vec<&str> = "-t 1 -s 64 -r 4 -+n -i 0 -i 8 -+K 0 -F f".split(' ').collect();
+        let events = events(program, &words, &place.0.join(name));
+        let reads = events.iter().filter(|event| matches!(event, Event::Moved { reads: true, .. })).count();
+        assert_eq!(reads, 16, "{name}: {events:?}");
+    }
+}
+
 pub(super) fn files_are_opened_with_the_same_flags() {
     for options in ["-I", "-o", "-+r", "-+D", "-e -c", "-W", "-+n", "-+N", "-+l", "-Z", "-m"] {
         check(&format!("-s 16 -r 4 -E {options}"));
