@@ -265,6 +265,7 @@ fn documents_in_documents_and_lists_are_found() {
         ("a string", format!("{{\"stdout\": {}}}\n", serde_json::to_string(&json).unwrap()), 1),
         ("a text in a string", text, 1),
         ("another program's", "[{\"hello\": 1}]\n{\"a\": [1, 2]}\n".to_owned(), 0),
+        ("behind words", format!("Result of the run{} {json}\n", ": ".repeat(200)), 1),
         ("a job file before it", format!("[global]\nrw=read\n[a]\n{json}\n"), 1),
     ] {
         assert_eq!((rows(&text).len(), damages(&text)), (count, Vec::new()), "{what}");

@@ -2,6 +2,7 @@
 //! CR, mail quote marks, colour codes, HTML tags and entities. What logs put before a line is `stamps`'.
 
 use super::stamps::{is_stamped, without_stamps};
+use crate::tree::Tree;
 use memchr::{memchr2, memchr3};
 use std::borrow::Cow;
 
@@ -54,9 +55,19 @@ pub(super) fn has_odd_bytes(lines: &[u8]) -> bool {
     memchr3(b'\x1b', b'&', b'\r', lines).is_some() || memchr2(b'\0', b'<', lines).is_some()
 }
 
+/// Start of a line in the files that Docker keeps of a container's output: each holds one line.
+const DOCKER: &[u8] = b"{\"log\":\"";
+
+/// The line that a line of Docker's file holds.
+fn of_docker(line: &str) -> Option<String> {
+    let value = Tree::of(line).ok()?;
+    let text = value.get("log")?.as_text()?;
+    Some(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
 /// True if a line starts with a quote mark or a timestamp.
 pub(super) fn opens_wrapped(line: &[u8]) -> bool {
-    line.trim_ascii_start().starts_with(b">") || is_stamped(line)
+    line.trim_ascii_start().starts_with(b">") || is_stamped(line) || line.starts_with(DOCKER)
 }
 
 /// Removes decorations from a line; its indentation stays.
@@ -66,7 +77,8 @@ pub(super) fn unwrapped(line: &[u8]) -> Cow<'_, str> {
     if !has_odd_bytes(line) && !opens_wrapped(line) {
         return text;
     }
-    let mut text = without_colour(&text);
+    let held = if line.starts_with(DOCKER) { of_docker(&text) } else { None };
+    let mut text = without_colour(held.as_deref().unwrap_or(&text));
     if text.contains('<') {
         text = without_tags(&text);
     }
@@ -187,6 +199,7 @@ mod tests {
             ("<pre class=\"x\"><code>read: IOPS=1<br/>", "read: IOPS=1"),
             ("  cpu <BR>", "  cpu "),
             ("a <unnamed>: <1 <b", "a <unnamed>: <1 <b"),
+            ("{\"log\":\"  read: IOPS=1\\n\",\"stream\":\"stdout\",\"time\":\"2026\"}", "  read: IOPS=1"),
         ] {
             assert_eq!(unwrapped(line.as_bytes()), expected, "{line:?}");
         }

@@ -65,7 +65,11 @@ impl Documents {
         let mut document = match self.open.take() {
             Some(open) => open,
             None if opens(line.text) => Box::new(Document { first_line: number, ..Document::default() }),
-            None => return None,
+            None => {
+                let mut document = Document { first_line: number, ..Document::default() };
+                document.push(behind_words(line.text)?);
+                return Some(Collected::Whole(Box::new(document)));
+            }
         };
         let line = line.whole;
         // fio's documents begin with a single brace on a line: a second one means that the first was cut off.
@@ -375,6 +379,14 @@ fn opens(line: &str) -> bool {
         [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{' | b'[', ..]),
         _ => false,
     }
+}
+
+/// A document of fio on one line behind words, such as `Result: {"fio version": ..}`.
+fn behind_words(line: &str) -> Option<&str> {
+    const LEAST: usize = 256;
+    let is_long = line.len() > LEAST;
+    let at = if is_long { memchr::memmem::find(line.as_bytes(), b"{\"fio version\"") } else { None };
+    at.map(|at| &line[at..])
 }
 
 /// True if a line can be one of JSON.

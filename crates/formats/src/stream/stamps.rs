@@ -13,6 +13,7 @@ pub(super) fn is_stamped(line: &[u8]) -> bool {
     match first {
         b'[' if has_month(&line[1..]) || has_weekday(&line[1..]) => true,
         b'0'..=b'9' | b'[' => is_start_of_time(line) || may_be_name(line),
+        b'<' => line.get(1).is_some_and(u8::is_ascii_digit),
         b'a'..=b'z' | b'A'..=b'Z' => may_be_name(line) || has_month(line) || has_weekday(line),
         _ => false,
     }
@@ -39,11 +40,9 @@ fn is_start_of_time(line: &[u8]) -> bool {
     let line = line.strip_prefix(b"[").unwrap_or(line).trim_ascii_start();
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let next = line.get(digits).copied().unwrap_or(0);
-    match digits {
-        2 => next == b':',
-        4 => next == b'-',
-        10 => matches!(next, b'.' | b' '),
-        _ => next == b'.' && digits > 0 && memchr::memchr(b']', &line[..line.len().min(24)]).is_some(),
+    match (digits, next) {
+        (2, b':' | b'/') | (4, b'-' | b'/') | (10, b' ') | (1..=10, b'.') => true,
+        _ => false,
     }
 }
 
@@ -82,7 +81,16 @@ fn behind_blank(rest: &str) -> Option<&str> {
     rest.strip_prefix([' ', '\t']).or(rest.is_empty().then_some(""))
 }
 
+/// Without the `<13>` of syslog's protocol.
+fn without_priority(line: &str) -> &str {
+    let inner = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    inner
+        .filter(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(line, |(_, rest)| rest)
+}
+
 fn behind_time(line: &str) -> Option<&str> {
+    let line = without_priority(line);
     let (inner, is_bracketed) = match line.strip_prefix('[') {
         Some(inner) => (inner, true),
         None => (line, false),
@@ -101,13 +109,12 @@ fn is_only_zone(text: &str) -> bool {
     matches!(text.len(), 3..=5) && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// Behind `2026-11-27T07:40:54.1Z`, `2026-11-27 07:40:54,1`, `Nov 27 07:40:54`, `Fri 2026-11-27 07:40:54 UTC`,
-/// `Fri Nov 27 07:40:54 2026`, `07:40:54`.
+/// Behind `2026-11-27T07:40:54.1Z`, `2026-11-27 07:40:54,1`, `2026/11/27 07:40:54`, `11/27/2026 07:40:54`,
+/// `Nov 27 07:40:54`, `Fri 2026-11-27 07:40:54 UTC`, `Fri Nov 27 07:40:54 2026`, `07:40:54`.
 fn date_and_time(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let text = if has_weekday(bytes) { &text[4..] } else { text };
     let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     if has_month(bytes) {
         // `Nov 27 07:40:54`, `Nov  7 07:40:54`; asctime has the year behind.
         let behind = clock(text.get(7..)?)?;
@@ -118,16 +125,23 @@ fn date_and_time(text: &str) -> Option<&str> {
             _ => behind,
         });
     }
-    if digit(0)
-        && bytes.get(4) == Some(&b'-')
-        && bytes.get(7) == Some(&b'-')
-        && [1, 2, 3, 5, 6, 8, 9].into_iter().all(digit)
-    {
-        let behind = clock(text.get(11..).filter(|_| matches!(bytes.get(10), Some(b'T' | b' ')))?)?;
+    if is_date(bytes) {
+        let behind = clock(text.get(11..).filter(|_| matches!(bytes[10], b'T' | b' ' | b'_'))?)?;
         // journalctl -o short-full has the name of the zone.
         return Some(behind.strip_prefix(" UTC").unwrap_or(behind));
     }
     clock(text)
+}
+
+/// True for the ten letters of a date in digits.
+fn is_date(bytes: &[u8]) -> bool {
+    let has = |signs: [usize; 2], sign: u8| signs.iter().all(|&at| bytes.get(at) == Some(&sign));
+    let signs = match () {
+        () if has([4, 7], b'-') || has([4, 7], b'/') => [4, 7],
+        () if has([2, 5], b'/') => [2, 5],
+        () => return false,
+    };
+    (0..10).all(|at| signs.contains(&at) || bytes.get(at).is_some_and(u8::is_ascii_digit))
 }
 
 /// Behind `07:40:54`, with a fraction and a zone.
@@ -164,6 +178,8 @@ fn seconds<'text>(text: &'text str, line: &str) -> Option<&'text str> {
     });
     match fraction {
         Some((3.., after)) if whole == 10 || (is_bracketed && whole > 0) => Some(after),
+        // `ts -s %.s` has microseconds.
+        Some((6, after)) if whole > 0 && after.starts_with(' ') => Some(after),
         None if whole == 10 && text.starts_with('1') && behind.starts_with(' ') => {
             // A row of a table has more numbers behind; a terse line begins with one, too.
             let next = behind.trim_start();
@@ -251,6 +267,11 @@ mod tests {
             "Nov 27 07:40:54 lab root:",
             "Fri 2026-11-27 07:40:54 UTC lab fio[7]:",
             "[Fri Nov 27 07:40:54 2026]",
+            "<13>Nov 27 07:40:54 lab fio:",
+            "2026/11/27 07:40:54",
+            "11/27/2026 07:40:54",
+            "2026-11-27_07:40:54",
+            "0.000123",
             "[  123.456789] lab fio[7]:",
             "1764229254.123456",
             "1764229254.123456 lab fio[7]:",
@@ -283,6 +304,8 @@ mod tests {
             "a: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 27 07:47:01 2026",
             "my job: (groupid=0, jobs=1): err= 0: pid=1",
             "11/27/2026 07:40:54 AM",
+            "11/27/2026 07:40:54",
+            "<lab> a: (g=0): rw=read",
             "07:40:54 AM",
             "2026-11-27T07:40:54+0000",
             "2026-11-27 07:40:54",
