@@ -43,8 +43,8 @@ pub(crate) fn is_empty_log(path: &Path) -> bool {
 }
 
 /// Says that a log is empty, which is not an error.
-pub(crate) fn remark_empty_log(path: &Path) {
-    Failure::at(path, "is empty: fio logged no value of this kind").remark();
+pub(crate) fn remark_empty_log(path: &Path, verbosity: Verbosity) {
+    Failure::at(path, "is empty: fio logged no value of this kind").remark(verbosity);
 }
 
 /// Parses a share that is a tolerance or a precision: `5%`, `0.5 %`. Returns 0.05.
@@ -137,7 +137,7 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 /// file without results counts as one.
 pub(crate) fn read_results(path: &Path, verbosity: Verbosity) -> Result<(Vec<LocatedResult>, usize), Failure> {
     if is_empty_log(path) {
-        remark_empty_log(path);
+        remark_empty_log(path, verbosity);
         return Ok((Vec::new(), 0));
     }
     Ok(results_in(path, &read_bytes(path)?, verbosity))

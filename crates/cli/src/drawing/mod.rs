@@ -6,6 +6,7 @@ mod place;
 
 use crate::failure::Failure;
 use crate::input::{self, NamedFile, PARTIAL};
+use crate::output::Verbosity;
 use measure::text::counted;
 use place::Form;
 use report::ChartEngine;
@@ -53,7 +54,7 @@ pub(crate) fn plain() -> PageRequest {
 fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
     let file = ChartFile::new(html, PdfContent::Report)?;
     let request = plain();
-    let (sources, _) = read(&[result.to_owned()])?;
+    let (sources, _) = read(&[result.to_owned()], Verbosity::Usual)?;
     file.write(&report::sources::page(&sources, &request))?;
     Ok(report::sources::sketches(&sources, &request, crate::width::of_drawing()).sweeps.into_iter().next())
 }
@@ -92,13 +93,13 @@ pub(crate) fn svg_with(page: &Page, style: &DrawingStyle) -> Result<String, Fail
 
 /// Reads the files. One that cannot be read or contains no results is reported on standard error; it is an error if
 /// none contains results.
-pub(crate) fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
+pub(crate) fn read(files: &[PathBuf], verbosity: Verbosity) -> Result<(Vec<Source>, u8), Failure> {
     let mut sources: Vec<Source> = Vec::new();
     let named = input::named(files);
     let mut failures: Vec<Failure> = Vec::new();
     for (NamedFile { path, .. }, source) in named.iter().zip(sources_of(&named)) {
         match source {
-            Ok(_) if input::is_empty_log(path) => input::remark_empty_log(path),
+            Ok(_) if input::is_empty_log(path) => input::remark_empty_log(path, verbosity),
             Ok(source) => {
                 failures.extend(source.remarks.iter().map(|remark| Failure::new(remark.clone())));
                 if source.is_empty() {

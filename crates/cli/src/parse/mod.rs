@@ -142,7 +142,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
                 failure.print();
                 tally.empty_files += 1;
             }
-            Ok(()) if input::is_empty_log(path) => input::remark_empty_log(path),
+            Ok(()) if input::is_empty_log(path) => input::remark_empty_log(path, args.written.streams.verbosity()),
             Ok(()) if tally.readings == before => {
                 Failure::at(path, "nothing found that fio, iozone or iostat print").print();
                 tally.empty_files += 1;

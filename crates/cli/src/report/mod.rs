@@ -112,13 +112,13 @@ impl ChartOptions {
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let request = args.charts.request()?;
     if args.streams.json {
-        let (sources, status) = read(&args.files)?;
+        let (sources, status) = read(&args.files, args.streams.verbosity())?;
         let page = report::sources::page(&sources, &request);
         Output::stdout().write(&streams::document("report", serde_json::to_value(&page)?)?)?;
         return Ok(status);
     }
     if is_stdout(&args.output) {
-        let (sources, status) = read(&args.files)?;
+        let (sources, status) = read(&args.files, args.streams.verbosity())?;
         let engine = ChartEngine::new().map_err(|error| Failure::new(error.to_string()))?;
         let html = report::sources::page(&sources, &request).html(&engine);
         Output::stdout().write(&html.map_err(|error| Failure::new(error.to_string()))?)?;
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     // Check the destination before anything is read or drawn.
     let mut file = ChartFile::new(&args.output, PdfContent::Report)?;
     (file.style, file.scale) = (args.charts.style(), args.charts.scale);
-    let (sources, status) = read(&args.files)?;
+    let (sources, status) = read(&args.files, args.streams.verbosity())?;
     let pages = file.write(&report::sources::page(&sources, &request))?;
     if !args.streams.quiet {
         Output::stdout().write(&formats::printable::lines(&format!("Report: {}\n", listed(&pages))))?;

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let request = args.charts.request()?;
-    let (sources, status) = read(&args.files)?;
+    let (sources, status) = read(&args.files, verbosity)?;
     if args.output.is_none() && !args.list && !args.streams.json {
         return in_letters(&sources, &request, args).map(|()| status);
     }
