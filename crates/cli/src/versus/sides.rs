@@ -120,7 +120,7 @@ fn own(text: &str, job: &[String]) -> Result<Own, Failure> {
         Some(found) if found.is_dir() => Own::Options(vec![format!("--directory={}", escaped(text))]),
         Some(found) if found.is_file() && job.is_empty() => Own::File(text.to_owned()),
         Some(_) => Own::Options(vec![format!("--filename={}", escaped(text))]),
-        None => Own::Options(split(text)?.iter().map(|word| option(word)).collect()),
+        None => Own::Options(options(&split(text)?)),
     })
 }
 
@@ -129,9 +129,19 @@ fn escaped(path: &str) -> String {
     path.replace(':', "\\:")
 }
 
-/// An option with its dashes: `bs=4k` is `--bs=4k`.
-fn option(word: &str) -> String {
-    if word.starts_with('-') { word.to_owned() } else { format!("--{word}") }
+/// Options with their dashes: `bs=4k` is `--bs=4k`, and so is `--bs 4k`.
+fn options(words: &[String]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in words {
+        match found.last_mut() {
+            Some(before) if !word.contains('=') && !word.starts_with('-') && !before.contains('=') => {
+                *before = format!("{before}={word}");
+            }
+            _ if word.starts_with('-') => found.push(word.clone()),
+            _ => found.push(format!("--{word}")),
+        }
+    }
+    found
 }
 
 /// Splits words at spaces, except between quotes.
@@ -225,11 +235,8 @@ fn parsed(invocation: Invocation) -> Result<SidePlan, String> {
 
 /// The files that a side names are in place of the job's: in fio they would be used together.
 fn keep_own_files(plan: &mut Plan, own: &[String]) {
-    let value = |(at, option): (usize, &String)| match option.trim_start_matches('-').split_once('=') {
-        None if option == "--filename" => own.get(at + 1).cloned(),
-        _ => option.trim_start_matches('-').strip_prefix("filename=").map(str::to_owned),
-    };
-    let count = own.iter().enumerate().filter_map(value).map(|names| fio::split_escaped(&names).len()).sum::<usize>();
+    let values = own.iter().filter_map(|option| option.trim_start_matches('-').strip_prefix("filename="));
+    let count: usize = values.map(|names| fio::split_escaped(names).len()).sum();
     for names in plan.jobs.iter_mut().map(|job| &mut job.files.names).filter(|_| count > 0) {
         names.drain(..names.len().saturating_sub(count));
     }

@@ -420,7 +420,7 @@ fn a_file_that_starts_over_makes_way_for_the_next() {
         job.files.io_size = Some(Extent::Bytes(96 * K));
         change(&mut job);
         let trace = run(&mut load(&job, &regions(&[16 * K; 3])), 1000, 24);
-        let files: Vec<u32> = trace.requests.iter().map(|(_, request)| request.target).collect();
+        let files: Vec<u32> = trace.requests.iter().map(|(_, request)| request.file).collect();
         let in_turn: Vec<u32> = [0, 1, 2, 0, 1, 2].into_iter().flat_map(|file| [file; 4]).collect();
         assert_eq!(files, in_turn);
     }

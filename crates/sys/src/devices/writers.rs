@@ -8,8 +8,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// Time after which a process that has a device open in passing has closed it.
-const PASSING: Duration = Duration::from_millis(100);
+/// Looks until a process that has a device open in passing has closed it, also on a busy machine.
+const PASSING: [Duration; 10] = [Duration::from_millis(100); 10];
 
 /// A claim for each other process that has the device, its disk or a partition of it open for writing. Not counted are
 /// this process, those that started it, and those of the same program, as several jobs may share a device. A process that
@@ -32,8 +32,11 @@ pub(super) fn of(root: &Path, device: &BlockDevice) -> Vec<Claim> {
     let writes = |process: &u32| writes_to(&processes.join(process.to_string()), &numbers);
     let foreign = |process: &u32| own_program.is_none() || program(*process) != own_program;
     others.retain(|process| writes(process) && foreign(process));
-    if !others.is_empty() {
-        std::thread::sleep(PASSING);
+    for look in PASSING {
+        if others.is_empty() {
+            break;
+        }
+        std::thread::sleep(look);
         others.retain(writes);
     }
     others.into_iter().map(|process| claim(&processes, process)).collect()
