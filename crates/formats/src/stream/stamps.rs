@@ -40,10 +40,7 @@ fn is_start_of_time(line: &[u8]) -> bool {
     let line = line.strip_prefix(b"[").unwrap_or(line).trim_ascii_start();
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let next = line.get(digits).copied().unwrap_or(0);
-    match (digits, next) {
-        (2, b':' | b'/') | (4, b'-' | b'/') | (10, b' ') | (1..=10, b'.') => true,
-        _ => false,
-    }
+    matches!((digits, next), (2, b':' | b'/') | (4, b'-' | b'/') | (10, b' ') | (1..=10, b'.'))
 }
 
 const MONTHS: [&[u8]; 12] =

@@ -12,28 +12,6 @@ pub(super) fn patterns() -> Vec<Case> {
         Case::report("a_mix", "--name=a --size=2m --rw=rw").mixed(),
         Case::report("a_random_mix_of_70_percent", "--name=a --size=4m --rw=randrw --rwmixread=70").mixed(),
         Case::report("a_mix_by_writes", "--name=a --size=4m --rw=randrw --rwmixwrite=30").mixed(),
-        Case::report(
-            "trims_by_libaio",
-            "--name=a --filename={dev} --size=4m --rw=trim --bs=64k --ioengine=libaio --iodepth=8",
-        )
-        .on_device(),
-        Case::report(
-            "trims_by_posixaio",
-            "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k --ioengine=posixaio",
-        )
-        .on_device(),
-        Case::report(
-            "trims_by_io_uring_at_depth",
-            "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k --ioengine=io_uring --iodepth=8",
-        )
-        .on_device()
-        .free_depths()
-        .newest_only(),
-        Case::report("trims_on_a_device", "--name=a --filename={dev} --size=4m --rw=trim --bs=64k").on_device(),
-        Case::report("random_trims_on_a_device", "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k")
-            .on_device(),
-        Case::report("trimwrite_on_a_device", "--name=a --filename={dev} --size=4m --rw=trimwrite --bs=64k")
-            .on_device(),
         Case::report("a_whole_device", "--name=a --filename={dev} --rw=read --bs=256k").on_device(),
         Case::report("a_share_of_a_device", "--name=a --filename={dev} --size=25% --offset=50% --rw=read --bs=64k")
             .on_device(),
@@ -44,22 +22,6 @@ pub(super) fn patterns() -> Vec<Case> {
         Case::report("io_size_above_size", "--name=a --size=512k --io_size=2m --rw=write"),
         Case::report("filesize", "--name=a --filesize=1m --rw=randread"),
         Case::report("several_files", "--name=a --size=1m --nrfiles=4 --rw=read"),
-        Case::report("files_named_twice_add_up", "--name=a --filename=x:y --filename=z --size=96k --bs=16k --rw=write"),
-        // plumb lays it out once.
-        Case::own_format(
-            "a_file_named_twice_is_two",
-            "--output-format=json --name=a --filename=x --filename=x --size=64k --bs=16k --rw=write",
-        ),
-        Case::report("files_of_global_and_of_each_job_add_up", "--filename=g x.fio").file(
-            "x.fio",
-            "[global]\nsize=96k\nbs=16k\nrw=write\nfilename=f\n[a]\nfilename=x\n[b]\nstonewall\nfilename=y\nfilename=z\n",
-        ),
-        Case::report("clones_use_the_first_directory_of_named_files", "--name=a --directory=d:e --filename=x --numjobs=2 --size=64k --rw=write")
-            .file("d/already", "here")
-            .file("e/already", "here"),
-        Case::report("directories_opened_twice_add_up", "--name=a --opendir=d --opendir=e --rw=read --bs=4k")
-            .file("d/x", &"x".repeat(8192))
-            .file("e/y", &"y".repeat(8192)),
         Case::report("an_uneven_division", "--name=a --size=1000k --nrfiles=3 --rw=write"),
         Case::report("an_offset", "--name=a --size=1m --offset=256k --rw=read"),
         // fio says in text that it lays the file out again for each clone; ours is laid out once, as large as needed.
@@ -85,6 +47,56 @@ pub(super) fn patterns() -> Vec<Case> {
         Case::report("no_repetition", "--name=a --size=1m --rw=randread --randrepeat=0"),
         Case::report("blocks_larger_than_the_rest", "--name=a --size=100k --bs=64k --rw=write"),
         Case::report("zipf", "--name=a --size=1m --rw=randread --random_distribution=zipf:1.1"),
+    ]
+}
+
+/// Files and directories that are named more than once.
+pub(super) fn names_that_add_up() -> Vec<Case> {
+    vec![
+        Case::report("files_named_twice_add_up", "--name=a --filename=x:y --filename=z --size=96k --bs=16k --rw=write"),
+        // plumb lays it out once.
+        Case::own_format(
+            "a_file_named_twice_is_two",
+            "--output-format=json --name=a --filename=x --filename=x --size=64k --bs=16k --rw=write",
+        ),
+        Case::report("files_of_global_and_of_each_job_add_up", "--filename=g x.fio").file(
+            "x.fio",
+            "[global]\nsize=96k\nbs=16k\nrw=write\nfilename=f\n[a]\nfilename=x\n[b]\nstonewall\nfilename=y\nfilename=z\n",
+        ),
+        Case::report("clones_use_the_first_directory_of_named_files", "--name=a --directory=d:e --filename=x --numjobs=2 --size=64k --rw=write")
+            .file("d/already", "here")
+            .file("e/already", "here"),
+        Case::report("directories_opened_twice_add_up", "--name=a --opendir=d --opendir=e --rw=read --bs=4k")
+            .file("d/x", &"x".repeat(8192))
+            .file("e/y", &"y".repeat(8192)),
+    ]
+}
+
+/// Trims of a device, by several engines.
+pub(super) fn trims_of_a_device() -> Vec<Case> {
+    vec![
+        Case::report(
+            "trims_by_libaio",
+            "--name=a --filename={dev} --size=4m --rw=trim --bs=64k --ioengine=libaio --iodepth=8",
+        )
+        .on_device(),
+        Case::report(
+            "trims_by_posixaio",
+            "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k --ioengine=posixaio",
+        )
+        .on_device(),
+        Case::report(
+            "trims_by_io_uring_at_depth",
+            "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k --ioengine=io_uring --iodepth=8",
+        )
+        .on_device()
+        .free_depths()
+        .newest_only(),
+        Case::report("trims_on_a_device", "--name=a --filename={dev} --size=4m --rw=trim --bs=64k").on_device(),
+        Case::report("random_trims_on_a_device", "--name=a --filename={dev} --size=4m --rw=randtrim --bs=64k")
+            .on_device(),
+        Case::report("trimwrite_on_a_device", "--name=a --filename={dev} --size=4m --rw=trimwrite --bs=64k")
+            .on_device(),
     ]
 }
 

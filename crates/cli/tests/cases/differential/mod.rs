@@ -38,7 +38,15 @@ use std::sync::{Arc, OnceLock};
 
 fn all_cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for area in [words::command_line, words::job_files, words::refused, loads::patterns, loads::paces] {
+    for area in [
+        words::command_line,
+        words::job_files,
+        words::refused,
+        loads::patterns,
+        loads::names_that_add_up,
+        loads::trims_of_a_device,
+        loads::paces,
+    ] {
         cases.extend(area());
     }
     for area in [checks::verify, checks::verified_later, checks::trims_and_preconditioning, checks::logs, checks::steps]
