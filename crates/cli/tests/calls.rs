@@ -651,6 +651,10 @@ fn locks_are_exclusive_or_shared_by_reads() {
     assert_eq!(locks("--rw=read --lockfile=readwrite", "LOCK_SH"), 2);
     assert_eq!(locks("--rw=write --lockfile=readwrite", "LOCK_EX"), 2);
     assert_eq!(locks("--rw=read", "LOCK"), 0);
+    // A target has one file after the other, and each I/O releases the lock that it took.
+    let lines = traced("flock", "--name=a --nrfiles=4 --openfiles=1 --size=64k --rw=write --lockfile=exclusive");
+    let count = |kind: &str| lines.iter().filter(|line| line.contains(kind)).count();
+    assert_eq!((count("LOCK_EX"), count("LOCK_UN")), (16, 16));
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 continue;
             }
             let done = self.perform_alone(0, &request, now);
-            let released = locks.release(request.file);
+            let released = locks.release(request.target);
             now = done?;
             if let Err(error) = released {
                 self.fault(&request, -i64::from(error.raw_os_error()));
