@@ -10,7 +10,7 @@ fn page(name: &str) -> String {
 }
 
 /// One report of fio 2.0.13, 35 lines.
-fn report() -> String {
+pub(crate) fn report() -> String {
     let text = page("seeds/fio_2.0.13.txt");
     let start = text.find("test_for_sync: (g=0): rw=read,").expect("the test's own data");
     let end = text.find("测试序列写").expect("the test's own data");

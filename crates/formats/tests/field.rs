@@ -1,21 +1,10 @@
 //! Faults that public reports found: each with the report that showed it, shortened.
 
+use crate::damaged::report;
 use formats::stream::{Event, Parser, Repeat, parse};
 use formats::sweep::measurements;
 use model::Measurement;
 use model::reading::{Content, ReadJob, ReadRun, Reading};
-
-fn page(name: &str) -> String {
-    std::fs::read_to_string(format!("{}/tests/{name}", env!("CARGO_MANIFEST_DIR"))).expect("the test's own data")
-}
-
-/// One report of fio 2.0.13.
-fn report() -> String {
-    let text = page("seeds/fio_2.0.13.txt");
-    let start = text.find("test_for_sync: (g=0): rw=read,").expect("the test's own data");
-    let end = text.find("测试序列写").expect("the test's own data");
-    text[start..end].to_owned()
-}
 
 fn rows(text: &str) -> Vec<Measurement> {
     parse(text.as_bytes()).0.iter().flat_map(|reading| measurements(reading, None)).collect()

@@ -159,7 +159,7 @@ pub(super) fn label(columns: Columns, unit: Unit) -> &'static str {
 }
 
 /// The bytes of the unit of a column, by its name: `rkB/s`, `MB_read`, `wareq-sz`; `None` of a count, time or share.
-pub(super) fn bytes_of_unit(column: &str) -> Option<f64> {
+pub(crate) fn bytes_of_unit(column: &str) -> Option<f64> {
     const UNITS: &[(&str, f64)] = &[
         ("kB", 1024.0),
         ("MB", 1_048_576.0),

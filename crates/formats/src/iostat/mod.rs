@@ -9,7 +9,7 @@ mod read;
 pub mod text;
 
 pub use cell::{Colours, Thresholds};
-pub(crate) use columns::are_short;
+pub(crate) use columns::{are_short, bytes_of_unit};
 pub(crate) use read::{IostatReader, device_from_json, from_json};
 
 use model::{CpuActivity, DeviceActivity};

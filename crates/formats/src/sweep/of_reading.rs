@@ -1,10 +1,10 @@
 //! Readings → rows of measurements, for those readings that have a row.
 
 use crate::from_printed::rounded;
-use crate::iostat::are_short;
+use crate::iostat::{are_short, bytes_of_unit};
 use crate::local_time::{sortable, utc};
 use model::Measurement;
-use model::measurement::{BUCKETS, MIB, PERCENTS, TestName, bucket_below, ns_of_ms};
+use model::measurement::{BUCKETS, PERCENTS, TestName, bucket_below, ns_of_ms};
 use model::reading::{
     Content, IostatRow, IozoneRow, IozoneThroughput, IozoneUnit, LogDirection, LogSummary, ReadDirection, ReadJob,
     ReadKind, ReadLatency, ReadRun, Reading,
@@ -203,65 +203,41 @@ fn of_throughput(found: &IozoneThroughput) -> Measurement {
     line
 }
 
-/// iostat's column names for one direction, oldest last.
+/// iostat's column names for one direction. Those of rates are `rkB/s`, `rMB/s`, `rsec/s` or `kB_read/s`, `Blk_read/s`.
 struct Columns {
     kind: ReadKind,
+    /// The first letter of a rate of `-x`; none for all operations together.
+    letter: &'static str,
+    /// The end of a rate without `-x`.
+    end: &'static str,
     per_second: &'static str,
-    /// Rate columns, and the bytes of their unit: iostat's `GB`, `MB` and `kB` are binary, sectors have 512 bytes.
-    rates: [(&'static [&'static str], f64); 4],
     mean_ms: &'static str,
 }
 
 const COLUMNS: &[Columns] = &[
-    Columns {
-        kind: ReadKind::Read,
-        per_second: "r/s",
-        rates: [
-            (&["rGB/s", "GB_read/s"], 1024.0 * MIB),
-            (&["rMB/s", "MB_read/s"], MIB),
-            (&["rkB/s", "kB_read/s"], KIB),
-            (&["rsec/s", "Blk_read/s"], 512.0),
-        ],
-        mean_ms: "r_await",
-    },
-    Columns {
-        kind: ReadKind::Write,
-        per_second: "w/s",
-        rates: [
-            (&["wGB/s", "GB_wrtn/s"], 1024.0 * MIB),
-            (&["wMB/s", "MB_wrtn/s"], MIB),
-            (&["wkB/s", "kB_wrtn/s"], KIB),
-            (&["wsec/s", "Blk_wrtn/s"], 512.0),
-        ],
-        mean_ms: "w_await",
-    },
-    Columns {
-        kind: ReadKind::Trim,
-        per_second: "d/s",
-        rates: [
-            (&["dGB/s", "GB_dscd/s"], 1024.0 * MIB),
-            (&["dMB/s", "MB_dscd/s"], MIB),
-            (&["dkB/s", "kB_dscd/s"], KIB),
-            (&["dsec/s", "Blk_dscd/s"], 512.0),
-        ],
-        mean_ms: "d_await",
-    },
-    // All operations together, of `-s`.
-    Columns {
-        kind: ReadKind::Mixed,
-        per_second: "tps",
-        rates: [(&["GB/s"], 1024.0 * MIB), (&["MB/s"], MIB), (&["kB/s"], KIB), (&["sec/s"], 512.0)],
-        mean_ms: "await",
-    },
+    Columns { kind: ReadKind::Read, letter: "r", end: "_read/s", per_second: "r/s", mean_ms: "r_await" },
+    Columns { kind: ReadKind::Write, letter: "w", end: "_wrtn/s", per_second: "w/s", mean_ms: "w_await" },
+    Columns { kind: ReadKind::Trim, letter: "d", end: "_dscd/s", per_second: "d/s", mean_ms: "d_await" },
+    // Of `-s`, whose rates are `kB/s`, or `kB_read/s` and `kB_w+d/s`: all of them.
+    Columns { kind: ReadKind::Mixed, letter: "", end: "", per_second: "tps", mean_ms: "await" },
 ];
+
+impl Columns {
+    /// The rate of a row in bytes per second.
+    fn rate(&self, row: &IostatRow) -> Option<f64> {
+        let is_rate = |name: &str| name.ends_with("/s") && (name.starts_with(self.letter) || name.ends_with(self.end));
+        let rates = row.columns.iter().zip(&row.values).filter(|(name, _)| is_rate(name));
+        let rates = rates.filter_map(|(name, value)| Some(value * bytes_of_unit(name)?));
+        rates.reduce(|one, other| one + other)
+    }
+}
 
 /// Reads, writes and discards of a device, each if the row has it; discards if there were any. Only where writes and
 /// discards are one number, the row is of all together.
 fn of_device(row: &IostatRow) -> Vec<Measurement> {
     let line = |columns: &Columns| {
         let iops = row.value(&[columns.per_second]);
-        let rates = columns.rates.iter();
-        let bytes_per_second = rates.filter_map(|(names, bytes)| Some(row.value(names)? * bytes)).next();
+        let bytes_per_second = columns.rate(row);
         (iops.is_some() || bytes_per_second.is_some()).then(|| Measurement {
             test: TestName::Other(row.device.clone()),
             kind: Some(columns.kind),
@@ -277,19 +253,7 @@ fn of_device(row: &IostatRow) -> Vec<Measurement> {
     let mut lines: Vec<Measurement> =
         COLUMNS.iter().filter(|columns| is_short == (columns.kind == ReadKind::Mixed)).filter_map(line).collect();
     lines.retain(|line| line.kind != Some(ReadKind::Trim) || happened(line));
-    if let Some(mixed) = lines.first_mut().filter(|line| is_short && line.bytes_per_second.is_none()) {
-        mixed.bytes_per_second = read_and_rest(row);
-    }
     lines
-}
-
-/// The sum of `kB_read/s` and `kB_w+d/s` in bytes.
-fn read_and_rest(row: &IostatRow) -> Option<f64> {
-    let units = [("GB", 1024.0 * MIB), ("MB", MIB), ("kB", KIB), ("Blk", 512.0)];
-    units.into_iter().find_map(|(unit, bytes)| {
-        let part = |part: &str| row.value(&[&format!("{unit}_{part}/s")]);
-        Some((part("read")? + part("w+d")?) * bytes)
-    })
 }
 
 fn of_log(summary: &LogSummary, kind: Option<LogKind>) -> Vec<Measurement> {
