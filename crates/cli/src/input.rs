@@ -148,7 +148,8 @@ pub(crate) fn results_in(path: &Path, bytes: &[u8], verbosity: Verbosity) -> (Ve
     let Results { found, damages, repeats, without_result } = results(bytes);
     damages.iter().for_each(|damage| print_damage(path, damage));
     print_repeats(path, &repeats, verbosity);
-    if found.is_empty() {
+    // A damaged place says itself why there is none.
+    if found.is_empty() && (damages.is_empty() || !without_result.is_empty()) {
         let why = match without_result.as_slice() {
             [] => "no result was found; give a file that plumb parse can read".to_owned(),
             formats => format!(

@@ -56,7 +56,7 @@ struct InFlight {
 /// One block that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    target: u32,
+    file: u32,
     offset: u64,
     length: u32,
     expects: Expects,
@@ -64,8 +64,8 @@ pub(super) struct Block {
 
 impl Block {
     fn read(self) -> Request {
-        let Block { target, offset, length, .. } = self;
-        Request::new(Operation::Read, target, offset, length)
+        let Block { file, offset, length, .. } = self;
+        Request::new(Operation::Read, file, offset, length)
     }
 }
 
@@ -73,7 +73,7 @@ impl Block {
 pub(super) enum WrittenBlocks {
     /// No block is written twice in a pass: a queue.
     InOrder(VecDeque<Block>),
-    /// By target and offset; a write removes the blocks that it overlaps.
+    /// By file and offset; a write removes the blocks that it overlaps.
     Latest(BTreeMap<(u32, u64), Block>),
     /// Not stored: a copy of the load generates the sequence of writes again.
     Replayed(Box<Replay>),
@@ -209,14 +209,14 @@ impl Review {
         if self.known.as_ref().is_some_and(|state| !state.has(number - 1)) {
             return;
         }
-        let &Request { file: target, offset, length, .. } = request;
+        let &Request { file, offset, length, .. } = request;
         if let Some(trims) = &mut self.trims {
             trims.since += 1;
             if trims.draws.below(100) < u64::from(trims.plan.percent) {
-                trims.chosen.push_back((target, offset, length));
+                trims.chosen.push_back((file, offset, length));
             }
         }
-        let block = Block { target, offset, length, expects: Expects::Write(number) };
+        let block = Block { file, offset, length, expects: Expects::Write(number) };
         match (&mut self.unflushed, &mut self.among) {
             (Some(unflushed), _) => unflushed.blocks.push_back(block),
             (None, Some(in_flight)) => in_flight.blocks.push(block),
@@ -241,17 +241,17 @@ impl Review {
     pub(super) fn failed(&mut self, request: &Request) {
         let place = (request.file, request.offset);
         if let Some(unflushed) = &mut self.unflushed {
-            unflushed.blocks.retain(|block| (block.target, block.offset) != place);
+            unflushed.blocks.retain(|block| (block.file, block.offset) != place);
         }
         if self.among.as_mut().and_then(|in_flight| in_flight.take(request)).is_none() {
             self.written.forget(request);
         }
     }
 
-    /// The writes of this target up to number `last` are durable.
-    pub(super) fn flushed(&mut self, target: u32, last: u64) {
+    /// The writes of this file up to number `last` are durable.
+    pub(super) fn flushed(&mut self, file: u32, last: u64) {
         let Some(unflushed) = &mut self.unflushed else { return };
-        let reached = |block: &Block| block.target == target && block.expects.is_up_to(last);
+        let reached = |block: &Block| block.file == file && block.expects.is_up_to(last);
         unflushed.blocks.retain(|block| {
             let flushed = reached(block);
             if flushed {
@@ -343,7 +343,7 @@ impl Review {
     /// Forgets the blocks selected for trimming that were read back before.
     fn forget_trims(&mut self) {
         if let Some(trims) = &mut self.trims {
-            trims.chosen.retain(|&(target, offset, _)| self.written.has(target, offset));
+            trims.chosen.retain(|&(file, offset, _)| self.written.has(file, offset));
         }
     }
 
@@ -361,9 +361,9 @@ impl Review {
         }
         trims.due -= 1;
         let expects = if trims.plan.zero { Expects::Zeros } else { Expects::Anything };
-        while let Some((target, offset, length)) = trims.chosen.pop_front() {
-            if self.written.trimmed(target, offset, length, expects) {
-                return Turn::Trim(Request::new(Operation::Trim, target, offset, length));
+        while let Some((file, offset, length)) = trims.chosen.pop_front() {
+            if self.written.trimmed(file, offset, length, expects) {
+                return Turn::Trim(Request::new(Operation::Trim, file, offset, length));
             }
         }
         trims.due = 0;
@@ -389,7 +389,7 @@ impl InFlight {
     /// Takes out the block of a write that has ended.
     fn take(&mut self, request: &Request) -> Option<Block> {
         let place = (request.file, request.offset);
-        let at = self.blocks.iter().position(|block| (block.target, block.offset) == place)?;
+        let at = self.blocks.iter().position(|block| (block.file, block.offset) == place)?;
         Some(self.blocks.remove(at))
     }
 }
@@ -466,7 +466,7 @@ impl Numbers {
         match self {
             Numbers::InTurn => Some(Expects::Write(number)),
             Numbers::Latest { blocks: WrittenBlocks::Latest(blocks), .. } => {
-                let block = blocks.get(&(read.target, read.offset)).filter(|block| block.length == read.length);
+                let block = blocks.get(&(read.file, read.offset)).filter(|block| block.length == read.length);
                 block.map(|block| block.expects)
             }
             Numbers::Latest { .. } | Numbers::OfHeader => None,
@@ -481,10 +481,10 @@ fn latest(load: &Load, keep: impl Fn(u64) -> bool) -> WrittenBlocks {
     let mut number = 0;
     loop {
         match load.choose(Nanos::ZERO) {
-            Next::Issue(Request { operation: Operation::Read, target, offset, length, .. }) => {
+            Next::Issue(Request { operation: Operation::Read, file, offset, length, .. }) => {
                 number += 1;
                 if keep(number - 1) {
-                    blocks.remember(Block { target, offset, length, expects: Expects::Write(number) });
+                    blocks.remember(Block { file, offset, length, expects: Expects::Write(number) });
                 }
             }
             Next::Stop => return blocks,
@@ -506,8 +506,8 @@ impl Replay {
                         self.failed.swap_remove(at);
                         continue;
                     }
-                    let Request { file: target, offset, length, .. } = request;
-                    return Some(Block { target, offset, length, expects: Expects::Write(self.writes) });
+                    let Request { file, offset, length, .. } = request;
+                    return Some(Block { file, offset, length, expects: Expects::Write(self.writes) });
                 }
                 Next::Stop => self.left = 0,
                 _ => {}
@@ -534,13 +534,13 @@ impl WrittenBlocks {
                 let end = block.offset + u64::from(block.length);
                 // Stored blocks never overlap, so the ones that this block covers are adjacent in the map, ending
                 // before `end`.
-                while let Some((&key, old)) = blocks.range(..(block.target, end)).next_back()
-                    && old.target == block.target
+                while let Some((&key, old)) = blocks.range(..(block.file, end)).next_back()
+                    && old.file == block.file
                     && old.offset + u64::from(old.length) > block.offset
                 {
                     blocks.remove(&key);
                 }
-                blocks.insert((block.target, block.offset), block);
+                blocks.insert((block.file, block.offset), block);
             }
         }
     }
@@ -549,7 +549,7 @@ impl WrittenBlocks {
         match self {
             WrittenBlocks::InOrder(blocks) => {
                 let place = (request.file, request.offset);
-                if let Some(at) = blocks.iter().rposition(|block| (block.target, block.offset) == place) {
+                if let Some(at) = blocks.iter().rposition(|block| (block.file, block.offset) == place) {
                     blocks.remove(at);
                 }
             }
@@ -559,14 +559,14 @@ impl WrittenBlocks {
     }
 
     /// True if a block begins there.
-    fn has(&self, target: u32, offset: u64) -> bool {
-        matches!(self, WrittenBlocks::Latest(blocks) if blocks.contains_key(&(target, offset)))
+    fn has(&self, file: u32, offset: u64) -> bool {
+        matches!(self, WrittenBlocks::Latest(blocks) if blocks.contains_key(&(file, offset)))
     }
 
     /// Marks a block that is about to be trimmed; false if it was overwritten since.
-    fn trimmed(&mut self, target: u32, offset: u64, length: u32, expects: Expects) -> bool {
+    fn trimmed(&mut self, file: u32, offset: u64, length: u32, expects: Expects) -> bool {
         match self {
-            WrittenBlocks::Latest(blocks) => match blocks.get_mut(&(target, offset)) {
+            WrittenBlocks::Latest(blocks) => match blocks.get_mut(&(file, offset)) {
                 Some(block) if block.length == length => {
                     block.expects = expects;
                     true
@@ -591,7 +591,7 @@ mod tests {
     use super::*;
 
     fn block(offset: u64, length: u32, sequence: u64) -> Block {
-        Block { target: 0, offset, length, expects: Expects::Write(sequence) }
+        Block { file: 0, offset, length, expects: Expects::Write(sequence) }
     }
 
     fn verify() -> VerifyPlan {
@@ -631,8 +631,8 @@ mod tests {
     #[test]
     fn a_write_to_one_target_forgets_nothing_of_another() {
         let mut written = WrittenBlocks::Latest(BTreeMap::new());
-        written.remember(Block { target: 0, ..block(0, 8, 1) });
-        written.remember(Block { target: 1, ..block(0, 8, 2) });
+        written.remember(Block { file: 0, ..block(0, 8, 1) });
+        written.remember(Block { file: 1, ..block(0, 8, 2) });
         assert_eq!(written.len(), 2);
     }
 
