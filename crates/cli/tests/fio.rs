@@ -430,11 +430,15 @@ fn idle_cpus_are_in_text_and_json() {
 #[test]
 fn a_mistyped_device_does_not_become_a_file_in_memory() {
     let name = format!("/dev/plumb-no-such-{}", std::process::id());
-    for words in ["--rw=write", "--rw=read", "--rw=randrw --ioengine=libaio --direct=1"] {
-        let run = fio(place(), format!("--name=a --filename={name} --size=64k")).words(words);
-        run.exits(1).complains(&format!("{name} does not exist, and a file of this name would be in memory"));
-        assert!(!Path::new(&name).exists(), "{words} made {name}");
+    // Also below a directory that is not there, as /dev/mapper without device mapper.
+    for name in [name.clone(), format!("{name}/x")] {
+        for words in ["--rw=write", "--rw=read", "--rw=randrw --ioengine=libaio --direct=1"] {
+            let run = fio(place(), format!("--name=a --filename={name} --size=64k")).words(words);
+            run.exits(1).complains(&format!("{name} does not exist, and a file of this name would be in memory"));
+            assert!(!Path::new(&name).exists(), "{words} made {name}");
+        }
     }
+    assert!(!Path::new(&name).exists(), "no directory is made either");
     let memory = format!("/dev/shm/plumb-{}", std::process::id());
     fio(place(), format!("--name=a --filename={memory} --size=64k --rw=write --unlink=1")).succeeds();
 }

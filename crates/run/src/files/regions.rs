@@ -176,7 +176,9 @@ pub(crate) fn kind_and_size(path: &Path) -> Result<(FileKind, u64), JobError> {
 /// Refuses to create a file among the nodes of devices, where a mistyped name would measure memory.
 fn refuse_below_dev(path: &Path, kind: FileKind) -> Result<(), JobError> {
     use std::os::unix::fs::MetadataExt;
-    let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
+    // Directories that are missing would be made, too.
+    let real = |folder: &Path| std::fs::canonicalize(if folder == Path::new("") { Path::new(".") } else { folder });
+    let folder = path.ancestors().skip(1).find_map(|folder| real(folder).ok());
     // Memory that is mounted there, or for that purpose a directory there, is for files.
     let is_below = |folder: PathBuf| {
         let device = |path: &Path| std::fs::metadata(path).ok().map(|found| found.dev());
