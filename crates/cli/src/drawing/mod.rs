@@ -102,10 +102,11 @@ pub(crate) fn read(files: &[PathBuf], verbosity: Verbosity) -> Result<(Vec<Sourc
             Ok(_) if input::is_empty_log(path) => input::remark_empty_log(path, verbosity),
             Ok(source) => {
                 failures.extend(source.remarks.iter().map(|remark| Failure::new(remark.clone())));
-                if source.is_empty() {
-                    failures.push(Failure::at(path, "no result of plumb, fio, iozone or iostat was found"));
-                } else {
-                    sources.push(source);
+                match source.is_empty() {
+                    false => sources.push(source),
+                    // Its remarks say why there is none.
+                    true if !source.remarks.is_empty() => {}
+                    true => failures.push(Failure::at(path, "no result of plumb, fio, iozone or iostat was found")),
                 }
             }
             Err(failure) => failures.push(failure),
