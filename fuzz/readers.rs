@@ -265,7 +265,7 @@ fn cluster_lines(bytes: &[u8]) {
             // NaN cannot be read, so all numbers are equal to themselves.
             assert_eq!(again, Some(answer));
         }
-        let _ = (cluster::order(line), cluster::hosts(line), cluster::opening(line.as_bytes()));
+        let _ = (cluster::instruction(line), cluster::hosts(line), cluster::opening(line.as_bytes()));
         let _ = (cluster::refusal(line.as_bytes()), cluster::client_address(line), cluster::server_address(Some(line)));
         let _ = (
             cluster::joining(line.as_bytes()),

@@ -485,7 +485,7 @@ fn a_leader_with_other_words_or_another_command_is_refused() {
             ..::cluster::Opening::default()
         };
         socket.write_all(opening.line().as_bytes()).unwrap();
-        let prepare = ::cluster::line(&::cluster::Order::Prepare(Box::new(task))).unwrap();
+        let prepare = ::cluster::line(&::cluster::Instruction::Prepare(Box::new(task))).unwrap();
         socket.write_all(prepare.as_bytes()).unwrap();
         let mut answers = String::new();
         let _ = socket.read_to_string(&mut answers);

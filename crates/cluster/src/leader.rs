@@ -5,7 +5,7 @@
 //! stays in the outcome, whatever comes later.
 
 use crate::clock::{ClockEstimate, Measurement, MemberClock, PINGS};
-use crate::message::{Answer, Beat, Facts, MemberEnd, Order, PROTOCOL, Stage, Task};
+use crate::message::{Answer, Beat, Facts, Instruction, MemberEnd, PROTOCOL, Stage, Task};
 use measure::Nanos;
 use model::JobResult;
 
@@ -70,7 +70,7 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Send a message to a member.
-    Send(usize, Order),
+    Send(usize, Instruction),
     /// Kill a member, or what carries its lines.
     Kill(usize),
     /// Print a sentence about a member.
@@ -269,7 +269,7 @@ impl Leader {
             let there = self.members.iter_mut().enumerate().filter(|(_, member)| member.standing != Standing::Gone);
             for (rank, member) in there {
                 (member.standing, member.heard, member.named) = (Standing::LayingOut, now, false);
-                self.actions.push(Action::Send(rank, Order::Prepare(Box::new(member.task.clone()))));
+                self.actions.push(Action::Send(rank, Instruction::Prepare(Box::new(member.task.clone()))));
             }
         }
         self.go_on(now);
@@ -401,7 +401,7 @@ impl Leader {
 
     fn ping(&mut self, rank: usize, number: u32, now: Nanos) {
         self.members[rank].ping = (number, now);
-        self.actions.push(Action::Send(rank, Order::Ping { number }));
+        self.actions.push(Action::Send(rank, Instruction::Ping { number }));
     }
 
     fn pong(&mut self, rank: usize, number: u32, at: Nanos, now: Nanos) {
@@ -423,7 +423,7 @@ impl Leader {
             Measurement::Before => {
                 member.standing = Standing::LayingOut;
                 let task = member.task.clone();
-                self.actions.push(Action::Send(rank, Order::Prepare(Box::new(task))));
+                self.actions.push(Action::Send(rank, Instruction::Prepare(Box::new(task))));
             }
             Measurement::After => self.rest(rank, now),
         }
@@ -466,7 +466,7 @@ impl Leader {
             self.members[rank].out_of_time = Some(ios);
             // It waits still: the number may have been lost.
             if let Some(ios) = self.until {
-                self.actions.push(Action::Send(rank, Order::Until { ios, round: self.round }));
+                self.actions.push(Action::Send(rank, Instruction::Until { ios, round: self.round }));
             }
         }
     }
@@ -488,7 +488,7 @@ impl Leader {
         let Some(ios) = of_finished.chain(of_waiting).max() else { return };
         self.until = Some(ios);
         let waiting = (0..self.members.len()).filter(|&rank| waits(&self.members[rank]));
-        self.actions.extend(waiting.map(|rank| Action::Send(rank, Order::Until { ios, round: self.round })));
+        self.actions.extend(waiting.map(|rank| Action::Send(rank, Instruction::Until { ios, round: self.round })));
     }
 
     fn done(&mut self, rank: usize, finished: Box<MemberEnd>, now: Nanos) {
@@ -537,13 +537,13 @@ impl Leader {
     fn mark(&mut self, first: usize) {
         let at_work = |standing| matches!(standing, Standing::Ready | Standing::Running);
         let others = (0..self.members.len()).filter(|&other| other != first && at_work(self.members[other].standing));
-        self.actions.extend(others.map(|other| Action::Send(other, Order::Mark)));
+        self.actions.extend(others.map(|other| Action::Send(other, Instruction::Mark)));
     }
 
     /// Lets a member exit.
     fn dismiss(&mut self, rank: usize, now: Nanos) {
         self.members[rank].ends_by = Some(now.saturating_add(EXIT));
-        self.actions.push(Action::Send(rank, Order::Bye));
+        self.actions.push(Action::Send(rank, Instruction::Bye));
     }
 
     fn ended(&mut self, rank: usize, why: String, now: Nanos) {
@@ -602,7 +602,7 @@ impl Leader {
                 }
                 Standing::LayingOut | Standing::Ready | Standing::Running => {
                     self.members[rank].ends_by = Some(now.saturating_add(self.settings.silence));
-                    self.actions.push(Action::Send(rank, Order::Stop { why: why.to_owned() }));
+                    self.actions.push(Action::Send(rank, Instruction::Stop { why: why.to_owned() }));
                 }
             }
         }
@@ -708,7 +708,8 @@ impl Leader {
         for (rank, member) in ready {
             // A member that never begins beats on as one that is ready.
             member.ends_by = Some(at.saturating_add(self.settings.silence));
-            self.actions.push(Action::Send(rank, Order::Go { at: member.clock.to_member(at), round: self.round }));
+            self.actions
+                .push(Action::Send(rank, Instruction::Go { at: member.clock.to_member(at), round: self.round }));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! silence, signals.
 
 use super::leader::{Action, Event, Leader, MemberOutcome, OnLoss, Outcome, Rounds, Settings, Standing};
-use super::message::{Answer, Beat, Facts, MemberEnd, Order, PROTOCOL, Stage, Task};
+use super::message::{Answer, Beat, Facts, Instruction, MemberEnd, PROTOCOL, Stage, Task};
 use measure::{Nanos, SplitMix};
 use model::{JobError, JobResult, RunResult};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ enum State {
 enum Happening {
     ToLeader(usize, Answer),
     Gone(usize),
-    ToMember(usize, Order),
+    ToMember(usize, Instruction),
     Beat(usize),
     LaidOut(usize, u32),
     Begin(usize, u32),
@@ -190,17 +190,17 @@ impl World {
         self.members[rank].state == State::Exited || hangs
     }
 
-    fn member(&mut self, rank: usize, order: Order) {
+    fn member(&mut self, rank: usize, instruction: Instruction) {
         if self.is_dead(rank) {
             return;
         }
-        match (order, self.members[rank].state) {
-            (Order::Ping { number }, _) => self.say(rank, Answer::Pong { number, at: self.clock(rank) }),
-            (Order::Prepare(_), State::Waiting) if self.members[rank].fate == Fate::CannotPrepare => {
+        match (instruction, self.members[rank].state) {
+            (Instruction::Ping { number }, _) => self.say(rank, Answer::Pong { number, at: self.clock(rank) }),
+            (Instruction::Prepare(_), State::Waiting) if self.members[rank].fate == Fate::CannotPrepare => {
                 self.say(rank, Answer::Failed { why: "no such file".to_owned() });
                 self.exit(rank);
             }
-            (Order::Prepare(task), State::Waiting | State::Done)
+            (Instruction::Prepare(task), State::Waiting | State::Done)
                 if self.members[rank].round.is_none_or(|round| round < task.round) =>
             {
                 if self.members[rank].round.is_none() {
@@ -210,21 +210,21 @@ impl World {
                 let at = self.now.saturating_add(Nanos(self.random.next_word() % 3_000_000_000));
                 self.put(at, Happening::LaidOut(rank, task.round));
             }
-            (Order::Go { at, round }, State::Ready) if round == self.round(rank) => {
+            (Instruction::Go { at, round }, State::Ready) if round == self.round(rank) => {
                 let at = Nanos(at.get().saturating_sub(self.members[rank].ahead)).max(self.now);
                 self.put(at, Happening::Begin(rank, round));
             }
-            (Order::Until { ios, round }, State::OutOfTime) if round == self.round(rank) => {
+            (Instruction::Until { ios, round }, State::OutOfTime) if round == self.round(rank) => {
                 assert!(self.members[rank].in_time.is_some_and(|own| own <= ios), "as many as the fastest");
                 let at = self.now.saturating_add(Nanos(self.random.next_word() % 2_000_000_000));
                 self.members[rank].state = State::Running;
                 self.members[rank].in_time = None;
                 self.put(at, Happening::WorkIsOver(rank, round));
             }
-            (Order::Stop { .. }, State::LayingOut | State::Ready | State::Running | State::OutOfTime) => {
+            (Instruction::Stop { .. }, State::LayingOut | State::Ready | State::Running | State::OutOfTime) => {
                 self.finish(rank, None);
             }
-            (Order::Stop { .. }, State::Waiting | State::Done) | (Order::Bye, _) => self.exit(rank),
+            (Instruction::Stop { .. }, State::Waiting | State::Done) | (Instruction::Bye, _) => self.exit(rank),
             _ => {}
         }
     }
@@ -246,8 +246,8 @@ impl World {
             }
             Happening::Gone(rank) => return leader.step(Event::Ended(*rank, "it ended".to_owned()), self.now),
             Happening::Signal => return leader.step(Event::Signal(2), self.now),
-            Happening::ToMember(rank, order) => {
-                self.member(*rank, order.clone());
+            Happening::ToMember(rank, instruction) => {
+                self.member(*rank, instruction.clone());
                 return Vec::new();
             }
             Happening::Dies(rank) => {
@@ -353,7 +353,7 @@ fn run(seed: u64) -> Ended {
         );
         for action in actions.drain(..) {
             match action {
-                Action::Send(rank, order) => world.carry(rank, &Happening::ToMember(rank, order)),
+                Action::Send(rank, instruction) => world.carry(rank, &Happening::ToMember(rank, instruction)),
                 Action::Kill(rank) => world.exit(rank),
                 Action::Say(..) | Action::Lost(..) | Action::Rest | Action::Finish => {}
             }
@@ -428,10 +428,10 @@ fn a_slow_layout_of_one_member_delays_the_start_of_all() {
         for action in leader.step(Event::Answer(rank, answer), Nanos::ZERO) {
             match action {
                 // Clocks that agree, over a network that takes no time.
-                Action::Send(rank, Order::Ping { number }) => {
+                Action::Send(rank, Instruction::Ping { number }) => {
                     answers.push((rank, Answer::Pong { number, at: Nanos::ZERO }))
                 }
-                Action::Send(_, Order::Prepare(_)) => prepared += 1,
+                Action::Send(_, Instruction::Prepare(_)) => prepared += 1,
                 other => panic!("{other:?}"),
             }
         }
@@ -442,5 +442,5 @@ fn a_slow_layout_of_one_member_delays_the_start_of_all() {
     let late = Nanos::from_millis(1_001);
     let begun = leader.step(Event::Answer(1, ready), late);
     let at = late.saturating_add(Nanos::from_millis(200));
-    assert_eq!(begun, [0, 1].map(|rank| Action::Send(rank, Order::Go { at, round: 0 })));
+    assert_eq!(begun, [0, 1].map(|rank| Action::Send(rank, Instruction::Go { at, round: 0 })));
 }

@@ -35,9 +35,9 @@ pub use leader::{Action, Event, Leader, OnLoss, Outcome, Rounds, Settings, Stand
 pub use member_result::{Loss, MemberResult, Repetition, Sample, ending, kept};
 pub use merge::{merged, over_all, remarks};
 pub use message::{
-    Answer, Beat, ClientTask, ClusterError, Facts, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand, Link, Live,
-    MemberEnd, MemberInterval, Order, PROTOCOL, ServerTrigger, Sharing, Stage, SurveyTask, Task, VerifyState, answer,
-    line, order,
+    Answer, Beat, ClientTask, ClusterError, Facts, Instruction, IozoneTask, IozoneWork, LONGEST_LINE, LeaderCommand,
+    Link, Live, MemberEnd, MemberInterval, PROTOCOL, ServerTrigger, Sharing, Stage, SurveyTask, Task, VerifyState,
+    answer, instruction, line,
 };
 pub use rates::{CommonWindow, DirectionRates, rates};
 pub use stragglers::{Reason, Straggler, median, stragglers};

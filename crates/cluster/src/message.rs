@@ -15,7 +15,7 @@ pub const LONGEST_LINE: usize = 256 << 20;
 /// A message of the leader to a member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum Instruction {
     /// Answer with the time of the clock.
     Ping {
         /// Number of the ping.
@@ -314,7 +314,7 @@ pub struct Beat {
     /// Completed share of the run or of the layout, 0 to 1; `None` while unknown.
     pub done: Option<f64>,
     /// I/Os of the member's fastest worker, once the time of all its workers is over and they wait for
-    /// [`Order::Until`].
+    /// [`Instruction::Until`].
     #[serde(default)]
     pub out_of_time: Option<u64>,
 }
@@ -424,7 +424,7 @@ pub fn answer(line: &str) -> Result<Option<Answer>, ClusterError> {
 ///
 /// # Errors
 /// The line is not a message of this protocol.
-pub fn order(line: &str) -> Result<Order, ClusterError> {
+pub fn instruction(line: &str) -> Result<Instruction, ClusterError> {
     serde_json::from_str(line).map_err(|error| unreadable(&error))
 }
 
@@ -440,20 +440,20 @@ mod tests {
     #[test]
     fn messages_are_read_back_as_they_were_written() {
         let orders = [
-            Order::Ping { number: 3 },
-            Order::Prepare(Box::new(Task { rank: 1, words: vec!["--name=a".to_owned()], ..Task::default() })),
-            Order::Go { at: Nanos(u64::MAX), round: 1 },
-            Order::Mark,
-            Order::Until { ios: 9, round: 1 },
-            Order::Report,
-            Order::Trigger,
-            Order::Stop { why: "a \"line\"\nend".to_owned() },
-            Order::Bye,
+            Instruction::Ping { number: 3 },
+            Instruction::Prepare(Box::new(Task { rank: 1, words: vec!["--name=a".to_owned()], ..Task::default() })),
+            Instruction::Go { at: Nanos(u64::MAX), round: 1 },
+            Instruction::Mark,
+            Instruction::Until { ios: 9, round: 1 },
+            Instruction::Report,
+            Instruction::Trigger,
+            Instruction::Stop { why: "a \"line\"\nend".to_owned() },
+            Instruction::Bye,
         ];
         for message in orders {
             let text = line(&message).unwrap();
             assert_eq!(text.matches('\n').count(), 1, "{text}");
-            assert_eq!(order(&text), Ok(message));
+            assert_eq!(instruction(&text), Ok(message));
         }
         let finished = MemberEnd { round: 3, started: Some(Nanos(1)), ended: Nanos(2), result: RunResult::default() };
         let answers = [
@@ -499,7 +499,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_makes_the_reader_panic(text in "\\PC{0,200}") {
-            let _ = (answer(&text), order(&text), answer(&format!("{{\"done\":{text}}}")));
+            let _ = (answer(&text), instruction(&text), answer(&format!("{{\"done\":{text}}}")));
         }
     }
 }

@@ -94,7 +94,7 @@ pub struct JobFacts<'a> {
     /// Name of the engine to which threads pass the I/Os (`io_submit_mode=offload`).
     pub offloads_to: Option<&'a str>,
     /// Access pattern, if the kernel may be given it as a hint.
-    pub order: Option<Order>,
+    pub order: Option<AccessPattern>,
     /// madvise(2) hint for mapped files, if it differs from the access pattern.
     pub map_advice: Option<MapAdvice>,
     /// The file position of the targets, if the job knows it; an engine that uses it need not set it first.
@@ -103,7 +103,7 @@ pub struct JobFacts<'a> {
 
 /// Access pattern of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum AccessPattern {
     /// Sequential: readahead helps.
     Sequential,
     /// Random: readahead is wasted.

@@ -34,7 +34,7 @@ mod turns;
 mod vsync;
 
 pub use contract::{
-    Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Order, Setup, Submitted, Target,
+    AccessPattern, Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Setup, Submitted, Target,
 };
 pub use offload::Offload;
 pub use registry::{ENGINES, Visitor, calibration, dispatch, dispatch_shared, spec};

@@ -5,7 +5,7 @@
 //! was truncated, raises SIGBUS: the I/O then fails with EIO, and the window is mapped again.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Order, Setup, Slots, Submitted, Target};
+use crate::contract::{AccessPattern, Completion, Engine, EngineError, Io, Operation, Setup, Slots, Submitted, Target};
 use crate::psync::SYNCHRONOUS;
 use measure::SystemClock;
 use plan::option::OptionSpec;
@@ -224,11 +224,11 @@ impl Drop for Mapped {
 }
 
 /// Advice for madvise(2): the one asked for, or else the one of the job's access pattern.
-const fn advice(asked: Option<MapAdvice>, order: Option<Order>) -> i32 {
+const fn advice(asked: Option<MapAdvice>, order: Option<AccessPattern>) -> i32 {
     match (asked, order) {
         (Some(MapAdvice::Normal), _) | (None, None) => libc::MADV_NORMAL,
-        (Some(MapAdvice::Random), _) | (None, Some(Order::Random)) => libc::MADV_RANDOM,
-        (Some(MapAdvice::Sequential), _) | (None, Some(Order::Sequential)) => libc::MADV_SEQUENTIAL,
+        (Some(MapAdvice::Random), _) | (None, Some(AccessPattern::Random)) => libc::MADV_RANDOM,
+        (Some(MapAdvice::Sequential), _) | (None, Some(AccessPattern::Sequential)) => libc::MADV_SEQUENTIAL,
         (Some(MapAdvice::DontNeed), _) => libc::MADV_DONTNEED,
         (Some(MapAdvice::WillNeed), _) => libc::MADV_WILLNEED,
     }

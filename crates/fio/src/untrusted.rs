@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn no_option_that_takes_text_takes_a_path_that_leads_outside() {
-        let takes_text = |row: &&table::Row| matches!(row.spec.kind, Kind::Text) && row.spec.name != "description";
+        let takes_text =
+            |row: &&table::OptionRow| matches!(row.spec.kind, Kind::Text) && row.spec.name != "description";
         for row in table::rows().filter(takes_text) {
             for name in std::iter::once(&row.spec.name).chain(row.spec.aliases) {
                 for value in ["/etc/passwd", "a:/dev/sda", "../x", "sub/../../x"] {

@@ -18,7 +18,7 @@ pub enum Line<'a> {
     /// A run begins: what is going to run, and on which machine.
     Start(Box<Start<'a>>),
     /// Everything that was counted since the interval before.
-    Interval(Sampled<'a>),
+    Interval(IntervalLine<'a>),
     /// A sentence: that of a check, or about something that happened during the run.
     Remark(Remark<'a>),
     /// The grade of one check.
@@ -87,7 +87,7 @@ pub struct StartedJob<'a> {
 
 /// An interval, as in the native result.
 #[derive(Clone, Debug, Serialize)]
-pub struct Sampled<'a> {
+pub struct IntervalLine<'a> {
     /// Number of the run.
     pub run: u32,
     /// End of the interval, in milliseconds since 1970 UTC.
@@ -206,7 +206,8 @@ mod tests {
     fn a_line_has_its_type_first_and_an_interval_all_of_the_result() {
         let interval = Interval { until: Nanos(700), ios: [3, 0, 0], ..Interval::default() };
         let native = serde_json::to_value(&interval).unwrap();
-        let sampled = Sampled { run: 2, unix_ms: 5, from: Nanos(200), device_names: vec!["sda"], interval: &interval };
+        let sampled =
+            IntervalLine { run: 2, unix_ms: 5, from: Nanos(200), device_names: vec!["sda"], interval: &interval };
         let text = Line::Interval(sampled).text().unwrap();
         assert!(text.starts_with("{\"type\":\"interval\",\"run\":2,") && text.ends_with("}\n"), "{text}");
         assert_eq!(text.lines().count(), 1);

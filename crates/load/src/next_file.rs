@@ -12,7 +12,7 @@ use plan::FileService;
 /// The order of files.
 #[derive(Clone, Debug)]
 pub(super) struct FileSelector {
-    order: Order,
+    order: FileOrder,
     /// Index of the current file.
     turn: usize,
     /// Number of I/Os that it still gets.
@@ -23,7 +23,7 @@ pub(super) struct FileSelector {
 }
 
 #[derive(Clone, Debug)]
-enum Order {
+enum FileOrder {
     RoundRobin(u32),
     Random(u32),
     Sequential,
@@ -55,7 +55,7 @@ impl FileSelector {
         }
         let seed = stream_seed(setup.job.load.seed.unwrap_or(setup.system_seed), setup.number, Purpose::File);
         Some(FileSelector {
-            order: Order::new(handling.service, files as u64, seed),
+            order: FileOrder::new(handling.service, files as u64, seed),
             turn: 0,
             left: 0,
             draws: Random::new(seed),
@@ -78,14 +78,14 @@ impl FileSelector {
             None => (start..files).find(ready).or_else(|| (0..start.min(files)).find(ready)),
         };
         let (file, times) = match &mut self.order {
-            Order::RoundRobin(times) => (from(self.turn)?, *times),
-            Order::Sequential => (from(self.turn)?, u32::MAX),
-            Order::Random(times) => {
+            FileOrder::RoundRobin(times) => (from(self.turn)?, *times),
+            FileOrder::Sequential => (from(self.turn)?, u32::MAX),
+            FileOrder::Random(times) => {
                 let draws = &mut self.draws;
                 let drawn = (0..REDRAWS).map(|_| number(draws.below(files as u64))).find(ready);
                 (drawn.or_else(|| from(number(self.draws.below(files as u64))))?, *times)
             }
-            Order::Ranked(ranks, placed) => {
+            FileOrder::Ranked(ranks, placed) => {
                 let file = number(placed.file(ranks.draw(&mut self.draws), files as u64));
                 (if ready(&file) { file } else { from(file)? }, 1)
             }
@@ -100,7 +100,7 @@ impl FileSelector {
             open.count(file, length);
         }
         self.left = self.left.saturating_sub(1);
-        if self.left == 0 && matches!(self.order, Order::RoundRobin(_)) {
+        if self.left == 0 && matches!(self.order, FileOrder::RoundRobin(_)) {
             self.turn = file + 1;
         }
     }
@@ -128,7 +128,7 @@ impl FileSelector {
 
     /// True if a file that is used up starts over, because its share of the I/O does not depend on its size.
     pub(super) const fn starts_over(&self) -> bool {
-        matches!(self.order, Order::Ranked(..))
+        matches!(self.order, FileOrder::Ranked(..))
     }
 
     /// Starts a new pass, which draws other files.
@@ -143,18 +143,19 @@ impl FileSelector {
     }
 }
 
-impl Order {
-    fn new(service: FileService, files: u64, seed: u64) -> Order {
-        let scattered = |ranks, centre| Order::Ranked(ranks, RankToFile::Scattered(Scatter::new(files, seed, centre)));
+impl FileOrder {
+    fn new(service: FileService, files: u64, seed: u64) -> FileOrder {
+        let scattered =
+            |ranks, centre| FileOrder::Ranked(ranks, RankToFile::Scattered(Scatter::new(files, seed, centre)));
         match service {
-            FileService::RoundRobin(times) => Order::RoundRobin(times.max(1)),
-            FileService::Random(times) => Order::Random(times.max(1)),
-            FileService::Sequential => Order::Sequential,
+            FileService::RoundRobin(times) => FileOrder::RoundRobin(times.max(1)),
+            FileService::Random(times) => FileOrder::Random(times.max(1)),
+            FileService::Sequential => FileOrder::Sequential,
             FileService::Zipf(theta, centre) => scattered(Ranks::zipf(files, theta), centre),
             FileService::Pareto(shape, centre) => scattered(Ranks::pareto(files, shape), centre),
             FileService::Normal(deviation, centre) => {
                 let middle = Ranks::centre(files, centre.unwrap_or(0.5));
-                Order::Ranked(Ranks::normal(files, deviation), RankToFile::Around(middle))
+                FileOrder::Ranked(Ranks::normal(files, deviation), RankToFile::Around(middle))
             }
         }
     }

@@ -139,7 +139,7 @@ pub(super) struct Target {
     last: PerDirection<Option<u64>>,
     /// Number of possible start positions for each direction.
     blocks: PerDirection<u64>,
-    order: Order,
+    order: BlockOrder,
     key: u64,
     /// The block that was trimmed and is not written yet.
     trimmed: Option<(u64, u32)>,
@@ -154,7 +154,7 @@ enum Zones {
     /// use).
     Strided {
         windows: Strided,
-        tail: Option<(Order, PerDirection<u64>)>,
+        tail: Option<(BlockOrder, PerDirection<u64>)>,
         in_tail: bool,
     },
     Zoned(ZoneMap),
@@ -162,7 +162,7 @@ enum Zones {
 
 /// The method of choosing random blocks.
 #[derive(Clone, Debug)]
-pub(super) enum Order {
+pub(super) enum BlockOrder {
     /// Independent draws.
     Free,
     /// Each block once, by a permutation; `used` of them are used up.
@@ -255,7 +255,7 @@ impl Targets {
 
     /// True if the random map of the only target has no block left.
     pub(super) fn only_is_used_up(&self) -> bool {
-        matches!(&self.each[0].order, Order::Mapped { map, .. } if map.is_full())
+        matches!(&self.each[0].order, BlockOrder::Mapped { map, .. } if map.is_full())
     }
 
     /// The next random block of the only target, and its length; `None` if there is none.
@@ -271,9 +271,9 @@ impl Targets {
     pub(super) fn comes_to_an_end(&self, target: usize) -> bool {
         let (target, rules) = (&self.each[target], &self.rules);
         let drawn = match target.order {
-            Order::Free | Order::Skewed(_) | Order::Listed => rules.random,
-            Order::Permuted { .. } | Order::Register(_) | Order::Mapped { .. } => rules.restarts,
-            Order::Sprandom(_) => true,
+            BlockOrder::Free | BlockOrder::Skewed(_) | BlockOrder::Listed => rules.random,
+            BlockOrder::Permuted { .. } | BlockOrder::Register(_) | BlockOrder::Mapped { .. } => rules.restarts,
+            BlockOrder::Sprandom(_) => true,
         };
         rules.step == Step::Plain && !drawn && !matches!(target.zones.as_deref(), Some(Zones::Strided { .. }))
     }
@@ -345,7 +345,7 @@ impl Target {
                 let tail = match windows.tail() {
                     Some((start, end)) => {
                         let blocks = rules.blocks(end - start);
-                        Some((Order::new(plan, end - start, blocks, rules, split_mix(key))?, blocks))
+                        Some((BlockOrder::new(plan, end - start, blocks, rules, split_mix(key))?, blocks))
                     }
                     None => None,
                 };
@@ -359,7 +359,7 @@ impl Target {
             }
         };
         let blocks = rules.blocks(end - start);
-        let order = Order::new(plan, end - start, blocks, rules, key)?;
+        let order = BlockOrder::new(plan, end - start, blocks, rules, key)?;
         let next = PerDirection::all(start);
         let reach = region.reach;
         let zones = zones.map(Box::new);
@@ -382,7 +382,7 @@ impl Target {
         self.over = true;
     }
 
-    pub(super) fn order_mut(&mut self) -> &mut Order {
+    pub(super) fn order_mut(&mut self) -> &mut BlockOrder {
         &mut self.order
     }
 
@@ -518,21 +518,21 @@ impl Target {
             return Offer::Over;
         }
         let block = match &mut self.order {
-            Order::Free => Some(draws.offset.below(blocks)),
-            Order::Permuted { permutation, used, blocks } => (*used < *blocks).then(|| {
+            BlockOrder::Free => Some(draws.offset.below(blocks)),
+            BlockOrder::Permuted { permutation, used, blocks } => (*used < *blocks).then(|| {
                 *used += 1;
                 permutation.at(*used - 1)
             }),
-            Order::Register(register) => register.next_block(),
-            Order::Skewed(skew) => Some(skew.draw(&mut draws.skewed, direction, blocks)),
-            Order::Listed => {
+            BlockOrder::Register(register) => register.next_block(),
+            BlockOrder::Skewed(skew) => Some(skew.draw(&mut draws.skewed, direction, blocks)),
+            BlockOrder::Listed => {
                 let block = rules.sequence.as_ref().map_or(0, |sequence| sequence.block(draws.listed[direction]));
                 // With a stride, the first block outside ends the job.
                 return self.block_at(direction, block, draws, rules);
             }
-            Order::Sprandom(_) if direction != Direction::Write => Some(draws.offset.below(blocks)),
-            Order::Sprandom(writes) => writes.next_block(),
-            Order::Mapped { map, unit: bit } => {
+            BlockOrder::Sprandom(_) if direction != Direction::Write => Some(draws.offset.below(blocks)),
+            BlockOrder::Sprandom(writes) => writes.next_block(),
+            BlockOrder::Mapped { map, unit: bit } => {
                 match take_mapped(map, *bit, size, unit, blocks, &rules.sizes[direction], draws) {
                     Some((offset, length)) => return Offer::Bytes { offset: self.start + offset, length },
                     None => None,
@@ -555,7 +555,9 @@ impl Target {
     pub(super) fn skewed_offset(&mut self, direction: Direction, length: u32, draws: &mut Draws) -> u64 {
         let blocks = self.blocks[direction];
         match &mut self.order {
-            Order::Skewed(skew) => self.start + skew.draw(&mut draws.skewed, direction, blocks) * u64::from(length),
+            BlockOrder::Skewed(skew) => {
+                self.start + skew.draw(&mut draws.skewed, direction, blocks) * u64::from(length)
+            }
             _ => self.start,
         }
     }
@@ -644,17 +646,17 @@ impl Target {
     /// Starts the same order of blocks again.
     fn repeat_order(&mut self) {
         match &mut self.order {
-            Order::Permuted { used, .. } => *used = 0,
-            Order::Register(register) => register.restart(),
-            Order::Mapped { map, .. } => map.clear(),
-            Order::Sprandom(writes) => writes.restart(),
-            Order::Free | Order::Skewed(_) | Order::Listed => {}
+            BlockOrder::Permuted { used, .. } => *used = 0,
+            BlockOrder::Register(register) => register.restart(),
+            BlockOrder::Mapped { map, .. } => map.clear(),
+            BlockOrder::Sprandom(writes) => writes.restart(),
+            BlockOrder::Free | BlockOrder::Skewed(_) | BlockOrder::Listed => {}
         }
     }
 
     /// Starts another order of all blocks, if the method has one.
     fn renew_order(&mut self) {
-        if let Order::Permuted { permutation, blocks, .. } = &mut self.order {
+        if let BlockOrder::Permuted { permutation, blocks, .. } = &mut self.order {
             self.key = split_mix(self.key);
             *permutation = Permutation::new(*blocks, self.key);
         }
@@ -662,7 +664,7 @@ impl Target {
     }
 }
 
-impl Order {
+impl BlockOrder {
     fn new(
         plan: &LoadPlan,
         size: u64,
@@ -673,17 +675,17 @@ impl Order {
         let unit = plan.smallest();
         let blocks = size / u64::from(unit);
         if !plan.random {
-            return Ok(Order::Free);
+            return Ok(BlockOrder::Free);
         }
         if let Some(sprandom) = &plan.sprandom {
             let unit = plan.block_size.write.smallest().max(1);
-            return Ok(Order::Sprandom(Box::new(Sprandom::new(sprandom, size / u64::from(unit), unit, key))));
+            return Ok(BlockOrder::Sprandom(Box::new(Sprandom::new(sprandom, size / u64::from(unit), unit, key))));
         }
         if rules.sequence.is_some() {
-            return Ok(Order::Listed);
+            return Ok(BlockOrder::Listed);
         }
         if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units, key) {
-            return Ok(Order::Skewed(skew));
+            return Ok(BlockOrder::Skewed(skew));
         }
         // A register enumerates blocks; with a larger alignment (blockalign) positions are drawn instead.
         let register = plan.generator == Generator::Lfsr
@@ -691,13 +693,13 @@ impl Order {
             && blocks <= lfsr::BLOCKS_MAX
             && plan.sized_by().all(|direction| rules.units[direction] == unit);
         Ok(match single_size(plan) {
-            Some(_) if register => Order::Register(Lfsr::new(blocks, key)),
+            Some(_) if register => BlockOrder::Register(Lfsr::new(blocks, key)),
             // The blocks that follow a draw may overlap others, so no map can be kept.
-            _ if !plan.cover_all || plan.step != Step::Plain => Order::Free,
-            Some(_) => Order::Permuted { permutation: Permutation::new(blocks, key), used: 0, blocks },
+            _ if !plan.cover_all || plan.step != Step::Plain => BlockOrder::Free,
+            Some(_) => BlockOrder::Permuted { permutation: Permutation::new(blocks, key), used: 0, blocks },
             None => match BlockMap::new(blocks) {
-                Some(map) => Order::Mapped { map, unit: u64::from(unit) },
-                None if plan.soft_map => Order::Free,
+                Some(map) => BlockOrder::Mapped { map, unit: u64::from(unit) },
+                None if plan.soft_map => BlockOrder::Free,
                 None => return Err(NoMap { blocks }),
             },
         })

@@ -26,7 +26,7 @@ pub enum TestKind {
 }
 
 /// Fixed properties of a type.
-struct Row {
+struct KindRow {
     kind: TestKind,
     word: &'static str,
     title: &'static str,
@@ -42,11 +42,11 @@ const fn row(
     [word, title, id]: [&'static str; 3],
     block: u32,
     options: &'static [(&'static str, &'static str)],
-) -> Row {
-    Row { kind, word, title, id, block, options }
+) -> KindRow {
+    KindRow { kind, word, title, id, block, options }
 }
 
-const ROWS: &[Row] = &[
+const ROWS: &[KindRow] = &[
     row(TestKind::RandomRead, ["randread", "rand read", "random_read"], 8 * KIB, &[("rw", "randread")]),
     row(TestKind::SequentialRead, ["read", "seq read", "sequential_read"], MIB, &[("rw", "read")]),
     row(TestKind::LogWrite, ["write", "log write", "log_write"], 8 * KIB, &[("rw", "write"), ("sync", "dsync")]),
@@ -112,7 +112,7 @@ impl TestKind {
         TestKind::of_pattern(word).is_some() || ROWS.iter().any(|row| [row.word, row.id, row.title].contains(&word))
     }
 
-    fn row(self) -> &'static Row {
+    fn row(self) -> &'static KindRow {
         // Every type has a row, which a test verifies.
         ROWS.iter().find(|row| row.kind == self).unwrap_or(&ROWS[0])
     }

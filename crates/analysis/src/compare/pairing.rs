@@ -208,7 +208,7 @@ fn differs_in(old: &RequestedWork, new: &RequestedWork) -> Option<String> {
 /// The order in which the runs of a test were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum RunOrder {
     /// In turns: the n-th run of each side before the next one of both.
     Turns,
     /// All old runs first.
@@ -231,23 +231,23 @@ pub enum Design {
 }
 
 /// The order in which the runs of a test were made, by the times at which they ended.
-pub fn order_of(test: &TestPair) -> Order {
+pub fn order_of(test: &TestPair) -> RunOrder {
     let times = |side: &Test| -> Option<Vec<u64>> { side.runs.iter().map(|run| run.ended_unix_ms).collect() };
-    let (Some(old), Some(new)) = (times(&test.old), times(&test.new)) else { return Order::NotKnown };
+    let (Some(old), Some(new)) = (times(&test.old), times(&test.new)) else { return RunOrder::NotKnown };
     let ends = |times: &[u64]| times.iter().min().copied().zip(times.iter().max().copied());
     let (Some((old_first, old_last)), Some((new_first, new_last))) = (ends(&old), ends(&new)) else {
-        return Order::NotKnown;
+        return RunOrder::NotKnown;
     };
     let pairs: Vec<(u64, u64)> = old.iter().copied().zip(new.iter().copied()).collect();
     let is_turn = |pair: &[(u64, u64)]| pair[0].0.max(pair[0].1) < pair[1].0.min(pair[1].1);
     if old.len() == new.len() && old.len() > 1 && pairs.windows(2).all(is_turn) {
-        Order::Turns
+        RunOrder::Turns
     } else if old_last < new_first {
-        Order::OldFirst
+        RunOrder::OldFirst
     } else if new_last < old_first {
-        Order::NewFirst
+        RunOrder::NewFirst
     } else {
-        Order::Mixed
+        RunOrder::Mixed
     }
 }
 

@@ -1,7 +1,7 @@
 //! The numbers of both sides of a test, their change, and the verdict on it; all of them as a table.
 
 use super::observation::{Missing, Within};
-use super::{Design, Metric, Order, Test, TestPair, order_of};
+use super::{Design, Metric, RunOrder, Test, TestPair, order_of};
 use crate::statistics::{ALPHA, Change, between_pairs, between_sets, between_watched_pairs, rejected};
 use measure::text;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub enum Verdict {
 
 /// One number of a test.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct MetricRow {
     /// The number.
     pub metric: Metric,
     /// Geometric mean of the old runs, if all of them have it.
@@ -44,7 +44,7 @@ pub struct Row {
     pub reason: Option<String>,
 }
 
-impl Row {
+impl MetricRow {
     /// New ÷ old as a logarithm, whether or not its noise is known.
     pub fn ratio(&self) -> Option<f64> {
         self.change.map(|change| change.estimate).or_else(|| Some((self.new? / self.old?).ln()))
@@ -70,9 +70,9 @@ pub struct ComparedTest {
     /// Runs of the old and the new side.
     pub runs: [usize; 2],
     /// The order in which they were made.
-    pub order: Order,
+    pub order: RunOrder,
     /// The numbers.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MetricRow>,
     /// Errors of one side, or of both.
     pub failed: [Option<String>; 2],
     /// Other programs that made runs slower: `2 of 5 runs, neighbour: other programs made 40 % of this disk's traffic`.
@@ -86,7 +86,7 @@ pub struct RowDocument<'a> {
     metric: String,
     unit: &'static str,
     runs: [usize; 2],
-    order: Order,
+    order: RunOrder,
     old: Option<f64>,
     new: Option<f64>,
     change: Option<f64>,
@@ -161,7 +161,7 @@ fn compare_each(
 ) -> Vec<ComparedTest> {
     let mut found: Vec<ComparedTest> =
         tests.iter().map(|test| compared(test, &metrics(test), tolerance.ln_1p(), design)).collect();
-    let mut rows: Vec<&mut Row> = found.iter_mut().flat_map(|test| &mut test.rows).collect();
+    let mut rows: Vec<&mut MetricRow> = found.iter_mut().flat_map(|test| &mut test.rows).collect();
     rows.retain(|row| row.change.is_some());
     let probabilities: Vec<f64> =
         rows.iter().map(|row| row.change.map_or(1.0, |change| change.probability())).collect();
@@ -187,7 +187,7 @@ fn disturbed(side: &Test) -> Option<String> {
     Some(format!("{count} of {} runs, {first}", side.runs.len()))
 }
 
-fn row(test: &TestPair, metric: Metric, tolerance: f64, design: Design, order: Order) -> Row {
+fn row(test: &TestPair, metric: Metric, tolerance: f64, design: Design, order: RunOrder) -> MetricRow {
     let sides = [&test.old, &test.new];
     let numbers = sides.map(|side| side.numbers(metric));
     let within = sides.map(|side| match side.runs.as_slice() {
@@ -198,7 +198,7 @@ fn row(test: &TestPair, metric: Metric, tolerance: f64, design: Design, order: O
     let change = match &numbers {
         [Ok(old), Ok(new)] => match (design, order) {
             (Design::WatchedPairs, _) => between_watched_pairs(old, new),
-            (Design::AsMade, Order::Turns) => between_pairs(old, new),
+            (Design::AsMade, RunOrder::Turns) => between_pairs(old, new),
             (Design::AsMade, _) => between_sets(old, new),
         },
         _ => None,
@@ -207,7 +207,7 @@ fn row(test: &TestPair, metric: Metric, tolerance: f64, design: Design, order: O
         Some(_) => None,
         None => Some(reason(&numbers, metric)),
     };
-    let mut row = Row { metric, old, new, change, verdict: Verdict::CannotTell, is_sure: false, within, reason };
+    let mut row = MetricRow { metric, old, new, change, verdict: Verdict::CannotTell, is_sure: false, within, reason };
     row.verdict = row.gain().map_or(Verdict::CannotTell, |gain| verdict(&gain, tolerance));
     row
 }
@@ -248,7 +248,7 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
     (mean.is_finite() && mean > 0.0).then_some(mean)
 }
 
-impl Row {
+impl MetricRow {
     /// `(−13.1 to −10.1)`, in percent; `None` without an interval.
     pub fn interval_text(&self) -> Option<String> {
         let (low, high) = self.change?.interval(ALPHA);

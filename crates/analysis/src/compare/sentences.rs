@@ -1,6 +1,6 @@
 //! The two sentences that end a comparison: what changed, and what would settle the rest.
 
-use super::{ComparedTest, Order, Row, Verdict, percent_of};
+use super::{ComparedTest, MetricRow, RunOrder, Verdict, percent_of};
 use crate::statistics::ALPHA;
 use measure::text;
 
@@ -20,15 +20,15 @@ pub struct Summary {
 pub fn summary(tests: &[ComparedTest], tolerance: f64) -> Summary {
     let mut remarks = Vec::new();
     // Of one run each, nothing is concluded that a drift could spoil.
-    let any = |order: Order| tests.iter().any(|test| test.order == order && test.runs != [1, 1]);
+    let any = |order: RunOrder| tests.iter().any(|test| test.order == order && test.runs != [1, 1]);
     let drift = "a drift of the machine looks like a change. Take turns: old, new, new, old, ...";
-    if any(Order::OldFirst) {
+    if any(RunOrder::OldFirst) {
         remarks.push(format!("All old runs were made before all new ones: {drift}"));
     }
-    if any(Order::NewFirst) {
+    if any(RunOrder::NewFirst) {
         remarks.push(format!("All new runs were made before all old ones: {drift}"));
     }
-    if any(Order::NotKnown) {
+    if any(RunOrder::NotKnown) {
         remarks.push(format!("The times of the runs are not known. If all old ones were made first: {drift}"));
     }
     Summary { sentences: [changes(tests, tolerance), rest(tests, tolerance)], remarks }
@@ -53,7 +53,7 @@ fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
         parts.push(format!("better: {better}"));
     }
     let rows = || tests.iter().flat_map(|test| &test.rows).filter(|row| row.old.is_some() && row.new.is_some());
-    let is_inside = |row: &Row| {
+    let is_inside = |row: &MetricRow| {
         row.change.is_some_and(|change| {
             let (low, high) = change.interval(ALPHA);
             low > -tolerance.ln_1p() && high < tolerance.ln_1p()
@@ -69,7 +69,7 @@ fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
 }
 
 /// `random reads 8K ×16 (IOPS −11.6 %, p99 +29.0 %)` for the tests with such rows.
-fn named(tests: &[ComparedTest], is_such: impl Fn(&Row) -> bool) -> String {
+fn named(tests: &[ComparedTest], is_such: impl Fn(&MetricRow) -> bool) -> String {
     let of = |test: &ComparedTest| {
         let rows = test.rows.iter().filter(|row| is_such(row));
         let shown: Vec<String> = rows
@@ -102,7 +102,7 @@ fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
             largest => format!("A change of {} would have been seen in every number.", text::percent(largest.exp_m1())),
         };
     }
-    let needed = |row: &Row| row.change.map(|change| change.runs_to_see(tolerance.ln_1p(), ALPHA));
+    let needed = |row: &MetricRow| row.change.map(|change| change.runs_to_see(tolerance.ln_1p(), ALPHA));
     let wanted: Vec<Option<usize>> = open.iter().filter_map(|(_, row)| needed(row)).collect();
     let count = format!("Cannot tell for {} of {all} numbers", open.len());
     match wanted.iter().copied().collect::<Option<Vec<usize>>>() {

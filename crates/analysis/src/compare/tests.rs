@@ -34,7 +34,7 @@ const NEW: [u64; 5] = [71_000, 72_000, 70_500, 71_500, 71_200];
 fn a_loss_of_a_tenth_is_worse_in_rate_and_latency() {
     let tests = compared(&runs(&OLD, (1..).step_by(2)), &runs(&NEW, (2..).step_by(2)));
     let [test] = tests.as_slice() else { panic!("{tests:?}") };
-    assert_eq!((test.label.as_str(), test.runs, test.order), ("sequential reads ×8", [5, 5], Order::Turns));
+    assert_eq!((test.label.as_str(), test.runs, test.order), ("sequential reads ×8", [5, 5], RunOrder::Turns));
     let verdicts: Vec<_> = test.rows.iter().map(|row| (row.metric.word(), row.verdict, row.is_sure)).collect();
     let worse = |word: &str| (word.to_owned(), Verdict::Worse, true);
     assert_eq!(verdicts[..4], [worse("iops"), worse("mean"), worse("p50"), worse("p99")]);
@@ -280,7 +280,7 @@ fn a_drift_that_looks_like_a_change_carries_the_remark() {
         called += u32::from(differs(&blocks));
         let every = |first: usize| -> Vec<RunResult> { all.iter().skip(first).step_by(2).cloned().collect() };
         let turns = compared(&every(0), &every(1));
-        assert_eq!((turns[0].order, summary(&turns, 0.05).remarks.len()), (Order::Turns, 0));
+        assert_eq!((turns[0].order, summary(&turns, 0.05).remarks.len()), (RunOrder::Turns, 0));
     }
     assert!(called > 50, "only {called} of 100: there is no drift to be warned of");
 }

@@ -1,6 +1,6 @@
 //! Two sides that are measured in turns: how they compare after each round, and when it is enough.
 
-use super::rows::{ComparedTest, Row, compare_usual, percent_of};
+use super::rows::{ComparedTest, MetricRow, compare_usual, percent_of};
 use super::{Design, Metric, Observation, Test, TestPair};
 use crate::statistics::{ALPHA, Change, Decision, WatchedMean, decision, order_effect, rounds_to_decide, watched_mean};
 use measure::text;
@@ -151,7 +151,7 @@ pub fn standing(rounds: &[Round], decisive: &[Metric], goal: Goal, tolerance: f6
     Ok(found)
 }
 
-fn question(test: &TestPair, label: &str, row: &Row, goal: Goal, tolerance: f64, count: usize) -> Question {
+fn question(test: &TestPair, label: &str, row: &MetricRow, goal: Goal, tolerance: f64, count: usize) -> Question {
     let known = ratios(test, row.metric).and_then(|ratios| watched_mean(&ratios));
     let decided = row.change.map_or(Decision::Open, |change| decision(&change, tolerance, count));
     let (is_settled, rounds) = match goal {

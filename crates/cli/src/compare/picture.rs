@@ -4,7 +4,7 @@ use super::Comparison;
 use super::shown::on_intervals;
 use crate::failure::Failure;
 use crate::pages;
-use analysis::compare::{ComparedTest, Metric, Order, Row};
+use analysis::compare::{ComparedTest, Metric, MetricRow, RunOrder};
 use report::data::{ChangedTest, Changes, NumberChange, Unit};
 use report::page::{Numbers, Page, Surroundings};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ pub(super) fn page(comparison: &Comparison, sides: [&[PathBuf]; 2]) -> Result<Pa
 }
 
 fn changed(test: &ComparedTest, label: String) -> ChangedTest {
-    let turns = if test.order == Order::Turns { ", in turns" } else { "" };
+    let turns = if test.order == RunOrder::Turns { ", in turns" } else { "" };
     ChangedTest {
         label,
         runs: format!("{} and {} runs{turns}", test.runs[0], test.runs[1]),
@@ -65,7 +65,7 @@ fn changed(test: &ComparedTest, label: String) -> ChangedTest {
     }
 }
 
-fn row(row: &Row) -> NumberChange {
+fn row(row: &MetricRow) -> NumberChange {
     let [change, low, high] = row.shares();
     NumberChange {
         name: row.metric.title(),

@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use crate::failure::Failure;
-use analysis::compare::{ComparedTest, Difference, Metric, Order, Row, Within};
+use analysis::compare::{ComparedTest, Difference, Metric, MetricRow, RunOrder, Within};
 use serde_json::json;
 
 /// Text: what differs around the runs, a block per test, and two sentences.
@@ -41,13 +41,13 @@ pub(super) fn on_intervals(comparison: &Comparison) -> String {
 
 /// `random reads 8K ×16    5 and 5 runs, in turns`.
 fn heading(test: &ComparedTest) -> String {
-    let turns = if test.order == Order::Turns { ", in turns: compared as pairs" } else { "" };
+    let turns = if test.order == RunOrder::Turns { ", in turns: compared as pairs" } else { "" };
     format!("{}    {} and {} runs{turns}", test.label, test.runs[0], test.runs[1])
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[MetricRow]) -> String {
     let head = ["", "old", "new", "change", "95 % interval", "", "visible from"];
-    let mut text = analysis::compare::table(head, rows.iter().map(Row::cells));
+    let mut text = analysis::compare::table(head, rows.iter().map(MetricRow::cells));
     for row in rows {
         text.push_str(&under(row).map_or_else(String::new, |line| format!("    {line}\n")));
     }
@@ -55,7 +55,7 @@ fn table(rows: &[Row]) -> String {
 }
 
 /// Why there is no interval, with the one within the run.
-fn under(row: &Row) -> Option<String> {
+fn under(row: &MetricRow) -> Option<String> {
     let reason = row.reason.as_ref()?;
     let within: Vec<String> = row.within.iter().flatten().map(|within| range(row.metric, *within)).collect();
     let within = if within.is_empty() { String::new() } else { format!("; within the run {}", within.join(" and ")) };

@@ -3,7 +3,7 @@
 use super::results::has_text;
 use crate::output::Verbosity;
 use fio::{EtaRequest, EtaWhen, Invocation};
-use formats::fio::status_line::{self, Activity, Estimate, LiveRate, LiveStatus, Order, RateLimit};
+use formats::fio::status_line::{self, Activity, Estimate, LiveRate, LiveStatus, OffsetOrder, RateLimit};
 use measure::{Bytes, BytesPerSecond, Direction, Nanos, PerDirection};
 use plan::{JobPlan, Plan};
 use run::{Progress, WorkerProgress, WorkerState};
@@ -133,7 +133,7 @@ fn activity(job: Option<&JobPlan>, state: WorkerState) -> Activity {
         (WorkerState::Ramping, _) => Activity::Ramping,
         (WorkerState::PreReading, _) => Activity::PreReading,
         (WorkerState::Running, Some(job)) => {
-            Activity::Running(job.load.mix, if job.load.random { Order::Random } else { Order::Sequential })
+            Activity::Running(job.load.mix, if job.load.random { OffsetOrder::Random } else { OffsetOrder::Sequential })
         }
         (WorkerState::Verifying, _) => Activity::Verifying,
         (WorkerState::Flushing, _) => Activity::Flushing,

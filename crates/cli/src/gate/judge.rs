@@ -1,6 +1,6 @@
 //! The conclusion of the gate from the tests of both sides.
 
-use analysis::compare::{ComparedTest, Design, Difference, Matches, Metric, Row, compare, percent_of, summary};
+use analysis::compare::{ComparedTest, Design, Difference, Matches, Metric, MetricRow, compare, percent_of, summary};
 use analysis::statistics::{Answer, answer, answer_of_all, runs_to_go};
 
 /// The numbers that are judged.
@@ -22,7 +22,7 @@ pub(super) struct JudgedRow {
 }
 
 impl JudgedRow {
-    pub(super) fn row(&self) -> Option<&Row> {
+    pub(super) fn row(&self) -> Option<&MetricRow> {
         self.test.rows.first()
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn conclude(matches: &Matches, wanted: GateMetrics<'_>, tolerance: f6
     let may_lack = |metric: Metric| matches!(wanted, GateMetrics::WhereKnown(_)) && metric != Metric::Iops;
     let tests = compare(&matches.both, metrics, tolerance, design);
     let mut notes = summary(&tests, tolerance).remarks;
-    let mut candidates: Vec<(ComparedTest, Row)> = Vec::new();
+    let mut candidates: Vec<(ComparedTest, MetricRow)> = Vec::new();
     for test in &tests {
         for row in &test.rows {
             let is_known = row.old.is_some() && row.new.is_some();
@@ -74,7 +74,7 @@ pub(super) fn conclude(matches: &Matches, wanted: GateMetrics<'_>, tolerance: f6
     Conclusion { answer, tolerance, rows, surroundings: Vec::new(), notes }
 }
 
-fn judged(test: ComparedTest, row: Row, tolerance: f64, count: usize) -> JudgedRow {
+fn judged(test: ComparedTest, row: MetricRow, tolerance: f64, count: usize) -> JudgedRow {
     let (answer, runs_to_go) = match row.gain() {
         None => (Answer::CannotTell, None),
         Some(gain) => match answer(&gain, tolerance, count) {
@@ -114,7 +114,7 @@ fn missing(label: &str) -> JudgedRow {
     let test = ComparedTest {
         label: label.to_owned(),
         runs: [1, 0],
-        order: analysis::compare::Order::NotKnown,
+        order: analysis::compare::RunOrder::NotKnown,
         rows: Vec::new(),
         failed: [None, None],
         disturbed: [None, None],

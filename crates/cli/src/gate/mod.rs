@@ -10,7 +10,7 @@ use crate::input;
 use crate::output::Output;
 use crate::sides::{self, Sides};
 use crate::streams::OutputArgs;
-use analysis::compare::{Design, Matches, Metric, Order, order_of};
+use analysis::compare::{Design, Matches, Metric, RunOrder, order_of};
 use analysis::statistics::Answer;
 use clap::ValueEnum;
 use formats::printable;
@@ -202,7 +202,7 @@ fn pairs_of(matches: &Matches) -> Result<Design, Failure> {
         let (old, new) = (test.old.runs.len(), test.new.runs.len());
         let why = match order_of(test) {
             _ if old != new => format!("{old} runs of the baseline and {new} new ones"),
-            Order::Turns | Order::NotKnown => continue,
+            RunOrder::Turns | RunOrder::NotKnown => continue,
             _ if old == 1 => continue,
             _ => "the runs were not made in turns".to_owned(),
         };

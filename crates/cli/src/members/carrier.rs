@@ -6,7 +6,7 @@ use super::now;
 use super::relayed::RelayedMember;
 use crate::failure::Failure;
 use crate::network::socket::{Socket, hang_up};
-use cluster::{Answer, LONGEST_LINE, Order};
+use cluster::{Answer, Instruction, LONGEST_LINE};
 use measure::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -218,11 +218,11 @@ impl Connection {
     }
 
     /// Sends a message. One that cannot be sent is not an error here: the end of the member's output follows.
-    pub(crate) fn send(&self, order: &Order) {
+    pub(crate) fn send(&self, instruction: &Instruction) {
         if let Link::Relay(member) = &self.link {
-            return member.send(order);
+            return member.send(instruction);
         }
-        if let (Some(lines), Ok(line)) = (&self.lines, cluster::line(order)) {
+        if let (Some(lines), Ok(line)) = (&self.lines, cluster::line(instruction)) {
             let _ = lines.send(line);
         }
     }

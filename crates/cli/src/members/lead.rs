@@ -4,7 +4,7 @@ use super::carrier::{Arrival, Arrivals, Carrier, Connection, Origin, Place, Repl
 use super::{now, until};
 use crate::failure::Failure;
 use crate::output::Verbosity;
-use cluster::{Action, Answer, Event, Leader, Order, Outcome, Settings, Task};
+use cluster::{Action, Answer, Event, Instruction, Leader, Outcome, Settings, Task};
 use measure::Nanos;
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
@@ -26,7 +26,7 @@ pub(crate) trait View {
     /// Removes the progress, before something else is printed.
     fn clear(&mut self) {}
     /// An order for all members at work that the user has asked for.
-    fn order(&mut self, _leader: &Leader) -> Option<Order> {
+    fn instruction(&mut self, _leader: &Leader) -> Option<Instruction> {
         None
     }
 }
@@ -117,8 +117,8 @@ impl Connections {
             actions.extend(self.leader.step(Event::Signal(signal), now()));
         }
         self.carry_out(actions, view);
-        if let Some(order) = view.order(&self.leader) {
-            self.connections.iter().for_each(|connection| connection.send(&order));
+        if let Some(instruction) = view.instruction(&self.leader) {
+            self.connections.iter().for_each(|connection| connection.send(&instruction));
         }
         view.draw(&self.leader);
     }
@@ -126,7 +126,7 @@ impl Connections {
     fn carry_out(&mut self, actions: Vec<Action>, view: &mut dyn View) {
         for action in actions {
             match action {
-                Action::Send(rank, order) => self.connections[rank].send(&order),
+                Action::Send(rank, instruction) => self.connections[rank].send(&instruction),
                 Action::Kill(rank) => self.connections[rank].kill(),
                 Action::Say(rank, text) => {
                     view.clear();

@@ -3,7 +3,7 @@
 use super::now;
 use crate::failure::Failure;
 use crate::output::Output;
-use cluster::{Answer, Beat, Live, MemberEnd, MemberInterval, Order, Stage, Task};
+use cluster::{Answer, Beat, Instruction, Live, MemberEnd, MemberInterval, Stage, Task};
 use measure::{Nanos, PerDirection};
 use run::{Event, Observer, Progress, Request, Start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -106,16 +106,20 @@ impl<'a> Listener<'a> {
         loop {
             match self.orders.look() {
                 Ok(Input::Nothing) => return,
-                Ok(Input::Order(Order::Go { at, round })) if round == self.task.round => self.go = Some(at),
-                Ok(Input::Order(Order::Mark)) if self.message == Message::None => self.message = Message::Mark,
-                Ok(Input::Order(Order::Until { ios, round })) if round == self.task.round => self.until = Some(ios),
-                Ok(Input::Order(Order::Report)) => self.wants_report = true,
-                Ok(Input::Order(Order::Trigger)) => self.is_triggered = true,
-                Ok(Input::Order(Order::Ping { number })) => {
+                Ok(Input::Instruction(Instruction::Go { at, round })) if round == self.task.round => self.go = Some(at),
+                Ok(Input::Instruction(Instruction::Mark)) if self.message == Message::None => {
+                    self.message = Message::Mark
+                }
+                Ok(Input::Instruction(Instruction::Until { ios, round })) if round == self.task.round => {
+                    self.until = Some(ios)
+                }
+                Ok(Input::Instruction(Instruction::Report)) => self.wants_report = true,
+                Ok(Input::Instruction(Instruction::Trigger)) => self.is_triggered = true,
+                Ok(Input::Instruction(Instruction::Ping { number })) => {
                     let _ = say(&Answer::Pong { number, at: now() });
                 }
-                Ok(Input::Order(Order::Stop { .. } | Order::Bye)) => self.message = Message::Stop,
-                Ok(Input::Order(_)) => {}
+                Ok(Input::Instruction(Instruction::Stop { .. } | Instruction::Bye)) => self.message = Message::Stop,
+                Ok(Input::Instruction(_)) => {}
                 // Orders that cannot be read are those of no leader.
                 Ok(Input::End) | Err(_) => {
                     self.message = Message::Gone;
@@ -261,7 +265,7 @@ pub(crate) struct Orders {
 }
 
 pub(crate) enum Input {
-    Order(Order),
+    Instruction(Instruction),
     Nothing,
     /// The leader has closed it.
     End,
@@ -281,7 +285,7 @@ impl Orders {
         self.next(Some(&timeout))
     }
 
-    /// Takes an order that has arrived.
+    /// Takes an instruction that has arrived.
     pub(crate) fn look(&mut self) -> Result<Input, Failure> {
         self.next(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
     }
@@ -292,7 +296,7 @@ impl Orders {
                 let line: Vec<u8> = self.read.drain(..=self.searched + end).collect();
                 self.searched = 0;
                 let text = String::from_utf8_lossy(&line);
-                return cluster::order(text.trim()).map(Input::Order).map_err(|error| {
+                return cluster::instruction(text.trim()).map(Input::Instruction).map_err(|error| {
                     Failure::new(format!(
                         "cluster member: {error}; plumb starts members itself: plumb cluster --hosts LIST fio ..."
                     ))

@@ -9,7 +9,7 @@ use super::program::{Member, Program};
 use crate::failure::Failure;
 use crate::output::print_error;
 use crate::safe_files::{AtomicFile, Durability};
-use cluster::{Answer, Beat, Facts, LeaderCommand, MemberEnd, MemberResult, Order, PROTOCOL, Stage, Task};
+use cluster::{Answer, Beat, Facts, Instruction, LeaderCommand, MemberEnd, MemberResult, PROTOCOL, Stage, Task};
 use measure::Nanos;
 use model::RunResult;
 use monitor::Pace;
@@ -40,8 +40,8 @@ pub(crate) fn serve(programs: &[&dyn Program], rights: &Rights, parent: Option<i
             Some((_, beat)) => orders.within(beat)?,
         };
         match received {
-            Input::Order(Order::Ping { number }) => say(&Answer::Pong { number, at: now() })?,
-            Input::Order(Order::Prepare(task)) if latest.is_none_or(|(round, _)| round < task.round) => {
+            Input::Instruction(Instruction::Ping { number }) => say(&Answer::Pong { number, at: now() })?,
+            Input::Instruction(Instruction::Prepare(task)) if latest.is_none_or(|(round, _)| round < task.round) => {
                 latest = Some((task.round, task.beat));
                 match carry_out(&task, &mut members, rights, &mut orders) {
                     Ok(Some(finished)) => {
@@ -63,15 +63,15 @@ pub(crate) fn serve(programs: &[&dyn Program], rights: &Rights, parent: Option<i
                 let round = latest.map(|(round, _)| round).unwrap_or_default();
                 say(&Answer::Beat(Beat { at: now(), round, stage: Stage::Resting, ..Beat::default() }))?;
             }
-            Input::Order(
-                Order::Prepare(_)
-                | Order::Go { .. }
-                | Order::Mark
-                | Order::Until { .. }
-                | Order::Report
-                | Order::Trigger,
+            Input::Instruction(
+                Instruction::Prepare(_)
+                | Instruction::Go { .. }
+                | Instruction::Mark
+                | Instruction::Until { .. }
+                | Instruction::Report
+                | Instruction::Trigger,
             ) => {}
-            Input::Order(Order::Stop { .. } | Order::Bye) => return Ok(0),
+            Input::Instruction(Instruction::Stop { .. } | Instruction::Bye) => return Ok(0),
             Input::End => return Ok(u8::from(rights.is_joined)),
         }
     }

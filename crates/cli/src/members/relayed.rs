@@ -5,7 +5,7 @@ use super::carrier::{Arrival, Place, Reply};
 use super::now;
 use crate::failure::Failure;
 use crate::output::print_error;
-use cluster::{Content, Frame, Frames, Notice, Order};
+use cluster::{Content, Frame, Frames, Instruction, Notice};
 use measure::Nanos;
 use std::ffi::OsString;
 use std::fs::File;
@@ -81,8 +81,8 @@ impl RelayedMember {
     }
 
     /// Sends a message to the member. One that cannot be sent is not an error here: its end follows.
-    pub(crate) fn send(&self, order: &Order) {
-        if let Ok(line) = cluster::line(order) {
+    pub(crate) fn send(&self, instruction: &Instruction) {
+        if let Ok(line) = cluster::line(instruction) {
             let _ = self.frames.send(Frame::line(self.rank, line.into_bytes()));
         }
     }

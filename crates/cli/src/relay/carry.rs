@@ -156,7 +156,7 @@ impl Relay {
     fn for_here(&mut self, frame: Frame) {
         match frame.content {
             Content::Line(line) => {
-                self.paces.order(frame.rank, &line);
+                self.paces.instruction(frame.rank, &line);
                 self.member.send(&line);
             }
             Content::Notice(Notice::Kill) => self.member.kill(),
@@ -180,7 +180,7 @@ impl Relay {
                 _ if frame.rank == 0 => self.for_here(frame),
                 _ if frame.rank < self.world.size() => {
                     if let Content::Line(line) = &frame.content {
-                        self.paces.order(frame.rank, line);
+                        self.paces.instruction(frame.rank, line);
                     }
                     self.world.send(frame.rank, frame.to_bytes())?;
                 }

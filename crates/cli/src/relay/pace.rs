@@ -1,7 +1,7 @@
 //! How long a relay sleeps between two looks at MPI, by what its member does. MPI cannot wake a process that sleeps
 //! outside of it, and one that waits inside uses a whole processor.
 
-use cluster::Order;
+use cluster::Instruction;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -32,10 +32,10 @@ impl Pace {
 
     fn of(line: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(line).ok().filter(|text| text.len() <= LONGEST);
-        match text.map(|text| cluster::order(text.trim())) {
-            Some(Ok(Order::Ping { .. })) => Some(Pace::Timing),
-            Some(Ok(Order::Go { .. })) => Some(Pace::Measuring),
-            Some(Ok(Order::Mark | Order::Until { .. })) => None,
+        match text.map(|text| cluster::instruction(text.trim())) {
+            Some(Ok(Instruction::Ping { .. })) => Some(Pace::Timing),
+            Some(Ok(Instruction::Go { .. })) => Some(Pace::Measuring),
+            Some(Ok(Instruction::Mark | Instruction::Until { .. })) => None,
             _ => Some(Pace::Starting),
         }
     }
@@ -49,8 +49,8 @@ pub(super) struct Paces {
 }
 
 impl Paces {
-    /// Takes note of an order to a member.
-    pub(super) fn order(&mut self, rank: u32, line: &[u8]) {
+    /// Takes note of an instruction to a member.
+    pub(super) fn instruction(&mut self, rank: u32, line: &[u8]) {
         if let Some(pace) = Pace::of(line) {
             self.members.insert(rank, pace);
             if pace == Pace::Timing {
@@ -73,22 +73,22 @@ mod tests {
 
     #[test]
     fn a_relay_sleeps_long_only_while_all_its_members_measure() {
-        let line = |order: &Order| cluster::line(order).unwrap().into_bytes();
+        let line = |instruction: &Instruction| cluster::line(instruction).unwrap().into_bytes();
         let mut paces = Paces::default();
         assert_eq!(paces.now(), Pace::Starting);
-        paces.order(0, &line(&Order::Ping { number: 0 }));
+        paces.instruction(0, &line(&Instruction::Ping { number: 0 }));
         assert_eq!(paces.now(), Pace::Timing);
-        paces.order(0, &line(&Order::Prepare(Box::default())));
+        paces.instruction(0, &line(&Instruction::Prepare(Box::default())));
         assert_eq!(paces.now(), Pace::Starting);
-        paces.order(0, &line(&Order::Go { at: measure::Nanos(5), round: 0 }));
-        paces.order(1, &line(&Order::Prepare(Box::default())));
+        paces.instruction(0, &line(&Instruction::Go { at: measure::Nanos(5), round: 0 }));
+        paces.instruction(1, &line(&Instruction::Prepare(Box::default())));
         assert_eq!(paces.now(), Pace::Starting);
-        paces.order(1, &line(&Order::Go { at: measure::Nanos(5), round: 0 }));
-        paces.order(1, &line(&Order::Mark));
+        paces.instruction(1, &line(&Instruction::Go { at: measure::Nanos(5), round: 0 }));
+        paces.instruction(1, &line(&Instruction::Mark));
         assert_eq!(paces.now(), Pace::Measuring);
-        paces.order(1, &line(&Order::Stop { why: "x".to_owned() }));
+        paces.instruction(1, &line(&Instruction::Stop { why: "x".to_owned() }));
         assert_eq!(paces.now(), Pace::Starting);
-        paces.order(1, b"not an order");
+        paces.instruction(1, b"not an instruction");
         assert_eq!(paces.now(), Pace::Starting);
     }
 }

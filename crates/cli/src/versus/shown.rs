@@ -6,7 +6,7 @@ use crate::failure::{Cut, Failure};
 use crate::output::{Output, Verbosity};
 use crate::streams;
 use analysis::compare::{
-    ComparedTest, Goal, OrderEffect, Question, Round, Row, Standing, share_of, turns_progress, turns_sentences,
+    ComparedTest, Goal, MetricRow, OrderEffect, Question, Round, Standing, share_of, turns_progress, turns_sentences,
 };
 use analysis::statistics::Decision;
 use formats::printable;
@@ -127,9 +127,9 @@ fn round_line(rounds: &[Round], found: &Standing, goal: Goal) -> Option<String> 
     Some(format!("{}\n", line.trim_end()))
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[MetricRow]) -> String {
     let head = ["", "A", "B", "B ÷ A", "95 % interval", "B is", "visible from"];
-    analysis::compare::table(head, rows.iter().map(Row::cells))
+    analysis::compare::table(head, rows.iter().map(MetricRow::cells))
 }
 
 fn sentences(settings: &Settings, measured: &Measurement<'_>, found: &Standing) -> [String; 2] {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The order of the devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum SortKey {
     #[default]
     Utilisation,
     Iops,
@@ -19,18 +19,18 @@ pub(super) enum Order {
 
 /// Each order: its title, and the value that is compared. The sort key goes from row to row, and from the last to the
 /// first.
-type OrderRow = (Order, &'static str, fn(&DeviceActivity) -> f64);
-const ORDERS: [OrderRow; 6] = [
-    (Order::Utilisation, "util", |device| device.utilisation_percent),
-    (Order::Iops, "IOPS", |device| device.together.per_second),
-    (Order::Throughput, "throughput", |device| device.together.sectors_per_second),
-    (Order::Queue, "queue", |device| device.queue),
-    (Order::Await, "await", |device| device.together.await_ms.unwrap_or(0.0)),
-    (Order::Name, "name", |_| 0.0),
+type SortKeyRow = (SortKey, &'static str, fn(&DeviceActivity) -> f64);
+const ORDERS: [SortKeyRow; 6] = [
+    (SortKey::Utilisation, "util", |device| device.utilisation_percent),
+    (SortKey::Iops, "IOPS", |device| device.together.per_second),
+    (SortKey::Throughput, "throughput", |device| device.together.sectors_per_second),
+    (SortKey::Queue, "queue", |device| device.queue),
+    (SortKey::Await, "await", |device| device.together.await_ms.unwrap_or(0.0)),
+    (SortKey::Name, "name", |_| 0.0),
 ];
 
-impl Order {
-    fn row(self) -> &'static OrderRow {
+impl SortKey {
+    fn row(self) -> &'static SortKeyRow {
         ORDERS.iter().find(|(order, ..)| *order == self).unwrap_or(&ORDERS[0])
     }
 
@@ -64,7 +64,7 @@ pub(super) enum Then {
 /// The state of the screen.
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) order: Order,
+    pub(super) order: SortKey,
     pub(super) paused: bool,
     pub(super) help: bool,
     pub(super) interval: Duration,
@@ -79,7 +79,7 @@ const INTERVALS: (Duration, Duration) = (Duration::from_millis(250), Duration::f
 
 impl State {
     pub(super) fn new(interval: Duration) -> Self {
-        State { order: Order::default(), paused: false, help: false, interval, focus: None, message: None }
+        State { order: SortKey::default(), paused: false, help: false, interval, focus: None, message: None }
     }
 
     pub(super) fn focused<'a>(&self, names: &[&'a str]) -> Option<&'a str> {

@@ -1,7 +1,7 @@
 //! The screen on recorded machines, compared character by character, and the effects of keys.
 
 use super::sampling::Machine;
-use super::state::{Order, State, Then};
+use super::state::{SortKey, State, Then};
 use super::{lines, screen};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -164,7 +164,7 @@ fn more_devices_than_rows_keep_the_one_in_focus_in_sight() {
         machine.look(root.path(), &[]).unwrap();
     }
     let mut state = state();
-    state.order = Order::Name;
+    state.order = SortKey::Name;
     for _ in 0..60 {
         press(&mut state, &machine, KeyCode::Down);
     }
@@ -178,11 +178,11 @@ fn keys_sort_pause_and_quit() {
     let (machine, mut state) = (watched(&[]), state());
     assert_eq!(state.order.arrange(&machine), ["sdb", "sda", "sdc"], "by utilisation");
     press(&mut state, &machine, KeyCode::Char('s'));
-    assert_eq!((state.order, state.order.arrange(&machine)[0]), (Order::Iops, "sda"));
+    assert_eq!((state.order, state.order.arrange(&machine)[0]), (SortKey::Iops, "sda"));
     for _ in 0..5 {
         press(&mut state, &machine, KeyCode::Char('s'));
     }
-    assert_eq!(state.order, Order::Utilisation, "round and round");
+    assert_eq!(state.order, SortKey::Utilisation, "round and round");
     press(&mut state, &machine, KeyCode::Char(' '));
     assert!(state.paused && drawn(&machine, &state, 80, 24).contains("PAUSED"));
     press(&mut state, &machine, KeyCode::Char('-'));

@@ -40,7 +40,7 @@ pub enum Activity {
     /// In ramp time: I/O that is not measured.
     Ramping,
     /// Running measured I/O: its directions, and the order of offsets.
-    Running(Mix, Order),
+    Running(Mix, OffsetOrder),
     /// Waiting in fsync.
     Flushing,
     /// Verifying written data.
@@ -59,7 +59,7 @@ pub enum Activity {
 
 /// Order of a job's offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum OffsetOrder {
     /// Ascending.
     Sequential,
     /// Randomly drawn.
@@ -105,14 +105,14 @@ impl Activity {
             Activity::SettingUp => 'I',
             Activity::PreReading => 'p',
             Activity::Ramping => '/',
-            Activity::Running(Mix::Only(Direction::Read), Order::Sequential) => 'R',
-            Activity::Running(Mix::Only(Direction::Read), Order::Random) => 'r',
-            Activity::Running(Mix::Only(Direction::Write), Order::Sequential) => 'W',
-            Activity::Running(Mix::Only(Direction::Write), Order::Random) => 'w',
-            Activity::Running(Mix::Only(Direction::Trim), Order::Sequential) => 'D',
-            Activity::Running(Mix::Only(Direction::Trim), Order::Random) => 'd',
-            Activity::Running(Mix::ReadWrite | Mix::TrimWrite, Order::Sequential) => 'M',
-            Activity::Running(Mix::ReadWrite | Mix::TrimWrite, Order::Random) => 'm',
+            Activity::Running(Mix::Only(Direction::Read), OffsetOrder::Sequential) => 'R',
+            Activity::Running(Mix::Only(Direction::Read), OffsetOrder::Random) => 'r',
+            Activity::Running(Mix::Only(Direction::Write), OffsetOrder::Sequential) => 'W',
+            Activity::Running(Mix::Only(Direction::Write), OffsetOrder::Random) => 'w',
+            Activity::Running(Mix::Only(Direction::Trim), OffsetOrder::Sequential) => 'D',
+            Activity::Running(Mix::Only(Direction::Trim), OffsetOrder::Random) => 'd',
+            Activity::Running(Mix::ReadWrite | Mix::TrimWrite, OffsetOrder::Sequential) => 'M',
+            Activity::Running(Mix::ReadWrite | Mix::TrimWrite, OffsetOrder::Random) => 'm',
             Activity::Flushing => 'F',
             Activity::Verifying => 'V',
             Activity::Finishing => 'f',
@@ -134,7 +134,7 @@ impl Activity {
             Killed,
         ];
         let mixes = Direction::ALL.map(Mix::Only).into_iter().chain([Mix::ReadWrite]);
-        let running = mixes.flat_map(|mix| [Running(mix, Order::Sequential), Running(mix, Order::Random)]);
+        let running = mixes.flat_map(|mix| [Running(mix, OffsetOrder::Sequential), Running(mix, OffsetOrder::Random)]);
         others.into_iter().chain(running).find(|activity| activity.letter() == letter)
     }
 
@@ -234,8 +234,8 @@ fn time_left(remaining: Nanos) -> String {
 mod tests {
     use super::*;
 
-    const RANDOM_MIX: Activity = Activity::Running(Mix::ReadWrite, Order::Random);
-    const WRITER: Activity = Activity::Running(Mix::Only(Direction::Write), Order::Sequential);
+    const RANDOM_MIX: Activity = Activity::Running(Mix::ReadWrite, OffsetOrder::Random);
+    const WRITER: Activity = Activity::Running(Mix::Only(Direction::Write), OffsetOrder::Sequential);
 
     fn status() -> LiveStatus {
         LiveStatus { unit_base: 1024, workers: vec![RANDOM_MIX, WRITER], open_files: 2, ..LiveStatus::default() }
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_second_without_io_shows_no_rates() {
-        let workers = vec![Activity::Running(Mix::Only(Direction::Read), Order::Sequential)];
+        let workers = vec![Activity::Running(Mix::Only(Direction::Read), OffsetOrder::Sequential)];
         let idle = LiveStatus { workers, open_files: 1, estimate: estimate(0.4286, 4), ..status() };
         assert_eq!(line(&idle), "Jobs: 1 (f=1): [R(1)][42.9%][eta 00m:04s]");
         let slow = LiveStatus { rates: PerDirection { read: rate(4, 1), ..PerDirection::default() }, ..idle.clone() };

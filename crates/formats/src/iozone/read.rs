@@ -142,7 +142,7 @@ impl IozoneReader {
             sink(Event::damage(number, "iozone's output ends here, within a number"));
             return true;
         }
-        let Found::Row(number, row) = columns.numbers(number, line) else { return true };
+        let Found::TableRow(number, row) = columns.numbers(number, line) else { return true };
         let Some(mut row) = row else {
             sink(Event::damage(number, "damaged row of iozone's table: its values do not stand under the heading"));
             return true;

@@ -39,7 +39,7 @@ const LAYOUTS: &[Layout] = &[
 
 /// A row: sizes in kB, and the values of its tests.
 #[derive(Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     pub(super) file: f64,
     pub(super) record: f64,
     pub(super) values: Vec<(&'static str, f64)>,
@@ -69,7 +69,7 @@ pub(super) enum Found {
     /// The rest of its heading, or a part of a row.
     Part,
     /// A row, its line and its text.
-    Row(u64, Option<Row>),
+    TableRow(u64, Option<TableRow>),
 }
 
 impl Columns {
@@ -124,14 +124,14 @@ impl Columns {
                 self.begun = Some((number, line));
                 return Found::Part;
             }
-            return Found::Row(number, self.row_in_order(&line));
+            return Found::TableRow(number, self.row_in_order(&line));
         };
         let row = row_in_columns(line, ends, self.shift).or_else(|| {
             // The row may be moved on its own: blanks before the first line of a pasted text get lost.
             let own = signed(words(line).get(1)?.1)? - signed(RECORD_END)?;
             row_in_columns(line, ends, own).filter(|_| own != self.shift)
         });
-        Found::Row(number, row)
+        Found::TableRow(number, row)
     }
 
     /// A part of a row without its rest.
@@ -140,18 +140,18 @@ impl Columns {
     }
 
     /// A row that has a value for each test of the heading.
-    fn row_in_order(&self, line: &str) -> Option<Row> {
+    fn row_in_order(&self, line: &str) -> Option<TableRow> {
         let numbers: Vec<f64> = line.split_whitespace().map(whole).collect::<Option<_>>()?;
         let [file, record, values @ ..] = numbers.as_slice() else { return None };
         let values = TESTS.iter().zip(values).map(|((_, test, _), value)| (*test, *value)).collect::<Vec<_>>();
-        let row = Row { file: *file, record: *record, values, gap: 0 };
+        let row = TableRow { file: *file, record: *record, values, gap: 0 };
         (numbers.len() == 2 + self.tests && self.tests > 0).then_some(row)
     }
 }
 
 /// Parses a row by its columns. A value that is wider than its column moves what is after it, or fills the blank before
 /// it: both are tried.
-fn row_in_columns(line: &str, ends: &[usize], shift: isize) -> Option<Row> {
+fn row_in_columns(line: &str, ends: &[usize], shift: isize) -> Option<TableRow> {
     in_columns(line, ends, shift, Wide::FillsTheBlank).or_else(|| in_columns(line, ends, shift, Wide::MovesTheRest))
 }
 
@@ -162,7 +162,7 @@ enum Wide {
     MovesTheRest,
 }
 
-fn in_columns(line: &str, ends: &[usize], shift: isize, wide: Wide) -> Option<Row> {
+fn in_columns(line: &str, ends: &[usize], shift: isize, wide: Wide) -> Option<TableRow> {
     let place = |end: usize| usize::try_from(signed(end)? + shift).ok();
     let cell = |from: usize, to: usize| line.get(from.min(line.len())..to.min(line.len()));
     let (size_end, mut from) = (place(SIZE_END)?, place(RECORD_END)?);
@@ -186,7 +186,7 @@ fn in_columns(line: &str, ends: &[usize], shift: isize, wide: Wide) -> Option<Ro
         }
         from = to;
     }
-    cell(from, line.len())?.trim().is_empty().then_some(Row { file, record, values, gap })
+    cell(from, line.len())?.trim().is_empty().then_some(TableRow { file, record, values, gap })
 }
 
 /// The words of a line, and where they end.

@@ -3,7 +3,7 @@
 
 use super::Load;
 use crate::lfsr::Permutation;
-use crate::next_offset::{self, Order};
+use crate::next_offset::{self, BlockOrder};
 use crate::pace::Pace;
 use crate::walk::Walk;
 use crate::{LoadSetup, Request};
@@ -163,15 +163,17 @@ impl Load {
         let position = direction.map_or(start, |direction| target.position(direction));
         let (possible, kind) = match target.order_mut() {
             _ if !random => (blocks_of(end.saturating_sub(position)), PlainKind::Sequential { offset: position }),
-            Order::Free | Order::Skewed(_) | Order::Mapped { .. } if lengths == Lengths::Drawn => {
+            BlockOrder::Free | BlockOrder::Skewed(_) | BlockOrder::Mapped { .. } if lengths == Lengths::Drawn => {
                 (u64::MAX, PlainKind::Drawn { bytes: 0 })
             }
-            Order::Free => (u64::MAX, PlainKind::Free { start, blocks: blocks_of(end - start) }),
-            Order::Permuted { permutation, used, blocks } => {
+            BlockOrder::Free => (u64::MAX, PlainKind::Free { start, blocks: blocks_of(end - start) }),
+            BlockOrder::Permuted { permutation, used, blocks } => {
                 (*blocks - *used, PlainKind::Permuted { start, permutation: permutation.clone(), used: *used })
             }
-            Order::Skewed(_) => (u64::MAX, PlainKind::Skewed),
-            Order::Register(_) | Order::Mapped { .. } | Order::Listed | Order::Sprandom(_) => return,
+            BlockOrder::Skewed(_) => (u64::MAX, PlainKind::Skewed),
+            BlockOrder::Register(_) | BlockOrder::Mapped { .. } | BlockOrder::Listed | BlockOrder::Sprandom(_) => {
+                return;
+            }
         };
         let planned = possible.min(self.limits.ios_left(length));
         let [left, left_at_rate] = if paced.is_some() { [0, planned] } else { [planned, 0] };
@@ -192,7 +194,7 @@ impl Load {
         self.passes.ios += done;
         let target = &mut self.targets.each[0];
         match (&self.run.kind, target.order_mut()) {
-            (PlainKind::Permuted { used, .. }, Order::Permuted { used: kept, .. }) if done > 0 => *kept = *used,
+            (PlainKind::Permuted { used, .. }, BlockOrder::Permuted { used: kept, .. }) if done > 0 => *kept = *used,
             (PlainKind::Sequential { offset }, _) if done > 0 => {
                 if let Some(direction) = direction {
                     target.advance_to(direction, *offset);

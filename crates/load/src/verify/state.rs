@@ -32,12 +32,12 @@ pub struct State {
     /// File numbers and offsets of the last completed writes, the latest first.
     pub completed: Vec<(u64, u64)>,
     /// Origin of the order of writes.
-    pub order: Order,
+    pub order: WriteOrder,
 }
 
 /// The origin of the order of writes that a state counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum WriteOrder {
     /// None: they were sequential.
     #[default]
     Sequential,
@@ -86,7 +86,7 @@ impl State {
         word(self.writes);
         word(self.index);
         let mut generator = [0; GENERATOR];
-        if let Order::Ours(seed) = self.order {
+        if let WriteOrder::Ours(seed) = self.order {
             generator[..8].copy_from_slice(OURS);
             generator[8..16].copy_from_slice(&seed.to_le_bytes());
         }
@@ -167,13 +167,13 @@ impl State {
     }
 }
 
-fn order_of(generator: &[u8]) -> Order {
+fn order_of(generator: &[u8]) -> WriteOrder {
     match generator {
-        _ if generator.iter().all(|&byte| byte == 0) => Order::Sequential,
+        _ if generator.iter().all(|&byte| byte == 0) => WriteOrder::Sequential,
         [b'p', b'l', b'u', b'm', b'b', 0, 0, 0, seed @ ..] => {
-            Order::Ours(seed[..8].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+            WriteOrder::Ours(seed[..8].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
         }
-        _ => Order::Foreign,
+        _ => WriteOrder::Foreign,
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
             depth: 4,
             in_flight: vec![13, 15],
             completed: vec![(0, 0xc000), (0, 0x9000)],
-            order: Order::Ours(0x89),
+            order: WriteOrder::Ours(0x89),
         }
     }
 

@@ -169,7 +169,7 @@ pub enum Name {
 }
 
 /// An option of the command line.
-struct Row {
+struct SwitchRow {
     /// How it is written. One that ends with `=` has its value behind it.
     spelling: &'static str,
     /// Placeholder of its value; empty if it has none, in brackets if it may be left out.
@@ -187,8 +187,8 @@ enum Effect {
     Read(fn(&mut Reader<'_>, &str, &str) -> Result<(), String>),
 }
 
-const fn flags(spelling: &'static str, set: &'static [Flag], help: &'static str) -> Row {
-    Row { spelling, value: "", words: &[], help, effect: Effect::Set(set) }
+const fn flags(spelling: &'static str, set: &'static [Flag], help: &'static str) -> SwitchRow {
+    SwitchRow { spelling, value: "", words: &[], help, effect: Effect::Set(set) }
 }
 
 const fn valued(
@@ -197,12 +197,12 @@ const fn valued(
     words: &'static [&'static str],
     read: fn(&mut Reader<'_>, &str, &str) -> Result<(), String>,
     help: &'static str,
-) -> Row {
-    Row { spelling, value, words, help, effect: Effect::Read(read) }
+) -> SwitchRow {
+    SwitchRow { spelling, value, words, help, effect: Effect::Read(read) }
 }
 
 /// All options, in the order of the usage. Those of one letter without a value may be grouped.
-const ROWS: &[Row] = &[
+const ROWS: &[SwitchRow] = &[
     flags("-c", &[Flag::Cpu], "processors"),
     flags("-d", &[Flag::Devices], "devices"),
     flags("-x", &[Flag::Extended], "extended columns"),
@@ -489,7 +489,7 @@ pub fn usage() -> String {
 
 /// All options for man pages and completions.
 pub fn written_options() -> Vec<WrittenOption> {
-    let written = |row: &Row| {
+    let written = |row: &SwitchRow| {
         let placing = match row.value.chars().next() {
             None => Placing::Nowhere,
             Some('[') => Placing::NextOrAbsent,

@@ -4,7 +4,7 @@
 use super::verify_threads::VerifyThreads;
 use crate::error::{file_error, refusal};
 use crate::files::largest_block;
-use load::verify::state::{Order, State};
+use load::verify::state::{State, WriteOrder};
 use load::verify::{Expected, Mismatch, Verifier};
 use load::{Expects, Request};
 use measure::{Direction, Nanos};
@@ -198,10 +198,10 @@ pub(crate) fn load_state(job: &JobPlan, number: u32) -> Result<Option<State>, Jo
     let wrong = |what: String| refusal(libc::EINVAL, "read", format!("state file {}: {what}", name.display()));
     let state = State::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
     match state.order {
-        Order::Foreign if job.load.random => {
+        WriteOrder::Foreign if job.load.random => {
             Err(wrong("fio drew the random order of its writes, and plumb draws another from the same seed".to_owned()))
         }
-        Order::Ours(seed) if job.load.random && Some(seed) != job.load.seed => {
+        WriteOrder::Ours(seed) if job.load.random && Some(seed) != job.load.seed => {
             Err(wrong(format!("its writes were drawn from the seed {seed}; give randseed={seed}")))
         }
         _ => Ok(Some(state)),
@@ -220,7 +220,7 @@ pub(super) fn state_of(job: &JobPlan, number: u32) -> State {
         index: u64::from(number) - 1,
         name: job.name.clone(),
         depth: job.depth.depth,
-        order: if job.load.random { Order::Ours(seed) } else { Order::Sequential },
+        order: if job.load.random { WriteOrder::Ours(seed) } else { WriteOrder::Sequential },
         ..State::default()
     }
 }

@@ -3,7 +3,7 @@
 use super::regions::{FileKind, PlannedFile};
 use crate::error::{file_error, refusal};
 use crate::shared::control::Control;
-use engine::{Order, Target};
+use engine::{AccessPattern, Target};
 use measure::Direction;
 use model::JobError;
 use plan::{Access, AccessAdvice, Creation, JobPlan, Mix, RangeSync, SyncMode, Work};
@@ -247,12 +247,12 @@ fn open_ready(job: &JobPlan, file: &PlannedFile) -> Result<OwnedFd, JobError> {
 }
 
 /// The access pattern that the kernel is advised of; `None` if it is not advised.
-pub(crate) fn order(job: &JobPlan) -> Option<Order> {
+pub(crate) fn order(job: &JobPlan) -> Option<AccessPattern> {
     match job.files.advice {
         AccessAdvice::None | AccessAdvice::NoReuse => None,
-        AccessAdvice::ByLoad if job.load.random => Some(Order::Random),
-        AccessAdvice::ByLoad | AccessAdvice::Sequential => Some(Order::Sequential),
-        AccessAdvice::Random => Some(Order::Random),
+        AccessAdvice::ByLoad if job.load.random => Some(AccessPattern::Random),
+        AccessAdvice::ByLoad | AccessAdvice::Sequential => Some(AccessPattern::Sequential),
+        AccessAdvice::Random => Some(AccessPattern::Random),
     }
 }
 
@@ -260,8 +260,8 @@ pub(crate) fn order(job: &JobPlan) -> Option<Order> {
 fn advise(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) {
     let order = match (job.files.advice, order(job)) {
         (AccessAdvice::NoReuse, _) => Advice::NoReuse,
-        (_, Some(Order::Random)) => Advice::Random,
-        (_, Some(Order::Sequential)) => Advice::Sequential,
+        (_, Some(AccessPattern::Random)) => Advice::Random,
+        (_, Some(AccessPattern::Sequential)) => Advice::Sequential,
         (_, None) => return,
     };
     let length = NonZeroU64::new(file.region.end - file.region.start);

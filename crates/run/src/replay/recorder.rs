@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const ROWS: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]
-enum Row {
+enum LoggedAction {
     Io(Request),
     /// The file of this number was closed.
     Close(u32),
@@ -32,7 +32,7 @@ pub(crate) struct Recorder {
     /// Per file: true if its `open` line has been written.
     open: Vec<bool>,
     started: Nanos,
-    rows: Vec<(Nanos, Row)>,
+    rows: Vec<(Nanos, LoggedAction)>,
     text: Vec<u8>,
     failure: Option<RecordFailure>,
 }
@@ -72,7 +72,7 @@ impl Recorder {
         })))
     }
 
-    fn add(&mut self, now: Nanos, row: Row) {
+    fn add(&mut self, now: Nanos, row: LoggedAction) {
         self.rows.push((now, row));
         if self.rows.len() == ROWS {
             self.write_out();
@@ -83,18 +83,18 @@ impl Recorder {
     fn write_out(&mut self) {
         for (now, row) in self.rows.drain(..) {
             let at = now.saturating_sub(self.started);
-            let (Row::Io(Request { file, .. }) | Row::Close(file)) = row;
+            let (LoggedAction::Io(Request { file, .. }) | LoggedAction::Close(file)) = row;
             let (name, open) = (&self.names[file as usize], &mut self.open[file as usize]);
-            let was_open = std::mem::replace(open, matches!(row, Row::Io(_)));
+            let was_open = std::mem::replace(open, matches!(row, LoggedAction::Io(_)));
             match row {
-                Row::Io(Request { operation, offset, length, .. }) => {
+                LoggedAction::Io(Request { operation, offset, length, .. }) => {
                     if !was_open {
                         iolog::file_line(&mut self.text, at, name, FileAction::Open);
                     }
                     iolog::operation_line(&mut self.text, at, name, operation, offset, length);
                 }
-                Row::Close(_) if was_open => iolog::file_line(&mut self.text, at, name, FileAction::Close),
-                Row::Close(_) => {}
+                LoggedAction::Close(_) if was_open => iolog::file_line(&mut self.text, at, name, FileAction::Close),
+                LoggedAction::Close(_) => {}
             }
         }
         let written = self.file.write_all(&self.text);
@@ -114,11 +114,11 @@ impl Witness for Recorder {
     }
 
     fn issued(&mut self, now: Nanos, request: &Request) {
-        self.add(now, Row::Io(*request));
+        self.add(now, LoggedAction::Io(*request));
     }
 
     fn closed(&mut self, now: Nanos, file: u32) {
-        self.add(now, Row::Close(file));
+        self.add(now, LoggedAction::Close(file));
     }
 
     fn finish(&mut self, now: Nanos) -> Result<(), RecordFailure> {

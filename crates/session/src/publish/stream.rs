@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::print_error;
 use crate::safe_files;
 use cluster::{MemberResult, Task};
-use formats::ndjson::{End, Line, Remark, SCHEMA, Sampled, Start, StartedJob};
+use formats::ndjson::{End, IntervalLine, Line, Remark, SCHEMA, Start, StartedJob};
 use measure::{Nanos, unix_ms};
 use model::{Environment, Interval, Monitored, RunResult};
 use plan::{JobPlan, Plan, Workload};
@@ -87,7 +87,7 @@ impl Stream {
     ) {
         let device_names = devices.iter().map(AsRef::as_ref).collect();
         let unix_ms = began_unix_ms.saturating_add(latest.until.get() / 1_000_000);
-        self.push(&Line::Interval(Sampled { run: run.number, unix_ms, from, device_names, interval: latest }));
+        self.push(&Line::Interval(IntervalLine { run: run.number, unix_ms, from, device_names, interval: latest }));
         self.queue.start();
     }
 

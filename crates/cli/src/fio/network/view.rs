@@ -9,7 +9,7 @@ use crate::fio::trigger::Trigger;
 use crate::members::lead::View;
 use crate::members::now;
 use crate::output::{Output, Verbosity, print_error};
-use cluster::{Answer, Beat, Facts, Leader, Live, Order, Stage, Standing};
+use cluster::{Answer, Beat, Facts, Instruction, Leader, Live, Stage, Standing};
 use fio::Invocation;
 use formats::fio::clients::Sums;
 use formats::fio::status_line::{Activity, Estimate, LiveRate, LiveStatus, RateLimit};
@@ -255,13 +255,13 @@ impl View for ClientView<'_> {
         print_error(&format!("fio: client <{name}>: {}", printable::lines(text.trim_end())));
     }
 
-    fn order(&mut self, leader: &Leader) -> Option<Order> {
+    fn instruction(&mut self, leader: &Leader) -> Option<Instruction> {
         let is_at_work = |rank: &usize| leader.standing(*rank) == Standing::Running;
         if let Some(go) = leader.go().filter(|go| now() >= *go && (0..self.servers.len()).any(|rank| is_at_work(&rank)))
             && self.trigger.as_mut().is_some_and(|trigger| trigger.is_pulled(now().saturating_sub(go)))
         {
             self.trigger = None;
-            return Some(Order::Trigger);
+            return Some(Instruction::Trigger);
         }
         let lost = self.awaited.iter().copied().find(|rank| !is_at_work(rank));
         if let Some(rank) = lost {
@@ -277,7 +277,7 @@ impl View for ClientView<'_> {
         let passed = elapsed.get() / every.get().max(1);
         self.next_report = Some(Nanos((passed + 1).saturating_mul(every.get())));
         self.awaited = (0..self.servers.len()).filter(is_at_work).collect();
-        (!self.awaited.is_empty()).then_some(Order::Report)
+        (!self.awaited.is_empty()).then_some(Instruction::Report)
     }
 
     fn draw(&mut self, leader: &Leader) {

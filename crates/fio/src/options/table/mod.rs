@@ -23,12 +23,12 @@ mod tests;
 mod verify;
 mod zones;
 
-pub(crate) use row::{Context, Row, Set, bounded, check_word, needs_a_value, switch};
+pub(crate) use row::{Context, OptionRow, Set, bounded, check_word, needs_a_value, switch};
 pub(crate) use steady::criterion as steady_criterion;
 pub(crate) use verify::{digest, digest_words};
 
 /// The groups of rows in the order in which help lists them.
-const GROUPS: &[&[Row]] = &[
+const GROUPS: &[&[OptionRow]] = &[
     description::ROWS,
     files::ROWS,
     handling::ROWS,
@@ -48,12 +48,12 @@ const GROUPS: &[&[Row]] = &[
 ];
 
 /// Iterates over all rows.
-pub(crate) fn rows() -> impl Iterator<Item = &'static Row> {
+pub(crate) fn rows() -> impl Iterator<Item = &'static OptionRow> {
     GROUPS.iter().flat_map(|group| group.iter())
 }
 
 /// Returns the row with this name or alias.
-pub(crate) fn find(name: &str) -> Option<&'static Row> {
+pub(crate) fn find(name: &str) -> Option<&'static OptionRow> {
     rows().find(|row| row.spec.name == name || row.spec.aliases.contains(&name))
 }
 

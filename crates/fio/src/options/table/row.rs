@@ -54,7 +54,7 @@ pub(crate) enum Set {
 
 /// One option: its declaration and its effect.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
+pub(crate) struct OptionRow {
     /// The declaration.
     pub spec: OptionSpec,
     /// The effect.
@@ -63,12 +63,12 @@ pub(crate) struct Row {
     pub order: u8,
 }
 
-impl Row {
+impl OptionRow {
     /// An option with this effect.
     pub(super) const fn new(spec: OptionSpec, set: Set) -> Self {
         match set {
-            Set::Refused(reason) | Set::Never(reason) => Row { spec: spec.refused(reason), set, order: 1 },
-            _ => Row { spec, set, order: 1 },
+            Set::Refused(reason) | Set::Never(reason) => OptionRow { spec: spec.refused(reason), set, order: 1 },
+            _ => OptionRow { spec, set, order: 1 },
         }
     }
 
@@ -209,14 +209,14 @@ pub(super) fn place<T, V>(
 macro_rules! rows {
     ($($name:literal $(| $alias:literal)*: $kind:expr $(, $default:expr)? => $set:ident($($how:tt)*)
         $(, $order:ident)?; $help:expr;)*) => {
-        pub(super) const ROWS: &[$crate::options::table::Row] = {
+        pub(super) const ROWS: &[$crate::options::table::OptionRow] = {
             #[allow(unused_imports, reason = "no file has options of all kinds")]
             use {
-                $crate::options::table::row::{Row, Set, place, set},
+                $crate::options::table::row::{OptionRow, Set, place, set},
                 plan::option::{OptionSpec, kind::*},
             };
             &[$(
-                Row::new(
+                OptionRow::new(
                     OptionSpec::new($name, &[$($alias),*], $kind, $help)$(.default($default))?,
                     set!($set: $($how)*),
                 )$(.$order())?
