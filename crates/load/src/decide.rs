@@ -353,6 +353,11 @@ impl Load {
         self.review.as_ref().is_some_and(Review::is_among_writes)
     }
 
+    /// True if a write may go where a block is being read back or written: one has to wait for the other.
+    pub fn may_overlap_itself(&self) -> bool {
+        self.review.as_ref().is_some_and(Review::may_overlap)
+    }
+
     fn tell_completed(&mut self, request: &Request) {
         if let Some(witness) = &mut self.witness {
             witness.completed(request);

@@ -160,7 +160,7 @@ impl Review {
             backlog: plan.backlog.filter(|&blocks| blocks > 0),
             batch: plan.backlog_batch,
             stage: ReviewState::Off,
-            among: reads_among_writes(job, plan, in_order).then(InFlight::default),
+            among: reads_among_writes(job, plan).then(InFlight::default),
             unflushed: (plan.policy == VerifyPolicy::Synced).then_some(unflushed),
             trims: plan.trim.map(|plan| Trims {
                 plan,
@@ -219,7 +219,10 @@ impl Review {
         let block = Block { file, offset, length, expects: Expects::Write(number) };
         match (&mut self.unflushed, &mut self.among) {
             (Some(unflushed), _) => unflushed.blocks.push_back(block),
-            (None, Some(in_flight)) => in_flight.blocks.push(block),
+            (None, Some(in_flight)) => {
+                self.written.overwritten(&block);
+                in_flight.blocks.push(block);
+            }
             (None, None) => self.written.remember(block),
         }
     }
@@ -234,6 +237,11 @@ impl Review {
     /// True if blocks are read back while others are written, so that both take all the time.
     pub(super) const fn is_among_writes(&self) -> bool {
         self.among.is_some()
+    }
+
+    /// True if a block may be written again while it is read back or written: then one has to wait for the other.
+    pub(super) const fn may_overlap(&self) -> bool {
+        self.is_among_writes() && matches!(self.written, WrittenBlocks::Latest(_))
     }
 
     /// Removes a write that failed: there is nothing to read back.
@@ -371,14 +379,15 @@ impl Review {
     }
 }
 
-/// True if blocks are read back among the writes of a job. Not where they may be written again meanwhile, nor where
-/// their data have to leave the page cache before.
-fn reads_among_writes(job: &JobPlan, plan: &VerifyPlan, in_order: bool) -> bool {
+/// True if blocks are read back among the writes of a job. Not where their data have to leave the page cache before,
+/// nor where a log, trims or a second name of a file decide what a block holds.
+fn reads_among_writes(job: &JobPlan, plan: &VerifyPlan) -> bool {
     let backlog = plan.backlog.is_some_and(|blocks| blocks > 0);
     let all_open = job.files.handling.open_at_once.is_none();
-    in_order
-        && backlog
+    let known = job.replay.is_none() && plan.trim.is_none() && has_one_name_each(&job.files);
+    backlog
         && all_open
+        && known
         && plan.check
         && !plan.only
         && job.files.direct
@@ -418,8 +427,12 @@ fn files_come_once(files: &FilePlan) -> bool {
         FileService::RoundRobin(_) | FileService::Random(_) | FileService::Sequential => true,
         FileService::Zipf(..) | FileService::Pareto(..) | FileService::Normal(..) => false,
     };
+    in_turn && has_one_name_each(files)
+}
+
+fn has_one_name_each(files: &FilePlan) -> bool {
     let names: BTreeSet<&PathBuf> = files.names.iter().collect();
-    in_turn && names.len() == files.names.len()
+    names.len() == files.names.len()
 }
 
 /// The numbers of the writes that the reads of a job must find, which goes through the sequence of the job that wrote.
@@ -530,18 +543,25 @@ impl WrittenBlocks {
         match self {
             WrittenBlocks::Replayed(replay) => replay.left += 1,
             WrittenBlocks::InOrder(blocks) => blocks.push_back(block),
-            WrittenBlocks::Latest(blocks) => {
-                let end = block.offset + u64::from(block.length);
-                // Stored blocks never overlap, so the ones that this block covers are adjacent in the map, ending
-                // before `end`.
-                while let Some((&key, old)) = blocks.range(..(block.file, end)).next_back()
-                    && old.file == block.file
-                    && old.offset + u64::from(old.length) > block.offset
-                {
-                    blocks.remove(&key);
+            WrittenBlocks::Latest(_) => {
+                self.overwritten(&block);
+                if let WrittenBlocks::Latest(blocks) = self {
+                    blocks.insert((block.file, block.offset), block);
                 }
-                blocks.insert((block.file, block.offset), block);
             }
+        }
+    }
+
+    /// Removes the blocks that `block` overlaps; there are none where each is written once.
+    fn overwritten(&mut self, block: &Block) {
+        let WrittenBlocks::Latest(blocks) = self else { return };
+        let end = block.offset + u64::from(block.length);
+        // Stored blocks never overlap, so the ones that this block covers are adjacent in the map, ending before `end`.
+        while let Some((&key, old)) = blocks.range(..(block.file, end)).next_back()
+            && old.file == block.file
+            && old.offset + u64::from(old.length) > block.offset
+        {
+            blocks.remove(&key);
         }
     }
 
@@ -731,6 +751,26 @@ mod tests {
         review.completed(&write(8));
         let turns: Vec<Turn> = (0..4).map(|_| review.finish()).collect();
         assert_eq!(turns, [Turn::Begin, read(8, 3), Turn::End, Turn::None]);
+    }
+
+    #[test]
+    fn a_block_that_is_written_again_is_not_read_back_before_it_has_completed() {
+        let mut job = super::super::tests::job();
+        job.load.mix = Mix::Only(Direction::Write);
+        job.files.direct = true;
+        job.limits.time_based = true;
+        job.verify = Some(VerifyPlan { backlog: Some(1), ..verify() });
+        let mut review = Review::new(&job, 1).unwrap();
+        assert!(review.may_overlap());
+        for block in [0, 4] {
+            review.wrote(&write(block));
+            review.completed(&write(block));
+        }
+        review.wrote(&write(0));
+        let turns: Vec<Turn> = (0..2).map(|_| review.step()).collect();
+        assert_eq!(turns, [read(4, 2), Turn::None], "the second write of block 0 is in flight");
+        review.completed(&write(0));
+        assert_eq!(review.step(), read(0, 3));
     }
 
     #[test]

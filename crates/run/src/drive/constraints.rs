@@ -8,6 +8,7 @@ use super::search::Search;
 use crate::shared::control::Control;
 use crate::shared::group_state::{GroupState, SteadyChecker};
 use crate::shared::steady::Steadiness;
+use load::Load;
 use measure::{Direction, Nanos};
 use plan::{JobPlan, SteadyPlan};
 use sys::machine::shared_memory::SharedBlocks;
@@ -58,14 +59,16 @@ impl<'w> Constraints<'w> {
     /// The constraints of a job, or `None` if it has none.
     pub(super) fn of(
         job: &JobPlan,
+        load: &Load,
         group: &'w GroupState,
         controls: &'w SharedBlocks<Control>,
     ) -> Option<Box<Constraints<'w>>> {
+        let serialises = job.depth.serialises_overlap || load.may_overlap_itself();
         let needed = job.latency.judges()
             || job.steady.is_some()
             || job.pace.flow.is_some()
             || job.limits.ramp_bytes > 0
-            || job.depth.serialises_overlap
+            || serialises
             || MinimumRate::new(job, Nanos::ZERO).is_some();
         let pause = |flow: plan::FlowPlan| if flow.pause.is_zero() { FLOW_PAUSE } else { flow.pause };
         needed.then(|| {
@@ -75,7 +78,7 @@ impl<'w> Constraints<'w> {
                 steady: None,
                 flow_pause: job.pace.flow.map(pause),
                 ramp_bytes: (job.limits.ramp_bytes > 0).then_some(job.limits.ramp_bytes),
-                serialises: job.depth.serialises_overlap,
+                serialises,
                 group,
                 controls,
             })

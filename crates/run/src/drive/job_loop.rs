@@ -110,6 +110,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let DriveSetup { job, clock, load, content, identity, memory, mut statistics, files, locks, turn, group } =
             setup;
         statistics.priorities = statistics.priorities.take().filter(|_| engine.priorities().len() > 1);
+        let constraints = Constraints::of(job, &load, group.0, group.1);
         Drive {
             checks: Checks::new(job, identity.0, identity.1, &statistics, group.0.own, group.1),
             arrivals: Arrivals::default(),
@@ -123,7 +124,7 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             files: JobFiles { open: files, locks, unflushed: false, passes: 0 },
             statistics,
             timing: Timing::new(),
-            constraints: Constraints::of(job, group.0, group.1),
+            constraints,
             ended_by_fault: false,
             turn,
         }
