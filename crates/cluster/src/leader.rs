@@ -89,8 +89,10 @@ pub enum Action {
 pub enum Standing {
     /// It was started, and has not greeted.
     Starting,
-    /// Its clock is measured.
+    /// Its clock is being measured.
     Timing,
+    /// Its clock is known; another member has not come as far. Nothing is laid out before all members have greeted.
+    Waiting,
     /// It reads the job and lays out files.
     LayingOut,
     /// Its workers wait for the start.
@@ -420,11 +422,7 @@ impl Leader {
             return self.ping(rank, number + 1, now);
         }
         match measurement {
-            Measurement::Before => {
-                member.standing = Standing::LayingOut;
-                let task = member.task.clone();
-                self.actions.push(Action::Send(rank, Instruction::Prepare(Box::new(task))));
-            }
+            Measurement::Before => member.standing = Standing::Waiting,
             Measurement::After => self.rest(rank, now),
         }
     }
@@ -552,8 +550,9 @@ impl Leader {
         };
         let is_complete = member.finished.is_some() || member.standing == Standing::Resting;
         // A member that was asked to end before its start has no result to send.
-        let was_asked = self.phase == Phase::Ending
-            && matches!(member.standing, Standing::Starting | Standing::Timing | Standing::LayingOut);
+        let has_not_begun =
+            matches!(member.standing, Standing::Starting | Standing::Timing | Standing::Waiting | Standing::LayingOut);
+        let was_asked = self.phase == Phase::Ending && has_not_begun;
         if is_complete || was_asked {
             member.standing = Standing::Gone;
             self.actions.push(Action::Kill(rank));
@@ -597,7 +596,7 @@ impl Leader {
         for rank in 0..self.members.len() {
             match self.members[rank].standing {
                 Standing::Gone => {}
-                Standing::Starting | Standing::Timing | Standing::Finished | Standing::Resting => {
+                Standing::Starting | Standing::Timing | Standing::Waiting | Standing::Finished | Standing::Resting => {
                     self.dismiss(rank, now)
                 }
                 Standing::LayingOut | Standing::Ready | Standing::Running => {
@@ -628,11 +627,13 @@ impl Leader {
         if member.standing == Standing::Gone {
             return None;
         }
-        let silent = (member.heard.saturating_add(self.settings.silence), Deadline::Silence);
-        let named = (!member.named && self.settings.silence > NAMED)
+        // One that waits has nothing to say.
+        let speaks = member.standing != Standing::Waiting;
+        let silent = speaks.then(|| (member.heard.saturating_add(self.settings.silence), Deadline::Silence));
+        let named = (speaks && !member.named && self.settings.silence > NAMED)
             .then(|| (member.heard.saturating_add(NAMED), Deadline::Warning));
         let by = member.ends_by.map(|at| (at, Deadline::End));
-        [Some(silent), named, by].into_iter().flatten().min_by_key(|(at, _)| *at)
+        [silent, named, by].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     /// Gives up the members whose time is over.
@@ -661,7 +662,7 @@ impl Leader {
     fn lateness(&self, rank: usize) -> String {
         match (self.phase, self.members[rank].standing) {
             (Phase::Running { .. }, _) => "it did not begin when it was asked to".to_owned(),
-            (_, Standing::Starting | Standing::Timing) => "it did not exit".to_owned(),
+            (_, Standing::Starting | Standing::Timing | Standing::Waiting) => "it did not exit".to_owned(),
             _ => "it did not end when it was asked to".to_owned(),
         }
     }
@@ -675,8 +676,9 @@ impl Leader {
         }
     }
 
-    /// Starts the I/O once all members are ready, and ends once all are gone.
+    /// Lays out files once all members have greeted, starts the I/O once all are ready, and ends once all are gone.
     fn go_on(&mut self, now: Nanos) {
+        self.prepare_all(now);
         // Those that are gone were lost in an earlier round: a loss in this one ends all.
         let is_ready = |member: &Member| matches!(member.standing, Standing::Ready | Standing::Gone);
         let is_one_there = self.members.iter().any(|member| member.standing == Standing::Ready);
@@ -695,6 +697,19 @@ impl Leader {
         if self.phase != Phase::Over && self.members.iter().all(|member| member.standing == Standing::Gone) {
             self.phase = Phase::Over;
             self.actions.push(Action::Finish);
+        }
+    }
+
+    /// Sends the tasks once the clocks of all members are known: a host that cannot be reached leaves no files on others.
+    fn prepare_all(&mut self, now: Nanos) {
+        let is_awaited = |member: &Member| matches!(member.standing, Standing::Starting | Standing::Timing);
+        if self.phase != Phase::Starting || self.members.iter().any(is_awaited) {
+            return;
+        }
+        let waiting = self.members.iter_mut().enumerate().filter(|(_, member)| member.standing == Standing::Waiting);
+        for (rank, member) in waiting {
+            (member.standing, member.heard) = (Standing::LayingOut, now);
+            self.actions.push(Action::Send(rank, Instruction::Prepare(Box::new(member.task.clone()))));
         }
     }
 

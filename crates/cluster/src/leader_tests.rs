@@ -416,27 +416,43 @@ fn random_schedules_end_with_everything_that_was_finished() {
     );
 }
 
-#[test]
-fn a_slow_layout_of_one_member_delays_the_start_of_all() {
+fn leader_of_two() -> Leader {
     let settings =
         Settings { program: "plumb 1".to_owned(), silence: SILENCE, on_loss: OnLoss::Stop, rounds: Rounds::One };
-    let mut leader = Leader::new(settings, vec![Task::default(); 2], Nanos::ZERO);
+    Leader::new(settings, vec![Task::default(); 2], Nanos::ZERO)
+}
+
+/// Lets a member greet and answer the pings, and returns the number of tasks that are sent then. Clocks agree, over a
+/// network that takes no time.
+fn greet(leader: &mut Leader, rank: usize) -> usize {
     let facts = Facts { protocol: PROTOCOL, program: "plumb 1".to_owned(), ..Facts::default() };
-    let mut answers = vec![(0, Answer::Hello(Box::new(facts.clone()))), (1, Answer::Hello(Box::new(facts)))];
+    let mut answers = vec![Answer::Hello(Box::new(facts))];
     let mut prepared = 0;
-    while let Some((rank, answer)) = answers.pop() {
+    while let Some(answer) = answers.pop() {
         for action in leader.step(Event::Answer(rank, answer), Nanos::ZERO) {
             match action {
-                // Clocks that agree, over a network that takes no time.
-                Action::Send(rank, Instruction::Ping { number }) => {
-                    answers.push((rank, Answer::Pong { number, at: Nanos::ZERO }))
-                }
+                Action::Send(_, Instruction::Ping { number }) => answers.push(Answer::Pong { number, at: Nanos::ZERO }),
                 Action::Send(_, Instruction::Prepare(_)) => prepared += 1,
                 other => panic!("{other:?}"),
             }
         }
     }
-    assert_eq!(prepared, 2);
+    prepared
+}
+
+#[test]
+fn a_member_that_never_greets_leaves_no_files_on_others() {
+    let mut leader = leader_of_two();
+    assert_eq!(greet(&mut leader, 0), 0, "it waits for the other");
+    let gone = leader.step(Event::Ended(1, "it ended with status 255".to_owned()), Nanos::from_millis(1));
+    assert!(gone.contains(&Action::Send(0, Instruction::Bye)), "{gone:?}");
+    assert!(!gone.iter().any(|action| matches!(action, Action::Send(_, Instruction::Prepare(_)))), "{gone:?}");
+}
+
+#[test]
+fn a_slow_layout_of_one_member_delays_the_start_of_all() {
+    let mut leader = leader_of_two();
+    assert_eq!([0, 1].map(|rank| greet(&mut leader, rank)), [0, 2]);
     let ready = Answer::Ready { round: 0 };
     assert_eq!(leader.step(Event::Answer(0, ready.clone()), Nanos::from_millis(1)), [], "it waits for the other");
     let late = Nanos::from_millis(1_001);

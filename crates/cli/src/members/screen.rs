@@ -108,6 +108,7 @@ fn state(leader: &Leader, rank: usize, rates: Option<(f64, f64)>) -> String {
     match (leader.standing(rank), rates) {
         (Standing::Starting, _) => "starting".to_owned(),
         (Standing::Timing, _) => "measuring its clock".to_owned(),
+        (Standing::Waiting, _) => "waiting for the others".to_owned(),
         (Standing::LayingOut, _) => format!("laying out files{}", share()),
         (Standing::Ready, _) => "ready".to_owned(),
         (Standing::Running, None) => format!("at work{}", share()),
