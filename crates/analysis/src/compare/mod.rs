@@ -13,7 +13,7 @@ mod turns;
 pub use observation::{Metric, Missing, Observation, RequestedWork, StatedFacts, Within, observe};
 pub use pairing::{Design, Matches, RunOrder, Test, TestPair, order_of, pair};
 pub use rows::{ComparedTest, MetricRow, RowDocument, Verdict, compare, compare_usual, percent_of, share_of, table};
-pub use sentences::{Summary, summary};
+pub use sentences::{Summary, is_one_run_each, summary};
 pub use surroundings::{Difference, FactSet, follows_another, moved_little};
 pub use turns::{Goal, OrderEffect, Question, Round, Standing, TurnsError, standing, turns_progress, turns_sentences};
 

@@ -224,8 +224,10 @@ pub enum RunOrder {
 /// How the runs of both sides belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// As sets, or as pairs if they were made in turns.
+    /// As sets, or in rounds if they were made in turns.
     AsMade,
+    /// In rounds in random order, looked at after 5, 10, 20, 40 ... of them.
+    Looks,
     /// As pairs in random order, looked at after each.
     WatchedPairs,
 }

@@ -2,7 +2,7 @@
 
 use super::observation::{Missing, Within};
 use super::{Design, Metric, RunOrder, Test, TestPair, order_of};
-use crate::statistics::{ALPHA, Change, between_pairs, between_sets, between_watched_pairs, rejected};
+use crate::statistics::{ALPHA, Change, between_looks, between_sets, between_turns, between_watched_pairs, rejected};
 use measure::text;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The whole interval is within the tolerance.
+    /// The change is within the tolerance: two one-sided tests, each with an error of 5 %, leave nothing beyond it.
     Same,
     /// It changed for the better, by more than the tolerance as estimated.
     Better,
@@ -56,6 +56,14 @@ impl MetricRow {
         [self.ratio(), ends.map(|ends| ends.0), ends.map(|ends| ends.1)].map(|logarithm| logarithm.and_then(share_of))
     }
 
+    /// The part of a change between single runs that the noise within them leaves, as a logarithm: from the nearest ends of
+    /// their intervals. `None` if these overlap. What the machine does from run to run is not in it.
+    pub fn at_least(&self) -> Option<f64> {
+        let [Some(old), Some(new)] = self.within else { return None };
+        let above = |low: f64, high: Option<f64>| high.map(|high| low / high).filter(|&ratio| ratio > 1.0);
+        above(new.low, old.high).or_else(|| above(old.low, new.high).map(f64::recip)).map(f64::ln)
+    }
+
     /// The change counted so that negative is worse.
     pub fn gain(&self) -> Option<Change> {
         self.change.map(|change| if self.metric.grows_better() { change } else { change.reversed() })
@@ -98,6 +106,7 @@ pub struct RowDocument<'a> {
     verdict: Verdict,
     reason: Option<&'a str>,
     within_run: [Option<Within>; 2],
+    at_least: Option<f64>,
 }
 
 impl ComparedTest {
@@ -122,6 +131,7 @@ impl ComparedTest {
                 verdict: row.verdict,
                 reason: row.reason.as_deref(),
                 within_run: row.within,
+                at_least: row.at_least().and_then(share_of),
             }
         })
     }
@@ -198,21 +208,22 @@ fn row(test: &TestPair, metric: Metric, tolerance: f64, design: Design, order: R
     let change = match &numbers {
         [Ok(old), Ok(new)] => match (design, order) {
             (Design::WatchedPairs, _) => between_watched_pairs(old, new),
-            (Design::AsMade, RunOrder::Turns) => between_pairs(old, new),
+            (Design::Looks, _) => between_looks(old, new),
+            (Design::AsMade, RunOrder::Turns) => between_turns(old, new),
             (Design::AsMade, _) => between_sets(old, new),
         },
         _ => None,
     };
     let reason = match &change {
         Some(_) => None,
-        None => Some(reason(&numbers, metric)),
+        None => Some(reason(&numbers, metric, design)),
     };
     let mut row = MetricRow { metric, old, new, change, verdict: Verdict::CannotTell, is_sure: false, within, reason };
     row.verdict = row.gain().map_or(Verdict::CannotTell, |gain| verdict(&gain, tolerance));
     row
 }
 
-fn reason(numbers: &[Result<Vec<f64>, Missing>; 2], metric: Metric) -> String {
+fn reason(numbers: &[Result<Vec<f64>, Missing>; 2], metric: Metric, design: Design) -> String {
     let (old, new) = match numbers {
         [Err(old), Err(new)] => return format!("{} {}", metric.title(), old.max(new).words()),
         [Err(why), Ok(_)] => return format!("{} of the old side {}", metric.title(), why.words()),
@@ -220,6 +231,7 @@ fn reason(numbers: &[Result<Vec<f64>, Missing>; 2], metric: Metric) -> String {
         [Ok(old), Ok(new)] => (old.len(), new.len()),
     };
     match (old, new) {
+        (2..=4, 2..=4) if design == Design::Looks => format!("{old} pairs: the first look is at 5"),
         (1, 1) => "one run each: nothing is known of the noise between runs".to_owned(),
         (1, _) | (_, 1) => "one run on a side: it needs 8 or more on the other, or 2 or more on both".to_owned(),
         _ => "the numbers of all runs are equal as printed: it needs 4 runs a side".to_owned(),
@@ -235,11 +247,17 @@ fn verdict(gain: &Change, tolerance: f64) -> Verdict {
         Verdict::Worse
     } else if excludes_zero {
         Verdict::Slight
-    } else if low > -tolerance && high < tolerance {
+    } else if is_within(gain, tolerance) {
         Verdict::Same
     } else {
         Verdict::CannotTell
     }
+}
+
+/// True if both one-sided tests against the tolerance, a logarithm, with an error of 5 % each, say that it is within.
+pub(super) fn is_within(change: &Change, tolerance: f64) -> bool {
+    let (low, high) = change.interval(2.0 * ALPHA);
+    low > -tolerance && high < tolerance
 }
 
 fn geometric_mean(values: &[f64]) -> Option<f64> {
@@ -260,6 +278,11 @@ impl MetricRow {
     /// `−11.6 %`; `None` if a number is missing.
     pub fn change_text(&self) -> Option<String> {
         self.ratio().map(|ratio| text::signed(percent_of(ratio)) + " %")
+    }
+
+    /// `15 times more`, `−82.5 %`: the least change that the noise within single runs leaves; `None` if it leaves none.
+    pub fn at_least_text(&self) -> Option<String> {
+        self.at_least().map(|least| text::change(least.exp_m1()))
     }
 
     /// The smallest change that would be seen: `2.1 %`.
@@ -288,7 +311,7 @@ impl MetricRow {
     }
 }
 
-/// A table of rows of [`Row::cells`], or like them: words to the left, numbers to the right.
+/// A table of rows of [`MetricRow::cells`], or like them: words to the left, numbers to the right.
 pub fn table(head: [&str; 7], rows: impl Iterator<Item = [String; 7]>) -> String {
     let lines: Vec<[String; 7]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     text::aligned(&lines, &[0, 5])

@@ -1,7 +1,8 @@
 //! The two sentences that end a comparison: what changed, and what would settle the rest.
 
-use super::{ComparedTest, MetricRow, RunOrder, Verdict, percent_of};
-use crate::statistics::ALPHA;
+use super::rows::is_within;
+use super::{ComparedTest, Metric, MetricRow, RunOrder, Verdict, percent_of};
+use crate::statistics::runs_to_settle;
 use measure::text;
 
 /// Most tests that a sentence names.
@@ -53,12 +54,10 @@ fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
         parts.push(format!("better: {better}"));
     }
     let rows = || tests.iter().flat_map(|test| &test.rows).filter(|row| row.old.is_some() && row.new.is_some());
-    let is_inside = |row: &MetricRow| {
-        row.change.is_some_and(|change| {
-            let (low, high) = change.interval(ALPHA);
-            low > -tolerance.ln_1p() && high < tolerance.ln_1p()
-        })
-    };
+    let is_inside = |row: &MetricRow| row.change.is_some_and(|change| is_within(&change, tolerance.ln_1p()));
+    if parts.is_empty() && is_one_run_each(tests) {
+        return of_single_runs(tests);
+    }
     if parts.is_empty() {
         return match rows().all(is_inside) && rows().next().is_some() {
             true => format!("Nothing changed by more than {}.", text::chosen_percent(tolerance)),
@@ -66,6 +65,31 @@ fn changes(tests: &[ComparedTest], tolerance: f64) -> String {
         };
     }
     text::capitalised(&parts.join("; ")) + "."
+}
+
+/// True if each side has one run, so that the noise between runs is known of no test.
+pub fn is_one_run_each(tests: &[ComparedTest]) -> bool {
+    !tests.is_empty() && tests.iter().all(|test| test.runs == [1, 1])
+}
+
+/// The rates of single runs, the largest change first, with what the noise within the runs leaves of it.
+fn of_single_runs(tests: &[ComparedTest]) -> String {
+    let rate = |test: &ComparedTest| {
+        let row = test.rows.iter().find(|row| row.metric == Metric::Iops)?;
+        Some((test.label.clone(), row.clone(), row.ratio()?))
+    };
+    let mut rates: Vec<_> = tests.iter().filter_map(rate).collect();
+    rates.sort_by(|(_, _, one), (_, _, other)| other.abs().total_cmp(&one.abs()));
+    let shown = |(label, row, ratio): &(String, MetricRow, f64)| match row.at_least_text() {
+        Some(least) => format!("{label} IOPS at least {least}"),
+        None => format!("{label} IOPS {}", text::change(ratio.exp_m1())),
+    };
+    let parts: Vec<String> = rates.iter().take(MOST_NAMED).map(shown).collect();
+    match rates.len().saturating_sub(MOST_NAMED) {
+        _ if parts.is_empty() => "No number is known on both sides.".to_owned(),
+        0 => format!("In one run each: {}.", parts.join("; ")),
+        more => format!("In one run each: {}; and {more} more tests.", parts.join("; ")),
+    }
 }
 
 /// `random reads 8K ×16 (IOPS −11.6 %, p99 +29.0 %)` for the tests with such rows.
@@ -92,8 +116,7 @@ fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
         return "Cannot tell anything: no number is known on both sides.".to_owned();
     }
     if tests.iter().all(|test| test.runs.contains(&1)) && open.len() == all {
-        return "Cannot tell: one run on a side shows nothing of the noise between runs; make five a side, in turns."
-            .to_owned();
+        return "What this machine does from run to run is not known: make five runs a side, in turns.".to_owned();
     }
     if open.is_empty() {
         let visible = compared().filter_map(|(_, row)| row.change).map(|change| change.smallest_visible());
@@ -102,18 +125,15 @@ fn rest(tests: &[ComparedTest], tolerance: f64) -> String {
             largest => format!("A change of {} would have been seen in every number.", text::percent(largest.exp_m1())),
         };
     }
-    let needed = |row: &MetricRow| row.change.map(|change| change.runs_to_see(tolerance.ln_1p(), ALPHA));
+    let needed = |row: &MetricRow| row.gain().map(|gain| runs_to_settle(&gain, tolerance));
     let wanted: Vec<Option<usize>> = open.iter().filter_map(|(_, row)| needed(row)).collect();
     let count = format!("Cannot tell for {} of {all} numbers", open.len());
     match wanted.iter().copied().collect::<Option<Vec<usize>>>() {
         _ if wanted.is_empty() => format!("{count}; make five runs a side, in turns."),
         Some(runs) => {
             let most = runs.into_iter().max().unwrap_or(0);
-            format!("{count}; {most} runs a side would show a change of {} in each.", text::chosen_percent(tolerance))
+            format!("{count}; about {most} runs a side would settle {}.", if open.len() == 1 { "it" } else { "them" })
         }
-        None => format!(
-            "{count}; more than 200 runs a side would be needed to show a change of {}.",
-            text::chosen_percent(tolerance)
-        ),
+        None => format!("{count}; 200 runs a side would not settle all of them."),
     }
 }

@@ -93,15 +93,28 @@ fn one_run_a_side_decides_nothing_and_has_its_own_interval() {
         let until = Nanos(length.get() + number * Nanos::SECOND.get());
         monitored.intervals.push(model::Interval { until, ..interval.clone() });
     }
-    let tests = compared(&[watched.clone()], &[watched]);
+    let tests = compared(&[watched.clone()], &[watched.clone()]);
     let row = &tests[0].rows[0];
-    assert_eq!((row.verdict, row.change), (Verdict::CannotTell, None));
+    assert_eq!((row.verdict, row.change, row.at_least()), (Verdict::CannotTell, None, None));
     assert!(row.reason.as_ref().unwrap().starts_with("one run each"), "{row:?}");
     let within = row.within[0].unwrap();
     assert!(within.low > 1900.0 && within.high.unwrap() < 2100.0 && within.low < within.high.unwrap(), "{within:?}");
     let [first, second] = summary(&tests, 0.05).sentences;
-    assert_eq!(first, "No change beyond the noise can be shown.");
-    assert!(second.starts_with("Cannot tell: one run on a side") && second.contains("five a side"), "{second}");
+    assert_eq!(first, "In one run each: sequential reads ×8 IOPS 0.0 %.");
+    assert!(second.contains("from run to run is not known") && second.contains("five runs a side"), "{second}");
+    // Twenty times the rate is more than the noise within both runs, whatever the machine does between them.
+    let mut faster = watched.clone();
+    for interval in &mut faster.monitored.as_mut().unwrap().intervals {
+        interval.ios[0] *= 20;
+    }
+    faster.jobs[0].directions.read.ios *= 20;
+    let tests = compared(&[watched], &[faster]);
+    let row = &tests[0].rows[0];
+    let least = row.at_least().unwrap().exp();
+    assert!(row.verdict == Verdict::CannotTell && least > 18.0 && least < 20.0, "{least}");
+    let [first, _] = summary(&tests, 0.05).sentences;
+    assert!(first.starts_with("In one run each: sequential reads ×8 IOPS at least 1"), "{first}");
+    assert!(first.ends_with(" times more."), "{first}");
 }
 
 #[test]

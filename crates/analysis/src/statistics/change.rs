@@ -1,6 +1,7 @@
 //! Change between two sets of results, with the noise between runs.
 //!
-//! Owns intervals and probabilities of three designs: two sets, pairs, and pairs that are looked at after every round.
+//! Owns intervals and probabilities of the designs: two sets, runs in turns, pairs that are looked at now and then, and
+//! pairs that are looked at after every round.
 
 use super::{ALPHA, float, mean_and_squares, t_quantile, two_sided};
 
@@ -15,12 +16,53 @@ const POWER: f64 = 0.84;
 /// Most runs of a side that are proposed.
 const MOST_RUNS: usize = 200;
 
+/// Correlation of the two runs of a round from which on rounds are compared as pairs. Below, the runs of both sides are
+/// sets, which have twice the degrees of freedom.
+const PAIRED_FROM: f64 = 0.7;
+/// Share of the error that runs in turns keep: the rest pays for the choice between pairs and sets.
+const TURNS_SHARE: f64 = 0.8;
+/// Number of pairs at the first look; each later look is at twice as many.
+const FIRST_LOOK: usize = 5;
+
 /// A change as the logarithm of new ÷ old, and its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Mean of the logarithms.
     pub estimate: f64,
     design: Design,
+    looks: Looks,
+}
+
+/// How often the runs are looked at, which decides what share of the error one interval has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looks {
+    /// Once.
+    Once,
+    /// Once, at runs in turns.
+    Turns,
+    /// At 5, 10, 20, 40 ... pairs; each look has half of the error that is left.
+    Doubling,
+}
+
+impl Looks {
+    /// Share of the error that an interval of this many runs has.
+    fn share(self, count: f64) -> f64 {
+        match self {
+            Looks::Once => 1.0,
+            Looks::Turns => TURNS_SHARE,
+            Looks::Doubling => TURNS_SHARE * 0.5 * float(FIRST_LOOK) / count,
+        }
+    }
+
+    /// True if runs of this number are looked at.
+    fn is_look(self, count: usize) -> bool {
+        self != Looks::Doubling || last_look(count) == Some(count)
+    }
+}
+
+/// The last look at up to this number of pairs.
+fn last_look(pairs: usize) -> Option<usize> {
+    std::iter::successors(Some(FIRST_LOOK), |look| look.checked_mul(2)).take_while(|&look| look <= pairs).last()
 }
 
 /// Values of a set or of pairs: their number and variance.
@@ -66,13 +108,14 @@ pub fn between_sets(old: &[f64], new: &[f64]) -> Option<Change> {
         let estimate = if old.len() == 1 { mean - one[0] } else { one[0] - mean };
         let single = Noise { count: 1.0, ..noise };
         let sides = if old.len() == 1 { (single, noise) } else { (noise, single) };
-        return Some(Change { estimate, design: Design::Sets(sides.0, sides.1) });
+        return Some(Change { estimate, design: Design::Sets(sides.0, sides.1), looks: Looks::Once });
     }
     let ((old_mean, old_noise), (new_mean, new_noise)) = (noise(&old)?, noise(&new)?);
     if old_noise.variance + new_noise.variance == 0.0 && fewest < FEWEST_EQUAL {
         return None;
     }
-    Some(Change { estimate: new_mean - old_mean, design: Design::Sets(old_noise, new_noise) })
+    let design = Design::Sets(old_noise, new_noise);
+    Some(Change { estimate: new_mean - old_mean, design, looks: Looks::Once })
 }
 
 fn differences(old: &[f64], new: &[f64]) -> Option<Vec<f64>> {
@@ -90,18 +133,50 @@ pub fn between_pairs(old: &[f64], new: &[f64]) -> Option<Change> {
     let changes = differences(old, new)?;
     let (estimate, noise) = noise(&changes)?;
     let known = noise.variance > 0.0 || changes.len() >= FEWEST_EQUAL;
-    known.then_some(Change { estimate, design: Design::Pairs(noise) })
+    known.then_some(Change { estimate, design: Design::Pairs(noise), looks: Looks::Once })
+}
+
+/// The change between runs that were made in turns, their number fixed beforehand: of pairs if the runs of a round are
+/// alike, otherwise of two sets. How alike they are says nothing about the change, so it may decide.
+///
+/// `None` in the same cases as [`between_pairs`] and [`between_sets`].
+pub fn between_turns(old: &[f64], new: &[f64]) -> Option<Change> {
+    let (pairs, sets) = (between_pairs(old, new), between_sets(old, new));
+    let chosen = if correlation(old, new)? > PAIRED_FROM { pairs.or(sets) } else { sets.or(pairs) };
+    Some(Change { looks: Looks::Turns, ..chosen? })
+}
+
+/// Correlation of the logarithms of the runs of each round.
+fn correlation(old: &[f64], new: &[f64]) -> Option<f64> {
+    if old.len() != new.len() {
+        return None;
+    }
+    let (old, new) = (logarithms(old)?, logarithms(new)?);
+    let ((old_mean, old_squares), (new_mean, new_squares)) = (mean_and_squares(&old)?, mean_and_squares(&new)?);
+    let products: f64 = old.iter().zip(&new).map(|(old, new)| (old - old_mean) * (new - new_mean)).sum();
+    let scale = (old_squares * new_squares).sqrt();
+    Some(if scale > 0.0 { products / scale } else { 0.0 })
+}
+
+/// The change between runs in turns, for a reader who may ask after any pair: that of the last look, at 5, 10, 20, 40 ...
+/// pairs. The intervals of all looks hold together.
+///
+/// `None` below five pairs, and in the same cases as [`between_turns`].
+pub fn between_looks(old: &[f64], new: &[f64]) -> Option<Change> {
+    let look = last_look(old.len().min(new.len()))?;
+    let change = between_turns(&old[..look], &new[..look])?;
+    Some(Change { looks: Looks::Doubling, ..change })
 }
 
 /// The change over pairs in random order, for a reader who looks after every pair and may stop at any of them.
 ///
 /// `None` in the same cases as [`between_pairs`]. The interval is infinite below four pairs.
 pub fn between_watched_pairs(old: &[f64], new: &[f64]) -> Option<Change> {
-    let Change { estimate, design: Design::Pairs(all) } = between_pairs(old, new)? else { return None };
+    let Change { estimate, design: Design::Pairs(all), .. } = between_pairs(old, new)? else { return None };
     let changes = differences(old, new)?;
     let looks = (2..=changes.len()).filter_map(|count| noise(&changes[..count]));
     let p = looks.map(|(mean, noise)| watched_probability(mean, noise)).fold(1.0, f64::min);
-    Some(Change { estimate, design: Design::Watched(all, p) })
+    Some(Change { estimate, design: Design::Watched(all, p), looks: Looks::Once })
 }
 
 /// 1 ÷ Bayes factor against no effect: a normal prior over the effect in units of the noise, any scale of the noise.
@@ -122,7 +197,11 @@ fn watched_probability(mean: f64, noise: Noise) -> f64 {
 impl Change {
     /// Half of the width of the interval with this error probability, in logarithms; infinite if nothing is known.
     pub fn half(&self, alpha: f64) -> f64 {
-        half(self.design, alpha)
+        half(self.design, alpha * self.share())
+    }
+
+    fn share(&self) -> f64 {
+        self.looks.share(count_of(self.design))
     }
 
     /// The ends of the interval with this error probability, in logarithms.
@@ -140,17 +219,18 @@ impl Change {
         if error == 0.0 {
             return if self.estimate == 0.0 { 1.0 } else { 0.0 };
         }
-        two_sided(self.estimate / error, freedom).unwrap_or(1.0)
+        two_sided(self.estimate / error, freedom).map_or(1.0, |p| (p / self.share()).min(1.0))
     }
 
     /// The smallest change that would have been seen with 80 %, in logarithms.
     pub fn smallest_visible(&self) -> f64 {
-        reach(self.design, ALPHA)
+        reach(self.design, ALPHA * self.share())
     }
 
     /// Runs of each side (or pairs) with which a change of `distance` is seen with 80 %; `None` if 200 are not enough.
     pub fn runs_to_see(&self, distance: f64, alpha: f64) -> Option<usize> {
-        (2..=MOST_RUNS).find(|&runs| reach(with_runs(self.design, float(runs)), alpha) <= distance)
+        let sees = |runs: f64| reach(with_runs(self.design, runs), alpha * self.looks.share(runs)) <= distance;
+        (2..=MOST_RUNS).find(|&runs| self.looks.is_look(runs) && sees(float(runs)))
     }
 
     /// The change with `new` and `old` swapped: a rate becomes a time.
@@ -162,6 +242,13 @@ impl Change {
 /// Interval and chance together: an effect of this size is outside of its interval in 80 % of all cases.
 fn reach(design: Design, alpha: f64) -> f64 {
     half(design, alpha) + POWER * error_and_freedom(design).0
+}
+
+fn count_of(design: Design) -> f64 {
+    match design {
+        Design::Sets(one, other) => one.count.min(other.count),
+        Design::Pairs(pairs) | Design::Watched(pairs, _) => pairs.count,
+    }
 }
 
 fn with_runs(design: Design, count: f64) -> Design {

@@ -15,36 +15,88 @@ pub enum Answer {
     CannotTell,
 }
 
-/// The answer about one of `metrics` changes that are judged together.
+/// Error of *worse* over all numbers, and of *ok* for each: one side of the interval that is printed.
+const ERROR: f64 = ALPHA / 2.0;
+/// Share of that error that numbers of the second rank have while one of the first rank is not worse.
+const SECOND_SHARE: f64 = 0.1;
+
+/// Rank of a number among those that are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// The number that was asked for first: the answer is about it.
+    First,
+    /// Another one: it makes the answer worse if it is certain to be, and otherwise holds nothing back.
+    Second,
+}
+
+/// A number that is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct GateNumber {
+    /// Its rank.
+    pub rank: Rank,
+    /// Its change, counted so that negative is worse; `None` if the noise is not known.
+    pub change: Option<Change>,
+}
+
+/// The answers about numbers that are judged together, in their order.
 ///
-/// *Worse* is claimed of any of them, so each has its part of the error; *ok* must hold for all and needs none.
-pub fn answer(change: &Change, tolerance: f64, metrics: usize) -> Answer {
+/// *Worse* is claimed of any of them, so they share the error. Those of the first rank have nine tenths of it, by Holm's
+/// rule, and those of the second rank the rest; once all of the first are worse, the second have all of it. *Ok* is a
+/// claim about one number, and has the error for itself.
+pub fn answers(numbers: &[GateNumber], tolerance: f64) -> Vec<Answer> {
     let bound = -tolerance.ln_1p();
-    if change.interval(ALPHA / metrics.max(1) as f64).1 < bound {
+    let of = |rank: Rank| -> Vec<usize> {
+        (0..numbers.len()).filter(|&at| numbers[at].rank == rank && numbers[at].change.is_some()).collect()
+    };
+    let (first, second) = (of(Rank::First), of(Rank::Second));
+    let share = if second.is_empty() { 1.0 } else { 1.0 - SECOND_SHARE };
+    let mut worse = worse_of(numbers, &first, bound, ERROR * share);
+    let left = if worse.len() == first.len() { ERROR } else { ERROR * SECOND_SHARE };
+    worse.extend(worse_of(numbers, &second, bound, left));
+    let answer = |(at, number): (usize, &GateNumber)| match number.change {
+        _ if worse.contains(&at) => Answer::Worse,
+        Some(change) if change.interval(ALPHA).0 > bound => Answer::Ok,
+        _ => Answer::CannotTell,
+    };
+    numbers.iter().enumerate().map(answer).collect()
+}
+
+/// Those of the numbers at `among` that lost more than the bound, with this error over all of them (Holm 1979).
+fn worse_of(numbers: &[GateNumber], among: &[usize], bound: f64, error: f64) -> Vec<usize> {
+    let mut left = among.to_vec();
+    let mut found = Vec::new();
+    while !left.is_empty() {
+        let alpha = 2.0 * error / left.len() as f64;
+        let is_worse = |at: &usize| numbers[*at].change.is_some_and(|change| change.interval(alpha).1 < bound);
+        let (worse, rest): (Vec<usize>, Vec<usize>) = left.iter().partition(|at| is_worse(at));
+        if worse.is_empty() {
+            break;
+        }
+        found.extend(worse);
+        left = rest;
+    }
+    found
+}
+
+/// The answer of the gate: worse if any number is, otherwise that of the numbers of the first rank.
+pub fn answer_of_all(answers: &[(Rank, Answer)]) -> Answer {
+    let of_first = || answers.iter().filter(|(rank, _)| *rank == Rank::First).map(|(_, answer)| answer);
+    if answers.iter().any(|(_, answer)| *answer == Answer::Worse) {
         Answer::Worse
-    } else if change.interval(ALPHA).0 > bound {
+    } else if of_first().next().is_some() && of_first().all(|answer| *answer == Answer::Ok) {
         Answer::Ok
     } else {
         Answer::CannotTell
     }
 }
 
-/// The answer of the gate: worse if anything is, ok if everything is.
-pub fn answer_of_all(answers: &[Answer]) -> Answer {
-    if answers.contains(&Answer::Worse) {
-        Answer::Worse
-    } else if answers.is_empty() || answers.contains(&Answer::CannotTell) {
-        Answer::CannotTell
-    } else {
-        Answer::Ok
-    }
-}
-
-/// Runs of each side, or pairs, that settle it by the noise so far; `None` if 200 do not: it is at the tolerance.
-pub fn runs_to_go(change: &Change, tolerance: f64, metrics: usize) -> Option<usize> {
-    let distance = change.estimate + tolerance.ln_1p();
-    let alpha = if distance < 0.0 { ALPHA / metrics.max(1) as f64 } else { ALPHA };
-    change.runs_to_see(distance.abs(), alpha)
+/// Runs of each side, or pairs, that settle whether one number lost more than the tolerance, and otherwise whether it
+/// changed, by the noise so far; `None` if 200 do not. The change is counted so that negative is worse.
+pub fn runs_to_settle(change: &Change, tolerance: f64) -> Option<usize> {
+    let bound = -tolerance.ln_1p();
+    let (low, high) = change.interval(ALPHA);
+    let is_open = low <= bound && high >= bound;
+    change.runs_to_see(if is_open { (change.estimate - bound).abs() } else { change.estimate.abs() }, ALPHA)
 }
 
 /// Error probability of the remark on the order.
@@ -102,27 +154,49 @@ mod tests {
         between_sets(&old, &old.map(|value| value * (1.0 + percent / 100.0))).unwrap()
     }
 
-    #[test]
-    fn a_loss_beyond_the_tolerance_is_worse_and_one_within_is_ok() {
-        let answers = [-20.0, -2.0, 0.0, 20.0, -4.9].map(|percent| answer(&change(percent), 0.05, 1));
-        assert_eq!(answers, [Answer::Worse, Answer::Ok, Answer::Ok, Answer::Ok, Answer::CannotTell]);
-        assert_eq!(answer_of_all(&answers), Answer::Worse);
-        assert_eq!(answer_of_all(&answers[1..4]), Answer::Ok);
-        assert_eq!(answer_of_all(&answers[2..]), Answer::CannotTell);
-        assert_eq!(answer_of_all(&[]), Answer::CannotTell);
+    fn numbers(ranked: &[(Rank, f64)]) -> Vec<GateNumber> {
+        ranked.iter().map(|&(rank, percent)| GateNumber { rank, change: Some(change(percent)) }).collect()
+    }
+
+    fn first(percent: f64) -> Answer {
+        answers(&numbers(&[(Rank::First, percent)]), 0.05)[0]
     }
 
     #[test]
-    fn many_metrics_need_more_to_be_called_worse() {
-        let near = change(-6.0);
-        assert_eq!((answer(&near, 0.05, 1), answer(&near, 0.05, 1000)), (Answer::Worse, Answer::CannotTell));
+    fn a_loss_beyond_the_tolerance_is_worse_and_one_within_is_ok() {
+        let found = [-20.0, -2.0, 0.0, 20.0, -4.9].map(first);
+        assert_eq!(found, [Answer::Worse, Answer::Ok, Answer::Ok, Answer::Ok, Answer::CannotTell]);
+    }
+
+    #[test]
+    fn a_second_number_can_make_it_worse_and_holds_nothing_back() {
+        let of = |second: f64| {
+            let found = answers(&numbers(&[(Rank::First, 0.0), (Rank::Second, second)]), 0.05);
+            (found[1], answer_of_all(&[(Rank::First, found[0]), (Rank::Second, found[1])]))
+        };
+        assert_eq!(of(-20.0), (Answer::Worse, Answer::Worse));
+        assert_eq!(of(-4.9), (Answer::CannotTell, Answer::Ok));
+        assert_eq!(answer_of_all(&[]), Answer::CannotTell);
+        assert_eq!(answer_of_all(&[(Rank::Second, Answer::Ok)]), Answer::CannotTell, "nothing that was asked first");
+    }
+
+    #[test]
+    fn many_numbers_need_more_to_be_called_worse() {
+        let many: Vec<(Rank, f64)> = (0..1000).map(|at| (Rank::First, if at == 0 { -6.0 } else { 0.0 })).collect();
+        assert_eq!((first(-6.0), answers(&numbers(&many), 0.05)[0]), (Answer::Worse, Answer::CannotTell));
+        // Each that is worse leaves its part of the error to the others.
+        let all: Vec<(Rank, f64)> = many.iter().map(|_| (Rank::First, -6.6)).collect();
+        let near = |count: usize| {
+            answers(&numbers(&all[..count]), 0.05).iter().filter(|&&found| found == Answer::Worse).count()
+        };
+        assert_eq!(near(3), 3);
     }
 
     #[test]
     fn near_the_tolerance_more_runs_are_needed_at_it_none_suffice() {
-        assert!(runs_to_go(&change(-3.5), 0.05, 1).unwrap() < runs_to_go(&change(-4.5), 0.05, 1).unwrap());
+        assert!(runs_to_settle(&change(-3.5), 0.05).unwrap() < runs_to_settle(&change(-4.5), 0.05).unwrap());
         let exactly = 100.0 * (-(0.05_f64.ln_1p())).exp_m1();
-        assert_eq!(runs_to_go(&change(exactly), 0.05, 1), None);
+        assert_eq!(runs_to_settle(&change(exactly), 0.05), None);
     }
 
     const OLD: [f64; 8] = [100.0, 102.0, 99.0, 101.0, 100.0, 98.0, 103.0, 100.0];

@@ -47,8 +47,13 @@ fn the_shares_of_a_percentile_are_those_of_the_golden_table() {
 #[test]
 fn the_change_between_sets_and_pairs_is_in_the_golden_table() {
     type Rule = fn(&[f64], &[f64]) -> Option<Change>;
-    let rules: [(&str, Rule); 4] =
-        [("M3sets", between_sets), ("M3one", between_sets), ("M3pairs", between_pairs), ("M4", between_watched_pairs)];
+    let rules: [(&str, Rule); 5] = [
+        ("M3sets", between_sets),
+        ("M3one", between_sets),
+        ("M3pairs", between_pairs),
+        ("M3turns", between_turns),
+        ("M4", between_watched_pairs),
+    ];
     for (rule, function) in rules {
         for (inputs, expected) in rows(rule) {
             let found = function(&inputs[0], &inputs[1]).unwrap();
@@ -62,12 +67,13 @@ fn the_answer_of_a_gate_is_that_of_the_golden_table() {
     for (inputs, expected) in rows("M6") {
         let change = between_sets(&inputs[2], &inputs[3]).unwrap();
         let (tolerance, metrics) = (inputs[0][0], (1..=18).find(|&count| float(count) == inputs[1][0]).unwrap());
-        let code = match answer(&change, tolerance, metrics) {
+        let number = GateNumber { rank: Rank::First, change: Some(change) };
+        let code = match answers(&vec![number; metrics], tolerance)[0] {
             Answer::Ok => 0.0,
             Answer::Worse => 1.0,
             Answer::CannotTell => 2.0,
         };
-        let to_go = runs_to_go(&change, tolerance, metrics).unwrap_or(0);
+        let to_go = runs_to_settle(&change, tolerance).unwrap_or(0);
         same("M6", &[code, float(to_go)], &expected);
     }
 }

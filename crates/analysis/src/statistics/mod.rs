@@ -14,9 +14,15 @@ mod levels;
 mod one_run;
 pub(crate) mod student;
 
-pub use change::{Change, WatchedMean, between_pairs, between_sets, between_watched_pairs, rejected, watched_mean};
+pub use change::{
+    Change, WatchedMean, between_looks, between_pairs, between_sets, between_turns, between_watched_pairs, rejected,
+    watched_mean,
+};
 pub use crossing::{Crossing, RateTrial, crossing};
-pub use gate::{Answer, Decision, answer, answer_of_all, decision, order_effect, rounds_to_decide, runs_to_go};
+pub use gate::{
+    Answer, Decision, GateNumber, Rank, answer_of_all, answers, decision, order_effect, rounds_to_decide,
+    runs_to_settle,
+};
 pub use history::{Chance, FEWEST, HistoryChange, MOST, Newest, history_changes, newest};
 pub use levels::level_changes;
 pub use one_run::{
@@ -59,6 +65,8 @@ fn float(count: usize) -> f64 {
 
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod power;
 #[cfg(test)]
 mod proofs;
 #[cfg(test)]

@@ -74,13 +74,13 @@ def m2(q, ios, slower):
     return [max(q - half, mpf(0)), q + half if q + half < 1 else mpf(-1)]
 
 
-def welch(a, b):
+def welch(a, b, share=mpf(1)):
     """Estimate, half width at 5 % and at 1 %, probability, smallest visible change."""
     a, b = [log(v) for v in a], [log(v) for v in b]
     va, vb = variance(a) / len(a), variance(b) / len(b)
     se = sqrt(va + vb)
     nu = (va + vb) ** 2 / (va ** 2 / (len(a) - 1) + vb ** 2 / (len(b) - 1))
-    return of_t(mean(b) - mean(a), se, nu)
+    return of_t(mean(b) - mean(a), se, nu, share)
 
 
 def one_against(a, b):
@@ -90,14 +90,22 @@ def one_against(a, b):
     return of_t(b - mean(a), sqrt(variance(a) * (1 + mpf(1) / len(a))), mpf(len(a) - 1))
 
 
-def paired(a, b):
+def paired(a, b, share=mpf(1)):
     d = [log(y) - log(x) for x, y in zip(a, b)]
-    return of_t(mean(d), sqrt(variance(d) / len(d)), mpf(len(d) - 1))
+    return of_t(mean(d), sqrt(variance(d) / len(d)), mpf(len(d) - 1), share)
 
 
-def of_t(estimate, se, nu):
-    half = [t_quantile(1 - alpha / 2, nu) * se for alpha in (ALPHA, ALPHA / 5)]
-    p = 2 * t_cdf(-abs(estimate / se), nu)
+def in_turns(a, b):
+    """Pairs if the runs of a round are alike, otherwise sets, with 4/5 of the error."""
+    x, y = [log(v) for v in a], [log(v) for v in b]
+    products = sum((v - mean(x)) * (w - mean(y)) for v, w in zip(x, y))
+    r = products / (len(x) - 1) / sqrt(variance(x) * variance(y))
+    return (paired if r > mpf("0.7") else welch)(a, b, mpf("0.8"))
+
+
+def of_t(estimate, se, nu, share=mpf(1)):
+    half = [t_quantile(1 - alpha * share / 2, nu) * se for alpha in (ALPHA, ALPHA / 5)]
+    p = min(2 * t_cdf(-abs(estimate / se), nu) / share, mpf(1))
     return [estimate, *half, p, half[0] + mpf("0.84") * se]
 
 
@@ -128,7 +136,8 @@ def watched(a, b):
 
 
 def gate(tolerance, metrics, a, b):
-    """1 worse, 0 ok, 2 cannot tell; then the runs a side that settle it, 0 for none up to 200."""
+    """1 worse, 0 ok, 2 cannot tell of the first of equal numbers; then the runs a side that settle one alone, 0 for none
+    up to 200: whether the loss is beyond the tolerance, and if that is known, whether there is a change."""
     a, b = [log(v) for v in a], [log(v) for v in b]
     va, vb = variance(a), variance(b)
 
@@ -141,10 +150,11 @@ def gate(tolerance, metrics, a, b):
     estimate = mean(b) - mean(a)
     wide, narrow = t_of(len(a), len(b), ALPHA / metrics)[0], t_of(len(a), len(b), ALPHA)[0]
     verdict = 1 if estimate + wide < bound else 0 if estimate - narrow > bound else 2
-    alpha = ALPHA / metrics if estimate < bound else ALPHA
+    is_open = estimate - narrow <= bound <= estimate + narrow
+    distance = abs(estimate - bound) if is_open else abs(estimate)
     for n in range(2, 201):
-        half, se = t_of(n, n, alpha)
-        if half + mpf("0.84") * se <= abs(estimate - bound):
+        half, se = t_of(n, n, ALPHA)
+        if half + mpf("0.84") * se <= distance:
             return [mpf(verdict), mpf(n)]
     return [mpf(verdict), mpf(0)]
 
@@ -279,6 +289,12 @@ def main():
         a = lognormal(rng, count, 5000, 0.02)
         b = lognormal(rng, count + case % 2, 5000 * [1, 0.98, 0.94, 0.88, 1.04][case % 5], 0.02)
         line("M6", [[0.05], [metrics], a, b], gate(mpf("0.05"), metrics, exact(a), exact(b)))
+    turns = random.Random(21)
+    for case in range(20):
+        count, own = 3 + case % 10, [0.03, 0.002][case // 10]
+        level = [turns.lognormvariate(0, 0.02) for _ in range(count)]
+        a, b = ([float(f"{rate * v * turns.lognormvariate(0, own):.6g}") for v in level] for rate in (5000, 4900))
+        line("M3turns", [a, b], in_turns(exact(a), exact(b)))
     for case in range(20):
         share = [0.03, 0.01, 0.002][case % 3]
         x = lognormal(rng, 2 + case, [80000, 0.4, 1.02][case % 3], [0.002, 0.02, 0.1][case // 3 % 3])

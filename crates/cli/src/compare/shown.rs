@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use crate::failure::Failure;
-use analysis::compare::{ComparedTest, Difference, Metric, MetricRow, RunOrder, Within};
+use analysis::compare::{ComparedTest, Difference, Metric, MetricRow, RunOrder, Within, is_one_run_each};
 use serde_json::json;
 
 /// Text: what differs around the runs, a block per test, and two sentences.
@@ -15,6 +15,10 @@ pub(super) fn text(comparison: &Comparison) -> String {
     if comparison.surroundings.is_empty() {
         text.push_str("  All facts that both sides state are equal.\n");
     }
+    if is_one_run_each(&comparison.tests) {
+        text.push_str(&format!("\n{}", once(&comparison.tests)));
+        return text + &end(comparison);
+    }
     for test in &comparison.tests {
         text.push_str(&format!("\n{}\n", heading(test)));
         text.push_str(&table(&test.rows));
@@ -26,13 +30,45 @@ pub(super) fn text(comparison: &Comparison) -> String {
             text.push_str(&failed.as_ref().map_or_else(String::new, |why| format!("  {side}: {why}\n")));
         }
     }
-    text.push_str(&format!("\n{}\n{}\n", comparison.sentences.join("\n"), on_intervals(comparison)));
+    text + &end(comparison)
+}
+
+/// The sentences and remarks.
+fn end(comparison: &Comparison) -> String {
+    let mut text = format!("\n{}\n{}\n", comparison.sentences.join("\n"), on_intervals(comparison));
     comparison.notes.iter().for_each(|note| text.push_str(&format!("! {note}\n")));
     text
 }
 
+/// Single runs: a line per test, the largest change of the rate first.
+fn once(tests: &[ComparedTest]) -> String {
+    let row = |test: &ComparedTest, metric: Metric| test.rows.iter().find(|row| row.metric == metric).cloned();
+    let mut all: Vec<_> = tests.iter().map(|test| (test, row(test, Metric::Iops))).collect();
+    let size = |rate: &Option<MetricRow>| rate.as_ref().and_then(MetricRow::ratio).map_or(0.0, f64::abs);
+    all.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    let cells = |(test, rate): &(&ComparedTest, Option<MetricRow>)| {
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let number = |number: Option<f64>| or_dash(number.map(|number| Metric::Iops.text(number)));
+        let p99 = row(test, Metric::Percentile(99.0)).and_then(|row| row.change_text());
+        let failed = test.failed.iter().flatten().next().cloned().unwrap_or_default();
+        [
+            test.label.clone(),
+            number(rate.as_ref().and_then(|row| row.old)),
+            number(rate.as_ref().and_then(|row| row.new)),
+            or_dash(rate.as_ref().and_then(MetricRow::change_text)),
+            or_dash(rate.as_ref().and_then(MetricRow::at_least_text)),
+            failed,
+            or_dash(p99),
+        ]
+    };
+    analysis::compare::table(["", "old IOPS", "new IOPS", "change", "at least", "", "p99"], all.iter().map(cells))
+}
+
 /// How the intervals and the sentences are meant.
 pub(super) fn on_intervals(comparison: &Comparison) -> String {
+    if is_one_run_each(&comparison.tests) {
+        return "At least: what the noise within both runs leaves of the change; -: their intervals overlap, or are not known.".to_owned();
+    }
     let share = measure::text::chosen_percent(comparison.tolerance);
     format!(
         "Intervals: 95 % each; tolerance {share}. The first sentence names what differs when all numbers are taken together (Holm)."
@@ -41,7 +77,7 @@ pub(super) fn on_intervals(comparison: &Comparison) -> String {
 
 /// `random reads 8K ×16    5 and 5 runs, in turns`.
 fn heading(test: &ComparedTest) -> String {
-    let turns = if test.order == RunOrder::Turns { ", in turns: compared as pairs" } else { "" };
+    let turns = if test.order == RunOrder::Turns { ", in turns" } else { "" };
     format!("{}    {} and {} runs{turns}", test.label, test.runs[0], test.runs[1])
 }
 

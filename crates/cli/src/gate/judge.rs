@@ -1,7 +1,7 @@
 //! The conclusion of the gate from the tests of both sides.
 
 use analysis::compare::{ComparedTest, Design, Difference, Matches, Metric, MetricRow, compare, percent_of, summary};
-use analysis::statistics::{Answer, answer, answer_of_all, runs_to_go};
+use analysis::statistics::{Answer, GateNumber, Rank, answer_of_all, answers, runs_to_settle};
 
 /// The numbers that are judged.
 #[derive(Clone, Copy)]
@@ -14,6 +14,7 @@ pub(super) enum GateMetrics<'a> {
 /// One number of a test, judged.
 pub(super) struct JudgedRow {
     pub(super) test: ComparedTest,
+    pub(super) rank: Rank,
     pub(super) answer: Answer,
     /// Runs a side that would settle it; `None` if it is settled, or if no number of runs would.
     pub(super) runs_to_go: Option<usize>,
@@ -27,6 +28,12 @@ impl JudgedRow {
     }
 }
 
+/// A number of a test that is to be judged.
+struct Candidate {
+    test: ComparedTest,
+    row: MetricRow,
+}
+
 pub(super) struct Conclusion {
     pub(super) answer: Answer,
     pub(super) tolerance: f64,
@@ -36,14 +43,21 @@ pub(super) struct Conclusion {
 }
 
 impl Conclusion {
-    /// The rows with the answer of the whole.
+    /// The rows that the answer of the whole comes from.
     pub(super) fn decisive(&self) -> impl Iterator<Item = &JudgedRow> {
-        self.rows.iter().filter(|row| row.answer == self.answer)
+        self.rows
+            .iter()
+            .filter(|row| row.answer == self.answer && (row.rank == Rank::First || self.answer == Answer::Worse))
+    }
+
+    /// The rows of the second rank of which nothing is known.
+    pub(super) fn open(&self) -> impl Iterator<Item = &JudgedRow> {
+        self.rows.iter().filter(|row| row.rank == Rank::Second && row.answer == Answer::CannotTell)
     }
 
     /// The largest loss within an interval, in percent; `None` without any interval.
     pub(super) fn largest_loss(&self) -> Option<f64> {
-        let gains = self.rows.iter().filter_map(|judged| judged.row()?.gain());
+        let gains = self.decisive().filter_map(|judged| judged.row()?.gain());
         // A loss of a rate is old ÷ new − 1, like that of a latency, so that it compares with the tolerance.
         gains.map(|gain| percent_of(-gain.interval(analysis::statistics::ALPHA).0)).reduce(f64::max)
     }
@@ -54,7 +68,7 @@ pub(super) fn conclude(matches: &Matches, wanted: GateMetrics<'_>, tolerance: f6
     let may_lack = |metric: Metric| matches!(wanted, GateMetrics::WhereKnown(_)) && metric != Metric::Iops;
     let tests = compare(&matches.both, metrics, tolerance, design);
     let mut notes = summary(&tests, tolerance).remarks;
-    let mut candidates: Vec<(ComparedTest, MetricRow)> = Vec::new();
+    let mut candidates: Vec<Candidate> = Vec::new();
     for test in &tests {
         for row in &test.rows {
             let is_known = row.old.is_some() && row.new.is_some();
@@ -63,25 +77,25 @@ pub(super) fn conclude(matches: &Matches, wanted: GateMetrics<'_>, tolerance: f6
                 notes.push(format!("Not judged: {}, {reason}", test.label));
                 continue;
             }
-            candidates.push((test.clone(), row.clone()));
+            candidates.push(Candidate { test: test.clone(), row: row.clone() });
         }
     }
-    let count = candidates.len();
+    let rank = |row: &MetricRow| if Some(&row.metric) == metrics.first() { Rank::First } else { Rank::Second };
+    let numbers: Vec<GateNumber> =
+        candidates.iter().map(|one| GateNumber { rank: rank(&one.row), change: one.row.gain() }).collect();
+    let found = answers(&numbers, tolerance);
     let mut rows: Vec<JudgedRow> = tests.iter().filter_map(new_errors).collect();
-    rows.extend(candidates.into_iter().map(|(test, row)| judged(test, row, tolerance, count)));
+    let judge = |((candidate, number), answer)| judged(candidate, number, answer, tolerance);
+    rows.extend(candidates.into_iter().zip(numbers).zip(found).map(judge));
     rows.extend(matches.only_old.iter().map(|label| missing(label)));
-    let answer = answer_of_all(&rows.iter().map(|row| row.answer).collect::<Vec<_>>());
+    let answer = answer_of_all(&rows.iter().map(|row| (row.rank, row.answer)).collect::<Vec<_>>());
     Conclusion { answer, tolerance, rows, surroundings: Vec::new(), notes }
 }
 
-fn judged(test: ComparedTest, row: MetricRow, tolerance: f64, count: usize) -> JudgedRow {
-    let (answer, runs_to_go) = match row.gain() {
-        None => (Answer::CannotTell, None),
-        Some(gain) => match answer(&gain, tolerance, count) {
-            Answer::CannotTell => (Answer::CannotTell, runs_to_go(&gain, tolerance, count)),
-            settled => (settled, None),
-        },
-    };
+fn judged(candidate: Candidate, number: GateNumber, answer: Answer, tolerance: f64) -> JudgedRow {
+    let Candidate { test, row } = candidate;
+    let open = number.change.filter(|_| answer == Answer::CannotTell);
+    let runs_to_go = open.and_then(|gain| runs_to_settle(&gain, tolerance));
     // What disturbs a run makes it slower: a loss of the new side, or none against a baseline that was slowed down, may
     // be its doing.
     let doubt = match answer {
@@ -95,7 +109,7 @@ fn judged(test: ComparedTest, row: MetricRow, tolerance: f64, count: usize) -> J
     };
     let answer = if doubt.is_some() { Answer::CannotTell } else { answer };
     let reason = doubt.or_else(|| row.reason.clone());
-    JudgedRow { test: ComparedTest { rows: vec![row], ..test }, answer, runs_to_go, reason }
+    JudgedRow { test: ComparedTest { rows: vec![row], ..test }, rank: number.rank, answer, runs_to_go, reason }
 }
 
 /// Errors that the baseline does not have are worse, without statistics.
@@ -104,6 +118,7 @@ fn new_errors(test: &ComparedTest) -> Option<JudgedRow> {
     let reason = Some(format!("errors that the baseline does not have: {why}"));
     Some(JudgedRow {
         test: ComparedTest { rows: Vec::new(), ..test.clone() },
+        rank: Rank::First,
         answer: Answer::Worse,
         runs_to_go: None,
         reason,
@@ -120,5 +135,5 @@ fn missing(label: &str) -> JudgedRow {
         disturbed: [None, None],
     };
     let reason = Some("it is in the baseline and not in the results".to_owned());
-    JudgedRow { test, answer: Answer::CannotTell, runs_to_go: None, reason }
+    JudgedRow { test, rank: Rank::First, answer: Answer::CannotTell, runs_to_go: None, reason }
 }

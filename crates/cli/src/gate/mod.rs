@@ -49,11 +49,12 @@ pub(crate) struct GateArgs {
     #[arg(long, default_value = "5%", value_parser = input::share, value_name = "SHARE")]
     tolerance: f64,
     /// Numbers that are judged: iops, mean, p50, p99, p99.9, and of jobs with a rate response-p50, response-p99,
-    /// response-p99.9 [default: iops,p99, p99 where it is known]
+    /// response-p99.9. The answer is about the first; another can only make it worse [default: iops,p99, p99 where it
+    /// is known]
     #[arg(long, value_delimiter = ',', value_parser = input::metric, value_name = "LIST")]
     numbers: Vec<Metric>,
-    /// Compare the n-th results of both sides as a pair, measured in turns in random order; the answer is valid after
-    /// any number of pairs
+    /// Compare the n-th results of both sides as a pair, measured in turns in random order; may be asked after any pair,
+    /// and looks at 5, 10, 20, 40 ... of them
     #[arg(long)]
     pairs: bool,
     /// Exit status for git bisect run: 125 for cannot tell, 128 for an error
@@ -211,5 +212,5 @@ fn pairs_of(matches: &Matches) -> Result<Design, Failure> {
             test.old.label()
         )));
     }
-    Ok(Design::WatchedPairs)
+    Ok(Design::Looks)
 }

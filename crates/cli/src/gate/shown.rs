@@ -25,9 +25,18 @@ pub(super) fn last_line(conclusion: &Conclusion) -> String {
     let answer = word(conclusion.answer);
     let tolerance = format!("tolerance {}", text::chosen_percent(conclusion.tolerance));
     if conclusion.answer == Answer::Ok {
-        let count = text::counted(conclusion.rows.len() as u64, "number");
+        let title = |judged: &JudgedRow| judged.row().map_or_else(String::new, |row| row.metric.title());
+        let named = |rows: Vec<&JudgedRow>| {
+            let first = rows.first().map(|judged| title(judged)).unwrap_or_default();
+            let same = rows.iter().all(|judged| title(judged) == first);
+            let count = rows.len() as u64;
+            if same { format!("{first} of {}", text::counted(count, "test")) } else { text::counted(count, "number") }
+        };
         let loss = text::percent(conclusion.largest_loss().unwrap_or(0.0).max(0.0) / 100.0);
-        return format!("gate: {answer}: {count}, none can have lost more than {loss}, {tolerance}\n");
+        let open: Vec<&JudgedRow> = conclusion.open().collect();
+        let open = if open.is_empty() { String::new() } else { format!("; not known: {}", named(open)) };
+        let decisive = named(conclusion.decisive().collect());
+        return format!("gate: {answer}: {decisive}, none can have lost more than {loss}{open}, {tolerance}\n");
     }
     let more = match conclusion.decisive().count().saturating_sub(1) {
         0 => String::new(),

@@ -9,9 +9,9 @@ mod numbers;
 
 pub use arithmetic::evaluate;
 pub use numbers::{
-    SizeStyle, aligned, capitalised, chosen_percent, clock, countdown, counted, decimal_rate, exact_size, grouped,
-    listed, listed_up_to, narrow_number, number, percent, plural, rate, rounded_size, shell_quoted, shell_word,
-    short_bytes, short_number, signed, span, time,
+    SizeStyle, aligned, capitalised, change, chosen_percent, clock, countdown, counted, decimal_rate, exact_size,
+    grouped, listed, listed_up_to, narrow_number, number, percent, plural, rate, rounded_size, shell_quoted,
+    shell_word, short_bytes, short_number, signed, span, time,
 };
 
 use crate::Nanos;

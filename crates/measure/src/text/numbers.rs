@@ -175,6 +175,15 @@ pub fn signed(percent: f64) -> String {
     }
 }
 
+/// Prints a change as a factor from two on, otherwise in percent: a share of 14 is `15 times more`, of −0.825 `−82.5 %`.
+pub fn change(share: f64) -> String {
+    if share >= 1.0 && share.is_finite() {
+        format!("{} times more", number(1.0 + share))
+    } else {
+        signed(100.0 * share) + " %"
+    }
+}
+
 /// The number in the largest unit in which it is 1 or more when it is rounded; a unit has `step` of the one before it.
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     let (mut value, mut unit) = (value, 0);
