@@ -93,7 +93,12 @@ fn a_disk_that_is_enough_gets_a_yes_and_one_that_is_not_a_no() {
 fn numbers_that_do_not_decide_have_their_status() {
     let place = place(PROFILE);
     let simulated = "--profile mine.toml disk --with ioengine=sim --time 5s --rounds 2";
-    ask(&place, simulated).exits(3).prints("NOT A STORAGE RESULT: nothing moved");
+    let refused =
+        ask(&place, simulated).exits(3).prints("NOT A STORAGE RESULT: nothing moved").prints(": not judged (");
+    let answer = "Is it enough? No answer, on disk for 1 vCPU: the numbers are not of the storage";
+    assert!(refused.stdout.contains(answer) && !refused.stdout.contains("say yes"), "{}", refused.stdout);
+    let document = ask(&place, &format!("{simulated} --json")).exits(3).json();
+    assert_eq!((&document["answer"], &document["tests"][0]["rules"][0]["answer"]), (&Value::Null, &Value::Null));
     ask(&place, &format!("{simulated} --accept nothing-moved"))
         .exits(2)
         .prints("Is it enough? Cannot tell, on disk for 1 vCPU: ")

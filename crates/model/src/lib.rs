@@ -32,8 +32,8 @@ pub use latency::LatencyCounts;
 pub use measurement::Measurement;
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, FileAttribute, GroupGain, GroupLimits, Interval, IoCap,
-    LimitChange, Monitored, MountFacts, PressureGain, RequestGain, SampledBlocks, TargetFacts, TargetIdentity,
-    WorkerGain,
+    LimitChange, Monitored, MountFacts, PressureGain, RequestGain, SampledBlocks, TargetAccess, TargetFacts,
+    TargetIdentity, WorkerGain,
 };
 pub use native::SCHEMA;
 pub use phases::{Lasting, Like, Phase, PhaseKind, Until, UntilRegime};

@@ -123,6 +123,9 @@ pub struct TargetFacts {
     pub attributes: Vec<FileAttribute>,
     /// Total size of the jobs' regions in it.
     pub region_bytes: u64,
+    /// Use that the jobs make of it; `None` in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<TargetAccess>,
     /// The layers down to what stores its bytes, the target's own first; empty if they were not looked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
@@ -132,6 +135,26 @@ pub struct TargetFacts {
     pub cached_after: Option<CachedBytes>,
     /// Contents of a few blocks of the regions that jobs read, after the run.
     pub sampled: Option<SampledBlocks>,
+}
+
+/// Use of a target by jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetAccess {
+    /// They only read it.
+    Reads,
+    /// They only write or trim it.
+    Writes,
+    /// Both.
+    Both,
+}
+
+impl TargetAccess {
+    /// Use by two jobs together.
+    #[must_use]
+    pub fn and(self, other: TargetAccess) -> TargetAccess {
+        if self == other { self } else { TargetAccess::Both }
+    }
 }
 
 /// Identity of a file or device, by which two names of it are known as one.

@@ -105,6 +105,7 @@ impl Contents<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::TargetAccess;
 
     #[test]
     fn blocks_are_taken_from_all_parts_of_a_region() {
@@ -141,7 +142,7 @@ mod tests {
             assert!(monitored.own_cpu > Nanos::ZERO);
             monitored.targets[0].sampled
         };
-        let target = Target { path: path.clone(), start: 0, end: u64::MAX };
+        let target = Target { path: path.clone(), start: 0, end: u64::MAX, access: TargetAccess::Reads };
         let dirty = model::CachedBytes { bytes: BLOCK, dirty_bytes: Some(BLOCK) };
         assert_eq!(sampled(Some(dirty), target.clone()), None, "reading it would write it first");
         let Some(found) = sampled(None, target.clone()) else { return };

@@ -1,7 +1,7 @@
 //! Facts about the files and devices of the jobs: location, unwritten parts, cached parts.
 
 use crate::layers::{Layers, Live};
-use model::{CachedBytes, FileAttribute, GroupLimits, IoCap, MountFacts, TargetFacts, TargetIdentity};
+use model::{CachedBytes, FileAttribute, GroupLimits, IoCap, MountFacts, TargetAccess, TargetFacts, TargetIdentity};
 use rustix::fs::IFlags;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -25,10 +25,17 @@ pub struct Target {
     pub start: u64,
     /// End of the region: the byte after its last.
     pub end: u64,
+    /// Use that the job makes of it.
+    pub access: TargetAccess,
 }
 
 /// Adds the facts about targets that are not known yet; several regions of one target are merged.
 pub(crate) fn begin(root: &Path, targets: &[Target], known: &mut Vec<TargetFacts>) {
+    for facts in known.iter_mut() {
+        for again in targets.iter().filter(|target| target.path.as_path() == Path::new(&facts.path)) {
+            facts.access = facts.access.map(|access| access.and(again.access));
+        }
+    }
     let room = TARGETS_MAX.saturating_sub(known.len());
     let known_paths: HashSet<&Path> = known.iter().map(|facts| Path::new(&facts.path)).collect();
     // A job can have 100,000 files: they are looked up by path, and those beyond the limit are not kept.
@@ -39,6 +46,7 @@ pub(crate) fn begin(root: &Path, targets: &[Target], known: &mut Vec<TargetFacts
             Some(&place) => {
                 let one = &mut fresh[place];
                 (one.start, one.end) = (one.start.min(target.start), one.end.max(target.end));
+                one.access = one.access.and(target.access);
             }
             None if fresh.len() < room => {
                 places.insert(&target.path, fresh.len());
@@ -103,6 +111,7 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
     let mut facts = TargetFacts {
         path: path.display().to_string(),
         region_bytes: target.end.saturating_sub(target.start),
+        access: Some(target.access),
         device,
         ..TargetFacts::default()
     };

@@ -1,6 +1,7 @@
 //! A real loop device, when the test may make one.
 
 use measure::Nanos;
+use model::TargetAccess;
 use monitor::{Recorder, RunRecording, Target};
 use std::fs::{self, File};
 use std::io::Read;
@@ -72,7 +73,7 @@ fn a_loop_device_and_its_file_have_one_identity() {
     let upon = |options: &[&str]| Loop::over(&target.device, options, tempfile::tempdir().unwrap());
     let (above, shifted) = (upon(&[]), upon(&["--offset=4096"]));
     let paths = [&target.device, &image, &above.device, &shifted.device];
-    recorder.begin_targets(&paths.map(|path| Target { path: path.clone(), start: 0, end }));
+    recorder.begin_targets(&paths.map(|path| Target { path: path.clone(), start: 0, end, access: TargetAccess::Both }));
     let found = recorder.finish(Nanos::SECOND, &[]).monitored.targets;
     assert!(found[0].identity.is_some() && found[0].identity == found[1].identity, "{found:?}");
     assert_eq!(found[2].identity, found[0].identity, "a loop device over it");

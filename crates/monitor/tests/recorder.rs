@@ -1,7 +1,7 @@
 //! The monitor of a run over recorded trees: what changes between two recordings is what it reports.
 
 use measure::{Histogram, Nanos};
-use model::{CpuTicks, GroupGain, PressureGain, RequestGain};
+use model::{CpuTicks, GroupGain, PressureGain, RequestGain, TargetAccess};
 use monitor::{Account, Recorder, Target, WorkerSeen};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -334,7 +334,7 @@ fn a_sparse_file_is_known_to_be_one_before_the_run_begins() {
     file.sync_all().unwrap();
     let root = Path::new("/");
     let mut recorder = Recorder::start(root, &[&path], Nanos::SECOND, Nanos::ZERO);
-    let target = Target { path: path.clone(), start: 0, end: 1 << 20 };
+    let target = Target { path: path.clone(), start: 0, end: 1 << 20, access: TargetAccess::Reads };
     recorder.begin_targets(&[target.clone(), target]);
     let found = recorder.finish(Nanos::SECOND, &[]).monitored;
     let [facts] = &found.targets[..] else { panic!("{:?}", found.targets) };

@@ -5,7 +5,7 @@
 use super::note;
 use crate::run_facts::{bytes_asked, float};
 use measure::{Direction, text};
-use model::{Grade, Note, RunResult};
+use model::{Grade, Note, RunResult, TargetAccess, TargetFacts};
 
 /// A smaller fraction of unwritten bytes does not affect the result.
 const LEAST_SHARE: f64 = 0.02;
@@ -14,10 +14,14 @@ const LEAST_SHARE: f64 = 0.02;
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let Some(monitored) = &result.monitored else { return Vec::new() };
     let (read, written) = (bytes_asked(result, Direction::Read), bytes_asked(result, Direction::Write));
-    let known = || monitored.targets.iter().filter_map(|target| Some((target, target.unwritten_bytes?)));
+    // What is only written, as a new file is, says nothing of the reads.
+    let is_read = |target: &&TargetFacts| target.access != Some(TargetAccess::Writes);
+    let known =
+        || monitored.targets.iter().filter(is_read).filter_map(|target| Some((target, target.unwritten_bytes?)));
     let unwritten: u64 = known().map(|(_, bytes)| bytes).fold(0, u64::saturating_add);
-    // A run that writes at least as much as was unwritten fills its own holes.
-    if read == 0 || written >= unwritten {
+    // A run that writes at least as much as was unwritten fills its own holes; one that only reads a file fills none.
+    let fills = known().any(|(target, bytes)| bytes > 0 && target.access != Some(TargetAccess::Reads));
+    if read == 0 || (fills && written >= unwritten) {
         return Vec::new();
     }
     let region: u64 = known().map(|(target, _)| target.region_bytes).fold(0, u64::saturating_add);
@@ -54,5 +58,20 @@ mod tests {
         assert_eq!(notes[0].grade, Grade::NotAStorageResult);
         result.jobs[0].directions.write.bytes = u64::MAX / 2;
         assert_eq!(run(&result), [], "what a run writes itself is there");
+    }
+
+    #[test]
+    fn a_file_that_is_only_written_says_nothing_of_other_reads() {
+        let mut result = watched_random_read();
+        let targets = &mut result.monitored.as_mut().unwrap().targets;
+        targets[0].access = Some(TargetAccess::Reads);
+        let unwritten_bytes = Some(targets[0].region_bytes);
+        let new = TargetFacts { access: Some(TargetAccess::Writes), unwritten_bytes, ..targets[0].clone() };
+        targets.push(new);
+        assert_eq!(run(&result), [], "the writer's new file");
+        let targets = &mut result.monitored.as_mut().unwrap().targets;
+        targets[0].unwritten_bytes = unwritten_bytes;
+        result.jobs[0].directions.write.bytes = u64::MAX / 2;
+        assert!(run(&result)[0].sentence.starts_with("100 % of the region"), "writes to another file fill no holes");
     }
 }

@@ -29,6 +29,8 @@ struct RuleAnswer<'a> {
     rule: Rule,
     rounds: &'a [RuleObservation],
     answer: Answer,
+    /// False if the numbers are not of the storage.
+    is_of_storage: bool,
 }
 
 impl<'a> Report<'a> {
@@ -38,9 +40,20 @@ impl<'a> Report<'a> {
             // It was read before anything was measured.
             let rule = written.rule(self.question.units()).ok()?;
             let answers: Vec<Answer> = rounds.iter().map(|round| round.answer).collect();
-            Some(RuleAnswer { written, rule, rounds, answer: of_rounds(&answers) })
+            let is_of_storage = self.is_of_storage();
+            Some(RuleAnswer { written, rule, rounds, answer: of_rounds(&answers), is_of_storage })
         };
         rules.filter_map(answered).collect()
+    }
+
+    /// False if a finding says that the numbers are not of the storage: then there is no answer.
+    fn is_of_storage(&self) -> bool {
+        self.found.findings.refused.is_empty()
+    }
+
+    /// The answer that is given: none of numbers that are not of the storage, or of some rounds.
+    fn given(&self) -> Option<Answer> {
+        self.answer().filter(|_| self.found.cut.is_none() && self.is_of_storage())
     }
 
     /// The answer; `None` if the profile has no limits. To a number of units: yes if there is one.
@@ -95,6 +108,9 @@ impl<'a> Report<'a> {
         let profile = &self.question.profile;
         let place = format!("on {}{}", self.path.display(), self.question.scale());
         let answer = match (self.answer_of_rounds(), &self.found.until) {
+            _ if !self.is_of_storage() => {
+                format!("No answer, {place}: the numbers are not of the storage, for the reason above.")
+            }
             _ if self.search.is_some() && self.found.cut.is_none() => self.number_of_units(),
             _ if self.found.cut.is_some() => {
                 let done: usize = self.found.rates.iter().map(Vec::len).sum();
@@ -112,7 +128,7 @@ impl<'a> Report<'a> {
             ),
         };
         let mut all = vec![format!("{} {answer}", profile.question)];
-        all.extend(self.rates_are_enough_for());
+        all.extend(self.rates_are_enough_for().filter(|_| self.is_of_storage()));
         all.push(format!("Not covered: {}", profile.not_asked));
         all
     }
@@ -274,8 +290,8 @@ impl<'a> Report<'a> {
                 "units": self.question.units(),
                 "unit": self.question.profile.unit,
                 "search": self.search_document(),
-                "rates_are_enough_for": self.units_of_rates(),
-                "answer": self.answer().filter(|_| self.found.cut.is_none()).map(word),
+                "rates_are_enough_for": self.units_of_rates().filter(|_| self.is_of_storage()),
+                "answer": self.given().map(word),
                 "seconds_until_spent": self.found.until.as_ref().map(|(seconds, _)| seconds),
                 "tests": (0..self.question.profile.tests.len()).map(test).collect::<Vec<_>>(),
                 "not_asked": self.question.profile.not_asked,
@@ -300,14 +316,16 @@ impl RuleAnswer<'_> {
         let range = self.range().unwrap_or_else(|| "not measured".to_owned());
         let yes = self.rounds.iter().filter(|round| round.answer == Answer::Yes).count();
         let strength = if self.written.advice { "advised" } else { "wanted" };
+        let (number, limit) = (&self.written.number, limit(&self.rule));
+        let part = if self.rule.part == Part::Sync { "syncs" } else { "I/Os" };
+        let counted = format!("{} {part}", text::number(measure::float(ios)));
+        if !self.is_of_storage {
+            return format!("{number} {range}, {strength} {limit}: not judged ({counted})");
+        }
+        let rounds = self.rounds.len();
         format!(
-            "{} {range}, {strength} {}: {} ({yes} of {} rounds say yes; {} {})",
-            self.written.number,
-            limit(&self.rule),
-            word(self.answer),
-            self.rounds.len(),
-            text::number(measure::float(ios)),
-            if self.rule.part == Part::Sync { "syncs" } else { "I/Os" },
+            "{number} {range}, {strength} {limit}: {} ({yes} of {rounds} rounds say yes; {counted})",
+            word(self.answer)
         )
     }
 
@@ -323,7 +341,7 @@ impl RuleAnswer<'_> {
                 times: known(round.value),
                 low: known(ends.map(|[low, _]| low)),
                 high: known(ends.map(|[_, high]| high)),
-                answer: word(round.answer).to_owned(),
+                answer: word(if self.is_of_storage { round.answer } else { Answer::CannotTell }).to_owned(),
             }
         };
         LimitedRule {
@@ -355,7 +373,7 @@ impl RuleAnswer<'_> {
             "unit": match self.rule.number { Number::Iops => "per_second", Number::Bandwidth => "bytes_per_second", _ => "ns" },
             "limit": self.rule.limit,
             "is_advice": self.written.advice,
-            "answer": word(self.answer),
+            "answer": self.is_of_storage.then(|| word(self.answer)),
             "rounds": self.rounds.iter().map(round).collect::<Vec<_>>(),
             "source": self.written.source,
             "date": self.written.date,

@@ -9,7 +9,7 @@ use crate::{Event, RunError, RunOptions};
 use load::SharedZones;
 use load::verify::Verifier;
 use measure::Direction;
-use model::JobError;
+use model::{JobError, TargetAccess};
 use monitor::Target;
 use plan::{JobPlan, Mix, Plan, WorkerPlan};
 use std::collections::BTreeSet;
@@ -176,9 +176,23 @@ pub(super) fn targets_read(workers: &[WorkerPlan<'_>], prepared: &[WorkerInput])
 
 fn files_of<'a, 'p: 'a>(workers: impl Iterator<Item = (&'a WorkerPlan<'p>, &'a WorkerInput)>) -> Vec<Target> {
     let wanted = workers.filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
-    let files = wanted.flat_map(|(_, ready)| &ready.files);
-    let seen = files.filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));
-    seen.map(|file| Target { path: file.path.clone(), start: file.region.start, end: file.region.end }).collect()
+    let files = wanted.flat_map(|(worker, ready)| ready.files.iter().map(|file| (access_of(worker.job), file)));
+    let seen = files.filter(|(_, file)| matches!(file.kind, FileKind::Regular | FileKind::Block));
+    let target = |(access, file): (TargetAccess, &PlannedFile)| Target {
+        path: file.path.clone(),
+        start: file.region.start,
+        end: file.region.end,
+        access,
+    };
+    seen.map(target).collect()
+}
+
+fn access_of(job: &JobPlan) -> TargetAccess {
+    match job.load.mix {
+        Mix::Only(Direction::Read) => TargetAccess::Reads,
+        Mix::Only(Direction::Write | Direction::Trim) | Mix::TrimWrite => TargetAccess::Writes,
+        Mix::ReadWrite => TargetAccess::Both,
+    }
 }
 
 /// A seed from the system, for jobs without a repeatable sequence.

@@ -314,10 +314,13 @@ fn shares_of_calls(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
     })
 }
 
-/// Each I/O has one depth. Flushes and the I/Os of a ramp are counted here, and not among the I/Os: then it is more.
+/// Each I/O has one depth. Flushes and the I/Os of a ramp are counted here, and not among the I/Os: then it is more. Those
+/// in flight at the end of a ramp are counted at their completion, and not here: then it is less.
 fn depths(_: &ReadRun, job: &ReadJob) -> Option<Impossible> {
     let sum: f64 = job.depth_percent.iter().sum();
-    (sum > 0.0 && sum < 99.0 - 0.1 * job.depth_percent.len() as f64)
+    let ios: f64 = job.directions.iter().filter_map(|direction| direction.ios).sum();
+    let edges = if ios > 0.0 { (100.0 * at_the_edges(job) / ios).min(50.0) } else { 0.0 };
+    (sum > 0.0 && sum < 99.0 - edges - 0.1 * job.depth_percent.len() as f64)
         .then(|| sum_of_shares(job, "the shares of the depths", sum))
 }
 
