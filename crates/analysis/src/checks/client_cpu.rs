@@ -4,9 +4,10 @@
 
 use super::note;
 use crate::limiter::device::is_full;
+use crate::limiter::limited_by;
 use crate::run_facts::{RunFacts, float, polls};
 use measure::{Nanos, text};
-use model::{Grade, Note, RunResult};
+use model::{Grade, Limiter, Note, RunResult};
 
 /// A worker that is on a CPU, or waiting for one, for this fraction of the time hardly waits for a device.
 const BUSY: f64 = 0.95;
@@ -50,7 +51,13 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let evidence =
         [("on_cpu_percent", percent(on)), ("run_delay_percent", percent(delay)), ("steal_percent", percent(steal))];
     let grade = if on + waiting > BUSY { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
-    vec![note(grade, format!("{what}: the tester, not the disk, was the limit"), &evidence)]
+    // One run has one limit: what is said of it elsewhere is said here.
+    let other = limited_by(result).map(|limit| limit.limiter).filter(|limiter| *limiter != Limiter::ClientCpu);
+    let meaning = match other.filter(|_| grade == Grade::ValidWithLimits) {
+        Some(limiter) => format!("that is in its latencies; the limit was another one ({})", limiter.title()),
+        None => "the tester, not the disk, was the limit".to_owned(),
+    };
+    vec![note(grade, format!("{what}: {meaning}"), &evidence)]
 }
 
 fn percent(share: f64) -> f64 {
@@ -85,6 +92,20 @@ mod tests {
         assert!(run(&result)[0].sentence.starts_with("a worker waited for a processor 45 % of the time"));
         workload(&mut result).polls = true;
         assert_eq!(run(&result), []);
+    }
+
+    #[test]
+    fn a_wait_for_a_cpu_is_not_the_limit_where_another_is_named() {
+        let mut result = watched_random_read();
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.workers.iter_mut().for_each(|worker| worker.run_delay = Some(Nanos::from_millis(100)));
+            interval.workers[3].run_delay = Some(Nanos::from_millis(450));
+            (interval.devices[0].in_queue_ms, interval.devices[0].busy_ms) = (5_500, 990);
+        }
+        let limiter = limited_by(&result).unwrap().limiter;
+        assert_eq!(limiter, Limiter::Device);
+        let sentence = &run(&result)[0].sentence;
+        assert!(sentence.ends_with("that is in its latencies; the limit was another one (device)"), "{sentence}");
     }
 
     #[test]

@@ -4,9 +4,8 @@
 //! level down to the lowest devices; only reads of them if the run writes to a file system.
 
 use super::note;
-use crate::limiter::device::others_share;
+use crate::limiter::device::others;
 use crate::run_facts::RunFacts;
-use measure::text;
 use model::{Grade, Note, RunResult};
 
 /// A smaller fraction of foreign traffic is normal background activity.
@@ -22,7 +21,8 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 fn judge(result: &RunResult) -> Option<Note> {
     let seen = RunFacts::of(result)?;
     seen.monitored?;
-    let (share, own, at_device) = others_share(&seen);
+    let found = others(&seen)?;
+    let share = found.share;
     let moved = seen.devices().map(|(_, gain)| gain.reads.sectors + gain.writes.sectors).max().unwrap_or(0);
     let others_per_second = share * seen.per_second(512 * moved);
     (share >= LEAST_SHARE && others_per_second >= LEAST_BYTES_PER_SECOND).then(|| {
@@ -33,14 +33,13 @@ fn judge(result: &RunResult) -> Option<Note> {
             );
             return note(Grade::NotChecked, sentence, &[("other_members", f64::from(others)), ("others_percent", 100.0 * share)]);
         }
-        let sentence = format!("other programs made {} of this disk's traffic", text::percent(share));
         let evidence = [
-            ("own_bytes", own),
-            ("device_bytes", at_device),
+            ("own_bytes", found.own),
+            ("device_bytes", found.top),
             ("others_bytes_per_second", others_per_second),
             ("others_percent", 100.0 * share),
         ];
-        note(Grade::ValidWithLimits, sentence, &evidence)
+        note(Grade::ValidWithLimits, found.sentence(), &evidence)
     })
 }
 
@@ -56,7 +55,7 @@ mod tests {
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.devices[0].writes.sectors = 9_000;
         }
-        assert_eq!(run(&result)[0].sentence, "other programs made 22 % of this disk's traffic");
+        assert_eq!(run(&result)[0].sentence, "other programs made 22 % of the traffic of sda");
     }
 
     #[test]
@@ -88,6 +87,6 @@ mod tests {
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.devices[0].reads.sectors += 24_000;
         }
-        assert_eq!(run(&result)[0].sentence, "other programs made 25 % of this disk's traffic");
+        assert_eq!(run(&result)[0].sentence, "other programs made 25 % of the traffic of sda");
     }
 }

@@ -83,7 +83,7 @@ pub struct ComparedTest {
     pub rows: Vec<MetricRow>,
     /// Errors of one side, or of both.
     pub failed: [Option<String>; 2],
-    /// Other programs that made runs slower: `2 of 5 runs, neighbour: other programs made 40 % of this disk's traffic`.
+    /// Other programs that made runs slower: `2 of 5 runs, neighbour: other programs made 40 % of the traffic of sda`.
     pub disturbed: [Option<String>; 2],
 }
 

@@ -47,8 +47,28 @@ fn shortest_ms(seen: &RunFacts<'_>) -> Option<f64> {
     latencies.filter_map(|latency| latency.moments.minimum()).min().map(|shortest| shortest.as_secs_f64() * 1e3)
 }
 
-/// I/O of others on the same devices: its fraction of the traffic, bytes of this run and of the topmost devices.
-pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
+/// I/O of others on the same devices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Others<'a> {
+    /// Its fraction of the traffic.
+    pub(crate) share: f64,
+    /// Kernel name of the device that it is on: a disk below a loop device has programs that the loop device has not.
+    pub(crate) device: &'a str,
+    /// Bytes of this run.
+    pub(crate) own: f64,
+    /// Bytes at the topmost devices.
+    pub(crate) top: f64,
+}
+
+impl Others<'_> {
+    /// `other programs made 22 % of the traffic of sda`.
+    pub(crate) fn sentence(&self) -> String {
+        format!("other programs made {} of the traffic of {}", text::percent(self.share.min(1.0)), self.device)
+    }
+}
+
+/// I/O of others on the same devices; `None` without devices.
+pub(crate) fn others<'a>(seen: &RunFacts<'a>) -> Option<Others<'a>> {
     let moved = |of: fn(&DeviceFacts) -> bool| {
         let sum = |count: fn(&DeviceGain) -> u64| -> u64 {
             seen.devices()
@@ -80,8 +100,14 @@ pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
         if all == 0 { 0.0 } else { float(more) / float(all) }
     };
     let below_top = [0, 1].map(|index| own[index].max(top[index]));
-    let share = excess(top, own).max(excess(leaf, below_top));
-    (share, float(own[0] + own[1]), float(top[0] + top[1]))
+    let (above, below) = (excess(top, own), excess(leaf, below_top));
+    // Of several devices the one with most traffic.
+    let most = |of: fn(&DeviceFacts) -> bool| {
+        let traffic = |(_, gain): &(&DeviceFacts, &DeviceGain)| gain.reads.sectors.saturating_add(gain.writes.sectors);
+        seen.devices().filter(|(facts, _)| of(facts)).max_by_key(traffic).map(|(facts, _)| facts.name.as_str())
+    };
+    let device = if below > above { most(|facts| facts.leaf) } else { most(|facts| facts.top) }?;
+    Some(Others { share: above.max(below), device, own: float(own[0] + own[1]), top: float(top[0] + top[1]) })
 }
 
 /// I/O of other programs on the same device.
@@ -90,13 +116,11 @@ pub(crate) fn neighbour(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     if seen.other_members().is_some() {
         return None;
     }
-    let (share, own, top) = others_share(seen);
-    let (facts, _, busy) = seen.busiest()?;
-    (share >= OTHERS && busy >= HALF_IDLE).then(|| {
-        let sentence =
-            format!("other programs made {} of the traffic of {}", text::percent(share.min(1.0)), facts.name);
-        let evidence = [("own_bytes", own), ("device_bytes", top), ("busy_percent", 100.0 * busy)];
-        verdict(Limiter::Neighbour, share, sentence, &evidence)
+    let others = others(seen)?;
+    let (_, _, busy) = seen.busiest()?;
+    (others.share >= OTHERS && busy >= HALF_IDLE).then(|| {
+        let evidence = [("own_bytes", others.own), ("device_bytes", others.top), ("busy_percent", 100.0 * busy)];
+        verdict(Limiter::Neighbour, others.share, others.sentence(), &evidence)
     })
 }
 

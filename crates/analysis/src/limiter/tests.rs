@@ -279,7 +279,7 @@ fn a_neighbour_below_a_loop_device_is_seen_too() {
         gain.reads.sectors *= 4;
         interval.devices.push(gain);
     });
-    check(&result, Limiter::Neighbour, 74.9..=75.1, "75 %");
+    check(&result, Limiter::Neighbour, 74.9..=75.1, "other programs made 75 % of the traffic of sdb");
 }
 
 #[test]
