@@ -41,7 +41,7 @@ pub use limiter::{group_limits_ios, limited_by_group};
 use model::RunResult;
 pub use model::{percentile_as_fact, samples_needed};
 pub use report_card::{WorkloadGrades, verdict};
-pub use summary::{Elsewhere, Load, Rank, best_value, sentences, sentences_over};
+pub use summary::{Elsewhere, Load, Rank, best_system, best_value, sentences, sentences_over};
 
 /// Runs the checks on a result, and determines its limiting resource and its phases. All are stored in the result, and
 /// so in its JSON. A limit and phases that the run itself found stay if its samples are not in the result.

@@ -8,6 +8,8 @@ use measure::text;
 const NEAR_PEAK: f64 = 0.9;
 /// Most values that a sentence names as within the noise of the best.
 const MOST_RIVALS: usize = 3;
+/// Most systems whose share of the best is stated: with the best as many as an overlay draws.
+const MOST_SHARES: usize = 11;
 /// A gain of less than half a percent would print as 0 %.
 const NO_GAIN: f64 = 0.005;
 
@@ -270,16 +272,64 @@ pub fn best_value(what: &str, rank: Rank, values: &[(String, Level)]) -> Option<
             rounds_of(top)
         ));
     }
-    let sure = if others().all(|(_, point)| compared(point) == Difference::BeyondNoise) {
-        format!(", beyond the noise of {}", rounds_of(top))
-    } else {
-        " in one round".to_owned()
-    };
     let share = text::percent(rank.of(second) / rank.of(top));
-    Some(format!(
-        "{what} reach the most {unit} with {best}: {}{sure}; with {next} it is {share} of that.{of_memory}",
-        amount(top)
-    ))
+    let (top_amount, rounds) = (amount(top), rounds_of(top));
+    Some(match others().all(|(_, point)| compared(point) == Difference::BeyondNoise) {
+        true => format!(
+            "{what} reach the most {unit} with {best}: {top_amount}, beyond the noise of {rounds}; with {next} it is \
+             {share} of that.{of_memory}"
+        ),
+        // Which of two is faster, one round of each cannot say: the noise between rounds is not known.
+        false => format!(
+            "{what} had the most {unit} with {best}: {top_amount} in one round; with {next} it is {share} of that; one \
+             round cannot tell which is best.{of_memory}"
+        ),
+    })
+}
+
+/// All words with commas between them; of more than `most` the first ones, and the number of the rest.
+fn named_up_to(words: &[String], most: usize) -> String {
+    match words.get(most..) {
+        None | Some([]) => words.join(", "),
+        Some(rest) => format!("{} and {} more", words[..most].join(", "), rest.len()),
+    }
+}
+
+/// Which of several systems has the most IOPS at its peak, or that it is not known, and how far the others are from
+/// it; empty below two systems.
+pub fn best_system(systems: &[(String, Level)]) -> Vec<String> {
+    let mut ranked: Vec<&(String, Level)> = systems.iter().collect();
+    ranked.sort_by(|one, other| other.1.iops.total_cmp(&one.1.iops));
+    let [(best, top), others @ ..] = ranked.as_slice() else { return Vec::new() };
+    if others.is_empty() || top.iops <= 0.0 {
+        return Vec::new();
+    }
+    let compared = |point: &Level| difference(&point.rates, &top.rates);
+    let alike: Vec<String> = others
+        .iter()
+        .filter(|(_, point)| compared(point) == Difference::WithinNoise)
+        .map(|(name, _)| name.clone())
+        .collect();
+    let (count, top_amount) = (systems.len(), amount(top));
+    let answer = if others.iter().any(|(_, point)| compared(point) == Difference::OneRound) {
+        format!(
+            "Which of the {count} is best is not known from one round each; the highest peak is that of {best}, \
+             {top_amount}."
+        )
+    } else if alike.is_empty() {
+        format!("The best of the {count} is {best}: {top_amount} at its peak, beyond the noise of {}.", rounds_of(top))
+    } else {
+        let verb = if alike.len() > 1 { "lie" } else { "lies" };
+        format!(
+            "Which of the {count} is best is not known: the highest peak is that of {best}, {top_amount}, but {} {verb} \
+             within the noise of {}.",
+            text::listed_up_to(&alike, MOST_RIVALS),
+            rounds_of(top)
+        )
+    };
+    let of_top = |(name, point): &&(String, Level)| format!("{name} {}", text::percent(point.iops / top.iops));
+    let shares: Vec<String> = others.iter().map(of_top).collect();
+    vec![answer, format!("Peaks of the others, as shares of it: {}.", named_up_to(&shares, MOST_SHARES))]
 }
 
 #[cfg(test)]
@@ -383,7 +433,8 @@ mod tests {
         let once = [named("libaio", point(1, 9_000, 100)), named("io_uring", point(1, 10_000, 100))];
         assert_eq!(
             best_value("reads", Rank::Ios, &once).unwrap(),
-            "Reads reach the most IOPS with io_uring: 10,000 IOPS (78.1 MiB/s) in one round; with libaio it is 90 % of that."
+            "Reads had the most IOPS with io_uring: 10,000 IOPS (78.1 MiB/s) in one round; with libaio it is 90 % of that; \
+             one round cannot tell which is best."
         );
         let noisy =
             [named("libaio", rounds(1, [7_000, 9_000, 12_000])), named("io_uring", rounds(1, [7_000, 9_100, 11_000]))];
@@ -391,5 +442,34 @@ mod tests {
             best_value("reads", Rank::Bytes, &noisy).unwrap(),
             "Reads: the highest MiB/s are those with io_uring, 9,100 IOPS (71.1 MiB/s), but libaio lies within the noise of 3 rounds."
         );
+    }
+
+    #[test]
+    fn the_best_of_several_systems_is_named_only_beyond_the_noise() {
+        let named = |name: &str, point: Level| (name.to_owned(), point);
+        let once =
+            [named("a", point(1, 9_000, 100)), named("b", point(8, 10_000, 100)), named("c", point(1, 5_000, 100))];
+        assert_eq!(
+            best_system(&once),
+            [
+                "Which of the 3 is best is not known from one round each; the highest peak is that of b, 10,000 IOPS (78.1 MiB/s).",
+                "Peaks of the others, as shares of it: a 90 %, c 50 %."
+            ]
+        );
+        let far = [named("a", rounds(1, [4_000, 4_010, 4_020])), named("b", rounds(1, [8_000, 8_010, 8_020]))];
+        assert_eq!(
+            best_system(&far)[0],
+            "The best of the 2 is b: 8,010 IOPS (62.6 MiB/s) at its peak, beyond the noise of 3 rounds."
+        );
+        let near = [named("a", rounds(1, [7_000, 9_000, 12_000])), named("b", rounds(1, [7_000, 9_100, 11_000]))];
+        assert!(
+            best_system(&near)[0].ends_with("but a lies within the noise of 3 rounds."),
+            "{:?}",
+            best_system(&near)
+        );
+        let many: Vec<_> =
+            (0..200_u32).map(|at| named(&format!("s{at}"), point(1, 9_000 - u64::from(at), 100))).collect();
+        assert!(best_system(&many)[1].ends_with(", s11 99.9 % and 188 more."), "{:?}", best_system(&many));
+        assert!(best_system(&far[..1]).is_empty() && best_system(&[]).is_empty());
     }
 }

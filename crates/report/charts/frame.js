@@ -1,8 +1,8 @@
 // What charts of ordinary axes share: the head, the notes, panels below each other, axes and the legend.
 'use strict';
 
-// Colours of systems, after Okabe and Ito; each is seen on white and on black.
-plumb.systems = ['#0072b2', '#d55e00', '#00845f', '#b8508f', '#a87400', '#2d8cc4', '#7a4fbf', '#6f7a8a'];
+// Colours of systems, after Okabe and Ito, and four more: as many as an overlay has systems. Each is seen on white and on black.
+plumb.systems = ['#0072b2', '#d55e00', '#00845f', '#b8508f', '#a87400', '#2d8cc4', '#7a4fbf', '#6f7a8a', '#4d7c0f', '#c04a62', '#4a5bd4', '#956650'];
 plumb.systemColour = (index) => plumb.systems[index % plumb.systems.length];
 
 // Title, sentences and notes: marks, where the drawing begins, and how much the notes need below it.

@@ -10,6 +10,9 @@ plumb.heights.overlay = (data, look) => {
   return sheet.bottom + 34 + sheet.frame.below;
 };
 
+// Most systems with all of their percentiles.
+plumb.mostInFull = 4;
+
 // A system has its colour in all pictures of a page.
 plumb.overlayColour = (data, index) => plumb.systemColour(((data.colours || [])[index]) ?? index);
 
@@ -125,15 +128,17 @@ plumb.charts.overlay = (data, look) => {
   const kinds = [
     ['average_ns', 'avg', 'solid', 2.2], ['p95_ns', 'p95', [12, 4], 1.2], ['p99_ns', 'p99', [7, 4], 1.2], ['p9999_ns', 'p99.99', [2, 3], 1.1], ['max_ns', 'max', [2, 2], 1],
   ].filter(([, name]) => plumb.shows(look, name));
+  // Of many systems one line each can be distinguished; the others are said where a point is pointed at.
+  const drawn = names.length > plumb.mostInFull ? kinds.slice(0, 1) : kinds;
   const top = frame.top + plumb.legendHeight(names, look, left) + 12;
   const height = look.height - top - frame.below - 50;
   const panels = [{ top, height: height * 0.46 - 26 }, { top: top + height * 0.46, height: height * 0.25 - 26 }, { top: top + height * 0.71, height: height * 0.29 }];
-  const values = levels.flatMap((level) => kinds.map(([key]) => level[key]));
+  const values = levels.flatMap((level) => drawn.map(([key]) => level[key]));
   const latencies = plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target], { gridIndex: 0 });
   // A line's name stands at its end where no other name does; the averages come first.
   const most = Math.max(...values.filter((value) => value > 0), target, 1);
   const at = (value) => panels[0].height * (look.scale === 'linear' ? value / most : Math.log(value / latencies.min) / Math.log(latencies.max / latencies.min));
-  const ends = kinds.flatMap(([key, kind]) => data.systems.map(([, system], index) => {
+  const ends = drawn.flatMap(([key, kind]) => data.systems.map(([, system], index) => {
     const last = loads.map((load) => system.levels.find((level) => level.load === load)).filter((level) => level && level[key] > 0).pop();
     return { kind, index, load: last && last.load, at: last && at(last[key]) };
   }));
@@ -151,7 +156,7 @@ plumb.charts.overlay = (data, look) => {
     }),
   });
   const series = data.systems.flatMap(([, system], index) => [
-    ...kinds.map(([key, kind, type, width]) => line(system, index, 0, kind, type, width, (level) => level[key])),
+    ...drawn.map(([key, kind, type, width]) => line(system, index, 0, kind, type, width, (level) => level[key])),
     line(system, index, 1, 'avg', 'solid', 2.2, (level) => level.average_ns),
     line(system, index, 2, 'throughput', 'solid', 2.2, (level) => level.rate),
   ]);

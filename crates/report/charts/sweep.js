@@ -108,6 +108,15 @@ plumb.sweepHeadLines = (data, look, left) => {
   return lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13, bold)).map((line) => [line, fill, bold])).slice(0, look.narrow ? 14 : 8);
 };
 
+// Values without an order, such as engines, have nothing between them that a line could show.
+plumb.sweepIsOfWords = (data) => data.levels.some((level) => level.word);
+
+// The level with the most throughput, if it is beyond the noise of the rounds of all; -1 if one round each cannot tell.
+plumb.sweepPeak = (levels) => {
+  const ends = levels.map((level) => (level.rounds && level.iops > 0 ? [level.rounds.low_iops, level.rounds.high_iops].map((iops) => (iops * level.rate) / level.iops) : undefined));
+  return ends.findIndex((one, index) => one && ends.every((other, place) => place === index || (other && other[1] < one[0])));
+};
+
 // A level's name as long as there is room for it; its bare number where not.
 plumb.sweepName = (level, room, font) => plumb.longest([level.label, level.word || plumb.count(level.load)], room, font);
 
@@ -239,14 +248,14 @@ plumb.sweepLines = (data, look, sheet, scale) => {
   const known = (key) => data.levels.map((level, index) => [index, level[key]]).filter(([, value]) => value > 0);
   const point = ([index, value]) => [sheet.column[index], scale.at(value)];
   const both = data.levels.map((level, index) => index).filter((index) => data.levels[index].p95_ns > 0 && data.levels[index].p99_ns > 0);
-  if (both.length > 1 && plumb.shows(look, 'p95') && plumb.shows(look, 'p99')) {
+  if (both.length > 1 && !plumb.sweepIsOfWords(data) && plumb.shows(look, 'p95') && plumb.shows(look, 'p99')) {
     const up = both.map((index) => point([index, data.levels[index].p99_ns]));
     const down = both.map((index) => point([index, data.levels[index].p95_ns])).reverse();
     marks.push({ shape: { type: 'polygon', shape: { points: [...up, ...down] }, style: { fill: look.wedge } } });
   }
   for (const kind of plumb.sweepKinds(look)) {
     const points = known(kind.key).map(point);
-    if (points.length > 1) marks.push({ shape: plumb.line(points, kind.stroke, kind.width, kind.dash) });
+    if (points.length > 1 && !plumb.sweepIsOfWords(data)) marks.push({ shape: plumb.line(points, kind.stroke, kind.width, kind.dash) });
   }
   return marks;
 };
@@ -406,7 +415,7 @@ plumb.sweepQueueing = (data, look, sheet) => {
     if (!look.narrow) marks.push({ shape: { ...plumb.text(0, 0, side, look.font(10), look.soft, 'center', { lineHeight: 13 }), x: sheet.right + 58, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
   }
   marks.push({ shape: plumb.line([[sheet.left, top], [sheet.left, bottom]], look.axis, 1), }, { shape: plumb.line([[sheet.right, top], [sheet.right, bottom]], look.axis, 1) });
-  if (points.length > 1) marks.push({ shape: plumb.line(points, look.average, 2.2) });
+  if (points.length > 1 && !plumb.sweepIsOfWords(data)) marks.push({ shape: plumb.line(points, look.average, 2.2) });
   data.levels.forEach((level, index) => {
     const [x, y] = points[index];
     const { says } = values[index];
@@ -438,7 +447,7 @@ plumb.sweepThroughput = (data, look, sheet) => {
     marks.push({ shape: plumb.line([[sheet.left, at(tick)], [sheet.right, at(tick)]], tick === 0 ? look.axis : look.line, 1) });
     marks.push({ shape: plumb.text(sheet.left - 7, at(tick), plumb.number(tick), look.font(11), look.ink, 'right') });
   }
-  const peak = data.levels.findIndex((level) => mib(level.rate) === highest);
+  const peak = plumb.sweepPeak(data.levels);
   data.levels.forEach((level, index) => {
     const wide = Math.min(sheet.spacing * 0.78, 115);
     const x = sheet.column[index] + sheet.width / 2 - wide / 2 - 3 - Math.min(sheet.spacing * 0.19, 28);

@@ -227,6 +227,46 @@ fn an_overlay_draws_each_system_in_three_panels() {
 }
 
 #[test]
+fn ten_systems_are_ten_lines_of_ten_colours_and_one_answer() {
+    let systems: Vec<_> = (0..10)
+        .map(|at| (format!("disk{at}"), sweep(&format!("disk{at}"), 90.0 + 10.0 * f64::from(at), 8.0)))
+        .collect();
+    let data = Overlay::of("random read 8 KiB", systems);
+    let sentences = data.sentences.join(" ");
+    assert!(
+        sentences.starts_with("Which of the 10 is best is not known from one round each; the highest peak"),
+        "{sentences}"
+    );
+    assert!((1..10).all(|at| sentences.contains(&format!("disk{at} "))), "{sentences}");
+    let svg = drawn("ten", "overlay", &data, &plain("overlay"));
+    let strokes: std::collections::BTreeSet<&str> =
+        svg.split("stroke=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let colours =
+        ["#0072b2", "#d55e00", "#00845f", "#b8508f", "#a87400", "#2d8cc4", "#7a4fbf", "#6f7a8a", "#4d7c0f", "#c04a62"];
+    assert!(colours.iter().all(|colour| strokes.contains(colour)), "{strokes:?}");
+    assert_eq!(svg.matches("stroke-dasharray=\"7,4\"").count(), 0, "no line of a p99");
+}
+
+#[test]
+fn engines_of_one_round_have_no_star_and_no_line_between() {
+    let of = |rounds: Option<[f64; 2]>| {
+        let mut data = sweep("ssd", 90.0, 8.0);
+        data.load = "engine".into();
+        data.levels.truncate(2);
+        for (level, word) in data.levels.iter_mut().zip(["psync", "io_uring"]) {
+            level.word = Some(word.to_owned());
+            let iops = level.iops;
+            let [low_iops, high_iops] = rounds.unwrap_or_default().map(|part| part * iops);
+            level.rounds = rounds.map(|_| Rounds { count: 5, low_iops, high_iops });
+        }
+        drawn("engines", "sweep", &data, &plain("sweep"))
+    };
+    assert!(!of(None).contains('★'));
+    assert!(of(Some([0.99, 1.01])).contains('★'));
+    assert!(!of(Some([0.1, 9.0])).contains('★'), "within the noise");
+}
+
+#[test]
 fn systems_of_one_level_have_a_bar_each_with_its_interval() {
     let one = |name: &str, alone_us: f64, rounds: &[f64]| {
         let mut sweep = sweep(name, alone_us, 8.0);

@@ -302,6 +302,10 @@ impl<'a> Claim<'a> {
         if let Some((subject, rest)) = text.split_once(" peak at ") {
             self.peak(subject, rest);
         } else if let Some((subject, rest)) = text.split_once(" reach the most ") {
+            assert!(rest.contains(", beyond the noise of "), "{}", self.sentence);
+            self.best_value(subject, rest);
+        } else if let Some((subject, rest)) = text.split_once(" had the most ") {
+            let rest = rest.strip_suffix("; one round cannot tell which is best").expect("no verdict of one round");
             self.best_value(subject, rest);
         } else if let Some((subject, rest)) = text.split_once(": the highest ") {
             self.best_within_noise(subject, rest);

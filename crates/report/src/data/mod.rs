@@ -30,4 +30,5 @@ pub(crate) use of_measurements::test_in_words;
 pub use of_measurements::{card, sweeps};
 pub use series::{Change, Line, Panel, Series, Ticks, Unit};
 pub use surface::Surface;
+pub(crate) use sweep::MOST_IN_WORDS;
 pub use sweep::{Overlay, Sweep};

@@ -1,6 +1,6 @@
 //! Data of the three-panel chart: one workload at increasing load.
 
-use analysis::Level;
+use analysis::{Level, best_system};
 use serde::{Deserialize, Serialize};
 
 /// One workload at several load levels.
@@ -44,16 +44,22 @@ pub struct Overlay {
     pub notes: Vec<String>,
 }
 
+/// Most systems that have a sentence each; of more, only their comparison is stated.
+pub(crate) const MOST_IN_WORDS: usize = 3;
+
 impl Overlay {
     /// Overlays named sweeps.
     pub fn of(title: &str, systems: Vec<(String, Sweep)>) -> Overlay {
         let first = systems.first().map(|(_, sweep)| sweep);
+        let mut sentences = best_system(&peaks(&systems));
+        if systems.len() <= MOST_IN_WORDS {
+            sentences.extend(
+                systems.iter().filter_map(|(name, sweep)| Some(format!("{name}: {}", sweep.sentences.first()?))),
+            );
+        }
         Overlay {
             title: title.to_owned(),
-            sentences: systems
-                .iter()
-                .filter_map(|(name, sweep)| Some(format!("{name}: {}", sweep.sentences.first()?)))
-                .collect(),
+            sentences,
             load: first.map(|sweep| sweep.load.clone()).unwrap_or_default(),
             target_ns: first.and_then(|sweep| sweep.target_ns),
             colours: (0..systems.len()).collect(),
@@ -64,4 +70,14 @@ impl Overlay {
             systems,
         }
     }
+}
+
+/// The level of each system with the most IOPS, without those that are not of its storage or contradict themselves.
+fn peaks(systems: &[(String, Sweep)]) -> Vec<(String, Level)> {
+    let peak = |(name, sweep): &(String, Sweep)| {
+        let credible = sweep.levels.iter().filter(|level| level.at_work.is_none() && !level.from_memory);
+        let level = credible.max_by(|one, other| one.iops.total_cmp(&other.iops))?;
+        Some((name.clone(), level.clone()))
+    };
+    systems.iter().filter_map(peak).collect()
 }

@@ -17,6 +17,7 @@ mod time;
 
 pub use native::glance;
 
+use crate::data::MOST_IN_WORDS;
 use crate::data::of_measurements::MeasuredRow;
 use crate::page::{Page, Picture};
 use analysis::report_card::Profile;
@@ -256,6 +257,10 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
             let line = if sources.len() > 1 { format!("{}: {sentence}", source.name) } else { sentence.clone() };
             sentences.push(line);
         }
+    }
+    if material.names.len() > MOST_IN_WORDS {
+        let compared = material.compared();
+        sentences = if compared.is_empty() { sentences } else { compared };
     }
     if sentences.is_empty() {
         sentences = material.best_of_all();

@@ -90,6 +90,16 @@ impl Material {
         self.alike().iter().map(|group| self.overlay(group)).collect()
     }
 
+    /// Which system is best, for each workload that several have; with its name if there is more than one.
+    pub(super) fn compared(&self) -> Vec<String> {
+        let groups = self.alike();
+        let sentence = |group: &Vec<&SweepChart>| {
+            let peaks = self.overlay(group).sentences.into_iter().take(2).collect::<Vec<_>>().join(" ");
+            if groups.len() > 1 { format!("{}: {peaks}", group[0].workload) } else { peaks }
+        };
+        groups.iter().map(sentence).filter(|sentence| !sentence.is_empty()).collect()
+    }
+
     fn overlays(&self) -> Vec<Option<Drawing>> {
         let drawn = |group: &Vec<&SweepChart>| {
             let overlay = self.overlay(group);
@@ -123,8 +133,10 @@ impl Material {
         let ends = levels().min_by(by_load).zip(levels().max_by(by_load));
         let range = ends.map(|(first, last)| format!(" · {}", group[0].axis.range(first, last))).unwrap_or_default();
         let title = format!("{} · {}{range}", listed(&names), group[0].workload);
-        let systems = shown.iter().map(|one| (one.system.clone(), one.sweep.clone())).collect();
+        // Those without a colour are compared, too.
+        let systems = group.iter().map(|one| (one.system.clone(), one.sweep.clone())).collect();
         let mut overlay = Overlay::of(&title, systems);
+        overlay.systems.truncate(shown.len());
         overlay.colours = names.iter().map(|name| self.colour(name)).collect();
         overlay.notes.extend(of_sizes(shown));
         if group.len() > shown.len() {
