@@ -159,8 +159,26 @@ impl Command {
     }
 }
 
+/// The text of `plumb` alone: what to type first.
+const FIRST_LINES: &str = "\
+plumb survey .                     how fast is the disk under this directory?
+plumb ask etcd /var/lib/etcd       is this disk enough for a program?
+plumb fio job.fio                  run a job file as fio does
+plumb watch                        see what the disks do now
+plumb parse *.out                  read the output of fio, iozone or iostat
+plumb check run.json               is this result true?
+plumb compare old.json new.json    what changed, and is it more than noise?
+
+plumb measures storage, and says whether to believe the numbers.
+plumb --help lists all commands; plumb COMMAND --help has options and examples.
+";
+
 /// Parses the command line and runs the command.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
+    if words.len() == 1 {
+        Output::stdout().write(FIRST_LINES)?;
+        return Ok(0);
+    }
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Some(command), .. }) => command.run(),
         Ok(Cli { generate, command: None }) => crate::generate::run(&generate, Cli::command()),

@@ -26,7 +26,7 @@ const TESTS: &[(&str, &str)] = &[
     ("fio/tests/words/semantics.rs", "units_of_reports_follow_kb_base_and_unit_base"),
     ("load/src/content.rs", "a_percentage_that_compresses_is_met_within_two_percent"),
     ("load/src/content.rs", "scrambled_sectors_differ_and_change_in_24_bytes_only"),
-    ("load/src/review.rs", "a_batch_is_read_back_whenever_a_backlog_is_there_as_fio_does"),
+    ("load/src/review_tests.rs", "a_batch_is_read_back_whenever_a_backlog_is_there_as_fio_does"),
     ("load/src/tests/handling.rs", "a_block_larger_than_the_rest_ends_the_file_ranges_fit"),
     ("load/src/tests/handling.rs", "a_seed_of_ones_own_does_not_start_again_with_each_loop"),
     ("load/src/tests/handling.rs", "aligned_random_blocks_start_at_multiples_and_may_repeat"),

@@ -37,12 +37,6 @@ fn every_native_help_has_examples() {
 }
 
 #[test]
-fn no_words_show_the_help_and_fail() {
-    let run = plumb(place(), "").exits(1).complains("Usage: plumb");
-    assert_eq!(run.stdout, "");
-}
-
-#[test]
 fn mistakes_end_with_status_one_and_a_hint() {
     for (words, hint) in [
         ("surwey .", "survey"),
@@ -60,4 +54,12 @@ fn mistakes_end_with_status_one_and_a_hint() {
 fn a_closed_pipe_is_not_a_panic() {
     let shell = format!("{PLUMB} --help | true; exit ${{PIPESTATUS[0]}}");
     Run::new("bash", place()).words(["-c", &shell]).end().silent();
+}
+
+#[test]
+fn the_program_alone_says_what_to_type_first() {
+    let text = plumb(place(), "").succeeds().stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() == 10 && lines[0].starts_with("plumb survey . "), "{text}");
+    assert!(lines.iter().all(|line| line.len() <= 80), "{text}");
 }

@@ -45,7 +45,7 @@ fn a_slower_side_is_found_and_read_by_other_commands() {
     let words =
         [vec!["compare".to_owned(), "--old".to_owned()], side("a"), vec!["--new".to_owned()], side("b")].concat();
     let compared = run(&words).stdout;
-    assert!(compared.contains("in turns: compared as pairs") && compared.contains("▼ worse"), "{compared}");
+    assert!(compared.contains(" runs, in turns") && compared.contains("▼ worse"), "{compared}");
     assert!(text.contains("plumb compare --old plumb-versus-001/a-*.json --new plumb-versus-001/b-*.json"), "{text}");
 }
 

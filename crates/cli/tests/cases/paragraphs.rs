@@ -61,7 +61,7 @@ const FIO: [Row; 19] = [
     ),
     (
         "verify_policy: what a flush makes safe",
-        &["crates/load/src/review.rs only_flushed_writes_are_read_back_where_the_policy_says_so"],
+        &["crates/load/src/review_tests.rs only_flushed_writes_are_read_back_where_the_policy_says_so"],
     ),
     (
         "trims of a job that verifies later",
