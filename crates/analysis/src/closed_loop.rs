@@ -42,7 +42,20 @@ impl<'a> Users<'a> {
         let (workers, depth) = (self.job.workers.max(1), self.job.echo.iodepth.max(1));
         let is_stated = self.printed.is_none_or(|printed| printed.depth.is_some());
         let most = if is_stated { f64::from(workers) * f64::from(depth) } else { f64::INFINITY };
-        most * self.longest()
+        most * (self.longest() + self.before_the_start())
+    }
+
+    /// Longest time before the measured part that the I/Os of a user can bring into it: one in flight at the end of a ramp
+    /// counts whole. In nanoseconds.
+    pub(crate) fn before_the_start(&self) -> f64 {
+        let ramps = |workload: &plan::Workload| !workload.ramp.is_zero() || workload.ramp_bytes > 0;
+        // A report without options does not state whether there was a ramp.
+        let may_ramp = self.job.workload.as_ref().map_or(self.printed.is_some(), |workload| {
+            ramps(workload) || (workload.is_outline && self.printed.is_some())
+        });
+        let latencies = Direction::ALL.into_iter().filter_map(|direction| self.job.directions[direction].latency());
+        let longest = latencies.filter_map(|latency| latency.moments.maximum()).max().unwrap_or_default();
+        if may_ramp { longest.as_f64() } else { 0.0 }
     }
 
     /// The longest time that the I/Os can have taken, verification included. Reports have whole milliseconds.

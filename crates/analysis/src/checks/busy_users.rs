@@ -134,6 +134,19 @@ mod tests {
     }
 
     #[test]
+    fn an_io_that_began_in_the_ramp_counts_whole_and_accuses_nobody() {
+        let mut result = closed_loop(1, 10, Nanos::from_millis(300), Nanos::from_secs(3));
+        let latency = result.jobs[0].directions.read.total.as_mut().unwrap();
+        latency.moments.record(Nanos::from_millis(1_200));
+        assert_eq!(check(&result).unwrap().0, Grade::NotAStorageResult, "4.2 s of one user in 3 s");
+        workload(&mut result).ramp = Nanos::SECOND;
+        assert_eq!(check(&result), None, "one of them may have begun 1.2 s before");
+        let latency = result.jobs[0].directions.read.total.as_mut().unwrap();
+        (0..3).for_each(|_| latency.moments.record(Nanos::from_millis(1_200)));
+        assert_eq!(check(&result).unwrap().0, Grade::NotAStorageResult, "only one can");
+    }
+
+    #[test]
     fn a_rate_limit_wants_idle_users() {
         let mut result = closed_loop(8, 100, Nanos::MILLISECOND, Nanos::SECOND);
         assert!(check(&result).is_some());
