@@ -28,7 +28,7 @@ pub fn reading(result: &RunResult, format: &'static str, line: u64) -> Reading {
         version: (!program.is_empty()).then(|| program.clone()),
         host: result.environment.host.clone(),
         ended_unix_s: (result.ended_unix_ms > 0).then(|| float(result.ended_unix_ms) / 1000.0),
-        jobs: result.reported_jobs().iter().map(|job| read_job(job, line)).collect(),
+        jobs: result.reported_kinds().iter().map(|job| read_job(job, line)).collect(),
         ..ReadRun::default()
     };
     run.disks = result.devices.iter().map(read_disk).collect();

@@ -9,6 +9,7 @@ mod calibration;
 mod device;
 mod gathered;
 mod job;
+mod kinds;
 mod latency;
 pub mod measurement;
 mod monitored;

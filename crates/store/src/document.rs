@@ -120,7 +120,7 @@ fn began(result: &RunResult) -> Option<u64> {
 }
 
 fn of_run(result: &RunResult, target: Option<&str>) -> Vec<TestResult> {
-    let jobs = result.reported_jobs();
+    let jobs = result.reported_kinds();
     let mut all: Vec<String> = jobs.iter().map(work).collect();
     let together = if all.len() > 1 {
         all.sort();

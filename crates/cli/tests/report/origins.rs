@@ -18,6 +18,35 @@ fn page_of(file: &str, page: &str) -> Value {
     serde_json::from_str(rest.split_once("</script>").expect("an end").0).expect("JSON")
 }
 
+/// Unlike jobs, with and without `group_reporting`: each has its own name, block size, depth and users.
+#[test]
+fn unlike_jobs_are_drawn_and_read_as_what_they_are() {
+    let directory = place();
+    let jobs =
+        "[a]\nrw=randread\nbs=4k\niodepth=16\nioengine=libaio\n[b]\nrw=write\nbs=64k\n[c]\nrw=randread\nbs=16k\n";
+    let file =
+        write(directory.path(), "unlike.fio", &format!("[global]\nsize=4m\ndirectory={}\n{jobs}", directory.word("")));
+    for group in ["--group_reporting=0", "--group_reporting=1"] {
+        let native = directory.word("own.json");
+        plumb(["fio", group, &file, "--quiet", &format!("--result={native}")]).succeeds();
+        let shown = listed(&native);
+        for job in [
+            "random read of job a 4 KiB · depth 16",
+            "random read of job c 16 KiB · 1 user",
+            "sequential write 64 KiB · 1 user",
+        ] {
+            assert!(shown.contains(job), "{group} {job}\n{shown}");
+        }
+        assert!(!shown.contains("reads 4 KiB, depth 16 · 3 users") && !shown.contains("writes 4 KiB"), "{shown}");
+        let table = plumb(["parse", &native]).succeeds().stdout;
+        let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        for (size, depth) in [("4K", "16"), ("64K", "1"), ("16K", "1")] {
+            let row = rows.iter().find(|row| row.contains(&size)).unwrap_or_else(|| panic!("{group} {size}\n{table}"));
+            assert_eq!(row[2..5], ["1", depth, size], "{group}\n{table}");
+        }
+    }
+}
+
 /// fio's JSON as plumb writes it: a run of three seconds, every panel on one axis, and what was seen during it.
 #[test]
 fn our_run_in_fios_json_is_drawn_over_time_with_percentiles() {

@@ -6,11 +6,14 @@ use crate::data::placed::Subject;
 use crate::page::{Check, Finding, Mark, Verdict};
 use analysis::{FindingGroup, by_check, grade_title, unchecked, verdict_line};
 use model::{Grade, Lasting, LimitedBy, Note, Phase, RunResult, UntilRegime};
+use std::collections::BTreeSet;
 
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedResult {
     /// Number of the result in its source, from 1.
     pub(super) number: usize,
+    /// The last number of its tests: a run of unlike jobs is a test for each kind of them.
+    pub(super) last: usize,
     /// For example `random read 8 KiB, 16 users` or `job a`.
     pub(super) title: String,
     /// Remarks of the checks.
@@ -31,6 +34,7 @@ impl CheckedResult {
         analysis::judge(result);
         CheckedResult {
             number,
+            last: number,
             title,
             notes: result.notes.clone(),
             limited_by: result.limited_by.clone(),
@@ -103,14 +107,13 @@ fn without_result(sources: &[Source]) -> Verdict {
 
 /// The findings on these results, as a mark at a picture of them; `None` without findings.
 pub(super) fn mark(sources: &[Source], subjects: &[Subject]) -> Option<Mark> {
-    let mut distinct = subjects.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let of = |&(source, number): &Subject| {
+    let judged = |&(source, number): &Subject| {
         let judged = &sources.get(source)?.judged;
-        Some(judged.iter().find(|one| one.number == number)?.notes.as_slice())
+        Some((source, judged.iter().position(|one| (one.number..=one.last).contains(&number))?))
     };
-    let notes: Vec<&[Note]> = distinct.iter().filter_map(of).collect();
+    let distinct: BTreeSet<(usize, usize)> = subjects.iter().filter_map(judged).collect();
+    let notes: Vec<&[Note]> =
+        distinct.into_iter().map(|(source, at)| sources[source].judged[at].notes.as_slice()).collect();
     let mut groups = by_check(&notes);
     groups.retain(|group| group.grade > Grade::Trusted);
     let worst = groups.first()?.grade;

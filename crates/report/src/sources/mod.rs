@@ -28,7 +28,6 @@ use judged::CheckedResult;
 use measure::push_new;
 use model::reading::{Content, Damage, IozoneRow, Reading};
 use native::Test;
-use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Most rows, runs and points taken from one file: bounds memory, and more could not be drawn.
@@ -207,7 +206,7 @@ impl Source {
                 self.places.add(&located.result);
                 self.judged.push(CheckedResult::of(number, located.title, &mut located.result).and_mark(&mut rows));
                 if located.result.was_monitored() {
-                    self.monitored_runs.extend(native::test_of(number, &Value::Null, located.result));
+                    self.monitored_runs.extend(native::whole_run(number, located.result));
                 }
             }
             None if self.formats.contains(&format) => {}

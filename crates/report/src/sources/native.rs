@@ -125,12 +125,23 @@ impl Source {
         let number = self.tests.len() + 1;
         let mut judged = CheckedResult::of(number, String::new(), &mut result);
         self.places.add(&result);
-        let Some(test) = test_of(number, said, result) else { return };
-        judged.title = test.shown();
-        let mut rows = rows(&test);
+        let parts = if said.is_null() { apart(number, &mut result) } else { Vec::new() };
+        let Some(mut test) = test_of(number, said, result) else { return };
+        let tests = if parts.is_empty() {
+            judged.title = test.shown();
+            vec![test]
+        } else {
+            test.workload = together(&parts);
+            judged.title = test.shown();
+            // What was counted for the whole run is drawn once.
+            self.monitored_runs.push(test);
+            parts
+        };
+        judged.last = number + tests.len() - 1;
+        let mut rows: Vec<MeasuredRow> = tests.iter().flat_map(rows).collect();
         self.judged.push(judged.and_mark(&mut rows));
         self.rows.extend(rows);
-        self.tests.push(test);
+        self.tests.extend(tests);
     }
 }
 
@@ -138,13 +149,53 @@ fn whole(text: &str) -> Result<RunResult, String> {
     formats::native::read(text).map_err(|error| error.to_string())
 }
 
-/// Converts a run to a test of its workload, with the names in the survey's entry (`said`) if there is one.
-pub(super) fn test_of(number: usize, said: &Json, result: RunResult) -> Option<Test> {
-    let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
-    let moved = |direction: Direction| -> u64 {
-        directions().filter(|(of, _)| *of == direction).map(|(_, found)| found.bytes).sum()
+/// The tests of a run of unlike jobs, one for each kind of them, numbered from `number`; empty if all jobs are alike.
+/// What was counted for the whole run is in none of them.
+fn apart(number: usize, result: &mut RunResult) -> Vec<Test> {
+    let kinds = result.kinds_of_jobs();
+    let count = kinds.iter().max().map_or(0, |last| last + 1);
+    if count < 2 {
+        return Vec::new();
+    }
+    let (jobs, monitored) = (std::mem::take(&mut result.jobs), result.monitored.take());
+    let of_kind = |kind: usize| {
+        let of = jobs.iter().zip(&kinds).filter(|(_, of)| **of == kind).map(|(job, _)| job.clone()).collect();
+        RunResult { jobs: of, ..result.clone() }
     };
-    let direction = Direction::ALL.into_iter().max_by_key(|&direction| moved(direction));
+    let mut tests: Vec<Test> = Vec::new();
+    for kind in 0..count {
+        tests.extend(test_of(number + tests.len(), &Json::Null, of_kind(kind)));
+    }
+    (result.jobs, result.monitored) = (jobs, monitored);
+    // Jobs of one run are no levels of a sweep, so those of the same pattern have the names of their jobs, too.
+    let all: Vec<String> = tests.iter().map(|test| test.words.clone()).collect();
+    for test in &mut tests {
+        if all.iter().filter(|words| **words == test.words).count() > 1 {
+            let of = test.result.jobs.first().map(|job| format!(" of job {}", job.echo.name)).unwrap_or_default();
+            [&mut test.words, &mut test.plural, &mut test.workload].into_iter().for_each(|name| name.push_str(&of));
+        }
+    }
+    tests
+}
+
+/// The names of all tests of a run.
+fn together(tests: &[Test]) -> String {
+    text::listed(&tests.iter().map(|test| test.workload.as_str()).collect::<Vec<_>>())
+}
+
+/// A run as one test that has the names of all kinds of its jobs.
+pub(super) fn whole_run(number: usize, mut result: RunResult) -> Option<Test> {
+    let parts = apart(number, &mut result);
+    let mut test = test_of(number, &Json::Null, result)?;
+    if !parts.is_empty() {
+        test.workload = together(&parts);
+    }
+    Some(test)
+}
+
+/// Converts a run to a test of its workload, with the names in the survey's entry (`said`) if there is one.
+fn test_of(number: usize, said: &Json, result: RunResult) -> Option<Test> {
+    let direction = Direction::ALL.into_iter().max_by_key(|&direction| moved(&result, direction));
     let (direction, first) = (direction?, result.jobs.first()?);
     let sizes = first.echo.block_sizes[direction];
     let block_bytes = (sizes.0 == sizes.1 && sizes.0 > 0).then(|| u64::from(sizes.0));
@@ -177,6 +228,11 @@ pub(super) fn test_of(number: usize, said: &Json, result: RunResult) -> Option<T
     let is_of_all = result.jobs.iter().all(|job| job.echo.region_bytes == region);
     let region_bytes = Some(region).filter(|&bytes| said.is_null() && bytes > 0 && is_of_all);
     Some(Test { number, workload, words, plural, options, set_bytes, region_bytes, test, users, result })
+}
+
+/// Bytes that all jobs of a run moved in a direction.
+fn moved(result: &RunResult, direction: Direction) -> u64 {
+    result.jobs.iter().map(|job| job.directions[direction].bytes).fold(0, u64::saturating_add)
 }
 
 /// The options that the entry of a survey names.
@@ -230,7 +286,22 @@ const OVER_TIME: (usize, usize) = (48, 34);
 
 /// Rates with a sparkline over time and the histogram of each direction with I/O; empty if there is none.
 pub fn glance(result: &RunResult, columns: usize) -> String {
-    let Some(test) = test_of(1, &Json::Null, result.clone()) else { return String::new() };
+    let mut whole = result.clone();
+    let parts = apart(1, &mut whole);
+    let tests = if parts.is_empty() { test_of(1, &Json::Null, whole).into_iter().collect() } else { parts };
+    let drawn = tests.iter().map(|test| {
+        let others = tests.iter().filter(|other| other.number != test.number);
+        // Intervals count the I/Os of all jobs.
+        let alone = |direction| others.clone().all(|other| moved(&other.result, direction) == 0);
+        let over_time = |direction| if alone(direction) { over_time(result, direction, columns) } else { Vec::new() };
+        sketches(test, over_time, columns)
+    });
+    drawn.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// The sketch of each direction of a test.
+fn sketches(test: &Test, over_time: impl Fn(Direction) -> Vec<f64>, columns: usize) -> String {
+    let result = &test.result;
     let level = |direction| Some((direction, Level::of(test.users as f64, result, direction, &result.notes)?));
     let levels: Vec<(Direction, Level)> = Direction::ALL.into_iter().filter_map(level).collect();
     let several = levels.len() > 1;
@@ -242,7 +313,7 @@ pub fn glance(result: &RunResult, columns: usize) -> String {
             levels: vec![level],
             ..Table::default()
         };
-        terminal::sketch_over_time(&Sweep::of(table), &over_time(result, direction, columns), columns)
+        terminal::sketch_over_time(&Sweep::of(table), &over_time(direction), columns)
     });
     drawn.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
