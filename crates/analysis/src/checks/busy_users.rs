@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_io_that_began_in_the_ramp_counts_whole_and_accuses_nobody() {
+    fn an_io_that_began_in_the_ramp_counts_whole() {
         let mut result = closed_loop(1, 10, Nanos::from_millis(300), Nanos::from_secs(3));
         let latency = result.jobs[0].directions.read.total.as_mut().unwrap();
         latency.moments.record(Nanos::from_millis(1_200));

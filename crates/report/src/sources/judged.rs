@@ -105,6 +105,14 @@ fn without_result(sources: &[Source]) -> Verdict {
     Verdict { line, findings: Vec::new() }
 }
 
+/// True if a test is one kind of the unlike jobs of a run.
+pub(super) fn is_of_unlike_jobs(sources: &[Source], (source, number): Subject) -> bool {
+    let of_run = sources
+        .get(source)
+        .and_then(|source| source.judged.iter().find(|one| (one.number..=one.last).contains(&number)));
+    of_run.is_some_and(|one| one.number < one.last)
+}
+
 /// The findings on these results, as a mark at a picture of them; `None` without findings.
 pub(super) fn mark(sources: &[Source], subjects: &[Subject]) -> Option<Mark> {
     let judged = |&(source, number): &Subject| {

@@ -262,7 +262,7 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
         sentences = if compared.is_empty() { sentences } else { compared };
     }
     if sentences.is_empty() {
-        sentences = material.best_of_all();
+        sentences = material.best_of_all(sources);
     }
     if sentences.is_empty() {
         sentences = pictures.iter().find_map(sentences_of).unwrap_or_default();

@@ -60,10 +60,15 @@ impl Material {
         self.drawn.sweeps.iter().map(|drawn| &drawn.sweep)
     }
 
-    /// The most IOPS and bytes of each system over all of its rows, if these are in several sweeps.
-    pub(super) fn best_of_all(&self) -> Vec<String> {
+    /// The most IOPS and bytes of each system over all of its rows, if these are in several sweeps. Unlike jobs of one run
+    /// share its disk, and compete for nothing.
+    pub(super) fn best_of_all(&self, sources: &[Source]) -> Vec<String> {
         let several = |system: &&String| self.drawn.sweeps.iter().filter(|one| one.system == **system).count() > 1;
-        let systems = self.names.iter().filter(several).take(MOST_BEST);
+        let compete = |system: &&String| {
+            let mut rows = self.placed.rows.iter().filter(|row| row.system == **system);
+            !rows.any(|row| judged::is_of_unlike_jobs(sources, row.subject))
+        };
+        let systems = self.names.iter().filter(several).filter(compete).take(MOST_BEST);
         systems.flat_map(|system| placed::best_of_all(&self.placed.rows, system)).collect()
     }
 
