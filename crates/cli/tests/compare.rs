@@ -134,6 +134,33 @@ fn a_loss_next_to_a_neighbour_decides_nothing() {
 }
 
 #[test]
+fn a_tail_that_is_worse_decides_and_one_in_doubt_holds_back() {
+    let (directory, old, _) = sets(1.0);
+    let neighbour = json!({ "check": "neighbour", "grade": "valid_with_limits", "sentence": "because of this",
+        "evidence": [["others_percent", 40.0]] });
+    for (notes, status) in [(json!([]), 1), (json!([neighbour]), 2)] {
+        let one = |(at, rate): (u64, &f64)| {
+            let mut result = fio_json(*rate, 1_700_000_050 + 120 * at);
+            let tail = &mut result["jobs"][0]["read"]["clat_ns"]["percentile"];
+            for (percent, times) in [("99.000000", 3.0), ("99.900000", 4.5)] {
+                tail[percent] = json!(16e9 / rate * times);
+            }
+            result["plumb"] = json!({ "schema": 1, "notes": notes });
+            directory.write(format!("tail-{at}.json"), serde_json::to_string_pretty(&result).unwrap());
+            format!("tail-{at}.json")
+        };
+        let new: Vec<String> = (1..).zip(&OLD).map(one).collect();
+        let words = format!("gate --json {} --against {old}", new.join(","));
+        let document = plumb(&directory, words).exits(status).json();
+        let pairs = document["pairs"].as_array().unwrap();
+        let p99 = pairs.iter().find(|pair| pair["metric"] == "p99").unwrap();
+        let (verdict, decides) = if status == 1 { ("worse", false) } else { ("cannot_tell", true) };
+        assert_eq!((&p99["verdict"], &p99["decides"]), (&json!(verdict), &json!(decides)), "{document}");
+        assert_eq!((&pairs[0]["verdict"], &pairs[0]["decides"]), (&json!("ok"), &json!(true)), "{document}");
+    }
+}
+
+#[test]
 fn a_comparison_is_a_picture_in_every_form() {
     let (directory, old, new) = sets(0.88);
     for (file, start) in [("c.svg", "<svg"), ("c.png", "\u{89}PNG"), ("c.pdf", "%PDF"), ("c.html", "<!doctype html>")] {

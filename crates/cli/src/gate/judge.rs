@@ -107,9 +107,11 @@ fn judged(candidate: Candidate, number: GateNumber, answer: Answer, tolerance: f
         }
         Answer::CannotTell => None,
     };
+    // A loss that only a disturbance puts in doubt holds the answer back, whatever its rank.
+    let rank = if doubt.is_some() && answer == Answer::Worse { Rank::First } else { number.rank };
     let answer = if doubt.is_some() { Answer::CannotTell } else { answer };
     let reason = doubt.or_else(|| row.reason.clone());
-    JudgedRow { test: ComparedTest { rows: vec![row], ..test }, rank: number.rank, answer, runs_to_go, reason }
+    JudgedRow { test: ComparedTest { rows: vec![row], ..test }, rank, answer, runs_to_go, reason }
 }
 
 /// Errors that the baseline does not have are worse, without statistics.

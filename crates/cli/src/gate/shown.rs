@@ -2,7 +2,7 @@
 
 use super::judge::{Conclusion, JudgedRow};
 use crate::failure::Failure;
-use analysis::statistics::Answer;
+use analysis::statistics::{Answer, Rank};
 use measure::text;
 use serde_json::{Value, json};
 
@@ -102,6 +102,7 @@ pub(super) fn json(conclusion: &Conclusion) -> Result<String, Failure> {
             None => json!({ "test": judged.test.label, "reason": judged.reason }),
         };
         value["verdict"] = Value::from(id(judged.answer));
+        value["decides"] = Value::from(judged.rank == Rank::First);
         value["runs_to_go"] = Value::from(judged.runs_to_go);
         value
     };
