@@ -93,11 +93,12 @@ pub(crate) fn others<'a>(seen: &RunFacts<'a>) -> Option<Others<'a>> {
     // RAID with mirrors or parity writes more than it receives: only stacks of one member are compared to the bottom.
     let piled = seen.devices().all(|(facts, _)| facts.below.len() <= 1);
     let leaf = if piled { moved(|facts| facts.leaf) } else { [0, 0] };
-    let excess = |device: [u64; 2], above: [u64; 2]| -> f64 {
-        let more: u64 =
-            compared.iter().map(|&index| device[index].saturating_sub(above[index])).fold(0, u64::saturating_add);
-        let all = device[0] + device[1];
-        if all == 0 { 0.0 } else { float(more) / float(all) }
+    let excess = |device: [u64; 2], above: [u64; 2]| -> u64 {
+        compared.iter().map(|&index| device[index].saturating_sub(above[index])).fold(0, u64::saturating_add)
+    };
+    let share = |more: u64, [reads, writes]: [u64; 2]| match reads.saturating_add(writes) {
+        0 => 0.0,
+        all => float(more) / float(all),
     };
     let below_top = [0, 1].map(|index| own[index].max(top[index]));
     let (above, below) = (excess(top, own), excess(leaf, below_top));
@@ -106,8 +107,12 @@ pub(crate) fn others<'a>(seen: &RunFacts<'a>) -> Option<Others<'a>> {
         let traffic = |(_, gain): &(&DeviceFacts, &DeviceGain)| gain.reads.sectors.saturating_add(gain.writes.sectors);
         seen.devices().filter(|(facts, _)| of(facts)).max_by_key(traffic).map(|(facts, _)| facts.name.as_str())
     };
-    let device = if below > above { most(|facts| facts.leaf) } else { most(|facts| facts.top) }?;
-    Some(Others { share: above.max(below), device, own: float(own[0] + own[1]), top: float(top[0] + top[1]) })
+    // Where others moved more: the whole traffic of a disk whose loop device answers from memory may be next to nothing.
+    let (share, device) = match below > above {
+        true => (share(below, leaf), most(|facts| facts.leaf)?),
+        false => (share(above, top), most(|facts| facts.top)?),
+    };
+    Some(Others { share, device, own: float(own[0] + own[1]), top: float(top[0] + top[1]) })
 }
 
 /// I/O of other programs on the same device.
