@@ -99,8 +99,12 @@ fn numbers_that_do_not_decide_have_their_status() {
     assert!(refused.stdout.contains(answer) && !refused.stdout.contains("say yes"), "{}", refused.stdout);
     let document = ask(&place, &format!("{simulated} --json")).exits(3).json();
     assert_eq!((&document["answer"], &document["tests"][0]["rules"][0]["answer"]), (&Value::Null, &Value::Null));
+    ask(&place, &format!("{simulated} --page refused.html")).exits(3);
+    let page = place.read("refused.html");
+    assert!(page.contains("No answer, on disk") && page.contains("\"not judged\""), "the page says it too");
     ask(&place, &format!("{simulated} --accept nothing-moved"))
         .exits(2)
+        .prints("NOT A STORAGE RESULT, and accepted: nothing moved")
         .prints("Is it enough? Cannot tell, on disk for 1 vCPU: ")
         .prints("here (2026-11)")
         .prints("advised 1,000,000/s or more");

@@ -81,6 +81,9 @@ fn one_run_a_side_or_the_same_run_twice_decides_nothing() {
         .prints("What this machine does from run to run is not known")
         .stdout;
     assert!(text.lines().count() < 10 && !text.contains("worse") && !text.contains("No change"), "{text}");
+    plumb(&directory, "compare --shift old-1.json new-1.json").succeeds().prints("shift of the latency").prints("p50");
+    let markdown = plumb(&directory, "compare --format markdown old-1.json new-1.json").succeeds().stdout;
+    assert!(markdown.contains("| random reads 8K ×16 | 80,000 | 40,040 | −50.0 % | - |"), "{markdown}");
     let text = plumb(&directory, "gate new-1.json --against old-1.json").exits(2).stdout;
     assert!(text.lines().last().unwrap().starts_with("gate: cannot tell: random reads 8K ×16 IOPS"), "{text}");
     plumb(&directory, "gate --bisect new-1.json --against old-1.json").exits(125);

@@ -23,8 +23,7 @@ fn judge(result: &RunResult) -> Option<Note> {
     seen.monitored?;
     let found = others(&seen)?;
     let share = found.share;
-    let moved = seen.devices().map(|(_, gain)| gain.reads.sectors + gain.writes.sectors).max().unwrap_or(0);
-    let others_per_second = share * seen.per_second(512 * moved);
+    let others_per_second = seen.per_second(found.bytes);
     (share >= LEAST_SHARE && others_per_second >= LEAST_BYTES_PER_SECOND).then(|| {
         if let Some(others) = seen.other_members() {
             let are = if others == 1 { "member of this run is" } else { "members of this run are" };

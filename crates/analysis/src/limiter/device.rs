@@ -7,6 +7,8 @@ use model::{Bottom, DeviceFacts, DeviceGain, JobResult, LimitedBy, Limiter, Moni
 
 /// I/O of other programs counts from this fraction of a device's traffic.
 const OTHERS: f64 = 0.20;
+/// Most devices that are named.
+const MOST_NAMED: usize = 3;
 /// From this fraction of busy time, a device is saturated.
 const BUSY: f64 = 0.90;
 /// Below this fraction of busy time, a device of any type has spare capacity.
@@ -48,27 +50,29 @@ fn shortest_ms(seen: &RunFacts<'_>) -> Option<f64> {
 }
 
 /// I/O of others on the same devices.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Others<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct Others {
     /// Its fraction of the traffic.
     pub(crate) share: f64,
-    /// Kernel name of the device that it is on: a disk below a loop device has programs that the loop device has not.
-    pub(crate) device: &'a str,
+    /// Its bytes.
+    pub(crate) bytes: u64,
+    /// Kernel names of the devices that it is on: a disk below a loop device has programs that the loop device has not.
+    pub(crate) devices: String,
     /// Bytes of this run.
     pub(crate) own: f64,
     /// Bytes at the topmost devices.
     pub(crate) top: f64,
 }
 
-impl Others<'_> {
+impl Others {
     /// `other programs made 22 % of the traffic of sda`.
     pub(crate) fn sentence(&self) -> String {
-        format!("other programs made {} of the traffic of {}", text::percent(self.share.min(1.0)), self.device)
+        format!("other programs made {} of the traffic of {}", text::percent(self.share.min(1.0)), self.devices)
     }
 }
 
 /// I/O of others on the same devices; `None` without devices.
-pub(crate) fn others<'a>(seen: &RunFacts<'a>) -> Option<Others<'a>> {
+pub(crate) fn others(seen: &RunFacts<'_>) -> Option<Others> {
     let moved = |of: fn(&DeviceFacts) -> bool| {
         let sum = |count: fn(&DeviceGain) -> u64| -> u64 {
             seen.devices()
@@ -102,17 +106,17 @@ pub(crate) fn others<'a>(seen: &RunFacts<'a>) -> Option<Others<'a>> {
     };
     let below_top = [0, 1].map(|index| own[index].max(top[index]));
     let (above, below) = (excess(top, own), excess(leaf, below_top));
-    // Of several devices the one with most traffic.
-    let most = |of: fn(&DeviceFacts) -> bool| {
-        let traffic = |(_, gain): &(&DeviceFacts, &DeviceGain)| gain.reads.sectors.saturating_add(gain.writes.sectors);
-        seen.devices().filter(|(facts, _)| of(facts)).max_by_key(traffic).map(|(facts, _)| facts.name.as_str())
+    let named = |of: fn(&DeviceFacts) -> bool| {
+        let names: Vec<String> =
+            seen.devices().filter(|(facts, _)| of(facts)).map(|(facts, _)| facts.name.clone()).collect();
+        (!names.is_empty()).then(|| text::listed_up_to(&names, MOST_NAMED))
     };
     // Where others moved more: the whole traffic of a disk whose loop device answers from memory may be next to nothing.
-    let (share, device) = match below > above {
-        true => (share(below, leaf), most(|facts| facts.leaf)?),
-        false => (share(above, top), most(|facts| facts.top)?),
+    let (bytes, share, devices) = match below > above {
+        true => (below, share(below, leaf), named(|facts| facts.leaf)?),
+        false => (above, share(above, top), named(|facts| facts.top)?),
     };
-    Some(Others { share, device, own: float(own[0] + own[1]), top: float(top[0] + top[1]) })
+    Some(Others { share, bytes, devices, own: float(own[0] + own[1]), top: float(top[0] + top[1]) })
 }
 
 /// I/O of other programs on the same device.

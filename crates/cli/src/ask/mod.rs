@@ -355,7 +355,7 @@ fn write_page(path: &Path, report: &Report<'_>) -> Result<(), Failure> {
         sentences: rest.to_vec(),
         pictures: Some(data).filter(|data| !data.rules.is_empty()).map(picture).transpose()?.into_iter().collect(),
         numbers: pages::numbers(COLUMNS, report.rows().into_iter().map(|row| row.map(cell).to_vec()).collect()),
-        remarks: report.found.findings.refused.clone(),
+        remarks: report.findings(),
         ..pages::begun(format!("{}: {}", report.question.name, report.path.display()), answer.clone())
     };
     crate::drawing::drawn(path, &page)

@@ -99,9 +99,14 @@ impl<'a> Report<'a> {
 
     /// The findings, then the answer, in sentences.
     fn sentences(&self) -> Vec<String> {
-        let mut all = self.found.findings.refused.clone();
+        let mut all = self.findings();
         all.extend(self.answers());
         all
+    }
+
+    /// The findings that the numbers are not of the storage, accepted or not.
+    pub(super) fn findings(&self) -> Vec<String> {
+        [&self.found.findings.refused[..], &self.found.findings.accepted].concat()
     }
 
     pub(super) fn answers(&self) -> Vec<String> {
@@ -224,7 +229,7 @@ impl<'a> Report<'a> {
                     low,
                     high,
                     format!("{}{advice}", limit(&judged.rule)),
-                    word(judged.answer).to_owned(),
+                    judged.answer_word().to_owned(),
                     source,
                 ]);
             }
@@ -254,7 +259,7 @@ impl<'a> Report<'a> {
             title: title.to_owned(),
             sentences: vec![answer.to_owned()],
             rules: rules.collect(),
-            notes: self.found.findings.refused.clone(),
+            notes: self.findings(),
         }
     }
 
@@ -296,6 +301,7 @@ impl<'a> Report<'a> {
                 "tests": (0..self.question.profile.tests.len()).map(test).collect::<Vec<_>>(),
                 "not_asked": self.question.profile.not_asked,
                 "findings": self.found.findings.refused,
+                "accepted": self.found.findings.accepted,
                 "sentences": self.sentences(),
             }),
         )
@@ -310,6 +316,11 @@ fn beyond(rounds: &[RuleObservation]) -> Option<String> {
 }
 
 impl RuleAnswer<'_> {
+    /// Its answer in words; none of numbers that are not of the storage.
+    fn answer_word(&self) -> &'static str {
+        if self.is_of_storage { word(self.answer) } else { "not judged" }
+    }
+
     /// The number with its limit and answer in a line.
     fn line(&self) -> String {
         let ios: u64 = self.rounds.iter().map(|round| round.ios).sum();
@@ -319,14 +330,9 @@ impl RuleAnswer<'_> {
         let (number, limit) = (&self.written.number, limit(&self.rule));
         let part = if self.rule.part == Part::Sync { "syncs" } else { "I/Os" };
         let counted = format!("{} {part}", text::number(measure::float(ios)));
-        if !self.is_of_storage {
-            return format!("{number} {range}, {strength} {limit}: not judged ({counted})");
-        }
-        let rounds = self.rounds.len();
-        format!(
-            "{number} {range}, {strength} {limit}: {} ({yes} of {rounds} rounds say yes; {counted})",
-            word(self.answer)
-        )
+        let said =
+            if self.is_of_storage { format!("{yes} of {} rounds say yes; ", self.rounds.len()) } else { String::new() };
+        format!("{number} {range}, {strength} {limit}: {} ({said}{counted})", self.answer_word())
     }
 
     /// Its rounds in a picture. Twice as good is half of a latency, or twice a rate.

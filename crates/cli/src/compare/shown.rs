@@ -16,15 +16,19 @@ pub(super) fn text(comparison: &Comparison) -> String {
         text.push_str("  All facts that both sides state are equal.\n");
     }
     if is_one_run_each(&comparison.tests) {
-        text.push_str(&format!("\n{}", once(&comparison.tests)));
+        let table = analysis::compare::table(ONCE, once(&comparison.tests).into_iter());
+        text.push_str(&format!("\n{table}"));
+        for shift in &comparison.shifts {
+            text.push_str(&format!("\n{}\n  shift of the latency\n{}", shift.label, table_of(&shift.rows)));
+        }
         return text + &end(comparison);
     }
     for test in &comparison.tests {
         text.push_str(&format!("\n{}\n", heading(test)));
-        text.push_str(&table(&test.rows));
+        text.push_str(&table_of(&test.rows));
         if let Some(shift) = comparison.shifts.iter().find(|shift| shift.label == test.label) {
             text.push_str("  shift of the latency, of the percentiles that both sides state\n");
-            text.push_str(&table(&shift.rows));
+            text.push_str(&table_of(&shift.rows));
         }
         for (side, failed) in ["old", "new"].iter().zip(&test.failed) {
             text.push_str(&failed.as_ref().map_or_else(String::new, |why| format!("  {side}: {why}\n")));
@@ -40,8 +44,11 @@ fn end(comparison: &Comparison) -> String {
     text
 }
 
+/// The columns of a table of single runs.
+const ONCE: [&str; 7] = ["", "old IOPS", "new IOPS", "change", "at least", "", "p99"];
+
 /// Single runs: a line per test, the largest change of the rate first.
-fn once(tests: &[ComparedTest]) -> String {
+fn once(tests: &[ComparedTest]) -> Vec<[String; 7]> {
     let row = |test: &ComparedTest, metric: Metric| test.rows.iter().find(|row| row.metric == metric).cloned();
     let mut all: Vec<_> = tests.iter().map(|test| (test, row(test, Metric::Iops))).collect();
     let size = |rate: &Option<MetricRow>| rate.as_ref().and_then(MetricRow::ratio).map_or(0.0, f64::abs);
@@ -50,18 +57,19 @@ fn once(tests: &[ComparedTest]) -> String {
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         let number = |number: Option<f64>| or_dash(number.map(|number| Metric::Iops.text(number)));
         let p99 = row(test, Metric::Percentile(99.0)).and_then(|row| row.change_text());
-        let failed = test.failed.iter().flatten().next().cloned().unwrap_or_default();
+        let failed = ["old", "new"].iter().zip(&test.failed);
+        let failed: Vec<String> = failed.filter_map(|(side, why)| Some(format!("{side}: {}", why.as_ref()?))).collect();
         [
             test.label.clone(),
             number(rate.as_ref().and_then(|row| row.old)),
             number(rate.as_ref().and_then(|row| row.new)),
             or_dash(rate.as_ref().and_then(MetricRow::change_text)),
             or_dash(rate.as_ref().and_then(MetricRow::at_least_text)),
-            failed,
+            failed.join("; "),
             or_dash(p99),
         ]
     };
-    analysis::compare::table(["", "old IOPS", "new IOPS", "change", "at least", "", "p99"], all.iter().map(cells))
+    all.iter().map(cells).collect()
 }
 
 /// How the intervals and the sentences are meant.
@@ -81,7 +89,7 @@ fn heading(test: &ComparedTest) -> String {
     format!("{}    {} and {} runs{turns}", test.label, test.runs[0], test.runs[1])
 }
 
-fn table(rows: &[MetricRow]) -> String {
+fn table_of(rows: &[MetricRow]) -> String {
     let head = ["", "old", "new", "change", "95 % interval", "", "visible from"];
     let mut text = analysis::compare::table(head, rows.iter().map(MetricRow::cells));
     for row in rows {
@@ -113,9 +121,21 @@ fn range(metric: Metric, within: Within) -> String {
 pub(super) fn markdown(comparison: &Comparison) -> String {
     let [first, second] = &comparison.sentences;
     let mut text = format!("**{first}** {second}\n\n");
+    let is_once = is_one_run_each(&comparison.tests);
+    if is_once {
+        text.push_str("| test | old IOPS | new IOPS | change | at least | | p99 |\n|---|--:|--:|--:|--:|---|--:|\n");
+        for cells in once(&comparison.tests) {
+            text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+        }
+        text.push('\n');
+    }
+    let tests: &[ComparedTest] = if is_once { &[] } else { &comparison.tests };
+    if tests.is_empty() && comparison.shifts.is_empty() {
+        return text + &around(comparison);
+    }
     text.push_str("| test | number | old | new | change | 95 % interval | verdict | visible from |\n");
     text.push_str("|---|---|--:|--:|--:|--:|---|--:|\n");
-    for test in comparison.tests.iter().chain(&comparison.shifts) {
+    for test in tests.iter().chain(&comparison.shifts) {
         for row in &test.rows {
             let of = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| row.metric.text(number));
             let cells = [
@@ -131,7 +151,13 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
             text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
         }
     }
-    text.push_str(&format!("\n{}\n", on_intervals(comparison)));
+    text.push('\n');
+    text + &around(comparison)
+}
+
+/// How the intervals are meant, what differs around the runs, and the remarks.
+fn around(comparison: &Comparison) -> String {
+    let mut text = format!("{}\n", on_intervals(comparison));
     let shown = |one: &Difference| format!("- {}: {} → {}\n", one.fact, one.old, one.new);
     if !comparison.surroundings.is_empty() {
         text.push_str("\nAround the runs:\n\n");
