@@ -17,7 +17,7 @@ const EQUATIONS: [&str; 3] = ["io = bw × runtime", "issued = iops × runtime", 
 /// Identities of every reported row.
 pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
     let mut found = Vec::new();
-    for job in result.reported_jobs() {
+    for job in result.reported_kinds() {
         for direction in Direction::ALL {
             if job.directions[direction].ios > 0 || job.directions[direction].bytes > 0 {
                 found.extend(of_direction(&job, direction));
@@ -65,7 +65,8 @@ pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identit
     let rounded = match found.stated {
         Some(_) if job.workload.as_ref().is_none_or(|workload| workload.is_outline) => (TEXT.0.max(coarse), TEXT.1),
         Some(_) => (PRINTED.0.max(coarse), PRINTED.1),
-        None => ROUNDED,
+        // Rates are computed with the time in whole milliseconds, as fio's are.
+        None => (ROUNDED.0.max(0.001 / seconds.max(0.001)), ROUNDED.1),
     };
     let mut all = vec![
         Equation {

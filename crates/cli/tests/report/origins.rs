@@ -40,6 +40,9 @@ fn unlike_jobs_are_drawn_and_read_as_what_they_are() {
         assert!(!shown.contains("reads 4 KiB, depth 16 · 3 users") && !shown.contains("writes 4 KiB"), "{shown}");
         let page = plumb(["report", &native, "-o", "-"]).succeeds().stdout;
         assert!(!page.contains("levels of"), "jobs of one run compete for nothing");
+        let explained = plumb(["explain", &native]).succeeds().stdout;
+        let broken: Vec<&str> = explained.lines().filter(|line| line.contains("BROKEN")).collect();
+        assert!(broken.iter().all(|line| !line.contains("runtime")), "each has its own block size: {explained}");
         let table = plumb(["parse", &native]).succeeds().stdout;
         let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         for (size, depth) in [("4K", "16"), ("64K", "1"), ("16K", "1")] {
