@@ -65,7 +65,7 @@ pub(super) fn workers() -> Vec<Case> {
         Case::report("nice", "--name=a --size=256k --nice=5"),
         Case::report("a_priority", "--name=a --size=256k --prio=3 --prioclass=2"),
         Case::report("an_interrupt", &format!("--name=a {FOREVER}")).signal(3000, "INT").free_amounts().sampled(),
-        Case::report("a_termination", &format!("--name=a {FOREVER}")).signal(1500, "TERM").free_amounts().sampled(),
+        Case::report("a_termination", &format!("--name=a {FOREVER}")).signal(3000, "TERM").free_amounts().sampled(),
         Case::report("one_of_two_fails", "--name=a --filename=nosuch --name=b --size=64k").ends(1),
     ]
 }

@@ -452,8 +452,8 @@ fn replay(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Option
 
 /// Each command line over a recording is a test; so is each that is refused.
 pub(super) fn groups() -> Vec<Cases> {
-    // The original waits a second between reports, so several run at once.
-    let mut cases = Cases::new("iostat", 12);
+    // The original waits a second between reports.
+    let mut cases = Cases::waiting("iostat", 12);
     for &(words, variables) in REPLAYED {
         let variables_named: String = variables.iter().map(|(name, value)| format!(":{name}_{value}")).collect();
         cases = cases.case(&format!("replayed::{words}{variables_named}"), move || {
@@ -508,7 +508,7 @@ pub(super) fn groups() -> Vec<Cases> {
         help_is_shown_and_our_refusals_name_a_way,
     );
     let here = house::tests!(
-        Cases::new("iostat_here", 1),
+        Cases::waiting_later("iostat_here", 1),
         this_machine_since_boot_is_the_same_to_both,
         a_loop_device_at_work_is_the_same_to_both_within_3_percent,
     );
