@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+pub mod colour;
 pub mod failure;
 pub mod keep;
 pub mod machine;

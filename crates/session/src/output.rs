@@ -1,6 +1,8 @@
 //! Output of results: standard output or a file. Every failed write is reported. Messages go to standard error.
 
+use crate::colour::{Colours, Tone};
 use crate::failure::Failure;
+use crate::width;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -121,14 +123,22 @@ impl Verbosity {
     }
 }
 
-/// Prints text and a line end to standard error, without control characters.
+/// Prints text and a line end to standard error, without control characters. A line is wrapped at the width of a
+/// terminal; several lines are printed as they are, because one may point at a place in another.
 pub fn print_error(text: &str) {
-    // Errors are ignored: standard error may be closed.
-    let _ = print_to(&mut io::stderr(), text);
+    print_painted(text, Colours::Plain, &[]);
 }
 
-fn print_to(to: &mut impl Write, text: &str) -> io::Result<()> {
-    writeln!(to, "{}", formats::printable::lines(text))
+/// The same with these verdicts in colour.
+pub(crate) fn print_painted(text: &str, colours: Colours, verdicts: &[(&str, Tone)]) {
+    // Errors are ignored: standard error may be closed.
+    let _ = io::stderr().write_all(colours.paint(&error_text(text, width::of_stderr()), verdicts).as_bytes());
+}
+
+/// The text of a message for standard error of this width, with its line end.
+fn error_text(text: &str, columns: Option<usize>) -> String {
+    let safe = formats::printable::lines(text);
+    if safe.contains('\n') { safe.into_owned() + "\n" } else { width::for_people(&safe, "  ", columns) }
 }
 
 /// A standard output that was closed before the program started: every write fails with EBADF.
@@ -150,8 +160,17 @@ mod tests {
 
     #[test]
     fn a_message_does_not_control_the_terminal() {
-        let mut text = Vec::new();
-        print_to(&mut text, "plumb: \x1b[31mx: gone").unwrap();
-        assert_eq!(String::from_utf8(text).unwrap(), "plumb: ␛[31mx: gone\n");
+        assert_eq!(error_text("plumb: \x1b[31mx: gone", None), "plumb: ␛[31mx: gone\n");
+    }
+
+    #[test]
+    fn a_long_message_is_wrapped_at_words_unless_a_caret_points_into_it() {
+        let long = format!("plumb: check: {}", "seven77 ".repeat(20));
+        let shown = error_text(&long, Some(60));
+        assert!(shown.lines().count() > 2 && shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+        assert!(shown.lines().skip(1).all(|line| line.starts_with("  seven77")), "{shown}");
+        assert_eq!(error_text(&long, None).lines().count(), 1);
+        let pointed = format!("{}\n{}^", "x".repeat(70), " ".repeat(66));
+        assert_eq!(error_text(&pointed, Some(60)), pointed.clone() + "\n");
     }
 }

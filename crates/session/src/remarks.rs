@@ -1,11 +1,13 @@
 //! Remarks of the checks and the limiting resource after a run, for every command that measures.
 
-use crate::output::{Verbosity, print_error};
+use crate::colour::{Colours, GRADES};
+use crate::output::{Verbosity, print_error, print_painted};
 use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, is_shown, verdict_line};
 use formats::printable;
 use measure::Nanos;
 use measure::text;
 use model::{LimitedBy, Note, Phase, RunResult};
+use std::cmp::Reverse;
 use std::io::IsTerminal;
 
 /// Exit status with `--strict` if a check found a problem.
@@ -22,21 +24,46 @@ pub fn are_wanted(verbosity: Verbosity) -> bool {
     }
 }
 
+/// Remarks that a terminal shows after a run: more of them push the numbers off the screen.
+const MOST: usize = 3;
+
 /// Prints the verdict, remarks, limiting resource and response times to standard error, if remarks are wanted there. A
-/// run without findings has no verdict line.
+/// run without findings has no verdict line. A terminal gets the gravest three, and a line on how to see the others;
+/// `PLUMB_REMARKS=always` prints all.
 pub fn print(result: &RunResult, verbosity: Verbosity) {
     if !are_wanted(verbosity) {
         return;
     }
     let groups: Vec<FindingGroup<'_>> = by_check(&[&result.notes]);
     let has_findings = findings(&result.notes).next().is_some();
-    let verdict = has_findings.then(|| format!("verdict: {}", verdict_line(&groups, &[], 1, "")));
-    let remarks = shown(&result.notes).map(|note| format!("check: {}", line(note)));
     let lasting = result.lasting.iter().map(|lasting| lasting.sentence.clone());
+    if has_findings {
+        let verdict = format!("plumb: verdict: {}", printable::line(&verdict_line(&groups, &[], 1, "")));
+        print_painted(&verdict, Colours::of_stderr(), &GRADES);
+    }
+    let asked = std::env::var_os("PLUMB_REMARKS").is_some_and(|value| value == "always");
+    let remarks = remark_lines(&result.notes, if asked { usize::MAX } else { MOST });
     let limit = result.limited_by.as_ref().map(limit_line);
-    for line in lasting.chain(verdict).chain(remarks).chain(limit).chain(response_lines(result)) {
+    for line in lasting.chain(remarks).chain(limit).chain(response_lines(result)) {
         print_error(&format!("plumb: {}", printable::line(&line)));
     }
+}
+
+/// `check: cache: 93 % of the reads ..` for the gravest remarks, in their order, then how to see the others.
+fn remark_lines(notes: &[Note], most: usize) -> Vec<String> {
+    let mut all: Vec<(usize, &Note)> = shown(notes).enumerate().collect();
+    let more = all.len().saturating_sub(most);
+    all.sort_by_key(|(at, note)| (Reverse(note.grade), *at));
+    all.truncate(most);
+    all.sort_by_key(|(at, _)| *at);
+    let mut lines: Vec<String> = all.iter().map(|(_, note)| format!("check: {}", line(note))).collect();
+    if more > 0 {
+        lines.push(format!(
+            "{}: PLUMB_REMARKS=always prints all; of a run with --result=FILE, plumb check FILE does",
+            text::counted(more as u64, "more remark")
+        ));
+    }
+    lines
 }
 
 /// `job a, read: response time p50 31.2 µs, p99 2.47 ms, longest 5.97 ms, from when each I/O was due`, for each
@@ -129,6 +156,25 @@ mod tests {
             ["job a, write: response time p50 31.1 µs, p99 2.01 ms, longest 5.97 ms, from when each I/O was due"]
         );
         assert!(response_lines(&RunResult { jobs: vec![JobResult::default()], ..result }).is_empty());
+    }
+
+    #[test]
+    fn the_gravest_three_remarks_are_shown_others_are_counted() {
+        let with = |(check, grade): (&str, Grade)| Note {
+            check: check.into(),
+            grade,
+            sentence: "s".into(),
+            evidence: Vec::new(),
+        };
+        let (limits, worst) = (Grade::ValidWithLimits, Grade::NotAStorageResult);
+        let notes: Vec<Note> =
+            [("a", limits), ("b", limits), ("c", limits), ("d", worst), ("e", limits)].map(with).into();
+        let lines = remark_lines(&notes, MOST);
+        let ends = |line: &String| line.split(": s").next().unwrap_or_default().to_owned();
+        assert_eq!(lines[..3].iter().map(ends).collect::<Vec<_>>(), ["check: a", "check: b", "check: d"]);
+        assert!(lines.len() == 4 && lines[3].starts_with("2 more remarks: PLUMB_REMARKS=always"), "{lines:?}");
+        assert_eq!(remark_lines(&notes, usize::MAX).len(), 5);
+        assert_eq!(remark_lines(&notes[..3], MOST).len(), 3);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use sys::devices::claims;
 use sys::devices::identity::{BlockDevice, number_under};
 use sys::devices::own_words::OwnWords;
@@ -69,7 +69,7 @@ impl FoundTarget {
         for path in &request.targets {
             natures.push((kind(path)?, path));
         }
-        let shown = request.targets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        let shown = request.targets.iter().map(|path| named(path)).collect::<Vec<_>>().join(", ");
         let natures = match natures.as_slice() {
             [] => return Err(SurveyError("nothing is named to survey; give a PATH|DEVICE".to_owned())),
             [(first, _)] => *first,
@@ -360,6 +360,13 @@ fn capacity(path: &Path) -> Result<u64, SurveyError> {
     std::fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0))).map_err(refused)
 }
 
+/// A path as a sentence names it: as it was given, and in full if it has no name, like `.` and `..`.
+fn named(path: &Path) -> String {
+    let has_name = path.components().any(|part| matches!(part, Component::Normal(_)));
+    let full = (!has_name).then(|| path.canonicalize().ok()).flatten();
+    full.as_deref().unwrap_or(path).display().to_string()
+}
+
 fn usable_of(shown: &str, capacity: u64, request: &SurveyRequest) -> Result<u64, SurveyError> {
     let whole = capacity / MIB * MIB;
     if whole < LEAST_SIZE {
@@ -512,6 +519,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(kind(&directory.path().join("w.dat")).unwrap(), TargetKind::WorkFile);
         assert!(kind(&directory.path().join("data")).is_err());
+    }
+
+    #[test]
+    fn a_sentence_about_a_place_without_a_name_has_its_whole_path() {
+        let whole = std::env::current_dir().unwrap();
+        for (given, shown) in [(".", &*whole), ("./", &*whole), ("..", whole.parent().unwrap())] {
+            assert_eq!(named(Path::new(given)), shown.display().to_string(), "{given}");
+        }
+        assert_eq!((named(Path::new("data")), named(Path::new("../data"))), ("data".into(), "../data".into()));
     }
 
     #[test]

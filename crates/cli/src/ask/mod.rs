@@ -17,6 +17,7 @@ use report::page::Page;
 use serde_json::Value;
 use session::Session;
 use session::arguments::SessionArgs;
+use session::colour::Colours;
 use shown::Report;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -165,7 +166,11 @@ fn measured(
     drop(place);
     let report = Report { question: &asked, path, found: &found, search: search.as_ref() };
     if found.rates.iter().any(|rounds| !rounds.is_empty()) {
-        out.write(&if is_json { report.document()? } else { report.text() })?;
+        out.write(&if is_json {
+            report.document()?
+        } else {
+            Colours::of_stdout().paint(&report.text(), &shown::ANSWERS)
+        })?;
         args.page.as_deref().map(|page| write_page(page, &report)).transpose()?;
     }
     let answer = report.answer();

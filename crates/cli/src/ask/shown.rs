@@ -10,9 +10,14 @@ use measure::Direction;
 use measure::text;
 use report::data::{LimitedRound, LimitedRule, Limits};
 use serde_json::{Value, json};
+use session::colour::Tone;
 use std::fmt::Write;
 use std::path::Path;
 use survey::ProfileRule;
+
+/// The answers to the question of a profile, with their colours on a terminal.
+pub(super) const ANSWERS: [(&str, Tone); 4] =
+    [(" Yes,", Tone::Good), (" No,", Tone::Bad), (" Cannot tell,", Tone::Limited), (" No answer,", Tone::Limited)];
 
 /// Rounds of a question, to be shown.
 pub(super) struct Report<'a> {

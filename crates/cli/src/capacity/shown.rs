@@ -40,7 +40,10 @@ impl Report<'_> {
             Arrivals::Poisson => "Poisson arrivals",
             Arrivals::Even => "even arrivals",
         };
-        format!("{} {what}, open loop, {arrivals}", survey::short_size(u64::from(load.block)))
+        // The engine is named where plumb chose another one than the usual.
+        let engine = self.found.engine_because.as_ref().map(|_| format!(", engine {}", load.engine));
+        let size = survey::short_size(u64::from(load.block));
+        format!("{size} {what}, open loop, {arrivals}{}", engine.unwrap_or_default())
     }
 
     /// The rows by rate, without the one of one I/O at a time.
@@ -447,6 +450,7 @@ mod tests {
             ending: Ending::Concluded(conclusion),
         };
         let report = Report { target: "/data", found: &found };
+        assert_eq!(report.load(), "8k random reads, open loop, Poisson arrivals, engine io_uring");
         (report.sentences().join(" "), serde_json::from_str(&report.document().unwrap()).unwrap())
     }
 

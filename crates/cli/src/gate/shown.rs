@@ -5,6 +5,15 @@ use crate::failure::Failure;
 use analysis::statistics::{Answer, Rank};
 use measure::text;
 use serde_json::{Value, json};
+use session::colour::Tone;
+
+/// The answers in the line for a log, with their colours on a terminal.
+pub(super) const ANSWERS: [(&str, Tone); 4] = [
+    ("gate: ok:", Tone::Good),
+    ("gate: worse:", Tone::Bad),
+    ("gate: cannot tell:", Tone::Limited),
+    ("gate: error:", Tone::Bad),
+];
 
 /// A line per number, remarks, and the line for a log.
 pub(super) fn text(conclusion: &Conclusion) -> String {

@@ -165,3 +165,19 @@ fn workflows_call_make_and_nothing_else() {
         "      - run: make check\n      - run: cargo test\n      - run: make nothing\n        run: make dist && x\n";
     assert_eq!(other_commands(workflow, &targets), ["cargo test", "make nothing", "make dist && x"]);
 }
+
+#[test]
+fn the_demo_says_what_it_compiles_and_leaves_small_programs() {
+    let made = std::process::Command::new("make").args(["-n", "demo"]).current_dir(root()).output().expect("make runs");
+    let steps = String::from_utf8_lossy(&made.stdout).into_owned();
+    let place = |part: &str| steps.find(part).unwrap_or_else(|| panic!("`make demo` has no {part}:\n{steps}"));
+    let order = [
+        "echo \"Compiling plumb and plumb-mpi: the first time about 5 minutes",
+        " --bin plumb --bin plumb-mpi",
+        "objcopy --strip-all target/release/plumb ",
+        "objcopy --strip-all target/release/plumb-mpi ",
+        "install -m 755 target/dist/$program target/release/$program",
+        "target/release/plumb survey --quick",
+    ];
+    assert!(order.map(place).is_sorted(), "{steps}");
+}
