@@ -8,7 +8,7 @@ use fio::{Files, Parser, Surroundings};
 use formats::fio::log as fio_log;
 use formats::iolog;
 use formats::stream::{Event, Parser as Stream, parse};
-use formats::sweep::{self, Detail, Layout, LogKind, ParquetWriter};
+use formats::sweep::{self, ColumnNames, Detail, Layout, LogKind, ParquetWriter};
 use formats::{FORMATS, View, result_as_reading, results};
 use model::Measurement;
 use model::reading::{Content, Reading};
@@ -96,7 +96,8 @@ fn show(readings: &[Reading]) {
         width: None,
     });
     let mut file = ParquetWriter::new(Vec::new()).expect("a Parquet file in memory");
-    let (mut matrix, mut table, mut rows, mut plain) = (String::from(sweep::r_head()), sweep::csv_head(), 0, true);
+    let (mut matrix, mut table, mut rows, mut plain) =
+        (String::from(sweep::r_head()), sweep::csv_head(ColumnNames::Units), 0, true);
     for reading in readings {
         serde_json::to_string(reading).expect("a reading as JSON");
         for log in [None, Some(LogKind::Bandwidth), Some(LogKind::Iops), Some(LogKind::Total), Some(LogKind::Part)] {
@@ -114,7 +115,7 @@ fn show(readings: &[Reading]) {
     file.finish().expect("the end of a Parquet file");
     if rows > 0 && plain {
         let count = |text: &str| parse(text.as_bytes()).0.len();
-        assert_eq!(count(&(matrix + &sweep::r_tail(Some("a")))), rows, "rows of our own R code");
+        assert_eq!(count(&(matrix + &sweep::r_tail(Some("a"), ColumnNames::Units))), rows, "rows of our own R code");
         assert_eq!(count(&table), rows, "rows of our own CSV");
     }
 }

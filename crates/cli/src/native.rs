@@ -237,6 +237,18 @@ mod tests {
     }
 
     #[test]
+    fn a_short_help_has_what_most_need_and_the_long_one_all() {
+        let mut all = Cli::command();
+        let survey = all.find_subcommand_mut("survey").unwrap();
+        let (short, long) = (survey.render_help().to_string(), survey.render_long_help().to_string());
+        assert!(short.lines().count() <= 50, "{short}");
+        assert!(short.contains("--quick") && short.contains("plumb survey --help"), "{short}");
+        for option in ["--stuck-after", "--overwrite", "--metrics-linger", "--no-store", "--untrusted", "--vary"] {
+            assert!(!short.contains(option) && long.contains(option), "{option}");
+        }
+    }
+
+    #[test]
     fn no_line_below_the_options_of_a_help_is_broken() {
         fn long_lines(command: &clap::Command) -> Vec<String> {
             let texts =

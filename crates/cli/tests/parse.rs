@@ -231,16 +231,63 @@ fn every_format_holds_the_same_rows() {
     let file = seed("fio_2.0.13");
     let csv = plumb(place(), ["parse", "--format", "csv", &file]).end().stdout;
     assert_eq!(csv.lines().count(), 5);
-    assert!(csv.starts_with("system,name,users,bs,MB,lat,min,max,std,iops,us50,"), "{csv}");
-    let again = plumb(place(), ["parse", "-v", "-p", "-"]).input(csv).succeeds().silent().stdout;
+    let begin = "system,name,users,block_size,mib_per_second,mean_ms,min_ms,max_ms,deviation_ms,iops,to_50us_percent,";
+    assert!(csv.starts_with(begin), "{csv}");
+    let again = plumb(place(), ["parse", "-v", "-p", "-"]).input(csv.as_str()).succeeds().silent().stdout;
     let table = plumb(place(), ["parse", "-v", "-p", &file]).end().stdout;
     assert_eq!(again, table, "the CSV read back is the same table");
-    plumb(place(), ["parse", "-r", "-n", "lab", &file]).end().prints("nrow=38").prints("testtype <- \"lab\"");
+    let of_scripts = |words: &[&str]| plumb(place(), [words, &[&*file]].concat()).end();
+    of_scripts(&["parse", "-r", "-n", "lab"]).prints("nrow=38").prints("testtype <- \"lab\"").prints("\"MB\",\"lat\"");
+    of_scripts(&["parse", "--format", "r"]).prints("nrow=38").prints("\"mib_per_second\",\"mean_ms\"");
+    let old = of_scripts(&["parse", "--format", "csv", "--fio-scripts"]).stdout;
+    assert!(old.starts_with("system,name,users,bs,MB,lat,min,max,std,iops,us50,"), "{old}");
+    assert_eq!(old.lines().skip(1).collect::<Vec<_>>(), csv.lines().skip(1).collect::<Vec<_>>());
+    assert_eq!(plumb(place(), ["parse", "-v", "-p", "-"]).input(old).succeeds().stdout, table);
+    of_scripts(&["parse", "--format", "markdown", "--fio-scripts"]).complains("only --format csv and --format r");
     let markdown = plumb(place(), ["parse", "--format", "markdown", &file]).end().stdout;
     assert_eq!(markdown.lines().count(), 6);
     let json = plumb(place(), ["parse", "--format", "json", &file]).end().json();
     assert_eq!(json["readings"].as_array().expect("the test's own data").len(), 4);
     assert_eq!(json["readings"][0]["run"]["jobs"][0]["directions"][0]["iops"], 28074.0);
+}
+
+#[test]
+fn a_sweep_has_the_same_names_of_columns_in_csv_r_and_json() {
+    let rows = "name,users,bs,MB,lat,min,max,std,iops,us50,us100,us250,us500,ms1,ms2,ms4,ms10,ms20,ms50,ms100,ms250,\
+                ms500,s1,s2,s5,p95_00,p99_00,p99_50,p99_90,p99_95,p99_99\n\
+                randread,16,8K,25,2.5,0.9,9,0.1,3200,0,0,0,0,0,20,80,0,0,0,0,0,0,0,0,0,3,4,5,6,7,8\n";
+    let as_format = |format: &str| plumb(place(), ["parse", "--format", format, "-"]).input(rows).succeeds();
+    let (csv, r, json) = (as_format("csv").stdout, as_format("r").stdout, as_format("json").json());
+    let mut lines = csv.lines().map(|line| line.split(','));
+    let (names, cells) = (lines.next().expect("a heading"), lines.next().expect("a row"));
+    let row = json["readings"][0]["row"].as_object().expect("a row");
+    let mut known = 0;
+    for (name, cell) in names.zip(cells).filter(|(name, cell)| !cell.is_empty() && !["source", "line"].contains(name)) {
+        let value = row.get(name).unwrap_or_else(|| panic!("JSON has no {name}: {row:?}"));
+        let same = value.as_f64().map_or(value.as_str() == Some(cell), |value| cell.parse() == Ok(value));
+        assert!(same && r.contains(&format!("\"{name}\"")), "{name}: {cell}, {value}\n{r}");
+        known += 1;
+    }
+    assert_eq!((known, row.len()), (31, 31), "{row:?}");
+}
+
+#[test]
+fn a_percentile_of_too_few_ios_is_in_no_table() {
+    // 20 KiB of 4 KiB reads: five I/Os, of which fio prints twenty percentiles.
+    let place = place();
+    plumb(&place, "fio --name=a --ioengine=null --rw=read --bs=4k --size=20k --output=short.txt").succeeds();
+    plumb(&place, "fio --name=a --ioengine=null --rw=read --bs=4k --size=40m --output=long.txt").succeeds();
+    for (format, between, absent) in [("csv", ',', ""), ("r", ',', "NA"), ("markdown", '|', "-"), ("table", ' ', "-")] {
+        let missing = |file: &'static str| {
+            let text = plumb(&place, ["parse", "-p", "--format", format, file]).succeeds().stdout;
+            let row = text.lines().find(|line| line.contains("4K")).expect("a row");
+            row.split(between).filter(|cell| cell.trim() == absent).count()
+        };
+        // 10,240 I/Os are enough for p95 and p99.
+        assert_eq!(missing("short.txt"), missing("long.txt") + 2, "{format}");
+    }
+    let csv = plumb(&place, "parse --format csv short.txt").succeeds().stdout;
+    assert!(csv.lines().nth(1).is_some_and(|row| row.contains(",,,,,,read,")), "{csv}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What fuzzing found, each with the input that showed it, made small.
 
 use formats::stream::parse;
-use formats::sweep::{measurements, r_head, r_row, r_tail};
+use formats::sweep::{ColumnNames, measurements, r_head, r_row, r_tail};
 use model::reading::Content;
 
 /// Our own R code was read back without the rows whose names hold a comma or a quote.
@@ -9,7 +9,7 @@ use model::reading::Content;
 fn names_with_commas_and_quotes_are_read_back_from_r_code() {
     for name in ["readers, Benny", "say \"hi\", twice", "back\\slash\\", "plain"] {
         let row = model::Measurement { test: name.into(), users: Some(2.0), ..Default::default() };
-        let code = format!("{}{}{}", r_head(), r_row(&row, "a.json", 0), r_tail(None));
+        let code = format!("{}{}{}", r_head(), r_row(&row, "a.json", 0), r_tail(None, ColumnNames::Units));
         let (readings, damages) = parse(code.as_bytes());
         assert!(damages.is_empty(), "{name}: {damages:?}");
         let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();

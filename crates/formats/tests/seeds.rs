@@ -3,7 +3,7 @@
 //! page, which field, and its value in base units.
 
 use formats::stream::parse;
-use formats::sweep::{measurements, r_head, r_row, r_tail};
+use formats::sweep::{ColumnNames, measurements, r_head, r_row, r_tail};
 use model::reading::{Content, Reading};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ fn the_r_matrix_of_the_raw_reports_has_what_fioparse_lost() {
             ", \"randwrite\", 8, \"4K\", 9.946289, 0.81503, 0.178, 576.925, 9.22133, 2546, 0, 0, 22.61, 74.73, 1.6, 0.4, 0.07, 0.04, 0.01, 0.07, 0.39, 0.04, 0.04, 0.01, 0, 0, 0.41, 1.08, 44.288, 89.6, 205.824, 403.456, 1, \"sync\", NA, \"page\", NA, \"2015-01-15T13:04:49\", NA\n",
         ]
     );
-    let r = format!("{}{}{}", r_head(), lines.concat(), r_tail(Some("lab")));
+    let r = format!("{}{}{}", r_head(), lines.concat(), r_tail(Some("lab"), ColumnNames::FioScripts));
     let (again, damages) = parse(r.as_bytes());
     assert_eq!((again.len(), damages.len()), (4, 0), "our own R code is read back");
 }
@@ -123,7 +123,7 @@ fn the_r_matrix_of_the_page_is_reproduced() {
     assert_eq!(rows.len(), 66, "22 of the table, 22 of the matrix, 22 of the data frame");
     let matrix = &rows[22..44];
     let code: String = matrix.iter().enumerate().map(|(at, row)| r_row(row, "page", at)).collect();
-    let code = format!("{}{code}{}", r_head(), r_tail(None));
+    let code = format!("{}{code}{}", r_head(), r_tail(None, ColumnNames::Units));
     let (again, _) = parse(code.as_bytes());
     let again: Vec<_> = again
         .iter()

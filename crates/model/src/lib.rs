@@ -6,6 +6,7 @@
 
 mod blocks;
 mod calibration;
+mod columns;
 mod device;
 mod gathered;
 mod job;
@@ -23,6 +24,7 @@ mod surroundings;
 
 pub use blocks::BlockLives;
 pub use calibration::{Calibration, ErrorBar, Span};
+pub use columns::{Cell, MEASURED_COLUMNS, MeasuredColumn, RowOfCells, measured_column};
 pub use device::{CpuActivity, DeviceActivity, DeviceUsage, FlushActivity, OperationActivity};
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics,

@@ -1,14 +1,13 @@
 //! A measurement: the numbers of one test with one number of users, in base units, from plumb or another tool.
 //!
-//! Has the type, the bounds of its latency ranges and its JSON columns; other formats are in `formats`.
+//! Has the type and the bounds of its latency ranges; its columns are in `columns`.
 
 use crate::Lasting;
+use crate::job::samples_needed;
 use crate::reading::{LatencyShare, ReadKind};
 use measure::Direction;
 use measure::text::{SizeStyle, exact_size};
 use plan::{Mix, RwPattern};
-use serde::{Serialize, Serializer};
-use serde_with::skip_serializing_none;
 
 /// Upper bounds, in nanoseconds, of the latency ranges that are shown; the range above the last has no bound.
 ///
@@ -147,6 +146,8 @@ pub struct Measurement {
     pub unplaced_shares: Vec<f64>,
     /// Latencies at the percentiles [`PERCENTS`].
     pub percentiles_ns: [Option<f64>; PERCENTS.len()],
+    /// Number of I/Os that the percentiles are of, if it is stated.
+    pub percentiles_count: Option<f64>,
     /// Mean of the latency that the percentiles are of: fio's are of completion, `mean_ns` is of total latency.
     pub percentiles_mean_ns: Option<f64>,
     /// Name of the engine.
@@ -205,6 +206,15 @@ impl Measurement {
         self.block.map(|(low, high)| if low == high { size(low) } else { format!("{}-{}", size(low), size(high)) })
     }
 
+    /// The row without the percentiles for which it has too few I/Os; all of them if the number is not stated.
+    pub fn with_facts_only(mut self) -> Self {
+        let Some(count) = self.percentiles_count else { return self };
+        for (percent, found) in PERCENTS.into_iter().zip(&mut self.percentiles_ns) {
+            *found = found.filter(|_| count >= samples_needed(percent) as f64);
+        }
+        self
+    }
+
     /// MiB per second.
     pub fn mib_per_second(&self) -> Option<f64> {
         self.bytes_per_second.map(|rate| rate / MIB)
@@ -229,61 +239,6 @@ pub fn ns_of_ms(ms: f64) -> f64 {
 
 const NS_PER_MS: f64 = 1e6;
 
-/// A measurement in the columns of tables.
-#[skip_serializing_none]
-#[derive(Serialize)]
-struct Columns<'row> {
-    system: Option<&'row str>,
-    name: &'row str,
-    users: Option<f64>,
-    block_size: Option<String>,
-    kind: Option<ReadKind>,
-    mib_per_second: Option<f64>,
-    mean_ms: Option<f64>,
-    min_ms: Option<f64>,
-    max_ms: Option<f64>,
-    deviation_ms: Option<f64>,
-    iops: Option<f64>,
-    buckets: Option<[f64; BUCKETS]>,
-    #[serde(skip_serializing_if = "<[f64]>::is_empty")]
-    unplaced_buckets: &'row [f64],
-    percentiles_ms: [Option<f64>; PERCENTS.len()],
-    engine: Option<&'row str>,
-    depth: Option<f64>,
-    errno: Option<f64>,
-    host: Option<&'row str>,
-    time: Option<&'row str>,
-    round: Option<f64>,
-}
-
-impl Serialize for Measurement {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let columns = Columns {
-            system: self.system.as_deref(),
-            name: self.test.as_str(),
-            users: self.users,
-            block_size: self.block_text(),
-            kind: self.kind,
-            mib_per_second: self.mib_per_second(),
-            mean_ms: ms(self.mean_ns),
-            min_ms: ms(self.min_ns),
-            max_ms: ms(self.max_ns),
-            deviation_ms: ms(self.deviation_ns),
-            iops: self.iops,
-            buckets: self.buckets(),
-            unplaced_buckets: &self.unplaced_shares,
-            percentiles_ms: self.percentiles_ns.map(ms),
-            engine: self.engine.as_deref(),
-            depth: self.depth,
-            errno: self.errno,
-            host: self.host.as_deref(),
-            time: self.time.as_deref(),
-            round: self.round,
-        };
-        columns.serialize(serializer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,6 +249,17 @@ mod tests {
             let read: f64 = text.parse().expect("a number");
             assert_eq!(ms(Some(ns_of_ms(read))), Some(read), "{text}");
         }
+    }
+
+    #[test]
+    fn percentiles_of_too_few_ios_are_left_out() {
+        let all = [Some(1e6); PERCENTS.len()];
+        let row = |count| Measurement { percentiles_ns: all, percentiles_count: count, ..Measurement::default() };
+        let kept = |count| row(count).with_facts_only().percentiles_ns.map(|found| found.is_some());
+        assert_eq!(kept(None), [true; 6]);
+        assert_eq!(kept(Some(1_999.0)), [false; 6]);
+        assert_eq!(kept(Some(10_000.0)), [true, true, false, false, false, false]);
+        assert_eq!(kept(Some(1e6)), [true; 6]);
     }
 
     #[test]

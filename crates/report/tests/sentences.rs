@@ -1,7 +1,7 @@
 //! Every sentence about generated results of random shape is checked against the rows, by code that shares nothing with
 //! the code that writes them. A sentence of a shape that is not known here fails, too.
 
-use formats::sweep::{csv_head, csv_row};
+use formats::sweep::{ColumnNames, csv_head, csv_row};
 use model::Measurement;
 use model::measurement::{MIB, ms};
 use model::reading::ReadKind;
@@ -540,7 +540,7 @@ fn check_cost(sentence: &str, before: &str, all: &[&Fact]) {
 
 fn source_of(facts: &[Fact]) -> Source {
     let rows: String = facts.iter().zip(1..).map(|(fact, line)| csv_row(&fact.row(), "made", line)).collect();
-    Source::read("made.csv", format!("{}{rows}", csv_head()).as_bytes()).expect("text in memory")
+    Source::read("made.csv", format!("{}{rows}", csv_head(ColumnNames::Units)).as_bytes()).expect("text in memory")
 }
 
 pub(crate) fn request() -> PageRequest {

@@ -24,14 +24,14 @@ pub struct SessionArgs {
     pub accept: AcceptArgs,
     /// Exit with status 4 if a check finds a problem, or one of a LIST of checks or worse than a grade, like
     /// cache,no-flush or not-a-storage-result
-    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = Strictness::read)]
+    #[arg(hide_short_help = true, long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = Strictness::read)]
     pub strict: Option<Strictness>,
     /// Name of the machine in the result; an empty one records none [default: the environment variable PLUMB_HOST, or
     /// the machine's own]
-    #[arg(long, value_name = "NAME")]
+    #[arg(hide_short_help = true, long, value_name = "NAME")]
     pub host: Option<String>,
     /// Do not measure plumb's own share of latencies before each run (less than 100 ms)
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub no_calibrate: bool,
     /// The store of the results.
     #[command(flatten)]
@@ -76,7 +76,7 @@ impl SessionArgs {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct AcceptArgs {
     /// Count results although these checks find that they are not of the storage, like cache,nothing-moved
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = check_named)]
+    #[arg(hide_short_help = true, long, value_name = "LIST", value_delimiter = ',', value_parser = check_named)]
     accept: Vec<&'static str>,
 }
 

@@ -25,11 +25,11 @@ pub struct KeepArgs {
     )]
     #[cfg_attr(not(feature = "store"), doc = "Refused: this build has no store")]
     #[cfg_attr(not(feature = "store"), arg(value_parser = refused))]
-    #[arg(long, value_name = "FILE", conflicts_with = "no_store")]
+    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with = "no_store")]
     store: Option<PathBuf>,
     #[cfg_attr(feature = "store", doc = "Do not keep the result in the store")]
     #[cfg_attr(not(feature = "store"), doc = "No effect: this build has no store")]
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     no_store: bool,
 }
 

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_wrapped_at_words_unless_a_caret_points_into_it() {
+    fn a_long_message_is_wrapped_unless_a_caret_points_into_it() {
         let long = format!("plumb: check: {}", "seven77 ".repeat(20));
         let shown = error_text(&long, Some(60));
         assert!(shown.lines().count() > 2 && shown.lines().all(|line| line.chars().count() <= 60), "{shown}");

@@ -64,13 +64,13 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_name = "poisson|even", value_parser = arrivals, default_value = "poisson")]
     arrivals: Arrivals,
     /// First and lowest rate, like 500 or 20k [default: half of what one user does]
-    #[arg(long, value_name = "RATE", value_parser = slo::rate)]
+    #[arg(hide_short_help = true, long, value_name = "RATE", value_parser = slo::rate)]
     from: Option<f64>,
     /// Largest rate [default: none]
-    #[arg(long, value_name = "RATE", value_parser = slo::rate)]
+    #[arg(hide_short_help = true, long, value_name = "RATE", value_parser = slo::rate)]
     to: Option<f64>,
     /// Half width of the interval that ends the search
-    #[arg(long, value_name = "SHARE", value_parser = input::share, default_value = "3%")]
+    #[arg(hide_short_help = true, long, value_name = "SHARE", value_parser = input::share, default_value = "3%")]
     precision: f64,
     /// Longest time of all trials together; with it, a trial may last longer than a minute [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = survey::seconds)]
@@ -86,22 +86,22 @@ pub(crate) struct CapacityArgs {
     engine: Option<String>,
     /// Option of fio that is added to the job, like hipri=1; {run} in it is the number of the trial; repeat it for
     /// several
-    #[arg(long, value_name = "OPTION=VALUE", value_parser = survey::added_option)]
+    #[arg(hide_short_help = true, long, value_name = "OPTION=VALUE", value_parser = survey::added_option)]
     with: Vec<(String, String)>,
     /// Allow writes to the device with this serial number, WWID or UUID
-    #[arg(long, value_name = "IDENTITY")]
+    #[arg(hide_short_help = true, long, value_name = "IDENTITY")]
     overwrite: Vec<String>,
     /// Seed of the arrivals and of the order of trials [default: from the clock]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(hide_short_help = true, long, value_name = "NUMBER")]
     seed: Option<u64>,
     /// File for the result as JSON; - is standard output, and no file [default: plumb-capacity-NNN.json]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Picture of the trials: .svg, .png, .pdf or .html
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     picture: Option<PathBuf>,
     /// Page with the answer, to send to others: .html or .pdf
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// Do not write a page of the result
     #[arg(long)]

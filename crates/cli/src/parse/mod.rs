@@ -10,11 +10,11 @@ use crate::input::{self, MOST_MESSAGES, NamedFile, log_kind};
 use crate::streams::OutputArgs;
 use clap::ValueEnum;
 use formats::stream::{Event, Parser, Repeats};
-use formats::sweep::{Detail, LogKind};
+use formats::sweep::{ColumnNames, Detail, LogKind};
 use model::reading::{Content, Reading};
 use session::publish::of_result;
 use std::path::{Path, PathBuf};
-use views::View;
+use views::{Names, View};
 
 const CHUNK: usize = 256 * 1024;
 
@@ -26,7 +26,7 @@ Examples:
   plumb parse -v -p run.txt             with histogram and percentiles
   plumb parse -l *.json                 with the time of each run and its file
   plumb parse A= a-*.json B= b-*.json   each name is the system of the files after it
-  plumb parse -r -n lab run.txt >lab.r  R: source(\"lab.r\") makes the data frame m
+  plumb parse -r -n lab run.txt >lab.r  R for fio_scripts: source(\"lab.r\") makes the data frame m
   plumb parse --format csv *.json >a.csv
   plumb parse --format parquet -o a.parquet old-logs/*
   ssh host cat run.log | plumb parse -
@@ -51,9 +51,13 @@ pub(crate) struct ParseArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Table, conflicts_with = "json")]
     format: Format,
-    /// The same as --format r
+    /// R code as fioparse.sh -r writes it: the same as --format r --fio-scripts
     #[arg(short, conflicts_with_all = ["format", "json"])]
     r: bool,
+    /// Name the columns as fio_scripts do, like MB and lat (CSV and R) [default: with units, like mib_per_second and
+    /// mean_ms]
+    #[arg(long)]
+    fio_scripts: bool,
     /// Name of the test in R code, the variable testtype [default: none]
     #[arg(short, long)]
     name: Option<String>,
@@ -99,7 +103,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
         return backfill(&files, &args.written);
     }
     let (format, detail) = args.shape(&files);
-    let mut view = View::begin(format, detail, args.name.as_deref(), &args.written)?;
+    let mut view = View::begin(format, detail, &args.names(format)?, &args.written)?;
     let mut tally = Tally::default();
     for NamedFile { name, path } in &files {
         let before = tally.readings;
@@ -159,6 +163,17 @@ pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
 }
 
 impl ParseArgs {
+    /// The names in the output; refuses those of fio_scripts for formats that fio_scripts do not have.
+    fn names(&self, format: Format) -> Result<Names<'_>, Failure> {
+        let has_them = matches!(format, Format::R | Format::Csv);
+        if self.fio_scripts && !has_them {
+            return Err(Failure::new("--fio-scripts: only --format csv and --format r have names of fio_scripts"));
+        }
+        let is_asked = self.r || self.fio_scripts;
+        let columns = if is_asked { ColumnNames::FioScripts } else { ColumnNames::Units };
+        Ok(Names { test: self.name.as_deref(), columns })
+    }
+
     /// The format and what it shows, of several systems or of one.
     fn shape(&self, files: &[NamedFile]) -> (Format, Detail) {
         let detail = Detail {

@@ -11,7 +11,7 @@ use formats::stream::{Repeat, Repeated};
 use formats::sweep::ParquetWriter;
 #[cfg(feature = "workbook")]
 use formats::sweep::WorkbookWriter;
-use formats::sweep::{self, Detail, Layout, folder_of, label_of};
+use formats::sweep::{self, ColumnNames, Detail, Layout, folder_of, label_of};
 use model::Measurement;
 use model::reading::{Content, Damage, Reading};
 use serde::Serialize;
@@ -24,6 +24,15 @@ const ENOUGH: usize = 64 * 1024;
 /// Maximum number of damage messages kept for the end of a JSON document; more are only counted.
 const MOST_DAMAGES: usize = 10_000;
 
+/// Names in an output format.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Names<'args> {
+    /// Name of the test, the variable `testtype` in R.
+    pub(super) test: Option<&'args str>,
+    /// Names of the columns.
+    pub(super) columns: ColumnNames,
+}
+
 /// The writer of one output format.
 pub(super) struct View {
     format: Format,
@@ -31,6 +40,7 @@ pub(super) struct View {
     /// The columns of a table for people, chosen at its first row.
     layout: Option<Layout>,
     name: Option<String>,
+    columns: ColumnNames,
     to: Target,
     rows: usize,
     damages: Vec<String>,
@@ -93,7 +103,7 @@ impl View {
     pub(super) fn begin(
         format: Format,
         mut detail: Detail,
-        name: Option<&str>,
+        names: &Names<'_>,
         written: &OutputArgs,
     ) -> Result<View, Failure> {
         let to = Target::of(format, written)?;
@@ -104,7 +114,8 @@ impl View {
             format,
             detail,
             layout: None,
-            name: name.map(str::to_owned),
+            name: names.test.map(str::to_owned),
+            columns: names.columns,
             to,
             rows: 0,
             damages: Vec::new(),
@@ -112,7 +123,7 @@ impl View {
         };
         match format {
             Format::R => view.text(sweep::r_head())?,
-            Format::Csv => view.text(&sweep::csv_head())?,
+            Format::Csv => view.text(&sweep::csv_head(names.columns))?,
             Format::Json => {
                 let program = format!("plumb {}", env!("CARGO_PKG_VERSION"));
                 view.text(&format!("{{\"parse_schema\": 1, \"program\": \"{program}\", \"readings\": ["))?;
@@ -129,7 +140,8 @@ impl View {
             return self.json_row(&Sourced { source: &source, what: reading });
         }
         for row in sweep::measurements(reading, crate::input::log_kind(path)) {
-            let row = with_system(row, system, &source, reading);
+            // Where a report prints percentiles of too few I/Os, they are no facts in any table.
+            let row = with_system(row.with_facts_only(), system, &source, reading);
             let text = self.row_as_text(&row, &source, reading.line);
             self.rows += 1;
             match &mut self.to {
@@ -197,7 +209,7 @@ impl View {
     pub(super) fn end(mut self) -> Result<(), Failure> {
         match self.format {
             Format::R => {
-                let tail = sweep::r_tail(self.name.as_deref());
+                let tail = sweep::r_tail(self.name.as_deref(), self.columns);
                 self.text(&tail)?;
             }
             Format::Json => {

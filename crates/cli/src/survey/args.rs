@@ -25,6 +25,12 @@ flight.",
 Examples:
   plumb survey .                          the disk under this directory, about five minutes
   plumb survey --quick .                  the same in less than a minute
+  plumb survey --tests all --dry-run .    only show the tests, with time, bytes and wear
+All options, more examples: plumb survey --help",
+    after_long_help = "\
+Examples:
+  plumb survey .                          the disk under this directory, about five minutes
+  plumb survey --quick .                  the same in less than a minute
   plumb survey --size 64G --time 1m .     more data than a cache holds, longer tests
   plumb survey --tests all /data          every test at every level: half an hour
   plumb survey --tests all --dry-run .    only show the tests, with time, bytes and wear
@@ -55,7 +61,7 @@ pub(crate) struct SurveyArgs {
     #[arg(long, value_name = "LIST", value_parser = survey::user_counts)]
     users: Option<Numbers>,
     /// Sweep an option of fio, like iodepth=1,2,4..64; repeat it for several options
-    #[arg(long, value_name = "OPTION=LIST", value_parser = Axis::parse)]
+    #[arg(hide_short_help = true, long, value_name = "OPTION=LIST", value_parser = Axis::parse)]
     vary: Vec<Axis>,
     /// Measured time per test, like 10s or 2m [default: 30s; 4s with --quick]
     #[arg(long, visible_alias = "seconds", value_name = "TIME", value_parser = survey::seconds)]
@@ -67,52 +73,52 @@ pub(crate) struct SurveyArgs {
     #[arg(long, value_parser = survey::size)]
     size: Option<u64>,
     /// Free space that the work file leaves, like 1G [default: 5 % of the file system, at most 16G]
-    #[arg(long, value_name = "SIZE", value_parser = survey::room)]
+    #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = survey::room)]
     reserve: Option<u64>,
     /// Keep the work file for the next survey
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     keep: bool,
     #[command(flatten)]
     io: IoArgs,
     /// I/O engine of fio [default: psync; libaio if iodepth is swept]
-    #[arg(long, value_name = "ENGINE")]
+    #[arg(hide_short_help = true, long, value_name = "ENGINE")]
     engine: Option<String>,
     /// Unmeasured I/O before each test: a time, or `steady` to go on until the rate is steady [default: 10 % of --time]
-    #[arg(long, value_name = "TIME|steady", value_parser = survey::warm_up)]
+    #[arg(hide_short_help = true, long, value_name = "TIME|steady", value_parser = survey::warm_up)]
     warm_up: Option<WarmUp>,
     /// Write the whole target twice before the first test; with `steady`, go on until the rate of the writes is steady
-    #[arg(long, value_name = "steady", num_args = 0..=1, require_equals = true, default_missing_value = "twice", value_parser = Precondition::read)]
+    #[arg(hide_short_help = true, long, value_name = "steady", num_args = 0..=1, require_equals = true, default_missing_value = "twice", value_parser = Precondition::read)]
     precondition: Option<Precondition>,
     /// Longest time of --precondition=steady, like 2h [default: 25 min after the target is written twice]
-    #[arg(long, value_name = "TIME", requires = "precondition", value_parser = survey::seconds)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", requires = "precondition", value_parser = survey::seconds)]
     budget: Option<u64>,
     /// Number of times that every test is run [default: 1]
     #[arg(long, value_name = "COUNT")]
     repeat: Option<u32>,
     /// Run the tests in random order
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     shuffle: bool,
     /// Seed of the random order, to repeat it [default: from the clock]
-    #[arg(long, value_name = "NUMBER", requires = "shuffle")]
+    #[arg(hide_short_help = true, long, value_name = "NUMBER", requires = "shuffle")]
     seed: Option<u64>,
     /// File for the result as JSON; - is standard output, and no file [default: plumb-survey-NNN.json in the current
     /// directory]
     #[arg(long, short, value_name = "FILE", conflicts_with = "output_dir")]
     output: Option<PathBuf>,
     /// Directory for the result, which is created if needed [default: the current directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(hide_short_help = true, long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
     /// Print all remarks instead of the first five
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub(crate) remarks: bool,
     /// Read options that are not given here, and custom tests, from a survey file (TOML)
-    #[arg(long, value_name = "FILE", group = "given")]
+    #[arg(hide_short_help = true, long, value_name = "FILE", group = "given")]
     config: Option<PathBuf>,
     /// Continue an interrupted survey with the options in its result
     #[arg(long, value_name = "RESULT", group = "given", conflicts_with_all = REQUESTED)]
     pub(crate) resume: Option<PathBuf>,
     /// Refuse devices, commands and paths outside of this directory in the file of --config or --resume
-    #[arg(long, requires = "given")]
+    #[arg(hide_short_help = true, long, requires = "given")]
     untrusted: bool,
     /// Show the tests with time, bytes and wear, and do not run them
     #[arg(long)]
@@ -135,22 +141,22 @@ pub(crate) struct ResultArgs {
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct IoArgs {
     /// Block sizes instead of those of the tests, like 4k,1m or 512..16m
-    #[arg(long, value_name = "LIST", value_parser = survey::block_sizes)]
+    #[arg(hide_short_help = true, long, value_name = "LIST", value_parser = survey::block_sizes)]
     block_sizes: Option<Numbers>,
     /// Use O_DIRECT, and fail if the file system does not support it [default: O_DIRECT if supported]
-    #[arg(long, conflicts_with = "buffered")]
+    #[arg(hide_short_help = true, long, conflicts_with = "buffered")]
     direct: bool,
     /// Use the page cache, which is dropped before each test
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     buffered: bool,
     /// Create a file for each user [default: one file for all]
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     file_per_user: bool,
     /// Report an I/O that is in flight for this time, like 10s; 0 to report none [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = survey::patience)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = survey::patience)]
     stuck_after: Option<u64>,
     /// Allow writes to the device with this serial number, WWID or UUID; repeat it for several devices
-    #[arg(long, value_name = "IDENTITY")]
+    #[arg(hide_short_help = true, long, value_name = "IDENTITY")]
     overwrite: Vec<String>,
 }
 

@@ -38,8 +38,17 @@ fn unlike_jobs_are_drawn_and_read_as_what_they_are() {
             assert!(shown.contains(job), "{group} {job}\n{shown}");
         }
         assert!(!shown.contains("reads 4 KiB, depth 16 · 3 users") && !shown.contains("writes 4 KiB"), "{shown}");
-        let page = plumb(["report", &native, "-o", "-"]).succeeds().stdout;
-        assert!(!page.contains("levels of"), "jobs of one run compete for nothing");
+        let page = page_of(&native, &directory.word("own.html"));
+        let said: Vec<&str> = page["sentences"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+        for begin in
+            ["4 KiB random reads of job a ", "16 KiB random reads of job c ", "64 KiB sequential writes reach "]
+        {
+            assert!(said.iter().any(|sentence| sentence.starts_with(begin)), "{group} {begin}: {said:?}");
+        }
+        assert!(!page.to_string().contains("levels of"), "jobs of one run compete for nothing");
+        let pictures = page["pictures"].as_array().expect("a list");
+        assert!(pictures.iter().all(|picture| picture["mark"].is_null()), "the findings are at the top, once");
+        assert!(!page.to_string().contains("depth 16 of job"), "a depth is of its job: {page}");
         let explained = plumb(["explain", &native]).succeeds().stdout;
         let broken: Vec<&str> = explained.lines().filter(|line| line.contains("BROKEN")).collect();
         assert!(broken.iter().all(|line| !line.contains("runtime")), "each has its own block size: {explained}");
@@ -50,6 +59,21 @@ fn unlike_jobs_are_drawn_and_read_as_what_they_are() {
             assert_eq!(row[2..5], ["1", depth, size], "{group}\n{table}");
         }
     }
+}
+
+/// The reads and writes of a mix share a disk at the same time.
+#[test]
+fn reads_and_writes_of_a_mix_do_not_compete() {
+    let directory = place();
+    let (native, page) = (directory.word("mix.json"), directory.word("mix.html"));
+    let data = format!("--filename={}", directory.word("mix.dat"));
+    plumb(["fio", "--name=a", "--rw=randrw", "--bs=4k", "--size=1m", &data, "--quiet", &format!("--result={native}")])
+        .succeeds();
+    let data = page_of(&native, &page);
+    let said: Vec<&str> = data["sentences"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    let begins = |begin: &str| said.iter().any(|sentence| sentence.starts_with(begin));
+    assert!(begins("4 KiB reads of random mixes reach") && begins("4 KiB writes of random mixes reach"), "{said:?}");
+    assert!(!data.to_string().contains("levels of"), "{said:?}");
 }
 
 /// fio's JSON as plumb writes it: a run of three seconds, every panel on one axis, and what was seen during it.

@@ -45,7 +45,7 @@ struct TableColumn {
     width: usize,
     name: &'static str,
     unit: &'static str,
-    column: &'static Column,
+    column: Column,
     style: Style,
 }
 
@@ -98,24 +98,25 @@ impl Layout {
         }
         add(5, "users", "", "users", Style::Whole);
         add(5, "depth", "", "depth", Style::Whole);
-        add(6, "size", "", "bs", Style::Word);
+        add(6, "size", "", "block_size", Style::Word);
         add(1, "", "", "direction", Style::Letter);
-        add(9, "MiB/s", "", "MB", Style::ThreeDecimals);
+        add(9, "MiB/s", "", "mib_per_second", Style::ThreeDecimals);
         for (name, unit, column) in
-            [("ms", "mean", "lat"), ("min", "ms", "min"), ("max", "ms", "max"), ("std", "ms", "std")]
+            [("ms", "mean", "mean_ms"), ("min", "ms", "min_ms"), ("max", "ms", "max_ms"), ("std", "ms", "deviation_ms")]
         {
             add(9, name, unit, column, Style::ThreeDecimals);
         }
         add(9, "IOPS", "", "iops", Style::Iops);
         if detail.buckets {
             let mut from = 0;
+            let shares: Vec<&str> = columns::shares().collect();
             for (name, last) in SHOWN_BUCKETS {
-                add(5, name, "%", super::BUCKET_NAMES[from], Style::Share(from, last));
+                add(5, name, "%", shares[from], Style::Share(from, last));
                 from = last + 1;
             }
         }
         if detail.percentiles {
-            for (name, column) in SHOWN_PERCENTILES.into_iter().zip(super::PERCENTILE_NAMES) {
+            for (name, column) in SHOWN_PERCENTILES.into_iter().zip(columns::percentiles()) {
                 add(9, name, "ms", column, Style::ThreeDecimals);
             }
         }

@@ -96,6 +96,11 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         group.bytes_per_second.filter(|_| is_alone)
     };
     let rate = direction.bytes_per_second.or_else(of_group);
+    // Text states the I/Os of a job in its line `issued rwts`.
+    let issued = match direction.kind {
+        ReadKind::Mixed if !job.issued.is_empty() => Some(job.issued.iter().take(2).sum()),
+        _ => job.issued.get(at).copied(),
+    };
     let of_job = of_job(run, job);
     let mut row = Measurement {
         block: job.block_sizes.get(at).or(job.block_sizes.first()).map(|&(low, high)| block(low, high)),
@@ -107,6 +112,7 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         deviation_ns: total.and_then(|total| total.deviation_ns),
         iops: direction.iops,
         percentiles_ns: with_percentiles(direction).map_or([None; PERCENTS.len()], percentiles),
+        percentiles_count: with_percentiles(direction).and_then(|latency| latency.count).or(direction.ios).or(issued),
         percentiles_mean_ns: with_percentiles(direction).and_then(|latency| latency.mean_ns),
         ..of_job
     };
@@ -265,6 +271,7 @@ fn of_log_direction(summary: &LogSummary, found: &LogDirection, kind: Option<Log
     let mut line = Measurement { test, kind: Some(found.kind), ..Measurement::default() };
     if summary.histograms {
         // Histogram logs contain completion latency, not total latency.
+        line.percentiles_count = Some(found.count);
         line.percentiles_ns = PERCENTS.map(|percent| percentile_of_bins(&found.bins, found.count, percent));
         return line;
     }

@@ -1,6 +1,6 @@
 //! Measurements as a Parquet file, written in row groups, so that memory does not grow with the number of rows.
 
-use super::columns::{self, Column, SourceRow};
+use super::columns::{self, Column, ColumnNames, SourceRow};
 use crate::FormatError;
 use model::Measurement;
 use parquet::basic::Compression;
@@ -33,11 +33,15 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// The header cannot be written.
     pub fn new(to: W) -> Result<Self, FormatError> {
-        let column = |column: &Column| match column.is_number() {
-            true => format!(" optional double {};", column.long_name),
-            false => format!(" optional binary {} (UTF8);", column.long_name),
+        let column = |column: Column| {
+            let name = column.name(ColumnNames::Units);
+            if column.is_number() {
+                format!(" optional double {name};")
+            } else {
+                format!(" optional binary {name} (UTF8);")
+            }
         };
-        let columns: String = columns::all().iter().map(column).collect();
+        let columns: String = columns::all().map(column).collect();
         let schema = parse_message_type(&format!("message measurements {{{columns}}}"))?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))?;

@@ -1,14 +1,14 @@
 //! Readers of measurement tables: fioparse.sh's text table, its R matrix, data frames printed by R, CSV files.
 
+use super::columns::{self, ColumnNames};
 use super::human::{SHOWN_BUCKETS, SHOWN_PERCENTILES};
 use super::write::{COMPUTED, MATRIX, MORE_IN_R};
-use super::{BUCKET_NAMES, PERCENTILE_NAMES};
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{contains, count, leading, percent, whole};
 use measure::text::binary_size;
-use model::Measurement;
 use model::measurement::{BUCKETS, MIB, bucket_edge_ns, ns_of_ms};
 use model::reading::{Content, LatencyShare, ReadKind, Reading};
+use model::{MeasuredColumn, Measurement};
 use std::borrow::Cow;
 
 /// The table that is open.
@@ -123,11 +123,13 @@ impl SweepReader {
     fn heading(&mut self, number: u64, text: &str) -> bool {
         let table = if text.ends_with('(') && text.contains("matrix(c(") {
             Table::Matrix
-        } else if text.starts_with("name users bs MB lat")
-            || (text.starts_with("name ") && text.split_whitespace().eq(frame_heading()))
+        } else if HEADINGS.iter().any(|begin| text.starts_with(begin))
+            || (text.starts_with("name ") && is_frame_heading(text))
         {
             Table::Frame
-        } else if contains(text, "name,users,bs,", "MB,lat") {
+        } else if contains(text, "name,users,block_size,", "mib_per_second,mean_ms")
+            || contains(text, "name,users,bs,", "MB,lat")
+        {
             Table::Csv(text.split(',').map(|name| unquoted(name).to_owned()).collect())
         } else if text.starts_with("test") && text.contains("users") && text.contains("size") && text.contains("IOPS") {
             Table::Human(text.split([' ', ',']).filter(|name| !name.is_empty()).map(str::to_owned).collect())
@@ -144,9 +146,18 @@ fn is_unit(word: &str) -> bool {
     matches!(word, "mean" | "ms" | "%")
 }
 
-fn frame_heading() -> impl Iterator<Item = &'static str> {
-    let first = ["name", "users", "bs", "MB", "lat", "min", "max", "std", "iops"];
-    first.into_iter().chain(BUCKET_NAMES).chain(PERCENTILE_NAMES)
+/// How the heading of a data frame that R printed begins, with names of plumb and of fio_scripts.
+const HEADINGS: [&str; 2] = ["name users block_size mib_per_second mean_ms", "name users bs MB lat"];
+
+/// Names of the columns of the matrix of fio_scripts.
+fn matrix_names(names: ColumnNames) -> impl Iterator<Item = &'static str> {
+    columns::all().skip(1).take(MATRIX).map(move |column| column.name(names))
+}
+
+/// True for the names of all columns of the matrix.
+fn is_frame_heading(text: &str) -> bool {
+    let is = |names| text.split_whitespace().eq(matrix_names(names));
+    is(ColumnNames::Units) || is(ColumnNames::FioScripts)
 }
 
 fn unquoted(cell: &str) -> &str {
@@ -167,7 +178,8 @@ fn matrix_row(cells: &[&str]) -> Option<Measurement> {
     if ![MATRIX, MATRIX + 4, MATRIX + MORE_IN_R.len()].contains(&cells.len()) {
         return None;
     }
-    let named: Vec<(&str, &str)> = frame_heading().chain(MORE_IN_R).zip(cells.iter().copied()).collect();
+    let named: Vec<(&str, &str)> =
+        matrix_names(ColumnNames::Units).chain(MORE_IN_R).zip(cells.iter().copied()).collect();
     row_of(&named)
 }
 
@@ -235,16 +247,17 @@ fn row_of(named: &[(&str, &str)]) -> Option<Measurement> {
     let mut buckets = [None; BUCKETS];
     for &(name, text) in named {
         let words = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty() && text != "NA");
-        match name {
+        let column = model::measured_column(name);
+        match column.map_or(name, |column| column.name) {
             "system" => row.system = words(text),
             "name" => row.test = words(text).unwrap_or_default().as_str().into(),
             "users" => row.users = cell(text)?,
-            "bs" => row.block = block(text),
-            "MB" => row.bytes_per_second = cell(text)?.map(|mib| mib * MIB),
-            "lat" => row.mean_ns = cell(text)?.map(ns_of_ms),
-            "min" => row.min_ns = cell(text)?.map(ns_of_ms),
-            "max" => row.max_ns = cell(text)?.map(ns_of_ms),
-            "std" => row.deviation_ns = cell(text)?.map(ns_of_ms),
+            "block_size" => row.block = block(text),
+            "mib_per_second" => row.bytes_per_second = cell(text)?.map(|mib| mib * MIB),
+            "mean_ms" => row.mean_ns = cell(text)?.map(ns_of_ms),
+            "min_ms" => row.min_ns = cell(text)?.map(ns_of_ms),
+            "max_ms" => row.max_ns = cell(text)?.map(ns_of_ms),
+            "deviation_ms" => row.deviation_ns = cell(text)?.map(ns_of_ms),
             "iops" => row.iops = cell(text)?,
             "direction" => row.kind = kind(text),
             "engine" => row.engine = words(text),
@@ -254,9 +267,9 @@ fn row_of(named: &[(&str, &str)]) -> Option<Measurement> {
             "time" => row.time = words(text),
             "round" => row.round = cell(text)?,
             _ => {
-                if let Some(at) = BUCKET_NAMES.iter().position(|&bucket| bucket == name) {
+                if let Some(at) = column.and_then(MeasuredColumn::share) {
                     buckets[at] = cell(text)?;
-                } else if let Some(at) = PERCENTILE_NAMES.iter().position(|&percentile| percentile == name) {
+                } else if let Some(at) = column.and_then(MeasuredColumn::percentile) {
                     row.percentiles_ns[at] = cell(text)?.map(ns_of_ms);
                 }
             }

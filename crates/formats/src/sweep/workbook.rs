@@ -1,8 +1,8 @@
 //! Measurements as a workbook (.xlsx): one sheet, a column for each of the table of columns.
 
-use super::columns::{self, Cell, SourceRow};
+use super::columns::{self, ColumnNames, SourceRow};
 use crate::FormatError;
-use model::Measurement;
+use model::{Cell, Measurement};
 use rust_xlsxwriter::Workbook;
 
 /// Rows of a sheet, with the heading.
@@ -25,7 +25,7 @@ impl WorkbookWriter {
         sheet.set_name("measurements")?;
         sheet.set_freeze_panes(1, 2)?;
         for (at, column) in (0..).zip(columns::all()) {
-            sheet.write_string(0, at, column.long_name)?;
+            sheet.write_string(0, at, column.name(ColumnNames::Units))?;
         }
         Ok(WorkbookWriter { book, next: 1 })
     }

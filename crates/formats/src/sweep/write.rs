@@ -1,8 +1,8 @@
 //! Writers of measurements for programs: CSV and R, row by row, so that memory does not grow.
 
-use super::columns::{self, Cell, Column, SourceRow};
+use super::columns::{self, Column, ColumnNames, SourceRow};
 use crate::printable;
-use model::Measurement;
+use model::{Cell, Measurement};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
@@ -14,8 +14,8 @@ pub(super) const MORE_IN_R: [&str; 7] = ["depth", "engine", "system", "source", 
 pub(super) const MATRIX: usize = 31;
 
 /// The first line of a CSV file: the columns of fio_scripts' CSV files, then plumb's additional ones.
-pub fn csv_head() -> String {
-    let names: Vec<&str> = columns::all().iter().map(|column| column.name).collect();
+pub fn csv_head(names: ColumnNames) -> String {
+    let names: Vec<&str> = columns::all().map(|column| column.name(names)).collect();
     names.join(",") + "\n"
 }
 
@@ -23,7 +23,7 @@ pub fn csv_head() -> String {
 pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
     let placed = SourceRow::new(row, source, line);
     let mut text = String::with_capacity(CSV_ROW);
-    for (at, column) in columns::all().iter().enumerate() {
+    for (at, column) in columns::all().enumerate() {
         if at > 0 {
             text.push(',');
         }
@@ -50,9 +50,9 @@ fn quoted(text: &str) -> String {
 }
 
 /// The columns of the R matrix: those of fio_scripts, then those of plumb.
-fn in_r() -> &'static [&'static Column] {
-    static IN_R: LazyLock<Vec<&'static Column>> = LazyLock::new(|| {
-        let of_scripts = columns::all().iter().skip(1).take(MATRIX);
+fn in_r() -> &'static [Column] {
+    static IN_R: LazyLock<Vec<Column>> = LazyLock::new(|| {
+        let of_scripts = columns::all().skip(1).take(MATRIX);
         of_scripts.chain(MORE_IN_R.into_iter().map(columns::named)).collect()
     });
     &IN_R
@@ -66,7 +66,7 @@ pub const fn r_head() -> &'static str {
 /// A row of the R matrix; the row at position 0 has no comma before it.
 pub fn r_row(row: &Measurement, source: &str, position: usize) -> String {
     let placed = SourceRow::new(row, source, 0);
-    let cell = |column: &&Column| match column.cell(&placed) {
+    let cell = |column: &Column| match column.cell(&placed) {
         Cell::Text(Some(word)) => r_text(&word),
         Cell::Number(Some(value)) => plain(value),
         Cell::Text(None) | Cell::Number(None) => "NA".to_owned(),
@@ -80,8 +80,8 @@ fn r_text(text: &str) -> String {
 }
 
 /// The R code after the rows: column names, and conversion of the numeric columns.
-pub fn r_tail(name: Option<&str>) -> String {
-    let names: Vec<String> = in_r().iter().map(|column| format!("\"{}\"", column.name)).collect();
+pub fn r_tail(name: Option<&str>, names: ColumnNames) -> String {
+    let names: Vec<String> = in_r().iter().map(|column| format!("\"{}\"", column.name(names))).collect();
     let words = (1..).zip(in_r()).filter(|(_, column)| !column.is_number());
     let words: Vec<String> = words.map(|(place, _): (usize, _)| place.to_string()).collect();
     let words = words.join(", ");
@@ -180,7 +180,7 @@ mod tests {
             let text = csv_row(&row, "x", 1);
             let cell = text.trim_start_matches([',', '"']);
             assert_eq!(cell.starts_with(COMPUTED), name == "-", "{text}");
-            let (readings, damages) = parse(format!("{}{text}", csv_head()).as_bytes());
+            let (readings, damages) = parse(format!("{}{text}", csv_head(ColumnNames::Units)).as_bytes());
             assert!(damages.is_empty(), "{name}: {damages:?}");
             let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
             assert_eq!(rows.iter().map(|row| row.test.as_str()).collect::<Vec<_>>(), [name]);
@@ -199,9 +199,11 @@ mod tests {
             round: Some(2.0),
             ..Measurement::default()
         };
-        let csv = format!("{}{}", csv_head(), csv_row(&row, "a.json", 7));
-        let r = format!("{}{}{}", r_head(), r_row(&row, "a.json", 0), r_tail(None));
-        for text in [csv, r] {
+        let texts = [ColumnNames::Units, ColumnNames::FioScripts].into_iter().flat_map(|names| {
+            let csv = format!("{}{}", csv_head(names), csv_row(&row, "a.json", 7));
+            [csv, format!("{}{}{}", r_head(), r_row(&row, "a.json", 0), r_tail(None, names))]
+        });
+        for text in texts {
             let (readings, damages) = parse(text.as_bytes());
             assert!(damages.is_empty(), "{text}{damages:?}");
             let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();

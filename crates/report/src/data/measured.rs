@@ -146,6 +146,18 @@ fn step(axis: &Axis, here: &Level, there: &Level) -> Option<Step> {
     })
 }
 
+/// How the options begin whose values are the share of reads in a mix.
+const SHARES: &str = "rwmix";
+
+/// The rates at the ends of a sweep over the share of reads.
+fn of_shares(what: &str, levels: &[(String, Level)]) -> Vec<String> {
+    let [first, .., last] = levels else { return Vec::new() };
+    let at = |(name, level): &(String, Level)| {
+        format!("{} IOPS ({}) with {name}", text::number(level.iops), text::rate(level.rate))
+    };
+    vec![format!("{}: {}, {}.", text::capitalised(what), at(first), at(last))]
+}
+
 fn tell(table: &Table) -> Vec<String> {
     let named =
         || table.levels.iter().map(|level| (in_a_sentence(&table.axis, level), level.clone())).collect::<Vec<_>>();
@@ -154,6 +166,8 @@ fn tell(table: &Table) -> Vec<String> {
         Axis::BlockSize => {
             [Rank::Bytes, Rank::Ios].into_iter().filter_map(|rank| best_value(&table.plural, rank, &named())).collect()
         }
+        // The shares of a mix are what was asked for: none of them is the best.
+        Axis::Option(name) if name.starts_with(SHARES) => of_shares(&table.plural, &named()),
         Axis::DataSize | Axis::Option(_) => best_value(&table.plural, Rank::Ios, &named()).into_iter().collect(),
     }
 }
@@ -221,6 +235,24 @@ fn grain_ns(p95_ns: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_shares_of_a_mix_do_not_compete() {
+        let level = |load: f64, iops: f64| Level { load, iops, rate: iops * 8192.0, ..Level::default() };
+        let table = Table {
+            system: "/data".to_owned(),
+            workload: "random mix, reads 8 KiB".to_owned(),
+            plural: "8 KiB reads of random mixes".to_owned(),
+            axis: Axis::Option("rwmixread".to_owned()),
+            levels: vec![level(80.0, 8_000.0), level(20.0, 2_000.0)],
+            ..Table::default()
+        };
+        assert_eq!(
+            Sweep::of(table).sentences,
+            ["8 KiB reads of random mixes: 2,000 IOPS (15.6 MiB/s) with rwmixread=20, 8,000 IOPS (62.5 MiB/s) with \
+              rwmixread=80."]
+        );
+    }
 
     /// The remarks on a level with these means and percentile in microseconds.
     fn remarks(average: f64, of_percentiles: Option<f64>, p95: f64) -> Vec<&'static str> {

@@ -55,7 +55,7 @@ pub(crate) fn place(system: &str, row: MeasuredRow, subject: Subject) -> Option<
     let test = test_in_words(&row.numbers.test).to_owned();
     Some(ChartRow {
         system: system.to_owned(),
-        plural: format!("{test}s"),
+        plural: in_plural(&test),
         test,
         coordinates: coordinates(&row.numbers),
         level: facts_only(Level::of_row(1.0, &row.numbers)?, row.count),
@@ -201,6 +201,15 @@ pub(crate) fn test_in_words(test: &TestName) -> &str {
     match test {
         TestName::Pattern(pattern) => pattern_in_words(*pattern),
         TestName::Other(name) => name,
+    }
+}
+
+/// `random reads`, `sequential mixes`; `reads of random mixes` of one direction of a mix.
+pub(crate) fn in_plural(test: &str) -> String {
+    match test.split_once(", ") {
+        Some((mix, of)) if mix.ends_with("mix") => format!("{of} of {mix}es"),
+        _ if test.ends_with("mix") => format!("{test}es"),
+        _ => format!("{test}s"),
     }
 }
 

@@ -113,6 +113,12 @@ pub(super) fn is_of_unlike_jobs(sources: &[Source], (source, number): Subject) -
     of_run.is_some_and(|one| one.number < one.last)
 }
 
+/// True if all results are one run with unlike jobs.
+pub(super) fn is_one_run(sources: &[Source]) -> bool {
+    let mut all = sources.iter().flat_map(|source| &source.judged);
+    all.next().is_some_and(|one| one.number < one.last) && all.next().is_none()
+}
+
 /// The findings on these results, as a mark at a picture of them; `None` without findings.
 pub(super) fn mark(sources: &[Source], subjects: &[Subject]) -> Option<Mark> {
     let judged = |&(source, number): &Subject| {

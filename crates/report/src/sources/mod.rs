@@ -237,8 +237,7 @@ fn rows_of(run: usize, reading: &Reading, kind: Option<LogKind>) -> Vec<Measured
         let jobs = report.jobs.iter().enumerate();
         let directions = jobs.flat_map(|(at, job)| job.directions.iter().map(move |direction| (at, direction)));
         for (row, (job, direction)) in rows.iter_mut().zip(directions) {
-            let latency = direction.completion.as_ref().or(direction.total.as_ref());
-            row.count = latency.and_then(|latency| latency.count).or(direction.ios);
+            row.count = row.numbers.percentiles_count;
             row.distribution = pictures::printed(direction);
             row.region_bytes = region(job);
         }
@@ -264,7 +263,8 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
     if sentences.is_empty() {
         sentences = material.best_of_all(sources);
     }
-    if sentences.is_empty() {
+    let of_one_run = if sentences.is_empty() { material.each_of_a_run(sources) } else { Vec::new() };
+    if sentences.is_empty() && of_one_run.is_empty() {
         sentences = pictures.iter().find_map(sentences_of).unwrap_or_default();
     }
     // A picture or a survey may have said them, too.
@@ -274,7 +274,12 @@ pub fn page(sources: &[Source], request: &PageRequest) -> Page {
     sentences.retain(|sentence| !phases.iter().any(|said| sentence.contains(said)));
     sentences.truncate(if material.names.len() > 1 { 6 } else { 2 });
     sentences.splice(0..0, lasting);
+    sentences.extend(of_one_run);
     headings(&mut pictures, &material.names);
+    if judged::is_one_run(sources) {
+        // The verdict at the top is about this run alone; each kind of its jobs would repeat it.
+        pictures.iter_mut().for_each(|picture| picture.mark = None);
+    }
     Page {
         title: request.title.clone().unwrap_or_else(|| title(&material.names)),
         made_by: request.made_by.clone(),

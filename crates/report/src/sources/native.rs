@@ -3,7 +3,7 @@
 use super::Source;
 use super::judged::CheckedResult;
 use crate::data::measured::size;
-use crate::data::of_measurements::MeasuredRow;
+use crate::data::of_measurements::{MeasuredRow, in_plural};
 use crate::data::placed::{Coordinate, ENGINE, Value};
 use crate::data::{Axis, Distribution, Level, Sweep, Table, of_result, test_in_words};
 use crate::terminal;
@@ -172,7 +172,8 @@ fn apart(number: usize, result: &mut RunResult) -> Vec<Test> {
     for test in &mut tests {
         if all.iter().filter(|words| **words == test.words).count() > 1 {
             let of = test.result.jobs.first().map(|job| format!(" of job {}", job.echo.name)).unwrap_or_default();
-            [&mut test.words, &mut test.plural, &mut test.workload].into_iter().for_each(|name| name.push_str(&of));
+            test.workload.insert_str(test.words.len(), &of);
+            [&mut test.words, &mut test.plural].into_iter().for_each(|name| name.push_str(&of));
         }
     }
     tests
@@ -208,7 +209,7 @@ fn test_of(number: usize, said: &Json, result: RunResult) -> Option<Test> {
         (_, Some(pattern)) => pattern,
         _ => &first.echo.name,
     });
-    let words = id.map_or_else(|| test_in_words(&test).to_owned(), |id| id.replace('_', " "));
+    let words = id.map_or_else(|| test_in_words(&test).to_owned(), |id| id.replace('_', " ").replace("mixed", "mix"));
     let users = said.get("users").and_then(Json::as_u64).unwrap_or_else(|| workers(&result));
     let mut workload = block_bytes.map_or_else(|| words.clone(), |bytes| format!("{words} {}", size(bytes)));
     if said.is_null() && first.echo.iodepth > 1 {
@@ -223,7 +224,7 @@ fn test_of(number: usize, said: &Json, result: RunResult) -> Option<Test> {
     if let Some(bytes) = set_bytes {
         workload.push_str(&format!(" in {}", size(bytes)));
     }
-    let plural = if test.pattern().is_some() { format!("{words}s") } else { words.clone() };
+    let plural = if test.pattern().is_some() { in_plural(&words) } else { words.clone() };
     let region = first.echo.region_bytes;
     let is_of_all = result.jobs.iter().all(|job| job.echo.region_bytes == region);
     let region_bytes = Some(region).filter(|&bytes| said.is_null() && bytes > 0 && is_of_all);

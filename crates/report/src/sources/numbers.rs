@@ -29,7 +29,7 @@ fn number(value: Option<f64>) -> Value {
 const COLUMNS: &[(Column, Cell)] = &[
     (column("source", "source", ""), |line, _| text(Some(&line.source.name))),
     (column("system", "system", ""), |line, row| text(row.system.as_deref().or(line.system))),
-    (column("test", "test", ""), |_, row| text(Some(row.test.as_str()))),
+    (column("name", "test", ""), |_, row| text(Some(row.test.as_str()))),
     (column("direction", "direction", ""), |_, row| text(row.kind.map(|kind| kind.word()))),
     (column("users", "users", ""), |_, row| number(row.users)),
     (column("depth", "depth", ""), |_, row| number(row.depth)),

@@ -6,7 +6,7 @@ use super::{PageRequest, Source, histograms, judged, systems};
 use crate::Chart;
 use crate::data::measured::size;
 use crate::data::of_measurements::with_notes;
-use crate::data::placed::{self, AllDrawn, Subject, SweepChart};
+use crate::data::placed::{self, AllDrawn, ChartRow, Subject, SweepChart};
 use crate::data::{Axis, Blocks, Cdf, Curve, Devices, Distribution, Level, Overlay, Series, Surface, Sweep, card};
 use crate::page::Picture;
 use analysis::report_card::{Disk, ProfileChoice, profile_of};
@@ -15,11 +15,14 @@ use measure::{distinct, text};
 use model::Measurement;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
 
 /// Most systems overlaid in one chart; more colours cannot be distinguished.
 const MOST_OVERLAID: usize = 12;
 /// Most systems with sentences at the top of a page.
 const MOST_BEST: usize = 3;
+/// Most tests of a run with a sentence at the top of a page.
+const MOST_KINDS: usize = 4;
 const MOST_DISTRIBUTIONS: usize = 8;
 /// Most levels of a sweep for which half of the width of a page of A4 is enough.
 const MOST_ON_HALF: usize = 4;
@@ -60,13 +63,41 @@ impl Material {
         self.drawn.sweeps.iter().map(|drawn| &drawn.sweep)
     }
 
-    /// The most IOPS and bytes of each system over all of its rows, if these are in several sweeps. Unlike jobs of one run
-    /// share its disk, and compete for nothing.
+    /// The results with several tests in one run: unlike jobs, or the reads and writes of a mix. They share a disk at
+    /// the same time, and compete for nothing.
+    fn shared_runs(&self, sources: &[Source]) -> BTreeSet<Subject> {
+        let rows: &[ChartRow] = &self.placed.rows;
+        let first: HashMap<Subject, &str> = rows.iter().map(|row| (row.subject, row.test.as_str())).collect();
+        let is_shared = |row: &&ChartRow| {
+            first.get(&row.subject) != Some(&row.test.as_str()) || judged::is_of_unlike_jobs(sources, row.subject)
+        };
+        rows.iter().filter(is_shared).map(|row| row.subject).collect()
+    }
+
+    /// The first sentence on each test of runs that have several, at most [`MOST_KINDS`]; empty without such a run.
+    pub(super) fn each_of_a_run(&self, sources: &[Source]) -> Vec<String> {
+        let shared = self.shared_runs(sources);
+        let kinds = self.drawn.sweeps.iter().filter(|one| one.subjects.iter().any(|subject| shared.contains(subject)));
+        let sentences = kinds.filter_map(|one| {
+            let sentence = one.sweep.sentences.first()?;
+            Some(if self.names.len() > 1 { format!("{}: {sentence}", one.system) } else { sentence.clone() })
+        });
+        let mut all: Vec<String> = sentences.collect();
+        let more = all.len().saturating_sub(MOST_KINDS);
+        if more > 0 {
+            all.truncate(MOST_KINDS);
+            all.push(format!("{} of the same runs are drawn below.", text::counted(more as u64, "more test")));
+        }
+        all
+    }
+
+    /// The most IOPS and bytes of each system over all of its rows, if these are in several sweeps.
     pub(super) fn best_of_all(&self, sources: &[Source]) -> Vec<String> {
         let several = |system: &&String| self.drawn.sweeps.iter().filter(|one| one.system == **system).count() > 1;
+        let shared = self.shared_runs(sources);
         let compete = |system: &&String| {
             let mut rows = self.placed.rows.iter().filter(|row| row.system == **system);
-            !rows.any(|row| judged::is_of_unlike_jobs(sources, row.subject))
+            !rows.any(|row| shared.contains(&row.subject))
         };
         let systems = self.names.iter().filter(several).filter(compete).take(MOST_BEST);
         systems.flat_map(|system| placed::best_of_all(&self.placed.rows, system)).collect()

@@ -106,7 +106,11 @@ fn of_test(test: &Test, rows: &[MeasuredRow], system: &str, run: usize, subject:
         Some(ChartRow {
             system: system.to_owned(),
             test: format!("{}{of}", test.words),
-            plural: format!("{}{of}", test.plural),
+            plural: if rows.len() > 1 {
+                format!("{}s of {}", direction.word(), test.plural)
+            } else {
+                test.plural.clone()
+            },
             coordinates: test.coordinates(direction),
             level: Level::of_row(1.0, &row.numbers)?.with_notes(&test.result.notes),
             run,

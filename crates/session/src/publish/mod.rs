@@ -35,19 +35,19 @@ use stream::{Stream, is_stdout};
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PublishArgs {
     /// Write lines of JSON while it measures, to a file, to - (standard output) or to the descriptor N
-    #[arg(long, value_name = "FILE|-|fd:N")]
+    #[arg(hide_short_help = true, long, value_name = "FILE|-|fd:N")]
     pub stream: Option<String>,
     /// Write metrics for Prometheus' textfile collector every 5 s and at the end
-    #[arg(long, value_name = "FILE.prom")]
+    #[arg(hide_short_help = true, long, value_name = "FILE.prom")]
     pub metrics: Option<PathBuf>,
     /// Answer Prometheus' scrapes of /metrics while it measures: PORT (this machine alone) or ADDRESS:PORT
-    #[arg(long, value_name = "[ADDRESS:]PORT")]
+    #[arg(hide_short_help = true, long, value_name = "[ADDRESS:]PORT")]
     pub metrics_listen: Option<String>,
     /// Answer scrapes for this time after the end, too, like 30s
-    #[arg(long, value_name = "TIME", value_parser = linger)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = linger)]
     pub metrics_linger: Option<Nanos>,
     /// Send metrics to this receiver of OpenTelemetry every 5 s, like http://localhost:4318 (feature otlp)
-    #[arg(long, value_name = "URL")]
+    #[arg(hide_short_help = true, long, value_name = "URL")]
     pub otlp: Option<String>,
 }
 
