@@ -117,6 +117,7 @@ test: oracles
 test-full: test seeds load store soak sanitize
 	PLUMB_GENERATED=10000 $(CARGO) test --locked -p formats --test tests -- generated::
 	$(CASES) newest_fio:: -- --ignored
+	PLUMB_GENERATED=2000 $(CASES) iostat::generated
 	PLUMB_SEEDS=10000 $(CARGO) test --locked -p formats --test tests -- iostat_generated
 	PLUMB_SEEDS=20000 $(CARGO) test --locked -p analysis --lib -- statistics::simulated statistics::proofs
 	PLUMB_SEEDS=20 $(CARGO) test --locked -p cli --test commands versus::two_deviations

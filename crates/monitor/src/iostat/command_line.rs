@@ -31,6 +31,8 @@ pub struct Request {
     pub listing: Listing,
     /// Names, in the order given.
     pub names: Vec<Name>,
+    /// The number of names before the first `-g`, `-p` alone or `-p ALL`: these are sorted, the later ones are not.
+    pub(super) sorted: Option<usize>,
     /// `-f` and `+f`.
     pub(super) user_space: Option<UserSpace>,
     /// `--root`.
@@ -363,6 +365,7 @@ impl<'a> Reader<'a> {
     fn group(&mut self) -> Result<(), String> {
         let name = self.next().filter(|name| !name.starts_with('-'));
         let name = name.ok_or("-g wants the name of a group, then its devices: -g data sda sdb")?;
+        self.end_of_sorted();
         self.request.names.push(Name::Group(name.to_owned()));
         Ok(())
     }
@@ -413,8 +416,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The names that follow keep the order in which they are given.
+    fn end_of_sorted(&mut self) {
+        self.request.sorted.get_or_insert(self.request.names.len());
+    }
+
     /// Sets the listing; of several the widest is used. `ALL` and `-p` alone are `-p ALL`.
     fn list(&mut self, listing: Listing) {
+        if listing > Listing::Whole {
+            self.end_of_sorted();
+        }
         let both = [self.request.listing, listing];
         let all = both.contains(&Listing::Whole) && both.contains(&Listing::UsedPartitions);
         self.request.listing = if all { Listing::Partitions } else { self.request.listing.max(listing) };
@@ -437,16 +448,15 @@ impl<'a> Reader<'a> {
         if count.is_some() && request.interval.is_none() {
             return Err("a count needs an interval of at least one second".into());
         }
-        let grouped = request.groups() > 0;
-        if request.has(Flag::SumsOnly) && !grouped {
+        if request.has(Flag::SumsOnly) && request.groups() == 0 {
             return Err("-H shows the sums of groups: name one with -g NAME DEVICE…".into());
         }
         let newer = [Flag::Short, Flag::Json, Flag::Pretty, Flag::Human];
         if request.has(Flag::OldColumns) && newer.iter().any(|flag| request.has(*flag)) {
             return Err("--compat=9 has no -s, -h, -j, --human, --pretty or -o JSON: they came later".into());
         }
-        let wants_devices = grouped
-            || request.has(Flag::Extended)
+        // The heading of a group names no device.
+        let wants_devices = request.has(Flag::Extended)
             || request.names_devices()
             || request.listing != Listing::Named
             || !request.has(Flag::Cpu);
@@ -542,6 +552,8 @@ mod tests {
         let shown = |line| (request(line).has(Flag::Cpu), request(line).has(Flag::Devices));
         assert_eq!((shown(""), shown("-c"), shown("-d")), ((true, true), (true, false), (false, true)));
         assert_eq!((shown("-c sda"), shown("-cx"), shown("-cp")), ((true, true), (true, true), (true, true)));
+        // A group's heading names no device.
+        assert_eq!((shown("-c -g a"), shown("-c -g a sda")), ((true, false), (true, true)));
     }
 
     #[test]

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Block {
     pub(super) heading: Option<String>,
     pub(super) readings: Vec<Reading>,
+    /// Devices of the block that were never used, and are not shown.
+    pub(super) unused: usize,
 }
 
 /// The place of every device of the earlier reports, for reports that are not sorted.
@@ -20,11 +22,15 @@ pub(super) struct Places(BTreeMap<String, usize>);
 impl Places {
     /// Puts new devices after all others. One that vanished has kept its place for its return.
     fn settle(&mut self, readings: &mut [Reading]) {
-        for reading in readings.iter() {
-            let next = self.0.len();
-            self.0.entry(reading.name.clone()).or_insert(next);
-        }
+        self.add(readings.iter().map(|reading| &reading.name));
         readings.sort_by_key(|reading| self.0.get(&reading.name).copied());
+    }
+
+    fn add<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
+        for name in names {
+            let next = self.0.len();
+            self.0.entry(name.clone()).or_insert(next);
+        }
     }
 }
 
@@ -35,89 +41,155 @@ pub(super) fn arranged(
     names: &Names<'_>,
     places: &mut Places,
 ) -> Result<Vec<Block>, IostatError> {
-    let mut blocks = named(files, request, names);
+    let words = words(request, names);
+    let mut listed = listed(files, request)?;
+    let mut order = order(&words);
+    let in_list = |name: &str| listed.iter().find(|reading| reading.name == name).cloned();
+    let find = |device: &Named| {
+        // Of all partitions, a word only gives a place in the list.
+        if request.lists_partitions() {
+            return in_list(&device.kernel).into_iter().collect();
+        }
+        let found = match device.with_partitions {
+            true => first_of(files, |files| files.with_partitions(&device.kernel)),
+            false => first_of(files, |files| files.single(&device.kernel).into_iter().collect()),
+        };
+        found.into_iter().map(|reading| in_list(&reading.name).unwrap_or(reading)).collect()
+    };
+    let mut blocks = named(&words, &mut order, find);
     let seen: BTreeSet<String> =
         blocks.iter().flat_map(|block| &block.readings).map(|reading| reading.name.clone()).collect();
-    let mut listed = listed(files, request)?;
     listed.retain(|reading| !seen.contains(&reading.name));
     blocks.last_mut().expect("there is always one block").readings.append(&mut listed);
-    if blocks.len() > 1 || request.lists_partitions() {
+    if request.groups() > 0 || request.lists_partitions() {
+        places.add(order.iter());
         blocks.iter_mut().for_each(|block| places.settle(&mut block.readings));
     } else if request.listing == Listing::Whole || !request.names_devices() {
         blocks.iter_mut().for_each(|block| block.readings.sort_by(|one, other| one.name.cmp(&other.name)));
     }
     if !request.names_devices() && matches!(request.listing, Listing::Named | Listing::UsedPartitions) {
-        blocks.iter_mut().for_each(|block| block.readings.retain(Reading::is_used));
+        for block in &mut blocks {
+            let all = block.readings.len();
+            block.readings.retain(Reading::is_used);
+            block.unused = all - block.readings.len();
+        }
         blocks.retain(|block| block.heading.is_none() || !block.readings.is_empty());
     }
     Ok(blocks)
 }
 
-/// Inserts a reading before the first one whose name is larger than `key`.
-fn insert(readings: &mut Vec<Reading>, key: &str, reading: Reading) {
-    let later = readings.iter().position(|other| other.name.as_str() > key);
-    readings.insert(later.unwrap_or(readings.len()), reading);
+/// The readings in the first of the files that have any.
+fn first_of(files: &[DeviceFiles], read: impl Fn(&DeviceFiles) -> Vec<Reading>) -> Vec<Reading> {
+    files.iter().map(read).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-/// The devices that were requested by name: in a group as given, otherwise sorted. A name of device-mapper is sorted as
-/// it was given. Partitions that come with their device are at the end of the last group, if no word names them. If all
-/// partitions are listed, those of a named device are not named.
-fn named(files: &[DeviceFiles], request: &Request, names: &Names<'_>) -> Vec<Block> {
-    let grouped = request.groups() > 0;
+/// Inserts a name before the first one that is larger than `key`.
+fn insert(names: &mut Vec<String>, key: &str, name: &str) {
+    let later = names.iter().position(|other| other.as_str() > key);
+    names.insert(later.unwrap_or(names.len()), name.to_owned());
+}
+
+/// The devices that were requested by name, in this order. Partitions that come with their device and that no word
+/// names are added to it: sorted, and with groups at the end of the last one.
+fn named(words: &[Word], order: &mut Vec<String>, find: impl Fn(&Named) -> Vec<Reading>) -> Vec<Block> {
     let mut seen = BTreeSet::new();
     let mut blocks = vec![Block::default()];
-    let mut partitions = Vec::new();
-    for word in words(request, names) {
-        let (given, kernel, with_partitions) = match word {
-            Word::Device { given, kernel } => (given, kernel, false),
-            Word::WithPartitions { given, kernel } => (given, kernel, !request.lists_partitions()),
+    let mut partitions: BTreeMap<&str, Vec<Reading>> = BTreeMap::new();
+    for word in words {
+        let device = match word {
+            Word::Device(device) => device,
             Word::Group(heading) => {
-                if blocks.iter().all(|block| block.heading.as_ref() != Some(&heading)) {
-                    blocks.push(Block { heading: Some(heading), ..Block::default() });
+                if blocks.iter().all(|block| block.heading.as_ref() != Some(heading)) {
+                    blocks.push(Block { heading: Some(heading.clone()), ..Block::default() });
                 }
                 continue;
             }
         };
-        let find = |files: &DeviceFiles| match with_partitions {
-            true => files.with_partitions(&kernel),
-            false => files.single(&kernel).into_iter().collect(),
-        };
         let block = blocks.last_mut().expect("there is always one block");
-        for reading in files.iter().map(find).find(|found| !found.is_empty()).into_iter().flatten() {
-            let is_partition = reading.name != kernel;
-            match (grouped, is_partition) {
-                (true, true) => partitions.push(reading),
-                _ if !seen.insert(reading.name.clone()) => {}
-                (true, false) => block.readings.push(reading),
-                (false, false) => insert(&mut block.readings, names.sorted_as(given, &kernel), reading),
-                (false, true) => insert(&mut block.readings, &reading.name.clone(), reading),
+        for reading in find(device) {
+            if reading.name != device.kernel {
+                partitions.entry(&device.kernel).or_default().push(reading);
+            } else if seen.insert(reading.name.clone()) {
+                block.readings.push(reading);
             }
         }
     }
-    partitions.retain(|reading| seen.insert(reading.name.clone()));
-    blocks.last_mut().expect("there is always one block").readings.append(&mut partitions);
+    let is_grouped = blocks.len() > 1;
+    let last = &mut blocks.last_mut().expect("there is always one block").readings;
+    for reading in order.clone().iter().filter_map(|name| partitions.remove(name.as_str())).flatten() {
+        if seen.insert(reading.name.clone()) {
+            if is_grouped {
+                order.push(reading.name.clone());
+            } else {
+                insert(order, &reading.name, &reading.name);
+            }
+            last.push(reading);
+        }
+    }
+    let places: BTreeMap<&str, usize> = order.iter().map(String::as_str).zip(0..).collect();
+    for block in &mut blocks {
+        block.readings.sort_by_key(|reading| places.get(reading.name.as_str()));
+    }
     blocks
 }
 
-/// A word of the command line, where links and mapper names have been replaced.
-enum Word<'a> {
-    Device { given: &'a str, kernel: String },
-    WithPartitions { given: &'a str, kernel: String },
+/// A word of the command line.
+enum Word {
+    Device(Named),
     Group(String),
 }
 
-fn words<'a>(request: &'a Request, names: &Names<'_>) -> Vec<Word<'a>> {
+/// A device that a word names.
+struct Named {
+    /// Its name, where links and mapper names have been replaced.
+    kernel: String,
+    /// By what it is sorted: a name of device-mapper as it was given.
+    key: String,
+    with_partitions: bool,
+    /// Its word stands before the first group and before `-p` without a device.
+    is_sorted: bool,
+}
+
+fn words(request: &Request, names: &Names<'_>) -> Vec<Word> {
+    let sorted = request.sorted.unwrap_or(usize::MAX);
     let mut links = None;
-    let mut word = |name: &'a Name| match name {
-        Name::Device(given) => Some(Word::Device { given, kernel: names.kernel(given, links) }),
-        Name::WithPartitions(given) => Some(Word::WithPartitions { given, kernel: names.kernel(given, links) }),
-        Name::Group(heading) => Some(Word::Group(format!(" {heading}"))),
-        Name::Links(kind) => {
-            links = Some(kind.as_str());
-            None
+    let mut found = Vec::new();
+    for (at, name) in request.names.iter().enumerate() {
+        let (given, with_partitions) = match name {
+            Name::Device(given) => (given, false),
+            Name::WithPartitions(given) => (given, true),
+            Name::Group(heading) => {
+                found.push(Word::Group(format!(" {heading}")));
+                continue;
+            }
+            Name::Links(kind) => {
+                links = Some(kind.as_str());
+                continue;
+            }
+        };
+        // /proc/diskstats, from which all partitions are listed, has no `!`: there the word names nothing.
+        if !(request.lists_partitions() && given.contains('!')) {
+            let kernel = names.kernel(given, links);
+            let key = names.sorted_as(given, &kernel).to_owned();
+            found.push(Word::Device(Named { kernel, key, with_partitions, is_sorted: at < sorted }));
         }
-    };
-    request.names.iter().filter_map(&mut word).collect()
+    }
+    found
+}
+
+/// The order of the devices that words name: sorted up to the first group or `-p` without a device, then as given. One
+/// that does not exist has its place as well.
+fn order(words: &[Word]) -> Vec<String> {
+    let mut order: Vec<String> = Vec::new();
+    for word in words {
+        match word {
+            Word::Device(device) if order.contains(&device.kernel) => {}
+            Word::Device(device) if device.is_sorted => insert(&mut order, &device.key, &device.kernel),
+            Word::Device(device) => order.push(device.kernel.clone()),
+            Word::Group(_) => {}
+        }
+    }
+    order
 }
 
 /// The devices that were not requested by name. One that is in several files has its first place and its last counters.
@@ -138,7 +210,8 @@ fn listed(files: &[DeviceFiles], request: &Request) -> Result<Vec<Reading>, Iost
             }
         }
     }
-    // A line of four numbers has nothing to extend; as in iostat, its device is shown if a word names it.
+    // A line of four numbers has nothing to extend; as in iostat, its device is shown if a word names it and not all
+    // partitions are listed.
     all.retain(|reading| reading.listed == Listed::Whole || !request.has(Flag::Extended));
     Ok(all)
 }
@@ -195,10 +268,10 @@ impl<'a> Names<'a> {
         if let Some(kernel) = linked {
             return kernel;
         }
-        let short = given.strip_prefix("/dev/").unwrap_or(given);
-        if let Some((kernel, _)) = self.mapper.iter().find(|(_, name)| name.as_str() == short) {
+        if let Some((kernel, _)) = self.mapper.iter().find(|(_, name)| name.as_str() == given) {
             return kernel.clone();
         }
+        let short = given.strip_prefix("/dev/").unwrap_or(given);
         let inside = self.below_dev(&self.root.join("dev").join(short));
         let elsewhere = || given.starts_with('/').then(|| self.below_dev(Path::new(given))).flatten();
         inside.or_else(elsewhere).unwrap_or_else(|| short.replace('!', "/"))

@@ -7,7 +7,7 @@ use crate::counters::{self, device_activity};
 use crate::cpu::{CpuCounters, uptime_centiseconds};
 use crate::listing::{Listed, Reading};
 use model::{CpuActivity, DeviceActivity, DeviceGain};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The counters of the previous samples.
@@ -17,6 +17,8 @@ pub struct Sampling {
     cpu: CpuCounters,
     devices: BTreeMap<String, Seen>,
     places: Places,
+    /// The groups that have had a member.
+    groups: BTreeSet<String>,
 }
 
 /// The last counters of a device, and when they were read. A device that was away is here until it returns.
@@ -75,12 +77,19 @@ impl Sampling {
                     sum.add(gained);
                     sum
                 });
-                if let Some(gained) = gained.filter(|_| !request.has(Flag::SumsOnly)) {
+                // What stands before the first group has no sum that shows it.
+                if let Some(gained) = gained.filter(|_| block.heading.is_none() || !request.has(Flag::SumsOnly)) {
                     shown.push((names.shown(&reading.name), gained, 1));
                 }
             }
-            if let Some((heading, sum)) = block.heading.as_deref().zip(sum) {
-                shown.push((heading, sum, block.readings.len()));
+            let Some(heading) = &block.heading else { continue };
+            if !block.readings.is_empty() {
+                self.groups.insert(heading.clone());
+            }
+            // A group that never had a member has no mean of anything, and `-x` no line of it.
+            let is_shown = self.groups.contains(heading) || !request.has(Flag::Extended);
+            if let Some(sum) = sum.filter(|_| is_shown) {
+                shown.push((heading, sum, block.readings.len() + block.unused));
             }
         }
         let busy = |gained: &DeviceGain| {
@@ -218,6 +227,9 @@ mod tests {
         check("sdc -g a sdb sda", &[&root], &[&[("sdc", 0.0), ("sdb", 2.0), ("sda", 1.0), (" a", 3.0)]]);
         check("-H -g a sdb nosuch -g b sda", &[&root], &[&[(" a", 2.0), (" b", 1.0)]]);
         check("-g a -g b sda", &[&root], &[&[(" a", 0.0), ("sda", 1.0), (" b", 1.0)]]);
+        check("-x -g a -g b sda", &[&root], &[&[("sda", 1.0), (" b", 1.0)]]);
+        check("-H sdc sdb -g a sda", &[&root], &[&[("sdb", 2.0), ("sdc", 0.0), (" a", 1.0)]]);
+        check("sdc -p ALL sdb sda", &[&root], &[&[("sdc", 0.0), ("sdb", 2.0), ("sda", 1.0)]]);
         check("sdc sda sda", &[&root], &[&[("sda", 1.0), ("sdc", 0.0)]]);
         check("-p ALL", &[&root], &[&[("sda", 1.0), ("sdb", 2.0), ("sdc", 0.0)]]);
         check("-p", &[&root], &[&[("sda", 1.0), ("sdb", 2.0)]]);

@@ -3,6 +3,7 @@
 //! The real iostat sees a recorded tree through a separate mount namespace, which needs root. Without iostat or
 //! without root the tests fail: a comparison that did not happen proves nothing.
 
+mod generated;
 mod read_back;
 mod recording;
 
@@ -190,6 +191,10 @@ const PLUGGED: &[&str] = &[
     "-ds -N nvme0n1 vg-root -p ALL",
     "-ds -N -g grp nvme0n1 vg-root sda",
     "-ds -N /dev/mapper/vg-root dm-2 sdb",
+    "-ds +f /mnt sda sdb -p ALL 1 2",
+    "-ds +f /mnt ALL sda -p sdb 1 2",
+    "-ds sda0 -p ALL,sdc sda1 1 2",
+    "-ds -g grp sda0 sda1 -p ALL 1 2",
 ];
 
 /// Words over the recording of old disks: lines of four numbers, names with `/`, and what one word of a group means for
@@ -245,6 +250,36 @@ const OLD_DISKS: &[&str] = &[
     "-d -N vg-root -p a-swap",
     "-d nvme0c0n1 nvme0n1",
     "-d -p nvme0c0n1,nvme0n1",
+    "-d -y 1 2",
+    "-d sdb dm-1 nvme10n1p12 -g c dm-1",
+    "-d -p ALL sdb hda",
+    "-d sdb -p ALL hda dm-1",
+    "-d -p nvme10n1p2,ALL sdb sda1",
+    "-d -p -p sdb,hda nvme0n1",
+    "-d -p ALL cciss!c0d0 sdb",
+    "-d sdb hda sda -p sda -g a nvme0n1 dm-1",
+    "-d -p sdb,sda -p hda -g a sda1",
+    "-d ALL sdb hda -g a",
+    "-d ALL -p sdb,hda -g a nosuch",
+    "-d sdb hda ALL -g a nvme0n1",
+    "-N -d a-swap nosuch vg-root sda12",
+    "-d -N nvme0n1 /dev/a-swap hda",
+    "-dx hda1 -p ALL",
+    "-dx -p ALL hda1",
+    "-dx -g a hda1 -p ALL",
+    "-dx -g a nosuch",
+    "-dx -g a nosuch sda",
+    "-dx -g a sda -g b sda",
+    "-dx -g a -p ALL -g b nosuch",
+    "-dx -g a -g b sda1 -p sda",
+    "-dxs -g a -p",
+    "-dxs -g a",
+    "-d -H sda -g a sdb",
+    "-d -H -p sda -g a sdb",
+    "-d -H sda1 hda2 -g c -g a -z",
+    "-c -g a",
+    "-c -y -g a -H 1 1",
+    "-c -g a nosuch",
 ];
 
 /// What Debian's iostat refuses, and we must too.
@@ -316,11 +351,13 @@ fn iostat(words: &str) -> Run {
     clean(Run::new("iostat", place()).words(words), &[])
 }
 
+/// Puts the tree at `$0` in the place of the machine's, and starts the program.
+const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats proc/devices sys/block \
+                     sys/dev/block sys/devices/system/cpu mnt dev; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
+                     exec \"$@\"";
+
 /// The real iostat over a recording: the tree in its place is changed after each report.
 fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats proc/devices sys/block \
-                         sys/dev/block sys/devices/system/cpu mnt dev; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
-                         exec \"$@\"";
     let live = tempfile::tempdir().expect("a directory");
     moments[0].record(live.path());
     let run = clean(Run::new(program, live.path()).words(words), variables);
@@ -354,13 +391,14 @@ fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str
 
 /// True if the process waits, twice within 20 ms.
 fn sleeps(id: u32) -> bool {
-    let waits = || {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_none_or(|(_, fields)| !fields.starts_with(['R', 'D']))
-    };
-    let before = waits();
+    let before = waits(id);
     std::thread::sleep(Duration::from_millis(20));
-    before && waits()
+    before && waits(id)
+}
+
+fn waits(id: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, fields)| !fields.starts_with(['R', 'D']))
 }
 
 /// What a pipe held: something, nothing, or its end.
@@ -419,10 +457,19 @@ fn first_difference(expected: &str, found: &str) -> Option<String> {
 /// The drop-in over a recording.
 fn recorded(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Transcript {
     let root = tempfile::tempdir().expect("a directory");
-    for (number, moment) in moments.iter().enumerate() {
-        moment.record(&root.path().join(number.to_string()));
-    }
+    record_all(moments, root.path());
     ours(root.path(), words, variables)
+}
+
+/// Records all moments. After the last one the machine stays as it is, as the real iostat sees it.
+fn record_all(moments: &[Moment], root: &Path) {
+    for (number, moment) in moments.iter().enumerate() {
+        moment.record(&root.join(number.to_string()));
+    }
+    for number in moments.len()..moments.len() + 3 {
+        let last = (moments.len() - 1).to_string();
+        std::os::unix::fs::symlink(last, root.join(number.to_string())).expect("a link");
+    }
 }
 
 /// The same as the kept output of a newer iostat, which is recorded again if `PLUMB_NEWEST_IOSTAT` names that program.
@@ -496,6 +543,7 @@ pub(super) fn groups() -> Vec<Cases> {
         });
     }
     cases = read_back::add_to(cases);
+    cases = generated::add_to(cases);
     for &words in REFUSED {
         cases = cases.case(&format!("refused::{words}"), move || is_refused(words));
     }

@@ -94,6 +94,15 @@ pub(crate) fn server() -> Vec<Moment> {
     moments
 }
 
+/// The server without the disks whose counters wrap, vanish or begin again.
+pub(crate) fn calm_server() -> Vec<Moment> {
+    let mut moments = server();
+    for moment in &mut moments {
+        moment.devices.retain(|(name, _)| !["sdw", "sdr", "sdv"].contains(&name.as_str()));
+    }
+    moments
+}
+
 /// A workstation with device-mapper devices and links of several types. After the first moment a disk, a partition
 /// of an old disk and links are added; in the third another disk is away.
 pub(crate) fn plugged() -> Vec<Moment> {

@@ -6,7 +6,7 @@
 //! `soak::once_more` repeats the one that SOAK_SEED and SOAK_CASE name. Two cases run at a time, as root.
 
 mod case;
-mod draw;
+pub(crate) mod draw;
 mod found;
 mod invariants;
 mod values;
