@@ -7,7 +7,9 @@ use crate::SysError;
 use crate::devices::identity::BlockDevice;
 use crate::devices::{backing, ioctl, writers};
 use crate::files::mounts;
+use std::fs::File;
 use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -59,12 +61,19 @@ pub enum Claim {
         /// Offset in bytes from the start, as `wipefs` prints it.
         offset: String,
     },
+    /// A part of it in which signatures are cannot be read, so that wipefs does not see them.
+    Unreadable {
+        /// Start of that part, in bytes.
+        offset: u64,
+        /// The error of the read.
+        errno: i32,
+    },
 }
 
 impl Claim {
     /// True if the device is in use now; the other claims are signs of data.
     pub fn is_use(&self) -> bool {
-        !matches!(self, Claim::Partition(_) | Claim::Signature { .. })
+        !matches!(self, Claim::Partition(_) | Claim::Signature { .. } | Claim::Unreadable { .. })
     }
 }
 
@@ -86,6 +95,10 @@ impl std::fmt::Display for Claim {
             Claim::Shown { name, used } => write!(f, "is what {name} shows, which {used}"),
             Claim::Partition(name) => write!(f, "has the partition {name}"),
             Claim::Signature { kind, offset } => write!(f, "holds data: {kind} (its mark is at byte {offset})"),
+            Claim::Unreadable { offset, errno } => {
+                let error = std::io::Error::from_raw_os_error(*errno);
+                write!(f, "may hold data that wipefs does not see: it cannot be read at byte {offset} ({error})")
+            }
         }
     }
 }
@@ -105,6 +118,8 @@ pub fn on(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, 
     let partitions = device.partitions();
     found.extend(partitions.iter().map(|partition| Claim::Partition(partition.name().to_owned())));
     found.extend(signatures(path)?);
+    let file = File::open(path).map_err(|error| SysError::path("open", path, error))?;
+    found.extend(unreadable(&file, device.size().unwrap_or(0)));
     Ok(found)
 }
 
@@ -203,6 +218,27 @@ fn signatures(path: &Path) -> Result<Vec<Claim>, SysError> {
     )))
 }
 
+/// Amount of data that is read at once to find out whether it can be.
+const STEP: u64 = 64 << 10;
+/// Signatures are less than this from the start of a device (btrfs keeps copies further on, but none alone).
+const AT_START: u64 = 8 << 20;
+/// The same from its end.
+const AT_END: u64 = 1 << 20;
+
+/// The first part that cannot be read of those in which signatures are. Where libblkid cannot read a part, wipefs says
+/// that there is no signature at all, and that it succeeded: shown with a namespace of NVMe whose last blocks had no
+/// protection information yet, with swap space at its start.
+fn unreadable(device: &File, size: u64) -> Option<Claim> {
+    let step = usize::try_from(STEP).ok()?;
+    let mut buffer = vec![0; step];
+    let at_end = size.saturating_sub(AT_END).max(AT_START.min(size)) / STEP * STEP;
+    let offsets = (0..AT_START.min(size)).step_by(step).chain((at_end..size).step_by(step));
+    offsets.into_iter().find_map(|offset| {
+        let error = device.read_at(&mut buffer, offset).err()?;
+        Some(Claim::Unreadable { offset, errno: error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error()) })
+    })
+}
+
 /// Parses lines such as `0x438,ext4`, after a heading that starts with `#`.
 fn marks(text: &str) -> Vec<Claim> {
     let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(','));
@@ -247,6 +283,21 @@ mod tests {
                 "holds data: dos (its mark is at byte 0x1fe)",
                 "holds data: a[31mb (its mark is at byte 0x0)"
             ]
+        );
+    }
+
+    #[test]
+    fn a_device_whose_start_or_end_cannot_be_read_may_hold_data() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(16 << 20).unwrap();
+        assert_eq!(unreadable(&file, 16 << 20), None);
+        // At byte 0 nothing is mapped, and a read of it fails with EIO.
+        let memory = File::open("/proc/self/mem").unwrap();
+        let found = unreadable(&memory, 16 << 20).unwrap();
+        assert!(!found.is_use());
+        assert_eq!(
+            found.to_string(),
+            "may hold data that wipefs does not see: it cannot be read at byte 0 (Input/output error (os error 5))"
         );
     }
 
